@@ -125,7 +125,7 @@ class ServoGuard(ABC):
         s = self.settings
         self.tank, self._counts = EnergyTank(s.tank_capacity, s.tank_initial), Counts()
         self._positions = np.array(positions, float)
-        acting = self._resting() if command is None else np.array(command, float)
+        acting = self._idle_command() if command is None else np.array(command, float)
         # What acts since the last measurement, then what is under way.
         self._commands: deque[Array] = deque([acting] * (self.delay + 1))
         self._elapsed, self._committed = 0.0, 0.0
@@ -159,9 +159,9 @@ class ServoGuard(ABC):
         over = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
         self._account(over, measured, self._elapsed)
         self._positions, self._elapsed = measured.copy(), 0.0
-        wanted = np.asarray(command, float)
-        is_known = self._fits(wanted)
-        sent, share = self._grant(last, wanted if is_known else self._safe(last), dt)
+        desired = np.asarray(command, float)
+        is_known = self._fits(desired)
+        sent, share = self._grant(last, desired if is_known else self._safe(last), dt)
         self._commit(self._release(last, sent, dt))
         self._send(last, sent, dt)
         if not is_known:
@@ -183,14 +183,14 @@ class ServoGuard(ABC):
             ports=tuple(self._model.joint_names),
         )
 
-    def _grant(self, last: Array, wanted: Array, dt: float) -> tuple[Array, float]:
+    def _grant(self, last: Array, desired: Array, dt: float) -> tuple[Array, float]:
         """Return the command that the tank covers, and which share of the change it is."""
         level = self.tank.level
         limit = self._committed + (min(level, 0.0) if self.settings.freeze else level)
-        if self._release(last, wanted, dt) <= limit:
-            return wanted, 1.0
+        if self._release(last, desired, dt) <= limit:
+            return desired, 1.0
         retreat = self._retreat(last, dt)
-        start, end = (last, wanted) if self._release(last, last, dt) <= limit else (retreat, last)
+        start, end = (last, desired) if self._release(last, last, dt) <= limit else (retreat, last)
         is_change = start is last
         share = _largest_share(
             lambda part: self._release(last, _between(start, end, part), dt), limit
@@ -225,7 +225,7 @@ class ServoGuard(ABC):
         """Begin with a command (n,) that acts."""
 
     @abstractmethod
-    def _resting(self) -> Array:
+    def _idle_command(self) -> Array:
         """Return the command (n,) that moves nothing at the present positions."""
 
     @abstractmethod
@@ -357,7 +357,7 @@ class PositionGuard(ServoGuard):
         self._pending: deque[Array] = deque([np.zeros((2, self._n))] * self.delay)
         self._dissipated = 0.0  # by the dampers, J
 
-    def _resting(self) -> Array:
+    def _idle_command(self) -> Array:
         return self._positions.copy()
 
     def _safe(self, last: Array) -> Array:
@@ -446,7 +446,7 @@ class VelocityGuard(ServoGuard):
     def _restart(self, acting: Array) -> None:
         self._per_damping = np.zeros(self._n)  # per damping
 
-    def _resting(self) -> Array:
+    def _idle_command(self) -> Array:
         return np.zeros(self._n)
 
     def _safe(self, last: Array) -> Array:
@@ -464,5 +464,5 @@ class VelocityGuard(ServoGuard):
 
     def _release(self, last: Array, command: Array, dt: float) -> float:
         commands = np.array([*self._commands, command])
-        ahead = self._per_damping + 0.25 * dt * np.square(commands).sum(0)
-        return float((self._damping * ahead).max(0).sum())
+        bound = self._per_damping + 0.25 * dt * np.square(commands).sum(0)
+        return float((self._damping * bound).max(0).sum())

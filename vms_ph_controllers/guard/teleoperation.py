@@ -82,8 +82,8 @@ class TeleoperationSide:
         self._received = packet.number
         if 0.0 < packet.energy < np.inf:
             self.guard.tank.refill(packet.energy)
-        there = packet.positions
-        self._command = there if self._mapping is None else self._mapping(there)
+        target = packet.positions
+        self._command = target if self._mapping is None else self._mapping(target)
 
     def update(self, positions: npt.ArrayLike, dt: float) -> GuardedCommand:
         """Return the command of the servos; before the first packet they hold.

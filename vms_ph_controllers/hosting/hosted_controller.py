@@ -58,42 +58,29 @@ class Layout:
         return {name: (s.start, s.stop - s.start) for name, s in self._slices.items()}
 
 
-def input_layout(n: int, nq: int, nv: int) -> Layout:
-    """Return the layout of the inputs of a controller.
+def layouts(b: int, n: int, nq: int, nv: int) -> dict[str, Layout]:
+    """Return the layouts of the arrays of a controller.
 
-    Args:
-        n: number of joints.
-        nq: size of a configuration.
-        nv: size of a velocity.
-    """
-    return Layout(
-        q=nq, v=nv, dt=1, age=1, position=3, velocity=3, pose=16, twist=6, joints=n, wrench=6
-    )
-
-
-def flag_layout() -> Layout:
-    """Return the layout of the flags: the given parts of the reference, and missed updates."""
-    return Layout(position=1, velocity=1, pose=1, twist=1, joints=1, wrench=1, missed_updates=1)
-
-
-def output_layout(b: int, n: int) -> Layout:
-    """Return the layout of a command and the safe output.
+    These are the inputs; the flags, which say what parts of the reference are given and whether
+    updates were missed; and the outputs, a command and the safe output.
 
     Args:
         b: dimension of the base velocity.
         n: number of joints.
+        nq: size of a configuration.
+        nv: size of a velocity.
     """
-    return Layout(
-        wrench_base=b,
-        torque=n,
-        safe_wrench_base=b,
-        safe_torque=n,
-        energy=len(ENERGIES),
-        task_error=1,
-        smallest_singular_value=1,
-        authority=1,
-        status=1,
-    )
+    single = dict.fromkeys(("task_error", "smallest_singular_value", "authority", "status"), 1)
+    efforts = {"wrench_base": b, "torque": n, "safe_wrench_base": b, "safe_torque": n}
+    return {
+        "inputs": Layout(
+            q=nq, v=nv, dt=1, age=1, position=3, velocity=3, pose=16, twist=6, joints=n, wrench=6
+        ),
+        "flags": Layout(
+            position=1, velocity=1, pose=1, twist=1, joints=1, wrench=1, missed_updates=1
+        ),
+        "outputs": Layout(**efforts, energy=len(ENERGIES), **single),
+    }
 
 
 class HostedController:
@@ -138,11 +125,7 @@ class HostedController:
                 *(np.asarray(part, dtype=float) for part in allocation)
             )
         self.controller = make_controller(kind, model, actuators, base_actuated)
-        self.layout = {
-            "inputs": input_layout(model.n, model.nq, model.nv),
-            "flags": flag_layout(),
-            "outputs": output_layout(model.b, model.n),
-        }
+        self.layout = layouts(model.b, model.n, model.nq, model.nv)
         self.inputs = np.zeros(self.layout["inputs"].size)
         self.flags = np.zeros(self.layout["flags"].size, dtype=np.uint8)
         self.outputs = np.zeros(self.layout["outputs"].size)

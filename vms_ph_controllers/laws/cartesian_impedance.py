@@ -164,7 +164,7 @@ class CartesianImpedance(StagedController):
         self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool = PoseReference()
         self._holding, self._attached = SwitchRamp(), SwitchRamp()
-        self._attitude_ramp, self._turned = SwitchRamp(), SwitchRamp()
+        self._attitude_ramp, self._axes_ramp = SwitchRamp(), SwitchRamp()
         self._posture = JointReference(model.n)
         self._weights, self._weights_now = np.ones(model.n), np.ones(model.n)
         self._base_power = 0.0  # with which the base's reference moves the minimum, W
@@ -183,20 +183,20 @@ class CartesianImpedance(StagedController):
             model: an arm on a fixed base.
             gains: of that law; None for its defaults.
         """
-        given = TaskSpaceIDAPBC.Gains() if gains is None else gains
-        own = cls.Gains(
-            torque_rate=given.torque_rate,
-            power=given.power,
-            delay=given.delay,
+        source = TaskSpaceIDAPBC.Gains() if gains is None else gains
+        impedance = cls.Gains(
+            torque_rate=source.torque_rate,
+            power=source.power,
+            delay=source.delay,
             limit_frequency=0.0,
             stiffness=0.0,
             stiffness_rotation=0.0,
-            damping=given.damping_task,
+            damping=source.damping_task,
             damping_rotation=0.0,
-            damping_null=given.damping_null,
-            null_stiffness=given.stiffness,
+            damping_null=source.damping_null,
+            null_stiffness=source.stiffness,
         )
-        return cls(model, own, null_space="position")
+        return cls(model, impedance, null_space="position")
 
     @property
     def null_weights(self) -> Array:
@@ -210,13 +210,13 @@ class CartesianImpedance(StagedController):
         Raises:
             ModelError: there is not one for each joint, or one is not in [0, 1].
         """
-        given = np.array(weights, dtype=float)
-        if given.shape != (self.model.n,) or not ((given >= 0.0) & (given <= 1.0)).all():
+        shares = np.array(weights, dtype=float)
+        if shares.shape != (self.model.n,) or not ((shares >= 0.0) & (shares <= 1.0)).all():
             raise ModelError(
                 f"null_weights are {self.model.n} numbers in [0, 1], one for each joint; "
                 f"given: {weights!r}"
             )
-        self._weights = given
+        self._weights = shares
         if self.twin is not None:
             self._set_weights(self.twin)
 
@@ -242,7 +242,7 @@ class CartesianImpedance(StagedController):
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._last_force = np.array(d.g)
         self._base_power = 0.0
-        for ramp in (self._holding, self._attitude_ramp, self._attached, self._turned):
+        for ramp in (self._holding, self._attitude_ramp, self._attached, self._axes_ramp):
             ramp.restart()
         self._weights_now = self._weights
         self._last_compliance: Compliance | None = None
@@ -277,7 +277,7 @@ class CartesianImpedance(StagedController):
         if self._last_compliance is not None and not compliance.equals(self._last_compliance):
             changed = tool.springs(compliance)[0] - tool.springs(self._last_compliance)[0]
         self._last_compliance = compliance
-        offset, hold, moved = self._hold_posture(d, reference, dt)
+        offset, hold, posture_work = self._hold_posture(d, reference, dt)
         effort = pose_effort(
             d,
             tool,
@@ -309,7 +309,7 @@ class CartesianImpedance(StagedController):
         potential, pulled = effort.potential, float(effort.posture @ d.v)
         if self._of_position:  # the posture has a potential
             potential += 0.5 * float(hold @ (offset * offset))
-            supplied += moved / dt if dt > 0.0 else 0.0
+            supplied += posture_work / dt if dt > 0.0 else 0.0
         else:
             supplied += pulled
             self._null_sample = (d.q, effort.posture, effort.damping_null)
@@ -348,7 +348,7 @@ class CartesianImpedance(StagedController):
         return Compliance(
             attached * np.array(spring) * shares,
             attached * np.array(damper) * damping_shares,
-            self._turned.follow(gains.tool_axes, dt),
+            self._axes_ramp.follow(gains.tool_axes, dt),
             gains.force_limit,
             gains.moment_limit,
         )
@@ -375,17 +375,17 @@ class CartesianImpedance(StagedController):
         hold = gains.null_stiffness * self._weights_now
         stored = 0.5 * float(hold @ (offset * offset))
         last = hold if self._last_hold is None else self._last_hold
-        moved = stored - 0.5 * float(last @ (before * before))
-        level = self._null_level + (stored if self._last_hold is None else moved)
+        posture_work = stored - 0.5 * float(last @ (before * before))
+        level = self._null_level + (stored if self._last_hold is None else posture_work)
         self._last_posture, self._last_hold = self._posture.positions, hold
         if self._of_position:
-            return offset, hold, moved
+            return offset, hold, posture_work
         if self._null_sample is not None:
             q, pull, damped = self._null_sample
             level -= float(pull @ self.model.difference(q, d.q)) - max(damped, 0.0) * dt
         self._null_level = min(level, gains.null_energy + stored)
         reserve = _RESERVE * max(gains.null_energy, _LEAST_ENERGY)
-        return offset, min(max(self._null_level / reserve, 0.0), 1.0) * hold, moved
+        return offset, min(max(self._null_level / reserve, 0.0), 1.0) * hold, posture_work
 
     def _friction(self, d: Evaluation, h: float) -> Array:
         """Return the effort (nv,) that compensates a share of the friction in the joints."""

@@ -65,21 +65,21 @@ class Compliance:
     Attributes:
         stiffness: (6,) linear first, N/m and N m/rad.
         damping: (6,) N s/m and N m s/rad.
-        turned: share of both that is along the axes of the reference, in [0, 1]; the rest is along
-            those of the frame in which the reference is given.
+        tool_share: share of both that is along the axes of the reference, in [0, 1]; the rest is
+            along those of the frame in which the reference is given.
         force, moment: largest ones of the springs, N and N m; 0 for no bound.
     """
 
     stiffness: Array
     damping: Array
-    turned: float
+    tool_share: float
     force: float
     moment: float
 
     def equals(self, other: "Compliance") -> bool:
         """Return whether the springs are those of another."""
-        return (self.turned, self.force, self.moment) == (
-            other.turned,
+        return (self.tool_share, self.force, self.moment) == (
+            other.tool_share,
             other.force,
             other.moment,
         ) and self.stiffness.tolist() == other.stiffness.tolist()
@@ -112,7 +112,7 @@ class ToolImpedance:
         """
         c, turn, error = compliance, self.error[:3, :3], self.error
         k_position, k_rotation = (
-            c.turned * np.diag(k) + self._inertial(k, c.turned)
+            c.tool_share * np.diag(k) + self._inertial(k, c.tool_share)
             for k in (c.stiffness[:3], c.stiffness[3:])
         )
         pulls = self.potential.parts(error, k_position, k_rotation)
@@ -123,12 +123,12 @@ class ToolImpedance:
         stiffness[:3, :3] = share * (turn.T @ k_position @ turn)
         stiffness[3:, 3:] = moment_share * self.potential.stiffness(k_rotation)
         power = 0.0
-        if not self.reference.is_resting and c.turned < 1.0:
+        if not self.reference.is_resting and c.tool_share < 1.0:
             rate, e = self.reference.twist[3:], error[:3, 3]
-            held = self._inertial(c.stiffness[:3], c.turned)
-            power = share * float((held @ e) @ cross(rate, e))
-            held = self._inertial(c.stiffness[3:], c.turned)
-            power += moment_share * self.potential.turning(held, rate)
+            matrix = self._inertial(c.stiffness[:3], c.tool_share)
+            power = share * float((matrix @ e) @ cross(rate, e))
+            matrix = self._inertial(c.stiffness[3:], c.tool_share)
+            power += moment_share * self.potential.turning(matrix, rate)
         gradient = np.concatenate([pull.gradient, moment.gradient])
         return pull.energy + moment.energy, gradient, stiffness, power
 
@@ -138,17 +138,17 @@ class ToolImpedance:
         damping = np.zeros((6, 6))
         for part in (slice(0, 3), slice(3, 6)):
             d = c.damping[part]
-            matrix = c.turned * np.diag(d) + self._inertial(d, c.turned)
+            matrix = c.tool_share * np.diag(d) + self._inertial(d, c.tool_share)
             damping[part, part] = turn.T @ matrix @ turn
         return damping
 
-    def _inertial(self, diagonal: Array, turned: float) -> Array:
+    def _inertial(self, diagonal: Array, tool_share: float) -> Array:
         """Return what is along the axes of the inertial frame, (3,3) in those of the reference."""
         x, y, z = diagonal.tolist()
         if x == y == z:  # the same along all axes
-            return (1.0 - turned) * np.diag(diagonal)
+            return (1.0 - tool_share) * np.diag(diagonal)
         axes = self.reference.pose[:3, :3]
-        return (1.0 - turned) * (axes.T @ (diagonal[:, None] * axes))
+        return (1.0 - tool_share) * (axes.T @ (diagonal[:, None] * axes))
 
 
 @dataclass(frozen=True, slots=True)

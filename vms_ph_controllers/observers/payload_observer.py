@@ -54,6 +54,10 @@ _MARGIN = 1.0
 # Smallest standard deviation of anything before it is measured, and of a velocity, in their units.
 _LEAST_DEVIATION, _LEAST_NOISE = 1e-6, 1e-9
 
+# Standard deviations before anything is measured: of the mass, kg, of the distance of its parts
+# from the end effector, m, and of the external force on a moving base, N; of its moment a fifth.
+_MASS, _REACH, _WIND = 10.0, 0.2, 0.5
+
 # Probability in one sample that noise alone passes for a change of the payload.
 _CHANGE = 1e-10
 
@@ -113,28 +117,18 @@ class PayloadObserver:
     load, counts as payload.
     """
 
-    def __init__(
-        self, balance: ImpulseBalance, mass: float = 10.0, reach: float = 0.2, wind: float = 0.5
-    ) -> None:
-        """Observe the payload at the end effector.
-
-        Args:
-            balance: of momentum, in standard coordinates.
-            mass: standard deviation of the mass before anything is measured, kg.
-            reach: standard deviation of the distance of its parts from the end effector, m.
-            wind: standard deviation of the external force on a moving base, N; of the moment a
-                fifth of it, N m.
-        """
+    def __init__(self, balance: ImpulseBalance) -> None:
+        """Observe the payload at the end effector by a balance in standard coordinates."""
         model = self._model = balance.model
         nv, b = model.nv, model.b
         self._error = balance.noise.torque_error
         deviations = np.maximum(balance.noise.of_velocity(model), _LEAST_NOISE)
         self._variance = deviations**2
-        moment = mass * reach
-        spread = np.array([mass] + [moment] * 3 + [0.25 * moment * reach] * 6)
+        moment = _MASS * _REACH
+        spread = np.array([_MASS] + [moment] * 3 + [0.25 * moment * _REACH] * 6)
         slow = np.full(nv, self._error)
         linear = LINEAR[model.base]
-        slow[:linear], slow[linear:b] = wind, 0.2 * wind
+        slow[:linear], slow[linear:b] = _WIND, 0.2 * _WIND
         self._prior = np.maximum(np.concatenate([slow, spread]), _LEAST_DEVIATION) ** -2.0
         self._limit = chi_square_quantile(_CHANGE, nv)
         self._window = MotionWindow(deviations)

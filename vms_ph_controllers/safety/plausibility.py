@@ -189,8 +189,8 @@ class StatePlausibility:
             else:
                 fast = ~(np.abs(v) <= self._speed)
                 frozen = "" if fast.any() else self._of_motion(step, v, passed)
-                moved = not fast[: self._b].any() and bool(step[fast].all())
-                is_located = timed and moved and not frozen
+                has_moved = not fast[: self._b].any() and bool(step[fast].all())
+                is_located = timed and has_moved and not frozen
                 problem = problem or frozen
         else:
             self._blind += passed

@@ -97,14 +97,14 @@ class SamplePrediction:
             v4 = v + h * a3
             a4, p4 = self._rate(integrate(q, h * v3), v4, force, counted)
             gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4)
-            moved = h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
+            path = h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
             before = p1
-            q, v = integrate(q, moved), v + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
+            q, v = integrate(q, path), v + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
             a1, p1 = self._rate(q, v, force, counted)
             margin += _MARGIN * abs(gain - h * p2)
             peak = max(peak, energy + _highest(gain, h * before, h * p1) + margin)
             energy += gain
-            displacement = displacement + moved
+            displacement = displacement + path
         lack = max(energy + margin - self._budget, peak - max(self._budget, 0.0))
         if not np.isfinite(lack):
             return Prediction(np.inf, first, displacement, np.inf, d.q, d.v)

@@ -11,16 +11,10 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import ControlEnergy, Reference
-from vms_ph_controllers.hosting.hosted_controller import (
-    ENERGIES,
-    Layout,
-    flag_layout,
-    input_layout,
-    output_layout,
-)
+from vms_ph_controllers.hosting.hosted_controller import ENERGIES, Layout, layouts
 
 HOST = Path(__file__).parents[3] / "native/src/python_controller.cpp"
-LAYOUTS = [input_layout(7, 14, 13), flag_layout(), output_layout(6, 7)]
+INPUTS, FLAGS, OUTPUTS = LAYOUTS = list(layouts(6, 7, 14, 13).values())
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -34,13 +28,13 @@ def test_the_parts_fill_the_array_without_gap_or_overlap(layout: Layout) -> None
 
 def test_every_part_of_a_reference_has_numbers_and_a_flag() -> None:
     parts = [field.name for field in fields(Reference)]
-    assert list(input_layout(7, 14, 13).parts()) == ["q", "v", "dt", "age", *parts]
-    assert list(flag_layout().parts()) == [*parts, "missed_updates"]
+    assert list(INPUTS.parts()) == ["q", "v", "dt", "age", *parts]
+    assert list(FLAGS.parts()) == [*parts, "missed_updates"]
 
 
 def test_the_energies_are_the_fields_of_the_energy_record() -> None:
     assert tuple(field.name for field in fields(ControlEnergy)) == ENERGIES
-    assert output_layout(6, 7).parts()["energy"][1] == len(ENERGIES)
+    assert OUTPUTS.parts()["energy"][1] == len(ENERGIES)
 
 
 def test_the_host_in_cpp_reads_every_part_by_its_name() -> None:
