@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # The plugins of ros2_control over native/; included by the package where ros2_control is found.
+find_package(control_msgs REQUIRED)
 find_package(nav_msgs REQUIRED)
 find_package(rosgraph_msgs REQUIRED)
 find_package(tf2_msgs REQUIRED)
@@ -23,7 +24,8 @@ endif()
 set(VMS_PH_PYTHON_HOST ON)
 add_subdirectory(native)
 
-set(schemas attitude_control controller_shell decoupled_vms_controller differential_drive cartesian_impedance energy_guard
+set(schemas attitude_control controller_shell decoupled_vms_controller differential_drive
+  dynamics_broadcaster cartesian_impedance energy_guard
   energy_guard_settings force_broadcaster mobile_manipulation pose_ida_pbc pushing_impedance
   python_controller resolved_motion robot_broadcaster task_space_ida_pbc underactuated_flight
   wheeled_impedance)
@@ -33,9 +35,37 @@ endforeach()
 list(TRANSFORM schemas APPEND _parameters)
 
 set(sources
-  actuator_failures controller_shell core_laws description_tags energy_guard external_wrench force_broadcaster hardware_tag
+  actuator_failures controller_shell core_laws description_tags dynamics_broadcaster
+  energy_guard external_wrench force_broadcaster hardware_tag
   law_parameters python_controller reference_ports robot_broadcaster robot_setup simulated_system
   state_reader telemetry)
+# For users of inverse_dynamics_solver, where it is installed with the interface that was released.
+find_package(inverse_dynamics_solver QUIET)
+include(CheckCXXSourceCompiles)
+if(inverse_dynamics_solver_FOUND)
+  set(CMAKE_REQUIRED_INCLUDES ${inverse_dynamics_solver_INCLUDE_DIRS})
+  set(CMAKE_REQUIRED_LIBRARIES rclcpp::rclcpp)
+  check_cxx_source_compiles("
+    #include <inverse_dynamics_solver/exceptions.hpp>
+    #include <inverse_dynamics_solver/inverse_dynamics_solver.hpp>
+    using Vector = Eigen::VectorXd;
+    struct Solver : inverse_dynamics_solver::InverseDynamicsSolver {
+      void initialize(rclcpp::node_interfaces::NodeParametersInterface::ConstSharedPtr,
+        const std::string&, const std::string&) override {}
+      Eigen::MatrixXd getInertiaMatrix(const Vector&) const override { return {}; }
+      Vector getCoriolisVector(const Vector&, const Vector&) const override { return {}; }
+      Vector getGravityVector(const Vector&) const override { return {}; }
+      Vector getFrictionVector(const Vector&) const override { return {}; }
+    };
+    int main() { Solver solver; }" VMS_PH_HAS_INVERSE_DYNAMICS_SOLVER)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+endif()
+if(VMS_PH_HAS_INVERSE_DYNAMICS_SOLVER)
+  list(APPEND sources inverse_dynamics_solver)
+else()
+  message(STATUS "vms_ph: without the plugin of inverse_dynamics_solver 1 or 2, which is not here")
+endif()
 list(TRANSFORM sources PREPEND ros2_control/src/)
 list(TRANSFORM sources APPEND .cpp)
 add_library(vms_ph_ros2_control SHARED ${sources})
@@ -55,12 +85,17 @@ target_link_libraries(vms_ph_ros2_control PRIVATE
   rclcpp_lifecycle::rclcpp_lifecycle
   realtime_tools::realtime_tools
   ${interfaces_target}
-  ${geometry_msgs_TARGETS} ${nav_msgs_TARGETS} ${rosgraph_msgs_TARGETS}
+  ${control_msgs_TARGETS} ${geometry_msgs_TARGETS} ${nav_msgs_TARGETS} ${rosgraph_msgs_TARGETS}
   ${sensor_msgs_TARGETS} ${std_msgs_TARGETS} ${tf2_msgs_TARGETS}
   vms_ph_native vms_ph_python_host vms_ph_gravity_compensating_fallback)
 
 pluginlib_export_plugin_description_file(controller_interface ros2_control/controller_plugins.xml)
 pluginlib_export_plugin_description_file(hardware_interface ros2_control/hardware_plugins.xml)
+if(VMS_PH_HAS_INVERSE_DYNAMICS_SOLVER)
+  target_include_directories(vms_ph_ros2_control PRIVATE ${inverse_dynamics_solver_INCLUDE_DIRS})
+  pluginlib_export_plugin_description_file(
+    inverse_dynamics_solver ros2_control/inverse_dynamics_plugins.xml)
+endif()
 install(TARGETS vms_ph_ros2_control vms_ph_native vms_ph_python_host DESTINATION lib)
 install(TARGETS vms_ph_native_module DESTINATION ${PYTHON_INSTALL_DIR})
 file(RELATIVE_PATH to_libraries /${PYTHON_INSTALL_DIR} /lib)
@@ -70,7 +105,6 @@ set_target_properties(vms_ph_native_module PROPERTIES
 set_target_properties(vms_ph_ros2_control vms_ph_native vms_ph_python_host PROPERTIES
   INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
 
-include(CheckCXXSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES realtime_tools::realtime_tools ${std_msgs_TARGETS})
 set(CMAKE_REQUIRED_FLAGS -Werror=deprecated-declarations)
 check_cxx_source_compiles("
@@ -123,6 +157,23 @@ if(BUILD_TESTING)
     if(TARGET force_broadcaster)
       target_link_libraries(force_broadcaster controller_interface::controller_interface
         pluginlib::pluginlib ${interfaces_target} ${geometry_msgs_TARGETS})
+    endif()
+    ament_add_gmock(dynamics_broadcaster ros2_control/test/dynamics_broadcaster_test.cpp
+      native/test/allocations.cpp TIMEOUT 120)
+    if(TARGET dynamics_broadcaster)
+      target_link_libraries(dynamics_broadcaster vms_ph_native
+        controller_interface::controller_interface pluginlib::pluginlib ${interfaces_target}
+        ${control_msgs_TARGETS})
+    endif()
+    if(VMS_PH_HAS_INVERSE_DYNAMICS_SOLVER)
+      ament_add_gmock(inverse_dynamics_solver ros2_control/test/inverse_dynamics_solver_test.cpp
+        TIMEOUT 120)
+      if(TARGET inverse_dynamics_solver)
+        target_include_directories(inverse_dynamics_solver PRIVATE
+          ${inverse_dynamics_solver_INCLUDE_DIRS})
+        target_link_libraries(inverse_dynamics_solver vms_ph_native pluginlib::pluginlib
+          rclcpp::rclcpp)
+      endif()
     endif()
   endif()
   find_package(ament_cmake_pytest QUIET)

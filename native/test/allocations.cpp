@@ -4,7 +4,6 @@
 // Stands in for malloc and its relatives in the whole process, shared libraries included.
 #include "allocations.hpp"
 
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <new>
@@ -20,36 +19,36 @@ void __libc_free(void*);
 
 namespace {
 
-std::atomic<long> count{0};
+thread_local long count = 0;
 
 void* aligned(std::size_t alignment, std::size_t size) noexcept {
-  count.fetch_add(1, std::memory_order_relaxed);
+  ++count;
   return __libc_memalign(alignment, size);
 }
 
 }  // namespace
 
-long allocations() noexcept { return count.load(std::memory_order_relaxed); }
+long allocations() noexcept { return count; }
 
 extern "C" {
 
 void* malloc(std::size_t size) noexcept {
-  count.fetch_add(1, std::memory_order_relaxed);
+  ++count;
   return __libc_malloc(size);
 }
 
 void* calloc(std::size_t many, std::size_t size) noexcept {
-  count.fetch_add(1, std::memory_order_relaxed);
+  ++count;
   return __libc_calloc(many, size);
 }
 
 void* realloc(void* old, std::size_t size) noexcept {
-  count.fetch_add(1, std::memory_order_relaxed);
+  ++count;
   return __libc_realloc(old, size);
 }
 
 void free(void* memory) noexcept {
-  if (memory != nullptr) count.fetch_add(1, std::memory_order_relaxed);
+  if (memory != nullptr) ++count;
   __libc_free(memory);
 }
 

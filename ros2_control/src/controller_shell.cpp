@@ -154,11 +154,7 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   const bool is_valid_period = elapsed >= 0.0 && elapsed <= vms_ph::kLongestStep;
   const auto& command = command_for(state, is_valid_period ? elapsed : 1.0 / get_update_rate());
   write(command);
-  // A missing stamp is not replaced by one of another clock, which would count as elapsed time.
-  const auto stamp = reader_->stamp();
-  if (stamp || !reader_->is_stamped()) {
-    telemetry_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), state, command);
-  }
+  if (const auto stamp = reader_->stamp_or(time)) telemetry_->add(*stamp, state, command);
   return return_type::OK;
 }
 

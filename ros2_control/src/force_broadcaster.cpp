@@ -96,10 +96,10 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
 
   return_type update(const rclcpp::Time& time, const rclcpp::Duration& period) override {
     const auto& state = reader_->read(state_interfaces_);
-    const auto measured = reader_->stamp();
-    if (!measured && reader_->is_stamped()) return return_type::OK;
-    const auto stamp = measured ? *measured : builtin_interfaces::msg::Time(time);
-    const double dt = passed(stamp, measured ? -1.0 : period.seconds());
+    const auto sample = reader_->stamp_or(time);
+    if (!sample) return return_type::OK;
+    const auto& stamp = *sample;
+    const double dt = passed(stamp, reader_->is_stamped() ? -1.0 : period.seconds());
     if (dt == 0.0) return return_type::OK;  // the hardware is slower than the loop
     read_efforts(state);
     mean_ = effort_;

@@ -9,6 +9,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "robot_setup.hpp"
+
 namespace vms_ph_ros2_control {
 namespace {
 
@@ -109,7 +111,6 @@ Eigen::VectorXd HardwareTag::home(const vms_ph::Model& model) const {
                                "', which the robot does not have or holds locked");
     }
     const auto k = static_cast<int>(entry - names.begin());
-    const int at = model.position_index(k);
     for (const auto& interface : joint.state_interfaces) {
       if (interface.name != "position" || interface.initial_value.empty()) continue;
       const double value = number_of(interface.initial_value);
@@ -118,11 +119,7 @@ Eigen::VectorXd HardwareTag::home(const vms_ph::Model& model) const {
                                  "/position must be a number; given: '" + interface.initial_value +
                                  "'");
       }
-      if (model.is_pair(k)) {
-        q.segment<2>(at) << std::cos(value), std::sin(value);
-      } else {
-        q[at] = value;
-      }
+      set_joint(model, k, value, q);
     }
   }
   return q;

@@ -101,10 +101,9 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
 
   return_type update(const rclcpp::Time& time, const rclcpp::Duration&) override {
     const auto& state = reader_->read(state_interfaces_);
-    const auto measured = reader_->stamp();
-    if (!measured && reader_->is_stamped()) return return_type::OK;
-    const auto stamp = measured ? *measured : builtin_interfaces::msg::Time(time);
-    if (!sampling_->is_due(stamp)) return return_type::OK;
+    const auto sample = reader_->stamp_or(time);
+    if (!sample || !sampling_->is_due(*sample)) return return_type::OK;
+    const auto& stamp = *sample;
     if (clocks_) {
       clock_.clock = stamp;
       clocks_->try_publish(clock_);

@@ -4,6 +4,7 @@
 #include "robot_setup.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <sstream>
 #include <utility>
@@ -84,6 +85,15 @@ vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
     }
   }
   return vms_ph::Allocation(actuators.allocation.matrix(), lower, upper);
+}
+
+void set_joint(const Model& model, int joint, double position, Eigen::VectorXd& q) noexcept {
+  const int first = model.position_index(joint);
+  if (model.is_pair(joint)) {
+    q.segment<2>(first) << std::cos(position), std::sin(position);
+  } else {
+    q[first] = position;
+  }
 }
 
 std::string root_link(const Model& model) {

@@ -58,6 +58,9 @@ std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup);
 vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
                                   const std::string& failed);
 
+/// Set the position of one of the n joints, rad or m, in a configuration (nq,).
+void set_joint(const vms_ph::Model& model, int joint, double position, Eigen::VectorXd& q) noexcept;
+
 /// Name of the root link, the frame of the base.
 std::string root_link(const vms_ph::Model& model);
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "interface_names.hpp"
+#include "robot_setup.hpp"
 
 namespace vms_ph_ros2_control {
 namespace {
@@ -29,18 +30,15 @@ constexpr int kConsecutive = 5;
 
 StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
                          const std::string& stamp)
-    : base_(model.base()), b_(model.b()), stamped_(!stamp.empty()) {
-  for (int i = 0; i < model.n(); ++i) {
-    const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
-    q_index_.push_back(model.position_index(i));
-    continuous_.push_back(model.is_pair(i));
+    : model_(model), stamped_(!stamp.empty()) {
+  for (const std::string& name : model.joint_names()) {
     names_.push_back(name + "/position");
     names_.push_back(name + "/velocity");
   }
   const auto add = [this](const std::string& prefix, const auto& list) {
     for (const char* name : list) names_.push_back(prefix + "/" + name);
   };
-  if (b_ > 0) {
+  if (model.b() > 0) {
     add(base, kPosition);
     add(base, kOrientation);
     add(base, kLinearVelocity);
@@ -59,21 +57,14 @@ const vms_ph::RobotState& StateReader::read(
     const auto value = interfaces[static_cast<std::size_t>(i)].get_optional();
     values_[i] = value ? *value : std::numeric_limits<double>::quiet_NaN();
   }
-  const auto n = static_cast<int>(q_index_.size());
+  const int b = model_.b(), n = model_.n();
   for (int i = 0; i < n; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    const double position = values_[2 * i];
-    if (continuous_[k]) {
-      state_.q[q_index_[k]] = std::cos(position);
-      state_.q[q_index_[k] + 1] = std::sin(position);
-    } else {
-      state_.q[q_index_[k]] = position;
-    }
-    state_.v[b_ + i] = values_[2 * i + 1];
+    set_joint(model_, i, values_[2 * i], state_.q);
+    state_.v[b + i] = values_[2 * i + 1];
   }
-  if (b_ == 0) return state_;
+  if (b == 0) return state_;
   const auto base = values_.segment<kBaseValues>(2 * n);
-  if (base_ == vms_ph::Base::planar) {
+  if (model_.base() == vms_ph::Base::planar) {
     const double z = base[5], w = base[6], square = z * z + w * w;
     state_.q.head<4>() << base[0], base[1], (w * w - z * z) / square, 2.0 * w * z / square;
     state_.v.head<3>() << base[7], base[8], base[12];
@@ -113,6 +104,11 @@ const char* StampWatch::problem(const builtin_interfaces::msg::Time& stamp,
   still_ = 0.0;
   consecutive_ = 0;
   return "";
+}
+
+std::optional<builtin_interfaces::msg::Time> StateReader::stamp_or(
+    const rclcpp::Time& update) const noexcept {
+  return stamped_ ? stamp() : builtin_interfaces::msg::Time(update);
 }
 
 std::optional<builtin_interfaces::msg::Time> StateReader::stamp() const noexcept {

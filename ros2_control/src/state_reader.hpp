@@ -11,6 +11,7 @@
 #include <builtin_interfaces/msg/time.hpp>
 #include <hardware_interface/loaned_state_interface.hpp>
 #include <rclcpp/logging.hpp>
+#include <rclcpp/time.hpp>
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/model.hpp"
@@ -80,12 +81,13 @@ class StateReader {
   /// Time of the states read last; empty if the hardware has no valid stamp.
   std::optional<builtin_interfaces::msg::Time> stamp() const noexcept;
 
+  /// The same; the time of the update where the hardware is not configured to stamp. A stamp that
+  /// is not valid is not replaced by one of another clock, which would count as elapsed time.
+  std::optional<builtin_interfaces::msg::Time> stamp_or(const rclcpp::Time& update) const noexcept;
+
  private:
-  vms_ph::Base base_;
-  int b_;
+  vms_ph::Model model_;
   bool stamped_;
-  std::vector<int> q_index_;  ///< of every joint
-  std::vector<bool> continuous_;
   std::vector<std::string> names_;
   Eigen::VectorXd values_;
   vms_ph::RobotState state_;

@@ -15,6 +15,16 @@ constexpr std::size_t kReason = 512;
 
 }  // namespace
 
+void fill(vms_ph::msg::Energy& message, const vms_ph::Energies& energies) noexcept {
+  message.total = energies.total();
+  message.kinetic = energies.kinetic;
+  message.potential = energies.potential;
+  message.kinetic_base = energies.kinetic_base;
+  message.kinetic_shape = energies.kinetic_shape;
+  message.kinetic_task = energies.kinetic_task;
+  message.kinetic_null = energies.kinetic_null;
+}
+
 Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
                      const std::string& frame, double rate, bool friction)
     : split_(model), audit_(model, friction), sampling_(rate) {
@@ -50,7 +60,8 @@ void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::Ro
   if (!sampling_.is_due(stamp)) return;
   state_.header.stamp = energy_.header.stamp = power_.header.stamp = stamp;
   publish_state(command);
-  publish_energy(energies);
+  fill(energy_, energies);
+  energies_->try_publish(energy_);
   publish_power(balance, command);
 }
 
@@ -65,17 +76,6 @@ void Telemetry::publish_state(const vms_ph::Command& command) noexcept {
   state_.task_error = command.task_error;
   state_.smallest_singular_value = command.smallest_singular_value;
   states_->try_publish(state_);
-}
-
-void Telemetry::publish_energy(const vms_ph::Energies& energies) noexcept {
-  energy_.total = energies.total();
-  energy_.kinetic = energies.kinetic;
-  energy_.potential = energies.potential;
-  energy_.kinetic_base = energies.kinetic_base;
-  energy_.kinetic_shape = energies.kinetic_shape;
-  energy_.kinetic_task = energies.kinetic_task;
-  energy_.kinetic_null = energies.kinetic_null;
-  energies_->try_publish(energy_);
 }
 
 void Telemetry::publish_power(const vms_ph::PowerBalance& balance,

@@ -16,6 +16,9 @@
 
 namespace vms_ph_ros2_control {
 
+/// Fill a message with energies, all but its header.
+void fill(vms_ph::msg::Energy& message, const vms_ph::Energies& energies) noexcept;
+
 /// Publishes ~/state, ~/energy and ~/power; see vms_ph/msg.
 class Telemetry {
  public:
@@ -34,7 +37,6 @@ class Telemetry {
 
  private:
   void publish_state(const vms_ph::Command& command) noexcept;
-  void publish_energy(const vms_ph::Energies& energies) noexcept;
   void publish_power(const vms_ph::PowerBalance& balance, const vms_ph::Command& command) noexcept;
 
   vms_ph::EnergySplit split_;

@@ -11,7 +11,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from control_msgs.msg import DynamicJointState
 from control_session import Session, differences, pairs, stamp
 from geometry_msgs.msg import PoseStamped
 from rcl_interfaces.msg import Log
@@ -103,6 +105,31 @@ def test_energies_agree_with_the_energy_monitor_on_equal_stamps(held: Session) -
     assert len(matched) > 20
     assert moving > 1e-3
     assert max(worst.values()) < 1e-6
+
+
+def test_who_only_looks_sees_the_weight_that_a_law_carries_and_its_energies(held: Session) -> None:
+    assert held.switch(["dynamics_broadcaster"], [])
+    seen = held.collect(
+        2.0,
+        ours=(Energy, "/dynamics_broadcaster/energy"),
+        law=(Energy, "/python_controller/energy"),
+        joints=(DynamicJointState, "/dynamics_broadcaster/joint_dynamics"),
+    )
+    assert len(pairs(seen["ours"], seen["law"])) > 20
+    assert max(differences(seen["ours"], seen["law"], ENERGIES).values()) < 1e-9
+    terms = dict(
+        zip(seen["joints"][-1].joint_names, seen["joints"][-1].interface_values, strict=True)
+    )
+    assert len(terms) == 7
+    model = robots.load("panda")
+    now = positions(held)
+    q = np.array([now[name] for name in model.joint_names])
+    d = model.evaluate(q, 0.0 * q)
+    for i, name in enumerate(model.joint_names):
+        gravity, inertia = terms[name].values
+        assert gravity == pytest.approx(d.g[i], abs=1e-2)  # the posture drifts between messages
+        assert inertia == pytest.approx(d.M[i, i], abs=1e-3)
+    assert held.switch([], ["dynamics_broadcaster"])
 
 
 def test_the_audit_of_the_simulated_hardware_closes(held: Session) -> None:

@@ -1,0 +1,125 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// vms_ph/DynamicsBroadcaster: gravity torques, inertia and energies, from state interfaces.
+#include <exception>
+#include <memory>
+
+#include <control_msgs/msg/dynamic_joint_state.hpp>
+#include <controller_interface/controller_interface.hpp>
+#include <pluginlib/class_list_macros.hpp>
+#include <vms_ph/dynamics_broadcaster_parameters.hpp>
+
+#include "publishing.hpp"
+#include "robot_setup.hpp"
+#include "state_reader.hpp"
+#include "telemetry.hpp"
+#include "vms_ph_native/energy_split.hpp"
+
+namespace vms_ph_ros2_control {
+
+using controller_interface::interface_configuration_type;
+using controller_interface::InterfaceConfiguration;
+using controller_interface::return_type;
+
+/// Publishes ~/joint_dynamics and ~/energy. It commands nothing. Without positions nothing is
+/// published; without velocities the kinetic energies are NaN.
+class DynamicsBroadcaster final : public controller_interface::ControllerInterface {
+ public:
+  using CallbackReturn = controller_interface::CallbackReturn;
+
+  CallbackReturn on_init() override {
+    listener_ = std::make_shared<dynamics_broadcaster::ParamListener>(get_node());
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
+    const auto p = listener_->get_params();
+    at_.reset();  // before the model that it refers to
+    try {
+      model_ = std::make_unique<vms_ph::Model>(make_model(setup_of(p, get_robot_description())));
+      at_ = std::make_unique<vms_ph::Evaluation>(*model_);
+      split_ = std::make_unique<vms_ph::EnergySplit>(*model_);
+    } catch (const std::exception& error) {
+      RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+      return CallbackReturn::FAILURE;
+    }
+    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
+    sampling_ = std::make_unique<Sampling>(p.publish_rate);
+    rest_ = Eigen::VectorXd::Zero(model_->nv());
+    energy_.header.frame_id = p.frame_prefix + inertial_frame(*model_);
+    joints_.joint_names = model_->joint_names();
+    control_msgs::msg::InterfaceValue terms;
+    terms.interface_names = {"gravity", "inertia"};
+    terms.values.resize(terms.interface_names.size());
+    joints_.interface_values.assign(joints_.joint_names.size(), terms);
+    energies_ = make_publisher(*get_node(), "~/energy", energy_);
+    joint_publisher_ = make_publisher(*get_node(), "~/joint_dynamics", joints_);
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
+    const bool can = are_doubles(get_node()->get_logger(), state_interfaces_);
+    return can ? CallbackReturn::SUCCESS : CallbackReturn::FAILURE;
+  }
+
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
+    energies_.reset();
+    joint_publisher_.reset();
+    return CallbackReturn::SUCCESS;
+  }
+
+  InterfaceConfiguration command_interface_configuration() const override {
+    return {interface_configuration_type::NONE, {}};
+  }
+
+  InterfaceConfiguration state_interface_configuration() const override {
+    return {interface_configuration_type::INDIVIDUAL, reader_->names()};
+  }
+
+  return_type update(const rclcpp::Time& time, const rclcpp::Duration&) override {
+    const auto& state = reader_->read(state_interfaces_);
+    const auto stamp = reader_->stamp_or(time);
+    if (!stamp || !sampling_->is_due(*stamp) || !state.q.allFinite()) return return_type::OK;
+    at_->set(state.q, rest_);
+    energy_.header.stamp = joints_.header.stamp = *stamp;
+    publish_energy(state);
+    publish_joints();
+    return return_type::OK;
+  }
+
+ private:
+  void publish_energy(const vms_ph::RobotState& state) noexcept {
+    vms_ph::Energies energies = split_->of(state);  // NaN without velocities
+    energies.potential = at_->potential_energy();
+    fill(energy_, energies);
+    energies_->try_publish(energy_);
+  }
+
+  void publish_joints() noexcept {
+    const Eigen::Index b = model_->b();
+    for (std::size_t i = 0; i < joints_.interface_values.size(); ++i) {
+      const Eigen::Index row = b + static_cast<Eigen::Index>(i);
+      joints_.interface_values[i].values[0] = at_->g()[row];
+      joints_.interface_values[i].values[1] = at_->M()(row, row);
+    }
+    joint_publisher_->try_publish(joints_);
+  }
+
+  std::shared_ptr<dynamics_broadcaster::ParamListener> listener_;
+  std::unique_ptr<vms_ph::Model> model_;
+  std::unique_ptr<vms_ph::Evaluation> at_;
+  std::unique_ptr<vms_ph::EnergySplit> split_;
+  std::unique_ptr<StateReader> reader_;
+  std::unique_ptr<Sampling> sampling_;
+  Eigen::VectorXd rest_;
+  vms_ph::msg::Energy energy_;
+  control_msgs::msg::DynamicJointState joints_;
+  SizedPublisher<vms_ph::msg::Energy> energies_;
+  SizedPublisher<control_msgs::msg::DynamicJointState> joint_publisher_;
+};
+
+}  // namespace vms_ph_ros2_control
+
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::DynamicsBroadcaster,
+                       controller_interface::ControllerInterface)
