@@ -129,10 +129,7 @@ class GuardedRobot:
 
 
 def guarded_environment(
-    env: "gymnasium.Env[Any, Any]",
-    guard: ServoGuard,
-    positions: Callable[[Any], Array],
-    dt: float,
+    env: "gymnasium.Env[Any, Any]", guard: ServoGuard, positions: Callable[[Any], Array], dt: float
 ) -> "gymnasium.Wrapper[Any, Any, Any, Any]":
     """Return a Gymnasium environment whose actions pass a guard of energy.
 

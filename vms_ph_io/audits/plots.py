@@ -47,10 +47,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
     draw_lines(
         power,
         run.power["time"],
-        {
-            **_of_shown_ports(run, run.port_powers),
-            "dissipated": -run.power["dissipated"],
-        },
+        {**_of_shown_ports(run, run.port_powers), "dissipated": -run.power["dissipated"]},
         "power into the robot (W)",
     )
     millimetres = control.get("task_error")

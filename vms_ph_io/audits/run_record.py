@@ -15,15 +15,7 @@ from vms_ph_dynamics.energy.legend import word
 from vms_ph_dynamics.forms import PORTS
 
 from ..bag import BagReader, PresentNames, present_topic
-from .energy_split import (
-    BASE,
-    TASK,
-    EnergySplit,
-    moves,
-    parts_of_law,
-    parts_of_robot,
-    split_of_law,
-)
+from .energy_split import BASE, TASK, EnergySplit, moves, parts_of_law, parts_of_robot, split_of_law
 
 Series = Mapping[str, Array]
 """Columns by field name; ``time`` in s since the first energy message."""

@@ -10,12 +10,7 @@ from typing import Protocol, cast
 from mcap.records import Channel, Schema
 from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import FieldDesc, Typesdict
-from rosbags.typesys import (
-    Stores,
-    get_types_from_idl,
-    get_types_from_msg,
-    get_typestore,
-)
+from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from .errors import BagError

@@ -29,14 +29,7 @@ from mcap.writer import CompressionType, Writer
 
 from .errors import BagError
 from .messages import BagTopic
-from .metadata import (
-    BagMetadata,
-    FileMetadata,
-    TopicInfo,
-    bag_files,
-    is_being_recorded,
-    time_span,
-)
+from .metadata import BagMetadata, FileMetadata, TopicInfo, bag_files, is_being_recorded, time_span
 from .qos import QosProfile, dump_profiles
 from .types import MessageDefinition
 

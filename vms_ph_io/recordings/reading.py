@@ -42,10 +42,7 @@ def read_recording(
 
 
 def _read(
-    file: Path,
-    columns: str | Path | None,
-    topics: Mapping[str, str] | None,
-    progress: Progress,
+    file: Path, columns: str | Path | None, topics: Mapping[str, str] | None, progress: Progress
 ) -> Recording:
     if not file.exists():
         raise RecordingError(f"there is no recording at {file}")

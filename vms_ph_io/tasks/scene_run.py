@@ -35,11 +35,7 @@ _SAMPLE, _HOLD_STEPS = 5, 2
 
 
 def run_scene(
-    name: str,
-    *,
-    seconds: float = 0.0,
-    step: float = 1e-3,
-    controller: str = "",
+    name: str, *, seconds: float = 0.0, step: float = 1e-3, controller: str = ""
 ) -> dict[str, Any]:
     """Return how a scene ends.
 
