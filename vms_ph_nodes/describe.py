@@ -18,7 +18,7 @@ from vms_ph_io import read_urdf, robots, share_directory
 from vms_ph_io.descriptions.packages import with_file_addresses
 from vms_ph_io.robots import make_fixed
 from vms_ph_io.robots.robot_settings import RobotSettings
-from vms_ph_io.settings.actuator_tags import actuators_of_urdf
+from vms_ph_io.settings.actuators_file import actuators_of_urdf
 from vms_ph_io.settings.fluid_file import load_fluid
 from vms_ph_io.settings.plugin_tags import allocation_tag, fluid_tag
 

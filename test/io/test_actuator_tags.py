@@ -17,8 +17,7 @@ import yaml
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import read_urdf, share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
-from vms_ph_io.settings.actuator_tags import TAG, actuators_of_urdf
-from vms_ph_io.settings.actuators_file import SECTIONS, load_actuators
+from vms_ph_io.settings.actuators_file import SECTIONS, TAG, actuators_of_urdf, load_actuators
 
 FILES = sorted((share_directory() / "config/actuators").glob("*.yaml"))
 

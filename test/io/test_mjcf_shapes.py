@@ -13,7 +13,7 @@ from mjcf_texts import CUBE, HAND, TWO_JOINTS_IN_A_BODY, mjcf
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_io.descriptions.mjcf import Worker
-from vms_ph_io.descriptions.mjcf.shapes import roll_pitch_yaw
+from vms_ph_io.descriptions.mjcf.description import roll_pitch_yaw
 from vms_ph_io.descriptions.urdf import check_urdf
 from vms_ph_io.descriptions.urdf.visuals import visuals
 

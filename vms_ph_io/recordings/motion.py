@@ -23,8 +23,7 @@ from vms_ph_dynamics.identification.effort_meaning import (
 from .base_states import BaseStates
 from .clock_order import ClockOrder, clock_order
 from .conditioning import Conditioning
-from .joint_signals import Companion, JointSignals, Signals, filled
-from .matching import sources, unused
+from .joint_signals import Companion, JointSignals, Signals, filled, sources, unused
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
 from .signal_checks import (
     MARGIN,

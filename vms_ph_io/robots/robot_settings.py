@@ -284,7 +284,7 @@ class RobotSettings:
 
     def _own_actuators(self, description: str) -> "Actuators":
         from ..descriptions.urdf import read_urdf
-        from ..settings.actuator_tags import TAG, actuators_of_urdf
+        from ..settings.actuators_file import TAG, actuators_of_urdf
 
         if self.is_bundled:
             return robots.get(self.robot).own_actuators()

@@ -21,8 +21,7 @@ from vms_ph_dynamics.simulation import FormEngine, Simulation, WaterCurrent, in_
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 
 from . import robot_tasks
-from .payload_use import PayloadUse
-from .task_energy import energies_between, with_held
+from .payload_use import PayloadUse, energies_between, with_held
 from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, at_most
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty

@@ -15,8 +15,7 @@ from vms_ph.msg import Exergy
 from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.energy.audit import ExergyMap
 from vms_ph_dynamics.simulation import HeldMechanism
-from vms_ph_io.tasks.payload_use import PayloadUse
-from vms_ph_io.tasks.task_energy import with_held
+from vms_ph_io.tasks.payload_use import PayloadUse, with_held
 
 from ..node.parameters import declare
 
