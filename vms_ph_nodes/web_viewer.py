@@ -109,11 +109,9 @@ class WebViewer(ReportingNode):
         tabs = server.gui.add_tab_group()
         with tabs.add_tab("Energy"):
             self._plots = LivePlots(server, self._law)
-        self._view = ViewTab(self, server, self._plots.strips, tabs.add_tab("View"))
+        self._view = ViewTab(server, self._plots.strips, tabs.add_tab("View"))
         self._control: ControlTab | None = None
-        if self._commands is not None:
-            tab = tabs.add_tab("Control")
-            self._control = ControlTab(server, tab, self._commands, self._recording, self._robot)
+        self._tab = None if self._commands is None else tabs.add_tab("Control")
 
     def _title(self) -> str:
         return f"{self._name_of_robot} – vms_ph" if self._name_of_robot else "vms_ph"
@@ -178,8 +176,21 @@ class WebViewer(ReportingNode):
         root_position = scene.root_place(start)
         self._world.look(viewpoint(model, scene.box(start)), root_position)
         self._root_place = tuple(root_position.tolist())
-        if self._control is not None:
-            self._control.offer(model, scene, self._world, self._target, start)
+        if self._commands is not None:
+            if self._control is not None:
+                self._control.remove()
+            self._control = ControlTab(
+                self._server,
+                self._tab,
+                self._commands,
+                self._recording,
+                self._robot,
+                model,
+                scene,
+                self._world,
+                self._target,
+                start,
+            )
             self._overview.show_hint()
         for missing in scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
@@ -218,7 +229,6 @@ class WebViewer(ReportingNode):
             self._commands.work()
         watched = bool(self._server.get_clients())
         self._listen(watched)
-        self._view.listen(watched)
         if self._scene is None or not watched:
             return
         with containing(self._input_diagnostics, "the scene"):
@@ -252,8 +262,6 @@ class WebViewer(ReportingNode):
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
             with containing(self._input_diagnostics, "the plots"):
                 self._plots.draw()
-            with containing(self._input_diagnostics, "the pattern"):
-                self._view.draw()
 
 
 def main() -> None:

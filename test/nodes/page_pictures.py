@@ -246,8 +246,6 @@ def steady(shown: Chromium) -> Image.Image:
 def of_exergy(out: Path, folder: str) -> None:
     """Make the picture of the exergy of a robot with battery, motors and heat."""
     with launched(folder, "hextilt", "engine:=ephs") as shown:
-        shown.click("View")
-        shown.tick("EPHS pattern")
         shown.choose("flow through", "battery to heat (exergy)")
         shown.await_text("exergy since the start", 600.0)
         await_running(shown)

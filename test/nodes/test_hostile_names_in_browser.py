@@ -29,8 +29,6 @@ from .test_page_server import _free
 
 pytest.importorskip("viser")
 from vms_ph_ephs.nodes.exergy_view import exergy_list
-from vms_ph_ephs.nodes.pattern_view import picture, styles
-from vms_ph_ephs.robot import Mechanism
 from vms_ph_nodes.views.choices import Choices
 from vms_ph_nodes.views.commands import Gain, Request
 from vms_ph_nodes.views.controls import Controls
@@ -140,7 +138,7 @@ def test_names_of_a_live_robot_are_text(tmp_path: Path) -> None:
         overview.draw()
     plots.draw()
     scene = RobotScene(server, model, description)
-    view = ViewTab(SimpleNamespace(), server, plots.strips, tabs.add_tab("View"))  # type: ignore[arg-type]
+    view = ViewTab(server, plots.strips, tabs.add_tab("View"))
     markers = [
         Marker(ns=_hostile("markers"), type=kind, text=_hostile("label"))
         for kind in (Marker.SPHERE, Marker.TEXT_VIEW_FACING)
@@ -152,10 +150,6 @@ def test_names_of_a_live_robot_are_text(tmp_path: Path) -> None:
         bodies=[_hostile("destroyer")], temperatures=[float("nan")],
     )  # fmt: skip
     server.gui.add_html(exergy_list(exergy))
-    mechanism = Mechanism(model, np.full(model.n, 1e3), 298.15, native=False)
-    server.gui.add_html(picture(mechanism.system))
-    ends = [end for ends in mechanism.system.pattern.junctions.values() for end in ends]
-    server.gui.add_html(styles(mechanism.system, dict.fromkeys(ends, 1.0), 1.0))
     control: Any = _Refusing()
     tab = tabs.add_tab("Control")
     controls = Controls(

@@ -20,8 +20,8 @@ from ..messages.frames import Frames
 from ..messages.state_join import JoinedState, StateJoin
 from ..node.parameters import declare
 
-# Period in which what a first state lacks is told, s.
-_TELL = 0.5
+# Period of the reports of what a first state lacks, s.
+_REPORTS = 0.5
 
 
 class MeasuredStates:
@@ -49,20 +49,13 @@ class MeasuredStates:
             qos: quality of service of the subscriptions.
         """
         self._node, self._model, self._on_refusal = node, model, on_refusal
-        odometry, self._told = odometry and model.b > 0, ""
+        odometry, self._last_missing = odometry and model.b > 0, ""
         spread = state_spread(node)
         self._join = StateJoin(model, spread, on_state, on_refusal, max_age, odometry)
-        subscribe = node.create_subscription
-        self._subscriptions = [subscribe(JointState, "joint_states", self._on_joints, qos)]
+        node.create_subscription(JointState, "joint_states", self._on_joints, qos)
         if odometry:
-            self._subscriptions.append(subscribe(Odometry, "odom", self._on_odometry, qos))
-        self._timer = node.create_timer(_TELL, self._tell_missing)
-
-    def close(self) -> None:
-        """End the subscriptions."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._node.destroy_timer(self._timer)
+            node.create_subscription(Odometry, "odom", self._on_odometry, qos)
+        node.create_timer(_REPORTS, self._report_missing)
 
     def _on_joints(self, message: JointState) -> None:
         self._join.add(message, self._node.get_clock().now().nanoseconds)
@@ -76,11 +69,11 @@ class MeasuredStates:
         now = self._node.get_clock().now().nanoseconds
         self._join.add_base(from_stamp(message.header.stamp), base, now)
 
-    def _tell_missing(self) -> None:
+    def _report_missing(self) -> None:
         missing = self._join.missing
-        if missing and missing == self._told:
+        if missing and missing == self._last_missing:
             self._on_refusal(missing)
-        self._told = missing
+        self._last_missing = missing
 
 
 def state_spread(node: Node) -> float:

@@ -7,6 +7,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import compress
 from types import MappingProxyType
 from typing import Any
@@ -117,7 +118,7 @@ class MotionListener:
         """
         self._beside = tuple(beside)
         self._current = current
-        self._node, self._model = node, model
+        self._model = model
         self._on_motion, self._on_refusal = on_motion, on_refusal
         companions: dict[str, tuple[Any, str]] = {
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
@@ -130,17 +131,9 @@ class MotionListener:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
             companions["odometry"] = (Odometry, "odom")
         self._pairing = StampPairing(tuple(companions), self._complete, nearest="odometry")
-        self._subscriptions = [
-            node.create_subscription(
-                kind,
-                topic,
-                lambda m, name=name: self._pairing.add_companion(
-                    name, from_stamp(m.header.stamp), m
-                ),
-                _SENSOR if name == "odometry" else _SENSOR.depth,
-            )
-            for name, (kind, topic) in companions.items()
-        ]
+        for name, (kind, topic) in companions.items():
+            profile = _SENSOR if name == "odometry" else _SENSOR.depth
+            node.create_subscription(kind, topic, partial(self._on_companion, name), profile)
         self._states = MeasuredStates(node, model, 0.0, self._pair, on_refusal, False, _SENSOR)
         self._spread = state_spread(node)
 
@@ -150,14 +143,10 @@ class MotionListener:
             self._pairing.require(present | ({"odometry"} if model.b else set()))
 
         require_published()
-        self._timer = node.create_timer(0.5, require_published)
+        node.create_timer(0.5, require_published)
 
-    def close(self) -> None:
-        """End the subscriptions."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._states.close()
-        self._node.destroy_timer(self._timer)
+    def _on_companion(self, name: str, message: Any) -> None:
+        self._pairing.add_companion(name, from_stamp(message.header.stamp), message)
 
     def _pair(self, state: JoinedState) -> None:
         self._pairing.add_primary(state.stamp, state)

@@ -21,7 +21,7 @@ from .viewpoint import WorldView
 
 
 class ControlTab:
-    """The tab of the controls of a robot; it is filled anew with every robot."""
+    """The controls of one robot."""
 
     def __init__(
         self,
@@ -30,57 +30,43 @@ class ControlTab:
         commands: Commands,
         recording: Recording,
         robot: RobotParameters,
-    ) -> None:
-        """Begin with an empty tab.
-
-        Args:
-            server: of the page.
-            tab: where on the page.
-            commands: of the node.
-            recording: of all topics.
-            robot: of the node.
-        """
-        self._server, self._tab, self._commands = server, tab, commands
-        self._recording, self._robot = recording, robot
-        self._model: VMSModel | None = None
-        self._controls: Controls | None = None
-        self._choices: Choices | None = None
-        self._pull: PointerSpring | None = None
-        self._has_gains = False
-
-    def offer(
-        self,
         model: VMSModel,
         scene: RobotScene,
         world: WorldView,
         target: Callable[[], tuple[Array, Array]],
         start: Array,
     ) -> None:
-        """Offer the controls of a robot.
+        """Add them to the page.
 
         Args:
+            server: of the page.
+            tab: where on the page.
+            commands: of the node.
+            recording: of all topics.
+            robot: parameters of the node.
             model: the robot.
             scene: where it is drawn.
             world: in which it is drawn.
             target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
             start: (nq,) configuration at the start.
         """
-        if self._controls is not None:
-            self._controls.remove()
+        self._server, self._tab, self._commands = server, tab, commands
+        self._robot, self._model = robot, model
+        inertial = Frames.of(model).inertial
+        self._controls = Controls(server, tab, commands, model, inertial, target, recording, start)
+        self._pull = PointerSpring(server, model, scene, commands, lambda: world.shift)
+        self._choices: Choices | None = None
+        self._has_gains = False
+
+    def remove(self) -> None:
+        """Take them from the page."""
+        self._controls.remove()
         if self._choices is not None:
             self._choices.remove()
-            self._choices = None
-        inertial = Frames.of(model).inertial
-        self._controls = Controls(
-            self._server, self._tab, self._commands, model, inertial, target, self._recording, start
-        )
-        self._model, self._has_gains = model, False
-        self._pull = PointerSpring(self._server, model, scene, self._commands, lambda: world.shift)
 
     def draw_pull(self) -> None:
         """Draw the spring at a link that is dragged."""
-        if self._pull is not None:
-            self._pull.draw()
+        self._pull.draw()
 
     def draw(self, paused: bool | None, speed: float | None) -> None:
         """Add gains and choices once they are known, and show how time passes.
@@ -89,21 +75,15 @@ class ControlTab:
             paused: whether the simulation is paused; None: it is not known.
             speed: ratio of simulated to real time; None: it is not known.
         """
-        controls = self._controls
-        if controls is None:
-            return
         if not self._has_gains:
-            self._has_gains = self._commands.ask_gains(controls.show_gains)
+            self._has_gains = self._commands.ask_gains(self._controls.show_gains)
         offered = self._commands.choices
-        if self._model and offered and (self._choices is None or self._choices.offered != offered):
+        if offered and (self._choices is None or self._choices.offered != offered):
             if self._choices is not None:
                 self._choices.remove()
-            self._choices = self._choices_of(self._model, offered)
-        controls.show(paused, speed)
-
-    def _choices_of(self, model: VMSModel, offered: list[str]) -> Choices:
-        arguments = {**self._robot.arguments, "robot": self._robot.robot}
-        allocation = self._robot.allocation()
-        return Choices(
-            self._server, self._tab, self._commands, model, arguments, allocation, offered
-        )
+            arguments = {**self._robot.arguments, "robot": self._robot.robot}
+            allocation = self._robot.allocation()
+            self._choices = Choices(
+                self._server, self._tab, self._commands, self._model, arguments, allocation, offered
+            )
+        self._controls.show(paused, speed)
