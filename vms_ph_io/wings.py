@@ -93,10 +93,9 @@ WINGS: Mapping[str, Wing] = {
             "embedded",
             {
                 "node": "List running nodes, with their topics and services.",
-                "topic": "List, read, measure and publish topics.",
+                "topic": "List, read and publish topics.",
                 "service": "List and call services.",
                 "param": "Read and change the parameters of nodes.",
-                "interface": "Show the definitions of messages and services.",
             },
         ),
     )

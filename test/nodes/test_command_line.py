@@ -25,9 +25,6 @@ from vms_ph_nodes.cli import main
         ["launch", "--show-args", "a" * 5000],
         ["launch", "--show-args", "/dev/zero"],
         ["ephs", "draw", "a" * 5000],
-        ["interface", "show", "/msg/A"],
-        ["interface", "show", "a" * 5000 + "/msg/A"],
-        ["interface", "show", "std_msgs/msg/" + "a" * 5000],
         ["check", "panda", "--end-effector", os.fsdecode(b"\xff")],
     ],
 )

@@ -90,16 +90,6 @@ def test_a_number_may_be_written_with_an_exponent(start: Start) -> None:
     assert program.interrupt() == 0
 
 
-def test_a_topic_that_stops_has_no_rate(start: Start) -> None:
-    program = start("run", "simulator", "--ros-args", "-r", "__ns:=/stops")
-    _await_topic(start, "/stops/joint_states")
-    hz = start("topic", "hz", "/stops/joint_states")
-    hz.await_output("average rate")
-    program.interrupt()
-    hz.await_output("(?s)average rate.*no new messages")
-    assert hz.interrupt() == 0
-
-
 def test_a_dropped_browser_connection_prints_nothing_in_the_terminal(start: Start) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

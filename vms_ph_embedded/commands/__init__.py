@@ -7,13 +7,12 @@ from collections.abc import Mapping
 
 import typer
 
-from . import interface, node, param, service, topic
+from . import node, param, service, topic
 
 COMMANDS: Mapping[str, typer.Typer] = {
     "node": node.app,
     "topic": topic.app,
     "service": service.app,
     "param": param.app,
-    "interface": interface.app,
 }
 """The application of every command, by its name."""

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""vms-ph topic: lists, inspects, reads, measures and publishes topics."""
+"""vms-ph topic: lists, inspects, reads and publishes topics."""
 
 import time
 from collections import deque
@@ -9,7 +9,6 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-import numpy as np
 import rclpy
 import typer
 from rclpy.node import Node
@@ -21,7 +20,7 @@ from vms_ph_nodes.topics.interfaces import load_interface, offered_quality
 from .message_text import fill, parse, to_yaml
 from .temporary_node import print_names, settled, temporary_node, wait_for
 
-app = typer.Typer(help="List, read, measure and publish topics.", no_args_is_help=True)
+app = typer.Typer(help="List, read and publish topics.", no_args_is_help=True)
 
 _TOPIC = typer.Argument(help="name of the topic, like /vms_ph/energy")
 
@@ -67,27 +66,6 @@ def echo(
                 typer.echo(f"{to_yaml(messages.popleft())}\n---")
                 if once:
                     return
-
-
-@app.command()
-def hz(
-    name: str = _TOPIC,
-    window: int = typer.Option(1000, help="number of messages to average over", min=2),
-    seconds: float = typer.Option(
-        0.0, help="duration of the measurement, s; 0: until Ctrl-C", min=0.0
-    ),
-) -> None:
-    """Measure the rate of a topic, once a second."""
-    with temporary_node() as node:
-        name = node.resolve_topic_name(name)
-        times: deque[float] = deque(maxlen=window)
-        _subscribe(node, name, lambda message: times.append(time.monotonic()))
-        start = last_report = time.monotonic()
-        while not seconds or time.monotonic() - start < seconds:
-            rclpy.spin_once(node, timeout_sec=0.2)
-            if time.monotonic() - last_report >= 1.0:
-                typer.echo(_rate(times, last_report))
-                last_report = time.monotonic()
 
 
 @app.command()
@@ -149,15 +127,4 @@ def _names(endpoints: Any) -> list[str]:
         f"{e.node_namespace.rstrip('/')}/{e.node_name} ({e.qos_profile.reliability.name.lower()}, "
         f"{e.qos_profile.durability.name.lower()})"
         for e in endpoints
-    )
-
-
-def _rate(times: deque[float], last_report: float) -> str:
-    """Return a report on messages at ``times``; the last one was printed at ``last_report``."""
-    if len(times) < 2 or times[-1] < last_report:
-        return "no new messages"
-    steps = np.diff(times)
-    return (
-        f"average rate: {1.0 / steps.mean():.3f}\n\tmin: {steps.min():.3f}s "
-        f"max: {steps.max():.3f}s std dev: {steps.std():.5f}s window: {len(times)}"
     )

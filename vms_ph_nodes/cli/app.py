@@ -11,19 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS, Wing, hook
 
-from . import (
-    audit,
-    bag,
-    check,
-    demo,
-    environment,
-    launch,
-    native,
-    new,
-    page,
-    plot,
-    run,
-)
+from . import audit, bag, check, demo, environment, launch, native, new, page, plot, run
 
 _HELP = f"""Port-Hamiltonian models, controllers and energy audits for manipulators.
 
@@ -38,7 +26,7 @@ _GROUPS = {
     "Run": ("demo", "page", "launch", "run"),
     "Record and analyse": ("audit", "plot", "bag", "sweep", "reproduce"),
     "Model": ("check", "new", "ephs"),
-    "Look at running nodes": ("topic", "node", "service", "param", "interface", "env"),
+    "Look at running nodes": ("topic", "node", "service", "param", "env"),
     "Develop": ("native", "bench"),
 }
 

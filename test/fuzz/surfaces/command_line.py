@@ -21,7 +21,6 @@ from vms_ph_nodes.cli import main
 _COMMANDS = (
     ["check"],
     ["bag", "info"],
-    ["interface", "show"],
     ["ephs", "list"],
     ["launch", "--show-args"],
     ["reproduce", "--list"],
