@@ -35,7 +35,6 @@ from vms_ph_embedded.wire import interrupts
 from vms_ph_embedded.wire.loopback import sockets_on_loopback
 
 UNREAD = SampleState.NotRead | ViewState.Any | InstanceState.Any
-_FOREVER = 2**63 - 1
 
 _domains: dict[int, tuple[Any, int]] = {}  # domain id -> (Domain, participants in it)
 _domains_lock = threading.Lock()
@@ -74,11 +73,6 @@ class Writer:
                 peer = self.entity.get_matched_subscription_data(handle)
             self._peers[handle] = b"" if peer is None else peer.key.bytes
         return self._peers[handle]
-
-    def wait_for_acks(self, timeout_ns: int) -> bool:
-        """Wait until matched reliable readers have all samples; without limit if negative."""
-        acknowledged: bool = self.entity.wait_for_acks(timeout_ns if timeout_ns >= 0 else _FOREVER)
-        return acknowledged
 
     def close(self) -> None:
         """Leave the topic."""

@@ -8,14 +8,12 @@ import time
 
 import pytest
 import rclpy
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import (
     ExternalShutdownException,
-    MultiThreadedExecutor,
     SingleThreadedExecutor,
 )
 from rclpy.task import Future
-from std_msgs.msg import Empty
 
 
 def test_one_call_at_a_time(ros):
@@ -154,7 +152,7 @@ def test_a_task_that_never_waits_lets_others_have_their_turn(ros):
 def test_a_callback_can_shut_its_executor_down(ros):
     node, calls = ros.node(), []
     ros.executor.remove_node(node)
-    executor = MultiThreadedExecutor(num_threads=2)
+    executor = SingleThreadedExecutor()
 
     def stop():
         calls.append(1)
@@ -182,85 +180,6 @@ def test_a_future_calls_back_when_it_is_done():
     cancelled = Future()
     cancelled.cancel()
     assert cancelled.cancelled()
-
-
-def _overlap(ros, group):
-    """How many of three callbacks of a group run at the same time in a pool of four threads."""
-    node = ros.node()
-    ros.executor.remove_node(node)
-    lock, running, most, calls = threading.Lock(), 0, 0, 0
-
-    def work():
-        nonlocal running, most, calls
-        with lock:
-            running += 1
-            most = max(most, running)
-        time.sleep(0.1)
-        with lock:
-            running -= 1
-            calls += 1
-
-    for _ in range(3):
-        node.create_timer(0.02, work, callback_group=group)
-    executor = MultiThreadedExecutor(num_threads=4)
-    executor.add_node(node)
-    deadline = time.monotonic() + 20.0
-    while calls < 6 and time.monotonic() < deadline:
-        executor.spin_once(timeout_sec=0.05)
-    executor.shutdown()
-    assert calls >= 6
-    return most
-
-
-def test_callbacks_of_a_mutually_exclusive_group_do_not_overlap(ros):
-    assert _overlap(ros, MutuallyExclusiveCallbackGroup()) == 1
-
-
-def test_callbacks_of_a_reentrant_group_overlap(ros):
-    assert _overlap(ros, ReentrantCallbackGroup()) > 1
-
-
-def test_a_busy_group_delays_messages_but_loses_none(ros):
-    node = ros.node()
-    ros.executor.remove_node(node)
-    group, got, ticks = MutuallyExclusiveCallbackGroup(), [], []
-    other = MutuallyExclusiveCallbackGroup()
-
-    def slow(message):
-        time.sleep(0.05)
-        got.append(message)
-
-    publisher = node.create_publisher(Empty, "e", 10)
-    node.create_subscription(Empty, "e", slow, 10, callback_group=group)
-    node.create_timer(0.01, lambda: ticks.append(len(got)), callback_group=other)
-    executor = MultiThreadedExecutor(num_threads=3)
-    executor.add_node(node)
-    deadline = time.monotonic() + 20.0
-    while publisher.get_subscription_count() < 1 and time.monotonic() < deadline:
-        executor.spin_once(timeout_sec=0.02)
-    for _ in range(5):
-        publisher.publish(Empty())
-    while len(got) < 5 and time.monotonic() < deadline:
-        executor.spin_once(timeout_sec=0.02)
-    executor.shutdown()
-    assert len(got) == 5
-    # The other group went on meanwhile: five times 50 ms leave room for many periods of 10 ms.
-    assert len([tick for tick in ticks if 0 < tick < 5]) > 5
-
-
-def test_an_exception_in_a_thread_comes_out_of_the_spinning(ros):
-    node = ros.node()
-    ros.executor.remove_node(node)
-
-    def fail():
-        raise ZeroDivisionError("in a thread")
-
-    node.create_timer(0.01, fail)
-    executor = MultiThreadedExecutor(num_threads=2)
-    executor.add_node(node)
-    with pytest.raises(ZeroDivisionError, match="in a thread"):
-        executor.spin_until_future_complete(Future(), timeout_sec=10.0)
-    executor.shutdown()
 
 
 def test_entities_made_while_spinning_are_served(ros):

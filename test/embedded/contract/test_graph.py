@@ -17,7 +17,6 @@ def test_nodes_know_each_other_by_name(ros):
     assert ros.spin_until(lambda: len(one.get_node_names()) == 2)
     assert sorted(one.get_node_names()) == ["one", "two"]
     assert sorted(two.get_node_names_and_namespaces()) == [("one", "/"), ("two", "/ns")]
-    assert sorted(one.get_fully_qualified_node_names()) == ["/ns/two", "/one"]
 
 
 def test_topics_and_services_are_known_with_their_types(ros):

@@ -8,7 +8,6 @@ from lifecycle_msgs.msg import State, Transition, TransitionEvent
 from lifecycle_msgs.srv import ChangeState, GetAvailableStates, GetAvailableTransitions, GetState
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
-from std_msgs.msg import String
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
@@ -129,23 +128,6 @@ def test_every_transition_is_told(ros, managed) -> None:
     managed.trigger_configure()
     assert ros.spin_until(lambda: len(events) >= 2)
     assert events[-1].goal_state.label == "inactive"
-
-
-def test_a_lifecycle_publisher_publishes_only_while_its_node_is_active(ros, managed) -> None:
-    publisher = managed.create_lifecycle_publisher(String, "words", 10)
-    heard: list[str] = []
-    listener = ros.node("listener")
-    listener.create_subscription(String, "words", lambda m: heard.append(m.data), 10)
-    assert ros.spin_until(publisher.get_subscription_count)
-    publisher.publish(String(data="too early"))
-    managed.trigger_configure()
-    managed.trigger_activate()
-    publisher.publish(String(data="now"))
-    assert ros.spin_until(lambda: heard)
-    managed.trigger_deactivate()
-    publisher.publish(String(data="too late"))
-    ros.spin_for(0.3)
-    assert heard == ["now"]
 
 
 def test_a_managed_node_spins_like_any_other(ros) -> None:

@@ -9,7 +9,6 @@ import time
 import pytest
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.exceptions import InvalidHandle
-from rclpy.executors import MultiThreadedExecutor
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -102,29 +101,6 @@ def test_a_callback_can_wait_for_another_service(ros):
     assert inner.wait_for_service(timeout_sec=10.0)
     assert client.wait_for_service(timeout_sec=10.0)
     assert ros.result(client.call_async(Trigger.Request())).message == "outer: got True"
-
-
-def test_a_callback_can_block_in_a_multi_threaded_executor(ros):
-    node = ros.node()
-    ros.executor.remove_node(node)
-    groups = ReentrantCallbackGroup(), ReentrantCallbackGroup()
-    node.create_service(SetBool, "inner", echo, callback_group=groups[0])
-    inner = node.create_client(SetBool, "inner", callback_group=groups[0])
-
-    def outer(request, response):
-        response.message = inner.call(SetBool.Request(data=True), timeout_sec=10.0).message
-        return response
-
-    node.create_service(Trigger, "outer", outer, callback_group=groups[1])
-    client = node.create_client(Trigger, "outer", callback_group=groups[1])
-    assert inner.wait_for_service(timeout_sec=10.0)
-    assert client.wait_for_service(timeout_sec=10.0)
-    executor = MultiThreadedExecutor(num_threads=3)
-    executor.add_node(node)
-    future = client.call_async(Trigger.Request())
-    executor.spin_until_future_complete(future, timeout_sec=10.0)
-    assert future.result().message == "got True"
-    executor.shutdown()
 
 
 def test_a_request_must_have_the_type_of_the_service(ros):

@@ -3,11 +3,9 @@
 
 """Times, durations, clocks, and simulated time."""
 
-import threading
 import time
 
 import pytest
-import rclpy
 from builtin_interfaces.msg import Duration as DurationMsg
 from builtin_interfaces.msg import Time as TimeMsg
 from rclpy.clock import Clock, ROSClock
@@ -63,45 +61,6 @@ def test_clocks_show_the_time_of_their_type():
     assert not ROSClock().ros_time_is_active
     with pytest.raises(TypeError):
         Clock(clock_type="steady")
-
-
-def test_a_clock_can_be_slept_by(ros):
-    steady = Clock(clock_type=ClockType.STEADY_TIME)
-    started = time.monotonic()
-    assert steady.sleep_for(Duration(seconds=0.05))
-    assert 0.05 <= time.monotonic() - started < 5.0
-    assert steady.sleep_until(steady.now())
-    with pytest.raises(ValueError, match="clock type"):
-        steady.sleep_until(Time(seconds=1))
-
-
-def test_a_shutdown_wakes_who_sleeps_by_a_clock(ros):
-    timer = threading.Timer(0.1, rclpy.shutdown)
-    timer.start()
-    assert not Clock().sleep_for(Duration(seconds=30.0))
-    timer.join()
-
-
-def test_a_change_of_the_source_of_time_wakes_who_sleeps_by_the_clock(ros):
-    node = ros.node()
-    switch = Parameter("use_sim_time", value=True)
-    timer = threading.Timer(0.1, lambda: node.set_parameters([switch]))
-    timer.start()
-    assert not node.get_clock().sleep_for(Duration(seconds=30.0))
-    timer.join()
-
-
-def test_a_clock_that_follows_a_topic_can_be_slept_by(ros):
-    node = ros.node("sim", parameter_overrides=[Parameter("use_sim_time", value=True)])
-    clock, slept = node.get_clock(), []
-    sleeper = threading.Thread(target=lambda: slept.append(clock.sleep_for(Duration(seconds=5.0))))
-    sleeper.start()
-    publisher = ros.node("world").create_publisher(ClockMsg, "/clock", 10)
-    assert ros.spin_until(lambda: publisher.get_subscription_count() == 1)
-    for seconds in (3, 4, 5, 6):
-        publisher.publish(ClockMsg(clock=TimeMsg(sec=seconds)))
-    assert ros.spin_until(lambda: slept == [True])
-    sleeper.join()
 
 
 def test_a_node_can_live_in_simulated_time(ros):

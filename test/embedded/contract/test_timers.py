@@ -3,14 +3,12 @@
 
 """Timers and rates."""
 
-import threading
 import time
 
 import pytest
-import rclpy
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.exceptions import InvalidHandle, ROSInterruptException
+from rclpy.exceptions import InvalidHandle
 
 
 def test_a_timer_fires_at_its_period(ros):
@@ -53,7 +51,6 @@ def test_a_cancelled_timer_rests_until_it_is_reset(ros):
     assert len(calls) == 1
     timer.reset()
     assert not timer.is_canceled()
-    assert 0 < timer.time_until_next_call() <= 20_000_000
     assert ros.spin_until(lambda: len(calls) == 2)
 
 
@@ -71,8 +68,6 @@ def test_a_timer_knows_its_times(ros):
     timer = ros.node().create_timer(10.0, lambda: None)
     assert timer.timer_period_ns == 10_000_000_000
     assert not timer.is_ready()
-    assert 0 <= timer.time_since_last_call() < 5_000_000_000
-    assert 5_000_000_000 < timer.time_until_next_call() <= 10_000_000_000
     timer.timer_period_ns = 5_000_000
     assert timer.timer_period_ns == 5_000_000
 
@@ -93,28 +88,3 @@ def test_a_timer_can_go_by_a_steady_clock(ros):
     timer = ros.node().create_timer(0.01, lambda: calls.append(1), clock=steady)
     assert timer.clock is steady
     assert ros.spin_until(lambda: len(calls) == 3)
-
-
-def test_a_rate_lets_a_thread_sleep_until_shutdown(ros):
-    rate = ros.node().create_rate(50.0)
-    slept, ended = [], []
-
-    def sleep():
-        try:
-            while True:
-                rate.sleep()
-                slept.append(1)
-        except ROSInterruptException:
-            ended.append(1)
-
-    thread = threading.Thread(target=sleep)
-    thread.start()
-    assert ros.spin_until(lambda: len(slept) >= 3)
-    rclpy.shutdown()
-    thread.join(10.0)
-    assert ended == [1]
-
-
-def test_a_rate_needs_a_positive_frequency(ros):
-    with pytest.raises(ValueError, match="frequency must be > 0"):
-        ros.node().create_rate(0.0)

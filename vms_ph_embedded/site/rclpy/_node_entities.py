@@ -9,11 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rclpy.callback_groups import (
-    CallbackGroup,
-    MutuallyExclusiveCallbackGroup,
-    ReentrantCallbackGroup,
-)
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
 from rclpy.client import Client
 from rclpy.clock import Clock
 from rclpy.constants import S_TO_NS
@@ -23,7 +19,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, qos_profile_services_default
 from rclpy.service import Service
 from rclpy.subscription import Subscription
-from rclpy.timer import Rate, Timer
+from rclpy.timer import Timer
 from rclpy.type_support import check_is_valid_msg_type, check_is_valid_srv_type
 
 from vms_ph_embedded import subset
@@ -51,7 +47,6 @@ class NodeEntities:
         self._ros_executor: Callable[[], Any] = lambda: None
         self._ros_undecoded: Counter[str] = Counter()
         self._default_callback_group = MutuallyExclusiveCallbackGroup()
-        self._rate_group = ReentrantCallbackGroup()
         self._publishers: list[Publisher] = []
         self._subscriptions: list[Subscription] = []
         self._clients: list[Client] = []
@@ -95,7 +90,6 @@ class NodeEntities:
         callback_group: CallbackGroup | None = None,
         event_callbacks: Any = None,
         qos_overriding_options: Any = None,
-        publisher_class: type[Publisher] = Publisher,
     ) -> Publisher:
         """Make a publisher of a topic."""
         _refuse_events("create_publisher", event_callbacks, qos_overriding_options)
@@ -104,7 +98,7 @@ class NodeEntities:
         name = self.resolve_topic_name(topic)
         writer = self._ros_writer(names.topic(name), msg_type, profile)
         mismatch.watch(writer)
-        publisher = publisher_class(writer, msg_type, topic, name, profile)
+        publisher = Publisher(writer, msg_type, topic, name, profile)
         self._publishers.append(publisher)
         self._ros_announce(writers=[writer.gid])
         self._wake_executor()
@@ -179,19 +173,11 @@ class NodeEntities:
             callback_group or self._default_callback_group,
             int(float(timer_period_sec) * S_TO_NS),
             clock or self._clock,
-            context=self._context,
             autostart=autostart,
         )
         timer._wake = self._ros_interrupt_executor
         self._ros_add(self._timers, timer)
         return timer
-
-    def create_rate(self, frequency: float, clock: Clock | None = None) -> Rate:
-        """Return a rate, for a thread to sleep while another one spins."""
-        if frequency <= 0:
-            raise ValueError("frequency must be > 0")
-        timer = self.create_timer(1.0 / frequency, None, self._rate_group, clock)
-        return Rate(timer, context=self._context)
 
     def destroy_publisher(self, publisher: Publisher) -> bool:
         """Destroy a publisher; False when it is not this node's."""
@@ -212,11 +198,6 @@ class NodeEntities:
     def destroy_timer(self, timer: Timer) -> bool:
         """Destroy a timer; False when it is not this node's."""
         return self._ros_destroy(self._timers, timer)
-
-    def destroy_rate(self, rate: Rate) -> bool:
-        """Destroy a rate; False when it is not this node's."""
-        rate.destroy()
-        return self.destroy_timer(rate._timer)
 
     def _ros_undecodable(self, name: str, error: DecodingError) -> None:
         """Count a message or request that was dropped; warn of the first one of a topic."""

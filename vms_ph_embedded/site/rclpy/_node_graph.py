@@ -49,10 +49,6 @@ class NodeGraph:
         """The names and namespaces of all nodes."""
         return [(node.name, node.namespace) for node in self._ros_graph.nodes()]
 
-    def get_fully_qualified_node_names(self) -> list[str]:
-        """The full names of all nodes."""
-        return [f"{node.namespace.rstrip('/')}/{node.name}" for node in self._ros_graph.nodes()]
-
     def get_topic_names_and_types(self) -> NamesAndTypes:
         """All topics with their types."""
         return self._ros_graph.topics()

@@ -33,7 +33,6 @@ _DEPTH_RECURSIVE = ListParameters.Request.DEPTH_RECURSIVE
 
 _BeforeSet = Callable[[list[Parameter]], list[Parameter]]
 _OnSet = Callable[[list[Parameter]], Any]
-_AfterSet = Callable[[list[Parameter]], None]
 
 
 class NodeParameters:
@@ -48,7 +47,6 @@ class NodeParameters:
         self._descriptors: dict[str, Any] = {}
         self._pre_set_parameters_callbacks: list[_BeforeSet] = []
         self._on_set_parameters_callbacks: list[_OnSet] = []
-        self._post_set_parameters_callbacks: list[_AfterSet] = []
 
     def _ros_publish_parameter_event(self, event: Any) -> None:
         raise NotImplementedError
@@ -126,15 +124,6 @@ class NodeParameters:
             return parameter
         return alternative_value or Parameter(name, Parameter.Type.NOT_SET)
 
-    def get_parameters_by_prefix(self, prefix: str) -> dict[str, Parameter]:
-        """The parameters below a prefix, by the rest of their names."""
-        start = prefix + PARAMETER_SEPARATOR_STRING if prefix else ""
-        return {
-            name[len(start) :]: parameter
-            for name, parameter in self._parameters.items()
-            if name.startswith(start)
-        }
-
     def get_parameter_type(self, name: str) -> Any:
         """The type of a parameter."""
         if self.has_parameter(name):
@@ -207,22 +196,6 @@ class NodeParameters:
     def add_on_set_parameters_callback(self, callback: _OnSet) -> None:
         """Have a function accept or reject what is about to be set."""
         self._on_set_parameters_callbacks.insert(0, callback)
-
-    def add_post_set_parameters_callback(self, callback: _AfterSet) -> None:
-        """Have a function called after parameters were set."""
-        self._post_set_parameters_callbacks.insert(0, callback)
-
-    def remove_pre_set_parameters_callback(self, callback: _BeforeSet) -> None:
-        """Call a function no more."""
-        self._pre_set_parameters_callbacks.remove(callback)
-
-    def remove_on_set_parameters_callback(self, callback: _OnSet) -> None:
-        """Call a function no more."""
-        self._on_set_parameters_callbacks.remove(callback)
-
-    def remove_post_set_parameters_callback(self, callback: _AfterSet) -> None:
-        """Call a function no more."""
-        self._post_set_parameters_callbacks.remove(callback)
 
     # Describing
 
@@ -342,8 +315,6 @@ class NodeParameters:
             (event.new_parameters if is_new else event.changed_parameters).append(message)
             self._parameters[parameter.name] = parameter
         self._ros_publish_parameter_event(event)
-        for after in self._post_set_parameters_callbacks:
-            after(parameters)
         return SetParametersResult(successful=True)
 
     def _ros_complies(self, parameter: Parameter, descriptor: Any, *, check_read_only: bool) -> Any:

@@ -83,11 +83,6 @@ class Client(subset.Subset):
         future._when_done(lambda: self._forget(number))
         return future
 
-    def get_pending_request(self, sequence_number: int) -> Future:
-        """The future of a request that has not been answered yet."""
-        with self._lock:
-            return self._pending_requests[sequence_number]
-
     def remove_pending_request(self, future: Future) -> None:
         """Wait for an answer no more."""
         with self._lock:

@@ -1,18 +1,14 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clocks, and how to wait for them."""
+"""Clocks."""
 
 from __future__ import annotations
 
-import threading
 import time as _time
 from collections.abc import Callable
 
 from rclpy.clock_type import ClockType
-from rclpy.context import Context, get_default_context
-from rclpy.duration import Duration
-from rclpy.exceptions import NotInitializedException
 from rclpy.time import Time
 
 from vms_ph_embedded import subset
@@ -25,7 +21,6 @@ class Clock(subset.Subset):
 
     _clock_type: ClockType
     _change_callbacks: list[Callable[[], None]]  # for sudden changes of the time
-    _source_changes: int
 
     def __new__(cls, *, clock_type: ClockType = ClockType.SYSTEM_TIME) -> Clock:
         """Make a clock of the class that fits the type."""
@@ -34,7 +29,6 @@ class Clock(subset.Subset):
         self = super().__new__(ROSClock if clock_type is ClockType.ROS_TIME else cls)
         self._clock_type = clock_type
         self._change_callbacks = []
-        self._source_changes = 0
         return self
 
     @property
@@ -53,34 +47,6 @@ class Clock(subset.Subset):
     def now(self) -> Time:
         """The time."""
         return Time(nanoseconds=self._now_ns(), clock_type=self._clock_type)
-
-    def sleep_until(self, until: Time, context: Context | None = None) -> bool:
-        """Sleep until a time; False when woken by a shutdown or a change of the time source."""
-        context = context or get_default_context()
-        if not context.ok():
-            raise NotInitializedException()
-        if until.clock_type != self._clock_type:
-            raise ValueError("until's clock type does not match this clock's type")
-        wake, changes = threading.Event(), self._source_changes
-        self._change_callbacks.append(wake.set)
-        context.on_shutdown(wake.set)
-        try:
-            while (
-                context.ok()
-                and self._source_changes == changes
-                and (left := until.nanoseconds - self._now_ns()) > 0
-            ):
-                wake.wait(None if self._follows_topic() else left / 1e9)
-                wake.clear()
-        finally:
-            self._change_callbacks.remove(wake.set)
-            context._forget_on_shutdown(wake.set)
-        is_reached = self._now_ns() >= until.nanoseconds
-        return context.ok() and self._source_changes == changes and is_reached
-
-    def sleep_for(self, rel_time: Duration, context: Context | None = None) -> bool:
-        """Sleep for a duration; False when woken before."""
-        return self.sleep_until(self.now() + rel_time, context)
 
     def _follows_topic(self) -> bool:
         return False
@@ -110,7 +76,6 @@ class ROSClock(Clock):
     def _set_ros_time_is_active(self, enabled: bool) -> None:
         if enabled != self._active:
             self._active = enabled
-            self._source_changes += 1
             self._notify_of_change()
 
     def set_ros_time_override(self, time: Time) -> None:

@@ -65,12 +65,6 @@ class Context(subset.Subset):
         """Whether this context is initialised and not shut down."""
         return self._ok
 
-    def get_domain_id(self) -> int:
-        """The DDS domain of this context."""
-        if self._participant is None:
-            raise RuntimeError("Context must be initialized before it can have a domain id")
-        return self._participant.domain_id
-
     def on_shutdown(self, callback: Callable[[], None]) -> None:
         """Have a function called when this context is shut down; methods are held weakly."""
         if not callable(callback):
@@ -136,10 +130,6 @@ class Context(subset.Subset):
         guard = self._participant.guard_condition()
         self._guards.add(guard)
         return guard
-
-    def _forget_on_shutdown(self, callback: Callable[[], None]) -> None:
-        with self._lock:
-            self._callbacks = [get for get in self._callbacks if get() != callback]
 
 
 _default: Context | None = None

@@ -28,13 +28,6 @@ class NotInitializedException(Exception):
         super().__init__(f"rclpy.init() has not been called.{detail}")
 
 
-class ROSInterruptException(Exception):
-    """Raised when an operation is cancelled because rclpy is shutting down."""
-
-    def __init__(self) -> None:
-        super().__init__("rclpy.shutdown() has been called")
-
-
 class NameValidationException(Exception):
     """Raised when a topic name, node name, or namespace is invalid."""
 

@@ -6,13 +6,10 @@
 from __future__ import annotations
 
 import inspect
-import os
 import threading
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -31,20 +28,8 @@ if TYPE_CHECKING:
 __getattr__ = subset.missing_from(__name__)
 
 
-class TimeoutException(Exception):
-    """Signal that a timeout occurred."""
-
-
-class ShutdownException(Exception):
-    """Signal that an executor was shut down."""
-
-
 class ExternalShutdownException(Exception):
     """Signal that the context has been shut down from elsewhere."""
-
-
-class ConditionReachedException(Exception):
-    """Signal that a future is done."""
 
 
 class _Work:
@@ -120,14 +105,14 @@ class Executor(subset.Subset):
         self._interrupt()
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
-        """Stop, and wait for the callbacks that are running; False when that takes too long."""
+        """Stop; there is no callback to wait for, as one runs at a time."""
         with self._lock:
             if self._is_shutdown:
                 return True
             self._is_shutdown = True
             self._nodes.clear()
         self._interrupt()
-        return self._wait_for_running(timeout_sec)
+        return True
 
     def __enter__(self) -> Executor:
         return self
@@ -156,13 +141,7 @@ class Executor(subset.Subset):
     def _spin_once(self, deadline: int | None, is_done: Callable[[], bool]) -> None:
         work = self._next_work(deadline, is_done)
         if work is not None:
-            self._dispatch(work)
-
-    def _dispatch(self, work: _Work) -> None:
-        raise NotImplementedError
-
-    def _wait_for_running(self, timeout_sec: float | None) -> bool:
-        return True
+            self._run(work)
 
     def _interrupt(self) -> None:
         with suppress(DDSException):  # the participant may be leaving right now
@@ -291,63 +270,6 @@ class Executor(subset.Subset):
 
 class SingleThreadedExecutor(Executor):
     """Calls callbacks in the thread that spins."""
-
-    def _dispatch(self, work: _Work) -> None:
-        self._run(work)
-
-
-class MultiThreadedExecutor(Executor):
-    """Calls callbacks in a pool of threads."""
-
-    def __init__(self, num_threads: int | None = None, *, context: Context | None = None) -> None:
-        super().__init__(context=context)
-        if num_threads is None:
-            affinity = getattr(os, "sched_getaffinity", None)
-            num_threads = (len(affinity(0)) if affinity else os.cpu_count()) or 2
-        if num_threads == 1:
-            warnings.warn(
-                "MultiThreadedExecutor is used with a single thread.\n"
-                "Use the SingleThreadedExecutor instead.",
-                stacklevel=2,
-            )
-        self._pool = ThreadPoolExecutor(num_threads, thread_name_prefix="rclpy")
-        self._failures: deque[BaseException] = deque()
-        self._running = 0
-        self._idle = threading.Condition()
-        self._here = threading.local()  # whether this is a thread of the pool
-
-    def _spin_once(self, deadline: int | None, is_done: Callable[[], bool]) -> None:
-        try:
-            super()._spin_once(deadline, lambda: bool(self._failures) or is_done())
-        except ExternalShutdownException:
-            return  # as in rclpy, where only the single-threaded executor lets it through
-        if self._failures:
-            raise self._failures.popleft()
-
-    def _dispatch(self, work: _Work) -> None:
-        with self._idle:
-            self._running += 1
-        self._pool.submit(self._run_in_thread, work)
-
-    def _run_in_thread(self, work: _Work) -> None:
-        self._here.is_worker = True
-        try:
-            self._run(work)
-        except BaseException as error:
-            self._failures.append(error)
-            self._interrupt()
-        finally:
-            with self._idle:
-                self._running -= 1
-                self._idle.notify_all()
-
-    def _wait_for_running(self, timeout_sec: float | None) -> bool:
-        timeout = None if timeout_sec is None or timeout_sec < 0 else timeout_sec
-        myself = int(getattr(self._here, "is_worker", False))  # a callback cannot wait for itself
-        with self._idle:
-            done = self._idle.wait_for(lambda: self._running == myself, timeout)
-        self._pool.shutdown(wait=done and not myself)
-        return done
 
 
 def _deadline(timeout_sec: float | None) -> int | None:

@@ -171,11 +171,6 @@ def set_logger_level(name: str, level: int, detailed_error: bool = False) -> Non
     _levels[name] = LoggingSeverity(level)
 
 
-def get_logger_level(name: str) -> LoggingSeverity:
-    """The severity set for exactly this logger."""
-    return _levels.get(name, LoggingSeverity.UNSET)
-
-
 def get_logger_effective_level(name: str) -> LoggingSeverity:
     """The severity from which on a logger logs, set for it or above it."""
     while True:
@@ -192,11 +187,6 @@ def get_logging_severity_from_string(log_severity: str) -> LoggingSeverity:
         return LoggingSeverity[log_severity.upper()]
     except KeyError:
         raise RuntimeError(f"there is no log severity {log_severity!r}") from None
-
-
-def clear_config() -> None:
-    """Forget all severities that were set."""
-    _levels.clear()
 
 
 def _listen(name: str, listener: Callable[..., None]) -> None:

@@ -58,7 +58,6 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
         start_parameter_services: bool = True,
         parameter_overrides: Sequence[Parameter] | None = None,
         allow_undeclared_parameters: bool = False,
-        automatically_declare_parameters_from_overrides: bool = False,
         enable_logger_service: bool = False,
     ) -> None:
         if enable_logger_service:
@@ -89,12 +88,6 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
             _listen(self._logger.name, _rosout(weakref.ref(self)))
         self._clock = ROSClock()
         self._ros_wake_with_clock()
-        if automatically_declare_parameters_from_overrides:
-            self.declare_parameters(
-                "",
-                [(name, parameter.value) for name, parameter in overrides.items()],
-                ignore_override=True,
-            )
         self._time_source = TimeSource(node=self)
         self._time_source.attach_clock(self._clock)
         if start_parameter_services:

@@ -14,7 +14,6 @@ from rcl_interfaces.msg import Parameter as ParameterMsg
 from rcl_interfaces.msg import ParameterType, ParameterValue
 
 from vms_ph_embedded import subset
-from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
 
 __getattr__ = subset.missing_from(__name__)
 
@@ -130,24 +129,6 @@ class Parameter:
 
 
 _Type.__qualname__ = "Parameter.Type"
-
-
-def get_parameter_value(string_value: str) -> Any:
-    """Guess the type that a text on a command line is meant to have."""
-    try:
-        value = parse_yaml(string_value)
-    except YamlError:
-        value = string_value
-    try:
-        parameter = Parameter("", value=value)
-    except TypeError:
-        parameter = Parameter("", value=string_value)
-    if value is None or parameter.type_ is _Type.BYTE_ARRAY:
-        is_empty = value == []  # which rclpy takes for booleans
-        parameter = (
-            Parameter("", _Type.BOOL_ARRAY, []) if is_empty else Parameter("", value=string_value)
-        )
-    return parameter.get_parameter_value()
 
 
 def parameter_value_to_python(parameter_value: Any) -> Any:

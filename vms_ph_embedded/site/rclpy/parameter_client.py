@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rcl_interfaces.srv import (
@@ -25,8 +24,6 @@ from rclpy.task import Future
 from vms_ph_embedded import subset
 
 __getattr__ = subset.missing_from(__name__)
-
-_Callback = Callable[[Future], Any]
 
 
 class AsyncParameterClient(subset.Subset):
@@ -59,50 +56,25 @@ class AsyncParameterClient(subset.Subset):
         """Whether the other node would answer."""
         return all(client.service_is_ready() for client in self._clients())
 
-    def wait_for_services(self, timeout_sec: float | None = None) -> bool:
-        """Wait until the other node would answer; False when the time is over first."""
-        deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
-        for client in self._clients():
-            left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-            if not client.wait_for_service(left):
-                return False
-        return True
-
     def list_parameters(
-        self,
-        prefixes: list[str] | None = None,
-        depth: int | None = None,
-        callback: _Callback | None = None,
+        self, prefixes: list[str] | None = None, depth: int | None = None
     ) -> Future:
         """List parameters below some prefixes."""
         request = ListParameters.Request(prefixes=prefixes or [], depth=depth or 0)
-        return _ask(self._list, request, callback)
+        return self._list.call_async(request)
 
-    def get_parameters(self, names: list[str], callback: _Callback | None = None) -> Future:
+    def get_parameters(self, names: list[str]) -> Future:
         """Get the values of parameters."""
-        return _ask(self._get, GetParameters.Request(names=names), callback)
+        return self._get.call_async(GetParameters.Request(names=names))
 
-    def describe_parameters(self, names: list[str], callback: _Callback | None = None) -> Future:
+    def describe_parameters(self, names: list[str]) -> Future:
         """Get the descriptors of parameters."""
-        return _ask(self._describe, DescribeParameters.Request(names=names), callback)
+        return self._describe.call_async(DescribeParameters.Request(names=names))
 
-    def set_parameters(
-        self, parameters: Sequence[Any], callback: _Callback | None = None
-    ) -> Future:
+    def set_parameters(self, parameters: Sequence[Any]) -> Future:
         """Set parameters, given as Parameter or as messages, one after the other."""
-        request = SetParameters.Request(parameters=_messages(parameters))
-        return _ask(self._set, request, callback)
+        messages = [p.to_parameter_msg() if isinstance(p, Parameter) else p for p in parameters]
+        return self._set.call_async(SetParameters.Request(parameters=messages))
 
     def _clients(self) -> list[Client]:
         return [self._list, self._set, self._get, self._describe]
-
-
-def _ask(client: Client, request: Any, callback: _Callback | None) -> Future:
-    future = client.call_async(request)
-    if callback is not None:
-        future.add_done_callback(callback)
-    return future
-
-
-def _messages(parameters: Sequence[Any]) -> list[Any]:
-    return [p.to_parameter_msg() if isinstance(p, Parameter) else p for p in parameters]

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from cyclonedds.core import DDSException
-from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle, RCLError
 from rclpy.logging import get_logger
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile
 
 from vms_ph_embedded import subset
 from vms_ph_embedded.interfaces.messages import serialize
@@ -54,13 +53,6 @@ class Publisher(subset.Subset):
     def get_subscription_count(self) -> int:
         """Number of matched subscriptions."""
         return len(self._living().matches())
-
-    def wait_for_all_acked(self, timeout: Duration = Duration(seconds=-1)) -> bool:  # noqa: B008
-        """Wait until reliable subscriptions have all messages; without limit if negative."""
-        writer = self._living()
-        if self.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT:
-            return True
-        return writer.wait_for_acks(timeout.nanoseconds)
 
     def destroy(self) -> None:
         """Stop; call :meth:`Node.destroy_publisher` instead."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import IntEnum
 from typing import Any
 
 from rclpy.duration import Duration
@@ -147,38 +147,8 @@ def _policy(name: str) -> property:
 for _name in _DEFAULTS:
     setattr(QoSProfile, _name, _policy(_name))
 
-_SYSTEM_DEFAULT = {
-    "history": HistoryPolicy.SYSTEM_DEFAULT,
-    "depth": 0,
-    "reliability": ReliabilityPolicy.SYSTEM_DEFAULT,
-    "durability": DurabilityPolicy.SYSTEM_DEFAULT,
-}
-_UNKNOWN = {
-    "history": HistoryPolicy.UNKNOWN,
-    "depth": 0,
-    "reliability": ReliabilityPolicy.UNKNOWN,
-    "durability": DurabilityPolicy.UNKNOWN,
-    "liveliness": LivelinessPolicy.UNKNOWN,
-}
-
-qos_profile_unknown = QoSProfile(**_UNKNOWN)
 qos_profile_default = QoSProfile(depth=10)
-qos_profile_system_default = QoSProfile(**_SYSTEM_DEFAULT)
 qos_profile_sensor_data = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 qos_profile_services_default = QoSProfile(depth=10)
 qos_profile_parameters = QoSProfile(depth=1000)
 qos_profile_parameter_events = QoSProfile(depth=1000)
-qos_profile_action_status_default = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-
-
-class QoSPresetProfiles(Enum):
-    """The profiles for common purposes."""
-
-    UNKNOWN = qos_profile_unknown
-    DEFAULT = qos_profile_default
-    SYSTEM_DEFAULT = qos_profile_system_default
-    SENSOR_DATA = qos_profile_sensor_data
-    SERVICES_DEFAULT = qos_profile_services_default
-    PARAMETERS = qos_profile_parameters
-    PARAMETER_EVENTS = qos_profile_parameter_events
-    ACTION_STATUS_DEFAULT = qos_profile_action_status_default

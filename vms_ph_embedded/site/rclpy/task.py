@@ -142,7 +142,6 @@ class Task(Future):
         if inspect.iscoroutinefunction(handler):
             handler = handler(*arguments[0], **arguments[1])
         self._handler, self._arguments = handler, arguments
-        self._executing = False
         self._running = threading.Lock()
         self._wakes: Callable[[], None] | None = None  # set by the executor that runs this
 
@@ -152,18 +151,12 @@ class Task(Future):
             return
         try:
             if not self._done:
-                self._executing = True
                 if inspect.iscoroutine(self._handler):
                     self._resume()
                 else:
                     self._run()
         finally:
-            self._executing = False
             self._running.release()
-
-    def executing(self) -> bool:
-        """Whether this is running now."""
-        return self._executing
 
     def _run(self) -> None:
         args, kwargs = self._arguments

@@ -1,18 +1,16 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Timers, and rates to sleep at."""
+"""Timers."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock
-from rclpy.context import Context
-from rclpy.exceptions import InvalidHandle, ROSInterruptException
+from rclpy.exceptions import InvalidHandle
 
 from vms_ph_embedded import subset
 
@@ -33,7 +31,6 @@ class Timer(subset.Subset):
         timer_period_ns: int,
         clock: Clock,
         *,
-        context: Context | None = None,
         autostart: bool = True,
     ) -> None:
         self.callback = callback
@@ -82,16 +79,6 @@ class Timer(subset.Subset):
         self._next_call = self._clock._now_ns() + self._period
         self._wake()
 
-    def time_since_last_call(self) -> int:
-        """Nanoseconds since the callback was called, or since the timer was made."""
-        self._check()
-        return self._clock._now_ns() - self._last_call
-
-    def time_until_next_call(self) -> int | None:
-        """Nanoseconds until the callback is due, negative when it is late; None when stopped."""
-        self._check()
-        return None if self._cancelled else self._until_next()
-
     def destroy(self) -> None:
         """Stop permanently."""
         self._destroyed = self._cancelled = True
@@ -125,47 +112,6 @@ class Timer(subset.Subset):
         if not self._period:
             self._next_call = self._last_call
         return self.callback
-
-
-class Rate(subset.Subset):
-    """Sleeps at a fixed rate while another thread spins."""
-
-    def __init__(self, timer: Timer, *, context: Context) -> None:
-        self._timer = timer
-        self._context = context
-        self._woken = threading.Condition()
-        self._ticks = 0
-        self._destroyed = False
-        timer.callback = self._tick
-        context.on_shutdown(self._on_shutdown)
-
-    def sleep(self) -> None:
-        """Sleep until the timer fires."""
-        with self._woken:
-            self._check()
-            ticks = self._ticks
-            self._woken.wait_for(lambda: self._ticks != ticks or self._destroyed)
-            self._check(sleeping=True)
-
-    def destroy(self) -> None:
-        """Wake all sleeping threads and end all later sleeps at once."""
-        with self._woken:
-            self._destroyed = True
-            self._woken.notify_all()
-
-    def _check(self, *, sleeping: bool = False) -> None:
-        if not self._context.ok():
-            raise ROSInterruptException()
-        if self._destroyed and not sleeping:
-            raise RuntimeError("Rate cannot sleep because it has been destroyed")
-
-    def _tick(self) -> None:
-        with self._woken:
-            self._ticks += 1
-            self._woken.notify_all()
-
-    def _on_shutdown(self) -> None:
-        self.destroy()
 
 
 def _checked(period_ns: int) -> int:

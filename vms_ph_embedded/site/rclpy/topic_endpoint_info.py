@@ -34,27 +34,3 @@ class TopicEndpointInfo:
     endpoint_type: TopicEndpointTypeEnum
     endpoint_gid: list[int]
     qos_profile: QoSProfile
-
-    def __str__(self) -> str:
-        qos = self.qos_profile
-        history = qos.history.name
-        if history == "KEEP_LAST":
-            history = f"{history} ({qos.depth})"
-        return "\n".join(
-            (
-                f"Node name: {self.node_name}",
-                f"Node namespace: {self.node_namespace}",
-                f"Topic type: {self.topic_type}",
-                f"Topic type hash: {self.topic_type_hash}",
-                f"Endpoint type: {self.endpoint_type.name}",
-                f"GID: {'.'.join(f'{byte:02x}' for byte in self.endpoint_gid)}",
-                "QoS profile:",
-                f"  Reliability: {qos.reliability.name}",
-                f"  History (Depth): {history}",
-                f"  Durability: {qos.durability.name}",
-                f"  Lifespan: {qos.lifespan}",
-                f"  Deadline: {qos.deadline}",
-                f"  Liveliness: {qos.liveliness.name}",
-                f"  Liveliness lease duration: {qos.liveliness_lease_duration}",
-            )
-        )

@@ -3,7 +3,6 @@
 
 """Managed nodes: their states, the transitions between them, and the services that ask for them."""
 
-from rclpy.lifecycle._publisher import LifecyclePublisher, ManagedEntity, SimpleManagedEntity
 from rclpy.lifecycle._states import LifecycleState, TransitionCallbackReturn
 from rclpy.lifecycle.node import LifecycleNode, LifecycleNodeMixin
 
@@ -11,18 +10,14 @@ from vms_ph_embedded import subset
 
 # The names that ROS 2 gives them too.
 Node, NodeMixin = LifecycleNode, LifecycleNodeMixin
-State, Publisher = LifecycleState, LifecyclePublisher
+State = LifecycleState
 
 __all__ = [
     "LifecycleNode",
     "LifecycleNodeMixin",
-    "LifecyclePublisher",
     "LifecycleState",
-    "ManagedEntity",
     "Node",
     "NodeMixin",
-    "Publisher",
-    "SimpleManagedEntity",
     "State",
     "TransitionCallbackReturn",
 ]

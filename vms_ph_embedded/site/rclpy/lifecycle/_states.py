@@ -23,10 +23,6 @@ class TransitionCallbackReturn(enum.Enum):
     FAILURE = "transition_failure"
     ERROR = "transition_error"
 
-    def to_label(self) -> str:
-        """The name of the second half of the transition."""
-        return self.value
-
 
 class Transition(NamedTuple):
     """A transition that can be asked for.

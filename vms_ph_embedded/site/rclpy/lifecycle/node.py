@@ -10,9 +10,7 @@ from typing import Any
 import lifecycle_msgs.msg
 import lifecycle_msgs.srv
 from rclpy.exceptions import RCLError
-from rclpy.lifecycle._publisher import LifecyclePublisher, ManagedEntity
 from rclpy.lifecycle._states import (
-    ACTIVE,
     ERROR_PROCESSING,
     FINALIZED,
     STATES,
@@ -27,12 +25,11 @@ from rclpy.node import Node
 _SUCCESS, _ERROR = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.ERROR
 
 
-class LifecycleNodeMixin(ManagedEntity):
+class LifecycleNodeMixin:
     """The state machine of a managed node, and its services."""
 
     def _begin_lifecycle(self, with_services: bool) -> None:
         self._lifecycle_state = UNCONFIGURED
-        self._managed_entities: set[ManagedEntity] = set()
         self._transition_events: Any = None
         if not with_services:
             return
@@ -69,52 +66,28 @@ class LifecycleNodeMixin(ManagedEntity):
         """Go to the end, from any state."""
         return self._trigger("shutdown")
 
-    def add_managed_entity(self, entity: ManagedEntity) -> None:
-        """Notify an entity of every transition from now on."""
-        self._managed_entities.add(entity)
-
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Notify the entities; an override must call this."""
-        return self._notify("on_configure", state)
+        """Configure; an override must call this."""
+        return _SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Notify the entities; an override must call this."""
-        return self._notify("on_cleanup", state)
+        """Clean up; an override must call this."""
+        return _SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Notify the entities; an override must call this."""
-        return self._notify("on_shutdown", state)
+        """Shut down; an override must call this."""
+        return _SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Notify the entities; an override must call this."""
-        return self._notify("on_activate", state)
+        """Activate; an override must call this."""
+        return _SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Notify the entities; an override must call this."""
-        return self._notify("on_deactivate", state)
+        """Deactivate; an override must call this."""
+        return _SUCCESS
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Notify the entities; an override must call this."""
-        return self._notify("on_error", state)
-
-    def create_lifecycle_publisher(self, *args: Any, **kwargs: Any) -> LifecyclePublisher:
-        """Make a publisher that publishes only while this node is active."""
-        publisher = self.create_publisher(*args, publisher_class=LifecyclePublisher, **kwargs)
-        self.add_managed_entity(publisher)
-        if self._lifecycle_state is ACTIVE:
-            publisher.on_activate(self._lifecycle_state)
-        return publisher
-
-    def destroy_lifecycle_publisher(self, publisher: LifecyclePublisher) -> bool:
-        """Destroy such a publisher."""
-        self._managed_entities.discard(publisher)
-        return self.destroy_publisher(publisher)
-
-    def _notify(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
-        for entity in self._managed_entities:
-            result = getattr(entity, callback)(state)
-            if result is not _SUCCESS:
-                return result
+        """Recover from an error; an override must call this."""
         return _SUCCESS
 
     def _available(self) -> list[Transition]:
