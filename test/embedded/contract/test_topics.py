@@ -7,6 +7,7 @@ import time
 
 import pytest
 import rclpy
+from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
 from rclpy.qos import (
     DurabilityPolicy,
