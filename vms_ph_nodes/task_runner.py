@@ -4,7 +4,7 @@
 """Gives a robot the references of a task at their times, and judges its goals."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -142,20 +142,15 @@ class TaskRunner(ReportingNode):
             self._health.report(WARN, "waits for the services of the simulator")
             return
         self._stage = "starting"
+        self.executor.create_task(self._start_simulation)
 
-        def then(client: Any, request: Any, next_action: Callable[[], None]) -> None:
-            client.call_async(request).add_done_callback(lambda _: next_action())
-
-        def go() -> None:
-            self._begin()
-            then(self._pause, SetBool.Request(data=False), lambda: None)
-
-        def reset() -> None:
-            # A state of the new run may arrive before the answer.
-            self._before = self._resets
-            then(self._reset, Trigger.Request(), go)
-
-        then(self._pause, SetBool.Request(data=True), reset)
+    async def _start_simulation(self) -> None:
+        await self._pause.call_async(SetBool.Request(data=True))
+        # A state of the new run may arrive before the answer.
+        self._before = self._resets
+        await self._reset.call_async(Trigger.Request())
+        self._begin()
+        await self._pause.call_async(SetBool.Request(data=False))
 
     def _begin(self) -> None:
         """Begin at the start."""

@@ -10,12 +10,10 @@ between, the values of the launch arguments in :data:`ARGUMENTS`.
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import yaml
 
 from vms_ph_controllers import Controller
@@ -30,8 +28,8 @@ from vms_ph_io.tasks.payload_use import PayloadUse
 from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_io.wings import hook
 
-from .node.parameters import gain_parameter, parameters_of
-from .simulation.engine import mechanism_parameters, payload_parameters
+from .node.parameters import gain_parameter, parameters_of, record_parameters
+from .simulation.engine import payload_parameters
 
 ARGUMENTS = (
     "robot",
@@ -114,12 +112,10 @@ def parameters(
         # As in the task alone, whose references stay within the limits.
         "joint_stops": False,
     }
-    for prefix, effect in (("wind", task.wind), ("push", task.push)):
-        for item in fields(effect) if effect is not None else ():
-            size = np.asarray(getattr(effect, item.name), float).tolist()
-            simulator[f"{prefix}.{item.name}"] = size
-    if task.mechanism is not None:
-        simulator |= mechanism_parameters(task.mechanism)
+    effects = {"wind": task.wind, "push": task.push, "mechanism": task.mechanism}
+    for prefix, effect in effects.items():
+        if effect is not None:
+            simulator |= record_parameters(prefix, effect)
     if task.payload is not None:
         simulator |= payload_parameters(task.payload)
     simulator |= of_leg or {}
@@ -137,11 +133,7 @@ def parameters(
     }
     nodes = {
         "simulator": simulator,
-        "controller": {
-            "controller": task.controller,
-            "base_actuated": task.base_actuated,
-            **gains,
-        },
+        "controller": {"controller": task.controller, "base_actuated": task.base_actuated, **gains},
         "energy_monitor": monitor,
     }
     return {f"/**/{name}": {"ros__parameters": values} for name, values in nodes.items()}

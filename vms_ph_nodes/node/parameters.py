@@ -13,6 +13,7 @@ from dataclasses import Field, fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -83,8 +84,35 @@ def declare_record(node: Node, prefix: str, kind: type[Record]) -> Record:
     Raises:
         VmsPhError: a value is outside its bounds.
     """
-    values = {item.name: declare(node, f"{prefix}.{item.name}") for item in fields(kind)}
-    return kind(**values)
+    return kind(**declare_fields(node, prefix, kind))
+
+
+def declare_fields(node: Node, prefix: str, kind: Any, without: Collection[str] = ()) -> Any:
+    """Return the values of :func:`declare_record` by field, but for those fields ``without``."""
+    values = {
+        item.name: declare(node, f"{prefix}.{item.name}")
+        for item in fields(kind)
+        if item.name not in without
+    }
+    return {
+        name: value if np.isscalar(value) else np.array(value, float)
+        for name, value in values.items()
+    }
+
+
+def record_parameters(prefix: str, record: Any, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the parameters ``<prefix>.<field>`` of a record, as parameter files have them."""
+    values = {
+        f"{prefix}.{item.name}": getattr(record, item.name)
+        for item in fields(record)
+        if item.name not in without
+    }
+    return {
+        name: value
+        if value is None or isinstance(value, bool)
+        else np.asarray(value, float).tolist()
+        for name, value in values.items()
+    }
 
 
 def declare_gains(node: Node, controller: Any, record: str = "gains") -> None:

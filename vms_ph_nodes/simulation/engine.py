@@ -6,7 +6,6 @@
 With it the water and the air that the robot moves in: a steady current, and wind on its base.
 """
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from vms_ph_io.settings import scenes
 from vms_ph_io.settings.scenes import SceneFile
 from vms_ph_io.wings import hook
 
-from ..node.parameters import declare
+from ..node.parameters import declare, declare_fields, declare_record, record_parameters
 from ..node.robot_parameters import RobotParameters
 
 
@@ -79,7 +78,7 @@ class Engine:
         if self._is_mujoco and self._scheme is not None:
             # MuJoCo has its own; a file of parameters for both engines may name one.
             node.get_logger().info(f"the engine mujoco does not use the scheme {scheme}")
-        self.payload, self._mechanism = declare_payload(node), declare_mechanism(node)
+        self.payload, self._mechanism = _declare_payload(node), _declare_mechanism(node)
         self._check_held(bool(robot.settings.wheels))
         self.held_mechanism: HeldMechanism | None = None
         self.medium = Medium(node, robot)
@@ -188,61 +187,24 @@ _JUDGED = ("to", "within")
 
 def payload_parameters(payload: Payload) -> dict[str, Any]:
     """Return the parameters ``payload.*`` of a payload; 0 stands for the time of no event."""
-    parameters = _parameters("payload", payload)
+    parameters = record_parameters("payload", payload, _JUDGED)
     for name in ("payload.at", "payload.release"):
         time = parameters[name]
         parameters[name] = 0.0 if time is None or not np.isfinite(time) else time
     return parameters
 
 
-def mechanism_parameters(mechanism: Mechanism) -> dict[str, Any]:
-    """Return the parameters ``mechanism.*`` of a mechanism."""
-    return _parameters("mechanism", mechanism)
+def _declare_payload(node: Node) -> Payload | None:
+    """Declare the parameters ``payload.*``, and return the payload if it has a mass."""
+    declared = declare_fields(node, "payload", Payload, _JUDGED)
+    events = {"at": declared["at"] or np.inf, "release": declared["release"] or None}
+    return Payload(**declared | events) if declared["mass"] else None
 
 
-def declare_payload(node: Node) -> Payload | None:
-    """Declare the parameters ``payload.*``, and return the payload if it has a mass.
-
-    Raises:
-        VmsPhError: a value is not accepted.
-    """
-    declared = _declared(node, "payload", Payload)
-    if not declared["mass"]:
-        return None
-    declared["at"] = declared["at"] or np.inf
-    declared["release"] = declared["release"] or None
-    return Payload(**declared)
-
-
-def declare_mechanism(node: Node) -> Mechanism | None:
-    """Declare the parameters ``mechanism.*``, and return the mechanism if it has an inertia.
-
-    Raises:
-        VmsPhError: a value is not accepted.
-    """
-    declared = _declared(node, "mechanism", Mechanism)
+def _declare_mechanism(node: Node) -> Mechanism | None:
+    """Declare the parameters ``mechanism.*``, and return the mechanism if it has an inertia."""
+    declared = declare_fields(node, "mechanism", Mechanism)
     return Mechanism(**declared) if declared["inertia"] else None
-
-
-def _names(kind: Any) -> list[str]:
-    return [item.name for item in fields(kind) if item.name not in _JUDGED]
-
-
-def _parameters(prefix: str, body: Payload | Mechanism) -> dict[str, Any]:
-    return {f"{prefix}.{name}": _parameter_value(getattr(body, name)) for name in _names(body)}
-
-
-def _declared(node: Node, prefix: str, kind: Any) -> dict[str, Any]:
-    declared = {name: declare(node, f"{prefix}.{name}") for name in _names(kind)}
-    return {
-        n: v if v is None or np.isscalar(v) else np.array(v, float) for n, v in declared.items()
-    }
-
-
-def _parameter_value(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value if isinstance(value, bool) or value is None else float(value)
 
 
 class Medium:
@@ -258,15 +220,13 @@ class Medium:
     def __init__(self, node: Node, robot: RobotParameters) -> None:
         """Declare the parameters ``wind.*``."""
         self._robot = robot
-        wind = {item.name: declare(node, f"wind.{item.name}") for item in fields(Wind)}
-        velocity = wind["velocity"]
-        if len(velocity) != 3 or not np.isfinite(velocity).all():
+        wind = declare_record(node, "wind", Wind)
+        if len(wind.velocity) != 3 or not np.isfinite(wind.velocity).all():
             raise OptionError(
                 f"wind.velocity must be three numbers in m/s, like [2.0, 1.0, 0.0]; given: "
-                f"{list(velocity)}"
+                f"{wind.velocity.tolist()}"
             )
-        wind["velocity"] = np.array(velocity, dtype=float)
-        self._wind = Wind(**wind) if any(velocity) else None
+        self._wind = wind if wind.velocity.any() else None
 
     def surround(self, model: VMSModel) -> None:
         """Take the robot.

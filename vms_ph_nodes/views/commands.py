@@ -8,8 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +43,9 @@ from ..messages.frames import tool_topic
 from ..node.health import InputDiagnostics
 from ..node.process import interrupt
 
+# Time that a recording has to end, s.
+_PATIENCE = 10.0
+
 
 class Recording:
     """Records all topics into new bags in a folder."""
@@ -66,16 +68,12 @@ class Recording:
             self._process = subprocess.Popen(words, start_new_session=True)
         return f"{TERMINAL} bag record{'' if embedded else ' -a'} -o {shlex.quote(str(self._bag))}"
 
-    def end(self, seconds: float = 10.0) -> Path | None:
-        """End the recording; return its bag, or None where none was made.
-
-        Args:
-            seconds: to wait for its end at most.
-        """
+    def end(self) -> Path | None:
+        """End the recording; return its bag, or None where none was made."""
         process, self._process = self._process, None
         if process is None:
             return None
-        interrupt(process, seconds)
+        interrupt(process, _PATIENCE)
         return self._bag if self._bag.exists() else None
 
 
@@ -235,47 +233,39 @@ class Commands:
             text += f" {shlex.quote(f'{{{values}}}')}"
         client = self._clients[name]
 
-        def answer(response: Any) -> str:
+        request = kind.Request(**fields)
+
+        async def ask() -> str:
+            if not client.service_is_ready():
+                return _no_answer(name)
+            response = await client.call_async(request)
             return "" if response.success else str(response.message)
 
-        request = kind.Request(**fields)
-        return self._request(
-            text, name, client.service_is_ready, lambda: client.call_async(request), answer
-        )
+        return self._request(text, name, ask)
 
     def set(self, node: str, name: str, value: float) -> Request:
         """Return a change of a parameter of the simulator or controller."""
         client = self._parameters[node]
 
-        def answer(response: Any) -> str:
-            (outcome,) = response.results
+        async def ask() -> str:
+            if not client.services_are_ready():
+                return _no_answer(node)
+            parameter = Parameter(name, Parameter.Type.DOUBLE, value)
+            (outcome,) = (await client.set_parameters([parameter])).results
             return "" if outcome.successful else str(outcome.reason)
 
-        def ask() -> "Future":
-            return client.set_parameters([Parameter(name, Parameter.Type.DOUBLE, value)])
-
         text = f"{TERMINAL} param set {self.full_name(node)} {shlex.quote(name)} {value!r}"
-        return self._request(text, node, client.services_are_ready, ask, answer)
+        return self._request(text, node, ask)
 
-    def _request(
-        self,
-        text: str,
-        name: str,
-        is_ready: Callable[[], bool],
-        ask: Callable[[], "Future"],
-        answer: Callable[[Any], str],
-    ) -> Request:
+    def _request(self, text: str, name: str, ask: Callable[[], Awaitable[str]]) -> Request:
+        async def answer(reply: Reply) -> None:
+            with containing(self._diagnostics, f"the answer to {name}"):
+                reply(await ask())
+
         def send(reply: Reply) -> None:
-            def answered(future: "Future") -> None:
-                with containing(self._diagnostics, f"the answer to {name}"):
-                    reply(answer(future.result()))
+            self._queue.put(lambda: self._node.executor.create_task(answer, reply))
 
-            if is_ready():
-                ask().add_done_callback(answered)
-            else:
-                reply(f"the {name.partition('/')[0]} does not answer")
-
-        return Request(text, lambda reply: self._queue.put(lambda: send(reply)))
+        return Request(text, send)
 
     def choose(self, choice: str, name: str) -> Request:
         """Return the choice of another demo, robot, law or scene, which nobody answers."""
@@ -349,29 +339,21 @@ class Commands:
         if not client.services_are_ready():
             return False
 
-        def contained(take: Callable[["Future"], None]) -> Callable[["Future"], None]:
-            def done(future: "Future") -> None:
-                with containing(self._diagnostics, "the gains of the controller"):
-                    take(future)
+        async def ask() -> None:
+            with containing(self._diagnostics, "the gains of the controller"):
+                names = list((await client.list_parameters()).result.names)
+                every = (await client.describe_parameters(names)).descriptors
+                gains = [descriptor for descriptor in every if _is_gain(descriptor)]
+                values = (await client.get_parameters([gain.name for gain in gains])).values
+                pairs = zip(gains, values, strict=True)
+                answer([_gain(descriptor, value.double_value) for descriptor, value in pairs])
 
-            return done
-
-        def listed(future: "Future") -> None:
-            names = list(future.result().result.names)
-            client.describe_parameters(names).add_done_callback(contained(described))
-
-        def described(future: "Future") -> None:
-            descriptors = [entry for entry in future.result().descriptors if _is_gain(entry)]
-            names = [descriptor.name for descriptor in descriptors]
-            got = client.get_parameters(names)
-            got.add_done_callback(contained(lambda future: valued(descriptors, future)))
-
-        def valued(descriptors: list[ParameterDescriptor], future: "Future") -> None:
-            values = [entry.double_value for entry in future.result().values]
-            answer([_gain(entry, value) for entry, value in zip(descriptors, values, strict=True)])
-
-        client.list_parameters().add_done_callback(contained(listed))
+        self._node.executor.create_task(ask)
         return True
+
+
+def _no_answer(name: str) -> str:
+    return f"the {name.partition('/')[0]} does not answer"
 
 
 def wrench_topic(port: str) -> str:
