@@ -13,6 +13,7 @@ import gzip
 import io
 import logging
 from collections.abc import Callable, Iterator
+from functools import cache
 from hmac import compare_digest
 from html import escape
 from http import HTTPStatus
@@ -24,6 +25,7 @@ import websockets.asyncio.server
 from websockets.typing import Origin
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_io import share_directory
 
 from ..node.process import require_free_port
 from .page_address import HOST
@@ -36,90 +38,6 @@ _TITLE = b"<title>Viser</title>"
 # Time that a browser has at most to answer that its connection closes, s; a node ends after it.
 _CLOSES = 1.0
 
-# viser has no options for these. A pale robot is seen on a background that is not white, and the
-# letters of labels do not touch. In the dark theme the background is that of viser. Verdict and
-# flow stay in view while the controls scroll; before they are there, viser's own panel is hidden.
-# On a phone the panel is a sheet below the scene, not over it.
-_STYLE = b"""<style>
-[data-mantine-color-scheme=light] canvas[data-engine] {background: #d3dae2}
-[style*=letter-spacing] {letter-spacing: normal !important}
-div:has(> .vms-top) {position: sticky; top: 0; z-index: 5; background: var(--mantine-color-body)}
-[style*="min-height: 0px"]:has(.vms-top) {overflow: clip !important;
-  min-width: 0}
-body:not(:has(.vms-top)) [class*=ScrollArea-viewport] {visibility: hidden}
-.vms-top {padding: 0 12px 4px; border-bottom: 1px solid var(--mantine-color-default-border)}
-.vms-badge {padding: 3px 10px; border-radius: 4px; color: #fff; font: 600 14px sans-serif}
-.vms-text {font: 12px/1.5 sans-serif; padding: 0 12px; overflow-wrap: anywhere}
-.vms-warn {color: light-dark(#9a5200, #ffb454)} .vms-bad {color: light-dark(#c62f26, #ff8a80)}
-.vms-shell {display: flex; align-items: start; margin: 0 12px 8px; border-radius: 4px;
-  background: rgba(128,128,128,.15)}
-.vms-shell pre {font: 12px/1.45 monospace; margin: 0; padding: 6px; flex: 1;
-  white-space: pre-wrap; overflow-wrap: anywhere}
-.u-legend .u-series:first-child {display: none}
-[data-mantine-color-scheme=dark] .ef .w {stroke-opacity: .85 !important}
-.ef {max-width: 420px; display: block; margin: auto}
-.vms-shell button {font: 12px sans-serif; margin: 4px; cursor: pointer}
-#vms-pictures {position: fixed; left: 10px; bottom: 8px; z-index: 4; font: 12px sans-serif;
-  padding: 2px 8px; border-radius: 4px; background: rgba(0,0,0,.55); color: #fff}
-@media (max-width: 36em) {
-  div:has(> [style*="max-height: 60%"]) {flex-direction: column}
-  div:has(~ [style*="max-height: 60%"]) {min-height: 0}
-  [style*="max-height: 60%"] {position: static !important; width: 100% !important;
-    max-height: 56% !important}
-  [style*="max-height: 60%"] [style="width: 20em;"] {width: 100% !important}
-  #vms-pictures {bottom: auto; top: 8px}
-}
-</style>"""
-
-# The buttons that copy a command; and how many pictures the browser draws, where they are few: a
-# robot that seems slow may be simulated in time.
-_SCRIPT = b"""<script>(() => {
-  addEventListener('click', event => {
-    const button = event.target.closest('.vms-shell button');
-    if (!button) return;
-    navigator.clipboard.writeText(button.previousElementSibling.textContent);
-    button.textContent = 'copied';
-  });
-  let pictures = 0, before = performance.now();
-  const count = () => { pictures++; requestAnimationFrame(count) };
-  requestAnimationFrame(count);
-  setInterval(() => {
-    const now = performance.now(), rate = 1e3 * pictures / (now - before);
-    let note = document.getElementById('vms-pictures');
-    if (!note) {
-      note = document.body.appendChild(document.createElement('div'));
-      note.id = 'vms-pictures';
-    }
-    note.hidden = document.hidden || rate >= 10;
-    note.textContent = `this browser draws ${rate.toFixed(1)} pictures a second`;
-    pictures = 0, before = now;
-  }, 3000);
-})()</script>"""
-
-# viser connects anew only while its page has the focus: a page beside others, or of a browser
-# without a screen, would stay as it was when its server left. It is loaded anew once the server
-# answers. Only where the panel shows the sign of a lost connection, not where it is folded up, and
-# not while a page connects for the first time, which takes long on a slow machine.
-_RELOAD = b"""<script>(() => {
-  const lost = '[class*=Loader-root], [class*=player-pause][stroke*=red]';
-  let connected = false, away = 0;
-  setInterval(() => {
-    if (document.querySelector('[class*=cloud-check]')) connected = true, away = 0;
-    else if (connected && document.querySelector(lost) && ++away > 3)
-      fetch(location.href).then(r => r.ok && location.reload(), () => {});
-  }, 5000);
-})()</script>"""
-
-# The connection of the scene has the token of the page; viser opens it without the query.
-_CONNECT = b"""<script>(() => {
-  const token = new URLSearchParams(location.search).get('token');
-  const send = Worker.prototype.postMessage;
-  if (token) Worker.prototype.postMessage = function (message, ...rest) {
-    if (message && message.type == 'set_server')
-      message = {...message, server: `${message.server}/?token=${token}`};
-    return send.call(this, message, ...rest);
-  };
-})()</script>"""
 
 # The address of the page goes to no other server, and a text that became HTML runs nothing.
 _HEADERS = {
@@ -220,6 +138,14 @@ def _has_token(path: str, token: str) -> bool:
     return not token or compare_digest(sent_token.encode(), token.encode())
 
 
+@cache
+def _added_to_viser() -> bytes:
+    """Return style and script of the page, which viser has no options for."""
+    folder = share_directory() / "config/page"
+    style, script = ((folder / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    return f"<style>{style}</style><script>{script}</script>".encode()
+
+
 def _titled(response: Any, title: str) -> Any:
     """Return the response to a request for the page with a title in place of that of viser."""
     if response is None or not str(response.headers.get("Content-Type")).startswith("text/html"):
@@ -227,7 +153,7 @@ def _titled(response: Any, title: str) -> Any:
     packed = response.headers.get("Content-Encoding") == "gzip"
     body = gzip.decompress(response.body) if packed else response.body
     named = f"<title>{escape(title)}</title>".encode()
-    body = body.replace(_TITLE, named + _STYLE + _SCRIPT + _CONNECT + _RELOAD, 1)
+    body = body.replace(_TITLE, named + _added_to_viser(), 1)
     response.body = gzip.compress(body, 1) if packed else body
     del response.headers["Content-Length"]
     response.headers.update(_HEADERS)
