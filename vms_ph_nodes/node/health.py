@@ -175,7 +175,6 @@ class Health:
         self._publisher = beside.create_publisher(DiagnosticArray, topic, 10)
         beside.create_subscription(DiagnosticArray, topic, self._listen, 50)
         beside.create_timer(PERIOD, self._beat, clock=self._clock)
-        self._thread.start()
 
     def report(
         self, level: bytes, message: str, values: Mapping[str, object] | None = None
@@ -208,13 +207,18 @@ class Health:
         self._thread.destroy()
 
     def _note_callback(self) -> None:
-        """Note that the callbacks of the node run; the only one that does not run in the thread."""
-        self._thread.revive()
-        self._callback_at = self._clock.now().nanoseconds
+        """Note that the callbacks of the node run; the only one that does not run in the thread.
+
+        The thread begins with the first call: a node whose making fails has none to end.
+        """
+        is_first, self._callback_at = self._callback_at is None, self._clock.now().nanoseconds
+        if is_first:
+            self._thread.start()
+        else:
+            self._thread.revive()
 
     def _beat(self) -> None:
-        if self._callback_at is None:
-            return  # the node is still being made
+        assert self._callback_at is not None
         now = self._clock.now().nanoseconds
         statuses = [self._own_status(now, (now - self._callback_at) / 1e9)]
         late = 0 if self._beat_at is None else now - self._beat_at - int(2e9 * PERIOD)

@@ -49,7 +49,8 @@ class HeartbeatThread:
     def end(self) -> None:
         """Call no callback any more; the node remains until :meth:`destroy`."""
         self._ended.set()
-        self._thread.join()
+        if self._thread.ident is not None:  # it has begun
+            self._thread.join()
 
     def destroy(self) -> None:
         """Destroy the hidden node."""
