@@ -150,6 +150,9 @@ def test_a_thread_of_the_heartbeat_that_ends_begins_again(
     victim = worker("victim")
     monkeypatch.setattr(victim.health._agreement, "update", lambda *_: sys.exit("of a test"))
     _tell(context, {"robot": "x"})
+    end = time.monotonic() + 20.0
+    while not errors.last and time.monotonic() < end:
+        time.sleep(0.05)
     monkeypatch.undo()
     assert len(_beats(context, "victim")) >= 2
     assert errors.last.endswith("it has ended, and begins again")
