@@ -3,7 +3,15 @@
 
 """The errors of the project; messages state what was given, what is accepted and what to do."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a hint at the one of the accepted names that is most like a name, or an empty text."""
+    accepted = {own.lower(): own for own in names if own != name}
+    close = get_close_matches(name[:100].lower(), accepted, n=1)
+    return f" (did you mean '{accepted[close[0]]}'?)" if close else ""
 
 
 def missing_attribute(owner: object, name: str, names: Mapping[str, str]) -> AttributeError:

@@ -17,6 +17,7 @@ import numpy as np
 from vms_ph_controllers import Command, Controller
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import Array, ModelError, OptionError, VMSModel
+from vms_ph_dynamics.errors import did_you_mean
 
 from .installation import share_directory
 from .settings.yaml_files import fields_of, read_mapping
@@ -158,5 +159,6 @@ def get(name: "str | Driver") -> Driver:
     if isinstance(name, Driver):
         return name
     if name not in _drivers():
-        raise OptionError(f"there is no driver '{name}'; there are {', '.join(_drivers())}")
+        hint = did_you_mean(name, _drivers())
+        raise OptionError(f"there is no driver '{name}'{hint}; there are {', '.join(_drivers())}")
     return _drivers()[name]

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 
 from vms_ph_dynamics import MissingExtraError, OptionError, VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 
 NODES = "vms_ph_nodes"
 
@@ -164,5 +165,8 @@ def find_program(name: str) -> str:
             hook(wing.name, user=f"the node '{name}'")
     modules = programs()
     if name not in modules:
-        raise OptionError(f"there is no node '{name}'; there are {', '.join(sorted(modules))}")
+        raise OptionError(
+            f"there is no node '{name}'{did_you_mean(name, modules)}; there are "
+            f"{', '.join(sorted(modules))}"
+        )
     return modules[name]

@@ -3,13 +3,13 @@
 
 """Studies: computations with parameters that return checks and write files."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.progress import Progress, no_progress
 
 from .check import Check
@@ -80,12 +80,6 @@ class Parameter:
 Settings = Mapping[str, Value]
 
 
-def did_you_mean(name: str, accepted: Iterable[str]) -> str:
-    """Return a hint at the accepted name that is most like another one; empty where none is."""
-    close = get_close_matches(name, list(accepted), n=1)
-    return f" (did you mean '{close[0]}'?)" if close else ""
-
-
 def make_folder(folder: Path) -> None:
     """Make a folder for files if there is none.
 
@@ -138,8 +132,10 @@ class Study:
         values: dict[str, Value] = {name: p.default for name, p in self.parameters.items()}
         for name, text in overrides.items():
             if name not in self.parameters:
+                hint = did_you_mean(name, self.parameters)
                 raise VmsPhError(
-                    f"{self.id} has no parameter '{name}'; it has {', '.join(self.parameters)}"
+                    f"{self.id} has no parameter '{name}'{hint}; it has "
+                    f"{', '.join(self.parameters)}"
                 )
             values[name] = self.parameters[name].parse(name, text)
         return values

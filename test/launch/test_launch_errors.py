@@ -140,7 +140,10 @@ def test_an_unknown_executable_of_this_project_lists_those_there_are(write, monk
     modules = {"simulator": "vms_ph_nodes.simulator", "controller": "vms_ph_nodes.controller"}
     monkeypatch.setattr("vms_ph_io.wings.programs", lambda: modules)
     message = refusal(write('<node pkg="vms_ph" exec="simulater"/>'))
-    assert "there is no node 'simulater'; there are controller, simulator" in message
+    assert (
+        "there is no node 'simulater' (did you mean 'simulator'?); there are controller, simulator"
+        in message
+    )
 
 
 def test_an_unknown_package_says_where_was_looked(write, monkeypatch) -> None:

@@ -81,3 +81,30 @@ def test_pictures_of_runs_stand_beside_each_other(
         "first_energy.png", "second_energy.png", "run/energy.png", "run/energy.png",
     ]  # fmt: skip
     assert read_recording(tmp_path / "run").path == tmp_path / "run/bag"
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["check", "pandda"], "panda"),
+        (["demo", "satelite"], "satellite"),
+        (["run", "simulatr"], "simulator"),
+        (["bag", "export", "{bag}", "{out}", "--topics", "/joint_state"], "/joint_states"),
+        (["audit", "{bag}", "--robot", "panda", "--topic", "joints=/joint_state"], "/joint_states"),
+    ],
+)
+def test_the_nearest_name_is_offered_for_a_mistyped_one(
+    words: list[str],
+    meant: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("mcap")
+    bag = Path(__file__).parents[1] / "io/bag/data/earlier_names"
+    words = [word.format(bag=bag, out=tmp_path / "out") for word in words]
+    monkeypatch.setattr(sys, "argv", ["vms-ph", *words])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    assert ending.value.code
+    assert f"(did you mean '{meant}'?)" in capsys.readouterr().err

@@ -79,6 +79,21 @@ def test_a_service_call_must_have_the_type_of_the_service(server: Program, start
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("topic", "echo", "--once", "/joint_state"), "/joint_states"),
+        (("node", "info", "/simulater"), "/simulator"),
+        (("param", "get", "/simulator", "rat"), "rate"),
+        (("param", "get", "/simulater", "rate"), "/simulator/list_parameters"),
+    ],
+)
+def test_the_nearest_name_is_offered_for_a_mistyped_one(
+    server: Program, start: Start, words: tuple[str, ...], meant: str
+) -> None:
+    assert f"(did you mean '{meant}'?)" in _refused(start, *words)
+
+
 def test_a_number_may_be_written_with_an_exponent(start: Start) -> None:
     program = start("run", "closed_loop", "--ros-args", "-r", "__ns:=/exponent")
     _await_topic(start, "/exponent/controller/state")

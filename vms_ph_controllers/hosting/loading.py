@@ -5,7 +5,6 @@
 
 import contextlib
 import dataclasses
-import difflib
 import importlib
 import importlib.util
 import inspect
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vms_ph_dynamics import Allocation, OptionError, VMSModel, VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
 from ..controller import Controller
@@ -132,8 +132,7 @@ def _find(kind: str) -> Any:
     # A file of a user may raise anything while it is loaded.
     except Exception as error:
         ours = [n for n, item in vars(sys.modules[_BUNDLED]).items() if inspect.isclass(item)]
-        close = difflib.get_close_matches(name, ours, n=1)
-        hint = f" (did you mean {close[0]}?)" if close and not colon else ""
+        hint = "" if colon else did_you_mean(name, ours)
         raise OptionError(
             f"there is no controller '{kind}'{hint} ({error}); give the name of a class of "
             f"{_BUNDLED}, package.module:Class, or path/to/law.py:Class"

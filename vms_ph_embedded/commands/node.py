@@ -4,8 +4,10 @@
 """vms-ph node: lists running nodes, with their topics and services."""
 
 import typer
+from rclpy.node import Node
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
 
 from .temporary_node import settled, temporary_node, wait_for
@@ -17,11 +19,17 @@ app = typer.Typer(help="List running nodes, with their topics and services.", no
 def list_nodes() -> None:
     """List the running nodes, without hidden ones, whose names begin with ``_``."""
     with temporary_node() as node:
-        own_name = node.get_name()
-        running = settled(node, lambda: sorted(node.get_node_names_and_namespaces()))
-        for name, namespace in running:
-            if name != own_name and not name.startswith("_"):
-                typer.echo(f"{namespace.rstrip('/')}/{name}")
+        for name in settled(node, lambda: _names(node)):
+            typer.echo(name)
+
+
+def _names(node: Node) -> list[str]:
+    """Return the names of all running nodes but this one, with their namespaces."""
+    return [
+        f"{namespace.rstrip('/')}/{name}"
+        for name, namespace in sorted(node.get_node_names_and_namespaces())
+        if name != node.get_name() and not name.startswith("_")
+    ]
 
 
 @app.command()
@@ -33,7 +41,10 @@ def info(name: str = typer.Argument(help="name of the node, like /simulator")) -
         wait_for(
             node,
             lambda: (base, namespace) in node.get_node_names_and_namespaces(),
-            f"there is no node {name}; `{command_name()} node list` shows the running ones",
+            lambda: (
+                f"there is no node {name}{did_you_mean(name, _names(node))}; "
+                f"`{command_name()} node list` shows the running ones"
+            ),
         )
         parts = (
             ("Publishers", node.get_publisher_names_and_types_by_node),

@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
 
 from .message_text import parse, to_plain, to_yaml
@@ -44,9 +45,10 @@ def list_parameters(node_name: str = _NODE) -> None:
 def get(node_name: str = _NODE, name: str = _NAME) -> None:
     """Print the value of a parameter."""
     with temporary_node() as node:
-        if name not in _names(node, node_name):
+        names = _names(node, node_name)
+        if name not in names:
             raise VmsPhError(
-                f"{node_name} has no parameter '{name}'; "
+                f"{node_name} has no parameter '{name}'{did_you_mean(name, names)}; "
                 f"`{command_name()} param list {node_name}` shows them"
             )
         typer.echo(to_yaml(_values(node, node_name, [name])[name]).removesuffix("\n..."))

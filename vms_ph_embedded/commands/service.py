@@ -6,6 +6,7 @@
 import typer
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
 from vms_ph_nodes.topics.interfaces import load_interface
 
@@ -36,11 +37,17 @@ def call_service(
     with temporary_node() as node:
         expected = load_interface(type_name, "srv") if type_name else None
         name = node.resolve_service_name(name)
-        error = (
-            f"there is no service {name}; `{command_name()} service list` shows the running ones"
-        )
+
+        def services() -> dict[str, list[str]]:
+            return dict(node.get_service_names_and_types())
+
         types = wait_for(
-            node, lambda: dict(node.get_service_names_and_types()).get(name), error=error
+            node,
+            lambda: services().get(name),
+            lambda: (
+                f"there is no service {name}{did_you_mean(name, services())}; "
+                f"`{command_name()} service list` shows the running ones"
+            ),
         )
         service = load_interface(types[0], "srv")
         if expected not in (None, service):

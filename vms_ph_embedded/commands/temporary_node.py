@@ -15,6 +15,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
 
 T = TypeVar("T")
@@ -55,11 +56,11 @@ def settled(node: Node, query: Callable[[], T], quiet: float = 0.4) -> T:
     return latest
 
 
-def wait_for(node: Node, query: Callable[[], T | None], error: str) -> T:
+def wait_for(node: Node, query: Callable[[], T | None], error: Callable[[], str]) -> T:
     """Return the result of ``query`` as soon as it is truthy.
 
     Raises:
-        VmsPhError: the result stays falsy until the timeout; ``error`` is the message.
+        VmsPhError: the result stays falsy until the timeout; ``error`` returns the message.
     """
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -67,7 +68,7 @@ def wait_for(node: Node, query: Callable[[], T | None], error: str) -> T:
         if outcome:
             return outcome
         rclpy.spin_once(node, timeout_sec=0.05)
-    raise VmsPhError(error)
+    raise VmsPhError(error())
 
 
 def print_names(
@@ -86,9 +87,10 @@ def call(node: Node, kind: Any, name: str, request: Any) -> Any:
     """
     client = node.create_client(kind, name)
     if not client.wait_for_service(timeout_sec=PATIENCE):
+        hint = did_you_mean(name, dict(node.get_service_names_and_types()))
         raise VmsPhError(
             client._obstacle()
-            or f"no node offers the service {name} (waited {PATIENCE:g} s); "
+            or f"no node offers the service {name}{hint} (waited {PATIENCE:g} s); "
             f"`{command_name()} service list` shows the running ones"
         )
     future = client.call_async(request)

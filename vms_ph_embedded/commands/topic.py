@@ -14,6 +14,7 @@ import typer
 from rclpy.node import Node
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
 from vms_ph_nodes.topics.interfaces import load_interface, offered_quality
 
@@ -84,7 +85,11 @@ def pub(
     message = fill(message_type(), parse(fields))
     with temporary_node() as node:
         name = node.resolve_topic_name(name)
-        error = f"no node subscribes to {name}; nothing was published"
+
+        def error() -> str:
+            hint = did_you_mean(name, dict(node.get_topic_names_and_types()))
+            return f"no node subscribes to {name}{hint}; nothing was published"
+
         # Checked before there is a publisher: subscribers warn about a publisher of a wrong type.
         wait_for(node, lambda: node.count_subscribers(name), error=error)
         present_types = dict(node.get_topic_names_and_types()).get(name, [])
@@ -106,8 +111,16 @@ def pub(
 
 
 def _type_of(node: Node, name: str) -> str:
-    error = f"there is no topic {name}; `{command_name()} topic list` shows the running ones"
-    return wait_for(node, lambda: dict(node.get_topic_names_and_types()).get(name), error=error)[0]
+    def topics() -> dict[str, list[str]]:
+        return dict(node.get_topic_names_and_types())
+
+    def error() -> str:
+        hint = did_you_mean(name, topics())
+        return (
+            f"there is no topic {name}{hint}; `{command_name()} topic list` shows the running ones"
+        )
+
+    return wait_for(node, lambda: topics().get(name), error=error)[0]
 
 
 def _subscribe(node: Node, name: str, callback: Callable[[Any], None]) -> None:

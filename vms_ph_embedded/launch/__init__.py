@@ -7,10 +7,10 @@
 a description.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_embedded.launch import packages
 from vms_ph_embedded.launch.actions import carry_out, declarations, read
 from vms_ph_embedded.launch.context import Context, FindShare, Resolver
@@ -72,10 +72,9 @@ def load(
     names = list(dict.fromkeys([*(argument.name for argument, _ in declared), *context.declared]))
     for name in assignments:
         if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise LaunchError(
-                f"no launch file declares the argument {name!r}{hint}; declared are: "
+                f"no launch file declares the argument {name!r}{did_you_mean(name, names)}; "
+                f"declared are: "
                 f"{', '.join(names) or 'none'}"
             )
     return LaunchDescription(root.location.file, tuple(context.steps), tuple(context.warnings))

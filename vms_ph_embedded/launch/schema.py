@@ -7,11 +7,11 @@ The whole file is checked before anything of it is carried out, parts that a con
 included: a misspelt tag is found on the first run, and not on the first run of its branch.
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_embedded.launch import grammar
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
@@ -135,6 +135,5 @@ def one_of(
 
 def _accepted(misspelt: str, names: Iterable[str]) -> str:
     accepted = sorted(names)
-    close = difflib.get_close_matches(misspelt, accepted, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    hint = did_you_mean(misspelt, accepted)
     return f"accepted are {', '.join(accepted) or 'none'}{hint}; {ROS_HAS_MORE}"

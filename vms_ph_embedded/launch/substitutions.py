@@ -7,7 +7,6 @@ Those of ``ros2 launch`` that mean the same with and without ROS 2. Results are 
 or a truth value is required, the text is read as YAML afterwards (values.py).
 """
 
-import difflib
 import math
 import shlex
 import shutil
@@ -17,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_embedded.launch import expression, values
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
@@ -156,11 +156,9 @@ def check_calls(template: Template, location: Location | None) -> None:
 def _checked(call: Call, location: Location | None) -> "_Entry":
     entry = ENTRIES.get(call.name)
     if entry is None:
-        close = difflib.get_close_matches(call.name, ENTRIES, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise LaunchError(
             f"substitution $({call.name} ...) is not supported; accepted are "
-            f"{', '.join(sorted(ENTRIES))}{hint}; {ROS_HAS_MORE}",
+            f"{', '.join(sorted(ENTRIES))}{did_you_mean(call.name, ENTRIES)}; {ROS_HAS_MORE}",
             location,
         )
     if not entry.fewest <= len(call.arguments) <= entry.most:

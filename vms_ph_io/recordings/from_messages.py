@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_dynamics.forms import PORTS
 
 from ..bag import BagMessage
@@ -229,8 +230,9 @@ def read_messages(
     recording.notes = messages.notes + recording.notes
     recording.bytes, recording.messages = messages.bytes, count
     if missing := [t for t in chosen.values() if t not in types_by_topic]:
+        hint = did_you_mean(missing[0], types_by_topic)
         raise RecordingError(
-            f"{path} has no topic {missing[0]}; its topics are {_listed(types_by_topic)}"
+            f"{path} has no topic {missing[0]}{hint}; its topics are {_listed(types_by_topic)}"
         )
     if not recording.joints and not recording.bases:
         raise RecordingError(

@@ -7,12 +7,12 @@ import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from vms_ph_dynamics import OptionError, VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 
 from ..descriptions.packages import resolve, with_file_addresses
 from ..installation import share_directory
@@ -207,11 +207,9 @@ def get(name: str) -> Robot:
     """
     robot = _robots().get(name)
     if robot is None:
-        close = get_close_matches(name.lower(), names(), 1)
-        hint = f" (did you mean '{close[0]}'?)" if close else ""
         raise OptionError(
-            f"there is no robot '{name}'{hint}; bundled are {', '.join(names())}; any other robot "
-            "can be given by the path of its URDF or MJCF"
+            f"there is no robot '{name}'{did_you_mean(name, names())}; bundled are "
+            f"{', '.join(names())}; any other robot can be given by the path of its URDF or MJCF"
         )
     if robot.wing:
         hook(robot.wing, user=f"the robot '{name}'")

@@ -6,7 +6,6 @@
 Every node builds its model here, so that all nodes of a launch have the same one.
 """
 
-import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vms_ph_dynamics import OptionError
+from vms_ph_dynamics.errors import did_you_mean
 
 from ..descriptions.packages import resolve
 from . import bundled as robots
@@ -176,7 +176,7 @@ class RobotSettings:
             if name not in model.joint_names:
                 raise OptionError(
                     f"initial_positions: '{name}' is no joint of '{model.name}'"
-                    f"{_nearest(name, model.joint_names)}; its joints are "
+                    f"{did_you_mean(name, model.joint_names)}; its joints are "
                     f"{', '.join(model.joint_names)}"
                 )
             positions[name] = value
@@ -355,8 +355,3 @@ def _positions(text: str, setting: str, valued: bool = False) -> dict[str, float
                 f"given: '{word}'"
             ) from None
     return positions
-
-
-def _nearest(name: str, names: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, names, n=1)
-    return f" (did you mean '{close[0]}'?)" if close else ""

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from vms_ph_dynamics import Array, ModelError, OptionError, StateError
 from vms_ph_dynamics.arrays import vector
+from vms_ph_dynamics.errors import did_you_mean
 
 from ..installation import share_directory
 from .bounded_text import YamlError, read_yaml
@@ -201,8 +202,8 @@ def load_named(
         bundled = bundled_names(folder)
         if name not in bundled:
             raise OptionError(
-                f"there is no {kind} '{name}'; there are {', '.join(bundled)}, and the path of a "
-                f"YAML file is accepted{hint}"
+                f"there is no {kind} '{name}'{did_you_mean(name, bundled)}; there are "
+                f"{', '.join(bundled)}, and the path of a YAML file is accepted{hint}"
             )
         path = share_directory() / folder / f"{name}.yaml"
     elif not path.is_file():

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
 
 from .bag_view import view
@@ -132,8 +133,9 @@ def export(
     columns, notes = read_fields(bag, topics or ())
     for topic in topics or ():
         if topic not in columns:
-            available = ", ".join(sorted(columns)) or "none"
-            raise VmsPhError(f"there is no topic {topic} with numbers; there are {available}")
+            numeric = sorted(read_fields(bag, ())[0])
+            available, hint = ", ".join(numeric) or "none", did_you_mean(topic, numeric)
+            raise VmsPhError(f"there is no topic {topic}{hint} with numbers; there are {available}")
     left = [
         f"{c.others} messages on {t} have other numbers" for t, c in columns.items() if c.others
     ]

@@ -16,10 +16,9 @@ from vms_ph_controllers import Command, Controller, Reference, RobotState, Statu
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Allocation, Array, OptionError, VMSModel
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io import Push, Trajectory, simulate
 from vms_ph_io.robots.robot_settings import RobotSettings
-
-from ..study import did_you_mean
 
 # Steps between two samples of displacement and kinetic energy.
 _SAMPLE = 5

@@ -11,8 +11,8 @@ from math import exp, isfinite, log
 from typing import Any
 
 from vms_ph_dynamics import OptionError
+from vms_ph_dynamics.errors import did_you_mean
 
-from ..study import did_you_mean
 from .distributions import (
     DISTRIBUTIONS,
     Distribution,

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from vms_ph_dynamics import OptionError, VmsPhError
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.settings.bounded_text import parse_yaml, read_text
 
-from ..study import did_you_mean
 from .evaluation import RESERVED
 from .parameters import Grid, Parameter, Point, Sampled, make_points, read_parameter
 from .target import Target

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from vms_ph_dynamics import OptionError, VmsPhError, __version__
+from vms_ph_dynamics.errors import did_you_mean
 
-from ..study import Value, did_you_mean
+from ..study import Value
 
 Function = Callable[..., object]
 

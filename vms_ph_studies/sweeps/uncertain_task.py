@@ -12,6 +12,7 @@ import numpy as np
 from vms_ph_controllers import Controller, DifferentialDrive
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import Allocation, OptionError, VMSModel
+from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io.tasks import robot_tasks
@@ -19,7 +20,6 @@ from vms_ph_io.tasks.task_run import MakeLaw, run_task
 from vms_ph_io.tasks.uncertainty import Uncertainty
 
 from ..comparisons.decentralised import DecentralisedDrive, DecentralisedPD
-from ..study import did_you_mean
 
 LAWS = ("task", "decentralised")
 

@@ -98,7 +98,7 @@ def test_a_controller_is_made_from_a_file_a_module_or_a_bundled_class(
         ("nowhere/law.py:Own", "there is no file nowhere/law.py"),
         ("broken.py:Own", "division by zero"),
         ("mine.py:Sprng", r"mine.py has no 'Sprng'; it has Spring"),
-        ("TaskSpaceIDAPCB", r"'TaskSpaceIDAPCB' \(did you mean TaskSpaceIDAPBC\?\)"),
+        ("TaskSpaceIDAPCB", r"'TaskSpaceIDAPCB' \(did you mean 'TaskSpaceIDAPBC'\?\)"),
         ("", "there is no controller ''"),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_law_with_a_wrong_sign_behind_a_guard_keeps_its_budget_in_fifteen_line
             r"at 0 s <lambda> returned shape \(6,\).*torques \(7,\) of the joints panda_joint1",
         ),
         ({"law": 3.0}, r"a law is a class derived from Controller"),
-        ({"law": "TaskSpaceIDAPCB"}, r"did you mean TaskSpaceIDAPBC\?"),
+        ({"law": "TaskSpaceIDAPCB"}, r"did you mean 'TaskSpaceIDAPBC'\?"),
         ({"law": TaskSpaceIDAPBC, "guard": 1.0}, r"a guard is EnergyGuard\(budget=1.0\)"),
         ({"guard": EnergyGuard(budget=1.0)}, r"a guard needs a law"),
         ({"law": TaskSpaceIDAPBC, "reference": "home"}, r"a reference is Reference\(position="),
