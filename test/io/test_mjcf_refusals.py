@@ -61,7 +61,7 @@ BODY = '<body name="link"><joint name="j"/><geom size="0.1"/></body>'
         (mjcf(BODY, '<option gravity="0 1e308 0"/>'), "gravity of <mjcf> must|cannot be comp"),
         (
             mjcf('<body pos="0 0 nan"><joint/><geom size="1"/></body>'),
-            r"body_pos\[1\] is not fin|cannot be",
+            r"xyz of <origin> of .* must be 3 finite numbers|cannot be",
         ),
         # MuJoCo takes this name for a format, and ends its process.
         (mjcf('<body name="%n%n%n"><body name="%n%n%n"/></body>'), "cannot be compiled by MuJoCo"),

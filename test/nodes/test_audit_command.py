@@ -134,9 +134,6 @@ def test_numbers_of_a_bag_are_exported(tmp_path: Path) -> None:
         assert arrays["/joint_states.position.panda_joint1"].shape == (400,)
     assert typed("bag", "export", bag, tmp_path / "folder").exit_code == 0
     assert [f.name for f in (tmp_path / "folder").iterdir()] == ["joint_states.csv"]
-    assert typed("bag", "export", bag, tmp_path / "out.jsonl").exit_code == 0
-    lines = (tmp_path / "out.jsonl").read_text().splitlines()
-    assert json.loads(lines[0])["position.panda_joint1"] == 0.0
 
 
 def test_the_export_of_joint_states_is_audited_like_the_bag(tmp_path: Path) -> None:

@@ -4,14 +4,14 @@
 """Identification in an audit: what is asked for, what is printed, and the files it leaves."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Array, VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import (
@@ -129,30 +129,8 @@ def with_identification(
 
 def _parts(motion: RecordedMotion) -> list[MotionSamples]:
     """Return the parts of a motion without gaps, those that are long enough."""
-    parts: list[list[MotionSamples]] = []
-    for block in motion.blocks():
-        if not block.continues or not parts:
-            parts.append([])
-        parts[-1].append(block.samples)
-    return [joined for part in parts if len(joined := _joined(part)) >= _MIN_SAMPLES]
-
-
-def _joined(blocks: Sequence[MotionSamples]) -> MotionSamples:
-    first = blocks[0]
-
-    def rows(quantity: Callable[[MotionSamples], Array]) -> Array:
-        # A block that continues another begins with its last sample.
-        return np.concatenate([quantity(b)[0 if b is first else 1 :] for b in blocks])
-
-    ports = {port: rows(lambda b, port=port: b.wrenches[port]) for port in first.wrenches}  # type: ignore[misc]
-    return replace(
-        first,
-        t=rows(lambda b: b.t),
-        q=rows(lambda b: b.q),
-        v=rows(lambda b: b.v),
-        torque=rows(lambda b: b.torque),
-        wrenches=ports,
-    )
+    parts = [block.samples for block in motion.blocks(len(motion))]
+    return [part for part in parts if len(part) >= _MIN_SAMPLES]
 
 
 def identified_lines(audit: Audit, identification: Identification) -> Iterator[str]:

@@ -11,6 +11,7 @@ from vms_ph_dynamics.energy.samples import LONGEST_LAG, SampleNoise
 from vms_ph_dynamics.identification.effort_meaning import MEANINGS, EffortMeaning
 
 from .clock_order import ClockOrder
+from .signal_checks import VelocityDefect
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,6 @@ class Conditioning:
         clock: source of the times that are used: "stamps", "log times", "uniform" or "motion".
         clock_jitter: deviation of the stamps from even times of that source, s; 0 for stamps.
         velocity: by joint, why velocities were not taken as they are; empty if all were.
-        velocity_factor: by joint, the factor between recorded velocities and the slope of the
-            positions, where it is not one.
         lag: by which recorded velocities lag the positions, s; NaN if none is found.
         lag_corrected: whether velocities were shifted by it.
         noise: of the samples.
@@ -38,8 +37,7 @@ class Conditioning:
     order: ClockOrder
     clock: str
     clock_jitter: float
-    velocity: Mapping[str, str]
-    velocity_factor: Mapping[str, float]
+    velocity: Mapping[str, VelocityDefect]
     lag: float
     lag_corrected: bool
     noise: SampleNoise
@@ -79,8 +77,8 @@ class Conditioning:
         if len(order.gaps) > 20:
             sentences.append(f"{len(order.gaps) - 20} further gaps")
         sentences += [
-            f"the velocity of {joint} is estimated from the positions: {why}"
-            for joint, why in self.velocity.items()
+            f"the velocity of {joint} is estimated from the positions: {defect.reason}"
+            for joint, defect in self.velocity.items()
         ]
         sentences.append(self._lag())
         noise = self.noise
@@ -182,8 +180,10 @@ class Conditioning:
             "out_of_order": order.late,
             "set_back": list(order.set_back),
             "gaps": [{"begin": a, "length": b} for a, b in order.gaps],
-            "velocity_estimated": dict(self.velocity),
-            "velocity_factor": dict(self.velocity_factor),
+            "velocity_estimated": {joint: one.reason for joint, one in self.velocity.items()},
+            "velocity_factor": {
+                j: one.factor for j, one in self.velocity.items() if one.factor != 1.0
+            },
             "velocity_lag": self.lag,
             "velocity_lag_corrected": self.lag_corrected,
             "noise": {

@@ -4,7 +4,6 @@
 """The numbers in messages of any type: columns with names, and their files."""
 
 import csv
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,7 +132,7 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
 
     Args:
         columns: by topic.
-        out: a ``.csv`` or ``.jsonl`` file for one topic, a ``.npz`` file, or a folder, which gets
+        out: a ``.csv`` file for one topic, a ``.npz`` file, or a folder, which gets
             a CSV for each topic. Joint states give the columns that ``vms-ph audit`` reads.
 
     Raises:
@@ -148,7 +147,7 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
                 arrays |= {f"{topic}.{name}": values[:, k] for k, name in enumerate(c.names)}
             np.savez_compressed(out, **arrays)
             return [out]
-        if out.suffix in (".csv", ".jsonl"):
+        if out.suffix == ".csv":
             if len(columns) != 1:
                 raise VmsPhError(
                     f"{out.name} takes one topic; choose it with --topics, or give a folder or an "
@@ -167,16 +166,10 @@ def _write(columns: Columns, file: Path) -> Path:
     times = columns.table.times
     with file.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
-        if file.suffix == ".csv":
-            writer.writerow(("time", *columns.names))
+        writer.writerow(("time", *columns.names))
         for begin in range(0, len(times), _ROWS):
             rows = columns.table.rows(begin, begin + _ROWS).tolist()
             for time, row in zip(times[begin : begin + _ROWS].tolist(), rows, strict=True):
                 # Digits of integer nanoseconds, which a float of seconds since 1970 has not.
-                stamp = f"{time // 10**9}.{time % 10**9:09d}"
-                if file.suffix == ".csv":
-                    writer.writerow((stamp, *row))
-                else:
-                    line = dict(zip(columns.names, row, strict=True))
-                    stream.write(json.dumps({"time": float(stamp), **line}) + "\n")
+                writer.writerow((f"{time // 10**9}.{time % 10**9:09d}", *row))
     return file

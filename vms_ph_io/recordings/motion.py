@@ -337,13 +337,11 @@ class RecordedMotion:
                     f"the wrench on {wrench.series.name} is not recorded in {100 * share:.3g} % of "
                     f"the time; it is taken as zero at {port} there"
                 )
-        factors = {names[j]: defect.factor for j, defect in self._estimated.items()}
         return Conditioning(
             self.order,
             source,
             jitter,
-            {names[j]: defect.reason for j, defect in self._estimated.items()},
-            {joint: factor for joint, factor in factors.items() if factor != 1.0},
+            {names[j]: defect for j, defect in self._estimated.items()},
             lag,
             bool(self._lag),
             self._noise(samples, position, effort),

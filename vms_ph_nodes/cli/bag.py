@@ -123,10 +123,10 @@ def _set_arguments(node: str, parameters: Mapping[str, object]) -> None:
 @app.command()
 def export(
     bag: Path = _BAG,
-    out: Path = typer.Argument(help="folder for CSV files, or a .csv, .jsonl or .npz file"),
+    out: Path = typer.Argument(help="folder for CSV files, or a .csv or .npz file"),
     topics: list[str] = typer.Option(None, "--topics", help="topics to export; default: all"),
 ) -> None:
-    """Write the numbers of a bag as CSV, JSON lines or NPZ."""
+    """Write the numbers of a bag as CSV or NPZ."""
     from vms_ph_io.recordings.fields import export as write
     from vms_ph_io.recordings.fields import read_fields
 

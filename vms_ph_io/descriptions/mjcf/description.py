@@ -257,14 +257,6 @@ class _Writer:
         return joint
 
 
-_NUMBERS = (
-    "body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia", "jnt_pos",
-    "jnt_axis", "jnt_range", "jnt_actfrcrange", "jnt_stiffness", "dof_armature", "dof_damping",
-    "dof_frictionloss", "qpos0", "qpos_spring", "key_qpos", "geom_pos", "geom_quat", "geom_size",
-    "site_pos", "site_quat", "mesh_pos", "mesh_quat", "actuator_gear", "actuator_forcerange",
-)  # fmt: skip
-
-
 def convert(file: Path) -> str:
     """Return the URDF equivalent of an MJCF file; see :func:`.mjcf_to_urdf`.
 
@@ -275,17 +267,19 @@ def convert(file: Path) -> str:
     compiled = compile_mjcf(file)
     mujoco, m = import_mujoco(), compiled.model
     try:
-        _require_finite(m)
         tree = robot_tree(m)
+        notes = _notes(mujoco, m, tree)
     except ModelError as error:
         raise ModelError(f"{file.name}: {error}") from None
-    return urdf_equivalent(mujoco, compiled, tree, _notes(mujoco, m, tree))
+    return urdf_equivalent(mujoco, compiled, tree, notes)
 
 
 def _notes(mujoco: Any, m: Any, tree: Tree) -> MjcfNotes:
     weightless = int(m.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     x, y, z = (0.0, 0.0, 0.0) if weightless else m.opt.gravity.tolist()
     qpos = _home(m)
+    if not np.isfinite(qpos).all():
+        raise ModelError(f"the positions of its first or home keyframe are not finite: {qpos}")
     home: dict[str, float] = {}
     base: tuple[float, ...] = ()
     for body in tree.bodies:
@@ -299,16 +293,6 @@ def _notes(mujoco: Any, m: Any, tree: Tree) -> MjcfNotes:
             elif qpos[address]:
                 home[tree.joints[j]] = float(qpos[address])
     return MjcfNotes((x, y, z), home, base, tuple(left_out(mujoco, m, tree)))
-
-
-def _require_finite(m: Any) -> None:
-    for name in _NUMBERS:
-        rows = np.asarray(getattr(m, name))
-        wrong = np.flatnonzero(
-            ~np.isfinite(rows.reshape(len(rows), -1 if rows.size else 0)).all(axis=1)
-        )
-        if len(wrong):
-            raise ModelError(f"{name}[{wrong[0]}] is not finite: {rows[wrong[0]]}")
 
 
 def _home(m: Any) -> Any:
