@@ -28,6 +28,10 @@ def main() -> None:
             for block in blocks:
                 exec(compile(block, str(page), "exec"), names)
             print(page.name)
+    code = re.findall(
+        r"^```python\n(.*?)^```", (DOCS.parent / "README.md").read_text(), re.M | re.S
+    )
+    exec(compile(code[0], "README.md", "exec"), {})  # saves run.png
     command("ephs", "draw", "damped_oscillator", "--flat", "-o", str(DOCS / "ephs-oscillator.svg"))
     demo()
 
