@@ -41,7 +41,16 @@ def test_every_port_and_store_of_robots_laws_effects_and_bags_has_a_word_and_a_c
     of_messages = {*Energy.get_fields_and_field_types(), *Power.get_fields_and_field_types()}
     of_messages -= {"header", "tool_names", "exact_energies", "null_to_task", "null_to_task_g12"}
     of_messages = {name for name in of_messages if not name.endswith(("_energy", "_power"))}
-    names = {*PORTS, CONTACT, JOINT_STOPS, MIMICS, *of_messages, *_flowing()}
+    names = {
+        "payload",
+        "driver_weight",
+        *PORTS,
+        CONTACT,
+        JOINT_STOPS,
+        MIMICS,
+        *of_messages,
+        *_flowing(),
+    }
     assert names - LEGEND.keys() == set()
     joints = {*robots.load("panda").joint_names}
     assert {name for name in ports_of(robots.load("hextilt")) if name == "wrench_base"} <= names

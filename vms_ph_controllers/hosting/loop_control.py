@@ -52,6 +52,7 @@ class LoopControl:
         """
         self.model, self.time, self._steps = model, 0.0, 0
         self._reference = reference_function(reference, model)
+        self._law, self._allocation = law, allocation
         self.name, controller = _named_law(law, model, allocation, form)
         if guard is not None:
             controller = _guarded(guard, controller, model)
@@ -74,6 +75,33 @@ class LoopControl:
         self._steps = 0
         if self.controller is not None:
             self.controller.reset(RobotState(q, v))
+
+    def check_new_model(self) -> None:
+        """Check that the law can be made for another model of the robot.
+
+        Raises:
+            OptionError: it is an object.
+        """
+        if isinstance(self._law, Controller):
+            raise OptionError(
+                f"{self.name} was made for a model without the payload, which a law object keeps; "
+                "give its class, or Payload(..., in_model=False)"
+            )
+
+    def use_model(self, model: VMSModel, state: RobotState) -> None:
+        """Restart the law at a state with another model of the robot, as when it takes a body.
+
+        It keeps its gains, and a guard what is left of its budget. A function keeps what it knows.
+        """
+        if self.controller is None or not isinstance(self._law, str | type):
+            return
+        law = make_controller(self._law, model, self._allocation)
+        law.gains = self.controller.gains
+        law.reset(state)
+        if isinstance(self.controller, EnergyGuard):
+            self.controller.law = law
+        else:
+            self.controller = law
 
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
         """Return the efforts for the next step; see :meth:`command`."""

@@ -56,6 +56,7 @@ LEGEND: Mapping[str, Style] = {
     "mimic_joints": Style("mimic joints", GREY, _DOT_DASHED),
     "ground": Style("ground", ORANGE, _DOTTED),
     "payload": Style("payload", PURPLE, _DOT_DASHED),
+    "driver_weight": Style("weight by the driver", ORANGE, _DASHED),
     "supply": Style("battery", BLUE, _DASHED),
     "supplied": Style("supplied", BLUE),
     # Ports of a law and of a guard.

@@ -3,7 +3,7 @@
 
 """A body that an end effector takes, at rest or moving, and may set down again."""
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 import pinocchio as pin
@@ -38,7 +38,9 @@ class Payload:
         to: (3,) place at which it is wanted in the end, relative to where it was taken, m; None
             for anywhere.
         within: largest distance from there, and below its support, m.
-        told: whether the law is told mass, centre and inertia while the robot has it.
+        in_model: whether the model of the law has its mass, centre and inertia while the robot
+            carries it.
+        told: the earlier name of ``in_model``, which is refused.
 
     Raises:
         ModelError: a value is not accepted.
@@ -55,10 +57,13 @@ class Payload:
     release: float | None = None
     to: Array | None = None
     within: float = 0.01
-    told: bool = True
+    in_model: bool = True
+    told: InitVar[None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, told: None) -> None:
         """Check that it is a body, and that times follow each other."""
+        if told is not None:
+            raise ModelError(f"a payload has no 'told'; give in_model={told}")
         for name in ("moments", "place", "centre", "velocity", "spin"):
             checked = parameter(getattr(self, name), 3, f"{name} of a payload")
             object.__setattr__(self, name, frozen(checked.copy()))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_controllers import EnergyGuard
+from vms_ph_controllers import EnergyGuard, RobotState
 from vms_ph_controllers.hosting.loop_control import Law, LoopControl
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators, Friction
@@ -253,6 +253,8 @@ class _Run:
         start = unknown.start(model, np.array(start))
         rest = None if v is None else vector(v, model.nv, "v")
         self._payload = None if payload is None else PayloadUse(payload, model, start)
+        if payload is not None and payload.in_model and control is not None:
+            control.check_new_model()
         law: Callable[..., Any] | None = control
         if control is not None:
             control.reset(start, np.zeros(model.nv) if rest is None else rest)
@@ -272,8 +274,9 @@ class _Run:
         with np.errstate(over="ignore"):  # excessively large efforts are left to the steps
             acting = {push: push.ports(simulation.form.model) for push in pushes}
         changes = {round(time / dt) for push in pushes for time in _times(push)}
-        if self._payload is not None:
-            changes |= {round(time / dt) for time in self._payload.changes}
+        payload_times = () if self._payload is None else self._payload.changes
+        payload_changes = {round(time / dt) for time in payload_times}
+        changes |= payload_changes
         simulation.apply(_total(acting, 0.0))
         samples = [self._sample()]
         energies = [self._energies(samples[0])]
@@ -288,8 +291,11 @@ class _Run:
                     "trajectory up to there",
                     self._recorded(samples, energies),
                 )
-            if self._payload is not None and end in changes:
+            if self._payload is not None and end in payload_changes:
                 self._payload.change(simulation, self._unloaded)
+                if self._control is not None:
+                    known = self._payload.known_model(self._control.model)
+                    self._control.use_model(known, RobotState(simulation.q, simulation.v))
             if end % every == 0 or end == steps:
                 samples.append(self._sample())
                 energies.append(self._energies(samples[-1]))

@@ -79,8 +79,9 @@ class PayloadUse:
 
     def known_model(self, model: VMSModel) -> VMSModel:
         """Return what the law knows of the robot now, from the robot without the body."""
-        is_announced = self.carried is not None and self.payload.told
-        return carrying(model, self.carried) if is_announced and self.carried else model
+        if self.carried is None or not self.payload.in_model:
+            return model
+        return carrying(model, self.carried)
 
     def change(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
         """Take the body, or set it down; return the robot as it goes on.

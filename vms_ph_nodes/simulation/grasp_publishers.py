@@ -93,7 +93,7 @@ class GraspPublishers:
             self._changes = list(self.use.changes)
             self._states = node.create_publisher(PayloadState, PAYLOAD_STATE, 10)
             self._bodies = BodyMarkers(node, frames, "payload", payload_shapes(payload))
-            if payload.told:
+            if payload.in_model:
                 self._inertias = node.create_publisher(InertiaStamped, CARRIED_INERTIA, 10)
         elif (mechanism := engine.held_mechanism) is not None:
             self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)

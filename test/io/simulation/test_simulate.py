@@ -5,6 +5,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,16 @@ from vms_ph_controllers import (
     RobotState,
     TaskSpaceIDAPBC,
 )
-from vms_ph_dynamics import Array, Friction, StandardForm, VMSModel, VmsPhError, integrate
+from vms_ph_dynamics import (
+    Array,
+    Friction,
+    ModelError,
+    OptionError,
+    StandardForm,
+    VMSModel,
+    VmsPhError,
+    integrate,
+)
 from vms_ph_dynamics.simulation import FormEngine, Mechanism, Payload
 from vms_ph_io import Push, Trajectory, audit, robots, simulate
 from vms_ph_io.audits.run_record import read_run
@@ -228,6 +238,29 @@ def test_effects_combine_and_the_balance_of_energy_closes() -> None:
     assert taken.audit.is_closed
     flown = simulate("hextilt", "DecoupledVMSController", 0.1, rate=200, effects=["actuators"])
     assert flown.audit.is_closed
+
+
+def test_a_law_whose_model_has_the_payload_carries_its_weight(panda: VMSModel) -> None:
+    def sag(in_model: bool, **options: Any) -> float:
+        payload = Payload(1.5, np.full(3, 2e-3), at=0.1, reach=0.5, in_model=in_model)
+        push = Push("torque", np.zeros(7), start=0.02, duration=0.01)  # nothing happens then
+        run = simulate("panda", TaskSpaceIDAPBC, 1.0, rate=500, effects=[payload],
+                       disturbances=[push], **options)  # fmt: skip
+        assert run.audit.is_closed
+        taken = run.t[np.flatnonzero(run.port_energy["payload"])[0]]
+        assert taken == pytest.approx(0.1, abs=3e-3)
+        places = [panda.placement(panda.end_effector, q)[2, 3] for q in (run.q[0], run.q[-1])]
+        return places[0] - places[1]
+
+    without = sag(False)
+    assert without > 5e-3
+    for options in ({}, {"guard": EnergyGuard(budget=5.0)}):
+        assert abs(sag(True, **options)) < 0.2 * without
+    payload = Payload(0.5, np.full(3, 1e-3), at=0.05, reach=0.5)
+    with pytest.raises(OptionError, match=r"give its class, or Payload\(\.\.\., in_model=False\)"):
+        simulate(panda, TaskSpaceIDAPBC(panda), 0.1, effects=[payload])
+    with pytest.raises(ModelError, match="give in_model=False"):
+        Payload(0.5, np.full(3, 1e-3), at=0.05, told=False)
 
 
 def test_an_integrated_motion_and_a_simulated_one_have_one_vocabulary(panda: VMSModel) -> None:

@@ -86,7 +86,7 @@ def test_a_flying_base_that_follows_its_end_effector_stays_upright_where_it_is_t
     ("change", "missed", "seconds"),
     [
         # An unknown kilogram pulls the spring of the law by 1 cm.
-        ({"told": False}, {"payload", "support"}, 6.1),
+        ({"in_model": False}, {"payload", "support"}, 6.1),
         ({"place": np.array([0.0, 0.13, -0.2])}, {"payload", "taken"}, 1.6),
     ],
 )
