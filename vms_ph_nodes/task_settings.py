@@ -32,21 +32,9 @@ from .node.parameters import gain_parameter, parameters_of, record_parameters
 from .simulation.engine import payload_parameters
 
 ARGUMENTS = (
-    "robot",
-    "base",
-    "end_effector",
-    "tools",
-    "locked_joints",
-    "inertia",
-    "gravity",
-    "actuators",
-    "current",
-    "wheels",
-    "controller",
-    "initial_positions",
-    "config",
-    "fixed_frame",
-    "rviz_config",
+    *("robot", "base", "end_effector", "tools", "locked_joints", "inertia", "gravity"),
+    *("actuators", "current", "wheels", "controller", "initial_positions"),
+    *("config", "fixed_frame", "rviz_config"),
 )
 """Launch arguments that a task determines, in the order in which they are printed."""
 

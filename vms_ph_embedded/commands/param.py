@@ -8,12 +8,7 @@ from typing import Any
 
 import typer
 import yaml
-from rcl_interfaces.srv import (
-    DescribeParameters,
-    GetParameters,
-    ListParameters,
-    SetParameters,
-)
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 

@@ -52,8 +52,7 @@ def info(name: str = _TOPIC) -> None:
 
 @app.command()
 def echo(
-    name: str = _TOPIC,
-    once: bool = typer.Option(False, "--once", help="exit after one message"),
+    name: str = _TOPIC, once: bool = typer.Option(False, "--once", help="exit after one message")
 ) -> None:
     """Print the messages of a topic as they are received."""
     with temporary_node() as node:

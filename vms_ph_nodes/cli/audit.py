@@ -96,12 +96,7 @@ def audit(
     with shown_progress() as progress:
         read = read_recording(recording, columns=columns, topics=topics, progress=progress)
         settings = RobotSettings(
-            robot,
-            base,
-            end_effector,
-            gravity=gravity,
-            locked_joints=locked_joints,
-            inertia=inertia,
+            robot, base, end_effector, gravity=gravity, locked_joints=locked_joints, inertia=inertia
         )
         model, description = recorded_robot(read, settings, warn)
         wrenches = {

@@ -55,8 +55,7 @@ def info(bag: Path = _BAG) -> None:
 
 @app.command()
 def report(
-    bag: Path = _BAG,
-    namespace: str = typer.Option("", help="namespace of the robot's topics"),
+    bag: Path = _BAG, namespace: str = typer.Option("", help="namespace of the robot's topics")
 ) -> None:
     """Show the energy balance of a recorded run, and its energies in the parts of its law."""
     from vms_ph_io.audits.run_record import read_run

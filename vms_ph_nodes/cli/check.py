@@ -34,11 +34,7 @@ def check(
     import numpy as np
 
     from vms_ph_io import read_urdf, robots
-    from vms_ph_io.descriptions.recommendations import (
-        base_origin,
-        next_commands,
-        recommendations,
-    )
+    from vms_ph_io.descriptions.recommendations import base_origin, next_commands, recommendations
     from vms_ph_io.descriptions.urdf import check_urdf
     from vms_ph_io.robots.robot_settings import RobotSettings
 

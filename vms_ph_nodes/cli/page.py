@@ -102,9 +102,7 @@ def _argument(word: str) -> tuple[str, str]:
 
 
 def supervise(
-    first: Choice,
-    command_of: Callable[[Choice], list[str]],
-    offered: Mapping[str, Collection[str]],
+    first: Choice, command_of: Callable[[Choice], list[str]], offered: Mapping[str, Collection[str]]
 ) -> int:
     """Run the command of a choice until another one is made, then that of the other one.
 

@@ -203,9 +203,7 @@ def by_name(model: VMSModel, names: list[str], values: Array, field_name: str) -
 
 
 def from_joint_state(
-    model: VMSModel,
-    message: JointState,
-    base: BaseMotion | None = None,
+    model: VMSModel, message: JointState, base: BaseMotion | None = None
 ) -> tuple[Array, Array, Array]:
     """Return configuration, velocity and joint torques from a message of a request.
 

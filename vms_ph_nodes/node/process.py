@@ -34,12 +34,7 @@ _UNUSABLE = 78 if _MARK in os.environ else 1
 
 
 # Errors by which a node ends; after others that a callback raises it goes on.
-_ENDING = (
-    ExternalShutdownException,
-    VmsPhError,
-    ParameterException,
-    NameValidationException,
-)
+_ENDING = (ExternalShutdownException, VmsPhError, ParameterException, NameValidationException)
 
 
 @contextmanager

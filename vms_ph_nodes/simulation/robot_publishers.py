@@ -128,8 +128,7 @@ class RobotPublishers:
                 header=self._frames.header(edge.parent, stamp),
                 child_frame_id=self._frames.prefix + edge.child,
                 transform=Transform(
-                    translation=Vector3(x=x, y=y, z=z),
-                    rotation=Quaternion(x=qx, y=qy, z=qz, w=qw),
+                    translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=qx, y=qy, z=qz, w=qw)
                 ),
             )
             for edge, (x, y, z, qx, qy, qz, qw) in zip(self._links.edges, poses, strict=True)

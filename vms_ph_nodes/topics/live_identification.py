@@ -10,11 +10,7 @@ from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.evaluation import in_space
-from vms_ph_dynamics.identification.live import (
-    LiveIdentification,
-    LiveResult,
-    LiveSettings,
-)
+from vms_ph_dynamics.identification.live import LiveIdentification, LiveResult, LiveSettings
 from vms_ph_dynamics.identification.windows import Sample
 
 from ..messages.conversions import NANOSECONDS, from_stamp

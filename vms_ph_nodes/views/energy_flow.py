@@ -113,11 +113,7 @@ class RobotFlow(MeanPowers):
             return tuple(Stream(name, rates[name], energies[name]) for name in names)
 
         # What is unaccounted for is stored, but was not supplied: a source.
-        return Flow(
-            streams(*ports, "unaccounted"),
-            streams(*stores, "dissipated"),
-            seconds,
-        )
+        return Flow(streams(*ports, "unaccounted"), streams(*stores, "dissipated"), seconds)
 
 
 class LoopFlow(MeanPowers):

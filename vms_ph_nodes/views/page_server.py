@@ -53,10 +53,7 @@ _REFUSAL = (
 
 
 def serve_page(
-    port: int,
-    allowed: str = "",
-    title: Callable[[], str] = lambda: "vms_ph",
-    token: str = "",
+    port: int, allowed: str = "", title: Callable[[], str] = lambda: "vms_ph", token: str = ""
 ) -> viser.ViserServer:
     """Start the server of the page.
 

@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rclpy.context import Context
 from rclpy.parameter import Parameter
-from rclpy.signals import (
-    SignalHandlerOptions,
-    install_signal_handlers,
-    uninstall_signal_handlers,
-)
+from rclpy.signals import SignalHandlerOptions, install_signal_handlers, uninstall_signal_handlers
 from rclpy.task import Future
-from rclpy.utilities import (
-    get_default_context,
-    get_rmw_implementation_identifier,
-    ok,
-    try_shutdown,
-)
+from rclpy.utilities import get_default_context, get_rmw_implementation_identifier, ok, try_shutdown
 from rclpy.utilities import shutdown as _shutdown
 
 from vms_ph_embedded import subset
@@ -124,10 +115,7 @@ def spin(node: Node, executor: Executor | None = None) -> None:
 
 
 def spin_until_future_complete(
-    node: Node,
-    future: Future,
-    executor: Executor | None = None,
-    timeout_sec: float | None = None,
+    node: Node, future: Future, executor: Executor | None = None, timeout_sec: float | None = None
 ) -> None:
     """Call the callbacks of a node until a future is done."""
     executor = executor or get_global_executor()

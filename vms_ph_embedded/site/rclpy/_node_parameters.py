@@ -54,11 +54,7 @@ class NodeParameters:
     # Declaring
 
     def declare_parameter(
-        self,
-        name: str,
-        value: Any = None,
-        descriptor: Any = None,
-        ignore_override: bool = False,
+        self, name: str, value: Any = None, descriptor: Any = None, ignore_override: bool = False
     ) -> Parameter:
         """Declare a parameter by a default value, or by a type if there is none."""
         declaration: tuple[Any, ...] = (name,)

@@ -23,11 +23,7 @@ from rclpy.exceptions import NotInitializedException
 from rclpy.logging import RcutilsLogger, _listen, _unlisten, get_logger
 from rclpy.parameter import Parameter
 from rclpy.parameter_service import ParameterService
-from rclpy.qos import (
-    DurabilityPolicy,
-    QoSProfile,
-    qos_profile_parameter_events,
-)
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_parameter_events
 from rclpy.time_source import TimeSource
 
 from vms_ph_embedded import ros_names, subset
@@ -37,9 +33,7 @@ __getattr__ = subset.missing_from(__name__)
 __all__ = ["Node", "NodeNameNonExistentError"]
 
 _ROSOUT_QOS = QoSProfile(
-    depth=1000,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-    lifespan=Duration(seconds=10),
+    depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL, lifespan=Duration(seconds=10)
 )
 
 

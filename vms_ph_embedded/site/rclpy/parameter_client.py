@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rcl_interfaces.srv import (
-    DescribeParameters,
-    GetParameters,
-    ListParameters,
-    SetParameters,
-)
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
 from rclpy.callback_groups import CallbackGroup
 from rclpy.client import Client
 from rclpy.node import Node

@@ -131,11 +131,7 @@ class Task(Future):
     """A function or coroutine that an executor runs; its result is what comes out of it."""
 
     def __init__(
-        self,
-        handler: Any,
-        args: Any = (),
-        kwargs: Any = None,
-        executor: Any = None,
+        self, handler: Any, args: Any = (), kwargs: Any = None, executor: Any = None
     ) -> None:
         super().__init__(executor=executor)
         arguments = args or (), kwargs or {}
