@@ -3,7 +3,7 @@
 
 """Simulates the robot: integrates its port-Hamiltonian form and publishes the topics of a robot."""
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from builtin_interfaces.msg import Time
 from rcl_interfaces.msg import SetParametersResult
@@ -15,8 +15,7 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
-from vms_ph_controllers import Controller
-from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.free_floating import Body
 from vms_ph_dynamics.simulation import Control, Sample
 from vms_ph_io.wings import hook
@@ -35,27 +34,8 @@ from .simulation.grasp_publishers import GraspPublishers
 from .simulation.robot_publishers import RobotPublishers
 from .simulation.scene_publishers import ScenePublishers
 
-
-class Loop(Protocol):
-    """A controller in the process of the simulator, called at every step.
-
-    Attributes:
-        controller: the law.
-    """
-
-    controller: Controller
-
-    def control(self, q: Array, v: Array, dt: float) -> Array:
-        """Return base wrench and joint torques (nv,) for one step."""
-
-    def published(self, stamp: Time) -> None:
-        """Called after the state with this stamp is published."""
-
-    def restarted(self) -> None:
-        """Called before the simulation is reset: its next state is that of the start."""
-
-    def take_body(self, body: Body | None, now: Sample | None) -> None:
-        """Called when the end effector has taken a body in a motion, or carries none any more."""
+if TYPE_CHECKING:
+    from .controller import ControllerNode
 
 
 # Largest number of late ticks that are caught up; the simulator drops the others.
@@ -97,7 +77,7 @@ class Simulator(ManagedNode):
             self._home = self._leg.initial_configuration(self.model, self._home)
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))
-        self._loop: Loop | None = None
+        self._loop: ControllerNode | None = None
         self.simulation = self._make(None)
 
         self._paused, self._ticks, self._dropped, self._dropped_at = False, 0, 0, -_RECENT
@@ -134,8 +114,8 @@ class Simulator(ManagedNode):
         tick = self._steps_per_tick * self.step / self._speed
         self.create_timer(tick, self._tick, clock=self._steady)
 
-    def close_loop(self, loop: Loop) -> None:
-        """Set the controller to call at every step."""
+    def close_loop(self, loop: "ControllerNode") -> None:
+        """Set the controller of this process, whose ``control`` is called at every step."""
         self._loop, self._brakes = loop, False
         self.simulation = self._make(loop.control)
         self._actuators.fail(self.simulation, self._actuators.failed)

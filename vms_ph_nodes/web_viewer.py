@@ -32,6 +32,7 @@ from .views.commands import Commands, Recording, containing
 with errors_in_one_sentence():
     try:
         from .views.control_tab import ControlTab
+        from .views.controls import Panel
         from .views.marker_scene import Surroundings
         from .views.overview import Overview
         from .views.page_address import page_address, page_token
@@ -179,17 +180,9 @@ class WebViewer(ReportingNode):
         if self._commands is not None:
             if self._control is not None:
                 self._control.remove()
+            panel = Panel(self._server, self._tab, self._commands, model)
             self._control = ControlTab(
-                self._server,
-                self._tab,
-                self._commands,
-                self._recording,
-                self._robot,
-                model,
-                scene,
-                self._world,
-                self._target,
-                start,
+                panel, self._recording, self._robot, scene, self._world, self._target, start
             )
             self._overview.show_hint()
         for missing in scene.missing:

@@ -30,8 +30,8 @@ from .test_page_server import _free
 pytest.importorskip("viser")
 from vms_ph_ephs.nodes.exergy_view import exergy_list
 from vms_ph_nodes.views.choices import Choices
-from vms_ph_nodes.views.commands import Gain, Request
-from vms_ph_nodes.views.controls import Controls
+from vms_ph_nodes.views.commands import CHOICES, Gain, Request
+from vms_ph_nodes.views.controls import Controls, Panel
 from vms_ph_nodes.views.marker_scene import MarkerScene
 from vms_ph_nodes.views.overview import Overview
 from vms_ph_nodes.views.page_address import page_address
@@ -152,13 +152,14 @@ def test_names_of_a_live_robot_are_text(tmp_path: Path) -> None:
     server.gui.add_html(exergy_list(exergy))
     control: Any = _Refusing()
     tab = tabs.add_tab("Control")
+    panel = Panel(server, tab, control, model)
     controls = Controls(
-        server, tab, control, model, _hostile("frame"), lambda: (np.zeros(3), np.eye(4)[0]),
-        SimpleNamespace(),  # type: ignore[arg-type]
+        panel, _hostile("frame"), lambda: (np.zeros(3), np.eye(4)[0]),
+        SimpleNamespace(), model.neutral_configuration(),  # type: ignore[arg-type]
     )  # fmt: skip
     controls.show_gains([Gain(_hostile("gain"), _hostile("description"), 1.0, 0.0, 2.0)])
     named = {"robot": _hostile("file"), "laws": _hostile("law").replace(",", ""), "scene": ""}
-    choices = Choices(server, tab, control, model, named, None)
+    choices = Choices(panel, named, None, tuple(CHOICES))
     choices._take("scene", _hostile("scene"))
     server.gui.set_panel_label(_hostile("label"))
     with _browser(server, tmp_path) as page:

@@ -18,7 +18,7 @@ from vms_ph_io import robots
 from vms_ph_io.settings import scenes
 from vms_ph_nodes.check_settings import choices
 from vms_ph_nodes.cli.app import make_app
-from vms_ph_nodes.views.commands import Request
+from vms_ph_nodes.views.commands import CHOICES, Request
 
 from .conftest import environment
 from .observer import Observer
@@ -134,6 +134,7 @@ def test_what_is_named_at_the_start_can_be_chosen_and_nothing_else() -> None:
 def test_a_value_that_is_not_in_the_list_of_the_page_loads_nothing(tmp_path: Path) -> None:
     viser = pytest.importorskip("viser")
     from vms_ph_nodes.views.choices import Choices
+    from vms_ph_nodes.views.controls import Panel
 
     law, chosen = tmp_path / "other.py", list[tuple[str, str]]()
     law.write_text(_LAW)
@@ -151,7 +152,8 @@ def test_a_value_that_is_not_in_the_list_of_the_page_loads_nothing(tmp_path: Pat
     )
     try:
         tab = server.gui.add_folder("tab")
-        Choices(server, tab, commands, robots.load("panda"), {"robot": "panda"}, None)
+        panel = Panel(server, tab, commands, robots.load("panda"))
+        Choices(panel, {"robot": "panda"}, None, tuple(CHOICES))
         for choice, name in (("law", f"{law}:Mine"), ("robot", str(law)), ("scene", "/etc/passwd")):
             fields[choice].value = name  # as a program may send it
         assert not chosen

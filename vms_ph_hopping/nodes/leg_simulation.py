@@ -10,8 +10,8 @@ from rclpy.node import Node
 
 from vms_ph_dynamics import Array, OptionError, VMSModel
 from vms_ph_dynamics.simulation import Control
+from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.parameters import declare
-from vms_ph_nodes.simulator import Loop
 
 from .. import Floor, HoppingController, Leg, LegLaw
 from ..simulation import HoppingSimulation
@@ -42,7 +42,12 @@ class LegParameters:
         return Leg(model).configuration(self._start) if self._start.any() else home
 
     def simulation(
-        self, model: VMSModel, home: Array, step: float, control: Control | None, loop: Loop | None
+        self,
+        model: VMSModel,
+        home: Array,
+        step: float,
+        control: Control | None,
+        loop: ControllerNode | None,
     ) -> HoppingSimulation:
         """Return the simulation of a leg.
 
@@ -51,7 +56,7 @@ class LegParameters:
             home: (nq,) configuration at the start.
             step: control step, s.
             control: called at every step, or None.
-            loop: whose controller may have a law in continuous time, or None.
+            loop: whose law may have a law in continuous time, or None.
 
         Raises:
             ModelError: the robot is not a leg.

@@ -7,14 +7,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import viser
-
 from vms_ph_controllers.hosting.loading import bundled_controllers, suitable_controllers
-from vms_ph_dynamics import Allocation, VMSModel, VmsPhError
+from vms_ph_dynamics import Allocation, VmsPhError
 
 from ..check_settings import check, choices
-from .commands import CHOICES, Commands
-from .controls import send, show_refusal, text_html
+from .controls import Panel, send, show_refusal, text_html
 
 _NONE = {"demo": "none", "law": "as in the parameter file", "scene": "none"}
 
@@ -31,31 +28,25 @@ class Choices:
 
     def __init__(
         self,
-        server: viser.ViserServer,
-        tab: Any,
-        commands: Commands,
-        model: VMSModel,
+        panel: Panel,
         arguments: Mapping[str, str],
         allocation: Allocation | None,
-        offered: Sequence[str] = tuple(CHOICES),
+        offered: Sequence[str],
     ) -> None:
         """Add them to the page.
 
         Args:
-            server: of the page.
-            tab: where on the page.
-            commands: of the node.
-            model: the present robot.
+            panel: where on the page, and of the present robot.
             arguments: of the launch: those that are chosen now, and further ones.
             allocation: of the base.
             offered: which of the lists are shown.
         """
-        self._robot, self._commands, self.offered = arguments["robot"], commands, offered
+        self._robot, self._commands, self.offered = arguments["robot"], panel.commands, offered
         # Launch files of tasks hand the name of theirs to all nodes.
         arguments = {**arguments, "demo": os.environ.get("VMS_PH_TASK", "")}
-        unsuitable = {*bundled_controllers()} - {*suitable_controllers(model, allocation)}
-        gui = server.gui
-        with tab, gui.add_folder(", ".join(offered).capitalize(), order=-1.0) as self.folder:
+        unsuitable = {*bundled_controllers()} - {*suitable_controllers(panel.model, allocation)}
+        gui = panel.server.gui
+        with panel.tab, gui.add_folder(", ".join(offered).capitalize(), order=-1.0) as self.folder:
             for choice, names in choices(arguments).items():
                 if choice not in offered:
                     continue

@@ -4,17 +4,14 @@
 """What can be done on a live page: its controls, gains, choices, and links that are dragged."""
 
 from collections.abc import Callable
-from typing import Any
 
-import viser
-
-from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics import Array
 
 from ..messages.frames import Frames
 from ..node.robot_parameters import RobotParameters
 from .choices import Choices
-from .commands import Commands, Recording
-from .controls import Controls
+from .commands import Recording
+from .controls import Controls, Panel
 from .pointer_spring import PointerSpring
 from .robot_scene import RobotScene
 from .viewpoint import WorldView
@@ -25,12 +22,9 @@ class ControlTab:
 
     def __init__(
         self,
-        server: viser.ViserServer,
-        tab: Any,
-        commands: Commands,
+        panel: Panel,
         recording: Recording,
         robot: RobotParameters,
-        model: VMSModel,
         scene: RobotScene,
         world: WorldView,
         target: Callable[[], tuple[Array, Array]],
@@ -39,22 +33,18 @@ class ControlTab:
         """Add them to the page.
 
         Args:
-            server: of the page.
-            tab: where on the page.
-            commands: of the node.
+            panel: where on the page, and for which robot.
             recording: of all topics.
             robot: parameters of the node.
-            model: the robot.
-            scene: where it is drawn.
+            scene: where the robot is drawn.
             world: in which it is drawn.
             target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
             start: (nq,) configuration at the start.
         """
-        self._server, self._tab, self._commands = server, tab, commands
-        self._robot, self._model = robot, model
-        inertial = Frames.of(model).inertial
-        self._controls = Controls(server, tab, commands, model, inertial, target, recording, start)
-        self._pull = PointerSpring(server, model, scene, commands, lambda: world.shift)
+        self._panel, self._robot = panel, robot
+        server, _, self._commands, model = panel
+        self._controls = Controls(panel, Frames.of(model).inertial, target, recording, start)
+        self._pull = PointerSpring(server, model, scene, panel.commands, lambda: world.shift)
         self._choices: Choices | None = None
         self._has_gains = False
 
@@ -82,8 +72,5 @@ class ControlTab:
             if self._choices is not None:
                 self._choices.remove()
             arguments = {**self._robot.arguments, "robot": self._robot.robot}
-            allocation = self._robot.allocation()
-            self._choices = Choices(
-                self._server, self._tab, self._commands, self._model, arguments, allocation, offered
-            )
+            self._choices = Choices(self._panel, arguments, self._robot.allocation(), offered)
         self._controls.show(paused, speed)

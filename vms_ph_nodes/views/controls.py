@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import viser
@@ -42,36 +42,45 @@ _ACCELERATION, _OF_BASE, _SECONDS = 8.0, 2.0, 0.3
 _RATE, _TIMEOUT = 50, 0.25
 
 
+class Panel(NamedTuple):
+    """Where controls stand, and what they command.
+
+    Attributes:
+        server: of the page.
+        tab: where on the page.
+        commands: of the node.
+        model: the robot.
+    """
+
+    server: viser.ViserServer
+    tab: Any
+    commands: Commands
+    model: VMSModel
+
+
 class Controls:
     """Pause, step, reset, pushes, the reference and the gains."""
 
     def __init__(
         self,
-        server: viser.ViserServer,
-        tab: Any,
-        commands: Commands,
-        model: VMSModel,
+        panel: Panel,
         world_axes: str,
         target: Callable[[], tuple[Array, Array]],
         recording: Recording,
-        start: Array | None = None,
+        start: Array,
     ) -> None:
         """Add the controls to the page.
 
         Args:
-            server: of the page.
-            tab: where on the page.
-            commands: of the node.
-            model: the robot.
+            panel: where on the page, and for which robot.
             world_axes: name of the inertial frame.
             target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
             recording: of all topics.
-            start: (nq,) configuration at the start; None for the neutral one.
+            start: (nq,) configuration at the start.
         """
-        self._server, self._tab, self._commands, self._model = server, tab, commands, model
+        self._server, self._tab, self._commands, self._model = panel
         self._frame, self._target = world_axes, target
-        self._recording = recording
-        self._start = model.neutral_configuration() if start is None else start
+        self._recording, self._start = recording, start
         self._chosen_at, self._was_paused, self._was_speed = 0.0, False, 1.0
         self._handle: Any = None
         self._folders: list[Any] = []
