@@ -80,7 +80,6 @@ class BagPlayer(ReportingNode):
             )
         self._out = {present_topic(t.topic.name): self._publisher_of(t.topic) for t in played}
         self._clock_out: Publisher | None = None
-        self._clock_period = 0
         if clock_rate:
             self._clock_out = self.create_publisher(ClockMessage, "/clock", 10)
             self._clock_period = round(NANOSECONDS / clock_rate)
@@ -136,9 +135,13 @@ class BagPlayer(ReportingNode):
             self._ended_at = now
 
     def _report(self, activity: str) -> None:
-        seconds = (self._position - self._bounds[0]) / NANOSECONDS
-        values = {"messages": self._count, "bag": self._bag, "bag time (s)": f"{seconds:.3f}"}
+        time = f"{self._seconds():.3f}"
+        values = {"messages": self._count, "bag": self._bag, "bag time (s)": time}
         self._health.report(OK, activity, values)
+
+    def _seconds(self) -> float:
+        """Return the present time of the bag since its start, s."""
+        return (self._position - self._bounds[0]) / NANOSECONDS
 
     def _publish_next(self) -> None:
         message = self._waiting
@@ -151,14 +154,11 @@ class BagPlayer(ReportingNode):
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._paused and not request.data:
-            self._resume()
+            self._origin, self._start = self._position, self._steady.now().nanoseconds
         self._paused = request.data
         response.success = True
         response.message = "paused" if self._paused else "playing"
         return response
-
-    def _resume(self) -> None:
-        self._origin, self._start = self._position, self._steady.now().nanoseconds
 
     def _on_step(self, request: StepBag.Request, response: StepBag.Response) -> StepBag.Response:
         response.message = self._refusal_of(request.messages)
@@ -168,9 +168,8 @@ class BagPlayer(ReportingNode):
                     break
                 self._publish_next()
             response.success = True
-            seconds = (self._position - self._bounds[0]) / NANOSECONDS
             end = ", the end of the bag" if self._waiting is None else ""
-            response.message = f"at {seconds:.6f} s{end}"
+            response.message = f"at {self._seconds():.6f} s{end}"
         response.stamp = to_stamp(self._position)
         return response
 

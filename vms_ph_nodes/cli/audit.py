@@ -77,10 +77,11 @@ def audit(
         raise VmsPhError(
             "--also, --prior and --reference need --identify, for instance --identify payload"
         )
+    settings = RobotSettings(
+        robot, base, end_effector, gravity=gravity, locked_joints=locked_joints, inertia=inertia
+    )
     if propose:
-        _propose(
-            recording, RobotSettings(robot, base, end_effector, locked_joints=locked_joints), out
-        )
+        _propose(recording, settings, out)
         return
     loads = _references(reference)
     kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
@@ -95,9 +96,6 @@ def audit(
     topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
     with shown_progress() as progress:
         read = read_recording(recording, columns=columns, topics=topics, progress=progress)
-        settings = RobotSettings(
-            robot, base, end_effector, gravity=gravity, locked_joints=locked_joints, inertia=inertia
-        )
         model, description = recorded_robot(read, settings, warn)
         wrenches = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."

@@ -40,16 +40,14 @@ def check(
 
     robot = " ".join([robot, *xacro])
     bundled = robots.get(robot) if robot in robots.names() else None
+    settings = RobotSettings(
+        robot, base, end_effector, inertia=inertia, locked_joints=locked_joints
+    )
     if bundled is not None:
         xml, name = bundled.description(), bundled.path().name
     else:
-        settings = RobotSettings(robot)
-        xml = (
-            read_urdf(robot)
-            if settings.is_file or os.path.isfile(robot)
-            else settings.description()
-        )
-        name = Path(robot).name
+        is_file = settings.is_file or os.path.isfile(robot)
+        xml, name = read_urdf(robot) if is_file else settings.description(), Path(robot).name
     own_base = "auto" if bundled is None else bundled.base
     findings = check_urdf(xml, own_base if base == "auto" else base, inertia)  # type: ignore[arg-type]
     for warning in findings.warnings:
@@ -61,9 +59,7 @@ def check(
         raise VmsPhError(f"{name} is not valid: {len(findings.errors)} error(s), see above{hint}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
-        model = RobotSettings(
-            robot, base, end_effector, inertia=inertia, locked_joints=locked_joints
-        ).model(xml)
+        model = settings.model(xml)
     # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
     q = model.neutral_configuration() if bundled is None else model.configuration(bundled.home)
     inertias = np.linalg.eigvalsh(model.evaluate(q, np.zeros(model.nv)).M)
