@@ -175,25 +175,37 @@ class Overview:
             self._picture = self._sankeys[self._of.value].draw(flow, self._of.value)
 
 
+def _port_energies(power: Power) -> list[float]:
+    """Return the energies that the ports and tools have supplied, J."""
+    return [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
+
+
 def _is_reset(power: Power) -> bool:
     """Whether a message is the first one of an energy balance."""
-    ports = [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
-    return not any((*ports, power.dissipated_energy, power.stored))
+    return not any((*_port_energies(power), power.dissipated_energy, power.stored))
 
 
 def verdict(power: Power) -> tuple[str, str]:
     """Return as HTML whether energy is conserved, and the energy balance of a message."""
-    energies = [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
+    energies = _port_energies(power)
     turnover = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
+    unaccounted = power.unaccounted_energy
+    sums = balance(power.stored, sum(energies), power.dissipated_energy, unaccounted, turnover)
+    source = "" if power.exact_energies else ", from samples"
+    return conservation(unaccounted, turnover), f"since the start: {sums}{source}"
+
+
+def balance(
+    stored: float, supplied: float, dissipated: float, unaccounted: float, turnover: float
+) -> str:
+    """Return an energy balance as HTML; all energies in J, ``turnover`` is what was moved."""
     scale = Scale(turnover, "J")
-    sums = (
-        f"since the start: {scale.text(power.stored)} stored = {scale.text(sum(energies))} "
-        f"supplied − {scale.text(power.dissipated_energy)} dissipated + "
-        f"<b>{scale.text(power.unaccounted_energy)} unaccounted</b>"
-        + share_of(power.unaccounted_energy, turnover)
-        + ("" if power.exact_energies else ", from samples")
+    has_moved = turnover > _SMALLEST_ENERGY
+    share = f" ({abs(unaccounted) / turnover:.0e} of what moved)" if has_moved else ""
+    return (
+        f"{scale.text(stored)} stored = {scale.text(supplied)} supplied − "
+        f"{scale.text(dissipated)} dissipated + <b>{scale.text(unaccounted)} unaccounted</b>{share}"
     )
-    return conservation(power.unaccounted_energy, turnover), sums
 
 
 def conservation(unaccounted: float, turnover: float) -> str:
@@ -211,13 +223,6 @@ def conservation(unaccounted: float, turnover: float) -> str:
     if share <= _LARGE:
         return _badge("Energy is nearly conserved", _FAIR)
     return _badge("Energy is not accounted for", _BAD)
-
-
-def share_of(unaccounted: float, turnover: float) -> str:
-    """Return the share of the energy that was moved (J) in words; empty where nothing has."""
-    return (
-        f" ({abs(unaccounted) / turnover:.0e} of what moved)" if turnover > _SMALLEST_ENERGY else ""
-    )
 
 
 class Pace:

@@ -18,10 +18,10 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.energy.legend import PURPLE, rgb
 from vms_ph_io import robots
 
-from .overview import conservation, share_of
+from .overview import balance, conservation
 from .recorded_run import GROUPS, RecordedRun
 from .robot_scene import RobotScene
-from .sankey import Sankey, quantity
+from .sankey import Sankey
 from .strip_chart import LEGEND, PADDING, axes, rounded, series
 from .view_tab import prepare, theme
 from .viewpoint import WorldView, viewpoint
@@ -243,13 +243,12 @@ class Replay:
             ledger = run.audit.ledger
             gross = max(ledger.gross, abs(ledger.supplied), abs(ledger.stored))
             badge = badge or conservation(ledger.unaccounted, gross)
+            sums = balance(
+                ledger.stored, ledger.supplied, ledger.dissipated, ledger.unaccounted, gross
+            )
             lines.append(
                 f'<b style="color:{colour}">{run_name}</b> '
-                f"{escape(_label(run.path))}, over all {run.duration:.1f} s: "
-                f"{quantity(ledger.stored, 'J')} stored = {quantity(ledger.supplied, 'J')} "
-                f"supplied − {quantity(ledger.dissipated, 'J')} dissipated; "
-                f"<b>{quantity(ledger.unaccounted, 'J')} unaccounted</b>"
-                + share_of(ledger.unaccounted, gross)
+                f"{escape(_label(run.path))}, over all {run.duration:.1f} s: {sums}"
             )
         self._say("<br>".join(lines), badge)
 
