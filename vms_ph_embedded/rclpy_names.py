@@ -19,8 +19,8 @@ NAMES = {
     "rclpy.context.Context": "get_domain_id",
     "rclpy.exceptions": "NoTypeSupportImportedException ROSInterruptException",
     "rclpy.executors": """
-        ConditionReachedException MultiThreadedExecutor ShutdownException TimeoutException
-        TimeoutObject await_or_execute
+        ConditionReachedException MultiThreadedExecutor ShutdownException TimeoutObject
+        await_or_execute
     """,
     "rclpy.executors.Executor": """
         can_execute spin_once_until_future_complete wait_for_ready_callbacks

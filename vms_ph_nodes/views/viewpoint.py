@@ -12,8 +12,6 @@ import viser
 
 from vms_ph_dynamics import Array, VMSModel
 
-from .shapes import up_axes
-
 # The smallest size of a view, m; a robot may have no shape at all.
 _SMALLEST = 0.1
 
@@ -58,7 +56,8 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
         model: the robot; one that moves in a vertical plane is seen along the normal of that plane.
         box: (2,3) smallest and largest coordinates of the robot.
     """
-    up = up_axes(model.gravity)[:, 2]
+    gravity = float(np.linalg.norm(model.gravity))
+    up = -model.gravity / gravity if gravity > 0.0 else np.array([0.0, 0.0, 1.0])
     middle = box.mean(axis=0)
     size = max(float(np.linalg.norm(box[1] - box[0])), _SMALLEST)
     normal = model.tree.mount[:3, 2]

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 __getattr__ = subset.missing_from(__name__)
 
 
+class TimeoutException(Exception):
+    """Signal that a timeout occurred."""
+
+
 class ExternalShutdownException(Exception):
     """Signal that the context has been shut down from elsewhere."""
 
