@@ -217,6 +217,7 @@ def test_names_in_the_page_of_a_report_are_text(tmp_path: Path) -> None:
         page.await_true("!!document.querySelector('.js-plotly-plot .main-svg')", "no plot is drawn")
         assert page.run("window.struck") is None
         assert page.run("document.querySelectorAll('img[src=x], iframe').length") == 0
+        page.await_true("document.readyState == 'complete'", "the page does not end")
         assert "joint" in page.run("document.getElementById('audit').textContent")
         assert page.run("document.getElementById('audit').textContent.includes('<')") is False
     finally:
