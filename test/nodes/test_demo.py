@@ -228,9 +228,6 @@ def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: O
     assert (demo.folder / "energy.png").stat().st_size > 20_000
     bag = demo.folder / "bag"
     audited = audit(bag, "panda")
-    assert audited.agreement is not None
-    assert audited.agreement.instants > 100
-    assert max(audited.agreement.stored, audited.agreement.unaccounted) < 1e-9
     assert abs(audited.ledger.from_samples) <= audited.ledger.sampling_bound
     info = bag_info(bag)
     assert info.is_complete

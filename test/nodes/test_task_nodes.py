@@ -81,7 +81,7 @@ def lead_home(nodes: list[Any], task: str) -> None:
         ("underwater_valve", {"current": [0.1, 0.2, 0.0]}, 5),
         ("arm_pick", {"payload": TAKEN}, 10),
         ("arm_pick", {"payload": TAKEN}, 20),
-        ("arm_pick", {"payload": {**TAKEN, "told": False}}, 10),
+        ("arm_pick", {"payload": {**TAKEN, "in_model": False}}, 10),
         ("satellite_catch", {"payload": CAUGHT}, 6),
     ],
 )
@@ -143,7 +143,7 @@ QUICK_PICK = {
     "shortest": 1.0,
 }
 QUICK_CATCH = {
-    "payload": {**CAUGHT, "at": 0.5, "told": True},
+    "payload": {**CAUGHT, "at": 0.5, "in_model": True},
     "targets": [{"at": 0.5, "turn": [0.0, 0.0, 0.0]}],
     "goals": {"attitude": {"of": "attitude", "within": 0.05}},
     "shortest": 1.0,
