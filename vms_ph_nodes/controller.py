@@ -258,8 +258,8 @@ class ControllerNode(ManagedNode):
         age = state.age + ((now - stamp) / NANOSECONDS if self._state_age else 0.0)
         passed = (stamp - self._last_stamp) / NANOSECONDS
         # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
-        known = min(self._age, self._state_age) - 0.25 * max(0.0, passed)
-        self._age = max(0.0, age, known)
+        faded_age = min(self._age, self._state_age) - 0.25 * max(0.0, passed)
+        self._age = max(0.0, age, faded_age)
         if self._age > self._state_age:
             self._refuse(f"the joint state is {self._age:.3g} s old, older than state_age allows")
             return

@@ -252,8 +252,8 @@ class Simulator(ManagedNode):
         if self._scene is not None:
             self._scene.publish(self.simulation, stamp)
         if self._exergy is not None:
-            held = self._engine.held_mechanism
-            self._exergy.publish(self.simulation, stamp, held, self._grasp.use)
+            mechanism = self._engine.held_mechanism
+            self._exergy.publish(self.simulation, stamp, mechanism, self._grasp.use)
         self._actuators.publish(self.simulation, stamp)
         self._grasp.publish(self.simulation, stamp)
         self._topics.publish(self._sample(), stamp, self.simulation.resets)

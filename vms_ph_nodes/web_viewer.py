@@ -197,9 +197,9 @@ class WebViewer(ReportingNode):
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
             p, r = item.transform.translation, item.transform.rotation
-            place, turn = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
-            if in_range(np.array([*place, *turn])) and len(self._poses) < _MOST_FRAMES:
-                self._poses[item.child_frame_id] = place, turn
+            position, turn = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
+            if in_range(np.array([*position, *turn])) and len(self._poses) < _MOST_FRAMES:
+                self._poses[item.child_frame_id] = position, turn
 
     def _on_markers(self, message: MarkerArray) -> None:
         self._markers = message

@@ -175,13 +175,13 @@ def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> No
         )
     if not settings.robot:
         raise VmsPhError("--propose needs the robot, by whose limits it judges: give --robot")
-    found = propose(recording, settings.model(settings.description(warn)))
-    typer.echo(found.text, nl=False)
+    proposal = propose(recording, settings.model(settings.description(warn)))
+    typer.echo(proposal.text, nl=False)
     path = (out or recording.parent) / f"{recording.stem}.map.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(found.text, encoding="utf-8")
-    asked = [one.question for one in found.evidence if one.question]
-    verdict = "sure" if found.is_sure else f"not sure: {'; '.join(asked)}"
+    path.write_text(proposal.text, encoding="utf-8")
+    questions = [one.question for one in proposal.evidence if one.question]
+    verdict = "sure" if proposal.is_sure else f"not sure: {'; '.join(questions)}"
     typer.echo(f"{verdict}\nwritten {path}; use it as --columns {path}", err=True)
 
 

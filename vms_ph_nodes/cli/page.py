@@ -72,8 +72,8 @@ def page(
         launch = (sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch")
         if demo:
             token = further.get("token", "auto")
-            shown = ("web:=true", f"port:={port}", f"token:={token}")
-            return [*launch, "task", f"task:={demo}", *shown]
+            page_words = ("web:=true", f"port:={port}", f"token:={token}")
+            return [*launch, "task", f"task:={demo}", *page_words]
         return [
             *launch,
             *([name] if name in robots.names() else ["robot", f"robot:={name}"]),
@@ -92,8 +92,8 @@ def _argument(word: str) -> tuple[str, str]:
     Raises:
         OptionError: it is none, or one that has an option here.
     """
-    name, given, text = word.partition(":=")
-    if not given or name in ("robot", "controller", "scene", "web", "port", "push_period"):
+    name, separator, text = word.partition(":=")
+    if not separator or name in ("robot", "controller", "scene", "web", "port", "push_period"):
         raise OptionError(
             "further arguments are those of the launch file but robot, controller, scene, web, "
             f"port and push_period, as name:=value; given: {word!r}"

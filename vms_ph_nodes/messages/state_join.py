@@ -124,15 +124,15 @@ class StateJoin:
             self._on_refusal(str(error))
             return
         stamp = from_stamp(message.header.stamp)
-        taken = self._admitted(stamp, now, columns, read[0])
-        if not taken:
+        admitted = self._admitted(stamp, now, columns, read[0])
+        if not admitted:
             return
-        joints, of_message = np.array(taken).T
+        joints, of_message = np.array(admitted).T
         is_whole = len(joints) == len(self._stamp)
         if not is_whole:
             self._begin_cycle(joints)
-        for part, given in zip((self._position, self._rate, self._effort), read, strict=True):
-            part[joints] = given[of_message]
+        for part, column in zip((self._position, self._rate, self._effort), read, strict=True):
+            part[joints] = column[of_message]
         if is_whole:
             self._stamp[:], self._last = stamp, stamp
             self._known[:] = self._awaited[:] = True
@@ -155,7 +155,7 @@ class StateJoin:
     ) -> list[tuple[int, int]]:
         """Return the joints whose stamp is the next one and whose position is a number."""
         problems: dict[str, list[str]] = {}
-        taken = []
+        admitted = []
         for i, k in columns:
             problem = self._gates[i].problem(stamp, now)
             if problem and not stamp:
@@ -165,11 +165,11 @@ class StateJoin:
             if problem:
                 problems.setdefault(problem, []).append(self._names[i])
             else:
-                taken.append((i, k))
+                admitted.append((i, k))
         for problem, names in problems.items():
             of = "" if len(names) == len(columns) else f" of {_listed(names)}"
             self._on_refusal(f"the joint state{of} {problem}")
-        return taken
+        return admitted
 
     def _begin_cycle(self, joints: Array) -> None:
         """Give out what there is where a joint comes again before the others have come."""

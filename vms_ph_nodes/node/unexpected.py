@@ -42,11 +42,11 @@ class UnexpectedErrors:
         """Note every thread of this process that ends by an error."""
         threading.excepthook = self._on_end
 
-    def _on_end(self, how: threading.ExceptHookArgs) -> None:
-        name = how.thread.name if how.thread else "of another library"
-        if how.exc_value is not None:
+    def _on_end(self, end: threading.ExceptHookArgs) -> None:
+        name = end.thread.name if end.thread else "of another library"
+        if end.exc_value is not None:
             self.ended.append(name)
-            self.note(how.exc_value, f"the thread {name}, which has ended")
+            self.note(end.exc_value, f"the thread {name}, which has ended")
 
 
 UNEXPECTED = UnexpectedErrors()

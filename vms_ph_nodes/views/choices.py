@@ -54,10 +54,10 @@ class Choices:
                 none = _NONE.get(choice, "")
                 suitable = [name for name in names if name == chosen or name not in unsuitable]
                 chosen = chosen if chosen in names else ""
-                shown = (*filter(None, [none, *suitable]),)
+                entries = (*filter(None, [none, *suitable]),)
                 hint = "it needs MuJoCo" if choice == "scene" else None
-                field = gui.add_dropdown(choice, shown, initial_value=chosen or none, hint=hint)
-                field.on_update(self._on_choice(choice, field, shown))
+                field = gui.add_dropdown(choice, entries, initial_value=chosen or none, hint=hint)
+                field.on_update(self._on_choice(choice, field, entries))
             self._answer = gui.add_html(text_html("The page begins anew with what is chosen."))
 
     def remove(self) -> None:

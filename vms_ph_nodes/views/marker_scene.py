@@ -117,9 +117,9 @@ class MarkerScene:
     def show(self, message: MarkerArray) -> None:
         """Draw these markers in place of the previous ones."""
         arrows = []
-        drawn = {_group(marker.ns) for marker in message.markers}
+        groups = {_group(marker.ns) for marker in message.markers}
         for box, group in zip(self.boxes, GROUPS, strict=True):
-            if group.name in drawn:
+            if group.name in groups:
                 box.visible = self._legend[group.name].visible = True
         for marker in filter(is_sound, message.markers):
             visible = self._is_shown(marker.ns)

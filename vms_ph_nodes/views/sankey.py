@@ -98,8 +98,8 @@ class Sankey:
         inner = max(len(flow.sources), len(flow.sinks), 4) * _ROW
         height = _TOP + inner + _BOTTOM
         centre = _TOP + inner / 2.0
-        known = [abs(s.energy) for side in sides for s in side if isfinite(s.energy)]
-        units = Scale(self._scale, "W"), Scale(max(known, default=0.0), "J")
+        energies = [abs(s.energy) for side in sides for s in side if isfinite(s.energy)]
+        units = Scale(self._scale, "W"), Scale(max(energies, default=0.0), "J")
         parts = [
             f'<svg class="ef" viewBox="0 0 {_WIDTH:g} {height:g}" width="100%" '
             f'style="--t:{min(flow.seconds, 1.0):.2f}s" role="img" '

@@ -279,8 +279,8 @@ class Shapes:
         for name in model.tools:
             yield name, f"power at {name}", d.placement(name)[:3, 3], supplied[name]
         if model.b:
-            place = d.placement(self._root)[:3, 3]
-            yield base, f"power {legend.word(base)}", place, supplied[base]
+            position = d.placement(self._root)[:3, 3]
+            yield base, f"power {legend.word(base)}", position, supplied[base]
         if ports.torque is None:
             return
         data = d.tree.data()

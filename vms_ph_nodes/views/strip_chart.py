@@ -266,8 +266,8 @@ def _prefix(largest: float) -> tuple[str, float]:
 
     The numbers at the axis have three decimals at most.
     """
-    known = (item for item in PREFIXES if item[0] <= 1.0 and largest >= 0.5 * item[0])
-    size, prefix = next(known, PREFIXES[-1])
+    fitting = (item for item in PREFIXES if item[0] <= 1.0 and largest >= 0.5 * item[0])
+    size, prefix = next(fitting, PREFIXES[-1])
     return prefix, 1.0 / size
 
 
