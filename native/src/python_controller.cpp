@@ -151,12 +151,6 @@ class ControllerTask final : public PythonTask {
  private:
   void load() override {
     const auto hosting = py::module_::import("vms_ph_controllers.hosting.hosted_controller");
-    py::list rotors;
-    for (const auto& r : robot_.rotors) {
-      rotors.append(py::make_tuple(py::make_tuple(r.position[0], r.position[1], r.position[2]),
-                                   py::make_tuple(r.axis[0], r.axis[1], r.axis[2]), r.drag_ratio,
-                                   r.lower, r.upper));
-    }
     const auto energies = py::cast<std::vector<std::string>>(hosting.attr("ENERGIES"));
     const auto& core_fields = kControlEnergyFields;
     for (std::size_t k = 0; k < std::max(energies.size(), std::size(core_fields)); ++k) {
@@ -166,7 +160,7 @@ class ControllerTask final : public PythonTask {
             "records differ; rebuild the library");
       }
     }
-    hosted_ = hosting.attr("make_hosted")(kind_, arguments(robot_), rotors, robot_.base_actuated,
+    hosted_ = hosting.attr("make_hosted")(kind_, arguments(robot_), robot_.base_actuated,
                                           allocation_of(robot_));
     sizes = sizes_of(hosted_.attr("model"));
     update_ = hosted_.attr("update");

@@ -85,7 +85,6 @@ void reaction_wheels_keep_the_angular_momentum_of_robot_and_wheels() {
   // A scheme of second order leaves more of a step of 1 ms than one of fourth; the discrete
   // gradient keeps the momentum whatever the step.
   for (const auto& [scheme, error] : {std::pair<std::string, double>{"projected_rk4", 1e-11},
-                                      {"rk4", 1e-11},
                                       {"rkmk4", 1e-11},
                                       {"projected_midpoint", 1e-6},
                                       {"discrete_gradient", 1e-14}}) {

@@ -72,7 +72,7 @@ void check_mass(const Model& model, const Model& full_model, const Eigen::Vector
     projection.col(k) = column;
   }
   CHECK((mass - projection.transpose() * expected * projection).norm() < 1e-13);
-  vms_ph::RK4 scheme(model, true);
+  vms_ph::RKMK4 scheme(model, true);
   vms_ph::SolverState x = scheme.begin(q, Eigen::VectorXd::Ones(model.nv()), 0.0), next = x;
   CHECK(scheme.step(x, vms_ph::Ports(), 0.0, 1e-3, next).failure == vms_ph::Failure::none);
   CHECK(model.is_configuration(next.q) && next.q != q);

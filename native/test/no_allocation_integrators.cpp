@@ -49,7 +49,7 @@ int main() {
     const vms_ph::Model model = vms_ph::Model::from_urdf(robot(coupled), base);
     if (model.n() != (coupled ? 3 : 4)) ++bad;
     std::vector<std::pair<const char*, std::unique_ptr<vms_ph::Stepper>>> schemes;
-    schemes.emplace_back("rk4", std::make_unique<vms_ph::RK4>(model, true));
+    schemes.emplace_back("rkmk4", std::make_unique<vms_ph::RKMK4>(model, true));
     schemes.emplace_back("projected_rk4", std::make_unique<vms_ph::ProjectedRK4>(model, true));
     schemes.emplace_back("discrete_gradient",
                          std::make_unique<vms_ph::DiscreteGradient>(model, true));

@@ -78,9 +78,13 @@ int main() {
       std::ifstream file(word);
       robot.urdf.assign(std::istreambuf_iterator<char>(file), {});
     }
-    if (word == "rotor") {
-      const auto v = read<Eigen::Matrix<double, 9, 1>>(line, 9);
-      robot.rotors.push_back({v.segment<3>(0), v.segment<3>(3), v[6], v[7], v[8]});
+    if (word == "allocation") {
+      int m = 0;
+      line >> m;
+      const auto columns = read<Eigen::VectorXd>(line, 6 * m);
+      robot.allocation.matrix = columns.reshaped(6, m);
+      robot.allocation.lower = read<Eigen::VectorXd>(line, m);
+      robot.allocation.upper = read<Eigen::VectorXd>(line, m);
     }
     if (word == "begin") law = std::make_unique<PythonController>(kind, robot, options);
     if (word == "gain") {

@@ -128,7 +128,7 @@ def test_a_hosted_law_knows_the_fluid_and_the_actuators() -> None:
     robot = (known.description(), known.base, known.end_effector, (), known.gravity)
     parts = (thrusters.matrix.tolist(), thrusters.lower.tolist(), thrusters.upper.tolist())
     hosted = make_hosted(
-        "vms_ph_controllers.DecoupledVMSController", (*robot, immersed, 1000.0), [], True, parts
+        "vms_ph_controllers.DecoupledVMSController", (*robot, immersed, 1000.0), True, parts
     )
     q = model.neutral_configuration()
     np.testing.assert_array_equal(

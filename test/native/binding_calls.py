@@ -29,7 +29,7 @@ from vms_ph_io import robots
 from vms_ph_studies.benchmarks.ephs import four_bar, four_bar_state
 
 ROBOTS = ("panda", "omnidirectional_panda", "hextilt")
-SCHEMES = ("projected_rk4", "projected_midpoint", "discrete_gradient", "rk4", "rkmk4")
+SCHEMES = ("projected_rk4", "projected_midpoint", "discrete_gradient", "rkmk4")
 
 REFUSALS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError, MemoryError)
 """What a call may raise; KeyError and ModelError are among them by their bases."""
@@ -369,7 +369,7 @@ def each(native: ModuleType) -> None:
                 if isinstance(argument, np.ndarray) and _has_other_size(value, argument):
                     may = JUDGES.search(name) or (name in OF_ANY_COUNT and np.ndim(value) < 3)
                     assert refused or may, f"{name} takes {np.shape(value)} as {index}"
-    _call_with_parts_of_another(kit, Kit(native, "panda", "rk4"))
+    _call_with_parts_of_another(kit, Kit(native, "panda", "rkmk4"))
 
 
 def _has_other_size(value: object, right: np.ndarray) -> bool:

@@ -107,7 +107,7 @@ def test_states_and_efforts_of_another_robot_or_scheme_are_refused(
     q, v = model.configuration(robots.get("hextilt").home), np.zeros(model.nv)
     schemes = [native.Scheme(robot, "discrete_gradient") for robot in robots_]
     state = schemes[1].begin(q, v)
-    for scheme in (schemes[0], native.Scheme(robots_[1], "rk4")):
+    for scheme in (schemes[0], native.Scheme(robots_[1], "rkmk4")):
         with pytest.raises(native.ModelError, match="of another robot or of another kind"):
             scheme.motion(state)
     with pytest.raises(native.ModelError, match="of a robot of another size"):
@@ -124,7 +124,7 @@ def test_what_was_read_of_a_state_stays_when_the_state_changes(
 ) -> None:
     robot = native_model(native, model)
     q, v = model.configuration(robots.get("hextilt").home), np.zeros(model.nv)
-    state = native.Scheme(robot, "rk4").begin(q, v)
+    state = native.Scheme(robot, "rkmk4").begin(q, v)
     before = state.q
     state.q = q + 1.0
     np.testing.assert_array_equal(before, q)

@@ -203,13 +203,13 @@ def test_hosts_take_laws_in_cpp_where_the_core_is(
 ) -> None:
     model = robots.load("panda").with_native(True)
     kind = "vms_ph_controllers.PoseIDAPBC"
-    hosted = HostedController(kind, model, (), True)
+    hosted = HostedController(kind, model, True)
     assert isinstance(hosted.controller, TwinnedController)
     assert hosted.controller.implementation == "C++"
     names = [name for name, *_ in hosted.gains()]
     hosted.set_gain(names[0], 7.0)
     assert getattr(hosted.controller.gains, names[0]) == 7.0
     monkeypatch.setenv("VMS_PH_NATIVE", "0")
-    other = HostedController(kind, model, (), True).controller
+    other = HostedController(kind, model, True).controller
     assert isinstance(other, TwinnedController)
     assert other.implementation.startswith("Python: the C++ core is not installed")

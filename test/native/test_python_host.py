@@ -61,11 +61,11 @@ def test_a_hosted_controller_gives_the_numbers_that_it_gives_in_python(
         f"end_effector {known.end_effector}",
         f"gravity {words(np.array(known.gravity))}",
     ]
-    rotors = _tilted_hexagon() if not known.ideal else []
-    for r in rotors:
-        numbers = np.array([*r.position, *r.axis, r.drag_ratio, r.lower, r.upper])
-        header.append(f"rotor {words(numbers)}")
-    controller = make_controller(kind, model, Allocation(rotors) if rotors else None)
+    rotors = None if known.ideal else Allocation(_tilted_hexagon())
+    if rotors is not None:
+        numbers = np.concatenate([rotors.matrix.T.ravel(), rotors.lower, rotors.upper])
+        header.append(f"allocation {len(rotors.lower)} {words(numbers)}")
+    controller = make_controller(kind, model, rotors)
     expected, said = in_python(controller, start, gains, instants)
     # The host is to run the law in Python, also where the core is installed.
     environment = {**os.environ, "VMS_PH_PYTHON": sys.prefix, "VMS_PH_NATIVE": "0"}

@@ -12,8 +12,8 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionErr
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank
 from ..safety.limits import TorqueLimits
+from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import LONGEST_STEP, RECOVERING, PlausibilityBounds, StatePlausibility
-from ..safety.safe_output import SafeOutput
 from .base_wrench import BaseWrench
 from .certificate import Certificate, Counts
 from .debt_ceiling import DebtCeiling

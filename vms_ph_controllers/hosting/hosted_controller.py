@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Fluid, ImmersedBody, Rotor, VMSModel, VmsPhError
+from vms_ph_dynamics import Allocation, Array, Fluid, ImmersedBody, VMSModel, VmsPhError
 from vms_ph_dynamics.actuation.fluid import WATER
 from vms_ph_dynamics.arrays import frozen
 
@@ -101,7 +101,6 @@ class HostedController:
         self,
         kind: str,
         model: VMSModel,
-        rotors: Sequence[Sequence[Any]],
         base_actuated: bool,
         allocation: Sequence[Any] | None = None,
     ) -> None:
@@ -110,16 +109,15 @@ class HostedController:
         Args:
             kind: "module.Class".
             model: the robot.
-            rotors: arguments of :class:`Rotor` for each, for controllers with a parameter for them;
-                may be empty.
             base_actuated: whether the base has actuators, for controllers with a parameter for it.
-            allocation: arguments of :meth:`Allocation.of_matrix` in place of rotors.
+            allocation: arguments of :meth:`Allocation.of_matrix`, for controllers with a parameter
+                for it.
 
         Raises:
             VmsPhError: there is no such controller, or it does not support this robot.
         """
         self.model = model
-        actuators = Allocation([Rotor(*rotor) for rotor in rotors], model.base) if rotors else None
+        actuators = None
         if allocation is not None:
             actuators = Allocation.of_matrix(
                 *(np.asarray(part, dtype=float) for part in allocation)
@@ -217,12 +215,11 @@ class HostedController:
 def make_hosted(
     kind: str,
     robot: Sequence[Any],
-    rotors: Sequence[Sequence[Any]],
     base_actuated: bool,
     allocation: Sequence[Any] | None = None,
 ) -> HostedController:
     """Return a controller for a robot described by the arguments of :func:`make_model`."""
-    return HostedController(kind, make_model(*robot), rotors, base_actuated, allocation)
+    return HostedController(kind, make_model(*robot), base_actuated, allocation)
 
 
 def make_model(

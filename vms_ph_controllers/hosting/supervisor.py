@@ -16,14 +16,14 @@ from vms_ph_dynamics.native import native_module
 from ..controller import Command, Controller, Reference, RobotState, Status
 from ..laws.sampled_impedance import holds_weight, horizon
 from ..laws.twinned_controller import TwinnedController, core_allocation, core_model, recorded
+from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import (
     LONGEST_STEP,
     Judgement,
     PlausibilityBounds,
     ReferencePlausibility,
-    state_plausibility,
+    StatePlausibility,
 )
-from ..safety.safe_output import SafeOutput
 
 _NONE = Reference()
 
@@ -60,7 +60,7 @@ class Supervisor:
             ModelError: the allocation is for another kind of base.
         """
         self.law, self._model = law, law.model
-        self._states = state_plausibility(law.model, bounds)
+        self._states = StatePlausibility(law.model, bounds)
         self._references = ReferencePlausibility(law.model, bounds)
         self._safe = SafeOutput(law.model, allocation, base_actuated)
         self._waiting = _NONE

@@ -87,9 +87,10 @@ class BaseActuation:
             return Achieved(desired, "")
         thrusts = self._fixed_thrusts + self._inverse @ (desired - self._offset)
         least = self._fixed_thrusts + self._inverse @ (compensation - self._offset)
-        share = _share_within(least, thrusts - least, allocation.lower, allocation.upper)
-        reason = ""
-        if share is None:
+        # A start at a bound is not outside by rounding.
+        near = _ROUNDING * np.abs(least).max(initial=0.0)
+        reason, share = "", share_within(least, thrusts - least, allocation.lower, allocation.upper)
+        if (least < allocation.lower - near).any() or (least > allocation.upper + near).any():
             thrusts = np.clip(thrusts, allocation.lower, allocation.upper)
             reason = "the base cannot hold the robot against gravity"
         elif share < 1.0:
@@ -103,12 +104,8 @@ class BaseActuation:
         return Achieved(wrench, reason)
 
 
-def _share_within(start: Array, step: Array, lower: Array, upper: Array) -> float | None:
-    """Return the share of a step within the bounds, at most 1; None if the start is outside."""
-    # A start at a bound is not outside by rounding.
-    near = _ROUNDING * np.abs(start).max(initial=0.0)
-    if (start < lower - near).any() or (start > upper + near).any():
-        return None
+def share_within(start: Array, step: Array, lower: Array, upper: Array) -> float:
+    """Return the share, at most 1, of a step from ``start`` that stays within bounds, (m,) each."""
     room = np.maximum(0.0, np.where(step > 0.0, upper - start, start - lower))
     size = np.abs(step)
     moving = size > 1e-12

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The output stage: what every effort passes before it leaves a law."""
+"""The output stage, which every effort passes before it leaves a law, and the safe output."""
 
 from dataclasses import dataclass, replace
 
@@ -10,9 +10,10 @@ import numpy as np
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
 from ..controller import Command, RobotState, Status, gain
-from .base_actuation import BaseActuation, PrioritisedActuation
+from .base_actuation import BaseActuation, PrioritisedActuation, share_within
 from .energy_tank import SampledTank
 from .limits import LimitGains, TorqueLimits
+from .plausibility import braking_rate
 from .sample_grant import strongest_brake
 
 
@@ -43,6 +44,28 @@ class Output:
 
     force: Array
     reason: str
+
+
+def achieved(
+    actuation: BaseActuation | PrioritisedActuation, d: Evaluation, desired: Array, held: Array
+) -> Output:
+    """Return the efforts (nv,) that a base can apply for desired ones (nv,).
+
+    The shape force is the desired one, whatever wrench the base applies.
+
+    Args:
+        actuation: of the base.
+        d: the state.
+        desired: (nv,) base wrench and torques.
+        held: (nv,) efforts that hold the robot, beyond which the base scales down.
+    """
+    b = d.model.b
+    wrench = desired[:b]
+    applied = actuation.apply(wrench, held[:b])
+    if applied.wrench is wrench:
+        return Output(desired, applied.reason)
+    torque = desired[b:] + d.A.T @ (applied.wrench - wrench)
+    return Output(np.concatenate([applied.wrench, torque]), applied.reason)
 
 
 class OutputStage:
@@ -185,27 +208,67 @@ class OutputStage:
 
     def _achieved(self, d: Evaluation, desired: Array) -> Output:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
-        b = self._model.b
-        wrench = desired[:b]
-        achieved = self._actuation.apply(wrench, (d.g + self._load)[:b])
-        if achieved.wrench is wrench:
-            return Output(desired, achieved.reason)
-        # The desired shape force, and the compensation of the wrench that the base applies.
-        torque = desired[b:] + d.A.T @ (achieved.wrench - wrench)
-        return Output(np.concatenate([achieved.wrench, torque]), achieved.reason)
+        return achieved(self._actuation, d, desired, d.g + self._load)
 
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""
-        b = self._model.b
-        holding = d.g + self._load
-        weight = holding[:b]
-        wrench = self._actuation.apply(weight, weight).wrench
-        torque = holding[b:] + d.A.T @ (wrench - weight)
-        bound = self._model.joints.effort
+        b, bound = self._model.b, self._model.joints.effort
+        force = self._achieved(d, d.g + self._load).force
         return Command(
-            wrench,
-            np.minimum(np.maximum(torque, -bound), bound),
+            force[:b],
+            np.minimum(np.maximum(force[b:], -bound), bound),
             status=Status.HOLDING,
             reason="the state is not finite or does not fit this robot, or the time step is not in "
             "[0, 1] s; holding against gravity",
         )
+
+
+class SafeOutput:
+    """Gravity compensation plus damping, within the limits of joints and base actuators.
+
+    The damping ``-k M v`` of locked motion and shape has the rate of :func:`.braking_rate`. What
+    exceeds a limit is scaled down as a whole, so that it always takes energy out of the robot.
+    """
+
+    def __init__(
+        self, model: VMSModel, allocation: Allocation | None = None, base_actuated: bool = True
+    ) -> None:
+        """Serve a robot with the actuators of its base; see :class:`BaseActuation`.
+
+        Raises:
+            ModelError: the allocation is for another kind of base.
+        """
+        self._model = model
+        self._actuation = BaseActuation(model, allocation, base_actuated)
+
+    def at(
+        self,
+        q: Array,
+        v: Array,
+        dt: float,
+        compensation: Command | None = None,
+        age: float = 0.0,
+    ) -> Command:
+        """Return the safe output.
+
+        Args:
+            q: (nq,), finite.
+            v: (nv,), finite.
+            dt: time for which the output is held, s.
+            compensation: efforts that hold the robot at rest; None for those of gravity.
+            age: of the state, s.
+        """
+        d, b = Evaluation(self._model, q, v), self._model.b
+        effort = self._model.joints.effort
+        if compensation is None:
+            held = achieved(self._actuation, d, d.g, d.g).force
+        else:
+            held = np.concatenate([compensation.wrench_base, compensation.torque])
+        rest = np.clip(held[b:], -effort, effort)
+        braking = -braking_rate(dt, age) * (d.M @ v)
+        braking[:b] += held[:b]
+        # What the base does not apply must not act on the shape either.
+        force = achieved(self._actuation, d, braking, held).force
+        share = share_within(rest, force[b:], -effort, effort)
+        torque = np.clip(rest + share * force[b:], -effort, effort)
+        return Command(force[:b], torque, status=Status.HOLDING, reason="holding and damping")

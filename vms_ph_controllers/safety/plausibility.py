@@ -7,9 +7,8 @@ The stage corresponds to the checks in robots' own controllers: libfranka's refl
 velocities and discontinuities, the joint limits of ros2_control.
 """
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from math import hypot
-from typing import Any
 
 import numpy as np
 
@@ -34,8 +33,6 @@ _LONGEST_GAP = 0.1
 
 # Time constant of the test for frozen joints, s.
 _FROZEN_TIME = 0.5
-
-_NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -304,38 +301,6 @@ class StatePlausibility:
 
     def _name(self, i: int) -> str:
         return "the base" if i < self._b else self._names[i - self._b]
-
-
-class PlausibilityInCpp:
-    """:class:`StatePlausibility` in C++."""
-
-    def __init__(self, model: VMSModel, bounds: PlausibilityBounds | None, core: Any) -> None:
-        """Serve a robot with the ``NativeAlgorithms`` of its model."""
-        chosen = PlausibilityBounds() if bounds is None else bounds
-        self._core = core.module.StatePlausibility(core.robot, asdict(chosen))
-        self._rest = np.zeros(model.nv)
-
-    def restart(self, q: Array, v: Array | None = None) -> None:
-        """Accept a configuration; see :meth:`StatePlausibility.restart`."""
-        self._core.restart(q, self._rest if v is None else v)
-
-    def judge(self, q: Array, v: Array, dt: float) -> Judgement:
-        """Return whether the law may act; see :meth:`StatePlausibility.judge`."""
-        try:
-            judgement = self._core.judge(q, v, dt)
-        except (TypeError, ValueError):  # no arrays of numbers
-            judgement = self._core.judge(_NOTHING, _NOTHING, dt)
-        return Judgement("", q, v) if judgement is None else Judgement(*judgement)
-
-
-def state_plausibility(
-    model: VMSModel, bounds: PlausibilityBounds | None
-) -> StatePlausibility | PlausibilityInCpp:
-    """Return the check of a robot's states, in C++ where its terms are computed there."""
-    core = model.tree.in_cpp if model.is_plain else None
-    if core is None or core.sampled_algebra is None:
-        return StatePlausibility(model, bounds)
-    return PlausibilityInCpp(model, bounds, core)
 
 
 def braking_rate(dt: float, age: float = 0.0) -> float:

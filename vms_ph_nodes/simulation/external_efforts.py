@@ -16,7 +16,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from vms_ph_controllers.safety.safe_output import SafeOutput
+from vms_ph_controllers.safety.output_stage import SafeOutput
 from vms_ph_dynamics import Allocation, Array, Ports, StateError, VMSModel
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import Pushes, in_world_axes

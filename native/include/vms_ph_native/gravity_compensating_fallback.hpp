@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "vms_ph_native/output_stage.hpp"
 #include "vms_ph_native/python_controller.hpp"
-#include "vms_ph_native/safe_output.hpp"
 
 namespace vms_ph {
 

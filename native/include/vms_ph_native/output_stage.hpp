@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The output stage: actuators, tank, limits and safe output between a law and the robot.
+// The output stage between a law and the robot: actuators, tank and limits; and the safe output.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 #include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/sampled_tank.hpp"
 
 namespace vms_ph {
 
@@ -87,6 +87,38 @@ class OutputStage {
   VectorV active_, force_, static_effort_, weight_, brake_, load_;
   Reason reason_;
   Command safe_, rejected_;
+};
+
+/// Gravity compensation plus damping, within the limits of joints and base actuators.
+/// The damping -k M v of locked motion and shape has the rate of braking_rate(). What exceeds a
+/// limit is scaled down as a whole, so that it always takes energy out of the robot.
+class SafeOutput {
+ public:
+  /// Serve a robot with the actuators of its base; see BaseActuation. The model must outlive it.
+  ///
+  /// @throws ModelError  an allocation for another kind of base.
+  SafeOutput(const Model& model, std::optional<Allocation> allocation, bool base_actuated);
+
+  /// Compute the efforts for a finite state (nq,) and (nv,) of an age (s), to be held for dt (s).
+  ///
+  /// @param further  (nv,) efforts that hold a payload that is not part of the model; null for
+  /// none.
+  void compute(const ConstVector& q, const ConstVector& v, double dt, double age = 0.0,
+               const Eigen::VectorXd* further = nullptr) noexcept;
+
+  /// Whether the weight can be held at a configuration (nq,) over a horizon, s.
+  bool holds_weight(const ConstVector& q, double h) noexcept;
+
+  const VectorB& wrench_base() const noexcept { return wrench_; }
+  const VectorV& torque() const noexcept { return torque_; }
+
+ private:
+  const Model& model_;
+  BaseActuation actuation_;
+  Evaluation d_;
+  VectorB base_, wrench_;
+  VectorV braking_, weight_, rest_, step_, torque_;
+  Eigen::VectorXd q_ahead_;  // (nq,)
 };
 
 }  // namespace vms_ph

@@ -18,13 +18,6 @@ class PythonError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A rotor or thruster fixed to the base; see vms_ph_dynamics.actuation.allocation.Rotor.
-struct PythonRotor {
-  Eigen::Vector3d position, axis;  ///< in the base frame, m; the axis is that of its thrust
-  double drag_ratio = 0.0;         ///< reaction torque about the axis over thrust, m
-  double lower, upper;             ///< thrust, N
-};
-
 /// The actuators of a base as a map; see vms_ph_dynamics.actuation.allocation.Allocation.
 struct PythonAllocation {
   Eigen::MatrixXd matrix;        ///< (b,m) from inputs to the wrench; (0,0) for any wrench
@@ -48,8 +41,7 @@ struct PythonRobot {
   std::vector<std::string> locked_joints;    ///< joints fixed at zero
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};  ///< in the inertial frame, m/s^2
   bool base_actuated = true;        ///< whether the base has actuators, for controllers that ask
-  std::vector<PythonRotor> rotors;  ///< those actuators; empty: any wrench is possible
-  PythonAllocation allocation;      ///< the same in place of rotors, for actuators of other kinds
+  PythonAllocation allocation;  ///< those actuators; without any every wrench is possible
   std::vector<PythonImmersedBody> immersed;  ///< links in a fluid; empty for none
   double density = 1000.0;                   ///< of that fluid, kg/m^3
 };

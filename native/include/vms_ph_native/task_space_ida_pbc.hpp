@@ -8,6 +8,7 @@
 #include <string>
 
 #include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/gain_table.hpp"
 #include "vms_ph_native/limits.hpp"
@@ -15,7 +16,6 @@
 #include "vms_ph_native/routing.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
 #include "vms_ph_native/springs.hpp"
-#include "vms_ph_native/tank_budget.hpp"
 #include "vms_ph_native/task_effort.hpp"
 
 namespace vms_ph {

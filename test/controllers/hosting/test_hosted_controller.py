@@ -53,7 +53,7 @@ class Remembers(Controller):
 
 
 def hosted(model: VMSModel) -> HostedController:
-    return HostedController(f"{__name__}.Remembers", model, (), True)
+    return HostedController(f"{__name__}.Remembers", model, True)
 
 
 def test_what_a_controller_keeps_of_a_state_is_not_written_over(panda: VMSModel) -> None:

@@ -1,10 +1,8 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The explicit Runge-Kutta methods of fourth order: in coordinates, and on the group of motions.
+// The explicit Runge-Kutta method of fourth order, on the group of motions.
 #pragma once
-
-#include <memory>
 
 #include <Eigen/Core>
 
@@ -15,28 +13,6 @@
 #include "vms_ph_native/model.hpp"
 
 namespace vms_ph {
-
-/// RK4 on the coordinates of configuration and velocity, with accelerations by Pinocchio's
-/// articulated-body algorithm. Quaternions and (cos, sin) pairs are normalised after the step. The
-/// solver state is (q, v) in the inertial frame; momentum and energy are conserved to the order.
-class RK4 final : public Stepper {
- public:
-  RK4(const Model& model, bool gravity);
-  ~RK4() override;
-
-  int order() const override { return 4; }
-  StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
-                  SolverState& next) noexcept override;
-
- private:
-  void coordinate_rate(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
-  void normalise(Eigen::VectorXd& q) const noexcept;
-
-  Centroidal robot_;
-  struct Algorithm;  ///< Pinocchio's model and workspace
-  std::unique_ptr<Algorithm> algorithm_;
-  Eigen::VectorXd q_, v_, force_, a_, qdot_, mean_q_, mean_a_;
-};
 
 /// The configuration reached by Runge-Kutta steps of order 4 on Pinocchio's aba, without efforts.
 ///
@@ -62,9 +38,8 @@ class RKMK4 final : public Stepper {
   Model model_;
   Dynamics robot_;
   FluidTerms fluid_;
-  int tool_;  ///< frame of the end effector
-  Eigen::VectorXd q_, v_, a_, rate_, mean_, mean_a_, reach_;
-  Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor> at_tool_;
+  Centroidal centroidal_;  ///< for the efforts of the ports
+  Eigen::VectorXd q_, v_, a_, rate_, mean_, mean_a_, reach_, acting_;
   MatrixV mass_, coriolis_;
   VectorV force_, weight_;
 };
