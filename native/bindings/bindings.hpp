@@ -1,15 +1,21 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The parts of the Python module, one file each.
+// The parts of the Python module, arrays of numpy as memory of the core, and matrices of the core
+// as arrays.
 #pragma once
 
+#include <cmath>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <Eigen/Core>
 
 #include "vms_ph_native/integrators/stepper.hpp"
 #include "vms_ph_native/model.hpp"
@@ -17,10 +23,95 @@
 
 namespace vms_ph {
 
-void bind_closed_loop(pybind11::module_& module);
-void bind_controller(pybind11::module_& module);
+/// Contiguous doubles.
+using Array = pybind11::array_t<double, pybind11::array::c_style | pybind11::array::forcecast>;
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// A new array, and its memory.
+inline Array empty(std::initializer_list<pybind11::ssize_t> shape) { return Array(shape); }
+
+/// The same array, not to be written to from Python.
+inline Array frozen(Array array) {
+  pybind11::detail::array_proxy(array.ptr())->flags &=
+      ~pybind11::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  return array;
+}
+
+/// The numbers of an argument. A binding reads them by naming the size that they must have; there
+/// is no other way to them, and bindings take no other arrays of any size. None is refused. They
+/// live as long as this object, so that a temporary one gives none.
+///
+/// @throws ModelError  numbers of another size, by every function that names one.
+class Numbers {
+ public:
+  using Size = pybind11::ssize_t;
+
+  /// (size,)
+  const double* of(Size size, const char* name) const& {
+    if (array_.ndim() != 1 || array_.size() != size) refuse({size}, name);
+    return array_.data();
+  }
+  Eigen::Map<const Eigen::VectorXd> vector(Size size, const char* name) const& {
+    return {of(size, name), size};
+  }
+
+  /// (rows,columns)
+  Eigen::Map<const RowMajor> matrix(Size rows, Size columns, const char* name) const& {
+    if (array_.ndim() != 2 || array_.shape(0) != rows || array_.shape(1) != columns) {
+      refuse({rows, columns}, name);
+    }
+    return {array_.data(), rows, columns};
+  }
+
+  /// As many rows of this length as there are.
+  Eigen::Map<const RowMajor> rows(Size columns, const char* name) const& {
+    return matrix(array_.ndim() == 2 ? array_.shape(0) : -1, columns, name);
+  }
+
+  Size axes() const noexcept { return array_.ndim(); }
+
+  /// (size,); null for another size, and for numbers that are not finite, as the square of a large
+  /// one is not either.
+  const double* if_finite(Size size) const& noexcept {
+    if (array_.ndim() != 1 || array_.size() != size) return nullptr;
+    double sum = 0.0;
+    for (Size i = 0; i < size; ++i) sum += array_.data()[i] * array_.data()[i];
+    return std::isfinite(sum) ? array_.data() : nullptr;
+  }
+
+  /// A vector of any size, for functions that test it; without entries for an array of more axes.
+  Eigen::Map<const Eigen::VectorXd> of_any_size() const& noexcept {
+    return {array_.data(), array_.ndim() == 1 ? array_.size() : 0};
+  }
+  /// A matrix of any size, for functions that test it; without entries for other arrays.
+  Eigen::Map<const RowMajor> matrix_of_any_size() const& noexcept {
+    return {array_.data(), array_.ndim() == 2 ? array_.shape(0) : 0,
+            array_.ndim() == 2 ? array_.shape(1) : 0};
+  }
+
+ private:
+  friend pybind11::detail::type_caster<Numbers>;
+
+  [[noreturn]] void refuse(std::initializer_list<Size> shape, const char* name) const {
+    const auto text = [](const Size* sizes, Size axes) {
+      std::string list;
+      for (Size i = 0; i < axes; ++i) {
+        list += sizes[i] < 0 ? "count" : std::to_string(sizes[i]);
+        if (i + 1 < axes || axes == 1) list += ",";
+      }
+      return "(" + list + ")";
+    };
+    throw ModelError(std::string(name) + " must have shape " +
+                     text(shape.begin(), static_cast<Size>(shape.size())) +
+                     "; given: " + text(array_.shape(), array_.ndim()));
+  }
+
+  Array array_;
+};
+
+using MaybeNumbers = std::optional<Numbers>;
+
 void bind_dynamics(pybind11::module_& module);
-void bind_energy_guard(pybind11::module_& module);
 void bind_integrators(pybind11::module_& module);
 void bind_laws(pybind11::module_& module);
 void bind_mechanism(pybind11::module_& module);
@@ -77,3 +168,48 @@ std::vector<Wheel> wheels_of(const pybind11::dict& radii);
 std::size_t checked_threads(std::size_t threads);
 
 }  // namespace vms_ph
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<vms_ph::Numbers> {
+  PYBIND11_TYPE_CASTER(vms_ph::Numbers, const_name("numpy.ndarray"));
+
+  bool load(handle from, bool convert) {
+    if (from.is_none() || (!convert && !vms_ph::Array::check_(from))) return false;
+    value.array_ = vms_ph::Array::ensure(from);
+    return static_cast<bool>(value.array_);
+  }
+};
+
+/// Matrices of the core, which Python gets as copies. Arguments have a fixed size, tested here.
+template <class Matrix>
+struct type_caster<Matrix, enable_if_t<std::is_base_of_v<Eigen::PlainObjectBase<Matrix>, Matrix>>> {
+  PYBIND11_TYPE_CASTER(Matrix, const_name("numpy.ndarray"));
+
+  bool load(handle from, bool convert) {
+    static_assert(Matrix::SizeAtCompileTime != Eigen::Dynamic,
+                  "take vms_ph::Numbers, which are read by naming their size");
+    make_caster<vms_ph::Numbers> numbers;
+    if (!numbers.load(from, convert)) return false;
+    const auto& given = cast_op<const vms_ph::Numbers&>(numbers);
+    if constexpr (Matrix::IsVectorAtCompileTime) {
+      if (given.of_any_size().size() != Matrix::SizeAtCompileTime) return false;
+      value = given.of_any_size();
+    } else {
+      const auto matrix = given.matrix_of_any_size();
+      if (matrix.rows() != value.rows() || matrix.cols() != value.cols()) return false;
+      value = matrix;
+    }
+    return true;
+  }
+
+  static handle cast(const Matrix& from, return_value_policy, handle) {
+    vms_ph::Array array = Matrix::IsVectorAtCompileTime ? vms_ph::empty({from.size()})
+                                                        : vms_ph::empty({from.rows(), from.cols()});
+    Eigen::Map<vms_ph::RowMajor>(array.mutable_data(), from.rows(), from.cols()) = from;
+    return array.release();
+  }
+};
+
+}  // namespace pybind11::detail

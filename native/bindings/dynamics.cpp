@@ -14,9 +14,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "arrays.hpp"
 #include "bindings.hpp"
-#include "vms_ph_native/batch.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;

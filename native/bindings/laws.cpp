@@ -1,12 +1,9 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The laws by their names, what wraps a law, and the actuators of a base.
-#include "vms_ph_native/laws.hpp"
-
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
+// What every controller gives, the laws by their names, what wraps a law, and the actuators of a
+// base.
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -14,11 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "arrays.hpp"
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
 #include "bindings.hpp"
 #include "vms_ph_native/cartesian_impedance.hpp"
-#include "vms_ph_native/payload_compensation.hpp"
-#include "vms_ph_native/pushing_impedance.hpp"
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/laws.hpp"
 #include "vms_ph_native/supervisor.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
@@ -27,6 +26,46 @@ using namespace py::literals;
 
 namespace vms_ph {
 namespace {
+
+void bind_controller(py::module_& module) {
+  py::class_<ControlEnergy> energy(module, "ControlEnergy",
+                                   "See vms_ph_controllers.ControlEnergy.");
+  py::list names;
+  for (const auto& field : kControlEnergyFields) {
+    energy.def_readonly(field.name, field.value);
+    names.append(field.name);
+  }
+  energy.attr("fields") = py::tuple(names);
+  py::class_<Command>(module, "Command", "See vms_ph_controllers.Command; status is a number.")
+      .def_property_readonly("wrench_base", [](const Command& c) { return c.wrench_base; })
+      .def_property_readonly("torque", [](const Command& c) { return c.torque; })
+      .def_property_readonly("energy", [](const Command& c) { return c.energy; })
+      .def_property_readonly("status", [](const Command& c) { return static_cast<int>(c.status); })
+      .def_property_readonly("reason", [](const Command& c) { return std::string(c.reason); })
+      .def_property_readonly(
+          "parts",
+          [](const Command& c) {
+            py::tuple energies(std::size(kControlEnergyFields));
+            for (std::size_t i = 0; i < energies.size(); ++i) {
+              energies[i] = c.energy.*kControlEnergyFields[i].value;
+            }
+            return py::make_tuple(c.wrench_base, c.torque, std::move(energies),
+                                  static_cast<int>(c.status), c.reason, c.task_error,
+                                  c.smallest_singular_value, c.authority);
+          },
+          "All fields of vms_ph_controllers.Command in their order, the energies as a tuple.")
+      .def_readonly("task_error", &Command::task_error)
+      .def_readonly("smallest_singular_value", &Command::smallest_singular_value)
+      .def_readonly("authority", &Command::authority);
+  py::class_<Gain>(module, "Gain", "A number that a user can set, with its bounds.")
+      .def_readonly("name", &Gain::name)
+      .def_readonly("description", &Gain::description)
+      .def_readonly("value", &Gain::value)
+      .def_readonly("low", &Gain::low)
+      .def_readonly("high", &Gain::high)
+      .def_readonly("initial", &Gain::initial)
+      .def_readonly("is_switch", &Gain::is_switch);
+}
 
 using Law = Controller;
 
@@ -52,25 +91,6 @@ py::object law_by_name(const std::string& name, const Model& model, const py::di
   py::object made = py::cast(std::move(law));
   py::detail::keep_alive_impl(made, py::cast(&model, py::return_value_policy::reference));
   return made;
-}
-
-std::unique_ptr<TaskSpaceIDAPBC> make_task_space(const Model& model, const std::string& frame,
-                                                 const py::dict& gains,
-                                                 const MaybeNumbers& task_stiffness,
-                                                 const MaybeNumbers& weight,
-                                                 const std::string& routing) {
-  TaskSpaceOptions options;
-  options.frame = frame;
-  if (task_stiffness) options.task_stiffness = task_stiffness->matrix(3, 3, "task_stiffness");
-  if (weight) options.weight = weight->matrix_of_any_size();
-  if (routing != "keep" && routing != "cancel") {
-    throw ModelError("routing must be 'keep' or 'cancel'; given: '" + routing +
-                     "'. A function of the state is for the Python controller");
-  }
-  options.cancel_coupling = routing == "cancel";
-  auto law = std::make_unique<TaskSpaceIDAPBC>(model, TaskSpaceGains{}, options);
-  set_gains(*law, gains);
-  return law;
 }
 
 /// A part of a reference; not a number, as little a reference, for an array of another shape.
@@ -113,20 +133,8 @@ PlausibilityBounds bounds_of(const py::dict& fields) {
 }
 
 void bind_actuators(py::module_& module) {
-  py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.actuation.allocation.Rotor.")
-      .def(py::init([](const Eigen::Vector3d& position, const Eigen::Vector3d& axis,
-                       double drag_ratio, double lower,
-                       double upper) { return Rotor{position, axis, drag_ratio, lower, upper}; }),
-           "position"_a, "axis"_a, "drag_ratio"_a = 0.0, "lower"_a = Rotor{}.lower,
-           "upper"_a = Rotor{}.upper);
   py::class_<Allocation>(module, "Allocation",
                          "See vms_ph_dynamics.actuation.allocation.Allocation.")
-      .def(py::init([](const std::vector<Rotor>& rotors, const std::string& base) {
-             return Allocation(rotors, base == "floating" ? Base::floating
-                                       : base == "planar" ? Base::planar
-                                                          : Base::fixed);
-           }),
-           "rotors"_a, "base"_a = "floating")
       .def_static(
           "of_matrix",
           [](const Numbers& matrix, const Numbers& lower, const Numbers& upper) {
@@ -134,41 +142,13 @@ void bind_actuators(py::module_& module) {
                               upper.of_any_size());
           },
           "matrix"_a, "lower"_a, "upper"_a,
-          "Take B itself, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.")
+          "Take B, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.")
       .def_property_readonly("matrix", &Allocation::matrix)
       .def_property_readonly("lower", &Allocation::lower)
       .def_property_readonly("upper", &Allocation::upper);
 }
 
 void bind_supervisor(py::module_& module) {
-  py::dict defaults;
-#define VMS_PH_FIELD(name, initial, least, most) \
-  defaults[#name] = py::make_tuple(initial, least, most);
-  VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
-#undef VMS_PH_FIELD
-  module.attr("plausibility_bounds") = defaults;
-  py::class_<StatePlausibility>(module, "StatePlausibility",
-                                "See vms_ph_controllers.safety.plausibility.")
-      .def(py::init([](const Model& model, const py::dict& bounds) {
-             return std::make_unique<StatePlausibility>(model, bounds_of(bounds));
-           }),
-           py::keep_alive<1, 2>(), "model"_a, "bounds"_a)
-      .def(
-          "restart",
-          [](StatePlausibility& self, const Numbers& q, const Numbers& v) {
-            self.restart(q.vector(self.model().nq(), "q"), v.vector(self.model().nv(), "v"));
-          },
-          "q"_a, "v"_a)
-      .def(
-          "judge",
-          [](StatePlausibility& self, const Numbers& q, const Numbers& v, double dt) -> py::object {
-            const Judgement& judgement = self.judge(q.of_any_size(), v.of_any_size(), dt);
-            if (!judgement.holds() && !judgement.restarts) return py::none();
-            return py::make_tuple(judgement.reason, judgement.q, judgement.v, judgement.restarts,
-                                  judgement.is_located);
-          },
-          "q"_a, "v"_a, "dt"_a,
-          "Return None where the law may act, else the fields of a Judgement.");
   py::class_<Supervisor, Law>(module, "Supervisor",
                               "A law behind tests of states, references and efforts; see "
                               "vms_ph_controllers.hosting.supervisor.")
@@ -192,6 +172,7 @@ std::vector<Wheel> wheels_of(const py::dict& radii) {
 }
 
 void bind_laws(py::module_& module) {
+  bind_controller(module);
   bind_actuators(module);
   module.attr("laws") = law_names();
   py::class_<Law>(module, "Law", "A control law; make_law() makes one by its name.")
@@ -226,9 +207,6 @@ void bind_laws(py::module_& module) {
              "joints that turn them.");
   py::class_<TaskSpaceIDAPBC, Law>(module, "TaskSpaceIDAPBC",
                                    "See vms_ph_controllers.TaskSpaceIDAPBC.")
-      .def(py::init(&make_task_space), py::keep_alive<1, 2>(), "model"_a, "frame"_a = "",
-           "gains"_a = py::dict(), py::kw_only(), "task_stiffness"_a = py::none(),
-           "weight"_a = py::none(), "routing"_a = "keep")
       .def_property_readonly("q_star", &TaskSpaceIDAPBC::q_star)
       .def_property_readonly(
           "tank",
@@ -245,13 +223,6 @@ void bind_laws(py::module_& module) {
                                     "See vms_ph_controllers.PushingImpedance.")
       .def_property_readonly("push_level", &PushingImpedance::push_level)
       .def_property_readonly("observed_force", &PushingImpedance::observed_force);
-  py::class_<PayloadCompensation, Law>(module, "PayloadCompensation",
-                                       "See vms_ph_controllers.laws.payload_compensation.")
-      .def(py::init([](const Model& model, Law& law, double rate) {
-             return std::make_unique<PayloadCompensation>(model, borrowed(law), rate);
-           }),
-           py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), "model"_a, "law"_a, "rate"_a)
-      .def_property_readonly("mass", &PayloadCompensation::mass);
   bind_supervisor(module);
 }
 

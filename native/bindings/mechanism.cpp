@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "arrays.hpp"
 #include "bindings.hpp"
 
 namespace py = pybind11;

@@ -1,15 +1,15 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The Python module vms_ph_native.
+// The Python module vms_ph_native, and robots of Pinocchio's Python.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "arrays.hpp"
 #include "bindings.hpp"
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
@@ -17,6 +17,101 @@
 namespace py = pybind11;
 
 namespace vms_ph {
+namespace {
+
+/// The numbers of an array of any number of axes.
+Eigen::VectorXd vector(const py::object& from) {
+  const auto numbers = py::cast<Numbers>(py::module_::import("numpy").attr("ravel")(from));
+  return numbers.of_any_size();
+}
+
+template <int size>
+Eigen::Matrix<double, size, 1> vector_of(const py::object& from) {
+  const Eigen::VectorXd numbers = vector(from);
+  if (numbers.size() != size) throw ModelError("an array of pinocchio.Model has another size");
+  return numbers;
+}
+
+/// The motion subspace of a joint of one velocity, in its own axes.
+void read_motion(const py::object& joint, const py::object& start, ModelNumbers::Joint& numbers) {
+  const py::object data = joint.attr("createData")();
+  joint.attr("calc")(data, start);
+  const auto subspace = vector_of<6>(data.attr("S"));
+  numbers.slide = subspace.head<3>();
+  numbers.axis = subspace.tail<3>();
+}
+
+ModelNumbers numbers_of(const py::object& robot) {
+  ModelNumbers numbers;
+  numbers.name = py::cast<std::string>(robot.attr("name"));
+  const py::object joints = robot.attr("joints"), names = robot.attr("names");
+  const py::object parents = robot.attr("parents"), placements = robot.attr("jointPlacements");
+  const py::object inertias = robot.attr("inertias");
+  const py::object start = py::module_::import("pinocchio").attr("neutral")(robot);
+  for (int i = 1; i < py::cast<int>(robot.attr("njoints")); ++i) {
+    const auto at = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
+    const py::object joint = at(joints), inertia = at(inertias);
+    ModelNumbers::Joint body;
+    body.name = py::cast<std::string>(at(names));
+    body.kind = py::cast<std::string>(joint.attr("shortname")());
+    body.velocities = py::cast<int>(joint.attr("nv"));
+    body.parent = py::cast<std::size_t>(at(parents));
+    body.placement = py::cast<Eigen::Matrix4d>(at(placements).attr("homogeneous"));
+    if (body.velocities == 1) read_motion(joint, start, body);
+    body.mass = py::cast<double>(inertia.attr("mass"));
+    body.centre = vector_of<3>(inertia.attr("lever"));
+    body.inertia = py::cast<Eigen::Matrix3d>(inertia.attr("inertia"));
+    numbers.joints.push_back(std::move(body));
+  }
+  bool is_universe = true;
+  for (const py::handle& frame_object : robot.attr("frames")) {
+    const auto frame = py::reinterpret_borrow<py::object>(frame_object);
+    if (!std::exchange(is_universe, false)) {
+      numbers.frames.push_back(
+          {py::cast<std::string>(frame.attr("name")), py::cast<int>(py::int_(frame.attr("type"))),
+           py::cast<std::size_t>(frame.attr("parentJoint")),
+           py::cast<std::size_t>(frame.attr("parentFrame")),
+           py::cast<Eigen::Matrix4d>(frame.attr("placement").attr("homogeneous"))});
+    }
+  }
+  numbers.lower = vector(robot.attr("lowerPositionLimit"));
+  numbers.upper = vector(robot.attr("upperPositionLimit"));
+  numbers.armature = vector(robot.attr("armature"));
+  numbers.damping = vector(robot.attr("damping"));
+  const bool is_new = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4
+  numbers.effort = vector(robot.attr(is_new ? "upperEffortLimit" : "effortLimit"));
+  numbers.velocity = vector(robot.attr(is_new ? "upperVelocityLimit" : "velocityLimit"));
+  numbers.dry_friction = vector(robot.attr(is_new ? "upperDryFrictionLimit" : "friction"));
+  numbers.gravity = vector_of<3>(robot.attr("gravity").attr("linear"));
+  return numbers;
+}
+
+ModelError not_read(const py::object& robot, const std::exception& error) {
+  const std::string kind = py::str(py::type::handle_of(robot).attr("__name__"));
+  return ModelError("the robot must be a pinocchio.Model; given: a '" + kind + "' (" +
+                    error.what() + ")");
+}
+
+}  // namespace
+
+Model model_of(const py::object& robot, const std::string& end_effector,
+               const std::vector<std::tuple<std::string, std::string, double, double>>& mimics) {
+  std::vector<Mimic> followers;
+  for (const auto& [joint, of, multiplier, offset] : mimics) {
+    followers.push_back({joint, of, multiplier, offset});
+  }
+  ModelNumbers numbers;
+  try {
+    numbers = numbers_of(robot);
+  } catch (const std::runtime_error& error) {
+    throw not_read(robot, error);
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw;  // such as an interrupt
+    throw not_read(robot, error);
+  }
+  return Model(numbers, end_effector, std::move(followers));
+}
+
 namespace {
 
 using ImmersedLink = std::tuple<std::string, Numbers, double, Numbers, Numbers, Numbers>;
@@ -82,11 +177,8 @@ PYBIND11_MODULE(vms_ph_native, module) {
       .def_property_readonly("total_mass", &Model::total_mass)
       .def_property_readonly("base_gravity", &Model::base_gravity);
   bind_dynamics(module);
-  bind_energy_guard(module);
-  bind_controller(module);
   bind_laws(module);
   bind_sampled_algebra(module);
   bind_integrators(module);
-  bind_closed_loop(module);
   bind_mechanism(module);
 }

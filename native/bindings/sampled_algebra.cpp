@@ -8,13 +8,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "arrays.hpp"
 #include "bindings.hpp"
-#include "vms_ph_native/reference_governor.hpp"
 #include "vms_ph_native/sample_grant.hpp"
 #include "vms_ph_native/sampled_impedance.hpp"
-#include "vms_ph_native/split_motion.hpp"
-#include "vms_ph_native/task_effort.hpp"
+#include "vms_ph_native/shaped_potential.hpp"
+#include "vms_ph_native/task_space.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -1,18 +1,62 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/attitude_and_shape.hpp"
+// The attitude of a base and the joints of its arm, in the inertially decoupled coordinates: of a
+// satellite on reaction wheels, and in flight on thrust along one axis of the base.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include <Eigen/Geometry>
 
 #include "vms_ph_native/base_actuation.hpp"
-#include "vms_ph_native/products.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/decoupled_effort.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/pose_effort.hpp"
+#include "vms_ph_native/pose_reference.hpp"
+#include "vms_ph_native/reason.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
+#include "vms_ph_native/staged_controller.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
+
+/// Gains of attitude and shape.
+struct AttitudeGains : OutputGains {
+  double frequency_attitude = 7.0, frequency_shape = 10.0, damping_ratio = 0.9;
+  double base_speed = 0.5, base_turn = 0.5, joint_speed = 0.5;
+  double integral = 0.0;
+
+  static const GainTable<AttitudeGains>& table();
+};
+
+/// Desired force and attitude of the base, and their energies; vectors in base axes.
+struct BaseMotion {
+  Eigen::Vector3d force = Eigen::Vector3d::Zero();  ///< N
+  Eigen::Matrix3d attitude;                         ///< desired rotation, inertial frame
+  Eigen::Vector3d angular_velocity;                 ///< of the desired attitude, rad/s
+  double kinetic = 0.0;                             ///< energy of the centre of mass, J
+  double potential = 0.0;                           ///< energy of its position, J
+  double damping = 0.0;                             ///< power of its damping, W
+  double unactuated_power = 0.0;  ///< power of the force that the base cannot apply, W
+  double minimum_power = 0.0;     ///< power by which arm and reference move the minimum, W
+  const char* reason = "";        ///< why the motion is limited; empty otherwise
+};
+
+/// Pose of the base and inertia of the robot with locked joints.
+struct LockedBody {
+  Eigen::Matrix3d rotation;  ///< of the base
+  Eigen::Vector3d position;  ///< of the base, m
+  Eigen::Vector3d centre;    ///< centre of mass in the frame of the base, m
+  Eigen::Matrix3d inertia;   ///< about it
+  double mass = 0.0;         ///< kg
+};
 
 const GainTable<AttitudeGains>& AttitudeGains::table() {
   using G = AttitudeGains;
@@ -32,184 +76,542 @@ const GainTable<AttitudeGains>& AttitudeGains::table() {
   return gains;
 }
 
-AttitudeAndShape::AttitudeAndShape(const Model& model, const Allocation& allocation)
-    : StagedController(model, std::make_unique<PrioritisedActuation>(allocation)),
-      joints_(model.n()),
-      integral_(model.n()),
-      impedance_(model),
-      shape_inertia_(VectorV::Zero(n_)),
-      positions_(shape_inertia_),
-      offset_(shape_inertia_),
-      error_(rest_),
-      gradient_(rest_),
-      desired_(rest_),
-      stiffness_(MatrixV::Zero(model.nv(), model.nv())),
-      damping_(stiffness_),
-      damping_torque_(shape_inertia_) {
-  locked_.setZero(3, model.nv());
-  for (int k = 0; k < 3; ++k) locked_(k, 3 + k) = 1.0;
+/// Energy shaping of the attitude of a base and of the shape; see
+/// vms_ph_controllers/laws/attitude_and_shape.py. A derived law defines the force on the base and
+/// the desired attitude.
+class AttitudeAndShape : public StagedController {
+ protected:
+  AttitudeAndShape(const Model& model, const Allocation& allocation)
+      : StagedController(model, std::make_unique<PrioritisedActuation>(allocation)),
+        joints_(model.n()),
+        integral_(model.n()),
+        impedance_(model),
+        shape_inertia_(VectorV::Zero(n_)),
+        positions_(shape_inertia_),
+        offset_(shape_inertia_),
+        error_(rest_),
+        gradient_(rest_),
+        desired_(rest_),
+        stiffness_(MatrixV::Zero(model.nv(), model.nv())),
+        damping_(stiffness_),
+        damping_torque_(shape_inertia_) {
+    locked_.setZero(3, model.nv());
+    for (int k = 0; k < 3; ++k) locked_(k, 3 + k) = 1.0;
+  }
+
+  virtual BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept = 0;
+
+  /// The attitude of the reference for a desired one.
+  virtual Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept = 0;
+
+  /// The twist of the reference for a desired one.
+  virtual Twist twist_of(const Twist& twist) const noexcept = 0;
+
+  /// The bandwidth of the reference of the base, 1/s.
+  virtual double bandwidth() const noexcept = 0;
+  const AttitudeGains& gains_now() const noexcept override = 0;
+
+  /// The natural frequency of the position of the base, rad/s; 0 if it is not controlled.
+  virtual double position_frequency() const noexcept { return 0.0; }
+
+  const PoseReference& base() const noexcept { return base_; }
+  const IntegralAction& integral() const noexcept { return integral_; }
+
+ private:
+  void hold() noexcept override {
+    const MatrixV& mass = d_.M();
+    inertia_ = (mass(3, 3) + mass(4, 4) + mass(5, 5)) / 3.0;
+    shape_inertia_ = d_.M_hat_m().diagonal();
+    Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
+    pose.topLeftCorner<3, 3>() = attitude_of(pose.topLeftCorner<3, 3>());
+    base_.restart(pose);
+    model_.joint_positions(d_.q(), positions_);
+    joints_.restart(positions_);
+    integral_.restart();
+    potential_.restart();
+  }
+
+  const Command& control(const Reference& reference, double dt) noexcept override {
+    const AttitudeGains& gains = gains_now();
+    const double h = horizon(dt, gains.delay, age_);
+    follow(reference, dt);
+    const LockedBody body = locked_body();
+    const Vector3d position_error = body.position - base_.pose().topRightCorner<3, 1>();
+    model_.joint_positions(d_.q(), positions_);
+    offset_ = positions_ - joints_.positions();
+    if (is_limited_) {
+      integral_.rest();
+    } else {
+      integral_.advance(gains.integral * gains.damping_ratio, position_frequency(),
+                        gains.frequency_shape, position_error, nullptr, offset_, dt, h);
+    }
+    offset_ -= integral_.joints();
+    const BaseMotion base = base_motion(d_, body, h);
+    Pose error = Pose::Identity();
+    const Matrix3d turn = base.attitude.transpose() * body.rotation;
+    error.topLeftCorner<3, 3>() = turn;
+    const bool is_reversed = potential_.follow(error);
+    error_ = d_.v();
+    error_.segment<3>(3) -= base.angular_velocity;
+    error_.tail(n_) -= joints_.rates();
+    const double potential = compute_potentials(error, gains) + base.potential;
+    compute_effort(base, body, h);
+    if (!desired_.allFinite()) return refuse();
+    const VectorV& force = pass(desired_, dt);
+
+    const auto slip = product<Vector3d>(locked_, error_);
+    const VectorV shape_error = error_.tail(n_);
+    const VectorV momentum = product<VectorV>(d_.M_hat_m(), shape_error);
+    ControlEnergy& energy = command_.energy;
+    const Vector3d spin = body.inertia * slip;
+    energy.kinetic_base = 0.5 * slip.dot(spin) + base.kinetic;
+    energy.kinetic_shape = 0.5 * shape_error.dot(momentum);
+    energy.shaped_potential = potential;
+    energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
+    energy.damping_base = damping_moment_.dot(slip) + base.damping;
+    energy.damping_shape = damping_torque_.dot(shape_error);
+    energy.reference_power = base.minimum_power - integral_power(gains);
+    energy.clipped_power = base.unactuated_power + (force - desired_).dot(error_);
+    command_.task_error = position_error.norm();
+    return make_command(
+        force, {impedance_.reason(), is_reversed ? reasons::attitude_reversed : "", base.reason});
+  }
+
+  /// Advance the references; a target that is not finite is ignored.
+  void follow(const Reference& reference, double dt) noexcept {
+    if (reference.pose && reference.pose->allFinite()) {
+      Pose desired = *reference.pose;
+      desired.topLeftCorner<3, 3>() = attitude_of(reference.pose->topLeftCorner<3, 3>());
+      base_.set_target(desired);
+    }
+    if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
+      joints_.set_target(reference.joints);
+    }
+    const bool moving = reference.twist && reference.twist->allFinite();
+    Twist twist = Twist::Zero();
+    if (moving) twist = twist_of(*reference.twist);
+    const AttitudeGains& gains = gains_now();
+    base_.advance(moving ? &twist : nullptr, gains.base_speed, gains.base_turn, bandwidth(), dt);
+    joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
+  }
+
+  LockedBody locked_body() noexcept {
+    LockedBody body;
+    const auto pose = model_.base_pose(d_.q());
+    const MatrixV& mass = d_.M();  // of the base in its first rows and columns
+    body.rotation = pose.rotation();
+    body.position = pose.translation();
+    body.mass = mass(0, 0);
+    // M_b has m [c]x in its corner, with the centre of mass c in the frame of the base.
+    const Matrix3d corner = (1.0 / body.mass) * mass.block<3, 3>(3, 0);
+    body.centre = {corner(2, 1), corner(0, 2), corner(1, 0)};
+    const Matrix3d squared = corner * corner;
+    body.inertia = mass.block<3, 3>(3, 3);
+    body.inertia += body.mass * squared;
+    return body;
+  }
+
+  /// Write gradient and stiffness of the potentials of attitude and shape; returns their energy, J.
+  double compute_potentials(const Pose& error, const AttitudeGains& gains) noexcept {
+    const double k_turn = gains.frequency_attitude * gains.frequency_attitude * inertia_;
+    const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
+    const Twist turn = potential_.gradient(error, 0.0, k_turn);
+    double energy = potential_.value(error, 0.0, k_turn);
+    for (Eigen::Index i = 3; i < 6; ++i) {
+      gradient_[i] = turn[i];
+      stiffness_(i, i) = k_turn;
+    }
+    for (Eigen::Index i = 0; i < n_; ++i) {
+      const double k_shape = gains.frequency_shape * gains.frequency_shape * shape_inertia_[i];
+      const double k_limit = gains.limit_frequency * gains.limit_frequency * shape_inertia_[i];
+      gradient_[6 + i] = k_shape * offset_[i] + k_limit * depth[i];
+      stiffness_(6 + i, 6 + i) = k_shape + (depth[i] != 0.0 ? k_limit : 0.0);
+      energy += 0.5 * (k_shape * offset_[i] * offset_[i] + k_limit * depth[i] * depth[i]);
+    }
+    return energy;
+  }
+
+  /// The power of the integral action, which displaces the joint reference, W.
+  double integral_power(const AttitudeGains& gains) const noexcept {
+    double power = 0.0;
+    for (Eigen::Index i = 0; i < n_; ++i) {
+      power += shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
+    }
+    return gains.frequency_shape * gains.frequency_shape * power;
+  }
+
+  /// Compute the desired effort from the velocity error and the potentials.
+  void compute_effort(const BaseMotion& base, const LockedBody& body, double h) noexcept {
+    const AttitudeGains& gains = gains_now();
+    const double rate_turn = 2.0 * gains.damping_ratio * gains.frequency_attitude;
+    const double rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
+    const MatrixBN& connection = d_.A();
+    const MatrixV& shape_inertia = d_.M_hat_m();
+    const VectorV& weight = d_.g();
+    const MatrixView turning_connection = MatrixView(connection).bottom_rows(3);
+    locked_.rightCols(n_) = connection.bottomRows<3>();
+    const Matrix3d rotational_damping = rate_turn * body.inertia;
+    const Matrix3V damping_map = product<Matrix3V>(rotational_damping, locked_);
+    multiply(transposed(locked_), damping_map, damping_);
+    damping_.bottomRightCorner(n_, n_) += rate_shape * shape_inertia;
+    impedance_.compute(d_.M(), damping_, stiffness_, gradient_, error_, h);
+
+    const VectorV spring = impedance_.spring + impedance_.predicted_spring;
+    const VectorV& damped_velocity = impedance_.velocity;
+    multiply(damping_map, damped_velocity, damping_moment_);
+    multiply(shape_inertia, damped_velocity.tail(n_), damping_torque_);
+    damping_torque_ *= rate_shape;
+    const Vector3d spin = body.inertia * base.angular_velocity;
+    const Vector3d turn = spring.segment<3>(3);
+    Vector3d locked_rate = d_.v().segment<3>(3);
+    add_product(turning_connection, d_.v().tail(n_), locked_rate);
+    desired_.head<3>() = base.force;
+    desired_.segment<3>(3) =
+        locked_rate.cross(spin) - turn - damping_moment_ + body.centre.cross(base.force);
+    for (Eigen::Index i = 0; i < n_; ++i) {
+      desired_[6 + i] = weight[6 + i] - spring[6 + i] - damping_torque_[i];
+    }
+    add_product(transposed(turning_connection), turn, desired_.tail(n_));
+    Twist active_wrench = desired_.head<6>();
+    active_wrench -= weight.head<6>();
+    add_product(transposed(connection), active_wrench, desired_.tail(n_));
+    desired_.tail(n_) += impedance_.brake(d_, h).tail(n_);
+  }
+
+  PosePotential potential_;
+  PoseReference base_;
+  JointReference joints_;
+  IntegralAction integral_;
+  SampledImpedance impedance_;
+  double inertia_ = 0.0;
+  VectorV shape_inertia_, positions_, offset_, error_, gradient_, desired_;
+  MatrixV stiffness_, damping_;
+  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_;
+  Eigen::Vector3d damping_moment_;
+  VectorV damping_torque_;
+};
+
+/// Gains of the attitude in space.
+struct AttitudeControlGains : AttitudeGains {
+  AttitudeControlGains() {
+    frequency_attitude = 0.3;
+    frequency_shape = 4.0;
+  }
+
+  static const GainTable<AttitudeControlGains>& table();
+};
+
+namespace {
+
+// Singular values below this share of the largest count as zero.
+constexpr double kRank = 1e-6;
+
+/// Of A A^T: the squares of the singular values, in increasing order, and the left vectors.
+SymmetricEigen squares(const Eigen::MatrixXd& A) {
+  SymmetricEigen eigen;
+  eigen.compute(product<Eigen::MatrixXd>(A, transposed(A)));
+  return eigen;
 }
 
-void AttitudeAndShape::hold() noexcept {
-  const MatrixV& mass = d_.M();
-  inertia_ = (mass(3, 3) + mass(4, 4) + mass(5, 5)) / 3.0;
-  shape_inertia_ = d_.M_hat_m().diagonal();
-  Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
-  pose.topLeftCorner<3, 3>() = attitude_of(pose.topLeftCorner<3, 3>());
-  base_.restart(pose);
-  model_.joint_positions(d_.q(), positions_);
-  joints_.restart(positions_);
-  integral_.restart();
-  potential_.restart();
+const Allocation& satellite_wheels(const Model& model, const std::optional<Allocation>& allocation,
+                                   bool base_actuated) {
+  if (model.base() != Base::floating || !model.gravity().isZero(0.0)) {
+    throw ModelError(
+        "AttitudeControl is for robots that float freely in space, without gravity and fluid; '" +
+        model.name() + "' does not");
+  }
+  if (!allocation || !base_actuated) {
+    throw ModelError("AttitudeControl needs what turns '" + model.name() +
+                     "'; give its allocation, as actuators:=own does");
+  }
+  const SymmetricEigen moments = squares(allocation->matrix().bottomRows(3));
+  if (!(moments.values()[0] > kRank * kRank * moments.values()[2])) {
+    throw ModelError("the actuators of '" + model.name() + "' cannot turn it about all axes");
+  }
+  return *allocation;
 }
 
-const Command& AttitudeAndShape::control(const Reference& reference, double dt) noexcept {
-  const AttitudeGains& gains = gains_now();
-  const double h = horizon(dt, gains.delay, age_);
-  follow(reference, dt);
-  const LockedBody body = locked_body();
-  const Vector3d position_error = body.position - base_.pose().topRightCorner<3, 1>();
-  model_.joint_positions(d_.q(), positions_);
-  offset_ = positions_ - joints_.positions();
-  if (is_limited_) {
-    integral_.rest();
-  } else {
-    integral_.advance(gains.integral * gains.damping_ratio, position_frequency(),
-                      gains.frequency_shape, position_error, nullptr, offset_, dt, h);
-  }
-  offset_ -= integral_.joints();
-  const BaseMotion base = base_motion(d_, body, h);
-  Pose error = Pose::Identity();
-  const Matrix3d turn = base.attitude.transpose() * body.rotation;
-  error.topLeftCorner<3, 3>() = turn;
-  const bool is_reversed = potential_.follow(error);
-  error_ = d_.v();
-  error_.segment<3>(3) -= base.angular_velocity;
-  error_.tail(n_) -= joints_.rates();
-  const double potential = compute_potentials(error, gains) + base.potential;
-  compute_effort(base, body, h);
-  if (!desired_.allFinite()) return refuse();
-  const VectorV& force = pass(desired_, dt);
+}  // namespace
 
-  const auto slip = product<Vector3d>(locked_, error_);
-  const VectorV shape_error = error_.tail(n_);
-  const VectorV momentum = product<VectorV>(d_.M_hat_m(), shape_error);
-  ControlEnergy& energy = command_.energy;
-  const Vector3d spin = body.inertia * slip;
-  energy.kinetic_base = 0.5 * slip.dot(spin) + base.kinetic;
-  energy.kinetic_shape = 0.5 * shape_error.dot(momentum);
-  energy.shaped_potential = potential;
-  energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
-  energy.damping_base = damping_moment_.dot(slip) + base.damping;
-  energy.damping_shape = damping_torque_.dot(shape_error);
-  energy.reference_power = base.minimum_power - integral_power(gains);
-  energy.clipped_power = base.unactuated_power + (force - desired_).dot(error_);
-  command_.task_error = position_error.norm();
-  return make_command(
-      force, {impedance_.reason(), is_reversed ? reasons::attitude_reversed : "", base.reason});
+const GainTable<AttitudeControlGains>& AttitudeControlGains::table() {
+  static const GainTable<AttitudeControlGains> gains{AttitudeGains::table(), {}};
+  return gains;
 }
 
-LockedBody AttitudeAndShape::locked_body() noexcept {
-  LockedBody body;
-  const auto pose = model_.base_pose(d_.q());
-  const MatrixV& mass = d_.M();  // of the base in its first rows and columns
-  body.rotation = pose.rotation();
-  body.position = pose.translation();
-  body.mass = mass(0, 0);
-  // M_b has m [c]x in its corner, with the centre of mass c in the frame of the base.
-  const Matrix3d corner = (1.0 / body.mass) * mass.block<3, 3>(3, 0);
-  body.centre = {corner(2, 1), corner(0, 2), corner(1, 0)};
-  const Matrix3d squared = corner * corner;
-  body.inertia = mass.block<3, 3>(3, 3);
-  body.inertia += body.mass * squared;
-  return body;
+/// Holds the attitude of a base by moments alone, and its joints; the position is free. The law is
+/// described in vms_ph_controllers/laws/attitude_and_shape.py.
+class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeControlGains> {
+ public:
+  /// Control attitude and joints of a robot, which must outlive the controller.
+  ///
+  /// @param allocation   its actuators, which can turn the base about all axes.
+  /// @throws ModelError  the base does not float without gravity, or nothing turns it.
+  AttitudeControl(const Model& model, const std::optional<Allocation>& allocation,
+                  bool base_actuated = true)
+      : RampedGains(model, satellite_wheels(model, allocation, base_actuated)) {
+    begin();
+  }
+
+ private:
+  BaseMotion base_motion(Evaluation&, const LockedBody& body, double) noexcept override {
+    BaseMotion motion;
+    motion.attitude = base().pose().topLeftCorner<3, 3>();
+    const Eigen::Vector3d angular_velocity = base().twist().tail<3>();
+    const Eigen::Vector3d world_rate = motion.attitude * angular_velocity;
+    motion.angular_velocity = body.rotation.transpose() * world_rate;
+    return motion;
+  }
+
+  Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
+    return rotation;
+  }
+  Twist twist_of(const Twist& twist) const noexcept override { return twist; }
+  double bandwidth() const noexcept override { return gains_now().frequency_attitude; }
+};
+
+std::unique_ptr<Controller> make_attitude_control(const LawSetup& setup) {
+  return std::make_unique<AttitudeControl>(setup.model, setup.allocation, setup.base_actuated);
 }
 
-/// Write gradient and stiffness of the potentials of attitude and shape; returns their energy, J.
-double AttitudeAndShape::compute_potentials(const Pose& error,
-                                            const AttitudeGains& gains) noexcept {
-  const double k_turn = gains.frequency_attitude * gains.frequency_attitude * inertia_;
-  const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-  const Twist turn = potential_.gradient(error, 0.0, k_turn);
-  double energy = potential_.value(error, 0.0, k_turn);
-  for (Eigen::Index i = 3; i < 6; ++i) {
-    gradient_[i] = turn[i];
-    stiffness_(i, i) = k_turn;
+/// The axis of the thrusts of a base, and what they reach along it.
+struct SingleAxis {
+  Eigen::Vector3d axis;  ///< in the frame of the base, length one
+  double least = 0.0;    ///< thrust along it, N
+  double most = 0.0;     ///< thrust along it, N
+};
+
+namespace {
+
+// Least share of the weight that a desired force carries, so that its direction is defined.
+constexpr double kLeastLift = 0.3;
+
+// Largest desired force, in weights.
+constexpr double kMostLift = 3.0;
+
+}  // namespace
+
+/// The axis of an allocation.
+///
+/// @param name         of the robot, for messages.
+/// @throws ModelError  there are several axes, or the base cannot be turned about all axes.
+SingleAxis single_axis(const Allocation& allocation, const std::string& name) {
+  const Eigen::MatrixXd forces = allocation.matrix().topRows(3);
+  const SymmetricEigen along = squares(forces);
+  const Eigen::VectorXd& sizes = along.values();
+  if (!(sizes[2] > 0.0) || std::max(sizes[1], 0.0) > kRank * kRank * sizes[2]) {
+    throw ModelError("the rotors of '" + name +
+                     "' push along several axes or none; UnderactuatedFlight is for one axis, "
+                     "DecoupledVMSController for all");
   }
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    const double k_shape = gains.frequency_shape * gains.frequency_shape * shape_inertia_[i];
-    const double k_limit = gains.limit_frequency * gains.limit_frequency * shape_inertia_[i];
-    gradient_[6 + i] = k_shape * offset_[i] + k_limit * depth[i];
-    stiffness_(6 + i, 6 + i) = k_shape + (depth[i] != 0.0 ? k_limit : 0.0);
-    energy += 0.5 * (k_shape * offset_[i] * offset_[i] + k_limit * depth[i] * depth[i]);
+  Vector3d axis = along.vectors().col(2);
+  Eigen::VectorXd shares = product<Eigen::VectorXd>(transposed(forces), axis);
+  if (shares.sum() < 0.0) {
+    axis = -axis;
+    shares = -shares;
   }
-  return energy;
+  const Eigen::VectorXd levers = squares(allocation.matrix()).values();
+  if (levers.size() < 4 || !(levers[2] > kRank * kRank * levers[5])) {
+    throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
+  }
+  const Eigen::VectorXd low = shares.cwiseProduct(allocation.lower());
+  const Eigen::VectorXd high = shares.cwiseProduct(allocation.upper());
+  return {axis, low.cwiseMin(high).sum(), low.cwiseMax(high).sum()};
 }
 
-/// The power of the integral action, which displaces the joint reference, W.
-double AttitudeAndShape::integral_power(const AttitudeGains& gains) const noexcept {
-  double power = 0.0;
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    power += shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
+/// The attitudes of a base whose thrust has one axis; see
+/// vms_ph_controllers/laws/underactuated_flight.py.
+class ThrustDirection {
+ public:
+  /// @param axis  of the thrust in the frame of the base, length one.
+  explicit ThrustDirection(const Vector3d& axis) {
+    const Vector3d forward = std::abs(axis.x()) > 0.9 ? Vector3d::UnitY() : Vector3d::UnitX();
+    const Vector3d nose = (forward - axis * axis.dot(forward)).normalized();
+    body_axes_ << nose, axis.cross(nose), axis;
   }
-  return gains.frequency_shape * gains.frequency_shape * power;
+
+  /// The rotation whose thrust is along a force that is not zero, nose near that of a heading.
+  Eigen::Matrix3d attitude(const Vector3d& force, const Matrix3d& heading) const noexcept {
+    const Vector3d along = force / force.norm();
+    Vector3d nose = heading * body_axes_.col(0);
+    Vector3d flat = nose - along * along.dot(nose);
+    if (flat.squaredNorm() < 1e-6) {
+      nose = (heading * body_axes_.col(1)).cross(along);
+      flat = nose - along * along.dot(nose);
+    }
+    flat /= flat.norm();
+    Matrix3d desired;
+    desired << flat, along.cross(flat), along;
+    return desired * body_axes_.transpose();
+  }
+
+  /// A force, or one per mass, brought into a cone around the vertical.
+  ///
+  /// @param up      length one.
+  /// @param weight  force, or one per mass, that holds the robot.
+  /// @param tilt    largest angle from the vertical, rad.
+  static Eigen::Vector3d within(const Vector3d& force, const Vector3d& up, double weight,
+                                double tilt) noexcept {
+    const double along = force.dot(up);
+    const double lift = std::min(std::max(along, kLeastLift * weight), kMostLift * weight);
+    const Vector3d across = force - up * along;
+    const double size = across.norm();
+    const double most = std::cos(tilt) > 0.0 ? lift * std::tan(tilt) : size;
+    return lift * up + across * std::min(1.0, most / std::max(size, 1e-12));
+  }
+
+ private:
+  Eigen::Matrix3d body_axes_;  // nose, left side and axis
+};
+
+/// Gains of the flight.
+struct UnderactuatedFlightGains : AttitudeGains {
+  double frequency_position = 1.2, largest_tilt = 0.6;
+
+  static const GainTable<UnderactuatedFlightGains>& table();
+};
+
+namespace {
+
+const char* name_of(Base base) {
+  if (base == Base::fixed) return "fixed";
+  return base == Base::planar ? "planar" : "floating";
 }
 
-/// Compute the desired effort from the velocity error and the potentials.
-void AttitudeAndShape::compute_effort(const BaseMotion& base, const LockedBody& body,
-                                      double h) noexcept {
-  const AttitudeGains& gains = gains_now();
-  const double rate_turn = 2.0 * gains.damping_ratio * gains.frequency_attitude;
-  const double rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
-  const MatrixBN& connection = d_.A();
-  const MatrixV& shape_inertia = d_.M_hat_m();
-  const VectorV& weight = d_.g();
-  const MatrixView turning_connection = MatrixView(connection).bottom_rows(3);
-  locked_.rightCols(n_) = connection.bottomRows<3>();
-  const Matrix3d rotational_damping = rate_turn * body.inertia;
-  const Matrix3V damping_map = product<Matrix3V>(rotational_damping, locked_);
-  multiply(transposed(locked_), damping_map, damping_);
-  damping_.bottomRightCorner(n_, n_) += rate_shape * shape_inertia;
-  impedance_.compute(d_.M(), damping_, stiffness_, gradient_, error_, h);
-
-  const VectorV spring = impedance_.spring + impedance_.predicted_spring;
-  const VectorV& damped_velocity = impedance_.velocity;
-  multiply(damping_map, damped_velocity, damping_moment_);
-  multiply(shape_inertia, damped_velocity.tail(n_), damping_torque_);
-  damping_torque_ *= rate_shape;
-  const Vector3d spin = body.inertia * base.angular_velocity;
-  const Vector3d turn = spring.segment<3>(3);
-  Vector3d locked_rate = d_.v().segment<3>(3);
-  add_product(turning_connection, d_.v().tail(n_), locked_rate);
-  desired_.head<3>() = base.force;
-  desired_.segment<3>(3) =
-      locked_rate.cross(spin) - turn - damping_moment_ + body.centre.cross(base.force);
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    desired_[6 + i] = weight[6 + i] - spring[6 + i] - damping_torque_[i];
+const Allocation& flight_rotors(const Model& model, const std::optional<Allocation>& allocation,
+                                bool base_actuated) {
+  if (model.base() != Base::floating) {
+    throw ModelError("UnderactuatedFlight is for flying robots; the base of '" + model.name() +
+                     "' is " + name_of(model.base()));
   }
-  add_product(transposed(turning_connection), turn, desired_.tail(n_));
-  Twist active_wrench = desired_.head<6>();
-  active_wrench -= weight.head<6>();
-  add_product(transposed(connection), active_wrench, desired_.tail(n_));
-  desired_.tail(n_) += impedance_.brake(d_, h).tail(n_);
+  if (!allocation || !base_actuated) {
+    throw ModelError("UnderactuatedFlight needs the rotors of '" + model.name() +
+                     "'; give their allocation, as actuators:=own does");
+  }
+  return *allocation;
 }
 
-/// Advance the references; a target that is not finite is ignored.
-void AttitudeAndShape::follow(const Reference& reference, double dt) noexcept {
-  if (reference.pose && reference.pose->allFinite()) {
-    Pose desired = *reference.pose;
-    desired.topLeftCorner<3, 3>() = attitude_of(reference.pose->topLeftCorner<3, 3>());
-    base_.set_target(desired);
+}  // namespace
+
+const GainTable<UnderactuatedFlightGains>& UnderactuatedFlightGains::table() {
+  using G = UnderactuatedFlightGains;
+  static const GainTable<G> gains{
+      AttitudeGains::table(),
+      {
+          {"frequency_position", "natural frequency of the motion of the centre of mass, rad/s",
+           &G::frequency_position, 0.0, 10.0},
+          {"largest_tilt", "largest angle of the wanted thrust from the vertical, rad",
+           &G::largest_tilt, 0.0, 1.2},
+      }};
+  return gains;
+}
+
+/// Geometric flight with a thrust along one axis, in the inertially decoupled coordinates of
+/// [A (59)]. The law is described in vms_ph_controllers/laws/underactuated_flight.py.
+class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, UnderactuatedFlightGains> {
+ public:
+  /// Control position and heading of the base and the joints of a robot, which must outlive the
+  /// controller.
+  ///
+  /// @param allocation   its rotors, whose thrusts all have one axis.
+  /// @throws ModelError  the base does not float or has no rotors; or the rotors push along several
+  ///                     axes, or cannot turn the base about all axes.
+  UnderactuatedFlight(const Model& model, const std::optional<Allocation>& allocation,
+                      bool base_actuated = true)
+      : RampedGains(model, flight_rotors(model, allocation, base_actuated)),
+        thrust_(single_axis(*allocation, model.name())),
+        direction_(thrust_.axis),
+        gravity_norm_(model.gravity().norm()),
+        up_(-model.gravity() / std::max(gravity_norm_, 1e-12)) {
+    begin();
   }
-  if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-    joints_.set_target(reference.joints);
+
+ private:
+  BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept override {
+    const UnderactuatedFlightGains& gains = gains_now();
+    const Matrix3d& rotation = body.rotation;
+    const PoseReference& reference = base();
+    const Matrix3d level = reference.pose().topLeftCorner<3, 3>();
+    const Vector3d local_velocity = reference.twist().head<3>(),
+                   local_angular_velocity = reference.twist().tail<3>();
+    const Vector3d reference_velocity = level * local_velocity,
+                   turn = level * local_angular_velocity;
+    // The centre of mass belongs above the reference of the base, wherever the arm is.
+    const Vector3d arm = level * body.centre;
+    const Vector3d minimum = reference.pose().topRightCorner<3, 1>() + integral().position();
+    const Vector3d centre = rotation * body.centre;
+    const Vector3d deviation = body.position + centre - (minimum + arm);
+    const MatrixView coupling = MatrixView(d.M()).top_rows(3).right_columns(n_);
+    const auto local_arm_momentum = product<Vector3d>(coupling, d.v().tail(n_));
+    const Vector3d arm_momentum = level * local_arm_momentum;
+    const Vector3d minimum_velocity = arm_momentum / body.mass + turn.cross(arm);
+    const Vector3d local_momentum = d.momentum().head<3>();
+    const Vector3d momentum = rotation * local_momentum;
+    const Vector3d velocity_error = momentum / body.mass - reference_velocity;
+    const Vector3d local_acceleration = reference.acceleration().head<3>();
+    const Vector3d reference_acceleration = level * local_acceleration;
+    const Vector3d forward = reference_acceleration + turn.cross(reference_velocity);
+    const double stiffness = gains.frequency_position * gains.frequency_position;
+    double rate = 2.0 * gains.damping_ratio * gains.frequency_position;
+    // Damping of the velocity that it leaves.
+    rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness));
+    const Vector3d weight = gravity_norm_ * up_;
+    const auto commanded_acceleration = [&](const Vector3d& at, const Vector3d& velocity) {
+      const Vector3d acceleration = weight + forward - stiffness * at - rate * velocity;
+      return ThrustDirection::within(acceleration, up_, gravity_norm_, gains.largest_tilt);
+    };
+
+    const Vector3d desired_force = body.mass * commanded_acceleration(deviation, velocity_error);
+    BaseMotion motion;
+    motion.attitude = direction_.attitude(desired_force, level);
+    const Vector3d axis = rotation * thrust_.axis;
+    const double along = desired_force.dot(axis);
+    const double thrust = std::min(std::max(along, thrust_.least), thrust_.most);
+    const Vector3d force = thrust * axis;
+    const Vector3d acceleration_error = force / body.mass - weight - forward;
+    constexpr double kStep = 1e-3;
+    const Vector3d next_acceleration =
+        commanded_acceleration(deviation + kStep * (velocity_error - minimum_velocity),
+                               velocity_error + kStep * acceleration_error);
+    const Matrix3d frame = level * se3::rotation(kStep * local_angular_velocity);
+    const Matrix3d next_attitude = direction_.attitude(next_acceleration, frame);
+    motion.force = thrust * thrust_.axis;
+    const auto relative_rotation = product<Matrix3d>(transposed(motion.attitude), next_attitude);
+    const Vector3d rotation_step = motion.attitude * se3::rotation_vector(relative_rotation);
+    motion.angular_velocity = product<Vector3d>(transposed(rotation), rotation_step) / kStep;
+    motion.kinetic = 0.5 * body.mass * velocity_error.squaredNorm();
+    motion.potential = 0.5 * body.mass * stiffness * deviation.squaredNorm();
+    motion.damping = body.mass * rate * velocity_error.squaredNorm();
+    motion.unactuated_power = velocity_error.dot(force - desired_force);
+    motion.minimum_power =
+        -body.mass * stiffness * deviation.dot(minimum_velocity + integral().position_rate());
+    motion.reason = along > thrust_.least ? "" : reasons::turning_over;
+    return motion;
   }
-  const bool moving = reference.twist && reference.twist->allFinite();
-  Twist twist = Twist::Zero();
-  if (moving) twist = twist_of(*reference.twist);
-  const AttitudeGains& gains = gains_now();
-  base_.advance(moving ? &twist : nullptr, gains.base_speed, gains.base_turn, bandwidth(), dt);
-  joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
+
+  Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
+    return direction_.attitude(up_, rotation);
+  }
+
+  Twist twist_of(const Twist& twist) const noexcept override {
+    const Matrix3d rotation = base().pose().topLeftCorner<3, 3>();
+    const auto up = product<Vector3d>(transposed(rotation), up_);
+    const Vector3d turn = twist.tail<3>();
+    Twist level = twist;
+    level.tail<3>() = up.dot(turn) * up;
+    return level;
+  }
+
+  double bandwidth() const noexcept override { return gains_now().frequency_position; }
+  double position_frequency() const noexcept override { return gains_now().frequency_position; }
+
+  const SingleAxis thrust_;
+  const ThrustDirection direction_;
+  const double gravity_norm_;  // of gravity, m/s^2
+  const Eigen::Vector3d up_;   // length one
+};
+
+std::unique_ptr<Controller> make_underactuated_flight(const LawSetup& setup) {
+  return std::make_unique<UnderactuatedFlight>(setup.model, setup.allocation, setup.base_actuated);
 }
 
 }  // namespace vms_ph

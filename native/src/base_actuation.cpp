@@ -10,10 +10,9 @@
 
 #include <Eigen/Geometry>
 
-#include "vms_ph_native/linear_solve.hpp"
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
-#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 namespace {

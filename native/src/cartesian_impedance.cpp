@@ -7,10 +7,10 @@
 #include <cmath>
 #include <memory>
 
-#include "law_factories.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pose_effort.hpp"
-#include "vms_ph_native/products.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
 namespace {

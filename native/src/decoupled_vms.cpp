@@ -1,17 +1,33 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/decoupled_vms.hpp"
-
+// Decoupled control of vehicle-manipulator systems: one energy for each of vehicle and shape.
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
-#include "law_factories.hpp"
-#include "vms_ph_native/products.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/base_actuation.hpp"
+#include "vms_ph_native/decoupled_effort.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/pose_effort.hpp"
+#include "vms_ph_native/pose_reference.hpp"
+#include "vms_ph_native/reason.hpp"
+#include "vms_ph_native/staged_controller.hpp"
 
 namespace vms_ph {
+
+/// Gains of the decoupled law.
+struct DecoupledVmsGains : OutputGains {
+  double frequency_base = 1.5, frequency_shape = 4.0, damping_ratio = 0.8;
+  double base_speed = 0.3, base_turn = 0.5, joint_speed = 0.5;
+  double integral = 0.0;
+
+  static const GainTable<DecoupledVmsGains>& table();
+};
+
 namespace {
 
 constexpr double kFullTurn = 2.0 * 3.14159265358979323846;
@@ -54,142 +70,166 @@ const GainTable<DecoupledVmsGains>& DecoupledVmsGains::table() {
   return gains;
 }
 
-DecoupledVMSController::DecoupledVMSController(const Model& model,
-                                               std::optional<Allocation> allocation,
-                                               bool base_actuated)
-    : RampedGains(checked(model),
-                  std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
-      joints_(model.n()),
-      integral_(model.n()),
-      active_(output_.base_is_actuated() ? 1.0 : 0.0),
-      continuous_(continuous_joints(model)),
-      shape_inertia_(VectorV::Zero(n_)),
-      positions_(shape_inertia_),
-      offset_(shape_inertia_),
-      effort_(model) {
-  begin();
-}
-
-void DecoupledVMSController::hold() noexcept {
-  const int linear = b_ == 6 ? 3 : 2;
-  const VectorV diagonal = d_.M().diagonal();
-  mass_ = diagonal.head(linear).mean();
-  inertia_ = diagonal.segment(linear, b_ - linear).mean();
-  shape_inertia_ = d_.M_hat_m().diagonal();
-  base_.restart(model_.base_pose(d_.q()).toHomogeneousMatrix());
-  model_.joint_positions(d_.q(), positions_);
-  joints_.restart(positions_);
-  integral_.restart();
-  potential_.restart();
-}
-
-const Command& DecoupledVMSController::control(const Reference& reference, double dt) noexcept {
-  const DecoupledVmsGains& gains = gains_now();
-  const double h = horizon(dt, gains.delay, age_);
-  follow(reference, dt);
-  const Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
-  const Eigen::Vector3d position_error =
-      pose.topRightCorner<3, 1>() - base_.pose().topRightCorner<3, 1>();
-  model_.joint_positions(d_.q(), positions_);
-  integrate(pose, position_error, dt);
-  Pose minimum = base_.pose();
-  minimum.topLeftCorner<3, 3>() =
-      product<Eigen::Matrix3d>(base_.pose().topLeftCorner<3, 3>(), integral_.turn());
-  minimum.topRightCorner<3, 1>() += integral_.position();
-  const Pose error = se3::inverse(minimum) * pose;
-  const bool is_reversed = potential_.follow(error);
-  DecoupledEffort::Demand& demand = effort_.demand;
-  demand.base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
-  demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
-  demand.h = h;
-  update_springs();
-  const double potential = effort_.spring(d_, springs_, potential_, error, offset_);
-  if (is_resting()) {
-    effort_.rest();
-  } else {
-    Pose turn = Pose::Identity();
-    turn.topLeftCorner<3, 3>() = integral_.turn();
-    const Pose from_reference = turn * error;  // in the axes of the reference, not of the minimum
-    effort_.lead(d_, from_reference, base_.twist(), base_.acceleration(), joints_.rates(),
-                 joints_.accelerations());
+/// Energy shaping and damping in the inertially decoupled coordinates of [A (59)].
+/// The storage function H_cl = 1/2 e^T M e + V_b(h) + V_m(q) with the velocity error e decreases by
+/// the damping of the locked velocity error e_b + A e_m and of the shape part e_m. The law is
+/// described in vms_ph_controllers/laws/decoupled_vms.py.
+class DecoupledVMSController final : public RampedGains<StagedController, DecoupledVmsGains> {
+ public:
+  /// Control the pose of the base and the joints of a robot, which must outlive the controller.
+  ///
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
+  /// @param base_actuated  false for a base without actuators; its pose is then not controlled.
+  /// @throws ModelError    a fixed base, or an allocation for another base.
+  explicit DecoupledVMSController(const Model& model, std::optional<Allocation> allocation = {},
+                                  bool base_actuated = true)
+      : RampedGains(checked(model),
+                    std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
+        joints_(model.n()),
+        integral_(model.n()),
+        active_(output_.base_is_actuated() ? 1.0 : 0.0),
+        continuous_(continuous_joints(model)),
+        shape_inertia_(VectorV::Zero(n_)),
+        positions_(shape_inertia_),
+        offset_(shape_inertia_),
+        effort_(model) {
+    begin();
   }
-  effort_.compute(d_);
-  if (!effort_.continuous.allFinite()) return refuse();
-  const VectorV& force = pass(effort_.sampled, dt);
 
-  ControlEnergy& energy = command_.energy;
-  energy.kinetic_base = effort_.kinetic_base;
-  energy.kinetic_shape = effort_.kinetic_shape;
-  energy.shaped_potential = potential;
-  energy.closed_loop_energy = effort_.kinetic_base + effort_.kinetic_shape + potential;
-  energy.damping_base = effort_.damping_base;
-  energy.damping_shape = effort_.damping_shape;
-  energy.reference_power = -integral_power(pose, error);
-  energy.clipped_power = (force - effort_.continuous).dot(effort_.error);
-  command_.task_error = position_error.norm();
-  return make_command(force, {effort_.reason(), is_reversed ? reasons::attitude_reversed : ""});
-}
-
-/// Advance the integral action; write how far the joints are from the minimum.
-void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& position_error,
-                                       double dt) noexcept {
-  const DecoupledVmsGains& gains = gains_now();
-  const auto rotation_error = product<Eigen::Matrix3d>(
-      transposed(base_.pose().topLeftCorner<3, 3>()), pose.topLeftCorner<3, 3>());
-  offset_ = positions_ - joints_.positions();
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    if (!continuous_[static_cast<std::size_t>(i)]) continue;
-    offset_[i] -= kFullTurn * std::nearbyint(offset_[i] / kFullTurn);
+ private:
+  void hold() noexcept override {
+    const int linear = b_ == 6 ? 3 : 2;
+    const VectorV diagonal = d_.M().diagonal();
+    mass_ = diagonal.head(linear).mean();
+    inertia_ = diagonal.segment(linear, b_ - linear).mean();
+    shape_inertia_ = d_.M_hat_m().diagonal();
+    base_.restart(model_.base_pose(d_.q()).toHomogeneousMatrix());
+    model_.joint_positions(d_.q(), positions_);
+    joints_.restart(positions_);
+    integral_.restart();
+    potential_.restart();
   }
-  if (is_limited_) {
-    integral_.rest();
-  } else {
-    integral_.advance(gains.integral * gains.damping_ratio, active_ * gains.frequency_base,
-                      gains.frequency_shape, position_error, &rotation_error, offset_, dt,
-                      horizon(dt, gains.delay, age_));
-  }
-  offset_ -= integral_.joints();
-}
 
-/// The power by which the integral action moves the minimum, with the opposite sign, W.
-double DecoupledVMSController::integral_power(const Pose& pose, const Pose& error) const noexcept {
-  Twist twist;
-  twist.head<3>() =
-      product<Eigen::Vector3d>(transposed(pose.topLeftCorner<3, 3>()), integral_.position_rate());
-  twist.tail<3>() =
-      product<Eigen::Vector3d>(transposed(error.topLeftCorner<3, 3>()), integral_.turn_rate());
-  const double frequency = gains_now().frequency_shape;
-  const VectorB force = effort_.demand.gradient.head(b_);
-  double power = force.dot(base_components(twist, b_));
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    power += frequency * frequency * shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
-  }
-  return power;
-}
+  const Command& control(const Reference& reference, double dt) noexcept override {
+    const DecoupledVmsGains& gains = gains_now();
+    const double h = horizon(dt, gains.delay, age_);
+    follow(reference, dt);
+    const Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
+    const Eigen::Vector3d position_error =
+        pose.topRightCorner<3, 1>() - base_.pose().topRightCorner<3, 1>();
+    model_.joint_positions(d_.q(), positions_);
+    integrate(pose, position_error, dt);
+    Pose minimum = base_.pose();
+    minimum.topLeftCorner<3, 3>() =
+        product<Eigen::Matrix3d>(base_.pose().topLeftCorner<3, 3>(), integral_.turn());
+    minimum.topRightCorner<3, 1>() += integral_.position();
+    const Pose error = se3::inverse(minimum) * pose;
+    const bool is_reversed = potential_.follow(error);
+    DecoupledEffort::Demand& demand = effort_.demand;
+    demand.base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
+    demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
+    demand.h = h;
+    update_springs();
+    const double potential = effort_.spring(d_, springs_, potential_, error, offset_);
+    if (is_resting()) {
+      effort_.rest();
+    } else {
+      Pose turn = Pose::Identity();
+      turn.topLeftCorner<3, 3>() = integral_.turn();
+      const Pose from_reference = turn * error;  // in the axes of the reference, not of the minimum
+      effort_.lead(d_, from_reference, base_.twist(), base_.acceleration(), joints_.rates(),
+                   joints_.accelerations());
+    }
+    effort_.compute(d_);
+    if (!effort_.continuous.allFinite()) return refuse();
+    const VectorV& force = pass(effort_.sampled, dt);
 
-/// The springs at the present gains.
-void DecoupledVMSController::update_springs() noexcept {
-  const DecoupledVmsGains& gains = gains_now();
-  const double squared = active_ * gains.frequency_base * gains.frequency_base;
-  springs_.position = squared * mass_;
-  springs_.rotation = squared * inertia_;
-  springs_.shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
-  springs_.limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
-  springs_.margin = gains.limit_margin;
-}
-
-/// Advance the references; a target that is not finite is ignored.
-void DecoupledVMSController::follow(const Reference& reference, double dt) noexcept {
-  if (reference.pose && reference.pose->allFinite()) base_.set_target(*reference.pose);
-  if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-    joints_.set_target(reference.joints);
+    ControlEnergy& energy = command_.energy;
+    energy.kinetic_base = effort_.kinetic_base;
+    energy.kinetic_shape = effort_.kinetic_shape;
+    energy.shaped_potential = potential;
+    energy.closed_loop_energy = effort_.kinetic_base + effort_.kinetic_shape + potential;
+    energy.damping_base = effort_.damping_base;
+    energy.damping_shape = effort_.damping_shape;
+    energy.reference_power = -integral_power(pose, error);
+    energy.clipped_power = (force - effort_.continuous).dot(effort_.error);
+    command_.task_error = position_error.norm();
+    return make_command(force, {effort_.reason(), is_reversed ? reasons::attitude_reversed : ""});
   }
-  const bool moving = reference.twist && reference.twist->allFinite();
-  const DecoupledVmsGains& gains = gains_now();
-  base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,
-                gains.frequency_base, dt);
-  joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
-}
+
+  bool is_resting() const noexcept { return base_.is_resting() && joints_.is_resting(); }
+
+  /// Advance the references; a target that is not finite is ignored.
+  void follow(const Reference& reference, double dt) noexcept {
+    if (reference.pose && reference.pose->allFinite()) base_.set_target(*reference.pose);
+    if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
+      joints_.set_target(reference.joints);
+    }
+    const bool moving = reference.twist && reference.twist->allFinite();
+    const DecoupledVmsGains& gains = gains_now();
+    base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,
+                  gains.frequency_base, dt);
+    joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
+  }
+
+  /// Advance the integral action; write how far the joints are from the minimum.
+  void integrate(const Pose& pose, const Eigen::Vector3d& position_error, double dt) noexcept {
+    const DecoupledVmsGains& gains = gains_now();
+    const auto rotation_error = product<Eigen::Matrix3d>(
+        transposed(base_.pose().topLeftCorner<3, 3>()), pose.topLeftCorner<3, 3>());
+    offset_ = positions_ - joints_.positions();
+    for (Eigen::Index i = 0; i < n_; ++i) {
+      if (!continuous_[static_cast<std::size_t>(i)]) continue;
+      offset_[i] -= kFullTurn * std::nearbyint(offset_[i] / kFullTurn);
+    }
+    if (is_limited_) {
+      integral_.rest();
+    } else {
+      integral_.advance(gains.integral * gains.damping_ratio, active_ * gains.frequency_base,
+                        gains.frequency_shape, position_error, &rotation_error, offset_, dt,
+                        horizon(dt, gains.delay, age_));
+    }
+    offset_ -= integral_.joints();
+  }
+
+  /// The power by which the integral action moves the minimum, with the opposite sign, W.
+  double integral_power(const Pose& pose, const Pose& error) const noexcept {
+    Twist twist;
+    twist.head<3>() =
+        product<Eigen::Vector3d>(transposed(pose.topLeftCorner<3, 3>()), integral_.position_rate());
+    twist.tail<3>() =
+        product<Eigen::Vector3d>(transposed(error.topLeftCorner<3, 3>()), integral_.turn_rate());
+    const double frequency = gains_now().frequency_shape;
+    const VectorB force = effort_.demand.gradient.head(b_);
+    double power = force.dot(base_components(twist, b_));
+    for (Eigen::Index i = 0; i < n_; ++i) {
+      power += frequency * frequency * shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
+    }
+    return power;
+  }
+
+  /// The springs at the present gains.
+  void update_springs() noexcept {
+    const DecoupledVmsGains& gains = gains_now();
+    const double squared = active_ * gains.frequency_base * gains.frequency_base;
+    springs_.position = squared * mass_;
+    springs_.rotation = squared * inertia_;
+    springs_.shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
+    springs_.limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+    springs_.margin = gains.limit_margin;
+  }
+
+  PosePotential potential_;
+  PoseReference base_;
+  JointReference joints_;
+  IntegralAction integral_;
+  const double active_;           // 1 for an actuated base, else 0
+  std::vector<bool> continuous_;  // (n,) whether a joint is continuous
+  double mass_ = 0.0, inertia_ = 0.0;
+  VectorV shape_inertia_, positions_, offset_;
+  DecoupledEffort::Springs springs_;
+  DecoupledEffort effort_;
+};
 
 std::unique_ptr<Controller> make_decoupled_vms(const LawSetup& setup) {
   return std::make_unique<DecoupledVMSController>(setup.model, setup.allocation,

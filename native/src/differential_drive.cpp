@@ -13,10 +13,9 @@
 
 #include <Eigen/Core>
 
-#include "law_factories.hpp"
-#include "vms_ph_native/linear_solve.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pose_reference.hpp"
-#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/wheeled_controller.hpp"
 
@@ -26,64 +25,6 @@ namespace vms_ph {
 struct PlanarPose {
   Eigen::Vector2d location = Eigen::Vector2d::Zero();
   double heading = 0.0;
-};
-
-/// A pose that comes to a target by turning on the spot, driving straight, and turning again; it is
-/// described in vms_ph_controllers/references/drive_reference.py.
-class DriveReference {
- public:
-  /// Largest forward speed, m/s, rate of turning, rad/s, and their rates of change.
-  struct Bounds {
-    double speed, turn, acceleration, turn_acceleration;
-  };
-
-  /// Rest at a pose.
-  void restart(const PlanarPose& pose) noexcept;
-
-  /// Set the target, to be turned to the shorter way; the one that it has is not taken again.
-  void set_target(const PlanarPose& target) noexcept;
-
-  /// Advance by one time step, s.
-  void advance(const Bounds& bounds, double dt) noexcept;
-
-  const Eigen::Vector2d& location() const { return pose_.location; }  ///< m
-  double heading() const { return pose_.heading; }                 ///< rad, not limited to a turn
-  double speed() const { return speed_; }                          ///< forward, m/s
-  double turn() const { return turn_; }                            ///< about the vertical, rad/s
-  double acceleration() const { return acceleration_; }            ///< rate of speed()
-  double turn_acceleration() const { return turn_acceleration_; }  ///< rate of turn()
-
- private:
-  /// Position, rate and acceleration along a part of the way.
-  struct Motion {
-    double position = 0.0, rate = 0.0, acceleration = 0.0;
-  };
-
-  /// A polynomial of degree five from a motion to rest.
-  struct Quintic {
-    Quintic(const Motion& start, double end, double time) noexcept;
-    Motion at(double t) const noexcept;
-
-    double duration = 0.0;
-    Motion now;
-    double c, d, e;
-  };
-
-  enum Part : int { kTurn, kDrive, kFinalTurn, kNone };
-
-  void begin(int phase, const Bounds& bounds) noexcept;
-  void brake(const Bounds& bounds) noexcept;
-  void stop() noexcept;
-  Eigen::Vector2d heading_direction() const noexcept;
-
-  PlanarPose pose_;
-  double speed_ = 0.0, turn_ = 0.0, acceleration_ = 0.0, turn_acceleration_ = 0.0;
-  std::optional<PlanarPose> goal_, next_goal_;
-  std::optional<Quintic> segment_;
-  Eigen::Vector2d origin_ = Eigen::Vector2d::Zero();
-  int next_phase_ = kNone;
-  double time_ = 0.0;
-  bool is_turning_ = false, braking_ = false;
 };
 
 namespace {
@@ -101,115 +42,158 @@ constexpr double kShortest = 0.2;
 
 }  // namespace
 
-DriveReference::Quintic::Quintic(const Motion& start, double end, double time) noexcept
-    : duration(time), now(start) {
-  const double t = time, p = start.position, v = start.rate, a = start.acceleration;
-  const double remaining = end - p - v * t - 0.5 * a * t * t;
-  const double velocity_change = -v - a * t, acceleration_change = -a;
-  const double t3 = t * t * t;
-  c = (10.0 * remaining - 4.0 * velocity_change * t + 0.5 * acceleration_change * t * t) / t3;
-  d = (-15.0 * remaining + 7.0 * velocity_change * t - acceleration_change * t * t) / (t3 * t);
-  e = (6.0 * remaining - 3.0 * velocity_change * t + 0.5 * acceleration_change * t * t) /
-      (t3 * t * t);
-}
+/// A pose that comes to a target by turning on the spot, driving straight, and turning again; it is
+/// described in vms_ph_controllers/references/drive_reference.py.
+class DriveReference {
+ public:
+  /// Largest forward speed, m/s, rate of turning, rad/s, and their rates of change.
+  struct Bounds {
+    double speed, turn, acceleration, turn_acceleration;
+  };
 
-DriveReference::Motion DriveReference::Quintic::at(double t) const noexcept {
-  const double p = now.position, v = now.rate, a = now.acceleration;
-  return {p + t * (v + t * (0.5 * a + t * (c + t * (d + t * e)))),
-          v + t * (a + t * (3.0 * c + t * (4.0 * d + t * 5.0 * e))),
-          a + t * (6.0 * c + t * (12.0 * d + t * 20.0 * e))};
-}
+  /// Rest at a pose.
+  void restart(const PlanarPose& pose) noexcept {
+    pose_ = pose;
+    goal_.reset();
+    next_goal_.reset();
+    next_phase_ = kNone;
+    stop();
+  }
 
-void DriveReference::restart(const PlanarPose& pose) noexcept {
-  pose_ = pose;
-  goal_.reset();
-  next_goal_.reset();
-  next_phase_ = kNone;
-  stop();
-}
+  /// Set the target, to be turned to the shorter way; the one that it has is not taken again.
+  void set_target(const PlanarPose& target) noexcept {
+    const std::optional<PlanarPose>& last = next_goal_ ? next_goal_ : goal_;
+    if (last && last->heading == target.heading && last->location == target.location) return;
+    next_goal_ = target;
+  }
 
-void DriveReference::set_target(const PlanarPose& target) noexcept {
-  const std::optional<PlanarPose>& last = next_goal_ ? next_goal_ : goal_;
-  if (last && last->heading == target.heading && last->location == target.location) return;
-  next_goal_ = target;
-}
-
-void DriveReference::advance(const Bounds& bounds, double dt) noexcept {
-  if (next_goal_) {
-    if (!segment_) {
-      goal_ = next_goal_;
-      next_goal_.reset();
-      next_phase_ = kTurn;
-    } else if (!braking_) {
-      brake(bounds);
+  /// Advance by one time step, s.
+  void advance(const Bounds& bounds, double dt) noexcept {
+    if (next_goal_) {
+      if (!segment_) {
+        goal_ = next_goal_;
+        next_goal_.reset();
+        next_phase_ = kTurn;
+      } else if (!braking_) {
+        brake(bounds);
+      }
     }
+    while (!segment_ && next_phase_ != kNone) begin(next_phase_++, bounds);
+    if (!segment_) return;
+    time_ = std::min(time_ + dt, segment_->duration);
+    const Motion motion = segment_->at(time_);
+    if (is_turning_) {
+      pose_.heading = motion.position;
+      turn_ = motion.rate;
+      turn_acceleration_ = motion.acceleration;
+    } else {
+      pose_.location = origin_ + motion.position * heading_direction();
+      speed_ = motion.rate;
+      acceleration_ = motion.acceleration;
+    }
+    if (time_ >= segment_->duration) stop();
   }
-  while (!segment_ && next_phase_ != kNone) begin(next_phase_++, bounds);
-  if (!segment_) return;
-  time_ = std::min(time_ + dt, segment_->duration);
-  const Motion motion = segment_->at(time_);
-  if (is_turning_) {
-    pose_.heading = motion.position;
-    turn_ = motion.rate;
-    turn_acceleration_ = motion.acceleration;
-  } else {
-    pose_.location = origin_ + motion.position * heading_direction();
-    speed_ = motion.rate;
-    acceleration_ = motion.acceleration;
+
+  const Eigen::Vector2d& location() const { return pose_.location; }  ///< m
+  double heading() const { return pose_.heading; }                 ///< rad, not limited to a turn
+  double speed() const { return speed_; }                          ///< forward, m/s
+  double turn() const { return turn_; }                            ///< about the vertical, rad/s
+  double acceleration() const { return acceleration_; }            ///< rate of speed()
+  double turn_acceleration() const { return turn_acceleration_; }  ///< rate of turn()
+
+ private:
+  /// Position, rate and acceleration along a part of the way.
+  struct Motion {
+    double position = 0.0, rate = 0.0, acceleration = 0.0;
+  };
+
+  /// A polynomial of degree five from a motion to rest.
+  struct Quintic {
+    Quintic(const Motion& start, double end, double time) noexcept : duration(time), now(start) {
+      const double t = time, p = start.position, v = start.rate, a = start.acceleration;
+      const double remaining = end - p - v * t - 0.5 * a * t * t;
+      const double velocity_change = -v - a * t, acceleration_change = -a;
+      const double t3 = t * t * t;
+      c = (10.0 * remaining - 4.0 * velocity_change * t + 0.5 * acceleration_change * t * t) / t3;
+      d = (-15.0 * remaining + 7.0 * velocity_change * t - acceleration_change * t * t) / (t3 * t);
+      e = (6.0 * remaining - 3.0 * velocity_change * t + 0.5 * acceleration_change * t * t) /
+          (t3 * t * t);
+    }
+
+    Motion at(double t) const noexcept {
+      const double p = now.position, v = now.rate, a = now.acceleration;
+      return {p + t * (v + t * (0.5 * a + t * (c + t * (d + t * e)))),
+              v + t * (a + t * (3.0 * c + t * (4.0 * d + t * 5.0 * e))),
+              a + t * (6.0 * c + t * (12.0 * d + t * 20.0 * e))};
+    }
+
+    double duration = 0.0;
+    Motion now;
+    double c, d, e;
+  };
+
+  enum Part : int { kTurn, kDrive, kFinalTurn, kNone };
+
+  /// Begin a segment, unless its length is zero.
+  void begin(int phase, const Bounds& bounds) noexcept {
+    const Eigen::Vector2d displacement = goal_->location - pose_.location;
+    double start = pose_.heading, rate = bounds.turn, acceleration = bounds.turn_acceleration,
+           length = 0.0;
+    if (phase == kFinalTurn) {
+      length = std::remainder(goal_->heading - pose_.heading, 2.0 * kPi);
+    } else if (phase == kTurn) {
+      // The robot may drive forwards or backwards.
+      const bool far = displacement.norm() > kNegligible;
+      length =
+          far ? std::remainder(std::atan2(displacement.y(), displacement.x()) - pose_.heading, kPi)
+              : 0.0;
+    } else {
+      length = displacement.dot(heading_direction());
+      start = 0.0;
+      rate = bounds.speed;
+      acceleration = bounds.acceleration;
+    }
+    const double size = std::abs(length);
+    if (!(size > kNegligible)) return;
+    origin_ = pose_.location;
+    is_turning_ = phase != kDrive;
+    const double time =
+        std::max(kPeakRate * size / rate, std::sqrt(kPeakAcceleration * size / acceleration));
+    segment_ = Quintic({start, 0.0, 0.0}, start + length, time);
+    time_ = 0.0;
   }
-  if (time_ >= segment_->duration) stop();
-}
 
-/// Bring the present segment to rest and discard those after it.
-void DriveReference::brake(const Bounds& bounds) noexcept {
-  const Motion now = segment_->at(time_);
-  const double most = is_turning_ ? bounds.turn_acceleration : bounds.acceleration;
-  const double time = std::max(kPeakRate * std::abs(now.rate) / most, kShortest);
-  segment_ = Quintic(now, now.position + 0.5 * now.rate * time, time);
-  time_ = 0.0;
-  braking_ = true;
-  next_phase_ = kNone;
-}
-
-/// Begin a segment, unless its length is zero.
-void DriveReference::begin(int phase, const Bounds& bounds) noexcept {
-  const Eigen::Vector2d displacement = goal_->location - pose_.location;
-  double start = pose_.heading, rate = bounds.turn, acceleration = bounds.turn_acceleration,
-         length = 0.0;
-  if (phase == kFinalTurn) {
-    length = std::remainder(goal_->heading - pose_.heading, 2.0 * kPi);
-  } else if (phase == kTurn) {
-    // The robot may drive forwards or backwards.
-    const bool far = displacement.norm() > kNegligible;
-    length =
-        far ? std::remainder(std::atan2(displacement.y(), displacement.x()) - pose_.heading, kPi)
-            : 0.0;
-  } else {
-    length = displacement.dot(heading_direction());
-    start = 0.0;
-    rate = bounds.speed;
-    acceleration = bounds.acceleration;
+  /// Bring the present segment to rest and discard those after it.
+  void brake(const Bounds& bounds) noexcept {
+    const Motion now = segment_->at(time_);
+    const double most = is_turning_ ? bounds.turn_acceleration : bounds.acceleration;
+    const double time = std::max(kPeakRate * std::abs(now.rate) / most, kShortest);
+    segment_ = Quintic(now, now.position + 0.5 * now.rate * time, time);
+    time_ = 0.0;
+    braking_ = true;
+    next_phase_ = kNone;
   }
-  const double size = std::abs(length);
-  if (!(size > kNegligible)) return;
-  origin_ = pose_.location;
-  is_turning_ = phase != kDrive;
-  const double time =
-      std::max(kPeakRate * size / rate, std::sqrt(kPeakAcceleration * size / acceleration));
-  segment_ = Quintic({start, 0.0, 0.0}, start + length, time);
-  time_ = 0.0;
-}
 
-Eigen::Vector2d DriveReference::heading_direction() const noexcept {
-  return {std::cos(pose_.heading), std::sin(pose_.heading)};
-}
+  void stop() noexcept {
+    segment_.reset();
+    time_ = 0.0;
+    is_turning_ = braking_ = false;
+    speed_ = turn_ = acceleration_ = turn_acceleration_ = 0.0;
+  }
 
-void DriveReference::stop() noexcept {
-  segment_.reset();
-  time_ = 0.0;
-  is_turning_ = braking_ = false;
-  speed_ = turn_ = acceleration_ = turn_acceleration_ = 0.0;
-}
+  Eigen::Vector2d heading_direction() const noexcept {
+    return {std::cos(pose_.heading), std::sin(pose_.heading)};
+  }
+
+  PlanarPose pose_;
+  double speed_ = 0.0, turn_ = 0.0, acceleration_ = 0.0, turn_acceleration_ = 0.0;
+  std::optional<PlanarPose> goal_, next_goal_;
+  std::optional<Quintic> segment_;
+  Eigen::Vector2d origin_ = Eigen::Vector2d::Zero();
+  int next_phase_ = kNone;
+  double time_ = 0.0;
+  bool is_turning_ = false, braking_ = false;
+};
 
 /// Gains of driving.
 struct DriveGains : LimitGains {
@@ -217,40 +201,6 @@ struct DriveGains : LimitGains {
   double speed = 0.4, turn = 0.6, acceleration = 0.5, turn_acceleration = 1.0, joint_speed = 0.3;
 
   static const GainTable<DriveGains>& table();
-};
-
-/// The base comes to a pose by turning and driving, while the joints go to their positions; it is
-/// described in vms_ph_controllers/laws/differential_drive.py.
-class DifferentialDrive final : public WheeledController {
- public:
-  /// Control base and joints of a robot, which must outlive the controller.
-  ///
-  /// @param wheels       two of them, or more that leave a base its speed and turn.
-  /// @throws ModelError  the wheels are not of that kind, or on an axle beside the base's origin.
-  DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels);
-
-  bool reset(const RobotState& state) noexcept override;
-
-  std::vector<Gain> gains() const override { return DriveGains::table().list(gains_); }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return DriveGains::table().set(gains_, name, value);
-  }
-
- private:
-  const char* drive(const Reference& reference, double dt) noexcept override;
-  void follow(const Reference& reference, double dt) noexcept;
-  void take_outputs(const MatrixV& basis, MatrixV& result) const noexcept;
-  bool compute_rates() noexcept;
-
-  DriveGains gains_;
-  DriveReference base_;
-  JointReference joints_;
-  std::vector<Eigen::Index> arm_;  // joints that are no wheels
-  VectorV largest_rates_, viscous_, coulomb_;
-  // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
-  MatrixV map_, map_rate_, copy_, right_;
-  VectorV nu_, nu_rate_, reference_;  // desired (m,), their rates, and those of the reference
-  VectorV positions_;
 };
 
 namespace {
@@ -291,169 +241,194 @@ const GainTable<DriveGains>& DriveGains::table() {
   return gains;
 }
 
-DifferentialDrive::DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels)
-    : WheeledController(model, wheels),
-      joints_(model.n()),
-      largest_rates_(VectorV::Zero(n_)),
-      viscous_(model.damping()),
-      coulomb_(model.dry_friction()),
-      positions_(largest_rates_) {
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
-    const auto turns = [&](const Wheel& wheel) { return wheel.joint == name; };
-    if (std::none_of(wheels.begin(), wheels.end(), turns)) arm_.push_back(i);
-    const double bound = model.velocity()[i];
-    largest_rates_[i] = bound > 0.0 ? bound : std::numeric_limits<double>::infinity();
+/// The base comes to a pose by turning and driving, while the joints go to their positions; it is
+/// described in vms_ph_controllers/laws/differential_drive.py.
+class DifferentialDrive final : public WheeledController {
+ public:
+  /// Control base and joints of a robot, which must outlive the controller.
+  ///
+  /// @param wheels       two of them, or more that leave a base its speed and turn.
+  /// @throws ModelError  the wheels are not of that kind, or on an axle beside the base's origin.
+  DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels)
+      : WheeledController(model, wheels),
+        joints_(model.n()),
+        largest_rates_(VectorV::Zero(n_)),
+        viscous_(model.damping()),
+        coulomb_(model.dry_friction()),
+        positions_(largest_rates_) {
+    for (Eigen::Index i = 0; i < n_; ++i) {
+      const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
+      const auto turns = [&](const Wheel& wheel) { return wheel.joint == name; };
+      if (std::none_of(wheels.begin(), wheels.end(), turns)) arm_.push_back(i);
+      const double bound = model.velocity()[i];
+      largest_rates_[i] = bound > 0.0 ? bound : std::numeric_limits<double>::infinity();
+    }
+    const int m = t_.dimension();
+    RobotState initial;
+    initial.q = model.neutral_configuration();
+    initial.v.setZero(model.nv());
+    bool fits = t_.compute(initial) && static_cast<std::size_t>(m) == 2 + arm_.size();
+    if (fits) {
+      take_outputs(t_.basis, map_);
+      copy_ = map_;
+      right_.setZero(m, 1);
+      fits = solve_square(copy_, right_, kRank);
+    }
+    if (!fits) {
+      throw ModelError(
+          "DifferentialDrive is for two wheels on one axle, which leave a base its speed and turn; "
+          "the wheels of '" +
+          model.name() + "' leave " + std::to_string(m) + " motions with " +
+          std::to_string(arm_.size()) + " other joints");
+    }
+    double lateral_velocity = 0.0;
+    for (int k = 0; k < m; ++k)
+      lateral_velocity = std::max(lateral_velocity, std::abs(t_.basis(1, k)));
+    if (lateral_velocity > kRank) {
+      throw ModelError("the origin of the base of '" + model.name() +
+                       "' is not on the axle of its wheels: it moves sideways as the base turns");
+    }
+    if (!drives_all(initial.q)) {
+      throw ModelError("no joint of '" + model.name() + "' drives its base; name its wheels");
+    }
+    DriveGains::table();  // constructed here, so that setting a gain later does not allocate
+    nu_ = nu_rate_ = reference_ = VectorV::Zero(m);
+    reset(initial);
   }
-  const int m = t_.dimension();
-  RobotState initial;
-  initial.q = model.neutral_configuration();
-  initial.v.setZero(model.nv());
-  bool fits = t_.compute(initial) && static_cast<std::size_t>(m) == 2 + arm_.size();
-  if (fits) {
+
+  bool reset(const RobotState& state) noexcept override {
+    if (!model_.is_configuration(state.q)) return false;
+    base_.restart(planar(model_.base_pose(state.q)));
+    model_.joint_positions(state.q, positions_);
+    joints_.restart(positions_);
+    limits_.restart();
+    return true;
+  }
+
+  std::vector<Gain> gains() const override { return DriveGains::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return DriveGains::table().set(gains_, name, value);
+  }
+
+ private:
+  const char* drive(const Reference& reference, double dt) noexcept override {
+    follow(reference, dt);
+    if (!compute_rates()) return t_.reason();
+    Evaluation& d = t_.d();
+    const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay, age_) * gains_.rate);
+    const VectorV error = t_.nu - nu_;
+    const VectorV slope = nu_rate_ - rate * error;
+    const MatrixView drives = MatrixView(t_.basis).bottom_rows(n_);
+    // Friction is compensated at the rates of the reference.
+    const auto rates = product<VectorV>(drives, reference_);
+    VectorV compensated = d.g();
+    for (Eigen::Index i = 0; i < n_; ++i) {
+      const double smoothed = std::tanh(rates[i] / kSlip);
+      compensated[b_ + i] += gains_.friction * (viscous_[i] * rates[i] + coulomb_[i] * smoothed);
+    }
+    auto force = product<VectorV>(transposed(t_.basis), compensated);
+    add_product(t_.mass, slope, force);
+    add_product(t_.coriolis, nu_, force);
+    if (const char* obstacle = send(force, gains_, dt)) return obstacle;
+    const auto pushed = product<VectorV>(t_.mass, error);
+    const double stored = 0.5 * error.dot(pushed);
+    const auto slip = product<VectorV>(drives, error);
+    command_.energy.closed_loop_energy = stored;
+    command_.energy.damping_task = 2.0 * rate * stored;
+    command_.energy.clipped_power = (command_.torque - torque_).dot(slip);
+    const Eigen::Vector2d position_error =
+        base_.location() - planar(model_.base_pose(d.q())).location;
+    command_.task_error = position_error.norm();
+    return nullptr;
+  }
+
+  /// Advance the references of base and joints; a target that is not finite is ignored.
+  void follow(const Reference& reference, double dt) noexcept {
+    if (reference.pose && reference.pose->allFinite()) {
+      const Eigen::Matrix4d& pose = *reference.pose;
+      base_.set_target({pose.block<2, 1>(0, 3), std::atan2(pose(1, 0), pose(0, 0))});
+    }
+    if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
+      joints_.set_target(reference.joints);
+    }
+    base_.advance({gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
+    VectorV speeds = largest_rates_;
+    for (Eigen::Index i = 0; i < n_; ++i) speeds[i] = std::min(speeds[i], gains_.joint_speed);
+    joints_.advance(speeds, gains_.rate_joints, dt);
+  }
+
+  /// Write the rows of speed, turn and the rates of the arm of a matrix (nv,m).
+  void take_outputs(const MatrixV& basis, MatrixV& result) const noexcept {
+    result.resize(static_cast<Eigen::Index>(2 + arm_.size()), basis.cols());
+    result.row(0) = basis.row(0);
+    result.row(1) = basis.row(2);
+    Eigen::Index row = 2;
+    for (const Eigen::Index i : arm_) result.row(row++) = basis.row(b_ + i);
+  }
+
+  /// Compute the desired independent velocities with their rates, and those of the reference.
+  bool compute_rates() noexcept {
+    const Eigen::VectorXd& q = t_.d().q();
+    const double most = kFeedbackShare * gains_.rate;
+    const double k = std::min(gains_.rate_base, most);
+    const double k_joints = std::min(gains_.rate_joints, most);
+    const PlanarPose pose = planar(model_.base_pose(q));
+    const double c = std::cos(pose.heading), s = std::sin(pose.heading);
+    const Eigen::Vector2d position_error = base_.location() - pose.location;
+    const double x = c * position_error.x() + s * position_error.y(),
+                 y = c * position_error.y() - s * position_error.x();
+    const double a = base_.heading() - pose.heading;
+    const Eigen::VectorXd& v = t_.d().v();
+    const double u = v[0], w = v[2], speed = base_.speed();
+    const double x_rate = w * y - u + speed * std::cos(a), y_rate = speed * std::sin(a) - w * x;
+    const double a_rate = base_.turn() - w;
+    model_.joint_positions(q, positions_);
+
+    // Outputs, and those of the reference.
+    right_.resize(t_.dimension(), 2);
+    right_(0, 0) = speed * std::cos(a) + k * x;
+    right_(1, 0) = base_.turn() + gains_.lateral * speed * y + k * std::sin(a);
+    right_(0, 1) = speed;
+    right_(1, 1) = base_.turn();
+    Eigen::Index row = 2;
+    for (const Eigen::Index i : arm_) {
+      right_(row, 0) = joints_.rates()[i] + k_joints * (joints_.positions()[i] - positions_[i]);
+      right_(row++, 1) = joints_.rates()[i];
+    }
     take_outputs(t_.basis, map_);
+    take_outputs(t_.basis_rate, map_rate_);
     copy_ = map_;
-    right_.setZero(m, 1);
-    fits = solve_square(copy_, right_, kRank);
-  }
-  if (!fits) {
-    throw ModelError(
-        "DifferentialDrive is for two wheels on one axle, which leave a base its speed and turn; "
-        "the wheels of '" +
-        model.name() + "' leave " + std::to_string(m) + " motions with " +
-        std::to_string(arm_.size()) + " other joints");
-  }
-  double lateral_velocity = 0.0;
-  for (int k = 0; k < m; ++k)
-    lateral_velocity = std::max(lateral_velocity, std::abs(t_.basis(1, k)));
-  if (lateral_velocity > kRank) {
-    throw ModelError("the origin of the base of '" + model.name() +
-                     "' is not on the axle of its wheels: it moves sideways as the base turns");
-  }
-  if (!drives_all(initial.q)) {
-    throw ModelError("no joint of '" + model.name() + "' drives its base; name its wheels");
-  }
-  DriveGains::table();  // constructed here, so that setting a gain later does not allocate
-  nu_ = nu_rate_ = reference_ = VectorV::Zero(m);
-  reset(initial);
-}
+    if (!solve_square(copy_, right_, 0.0)) return false;
+    nu_ = right_.col(0);
+    reference_ = right_.col(1);
 
-bool DifferentialDrive::reset(const RobotState& state) noexcept {
-  if (!model_.is_configuration(state.q)) return false;
-  base_.restart(planar(model_.base_pose(state.q)));
-  model_.joint_positions(state.q, positions_);
-  joints_.restart(positions_);
-  limits_.restart();
-  return true;
-}
-
-const char* DifferentialDrive::drive(const Reference& reference, double dt) noexcept {
-  follow(reference, dt);
-  if (!compute_rates()) return t_.reason();
-  Evaluation& d = t_.d();
-  const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay, age_) * gains_.rate);
-  const VectorV error = t_.nu - nu_;
-  const VectorV slope = nu_rate_ - rate * error;
-  const MatrixView drives = MatrixView(t_.basis).bottom_rows(n_);
-  // Friction is compensated at the rates of the reference.
-  const auto rates = product<VectorV>(drives, reference_);
-  VectorV compensated = d.g();
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    const double smoothed = std::tanh(rates[i] / kSlip);
-    compensated[b_ + i] += gains_.friction * (viscous_[i] * rates[i] + coulomb_[i] * smoothed);
+    nu_rate_.setZero();
+    add_product(map_rate_, nu_, nu_rate_, -1.0);
+    nu_rate_[0] += base_.acceleration() * std::cos(a) - speed * std::sin(a) * a_rate + k * x_rate;
+    nu_rate_[1] += base_.turn_acceleration() +
+                   gains_.lateral * (base_.acceleration() * y + speed * y_rate) +
+                   k * std::cos(a) * a_rate;
+    row = 2;
+    for (const Eigen::Index i : arm_) {
+      nu_rate_[row++] += joints_.accelerations()[i] + k_joints * (joints_.rates()[i] - v[b_ + i]);
+    }
+    right_ = nu_rate_;
+    copy_ = map_;
+    if (!solve_square(copy_, right_, 0.0)) return false;
+    nu_rate_ = right_.col(0);
+    return true;
   }
-  auto force = product<VectorV>(transposed(t_.basis), compensated);
-  add_product(t_.mass, slope, force);
-  add_product(t_.coriolis, nu_, force);
-  if (const char* obstacle = send(force, gains_, dt)) return obstacle;
-  const auto pushed = product<VectorV>(t_.mass, error);
-  const double stored = 0.5 * error.dot(pushed);
-  const auto slip = product<VectorV>(drives, error);
-  command_.energy.closed_loop_energy = stored;
-  command_.energy.damping_task = 2.0 * rate * stored;
-  command_.energy.clipped_power = (command_.torque - torque_).dot(slip);
-  const Eigen::Vector2d position_error =
-      base_.location() - planar(model_.base_pose(d.q())).location;
-  command_.task_error = position_error.norm();
-  return nullptr;
-}
 
-/// Advance the references of base and joints; a target that is not finite is ignored.
-void DifferentialDrive::follow(const Reference& reference, double dt) noexcept {
-  if (reference.pose && reference.pose->allFinite()) {
-    const Eigen::Matrix4d& pose = *reference.pose;
-    base_.set_target({pose.block<2, 1>(0, 3), std::atan2(pose(1, 0), pose(0, 0))});
-  }
-  if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-    joints_.set_target(reference.joints);
-  }
-  base_.advance({gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
-  VectorV speeds = largest_rates_;
-  for (Eigen::Index i = 0; i < n_; ++i) speeds[i] = std::min(speeds[i], gains_.joint_speed);
-  joints_.advance(speeds, gains_.rate_joints, dt);
-}
-
-/// Write the rows of speed, turn and the rates of the arm of a matrix (nv,m).
-void DifferentialDrive::take_outputs(const MatrixV& basis, MatrixV& result) const noexcept {
-  result.resize(static_cast<Eigen::Index>(2 + arm_.size()), basis.cols());
-  result.row(0) = basis.row(0);
-  result.row(1) = basis.row(2);
-  Eigen::Index row = 2;
-  for (const Eigen::Index i : arm_) result.row(row++) = basis.row(b_ + i);
-}
-
-/// Compute the desired independent velocities with their rates, and those of the reference.
-bool DifferentialDrive::compute_rates() noexcept {
-  const Eigen::VectorXd& q = t_.d().q();
-  const double most = kFeedbackShare * gains_.rate;
-  const double k = std::min(gains_.rate_base, most);
-  const double k_joints = std::min(gains_.rate_joints, most);
-  const PlanarPose pose = planar(model_.base_pose(q));
-  const double c = std::cos(pose.heading), s = std::sin(pose.heading);
-  const Eigen::Vector2d position_error = base_.location() - pose.location;
-  const double x = c * position_error.x() + s * position_error.y(),
-               y = c * position_error.y() - s * position_error.x();
-  const double a = base_.heading() - pose.heading;
-  const Eigen::VectorXd& v = t_.d().v();
-  const double u = v[0], w = v[2], speed = base_.speed();
-  const double x_rate = w * y - u + speed * std::cos(a), y_rate = speed * std::sin(a) - w * x;
-  const double a_rate = base_.turn() - w;
-  model_.joint_positions(q, positions_);
-
-  // Outputs, and those of the reference.
-  right_.resize(t_.dimension(), 2);
-  right_(0, 0) = speed * std::cos(a) + k * x;
-  right_(1, 0) = base_.turn() + gains_.lateral * speed * y + k * std::sin(a);
-  right_(0, 1) = speed;
-  right_(1, 1) = base_.turn();
-  Eigen::Index row = 2;
-  for (const Eigen::Index i : arm_) {
-    right_(row, 0) = joints_.rates()[i] + k_joints * (joints_.positions()[i] - positions_[i]);
-    right_(row++, 1) = joints_.rates()[i];
-  }
-  take_outputs(t_.basis, map_);
-  take_outputs(t_.basis_rate, map_rate_);
-  copy_ = map_;
-  if (!solve_square(copy_, right_, 0.0)) return false;
-  nu_ = right_.col(0);
-  reference_ = right_.col(1);
-
-  nu_rate_.setZero();
-  add_product(map_rate_, nu_, nu_rate_, -1.0);
-  nu_rate_[0] += base_.acceleration() * std::cos(a) - speed * std::sin(a) * a_rate + k * x_rate;
-  nu_rate_[1] += base_.turn_acceleration() +
-                 gains_.lateral * (base_.acceleration() * y + speed * y_rate) +
-                 k * std::cos(a) * a_rate;
-  row = 2;
-  for (const Eigen::Index i : arm_) {
-    nu_rate_[row++] += joints_.accelerations()[i] + k_joints * (joints_.rates()[i] - v[b_ + i]);
-  }
-  right_ = nu_rate_;
-  copy_ = map_;
-  if (!solve_square(copy_, right_, 0.0)) return false;
-  nu_rate_ = right_.col(0);
-  return true;
-}
+  DriveGains gains_;
+  DriveReference base_;
+  JointReference joints_;
+  std::vector<Eigen::Index> arm_;  // joints that are no wheels
+  VectorV largest_rates_, viscous_, coulomb_;
+  // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
+  MatrixV map_, map_rate_, copy_, right_;
+  VectorV nu_, nu_rate_, reference_;  // desired (m,), their rates, and those of the reference
+  VectorV positions_;
+};
 
 std::unique_ptr<Controller> make_differential_drive(const LawSetup& setup) {
   return std::make_unique<DifferentialDrive>(setup.model, setup.wheels);

@@ -7,8 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "vms_ph_native/linear_solve.hpp"
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
 namespace {

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
 namespace {

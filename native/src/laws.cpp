@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "law_factories.hpp"
-
 namespace vms_ph {
 namespace {
 

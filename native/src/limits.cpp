@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/reason.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,7 @@
 
 #include <cmath>
 
-#include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
 

@@ -4,15 +4,176 @@
 // The passes along the spanning tree of a mechanism; see mechanism.hpp.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include <Eigen/Core>
+#include <Eigen/Geometry>
 
-#include "rigid_motion.hpp"
 #include "vms_ph_native/mechanism.hpp"
+#include "vms_ph_native/se3.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
+
+namespace rigid {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using se3::skew;
+using Twist = vms_ph::Twist;  // or a wrench; linear first
+
+// Products and sums are of whole matrices and vectors: compilers take a while for every further
+// type of expression.
+inline Vector3d linear(const Twist& u) { return u.head<3>(); }
+inline Vector3d angular(const Twist& u) { return u.tail<3>(); }
+inline Twist joined(const Vector3d& v, const Vector3d& w) {
+  Twist out;
+  out.head<3>() = v;
+  out.tail<3>() = w;
+  return out;
+}
+
+inline Twist read_twist(const double* x) {
+  Twist out;
+  std::copy_n(x, 6, out.data());
+  return out;
+}
+inline void write_twist(const Twist& u, double* x) { std::copy_n(u.data(), 6, x); }
+
+/// A matrix whose rows are the first three numbers of as many groups.
+inline Matrix3d read_rows(const double* x, int stride) {
+  Matrix3d out;
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 3; ++k) out(i, k) = x[stride * i + k];
+  }
+  return out;
+}
+inline void write_rows(const Matrix3d& matrix, double* x, int stride) {
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 3; ++k) x[stride * i + k] = matrix(i, k);
+  }
+}
+
+struct Motion {
+  Matrix3d R;
+  Vector3d p;
+
+  static Motion of(const Eigen::Matrix4d& g) {
+    Motion out;
+    for (int i = 0; i < 3; ++i) {
+      for (int k = 0; k < 3; ++k) out.R(i, k) = g(i, k);
+      out.p[i] = g(i, 3);
+    }
+    return out;
+  }
+  /// From (4,4) row by row.
+  static Motion read(const double* x) { return {read_rows(x, 4), {x[3], x[7], x[11]}}; }
+  void write(double* x) const {
+    write_rows(R, x, 4);
+    for (int i = 0; i < 3; ++i) x[4 * i + 3] = p[i];
+  }
+  Motion operator*(const Motion& g) const {
+    const Vector3d shifted_origin = R * g.p;
+    return {R * g.R, p + shifted_origin};
+  }
+  Motion inverse() const {
+    const Vector3d back = R.transpose() * p;
+    return {R.transpose(), -back};
+  }
+
+  /// Ad_g u.
+  Twist act(const Twist& u) const {
+    const Vector3d v = R * linear(u), w = R * angular(u);
+    return joined(v + p.cross(w), w);
+  }
+  /// Ad_{g^-1} u.
+  Twist pull(const Twist& u) const {
+    const Vector3d w = angular(u), v = linear(u) - p.cross(w);
+    return joined(R.transpose() * v, R.transpose() * w);
+  }
+  /// Ad_{g^-1}^T f: a wrench in the frame g, in the outer frame.
+  Twist push(const Twist& f) const {
+    const Vector3d force = R * linear(f), moment = R * angular(f);
+    return joined(force, moment + p.cross(force));
+  }
+};
+
+/// A symmetric matrix from twists to wrenches: [[A, B], [B^T, C]].
+struct Inertia {
+  Matrix3d A, B, C;
+
+  Twist operator*(const Twist& u) const {
+    const Vector3d v = linear(u), w = angular(u);
+    const Vector3d force = A * v, coupled_force = B * w;
+    const Vector3d moment = C * w, coupled_moment = B.transpose() * v;
+    return joined(force + coupled_force, moment + coupled_moment);
+  }
+  /// Add X^T M X with X = Ad_{g^-1}: that of a body whose pose is g.
+  void add(const Inertia& M, const Motion& g) {
+    const Matrix3d back = g.R.transpose();
+    const auto rotate = [&](const Matrix3d& m) -> Matrix3d {
+      const Matrix3d half = g.R * m;
+      return half * back;
+    };
+    const Matrix3d a = rotate(M.A), b = rotate(M.B), hat = skew(g.p);
+    const Matrix3d shift = a * hat;
+    const Matrix3d shifted = b - shift;
+    const Matrix3d hat_shifted = hat * shifted;
+    const Matrix3d across = hat * b;  // minus the transpose of b^T hat
+    A += a;
+    B += shifted;
+    C += rotate(M.C);
+    C += hat_shifted + across.transpose();
+  }
+};
+
+/// ad_x y, the commutator of two twists.
+inline Twist commutator(const Twist& x, const Twist& y) {
+  const Vector3d w = angular(x), turn = angular(y);
+  return joined(w.cross(linear(y)) + linear(x).cross(turn), w.cross(turn));
+}
+
+/// The Cayley step g cay(u).
+inline Motion stepped(const Motion& g, const Twist& u) {
+  const Vector3d v = linear(u), w = angular(u);
+  const double scale = 1.0 / (1.0 + 0.25 * w.squaredNorm());
+  const Matrix3d hat = skew(w);
+  const Matrix3d squared = hat * hat;
+  const Matrix3d turn = scale * hat + (0.5 * scale) * squared;
+  const Vector3d shift = scale * v + (0.5 * scale) * w.cross(v);
+  const Matrix3d rotate = g.R * turn;
+  const Vector3d shifted = g.R * shift;
+  return {g.R + rotate, g.p + shifted};
+}
+
+/// The rate of a Cayley step theta at whose end the twist is u.
+inline Twist step_rate(const Twist& theta, const Twist& u) {
+  const Vector3d v = linear(theta), w = angular(theta);
+  const double turning = 0.25 * w.dot(angular(u));
+  const double moving = 0.25 * (w.dot(linear(u)) + v.dot(angular(u)));
+  Twist out = u + 0.5 * commutator(theta, u);
+  out += joined(moving * w + turning * v, turning * w);
+  return out;
+}
+
+/// The u with g = cay(u).
+inline Twist step_to(const Motion& g) {
+  const Vector3d axis(g.R(2, 1) - g.R(1, 2), g.R(0, 2) - g.R(2, 0), g.R(1, 0) - g.R(0, 1));
+  const Vector3d w = (2.0 / (1.0 + g.R.trace())) * axis;
+  Vector3d v = g.p - 0.5 * w.cross(g.p);
+  v += (0.25 * w.dot(g.p)) * w;
+  return joined(v, w);
+}
+
+/// A rotation without the rounding errors of products, by one Newton step.
+inline Matrix3d orthonormal(const Matrix3d& R) {
+  const Matrix3d square = R.transpose() * R;
+  const Matrix3d product = R * square;
+  return 1.5 * R - 0.5 * product;
+}
+
+}  // namespace rigid
 
 /// The velocity of a body for its momentum, and the momentum for a velocity.
 inline rigid::Twist velocity_of(const MechanismBody& body, const rigid::Twist& momentum) {

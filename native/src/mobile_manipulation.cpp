@@ -6,10 +6,10 @@
 #include <memory>
 #include <optional>
 
-#include "law_factories.hpp"
 #include "vms_ph_native/cartesian_impedance.hpp"
-#include "vms_ph_native/products.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 
@@ -25,31 +25,6 @@ struct MobileGains : ImpedanceGains {
   double base_speed = 0.2, base_turn = 0.3, base_share = 0.0;
 
   static const GainTable<MobileGains>& table();
-};
-
-/// The impedance of an end effector, on a base with a reference of its own; it is described in
-/// vms_ph_controllers/laws/mobile_manipulation.py.
-class MobileManipulation final : public PostureGains<MobileGains> {
- public:
-  /// Control end effector and base of a robot, which must outlive the controller.
-  ///
-  /// @param allocation     the actuators of the base; without them it can apply any wrench.
-  /// @param base_actuated  must be true.
-  /// @throws ModelError    the base is fixed, has no actuators, or cannot apply every wrench.
-  explicit MobileManipulation(const Model& model, const std::optional<Allocation>& allocation = {},
-                              bool base_actuated = true);
-
-  const Command& update(const RobotState& state, const Reference& reference,
-                        double dt) noexcept override;
-
- private:
-  void hold() noexcept override;
-  void follow(const Reference& reference, double dt) noexcept override;
-  void hold_base(double dt) noexcept override;
-
-  PoseReference vehicle_;
-  Pose goal_ = Pose::Identity();                         // of the base, without what it takes over
-  Eigen::Vector3d tool_home_ = Eigen::Vector3d::Zero();  // of the end effector, at the reset
 };
 
 namespace {
@@ -83,49 +58,64 @@ const GainTable<MobileGains>& MobileGains::table() {
   return gains;
 }
 
-MobileManipulation::MobileManipulation(const Model& model,
-                                       const std::optional<Allocation>& allocation,
-                                       bool base_actuated)
-    : PostureGains(checked(model, allocation, base_actuated), allocation, base_actuated) {
-  begin();
-}
-
-void MobileManipulation::hold() noexcept {
-  PoseImpedance::hold();
-  goal_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
-  vehicle_.restart(goal_);
-  tool_home_ = tool_.pose().topRightCorner<3, 1>();
-}
-
-const Command& MobileManipulation::update(const RobotState& state, const Reference& reference,
-                                          double dt) noexcept {
-  if (reference.pose && reference.pose->allFinite()) goal_ = *reference.pose;
-  return PostureGains::update(state, reference, dt);
-}
-
-void MobileManipulation::follow(const Reference& reference, double dt) noexcept {
-  const MobileGains& gains = gains_now();
-  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-  tool_.follow(reference, std::nullopt, gains.speed, gains.turn, bandwidth, dt);
-}
-
-/// Move the spring of the base with its reference.
-void MobileManipulation::hold_base(double dt) noexcept {
-  const MobileGains& gains = gains_now();
-  Eigen::Vector3d carried = gains.base_share * (tool_.pose().topRightCorner<3, 1>() - tool_home_);
-  if (model_.base() == Base::planar) carried[2] = 0.0;
-  Pose goal = goal_;
-  goal.topRightCorner<3, 1>() += carried;
-  if (!vehicle_.is_resting() || (goal - vehicle_.pose()).cwiseAbs().maxCoeff() > kPoseTolerance) {
-    vehicle_.set_target(goal);
+/// The impedance of an end effector, on a base with a reference of its own; it is described in
+/// vms_ph_controllers/laws/mobile_manipulation.py.
+class MobileManipulation final : public PostureGains<MobileGains> {
+ public:
+  /// Control end effector and base of a robot, which must outlive the controller.
+  ///
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
+  /// @param base_actuated  must be true.
+  /// @throws ModelError    the base is fixed, has no actuators, or cannot apply every wrench.
+  explicit MobileManipulation(const Model& model, const std::optional<Allocation>& allocation = {},
+                              bool base_actuated = true)
+      : PostureGains(checked(model, allocation, base_actuated), allocation, base_actuated) {
+    begin();
   }
-  vehicle_.advance(nullptr, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt);
-  spring_.move(vehicle_.pose());
-  PoseImpedance::hold_base(dt);
-  const Pose error = se3::inverse(vehicle_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
-  const auto moving = product<Twist>(se3::Ad(se3::inverse(error)), vehicle_.twist());
-  base_power_ = -spring_.force.dot(base_components(moving, b_));
-}
+
+  const Command& update(const RobotState& state, const Reference& reference,
+                        double dt) noexcept override {
+    if (reference.pose && reference.pose->allFinite()) goal_ = *reference.pose;
+    return PostureGains::update(state, reference, dt);
+  }
+
+ private:
+  void hold() noexcept override {
+    PoseImpedance::hold();
+    goal_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
+    vehicle_.restart(goal_);
+    tool_home_ = tool_.pose().topRightCorner<3, 1>();
+  }
+
+  void follow(const Reference& reference, double dt) noexcept override {
+    const MobileGains& gains = gains_now();
+    const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+    tool_.follow(reference, std::nullopt, gains.speed, gains.turn, bandwidth, dt);
+  }
+
+  /// Move the spring of the base with its reference.
+  void hold_base(double dt) noexcept override {
+    const MobileGains& gains = gains_now();
+    Eigen::Vector3d carried = gains.base_share * (tool_.pose().topRightCorner<3, 1>() - tool_home_);
+    if (model_.base() == Base::planar) carried[2] = 0.0;
+    Pose goal = goal_;
+    goal.topRightCorner<3, 1>() += carried;
+    if (!vehicle_.is_resting() || (goal - vehicle_.pose()).cwiseAbs().maxCoeff() > kPoseTolerance) {
+      vehicle_.set_target(goal);
+    }
+    vehicle_.advance(nullptr, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt);
+    spring_.move(vehicle_.pose());
+    PoseImpedance::hold_base(dt);
+    const Pose error =
+        se3::inverse(vehicle_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
+    const auto moving = product<Twist>(se3::Ad(se3::inverse(error)), vehicle_.twist());
+    base_power_ = -spring_.force.dot(base_components(moving, b_));
+  }
+
+  PoseReference vehicle_;
+  Pose goal_ = Pose::Identity();                         // of the base, without what it takes over
+  Eigen::Vector3d tool_home_ = Eigen::Vector3d::Zero();  // of the end effector, at the reset
+};
 
 std::unique_ptr<Controller> make_mobile_manipulation(const LawSetup& setup) {
   return std::make_unique<MobileManipulation>(setup.model, setup.allocation, setup.base_actuated);

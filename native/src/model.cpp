@@ -11,7 +11,6 @@
 #include <tuple>
 #include <utility>
 
-#include "pinocchio_limits.hpp"
 #include "urdf_text.hpp"
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"

@@ -7,11 +7,10 @@
 #include <cmath>
 #include <utility>
 
-#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/plausibility.hpp"
-#include "vms_ph_native/products.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 

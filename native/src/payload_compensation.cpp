@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
-#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <Eigen/LU>
 
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 namespace {

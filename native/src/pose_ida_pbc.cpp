@@ -6,14 +6,14 @@
 #include <memory>
 #include <optional>
 
-#include "law_factories.hpp"
 #include "vms_ph_native/base_actuation.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/pose_reference.hpp"
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/springs.hpp"
 #include "vms_ph_native/staged_controller.hpp"
-#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 
@@ -25,32 +25,6 @@ struct PoseIdaPbcGains : OutputGains {
   double speed = 0.2, turn = 0.5;
 
   static const GainTable<PoseIdaPbcGains>& table();
-};
-
-/// Interconnection and damping assignment for a pose on SE(3) [D (37)], with the options of
-/// vms_ph_controllers/laws/pose_ida_pbc.py at their defaults.
-class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
- public:
-  /// Control the end effector of a robot, which must outlive the controller.
-  ///
-  /// @param allocation     the actuators of the base; without them it can apply any wrench.
-  /// @param base_actuated  whether the base has actuators at all.
-  /// @throws ModelError    the base cannot apply every wrench, or the allocation is for another.
-  explicit PoseIDAPBC(const Model& model, std::optional<Allocation> allocation = {},
-                      bool base_actuated = true);
-
- private:
-  void hold() noexcept override;
-  const Command& control(const Reference& reference, double dt) noexcept override;
-  void springs(double h, double dt) noexcept;
-
-  SwitchRamp holding_, cancelling_;
-  BaseSpring spring_;
-  PoseReference tool_;
-  PoseMotion motion_;
-  PoseEffort effort_;
-  VectorV shape_inertia_, positions_, gyroscopic_, desired_, sent_;
-  Eigen::VectorXd posture_, offset_;
 };
 
 namespace {
@@ -81,12 +55,9 @@ const GainTable<PoseIdaPbcGains>& PoseIdaPbcGains::table() {
       {
           {"stiffness", gain_text::stiffness, &G::stiffness, 0.0, 5000.0},
           {"stiffness_rotation", gain_text::stiffness_rotation, &G::stiffness_rotation, 0.0, 500.0},
-          {"damping", "damping of its velocity, N s/m; without a matrix D_t", &G::damping, 0.0,
-           1000.0},
-          {"damping_rotation", "damping of its angular velocity, N m s/rad; without a matrix D_t",
-           &G::damping_rotation, 0.0, 100.0},
-          {"damping_null", "rate of the null-space damping, 1/s; without a matrix D_nu",
-           &G::damping_null, 0.0, 100.0},
+          {"damping", gain_text::damping, &G::damping, 0.0, 1000.0},
+          {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
+          {"damping_null", "rate of the null-space damping, 1/s", &G::damping_null, 0.0, 100.0},
           {"frequency_base", gain_text::frequency_base, &G::frequency_base, 0.0, 50.0},
           {"frequency_posture",
            "natural frequency of the joints about their posture of the reset, rad/s; it pulls the "
@@ -100,109 +71,129 @@ const GainTable<PoseIdaPbcGains>& PoseIdaPbcGains::table() {
   return gains;
 }
 
-PoseIDAPBC::PoseIDAPBC(const Model& model, std::optional<Allocation> allocation, bool base_actuated)
-    : RampedGains(checked(model, allocation, base_actuated),
-                  std::make_unique<BaseActuation>(model, allocation, base_actuated)),
-      spring_(model),
-      motion_(model),
-      effort_(model),
-      shape_inertia_(VectorV::Zero(n_)),
-      positions_(shape_inertia_),
-      gyroscopic_(rest_),
-      desired_(rest_),
-      sent_(rest_),
-      posture_(model.neutral_configuration()),
-      offset_(Eigen::VectorXd::Zero(model.nv())) {
-  begin();
-}
-
-void PoseIDAPBC::hold() noexcept {
-  tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
-  effort_.restart();
-  spring_.restart(d_);
-  posture_ = d_.q();
-  shape_inertia_ = d_.M_hat_m().diagonal();
-  holding_.restart();
-  cancelling_.restart();
-}
-
-const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexcept {
-  const PoseIdaPbcGains& gains = gains_now();
-  const double h = horizon(dt, gains.delay, age_);
-  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-  tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
-  const Pose placement = d_.placement(model_.end_effector()).toHomogeneousMatrix();
-  const Pose error = se3::inverse(tool_.pose()) * placement;
-  motion_.compute(d_, model_.end_effector());
-  const Matrix6V& J = motion_.J;
-  effort_.set_error(
-      error, tool_.pose(), tool_.twist(),
-      {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, h);
-  effort_.rest_damping = gains.damping_null * motion_.null_inertia;
-  springs(h, dt);
-  effort_.compute(d_.M(), J, d_.v(), h);
-
-  const double exchanged = -motion_.task_coupling.dot(motion_.twist);
-  const double smallest = motion_.smallest;
-  double share = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
-  share *= cancelling_.follow(gains.cancel_coupling, dt);
-  gyroscopic_ = motion_.null_coupling;
-  add_product(transposed(J), motion_.task_coupling, gyroscopic_);
-  gyroscopic_ *= share;
-  desired_ = d_.g() + gyroscopic_ + effort_.continuous;
-  if (!desired_.allFinite()) return refuse();
-  const bool turns = !gyroscopic_.isZero(0.0);
-  sent_ = d_.g() + gyroscopic_ + effort_.sampled;
-  sent_ += effort_.impedance.brake(d_, h, turns ? &gyroscopic_ : nullptr);
-  const VectorV& output = pass(sent_, dt);
-
-  ControlEnergy& energy = command_.energy;
-  const auto momentum = product<Twist>(motion_.inertia, motion_.twist);
-  energy.kinetic_task = 0.5 * motion_.twist.dot(momentum);
-  energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
-  energy.closed_loop_energy = energy.kinetic_task + energy.kinetic_null + effort_.potential;
-  energy.shaped_potential = effort_.potential;
-  energy.damping_task = effort_.damping_task;
-  energy.damping_null = effort_.damping_null;
-  energy.reference_power = effort_.reference_power;
-  energy.clipped_power = (output - desired_).dot(d_.v());
-  energy.routing_power = gyroscopic_.dot(d_.v());
-  energy.null_to_task = exchanged;
-  command_.task_error = effort_.distance;
-  command_.smallest_singular_value = smallest;
-  make_command(output, {effort_.impedance.reason()});
-  if (command_.status == Status::ok && gains.cancel_coupling && smallest < 2.0 * kSingular) {
-    command_.status = Status::degraded;
-    reason_.set("near a singularity: smallest singular value %.3g", smallest);
+/// Interconnection and damping assignment for a pose on SE(3) [D (37)]; see
+/// vms_ph_controllers/laws/pose_ida_pbc.py.
+class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
+ public:
+  /// Control the end effector of a robot, which must outlive the controller.
+  ///
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
+  /// @param base_actuated  whether the base has actuators at all.
+  /// @throws ModelError    the base cannot apply every wrench, or the allocation is for another.
+  explicit PoseIDAPBC(const Model& model, std::optional<Allocation> allocation = {},
+                      bool base_actuated = true)
+      : RampedGains(checked(model, allocation, base_actuated),
+                    std::make_unique<BaseActuation>(model, allocation, base_actuated)),
+        spring_(model),
+        motion_(model),
+        effort_(model),
+        shape_inertia_(VectorV::Zero(n_)),
+        positions_(shape_inertia_),
+        gyroscopic_(rest_),
+        desired_(rest_),
+        sent_(rest_),
+        posture_(model.neutral_configuration()),
+        offset_(Eigen::VectorXd::Zero(model.nv())) {
+    begin();
   }
-  return command_;
-}
 
-/// Compute the springs that hold the base, the posture and the joints within their limits.
-void PoseIDAPBC::springs(double h, double dt) noexcept {
-  const PoseIdaPbcGains& gains = gains_now();
-  const double share = holding_.follow(gains.hold_base, dt);
-  spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base, share,
-                  share);
-  model_.joint_positions(d_.q(), positions_);
-  const VectorV wall = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
-  const LimitSprings limits =
-      joint_limits_.springs(positions_, d_.v().tail(n_), wall, gains.limit_margin, h);
-  model_.difference(posture_, d_.q(), offset_);
-  const double posture = gains.frequency_posture * gains.frequency_posture;
-  effort_.rest_energy = spring_.energy + limits.energy;
-  for (Eigen::Index k = 0; k < b_; ++k) {
-    effort_.rest_force[k] = spring_.force[k];
-    effort_.rest_stiffness(k, k) = spring_.stiffness[k];
+ private:
+  void hold() noexcept override {
+    tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
+    effort_.restart();
+    spring_.restart(d_);
+    posture_ = d_.q();
+    shape_inertia_ = d_.M_hat_m().diagonal();
+    holding_.restart();
+    cancelling_.restart();
   }
-  for (Eigen::Index k = 0; k < n_; ++k) {
-    const Eigen::Index row = b_ + k;
-    const double stiffness = posture * shape_inertia_[k], pull = stiffness * offset_[row];
-    effort_.rest_energy += 0.5 * pull * offset_[row];
-    effort_.rest_force[row] = limits.force[k] + pull;
-    effort_.rest_stiffness(row, row) = limits.stiffness[k] + stiffness;
+
+  const Command& control(const Reference& reference, double dt) noexcept override {
+    const PoseIdaPbcGains& gains = gains_now();
+    const double h = horizon(dt, gains.delay, age_);
+    const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+    tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+    const Pose placement = d_.placement(model_.end_effector()).toHomogeneousMatrix();
+    const Pose error = se3::inverse(tool_.pose()) * placement;
+    motion_.compute(d_, model_.end_effector());
+    const Matrix6V& J = motion_.J;
+    effort_.set_error(
+        error, tool_.pose(), tool_.twist(),
+        {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, h);
+    effort_.rest_damping = gains.damping_null * motion_.null_inertia;
+    springs(h, dt);
+    effort_.compute(d_.M(), J, d_.v(), h);
+
+    const double exchanged = -motion_.task_coupling.dot(motion_.twist);
+    const double smallest = motion_.smallest;
+    double share = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
+    share *= cancelling_.follow(gains.cancel_coupling, dt);
+    gyroscopic_ = motion_.null_coupling;
+    add_product(transposed(J), motion_.task_coupling, gyroscopic_);
+    gyroscopic_ *= share;
+    desired_ = d_.g() + gyroscopic_ + effort_.continuous;
+    if (!desired_.allFinite()) return refuse();
+    const bool turns = !gyroscopic_.isZero(0.0);
+    sent_ = d_.g() + gyroscopic_ + effort_.sampled;
+    sent_ += effort_.impedance.brake(d_, h, turns ? &gyroscopic_ : nullptr);
+    const VectorV& output = pass(sent_, dt);
+
+    ControlEnergy& energy = command_.energy;
+    const auto momentum = product<Twist>(motion_.inertia, motion_.twist);
+    energy.kinetic_task = 0.5 * motion_.twist.dot(momentum);
+    energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
+    energy.closed_loop_energy = energy.kinetic_task + energy.kinetic_null + effort_.potential;
+    energy.shaped_potential = effort_.potential;
+    energy.damping_task = effort_.damping_task;
+    energy.damping_null = effort_.damping_null;
+    energy.reference_power = effort_.reference_power;
+    energy.clipped_power = (output - desired_).dot(d_.v());
+    energy.routing_power = gyroscopic_.dot(d_.v());
+    energy.null_to_task = exchanged;
+    command_.task_error = effort_.distance;
+    command_.smallest_singular_value = smallest;
+    make_command(output, {effort_.impedance.reason()});
+    if (command_.status == Status::ok && gains.cancel_coupling && smallest < 2.0 * kSingular) {
+      command_.status = Status::degraded;
+      reason_.set("near a singularity: smallest singular value %.3g", smallest);
+    }
+    return command_;
   }
-}
+
+  /// Compute the springs that hold the base, the posture and the joints within their limits.
+  void springs(double h, double dt) noexcept {
+    const PoseIdaPbcGains& gains = gains_now();
+    const double share = holding_.follow(gains.hold_base, dt);
+    spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base, share,
+                    share);
+    model_.joint_positions(d_.q(), positions_);
+    const VectorV wall = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+    const LimitSprings limits =
+        joint_limits_.springs(positions_, d_.v().tail(n_), wall, gains.limit_margin, h);
+    model_.difference(posture_, d_.q(), offset_);
+    const double posture = gains.frequency_posture * gains.frequency_posture;
+    effort_.rest_energy = spring_.energy + limits.energy;
+    for (Eigen::Index k = 0; k < b_; ++k) {
+      effort_.rest_force[k] = spring_.force[k];
+      effort_.rest_stiffness(k, k) = spring_.stiffness[k];
+    }
+    for (Eigen::Index k = 0; k < n_; ++k) {
+      const Eigen::Index row = b_ + k;
+      const double stiffness = posture * shape_inertia_[k], pull = stiffness * offset_[row];
+      effort_.rest_energy += 0.5 * pull * offset_[row];
+      effort_.rest_force[row] = limits.force[k] + pull;
+      effort_.rest_stiffness(row, row) = limits.stiffness[k] + stiffness;
+    }
+  }
+
+  SwitchRamp holding_, cancelling_;
+  BaseSpring spring_;
+  PoseReference tool_;
+  PoseMotion motion_;
+  PoseEffort effort_;
+  VectorV shape_inertia_, positions_, gyroscopic_, desired_, sent_;
+  Eigen::VectorXd posture_, offset_;
+};
 
 std::unique_ptr<Controller> make_pose_ida_pbc(const LawSetup& setup) {
   return std::make_unique<PoseIDAPBC>(setup.model, setup.allocation, setup.base_actuated);

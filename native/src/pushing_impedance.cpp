@@ -1,17 +1,16 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/pushing_impedance.hpp"
+#include "vms_ph_native/cartesian_impedance.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
 
-#include "law_factories.hpp"
-#include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/products.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 

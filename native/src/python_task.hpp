@@ -10,7 +10,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "vms_ph_native/python_host.hpp"
+#include "vms_ph_native/python_controller.hpp"
 #include "vms_ph_native/worker.hpp"
 
 namespace vms_ph {

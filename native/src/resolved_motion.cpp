@@ -8,14 +8,13 @@
 #include <memory>
 #include <optional>
 
-#include "law_factories.hpp"
-#include "vms_ph_native/linear_solve.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pose_reference.hpp"
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/sizes.hpp"
 #include "vms_ph_native/staged_controller.hpp"
-#include "vms_ph_native/texts.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
@@ -113,32 +112,6 @@ struct ResolvedGains : OutputGains {
   static const GainTable<ResolvedGains>& table();
 };
 
-/// Joint rates by the generalised Jacobian and the reaction null space, and the torques that give
-/// them; the law is described in vms_ph_controllers/laws/resolved_motion.py.
-class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains> {
- public:
-  /// Control the tool of a robot, which must outlive the controller.
-  ///
-  /// @throws ModelError  the base is not floating.
-  explicit ResolvedMotion(const Model& model);
-
-  void missed_updates() noexcept override;
-
- private:
-  void hold() noexcept override;
-  const Command& control(const Reference& reference, double dt) noexcept override;
-  Twist pose_error() noexcept;
-  void compute_rates(const Twist& error, const ResolvedGains& gains) noexcept;
-  void shape_force() noexcept;
-
-  PoseReference tool_;
-  PrioritisedRates desired_rates_;
-  Eigen::Matrix3d attitude_ = Eigen::Matrix3d::Identity();  // of the base, at the reset
-  bool has_last_ = false;
-  VectorV last_, acceleration_, limit_inertia_, positions_, desired_, velocity_terms_;
-  MatrixBN jacobian_;
-};
-
 namespace {
 
 const Model& checked(const Model& model) {
@@ -171,117 +144,133 @@ const GainTable<ResolvedGains>& ResolvedGains::table() {
   return gains;
 }
 
-ResolvedMotion::ResolvedMotion(const Model& model)
-    : RampedGains(checked(model), std::make_unique<BaseActuation>(model, std::nullopt, false)),
-      desired_rates_(n_),
-      last_(VectorV::Zero(n_)),
-      acceleration_(last_),
-      limit_inertia_(last_),
-      positions_(last_),
-      desired_(rest_),
-      velocity_terms_(rest_) {
-  begin();
-}
-
-void ResolvedMotion::hold() noexcept {
-  attitude_ = model_.base_pose(d_.q()).rotation();
-  tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
-  limit_inertia_ = d_.M_hat_m().diagonal();
-  has_last_ = false;
-}
-
-void ResolvedMotion::missed_updates() noexcept {
-  has_last_ = false;
-  StagedController::missed_updates();
-}
-
-const Command& ResolvedMotion::control(const Reference& reference, double dt) noexcept {
-  ResolvedGains gains = gains_now();
-  const double outer = age_ > 0.0 ? 0.25 / age_ : std::numeric_limits<double>::infinity();
-  for (double* rate : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
-    *rate = std::min(*rate, outer);
+/// Joint rates by the generalised Jacobian and the reaction null space, and the torques that give
+/// them; the law is described in vms_ph_controllers/laws/resolved_motion.py.
+class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains> {
+ public:
+  /// Control the tool of a robot, which must outlive the controller.
+  ///
+  /// @throws ModelError  the base is not floating.
+  explicit ResolvedMotion(const Model& model)
+      : RampedGains(checked(model), std::make_unique<BaseActuation>(model, std::nullopt, false)),
+        desired_rates_(n_),
+        last_(VectorV::Zero(n_)),
+        acceleration_(last_),
+        limit_inertia_(last_),
+        positions_(last_),
+        desired_(rest_),
+        velocity_terms_(rest_) {
+    begin();
   }
-  tool_.follow(reference, reference.pose, gains.speed, gains.turn,
-               std::max(2.0 * gains.bandwidth, 1e-3), dt);
-  const Twist error = pose_error();
-  compute_rates(error, gains);
-  const VectorV& rates = desired_rates_.rates;
-  double bandwidth = gains.bandwidth_rates;
-  const double h = horizon(dt, 0.0, age_);
-  if (h > 0.0) bandwidth = std::min(bandwidth, 0.5 / h);
-  for (int k = 0; k < n_; ++k) {
-    acceleration_[k] = bandwidth * (rates[k] - d_.v()[6 + k]);
-    if (has_last_ && dt > 0.0) acceleration_[k] += (rates[k] - last_[k]) / dt;
+
+  void missed_updates() noexcept override {
+    has_last_ = false;
+    StagedController::missed_updates();
   }
-  last_ = rates;
-  has_last_ = true;
-  shape_force();
-  model_.joint_positions(d_.q(), positions_);
-  const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-  const double squared = gains.limit_frequency * gains.limit_frequency;
-  for (int k = 0; k < n_; ++k) desired_[6 + k] -= squared * limit_inertia_[k] * depth[k];
-  if (!desired_.allFinite()) return refuse();
-  const VectorV& output = pass(desired_, dt);
-  ControlEnergy& energy = command_.energy;
-  energy.closed_loop_energy = d_.kinetic_energy();
-  energy.reference_power = (desired_ - d_.g()).dot(d_.v());
-  energy.clipped_power = (output - desired_).dot(d_.v());
-  command_.task_error = error.head<3>().norm();
-  command_.smallest_singular_value = desired_rates_.smallest;
-  return make_command(output, {});
-}
 
-/// The way of the tool to its reference, in inertial axes.
-Twist ResolvedMotion::pose_error() noexcept {
-  const pinocchio::SE3& pose = d_.placement(model_.end_effector());
-  const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
-  Twist error;
-  error.head<3>() = tool_.pose().topRightCorner<3, 1>() - pose.translation();
-  const Eigen::Vector3d turn = se3::rotation_vector(pose.rotation().transpose() * goal);
-  error.tail<3>() = goal * turn;
-  return error;
-}
-
-/// Compute the joint rates that at the present momentum move the tool as desired.
-void ResolvedMotion::compute_rates(const Twist& error, const ResolvedGains& gains) noexcept {
-  const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
-  const MatrixBN& A = d_.A();
-  Twist locked = d_.v().head<6>();
-  add_product(A, d_.v().tail(n_), locked);
-  const auto& full = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED);
-  const auto tool = [&](Eigen::Index rows) {
-    jacobian_ = full.topRightCorner(rows, n_);
-    add_product(full.topLeftCorner(rows, 6), A, jacobian_, -1.0);
-  };
-  Twist twist = gains.bandwidth * error;
-  add_product(goal, tool_.twist().head<3>(), twist.head<3>());
-  add_product(goal, tool_.twist().tail<3>(), twist.tail<3>());
-  add_product(full.leftCols<6>(), locked, twist, -1.0);
-  const auto add = [&](const VectorB& desired) {
-    desired_rates_.add(jacobian_, desired, gains.least_singular_value, gains.joint_speed);
-  };
-  desired_rates_.restart();
-  if (gains.hold_attitude) {
-    const Eigen::Matrix3d rotation = model_.base_pose(d_.q()).rotation();
-    const Eigen::Vector3d rotation_error = se3::rotation_vector(attitude_.transpose() * rotation);
-    jacobian_ = A.bottomRows<3>();
-    add(locked.tail<3>() + gains.bandwidth_attitude * rotation_error);
-    tool(3);
-    add(twist.head<3>());
-  } else {
-    tool(6);
-    add(twist);
+ private:
+  void hold() noexcept override {
+    attitude_ = model_.base_pose(d_.q()).rotation();
+    tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
+    limit_inertia_ = d_.M_hat_m().diagonal();
+    has_last_ = false;
   }
-}
 
-/// Compute the forces that give joint accelerations on a base without actuators, with gravity.
-void ResolvedMotion::shape_force() noexcept {
-  multiply(d_.C(), d_.v(), velocity_terms_);
-  desired_ = d_.g();
-  desired_.tail(n_) += velocity_terms_.tail(n_);
-  add_product(d_.M_hat_m(), acceleration_, desired_.tail(n_));
-  add_product(transposed(d_.A()), velocity_terms_.head(6), desired_.tail(n_), -1.0);
-}
+  const Command& control(const Reference& reference, double dt) noexcept override {
+    ResolvedGains gains = gains_now();
+    const double outer = age_ > 0.0 ? 0.25 / age_ : std::numeric_limits<double>::infinity();
+    for (double* rate : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
+      *rate = std::min(*rate, outer);
+    }
+    tool_.follow(reference, reference.pose, gains.speed, gains.turn,
+                 std::max(2.0 * gains.bandwidth, 1e-3), dt);
+    const Twist error = pose_error();
+    compute_rates(error, gains);
+    const VectorV& rates = desired_rates_.rates;
+    double bandwidth = gains.bandwidth_rates;
+    const double h = horizon(dt, 0.0, age_);
+    if (h > 0.0) bandwidth = std::min(bandwidth, 0.5 / h);
+    for (int k = 0; k < n_; ++k) {
+      acceleration_[k] = bandwidth * (rates[k] - d_.v()[6 + k]);
+      if (has_last_ && dt > 0.0) acceleration_[k] += (rates[k] - last_[k]) / dt;
+    }
+    last_ = rates;
+    has_last_ = true;
+    shape_force();
+    model_.joint_positions(d_.q(), positions_);
+    const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
+    const double squared = gains.limit_frequency * gains.limit_frequency;
+    for (int k = 0; k < n_; ++k) desired_[6 + k] -= squared * limit_inertia_[k] * depth[k];
+    if (!desired_.allFinite()) return refuse();
+    const VectorV& output = pass(desired_, dt);
+    ControlEnergy& energy = command_.energy;
+    energy.closed_loop_energy = d_.kinetic_energy();
+    energy.reference_power = (desired_ - d_.g()).dot(d_.v());
+    energy.clipped_power = (output - desired_).dot(d_.v());
+    command_.task_error = error.head<3>().norm();
+    command_.smallest_singular_value = desired_rates_.smallest;
+    return make_command(output, {});
+  }
+
+  /// The way of the tool to its reference, in inertial axes.
+  Twist pose_error() noexcept {
+    const pinocchio::SE3& pose = d_.placement(model_.end_effector());
+    const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
+    Twist error;
+    error.head<3>() = tool_.pose().topRightCorner<3, 1>() - pose.translation();
+    const Eigen::Vector3d turn = se3::rotation_vector(pose.rotation().transpose() * goal);
+    error.tail<3>() = goal * turn;
+    return error;
+  }
+
+  /// Compute the joint rates that at the present momentum move the tool as desired.
+  void compute_rates(const Twist& error, const ResolvedGains& gains) noexcept {
+    const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
+    const MatrixBN& A = d_.A();
+    Twist locked = d_.v().head<6>();
+    add_product(A, d_.v().tail(n_), locked);
+    const auto& full = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED);
+    const auto tool = [&](Eigen::Index rows) {
+      jacobian_ = full.topRightCorner(rows, n_);
+      add_product(full.topLeftCorner(rows, 6), A, jacobian_, -1.0);
+    };
+    Twist twist = gains.bandwidth * error;
+    add_product(goal, tool_.twist().head<3>(), twist.head<3>());
+    add_product(goal, tool_.twist().tail<3>(), twist.tail<3>());
+    add_product(full.leftCols<6>(), locked, twist, -1.0);
+    const auto add = [&](const VectorB& desired) {
+      desired_rates_.add(jacobian_, desired, gains.least_singular_value, gains.joint_speed);
+    };
+    desired_rates_.restart();
+    if (gains.hold_attitude) {
+      const Eigen::Matrix3d rotation = model_.base_pose(d_.q()).rotation();
+      const Eigen::Vector3d rotation_error = se3::rotation_vector(attitude_.transpose() * rotation);
+      jacobian_ = A.bottomRows<3>();
+      add(locked.tail<3>() + gains.bandwidth_attitude * rotation_error);
+      tool(3);
+      add(twist.head<3>());
+    } else {
+      tool(6);
+      add(twist);
+    }
+  }
+
+  /// Compute the forces that give joint accelerations on a base without actuators, with gravity.
+  void shape_force() noexcept {
+    multiply(d_.C(), d_.v(), velocity_terms_);
+    desired_ = d_.g();
+    desired_.tail(n_) += velocity_terms_.tail(n_);
+    add_product(d_.M_hat_m(), acceleration_, desired_.tail(n_));
+    add_product(transposed(d_.A()), velocity_terms_.head(6), desired_.tail(n_), -1.0);
+  }
+
+  PoseReference tool_;
+  PrioritisedRates desired_rates_;
+  Eigen::Matrix3d attitude_ = Eigen::Matrix3d::Identity();  // of the base, at the reset
+  bool has_last_ = false;
+  VectorV last_, acceleration_, limit_inertia_, positions_, desired_, velocity_terms_;
+  MatrixBN jacobian_;
+};
 
 std::unique_ptr<Controller> make_resolved_motion(const LawSetup& setup) {
   return std::make_unique<ResolvedMotion>(setup.model);

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {

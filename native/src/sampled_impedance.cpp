@@ -7,9 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/products.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {

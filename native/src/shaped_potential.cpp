@@ -3,8 +3,13 @@
 
 #include "vms_ph_native/shaped_potential.hpp"
 
-#include "vms_ph_native/products.hpp"
-#include "vms_ph_native/split_motion.hpp"
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/LU>
+
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/task_space.hpp"
 
 namespace vms_ph {
 
@@ -76,6 +81,160 @@ MatrixV weight_of_task_stiffness(const PositionTask& task, Evaluation& d,
   add_product(transposed(n), n, weight, null_stiffness);
   const MatrixV mirrored = weight.transpose();
   return 0.5 * (weight + mirrored);
+}
+
+namespace {
+
+// Distances of the reference shorter than this, m, count as zero.
+constexpr double kNegligible = 1e-9;
+
+// Smallest distance between reference and minimum, m, at which the reference is out of reach.
+constexpr double kReachTolerance = 1e-3;
+
+// Rate at which a minimum that cannot follow returns to its initial posture, 1/s.
+constexpr double kPostureRate = 1.0;
+
+}  // namespace
+
+MinimumStep::MinimumStep(const Model& model)
+    : model_(model),
+      limits_(model),
+      state_(model),
+      zero_velocity_(Eigen::VectorXd::Zero(model.nv())) {
+  next.q = model.neutral_configuration();
+}
+
+Evaluation& MinimumStep::at(const ConstVector& q) noexcept {
+  state_.set(q, zero_velocity_);
+  return state_;
+}
+
+void MinimumStep::compute(const PositionTask& task, const Minimum& now, const Eigen::Vector3d& step,
+                          const VectorV& posture, const Bounds& bounds) noexcept {
+  at(now.q);
+  const Matrix3V jacobian = task.jacobian(state_);
+  const Eigen::Vector3d position = task.value(state_);
+  Eigen::Vector3d lead = now.x + step - position;
+  const double distance = lead.norm();
+  is_settled = distance < kNegligible;
+  // A reference that the minimum cannot follow is held at this distance ahead of it.
+  const double reach_limit = std::max(kReachTolerance, 2.0 * bounds.reach);
+  is_out_of_reach = distance > reach_limit;
+  lead *= distance > 0.0 ? std::min(1.0, reach_limit / distance) : 0.0;
+  VectorV before(model_.n());
+  model_.joint_positions(now.q, before);
+  const VectorV displacement = solution(jacobian, lead, before, posture, bounds) - before;
+  model_.integrate(now.q, displacement, next.q);
+  next.x = position + lead;
+}
+
+VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& lead,
+                              const VectorV& before, const VectorV& posture,
+                              const Bounds& bounds) const noexcept {
+  const double dt = bounds.dt, damping = bounds.damping;
+  const Eigen::Index n = before.size();
+  VectorV is_free = VectorV::Ones(n), posture_step = VectorV::Zero(n), after = before;
+  if (is_out_of_reach) {
+    // A stretched arm could fold in the wrong direction when it returns; the initial posture
+    // decides.
+    posture_step = posture - before;
+    posture_step *= dt * kPostureRate;
+  }
+  for (Eigen::Index round = 0; round < n; ++round) {
+    Matrix3V free_jacobian = jacobian;
+    for (Eigen::Index i = 0; i < n; ++i) free_jacobian.col(i) *= is_free[i];
+    // Damped, so that a reference out of reach stops the minimum instead of accelerating it without
+    // bound.
+    auto gram = product<Eigen::Matrix3d>(free_jacobian, transposed(free_jacobian));
+    for (Eigen::Index i = 0; i < 3; ++i) gram(i, i) += damping * damping;
+    Eigen::Vector3d residual = lead;
+    add_product(free_jacobian, posture_step, residual, -1.0);
+    const Eigen::Matrix3d inverse = gram.inverse();
+    const Eigen::Vector3d weights = inverse * residual;
+    VectorV move = product<VectorV>(transposed(free_jacobian), weights);
+    // Joints at a limit are excluded; the others move.
+    double fastest = 1.0;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      move[i] += posture_step[i] * is_free[i];
+      fastest = std::max(fastest, std::abs(move[i]) / (dt * model_.velocity()[i]));
+    }
+    move /= fastest;
+    after = limits_.clipped(before + move, before, bounds.margin);
+    bool stopped = false;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (is_free[i] == 0.0 || !(std::abs(after[i] - before[i] - move[i]) > kNegligible)) continue;
+      is_free[i] = 0.0;
+      stopped = true;
+    }
+    if (!stopped) break;
+  }
+  return after;
+}
+
+ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& task, double damping)
+    : model_(model), task_(task), damping_(damping), step_(model), posture_(model.n()) {
+  restart(model.neutral_configuration());
+  interpolated_.q = now_.q;
+}
+
+Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
+  Evaluation& d = step_.at(q);
+  now_.q = q;
+  now_.x = task_.value(d);
+  now_.identifier = ++last_identifier_;
+  target_.reset();
+  is_rejected_ = is_out_of_reach_ = false;
+  settled_ = true;
+  model_.joint_positions(q, posture_);
+  return d;
+}
+
+const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt, double speed,
+                                          double margin) noexcept {
+  Eigen::Vector3d step = desired_step(reference, dt);
+  const double length = step.norm();
+  if (!(dt > 0.0) || (length < kNegligible && settled_)) return now_;
+  const double reach = dt * speed;
+  step *= length > 0.0 ? std::min(1.0, reach / length) : 0.0;
+  step_.compute(task_, now_, step, posture_, {damping_, dt, reach, margin});
+  settled_ = step_.is_settled;
+  is_out_of_reach_ = step_.is_out_of_reach;
+  step_.next.identifier = ++last_identifier_;
+  return step_.next;
+}
+
+const Minimum& ReferenceGovernor::interpolate(const Minimum& minimum, double share) noexcept {
+  VectorV displacement(model_.nv());
+  model_.difference(now_.q, minimum.q, displacement);
+  displacement *= share;
+  model_.integrate(now_.q, displacement, interpolated_.q);
+  interpolated_.x = now_.x + share * (minimum.x - now_.x);
+  interpolated_.identifier = ++last_identifier_;
+  return interpolated_;
+}
+
+void ReferenceGovernor::accept(const Minimum& minimum) noexcept {
+  if (&minimum == &now_) return;
+  now_ = minimum;
+}
+
+Eigen::Vector3d ReferenceGovernor::desired_step(const Reference& reference, double dt) noexcept {
+  is_rejected_ = false;
+  if (usable(reference.position)) target_ = reference.position;
+  Eigen::Vector3d step = Eigen::Vector3d::Zero();
+  if (usable(reference.velocity)) {
+    step += dt * *reference.velocity;
+    target_.reset();
+  }
+  if (target_) step += *target_ - now_.x;
+  return step;
+}
+
+bool ReferenceGovernor::usable(const std::optional<Eigen::Vector3d>& value) noexcept {
+  if (!value) return false;
+  if (value->allFinite()) return true;
+  is_rejected_ = true;
+  return false;
 }
 
 }  // namespace vms_ph

@@ -8,7 +8,7 @@
 
 #include <Eigen/Geometry>
 
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
 namespace {

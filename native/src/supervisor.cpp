@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sampled_impedance.hpp"
-#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "vms_ph_native/symmetric_eigen.hpp"
 
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
 

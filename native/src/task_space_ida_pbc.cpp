@@ -6,15 +6,11 @@
 #include <limits>
 #include <memory>
 
-#include "law_factories.hpp"
-#include "vms_ph_native/symmetric_eigen.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 namespace {
-
-// An eigenvalue of zero is computed to this share of the largest.
-constexpr double kRounding = 1e-12;
 
 const Model& checked(const Model& model) {
   if (model.base() != Base::fixed) {
@@ -28,36 +24,11 @@ const Model& checked(const Model& model) {
   return model;
 }
 
-void check_symmetric(const Eigen::MatrixXd& matrix, int size, const std::string& name) {
-  if (matrix.rows() != size || matrix.cols() != size ||
-      !matrix.isApprox(matrix.transpose(), 1e-5) || !matrix.allFinite()) {
-    throw ModelError(name + " must be a symmetric (" + std::to_string(size) + "," +
-                     std::to_string(size) + ") matrix; given: shape (" +
-                     std::to_string(matrix.rows()) + ", " + std::to_string(matrix.cols()) + ")");
-  }
-  SymmetricEigen eigen;
-  eigen.compute(matrix);
-  const Eigen::VectorXd& values = eigen.values();
-  if (values[0] < -kRounding * values[size - 1]) {
-    throw ModelError(name + " must not have negative eigenvalues: it would push away");
-  }
-}
-
-TaskSpaceOptions checked(const TaskSpaceOptions& options, const Model& model) {
-  if (options.weight) check_symmetric(*options.weight, model.n(), "weight");
-  if (options.task_stiffness) check_symmetric(*options.task_stiffness, 3, "task_stiffness");
-  return options;
-}
-
 }  // namespace
 
-TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains,
-                                 const TaskSpaceOptions& options)
+TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model)
     : model_(checked(model)),
-      task_(model, options.frame),
-      gains_(gains),
-      ramp_(gains),
-      options_(checked(options, model)),
+      task_(model.end_effector()),
       routing_(model, task_, kSingular),
       joint_limits_(model),
       torque_limits_(model),
@@ -71,9 +42,7 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
       safe_torque_(VectorV::Zero(model.n())),
       positions_(model.n()),
       routing_torque_(VectorV::Zero(model.n())) {
-  option_weight_.version = 1;
   current_weight_.version = 1;
-  if (options_.weight) option_weight_.matrix = *options_.weight;
   command_.wrench_base.resize(0);
   command_.torque = Eigen::VectorXd::Zero(model.n());
   // Constructed here, so that the first update does not allocate.
@@ -126,7 +95,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   damp(h);
   const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
 
-  const double share = cancel_ramp_.follow(options_.cancel_coupling || gains_.cancel_coupling, dt);
+  const double share = cancel_ramp_.follow(gains_.cancel_coupling, dt);
   const bool is_cancelled =
       share > 0.0 && routing_.torque(d_, jacobian_, effort_.svd, jacobian_rate, routing_torque_);
   if (is_cancelled) routing_torque_ *= share;
@@ -201,18 +170,13 @@ double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
 const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexcept {
   const TaskSpaceGains& gains = ramp_.now();
   const double share = task_stiffness_ramp_.share(), rest = (1.0 - share) * gains.stiffness;
-  if (options_.weight) {
-    desired_potential_.set(minimum, option_weight_);
-    return desired_potential_;
-  }
   if (share == 0.0) {
     desired_potential_.set(minimum, gains.stiffness);
     return desired_potential_;
   }
   if (weight_minimum_ != minimum.identifier || weight_stiffness_ != gains.task_stiffness ||
       weight_null_ != gains.null_stiffness || weight_share_ != share || weight_rest_ != rest) {
-    const Eigen::Matrix3d unit = Eigen::Matrix3d::Identity();
-    const Eigen::Matrix3d stiffness = options_.task_stiffness.value_or(gains.task_stiffness * unit);
+    const Eigen::Matrix3d stiffness = gains.task_stiffness * Eigen::Matrix3d::Identity();
     minimum_state_.set(minimum.q, zero_velocity_);
     current_weight_.matrix =
         weight_of_task_stiffness(task_, minimum_state_, stiffness, gains.null_stiffness);

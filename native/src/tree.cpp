@@ -8,7 +8,6 @@
 #include <pinocchio/algorithm/jacobian.hpp>
 #include <string>
 
-#include "pinocchio_limits.hpp"
 #include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"

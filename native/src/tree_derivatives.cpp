@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/tree_derivatives.hpp"
+#include "vms_ph_native/dynamics.hpp"
 
 #include <algorithm>
 

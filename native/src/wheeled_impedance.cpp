@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "law_factories.hpp"
+#include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/pose_reference.hpp"
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/springs.hpp"
-#include "vms_ph_native/texts.hpp"
 #include "vms_ph_native/wheeled_controller.hpp"
 
 namespace vms_ph {
@@ -24,36 +24,6 @@ struct WheeledGains : LimitGains {
   double speed = 0.2, turn = 0.5;
 
   static const GainTable<WheeledGains>& table();
-};
-
-/// A spring and a damper hold the end effector, and all joints follow as the wheels allow; the law
-/// is described in vms_ph_controllers/laws/wheeled_impedance.py.
-class WheeledImpedance final : public WheeledController {
- public:
-  /// Control the end effector of a robot, which must outlive the controller.
-  ///
-  /// @throws ModelError  wheels that no joint moves, or a mistake in the wheels.
-  WheeledImpedance(const Model& model, const std::vector<Wheel>& wheels);
-
-  bool reset(const RobotState& state) noexcept override;
-
-  std::vector<Gain> gains() const override { return WheeledGains::table().list(gains_); }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return WheeledGains::table().set(gains_, name, value);
-  }
-
- private:
-  const char* drive(const Reference& reference, double dt) noexcept override;
-  void rest() noexcept;
-
-  WheeledGains gains_;
-  JointLimitPotential joint_limits_;
-  PoseReference tool_;
-  PoseEffort effort_;
-  Evaluation initial_state_;
-  VectorV limit_inertia_, positions_, desired_;
-  Matrix6V jacobian_, momentum_;
-  Reason reason_;
 };
 
 const GainTable<WheeledGains>& WheeledGains::table() {
@@ -75,82 +45,105 @@ const GainTable<WheeledGains>& WheeledGains::table() {
   return gains;
 }
 
-WheeledImpedance::WheeledImpedance(const Model& model, const std::vector<Wheel>& wheels)
-    : WheeledController(model, wheels),
-      joint_limits_(model),
-      effort_(model, t_.nu.size()),
-      initial_state_(model),
-      limit_inertia_(VectorV::Zero(n_)),
-      positions_(limit_inertia_),
-      desired_(zero_velocity_),
-      reason_(1024) {
-  RobotState initial;
-  initial.q = model.neutral_configuration();
-  if (!drives_all(initial.q)) {
-    throw ModelError("the joints of '" + model.name() +
-                     "' do not move all motions that its wheels allow");
+/// A spring and a damper hold the end effector, and all joints follow as the wheels allow; the law
+/// is described in vms_ph_controllers/laws/wheeled_impedance.py.
+class WheeledImpedance final : public WheeledController {
+ public:
+  /// Control the end effector of a robot, which must outlive the controller.
+  ///
+  /// @throws ModelError  wheels that no joint moves, or a mistake in the wheels.
+  WheeledImpedance(const Model& model, const std::vector<Wheel>& wheels)
+      : WheeledController(model, wheels),
+        joint_limits_(model),
+        effort_(model, t_.nu.size()),
+        initial_state_(model),
+        limit_inertia_(VectorV::Zero(n_)),
+        positions_(limit_inertia_),
+        desired_(zero_velocity_),
+        reason_(1024) {
+    RobotState initial;
+    initial.q = model.neutral_configuration();
+    if (!drives_all(initial.q)) {
+      throw ModelError("the joints of '" + model.name() +
+                       "' do not move all motions that its wheels allow");
+    }
+    WheeledGains::table();  // constructed here, so that setting a gain later does not allocate
+    reset(initial);
   }
-  WheeledGains::table();  // constructed here, so that setting a gain later does not allocate
-  reset(initial);
-}
 
-bool WheeledImpedance::reset(const RobotState& state) noexcept {
-  if (!model_.is_configuration(state.q)) return false;
-  initial_state_.set(state.q, zero_velocity_);
-  tool_.restart(initial_state_.placement(model_.end_effector()).toHomogeneousMatrix());
-  limit_inertia_ = initial_state_.M_hat_m().diagonal();
-  effort_.restart();
-  limits_.restart();
-  return true;
-}
-
-const char* WheeledImpedance::drive(const Reference& reference, double dt) noexcept {
-  Evaluation& d = t_.d();
-  const WheeledGains& gains = gains_;
-  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-  tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
-  const Pose placement = d.placement(model_.end_effector()).toHomogeneousMatrix();
-  effort_.set_error(
-      se3::inverse(tool_.pose()) * placement, tool_.pose(), tool_.twist(),
-      {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, 0.0);
-  multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), t_.basis, jacobian_);
-  split_inertia(t_.mass, jacobian_, momentum_, effort_.rest_damping);
-  effort_.rest_damping *= gains.damping_null;
-  rest();
-  effort_.compute(t_.mass, jacobian_, t_.nu, horizon(dt, gains.delay, age_));
-  multiply(transposed(t_.basis), d.g(), desired_);
-  desired_ += effort_.sampled;
-  if (const char* obstacle = send(desired_, gains, dt)) return obstacle;
-  ControlEnergy& energy = command_.energy;
-  energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
-  energy.shaped_potential = effort_.potential;
-  energy.damping_task = effort_.damping_task;
-  energy.damping_null = effort_.damping_null;
-  energy.reference_power = effort_.reference_power;
-  energy.clipped_power = (command_.torque - torque_).dot(d.v().tail(n_));
-  command_.task_error = effort_.distance;
-  const char* const reduced = effort_.impedance.reason();
-  if (*reduced != '\0') {
-    reason_.set(limits_.reason().empty() ? "%s%s" : "%s; %s", limits_.reason().text(), reduced);
-    command_.reason = reason_.text();
+  bool reset(const RobotState& state) noexcept override {
+    if (!model_.is_configuration(state.q)) return false;
+    initial_state_.set(state.q, zero_velocity_);
+    tool_.restart(initial_state_.placement(model_.end_effector()).toHomogeneousMatrix());
+    limit_inertia_ = initial_state_.M_hat_m().diagonal();
+    effort_.restart();
+    limits_.restart();
+    return true;
   }
-  return nullptr;
-}
 
-/// Compute the springs at the limits of the joints, in the independent velocities.
-void WheeledImpedance::rest() noexcept {
-  model_.joint_positions(t_.d().q(), positions_);
-  const VectorV wall = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
-  const VectorV rates = t_.d().v().tail(n_);
-  const LimitSprings limits =
-      joint_limits_.springs(positions_, rates, wall, gains_.limit_margin, 0.0);
-  MatrixV scaled = t_.basis.bottomRows(n_);
-  const MatrixView by_joints = MatrixView(t_.basis).bottom_rows(n_).transposed();
-  effort_.rest_energy = limits.energy;
-  multiply(by_joints, limits.force, effort_.rest_force);
-  for (Eigen::Index i = 0; i < n_; ++i) scaled.row(i) *= limits.stiffness[i];
-  multiply(by_joints, scaled, effort_.rest_stiffness);
-}
+  std::vector<Gain> gains() const override { return WheeledGains::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return WheeledGains::table().set(gains_, name, value);
+  }
+
+ private:
+  const char* drive(const Reference& reference, double dt) noexcept override {
+    Evaluation& d = t_.d();
+    const WheeledGains& gains = gains_;
+    const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+    tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+    const Pose placement = d.placement(model_.end_effector()).toHomogeneousMatrix();
+    effort_.set_error(
+        se3::inverse(tool_.pose()) * placement, tool_.pose(), tool_.twist(),
+        {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, 0.0);
+    multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), t_.basis, jacobian_);
+    split_inertia(t_.mass, jacobian_, momentum_, effort_.rest_damping);
+    effort_.rest_damping *= gains.damping_null;
+    rest();
+    effort_.compute(t_.mass, jacobian_, t_.nu, horizon(dt, gains.delay, age_));
+    multiply(transposed(t_.basis), d.g(), desired_);
+    desired_ += effort_.sampled;
+    if (const char* obstacle = send(desired_, gains, dt)) return obstacle;
+    ControlEnergy& energy = command_.energy;
+    energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
+    energy.shaped_potential = effort_.potential;
+    energy.damping_task = effort_.damping_task;
+    energy.damping_null = effort_.damping_null;
+    energy.reference_power = effort_.reference_power;
+    energy.clipped_power = (command_.torque - torque_).dot(d.v().tail(n_));
+    command_.task_error = effort_.distance;
+    const char* const reduced = effort_.impedance.reason();
+    if (*reduced != '\0') {
+      reason_.set(limits_.reason().empty() ? "%s%s" : "%s; %s", limits_.reason().text(), reduced);
+      command_.reason = reason_.text();
+    }
+    return nullptr;
+  }
+
+  /// Compute the springs at the limits of the joints, in the independent velocities.
+  void rest() noexcept {
+    model_.joint_positions(t_.d().q(), positions_);
+    const VectorV wall = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
+    const VectorV rates = t_.d().v().tail(n_);
+    const LimitSprings limits =
+        joint_limits_.springs(positions_, rates, wall, gains_.limit_margin, 0.0);
+    MatrixV scaled = t_.basis.bottomRows(n_);
+    const MatrixView by_joints = MatrixView(t_.basis).bottom_rows(n_).transposed();
+    effort_.rest_energy = limits.energy;
+    multiply(by_joints, limits.force, effort_.rest_force);
+    for (Eigen::Index i = 0; i < n_; ++i) scaled.row(i) *= limits.stiffness[i];
+    multiply(by_joints, scaled, effort_.rest_stiffness);
+  }
+
+  WheeledGains gains_;
+  JointLimitPotential joint_limits_;
+  PoseReference tool_;
+  PoseEffort effort_;
+  Evaluation initial_state_;
+  VectorV limit_inertia_, positions_, desired_;
+  Matrix6V jacobian_, momentum_;
+  Reason reason_;
+};
 
 std::unique_ptr<Controller> make_wheeled_impedance(const LawSetup& setup) {
   return std::make_unique<WheeledImpedance>(setup.model, setup.wheels);

@@ -9,9 +9,8 @@
 
 #include <Eigen/Geometry>
 
-#include "vms_ph_native/linear_solve.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
-#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {

@@ -10,9 +10,9 @@
 
 #include "allocations.hpp"
 #include "arm.hpp"
-#include "vms_ph_native/closed_loop.hpp"
-#include "vms_ph_native/decoupled_vms.hpp"
-#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
+#include "vms_ph_native/integrators/runge_kutta.hpp"
+#include "vms_ph_native/integrators/stepper.hpp"
+#include "vms_ph_native/laws.hpp"
 
 namespace {
 
@@ -80,7 +80,8 @@ int count_terms(const Model& model) {
 }
 
 int count_loop(const Model& model) {
-  vms_ph::DecoupledVMSController law(model);
+  const auto decoupled = vms_ph::make_law("DecoupledVMSController", model, {}, true);
+  vms_ph::Controller& law = *decoupled;
   vms_ph::ProjectedRK4 scheme(model, true);
   vms_ph::ClosedLoop loop(model, scheme, true, 1e-9);
   const Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());

@@ -11,8 +11,7 @@
 
 #include "allocations.hpp"
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
-#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
-#include "vms_ph_native/integrators/rk4.hpp"
+#include "vms_ph_native/integrators/runge_kutta.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace {

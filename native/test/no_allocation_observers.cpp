@@ -41,7 +41,6 @@ void survives_everything(Base base, bool decoupled) {
     if (k % 201 == 0) v[k % model.nv()] = wrong[k % 2];
     if (k % 503 == 0) dt = wrong[k % 3];
     if (k % 700 == 0) observers.restart();
-    if (k % 800 == 0) observers.payload_observer().expect_change();
     observed += observers.add(q, v, effort, dt) ? 1 : 0;
     contacts += observers.contact().contact ? 1 : 0;
     CHECK(observers.force().value().allFinite());

@@ -9,7 +9,7 @@
 #include "allocations.hpp"
 #include "arm.hpp"
 #include "check.hpp"
-#include "vms_ph_native/decoupled_vms.hpp"
+#include "vms_ph_native/laws.hpp"
 #include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/supervisor.hpp"
 
@@ -18,9 +18,8 @@ using namespace vms_ph;
 int main() {
   const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
   const Model model = Model::from_urdf(kArm, Base::floating);
-  Supervisor guard(model,
-                   std::make_unique<PayloadCompensation>(
-                       model, std::make_unique<DecoupledVMSController>(model, std::nullopt, true)));
+  Supervisor guard(model, std::make_unique<PayloadCompensation>(
+                              model, make_law("DecoupledVMSController", model, {}, true)));
   CHECK(guard.carry(0.1, Eigen::Vector3d(0.01, 0.0, 0.0), 0.0));
   RobotState home{model.neutral_configuration(), Eigen::VectorXd::Zero(model.nv())};
   CHECK(guard.reset(home));

@@ -2,16 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the tests compare with Python and no program uses from there: terms of single states,
-// energies, observers, reasons.
+// energies, observers, the energy guard, states that are judged, rotors, reasons.
 #include <memory>
+#include <optional>
+#include <tuple>
+#include <vector>
 
 #include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
+#include "vms_ph_native/base_actuation.hpp"
+#include "vms_ph_native/energy_guard/port_guard.hpp"
 #include "vms_ph_native/energy_split.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/observers/robot_observers.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/payload_compensation.hpp"
+#include "vms_ph_native/plausibility.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace py = pybind11;
 using vms_ph::Evaluation;
@@ -171,8 +179,6 @@ void bind_observers(py::module_& module) {
       .def("restart", &RobotObservers::restart)
       .def("add", [](RobotObservers& observers, const Vector& q, const Vector& v,
                      const Vector& effort, double dt) { return observers.add(q, v, effort, dt); })
-      .def("expect_change",
-           [](RobotObservers& observers) { observers.payload_observer().expect_change(); })
       .def_property_readonly("force",
                              [](const RobotObservers& o) { return Vector(o.force().value()); })
       .def_property_readonly("force_covariance",
@@ -185,6 +191,153 @@ void bind_observers(py::module_& module) {
       .def_property_readonly("payload", &payload);
 }
 
+using vms_ph::EnergyGuardSettings;
+using vms_ph::PortGuard;
+
+std::unique_ptr<PortGuard> make_guard(const Model& model, const py::dict& settings, int delay,
+                                      bool effort_carries_weight, bool base_actuated, double period,
+                                      const std::optional<vms_ph::Allocation>& allocation,
+                                      const std::optional<Vector>& weights) {
+  vms_ph::EnergyGuardOptions options;
+  options.delay = delay;
+  options.effort_carries_weight = effort_carries_weight;
+  options.base_actuated = base_actuated;
+  options.period = period;
+  options.allocation = allocation;
+  if (weights) options.weights = *weights;
+  auto guard = std::make_unique<PortGuard>(model, EnergyGuardSettings(), options);
+  for (const auto& [name, value] : settings) {
+    if (!EnergyGuardSettings::table().set(guard->settings, py::cast<std::string>(name),
+                                          py::cast<double>(value))) {
+      throw vms_ph::ModelError("there is no setting '" + py::cast<std::string>(name) +
+                               "' of an energy guard with this value");
+    }
+  }
+  return guard;
+}
+
+py::dict guard_settings() {
+  py::dict result;
+  for (const auto& row : EnergyGuardSettings::table().list(EnergyGuardSettings())) {
+    result[row.name.c_str()] =
+        py::make_tuple(row.initial, row.low, row.high, row.is_switch, row.description);
+  }
+  return result;
+}
+
+py::dict certificate(const PortGuard& guard) {
+  const vms_ph::Certificate record = guard.certificate();
+  py::dict result;
+#define VMS_PH_FIELD(name) result[#name] = record.name;
+  VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
+  VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  result["verdict"] = record.verdict();
+  result["first_loss"] = record.first_loss;
+  return result;
+}
+
+void bind_energy_guard(py::module_& module) {
+  using vms_ph::GuardedEffort;
+  module.attr("energy_guard_settings") = guard_settings();
+  py::class_<GuardedEffort>(module, "GuardedEffort")
+      .def_property_readonly("effort", [](const GuardedEffort& g) { return Vector(g.effort); })
+      .def_property_readonly("status",
+                             [](const GuardedEffort& g) { return static_cast<int>(g.status); })
+      .def_property_readonly("reason", [](const GuardedEffort& g) { return std::string(g.reason); })
+      .def_readonly("level", &GuardedEffort::level);
+  const auto inside = py::return_value_policy::reference_internal;
+  py::class_<PortGuard>(module, "PortGuard", "See vms_ph_controllers.guard.PortGuard.")
+      .def(py::init(&make_guard), py::keep_alive<1, 2>(), py::arg("model"),
+           py::arg("settings") = py::dict(), py::arg("delay") = 0,
+           py::arg("effort_carries_weight") = true, py::arg("base_actuated") = true,
+           py::arg("period") = 1e-3, py::arg("allocation") = py::none(),
+           py::arg("weights") = py::none())
+      .def(
+          "engage",
+          [](PortGuard& guard, const Vector& q, const Vector& v,
+             const std::optional<Vector>& acting) {
+            return guard.engage(q, v, acting.value_or(Vector()));
+          },
+          py::arg("q"), py::arg("v"), py::arg("acting") = py::none())
+      .def(
+          "update",
+          [](PortGuard& guard, const Vector& q, const Vector& v, const Vector& effort,
+             double dt) -> const GuardedEffort& { return guard.update(q, v, effort, dt); },
+          inside)
+      .def(
+          "hold",
+          [](PortGuard& guard, const std::string& why, double dt) -> const GuardedEffort& {
+            return guard.hold(why.c_str(), dt);
+          },
+          inside)
+      .def("refill", &PortGuard::refill)
+      .def("drain", &PortGuard::drain)
+      .def_property_readonly("certificate", &certificate);
+}
+
+void bind_plausibility(py::module_& module) {
+  using vms_ph::StatePlausibility;
+  py::dict defaults;
+#define VMS_PH_FIELD(name, initial, least, most) \
+  defaults[#name] = py::make_tuple(initial, least, most);
+  VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  module.attr("plausibility_bounds") = defaults;
+  py::class_<StatePlausibility>(module, "StatePlausibility",
+                                "See vms_ph_controllers.safety.plausibility; default bounds.")
+      .def(py::init([](const Model& model) {
+             return std::make_unique<StatePlausibility>(model, vms_ph::PlausibilityBounds());
+           }),
+           py::keep_alive<1, 2>())
+      .def("restart",
+           [](StatePlausibility& self, const Vector& q, const Vector& v) {
+             check(q, self.model().nq(), "q");
+             check(v, self.model().nv(), "v");
+             self.restart(q, v);
+           })
+      .def(
+          "judge",
+          [](StatePlausibility& self, const Vector& q, const Vector& v, double dt) -> py::object {
+            const vms_ph::Judgement& judgement = self.judge(q, v, dt);
+            if (!judgement.holds() && !judgement.restarts) return py::none();
+            return py::make_tuple(judgement.reason, Vector(judgement.q), Vector(judgement.v),
+                                  judgement.restarts, judgement.is_located);
+          },
+          "Return None where the law may act, else the fields of a Judgement.");
+}
+
+void bind_laws(py::module_& module) {
+  using vms_ph::Controller;
+  using vms_ph::PayloadCompensation;
+  py::class_<PayloadCompensation, Controller>(module, "PayloadCompensation",
+                                              "See vms_ph_controllers.laws.payload_compensation.")
+      .def(py::init([](const Model& model, Controller& law, double rate) {
+             // A law that belongs to Python.
+             return std::make_unique<PayloadCompensation>(
+                 model, std::shared_ptr<Controller>(std::shared_ptr<Controller>(), &law), rate);
+           }),
+           py::keep_alive<1, 2>(), py::keep_alive<1, 3>());
+  module.def(
+      "allocation_of_rotors",
+      [](const std::vector<std::tuple<Eigen::Vector3d, Eigen::Vector3d, double, double, double>>&
+             rows,
+         const std::string& base) {
+        std::vector<vms_ph::Rotor> rotors;
+        for (const auto& [position, axis, drag_ratio, lower, upper] : rows) {
+          rotors.push_back({position, axis, drag_ratio, lower, upper});
+        }
+        const vms_ph::Allocation allocation(rotors, base == "floating" ? vms_ph::Base::floating
+                                                    : base == "planar" ? vms_ph::Base::planar
+                                                                       : vms_ph::Base::fixed);
+        return py::make_tuple(Matrix(allocation.matrix()), Vector(allocation.lower()),
+                              Vector(allocation.upper()));
+      },
+      "Return B and the limits of rotors: position, axis, drag ratio, smallest and largest "
+      "thrust.");
+  module.attr("unlimited") = vms_ph::Rotor{}.upper;
+}
+
 }  // namespace
 
 PYBIND11_MODULE(vms_ph_native_parity, module) {
@@ -192,6 +345,9 @@ PYBIND11_MODULE(vms_ph_native_parity, module) {
   bind_evaluation(module);
   bind_energy_split(module);
   bind_observers(module);
+  bind_energy_guard(module);
+  bind_plausibility(module);
+  bind_laws(module);
   py::dict reasons;
 #define VMS_PH_REASON(name, text) reasons[#name] = text;
   VMS_PH_REASONS(VMS_PH_REASON)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Products of views against those that Eigen writes, for all orders of the operands.
-#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 
 #include "check.hpp"
 #include "vms_ph_native/sizes.hpp"

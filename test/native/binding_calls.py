@@ -36,7 +36,7 @@ REFUSALS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError, Memo
 
 # These judge what they are given: they return that it is none, or the safe output.
 JUDGES = re.compile(
-    r"Law\.(reset|resume|update|carry_load)|StatePlausibility\.judge|PortGuard\.(engage|update)|"
+    r"Law\.(reset|resume|update|carry_load)|"
     r"Dynamics\.(rate|state|energy_derivatives)|ClosedLoop\.run"
 )
 
@@ -69,7 +69,6 @@ class Kit:
         v, torque, wrench = 0.1 * np.ones(nv), np.ones(n), np.ones(b)
         many_q, many_v = np.stack([q, q, q]), np.stack([v, v, v])
         frame, dt = model.tree.pinocchio.nframes - 1, 1e-3
-        rotor = native.Rotor(np.array([0.4, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]))
         matrix = np.eye(b) if b else np.eye(6)
         large = np.full(len(matrix), 500.0)
         allocation = native.Allocation.of_matrix(matrix, -large, large)
@@ -80,12 +79,8 @@ class Kit:
         usual = "DecoupledVMSController" if b else "TaskSpaceIDAPBC"
         law, shaped = native.make_law(usual, robot), native.make_law("CartesianImpedance", robot)
         pushing = native.make_law("PushingImpedance", robot)
-        fixed = core_model(native, _model("panda"))
-        loaded = native.PayloadCompensation(robot, shaped, 2.0)
-        supervisor = native.Supervisor(robot, loaded)
-        plausible = native.StatePlausibility(robot, {})
-        guard = native.PortGuard(robot)
-        guard.engage(q, v)
+        task_space = native.make_law("TaskSpaceIDAPBC", core_model(native, _model("panda")))
+        supervisor = native.Supervisor(robot, shaped)
         algebra = native.SampledAlgebra(robot)
         command = law.update(q, v, dt)
         parts = _mechanism_parts(native)
@@ -107,12 +102,10 @@ class Kit:
         self.objects = {
             "Model": robot, "Dynamics": dynamics, "Batch": batch, "Scheme": stepper,
             "SolverState": state, "Ports": ports, "Fall": state.fall, "StepResult": result,
-            "ClosedLoop": loop, "Law": law, "TaskSpaceIDAPBC": native.TaskSpaceIDAPBC(fixed),
-            "PushingImpedance": pushing, "PayloadCompensation": loaded, "Supervisor": supervisor,
-            "StatePlausibility": plausible, "PortGuard": guard, "SampledAlgebra": algebra,
+            "ClosedLoop": loop, "Law": law, "TaskSpaceIDAPBC": task_space,
+            "PushingImpedance": pushing, "Supervisor": supervisor, "SampledAlgebra": algebra,
             "Command": command, "ControlEnergy": command.energy, "Gain": law.gains[0],
-            "GuardedEffort": guard.hold("rest", dt), "Mechanism": mechanism, "Rotor": rotor,
-            "Allocation": allocation,
+            "Mechanism": mechanism, "Allocation": allocation,
         }  # fmt: skip
         self.right: dict[str, tuple[Any, ...]] = {
             "Model.__init__": (pinocchio, model.end_effector, mimics),
@@ -184,21 +177,7 @@ class Kit:
             "Law.set_gains": ({law.gains[0].name: law.gains[0].value},),
             "Law.carry": (1.0, np.zeros(3), 0.01),
             "Law.carry_load": (np.zeros(len(v)),),
-            "TaskSpaceIDAPBC.__init__": (fixed, "", {}),
-            "PayloadCompensation.__init__": (robot, shaped, 2.0),
             "Supervisor.__init__": (robot, law, {}, allocation if b else None, True),
-            "StatePlausibility.__init__": (robot, {"joint_speed": 30.0}),
-            "StatePlausibility.restart": other,
-            "StatePlausibility.judge": (q, v, dt),
-            "PortGuard.__init__": (
-                robot, {"tank_capacity": 1.0}, 1, True, bool(b), dt, None, None,
-            ),
-            "PortGuard.set": ({"tank_capacity": 1.0},),
-            "PortGuard.engage": (q, v, np.ones(nv)),
-            "PortGuard.update": (q, v, np.ones(nv), dt),
-            "PortGuard.hold": ("rest", dt),
-            "PortGuard.refill": (0.1,),
-            "PortGuard.drain": (0.1,),
             "SampledAlgebra.__init__": (robot,),
             "SampledAlgebra.hold": (square, square, square, v, v, dt, v),
             "SampledAlgebra.brake": (q, v, dt, v),
@@ -216,8 +195,6 @@ class Kit:
             "Mechanism.violation": (x,),
             "Mechanism.energy": (x,),
             "Mechanism.friction_rate": (x,),
-            "Rotor.__init__": (np.zeros(3), np.array([0.0, 0.0, 1.0]), 0.01, -1.0, 1.0),
-            "Allocation.__init__": ([rotor], "floating"),
             "Allocation.of_matrix": (matrix, -large, large),
             "make_law": (usual, robot, {}, allocation if b else None, True, {}),
             "run_batch": (

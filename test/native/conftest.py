@@ -52,11 +52,16 @@ def native(native_folder: Path) -> Iterator[ModuleType]:
         sys.modules["vms_ph_native"] = hidden  # type: ignore[assignment]
 
 
-@pytest.fixture(scope="package")
-def parity(native: ModuleType) -> ModuleType:
-    """What the tests compare and no program uses: terms, energies, observers, reasons."""
+def parity_of(native: ModuleType) -> ModuleType:
+    """Return what the tests compare and no program uses: terms, energies, observers, guards."""
     sys.modules["vms_ph_native"] = native
     return importlib.import_module("vms_ph_native_parity")
+
+
+@pytest.fixture(scope="package")
+def parity(native: ModuleType) -> ModuleType:
+    """See :func:`parity_of`."""
+    return parity_of(native)
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -19,7 +19,7 @@ from vms_ph_io import robots
 
 from .base_law_cases import CASES, Case, OnWheels, wheels
 from .base_law_runs import ENERGIES, HOLD, SCRIPTS, Drive, empty_tank, in_python, is_for
-from .conftest import native_model
+from .conftest import native_model, parity_of
 
 # Of the size of the quantity: what the two languages may differ by.
 PARITY = 1e-9
@@ -47,7 +47,7 @@ class Twins(Drive):
         )
         if case.payload_rate is None:
             return law
-        return native.PayloadCompensation(robot, law, case.payload_rate)
+        return parity_of(native).PayloadCompensation(robot, law, case.payload_rate)
 
     def reset(self, q: np.ndarray) -> bool:
         taken = super().reset(q)
@@ -239,12 +239,11 @@ def test_rotors_make_the_same_allocation(native: ModuleType, rng: np.random.Gene
     ]
     for base in ("floating", "planar"):
         ours = Allocation([Rotor(*value) for value in values], base)
-        theirs = native.Allocation([native.Rotor(*value) for value in values], base)
-        np.testing.assert_allclose(theirs.matrix, ours.matrix, atol=1e-15)
-        np.testing.assert_array_equal(theirs.lower, ours.lower)
-        np.testing.assert_array_equal(theirs.upper, ours.upper)
-    unlimited = native.Rotor(np.zeros(3), np.ones(3))
-    assert native.Allocation([unlimited]).upper == [np.inf]
+        matrix, lower, upper = parity_of(native).allocation_of_rotors(values, base)
+        np.testing.assert_allclose(matrix, ours.matrix, atol=1e-15)
+        np.testing.assert_array_equal(lower, ours.lower)
+        np.testing.assert_array_equal(upper, ours.upper)
+    assert parity_of(native).unlimited == np.inf
 
 
 def test_what_it_cannot_serve_is_refused_with_a_sentence(native: ModuleType) -> None:
@@ -259,18 +258,20 @@ def test_what_it_cannot_serve_is_refused_with_a_sentence(native: ModuleType) -> 
     with pytest.raises(native.ModelError, match="wrenches of 3 components; the floating base of "):
         law(native_model(native, robots.load("hextilt")), allocation=cart)
     up, zero = np.array([0.0, 0.0, 1.0]), np.zeros(3)
+    good = (zero, up, 0.0, -np.inf, np.inf)
+    of_rotors = parity_of(native).allocation_of_rotors
     for rotors, message in (
         ([], "at least one rotor or thruster"),
-        ([native.Rotor(zero, zero)], "the axis of rotor 0 has length zero"),
-        ([native.Rotor(zero, np.nan * up)], "axis of rotor 0 must be finite"),
-        ([native.Rotor(np.full(3, np.inf), up)], "position of rotor 0 must be finite"),
-        ([native.Rotor(zero, up, np.nan)], "drag_ratio of rotor 0 must be finite"),
-        ([native.Rotor(zero, up), native.Rotor(zero, up, 0.0, 1.0, 0.0)], "limits of rotor 1 must"),
+        ([(zero, zero, *good[2:])], "the axis of rotor 0 has length zero"),
+        ([(zero, np.nan * up, *good[2:])], "axis of rotor 0 must be finite"),
+        ([(np.full(3, np.inf), *good[1:])], "position of rotor 0 must be finite"),
+        ([(zero, up, np.nan, *good[3:])], "drag_ratio of rotor 0 must be finite"),
+        ([good, (zero, up, 0.0, 1.0, 0.0)], "limits of rotor 1 must"),
     ):
         with pytest.raises(native.ModelError, match=message):
-            native.Allocation(rotors)
+            of_rotors(rotors, "floating")
     with pytest.raises(native.ModelError, match="floating or planar base"):
-        native.Allocation([native.Rotor(zero, up)], "fixed")
+        of_rotors([good], "fixed")
     with pytest.raises(native.ModelError, match=r"\(6,m\) or \(3,m\) matrix with m lower"):
         native.Allocation.of_matrix(np.eye(4), np.zeros(4), np.ones(4))
 

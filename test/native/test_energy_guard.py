@@ -18,7 +18,7 @@ from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_io import read_urdf, robots
 
 from .arms import arm, home
-from .conftest import native_model
+from .conftest import native_model, parity_of
 
 # Relative to the size of an effort; what a brake adds is a difference of predicted energies.
 PARITY = 1e-8
@@ -36,7 +36,7 @@ def test_settings_have_the_names_defaults_bounds_and_words_of_python(native: Mod
             is_switch,
             item.metadata["description"],
         )
-    assert native.energy_guard_settings == expected
+    assert parity_of(native).energy_guard_settings == expected
 
 
 CASES = [
@@ -62,7 +62,9 @@ def test_both_languages_send_the_same(native: ModuleType, case: int) -> None:
     dt, rest = given.dt, np.zeros(model.nv)
     settings = {"tank_capacity": 3.0, "tank_initial": 0.05, **settings}
     ours = PortGuard(model, EnergyGuardSettings(**settings), period=dt, **options)
-    theirs = native.PortGuard(native_model(native, model), settings, period=dt, **options)
+    theirs = parity_of(native).PortGuard(
+        native_model(native, model), settings, period=dt, **options
+    )
     acting = None if case % 2 else model.evaluate(given.q, rest).g + 0.1
     q, v = given.q, 0.2 * rng.uniform(-1, 1, model.nv)
     ours.engage(q, v, acting)
@@ -134,7 +136,7 @@ def test_both_languages_send_the_same_to_limited_and_failed_actuators(
     ours = PortGuard(model, EnergyGuardSettings(**settings), allocation=allocation, **options)
     limits = (allocation.matrix, allocation.lower, allocation.upper)
     options["allocation"] = native.Allocation.of_matrix(*limits)
-    theirs = native.PortGuard(native_model(native, model), settings, **options)
+    theirs = parity_of(native).PortGuard(native_model(native, model), settings, **options)
     q, v = model.configuration(known.home), 0.3 * rng.uniform(-1, 1, model.nv)
     q = model.integrate(q, 0.3 * rng.uniform(-1, 1, model.nv))
     acting = 1e3 * rng.standard_normal(model.nv) if seed % 2 else None
@@ -167,11 +169,11 @@ def test_actuators_of_another_base_are_refused(native: ModuleType) -> None:
     rotors = robots.get("hextilt").own_actuators().allocation
     own = native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper)
     with pytest.raises(ValueError, match="wrenches of 3 components"):
-        native.PortGuard(hextilt, allocation=planar)
+        parity_of(native).PortGuard(hextilt, allocation=planar)
     with pytest.raises(ValueError, match="above zero"):
-        native.PortGuard(hextilt, allocation=own, weights=-np.ones(6))
+        parity_of(native).PortGuard(hextilt, allocation=own, weights=-np.ones(6))
     with pytest.raises(ValueError, match="have other limits left"):
-        native.PortGuard(hextilt, allocation=own, effort_carries_weight=False)
+        parity_of(native).PortGuard(hextilt, allocation=own, effort_carries_weight=False)
 
 
 def test_a_robot_or_option_that_does_not_fit_is_refused(native: ModuleType) -> None:
@@ -179,8 +181,8 @@ def test_a_robot_or_option_that_does_not_fit_is_refused(native: ModuleType) -> N
     wrong: list[dict[str, Any]] = [{"delay": 6}, {"period": 0.0}, {"settings": {"torque": 2.0}}]
     for each in wrong:
         with pytest.raises(ValueError, match=r"must be|no setting"):
-            native.PortGuard(panda, **each)
-    guard = native.PortGuard(panda)
+            parity_of(native).PortGuard(panda, **each)
+    guard = parity_of(native).PortGuard(panda)
     assert not guard.engage(np.zeros(3), np.zeros(7))
     held = guard.hold("the state is old", 1e-3)
     assert held.reason.startswith("reflex: the state is old")
@@ -195,7 +197,7 @@ class Compiled:
         delay, period = rest
         self._model = native_model(native, model)
         given = {key: float(value) for key, value in asdict(settings).items()}
-        self._guard = native.PortGuard(self._model, given, delay=delay, period=period)
+        self._guard = parity_of(native).PortGuard(self._model, given, delay=delay, period=period)
         self.engage, self.update = self._guard.engage, self._guard.update
 
     @property
@@ -298,7 +300,7 @@ def test_garbage_lost_messages_and_settings_at_their_bounds_give_finite_efforts_
         options: Any = {"delay": int(rng.integers(0, 4)), "period": dt}
         plain = PortGuard(model, EnergyGuardSettings(**settings), **options)
         given = {key: float(value) for key, value in settings.items()}
-        core = native.PortGuard(native_model(native, model), given, **options)
+        core = parity_of(native).PortGuard(native_model(native, model), given, **options)
         q, v = q0, np.zeros(model.nv)
         plain.engage(q, v)
         assert core.engage(q, v)
@@ -346,7 +348,7 @@ def test_where_holding_the_weight_needs_no_energy_an_empty_tank_does_not_brake_w
     v[0] = 0.1
     settings = {"tank_capacity": 0.0, "tank_initial": 0.0}
     plain = PortGuard(model, EnergyGuardSettings(**settings), period=dt)
-    core = native.PortGuard(native_model(native, model), settings, period=dt)
+    core = parity_of(native).PortGuard(native_model(native, model), settings, period=dt)
     wanted = model.evaluate(q, v).g + np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     for guard in (plain, core):
         guard.engage(q, v)

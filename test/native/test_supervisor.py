@@ -24,7 +24,7 @@ from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots
 
 from .base_law_cases import reaction_wheels, upright
-from .conftest import native_model
+from .conftest import native_model, parity_of
 
 PARITY = 1e-9
 
@@ -32,7 +32,7 @@ Measure = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, float
 
 
 def test_the_bounds_are_those_of_python(native: ModuleType) -> None:
-    assert native.plausibility_bounds == {
+    assert parity_of(native).plausibility_bounds == {
         item.name: (item.default, item.metadata["low"], item.metadata["high"])
         for item in fields(PlausibilityBounds)
     }
@@ -135,7 +135,7 @@ class _LoadedInCpp:
     def __init__(self, native: ModuleType, model: VMSModel, rotors: Any) -> None:
         robot, allocation = native_model(native, model), core_allocation(native, rotors)
         law = native.make_law("CartesianImpedance", robot, allocation=allocation)
-        self._law = native.PayloadCompensation(robot, law, 50.0)
+        self._law = parity_of(native).PayloadCompensation(robot, law, 50.0)
         self._supervisor = native.Supervisor(robot, self._law, {}, allocation)
         self.law = SimpleNamespace()
 

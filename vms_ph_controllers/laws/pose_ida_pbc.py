@@ -101,15 +101,11 @@ class PoseIDAPBC(StagedController):
 
         stiffness: float = gain(200.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
         stiffness_rotation: float = gain(10.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
-        damping: float = gain(
-            40.0, "damping of its velocity, N s/m; without a matrix D_t", 0.0, 1000.0
-        )
+        damping: float = gain(40.0, "damping of its velocity, N s/m", 0.0, 1000.0)
         damping_rotation: float = gain(
-            2.0, "damping of its angular velocity, N m s/rad; without a matrix D_t", 0.0, 100.0
+            2.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0
         )
-        damping_null: float = gain(
-            2.0, "rate of the null-space damping, 1/s; without a matrix D_nu", 0.0, 100.0
-        )
+        damping_null: float = gain(2.0, "rate of the null-space damping, 1/s", 0.0, 100.0)
         frequency_base: float = gain(
             3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
         )

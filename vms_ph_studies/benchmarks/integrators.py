@@ -118,20 +118,19 @@ def in_cpp(name: str) -> str:
 
 
 def pinocchio_rk4_in_cpp(model: VMSModel) -> Iterator[Contender]:
-    """Yield the same in C++ with quaternions integrated componentwise, if it is built."""
+    """Yield the same in C++, if it is built."""
     module = native_module()
     if module is None or not model.is_plain:
         return
     robot = module.Model(model.pinocchio, model.end_effector)
-    scheme, nothing = module.Scheme(robot, "rk4"), module.Ports(robot)
 
     def start(q: Array, v: Array, dt: float) -> Run:
-        state = {"x": scheme.begin(q, v)}
+        state = {"now": (q, v)}
 
         def steps(count: int) -> None:
-            state["x"], _, _ = scheme.run(state["x"], nothing, 0.0, dt, 0, count)
+            state["now"] = module.pinocchio_rk4(robot, *state["now"], dt, count)
 
-        return Run(steps, lambda: scheme.motion(state["x"]))
+        return Run(steps, lambda: state["now"])
 
     yield Contender(in_cpp(PINOCCHIO_RK4), start, in_bulk=True)
 

@@ -10,7 +10,7 @@
 
 #include <Eigen/Core>
 
-#include "vms_ph_native/bounded_least_squares.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sizes.hpp"

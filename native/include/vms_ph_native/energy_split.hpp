@@ -4,9 +4,9 @@
 // The energies of a state and their split; see vms_ph/msg/Energy.
 #pragma once
 
-#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace vms_ph {

@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The laws of the core by the names that they have in Python.
+// The laws of the core by the names that they have in Python, and how each of them is made.
 #pragma once
 
 #include <memory>
@@ -32,5 +32,20 @@ bool drives_by_wheels(const std::string& name) noexcept;
 std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
                                      const std::optional<Allocation>& allocation,
                                      bool base_actuated, const std::vector<Wheel>& wheels = {});
+
+/// The arguments of make_law().
+struct LawSetup {
+  const Model& model;
+  const std::optional<Allocation>& allocation;
+  bool base_actuated;
+  const std::vector<Wheel>& wheels;
+};
+
+using LawFactory = std::unique_ptr<Controller>(const LawSetup&);
+
+LawFactory make_attitude_control, make_decoupled_vms, make_differential_drive,
+    make_cartesian_impedance, make_mobile_manipulation, make_pose_ida_pbc, make_pushing_impedance,
+    make_resolved_motion, make_task_space_ida_pbc, make_underactuated_flight,
+    make_wheeled_impedance;
 
 }  // namespace vms_ph

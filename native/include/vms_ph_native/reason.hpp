@@ -1,7 +1,8 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A sentence about the outcome of an update, written without allocating memory.
+// A sentence about the outcome of an update, written without allocating memory, and the sentences
+// that the laws share, also with those in Python: a test compares them.
 #pragma once
 
 #include <cstdarg>
@@ -51,3 +52,78 @@ class Reason {
 };
 
 }  // namespace vms_ph
+
+// The reasons of a status, by name.
+#define VMS_PH_REASONS(REASON)                                                                     \
+  REASON(attitude_reversed, "attitude error past half a turn: its correction is reversed")         \
+  REASON(base_wrench_limited, "base wrench at the limits of its actuators")                        \
+  REASON(torque_limited, "torque at its limit")                                                    \
+  REASON(torque_rate_limited, "rate of torque at its limit")                                       \
+  REASON(damping_reduced, "damping reduced to what is stable at this rate")                        \
+  REASON(stiffness_reduced, "stiffness reduced to what is stable at this rate")                    \
+  REASON(no_finite_efforts, "the law returned no finite efforts of this robot")                    \
+  REASON(unusable_state,                                                                           \
+         "the state is not finite or does not fit this robot, or the time step is not in [0, 1] "  \
+         "s; holding against gravity")                                                             \
+  REASON(reference_too_large,                                                                      \
+         "the effort of the law is not finite, because its reference is too large; holding "       \
+         "against gravity until the next reset")                                                   \
+  REASON(unusable_state_of_arm,                                                                    \
+         "the state is not finite or does not fit this robot, or the time step is not in [0, 1] "  \
+         "s; holding the last gravity torque")                                                     \
+  REASON(reference_not_finite, "the reference is not finite; the last one is kept")                \
+  REASON(                                                                                          \
+      tank_empty,                                                                                  \
+      "the energy tank is empty: changes of reference or stiffness wait until damping refills it") \
+  REASON(reference_out_of_reach,                                                                   \
+         "the minimum cannot follow the reference: holding the closest reachable one")             \
+  REASON(tank_in_debt, "the energy tank has a debt")                                               \
+  REASON(tank_uncovered,                                                                           \
+         "the energy tank does not cover the effort against a motion that is not seen")            \
+  REASON(push_energy_used_up, "the energy for pushing is used up")                                 \
+  REASON(turning_over, "turning over: the least thrust")                                           \
+  REASON(wrong_size, "its size is not that of this robot")                                         \
+  REASON(implausible_before, "the state was implausible a moment ago")                             \
+  REASON(not_finite, "it is not finite")                                                           \
+  REASON(rotation_not_normalised, "a rotation is not normalised")                                  \
+  REASON(step_not_finite, "the motion within the step is not finite")
+
+// Their names are those by which a test compares them.
+// NOLINTBEGIN(readability-identifier-naming)
+namespace vms_ph::reasons {
+
+#define VMS_PH_REASON(name, text) inline constexpr char name[] = text;
+VMS_PH_REASONS(VMS_PH_REASON)
+#undef VMS_PH_REASON
+
+}  // namespace vms_ph::reasons
+
+/// Descriptions of gains that several laws have.
+namespace vms_ph::gain_text {
+
+inline constexpr char stiffness[] = "stiffness of the end-effector position, N/m";
+inline constexpr char stiffness_rotation[] = "stiffness of its attitude, N m/rad";
+inline constexpr char damping[] = "damping of its velocity, N s/m";
+inline constexpr char damping_rotation[] = "damping of its angular velocity, N m s/rad";
+inline constexpr char limit_margin[] =
+    "distance from a joint limit at which its spring begins, rad or m";
+inline constexpr char limit_frequency[] =
+    "natural frequency of the springs at the joint limits, rad/s";
+inline constexpr char speed[] = "largest linear speed of the reference, m/s";
+inline constexpr char turn[] = "largest angular speed of the reference, rad/s";
+inline constexpr char base_speed[] = "largest linear speed of the base reference, m/s";
+inline constexpr char base_turn[] = "largest angular speed of the base reference, rad/s";
+inline constexpr char frequency_shape[] = "natural frequency of the joint motion, rad/s";
+inline constexpr char joint_speed[] = "largest speed of the joint reference, rad/s or m/s";
+inline constexpr char integral[] =
+    "integral action: rate of the correction, as a share of the damping";
+inline constexpr char cancel_coupling[] =
+    "replace the gyroscopic coupling of task and null space by zero";
+inline constexpr char tank_capacity[] = "capacity of the energy tank, J; 0: no tank";
+inline constexpr char tank_initial[] = "level of the tank after a reset, J";
+inline constexpr char frequency_base[] = "natural frequency of the base where it is held, rad/s";
+inline constexpr char hold_base[] = "hold the base where it was at the reset";
+inline constexpr char torque_rate[] = "largest rate of change of a torque, N m/s; 0: no limit";
+
+}  // namespace vms_ph::gain_text
+// NOLINTEND(readability-identifier-naming)

@@ -7,8 +7,8 @@
 
 #include <optional>
 
-#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sizes.hpp"
 

@@ -1,14 +1,17 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The shaped potential of a controller: a spring between the configuration and a minimum.
+// The shaped potential of a task-space law, and the governor that moves its minimum.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/sizes.hpp"
-#include "vms_ph_native/task_effort.hpp"
+#include "vms_ph_native/springs.hpp"
+#include "vms_ph_native/task_space.hpp"
 
 namespace vms_ph {
 
@@ -76,5 +79,97 @@ class ShapedPotential {
 MatrixV weight_of_task_stiffness(const PositionTask& task, Evaluation& d,
                                  const Eigen::Matrix3d& task_stiffness,
                                  double null_stiffness) noexcept;
+
+/// A damped Newton step of a minimum q* towards a reference x* = f(q*), within the joint limits.
+///
+/// A workspace: one thread at a time. The model must outlive it.
+class MinimumStep {
+ public:
+  explicit MinimumStep(const Model& model);
+
+  /// What a step goes by.
+  struct Bounds {
+    double damping;  ///< smallest singular value of the task Jacobian that counts
+    double dt;       ///< time step, s
+    double reach;    ///< largest length of the step, m
+    double margin;   ///< distance kept from the joint limits, rad or m
+  };
+
+  /// Compute the minimum after a step.
+  ///
+  /// @param now      the present minimum.
+  /// @param step     of the reference from there, no longer than the reach, m.
+  /// @param posture  (n,) joint positions to which a minimum out of reach returns.
+  void compute(const PositionTask& task, const Minimum& now, const Eigen::Vector3d& step,
+               const VectorV& posture, const Bounds& bounds) noexcept;
+
+  /// The evaluation at a configuration (nq,) at rest, valid until the next call.
+  Evaluation& at(const ConstVector& q) noexcept;
+
+  Minimum next;                  ///< the minimum after the step
+  bool is_settled = true;        ///< whether it was where it should be before
+  bool is_out_of_reach = false;  ///< whether it cannot follow the reference
+
+ private:
+  VectorV solution(const Matrix3V& jacobian, const Eigen::Vector3d& lead, const VectorV& before,
+                   const VectorV& posture, const Bounds& bounds) const noexcept;
+
+  const Model& model_;
+  JointLimitPotential limits_;
+  Evaluation state_;
+  Eigen::VectorXd zero_velocity_;
+};
+
+/// Moves the minimum q* towards a reference x* with limited speed, within the joint limits; see
+/// vms_ph_controllers.references.reference_governor.
+class ReferenceGovernor {
+ public:
+  /// Start at the neutral configuration. Model and task must outlive it.
+  ReferenceGovernor(const Model& model, const PositionTask& task, double damping);
+
+  const Minimum& now() const noexcept { return now_; }
+
+  /// Target, m; empty when the reference is a velocity.
+  const std::optional<Eigen::Vector3d>& target() const noexcept { return target_; }
+
+  /// Whether the last reference was not finite.
+  bool is_rejected() const noexcept { return is_rejected_; }
+
+  /// Whether the minimum cannot follow the reference.
+  bool is_out_of_reach() const noexcept { return is_out_of_reach_; }
+
+  /// Set the minimum to a configuration (nq,) of the model at once; return the evaluation there,
+  /// valid until the next call.
+  Evaluation& restart(const ConstVector& q) noexcept;
+
+  /// The minimum after a time step; it takes effect by accept().
+  ///
+  /// @param dt      time step, s.
+  /// @param speed   the largest speed, m/s.
+  /// @param margin  distance kept from the joint limits, rad or m.
+  /// @returns a minimum that stays valid until the next call.
+  const Minimum& propose(const Reference& reference, double dt, double speed,
+                         double margin) noexcept;
+
+  /// The minimum at a share of the way from the present one to another, valid until the next call.
+  const Minimum& interpolate(const Minimum& minimum, double share) noexcept;
+
+  /// Set the present minimum.
+  void accept(const Minimum& minimum) noexcept;
+
+ private:
+  Eigen::Vector3d desired_step(const Reference& reference, double dt) noexcept;
+  bool usable(const std::optional<Eigen::Vector3d>& value) noexcept;
+
+  const Model& model_;
+  const PositionTask& task_;
+  double damping_;
+  MinimumStep step_;
+  VectorV posture_;
+  Minimum now_, interpolated_;
+  std::uint64_t last_identifier_ = 0;
+  std::optional<Eigen::Vector3d> target_;
+  bool is_rejected_ = false, is_out_of_reach_ = false, settled_ = true;
+};
 
 }  // namespace vms_ph

@@ -12,11 +12,9 @@
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/gain_table.hpp"
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/reference_governor.hpp"
-#include "vms_ph_native/routing.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
 #include "vms_ph_native/springs.hpp"
-#include "vms_ph_native/task_effort.hpp"
+#include "vms_ph_native/task_space.hpp"
 
 namespace vms_ph {
 
@@ -31,14 +29,6 @@ struct TaskSpaceGains : LimitGains {
   static const GainTable<TaskSpaceGains>& table();
 };
 
-/// Options of the law that are fixed at construction.
-struct TaskSpaceOptions {
-  std::string frame;  ///< whose position is the task; the model's end effector when empty
-  std::optional<Eigen::Matrix3d> task_stiffness;  ///< K_t in place of the gain of that name, N/m
-  std::optional<Eigen::MatrixXd> weight;          ///< W (n,n) in place of the gains, N m/rad
-  bool cancel_coupling = false;  ///< replace the gyroscopic coupling by zero, whatever the gain
-};
-
 /// Interconnection and damping assignment in task-space momenta [D (37)]; described in
 /// vms_ph_controllers.TaskSpaceIDAPBC.
 class TaskSpaceIDAPBC final : public Controller {
@@ -48,9 +38,8 @@ class TaskSpaceIDAPBC final : public Controller {
   static constexpr double kSingular = 0.03;
 
   /// @param model        an arm on a fixed base, of three joints or more; it must outlive the law.
-  /// @throws ModelError  no such frame, a moving base, or stiffnesses of the wrong shape.
-  explicit TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains = {},
-                           const TaskSpaceOptions& options = {});
+  /// @throws ModelError  a moving base, or too few joints.
+  explicit TaskSpaceIDAPBC(const Model& model);
 
   bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
   bool resume(const RobotState& state) noexcept override;
@@ -78,9 +67,7 @@ class TaskSpaceIDAPBC final : public Controller {
   double follow(const Reference& reference, double dt) noexcept;
   const ShapedPotential& potential(const Minimum& minimum) noexcept;
   void damp(double h) noexcept;
-  bool has_task_stiffness() const noexcept {
-    return gains_.task_stiffness > 0.0 || options_.task_stiffness.has_value();
-  }
+  bool has_task_stiffness() const noexcept { return gains_.task_stiffness > 0.0; }
   void update_status() noexcept;
 
   const Model& model_;
@@ -88,7 +75,6 @@ class TaskSpaceIDAPBC final : public Controller {
   TaskSpaceGains gains_;
   GainRamp<TaskSpaceGains> ramp_;
   SwitchRamp cancel_ramp_, task_stiffness_ramp_;
-  const TaskSpaceOptions options_;
   EnergyRouting routing_;
   JointLimitPotential joint_limits_;
   TorqueLimits torque_limits_;
@@ -99,7 +85,7 @@ class TaskSpaceIDAPBC final : public Controller {
 
   // The weight of a task stiffness, with what it was computed for: the minimum, these gains and
   // the share of the other stiffness.
-  Weight option_weight_, current_weight_;
+  Weight current_weight_;
   std::uint64_t weight_minimum_ = 0;
   double weight_stiffness_ = 0.0, weight_null_ = 0.0, weight_share_ = 0.0, weight_rest_ = 0.0;
   ShapedPotential desired_potential_;

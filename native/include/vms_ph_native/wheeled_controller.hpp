@@ -8,6 +8,8 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/wheels.hpp"
 
 namespace vms_ph {
@@ -16,14 +18,39 @@ namespace vms_ph {
 class WheeledController : public Controller {
  public:
   const Command& update(const RobotState& state, const Reference& reference,
-                        double dt) noexcept final;
+                        double dt) noexcept final {
+    if (!(state.is_usable(model_) && is_usable_step(dt))) {
+      last_command_.torque = fallback_torque_;
+      last_command_.reason = reasons::unusable_state;
+      return last_command_;
+    }
+    if (!t_.compute(state)) return hold(state.q, t_.reason());
+    age_ = state.age;
+    const char* const obstacle = drive(reference, dt);
+    return obstacle ? hold(state.q, obstacle) : command_;
+  }
 
  protected:
   /// The largest entry of a Jacobian that counts as zero.
   static constexpr double kRank = 1e-9;
 
   /// @throws ModelError  no wheels, a base that is not planar, or another mistake in the wheels.
-  WheeledController(const Model& model, const std::vector<Wheel>& wheels);
+  WheeledController(const Model& model, const std::vector<Wheel>& wheels)
+      : model_(model),
+        b_(model.b()),
+        n_(model.n()),
+        zero_velocity_(VectorV::Zero(model.nv())),
+        t_(model, wheels),
+        limits_(model),
+        torque_(VectorV::Zero(n_)),
+        static_state_(model) {
+    command_.wrench_base.setZero(b_);
+    command_.torque.setZero(n_);
+    last_command_ = command_;
+    last_command_.status = Status::holding;
+    hold(model.neutral_configuration(), reasons::unusable_state);
+    fallback_torque_ = last_command_.torque;
+  }
 
   /// Write the command at the state of `t_`, in which the base wrench stays zero; why there is
   /// none, or null.
@@ -31,10 +58,23 @@ class WheeledController : public Controller {
 
   /// Compute the smallest torques S_j^T tau = f of all joints and send them within the limits; why
   /// they cannot be sent, or null.
-  const char* send(const VectorV& force, const LimitGains& gains, double dt) noexcept;
+  const char* send(const VectorV& force, const LimitGains& gains, double dt) noexcept {
+    if (!torque_for(force) || !torque_.allFinite()) return reasons::reference_too_large;
+    Evaluation& d = t_.d();
+    command_.torque =
+        limits_.apply(torque_, d.g().tail(n_), d.v().tail(n_), gains.torque_rate, gains.power, dt);
+    command_.status = limits_.reason().empty() ? Status::ok : Status::saturated;
+    command_.reason = limits_.reason().text();
+    return nullptr;
+  }
 
   /// Whether the joints move all motions of the wheels at a configuration (nq,).
-  bool drives_all(const Eigen::VectorXd& q) noexcept;
+  bool drives_all(const Eigen::VectorXd& q) noexcept {
+    RobotState initial;
+    initial.q = q;
+    initial.v.setZero(model_.nv());
+    return t_.compute(initial) && torque_for(VectorV::Zero(t_.dimension()));
+  }
 
   const Model& model_;
   const int b_, n_;
@@ -46,8 +86,26 @@ class WheeledController : public Controller {
   double age_ = 0.0;  // of the state of t_, s
 
  private:
-  const Command& hold(const ConstVector& q, const char* reason) noexcept;
-  bool torque_for(const VectorV& force) noexcept;
+  /// Compensate gravity by the joints.
+  const Command& hold(const ConstVector& q, const char* reason) noexcept {
+    static_state_.set(q, zero_velocity_);
+    last_command_.torque = static_state_.g().tail(n_);
+    clip_to_effort(model_, last_command_.torque);
+    last_command_.reason = reason;
+    return last_command_;
+  }
+
+  /// Compute the smallest torques S_j^T tau = f; false where there are none.
+  bool torque_for(const VectorV& force) noexcept {
+    const MatrixView drives = MatrixView(t_.basis).bottom_rows(n_);
+    multiply(transposed(drives), drives, gram_);
+    const Cholesky gram_factor(gram_);
+    if (!gram_factor.is_positive()) return false;
+    VectorV multipliers = force;
+    gram_factor.solve(multipliers.data());
+    multiply(drives, multipliers, torque_);
+    return true;
+  }
 
   Evaluation static_state_;
   MatrixV gram_;

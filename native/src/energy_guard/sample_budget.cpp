@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "vms_ph_native/products.hpp"
-#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 namespace {

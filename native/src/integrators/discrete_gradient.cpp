@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "vms_ph_native/linear_solve.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {

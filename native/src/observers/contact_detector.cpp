@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <Eigen/LU>
 
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/observers/contact_detector.hpp"
-#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
@@ -217,11 +217,6 @@ void PayloadObserver::restart() noexcept {
   vector_.setZero();
   begin();
   solve();
-}
-
-void PayloadObserver::expect_change() noexcept {
-  forget_payload();
-  begin();
 }
 
 const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {

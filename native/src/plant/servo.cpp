@@ -8,8 +8,8 @@
 
 #include <pinocchio/algorithm/rnea.hpp>
 
-#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/dynamics.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {

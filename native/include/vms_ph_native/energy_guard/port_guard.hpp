@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "vms_ph_native/energy_guard/sample_budget.hpp"
-#include "vms_ph_native/energy_guard/settings.hpp"
 #include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/output_stage.hpp"
 #include "vms_ph_native/plausibility.hpp"

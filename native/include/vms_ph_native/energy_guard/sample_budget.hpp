@@ -11,16 +11,27 @@
 #include <optional>
 
 #include "vms_ph_native/base_actuation.hpp"
-#include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/energy_guard/settings.hpp"
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/gain_table.hpp"
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sample_grant.hpp"
 #include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
+
+/// Tank and limits of an energy guard, as in vms_ph_controllers.guard.EnergyGuardSettings;
+/// they may change while it acts.
+struct EnergyGuardSettings {
+  double tank_capacity = 5.0, tank_initial = 5.0, refill_power = 0.0;
+  double power = 0.0, kinetic_energy = 0.0, speed = 0.0, joint_speed = 0.0;
+  double torque = 1.0, torque_rate = 0.0, engagement_time = 0.2;
+  bool freeze = false;
+
+  static const GainTable<EnergyGuardSettings>& table();
+};
 
 /// Finds the wrench that the actuators of a base give for a desired one, within their limits; see
 /// vms_ph_controllers.guard.base_wrench. After construction nothing allocates or throws.

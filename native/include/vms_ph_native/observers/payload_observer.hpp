@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/observers/impulse_balance.hpp"
 
 namespace vms_ph {
@@ -87,9 +87,6 @@ class PayloadObserver {
 
   /// Forget payload and offsets.
   void restart() noexcept;
-
-  /// Forget the payload, because it is about to change, and keep the offsets.
-  void expect_change() noexcept;
 
   /// The payload observed half a window before the end of a sample.
   const Payload& add(const ExternalImpulse& impulse) noexcept;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "vms_ph_native/observers/contact_detector.hpp"
-#include "vms_ph_native/observers/external_wrench.hpp"
+#include "vms_ph_native/observers/impulse_balance.hpp"
 #include "vms_ph_native/observers/payload_observer.hpp"
 
 namespace vms_ph {
@@ -46,7 +46,6 @@ class RobotObservers {
   const WrenchMap& wrench() const noexcept { return wrench_; }
   const ContactReport& contact() const noexcept { return contact_; }
   const Payload& payload() const noexcept { return payload_; }
-  PayloadObserver& payload_observer() noexcept { return payload_observer_; }
 
  private:
   ImpulseBalance balance_;

@@ -11,7 +11,7 @@
 #include <Eigen/Core>
 
 #include "vms_ph_native/base_actuation.hpp"
-#include "vms_ph_native/bounded_least_squares.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {

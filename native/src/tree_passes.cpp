@@ -1,8 +1,13 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the bodies of a tree are and how they move.
+// The passes along a tree: where its bodies are and how they move, the factors of its mass matrix,
+// and what follows from efforts and momenta.
+#include <algorithm>
+#include <limits>
+
 #include "vms_ph_native/lanes.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 #include "vms_ph_native/wide.hpp"
@@ -189,6 +194,204 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
   if (b_ == 0) return sum_of(power);
   const Screw base = base_twist(v);
   return sum_of(power) - field.dot(whole_mass_ * base.linear + base.angular.cross(first));
+}
+
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+VMS_PH_WIDE void Tree::propagate_forces() noexcept {
+  if (has_reactions_) return;
+  has_reactions_ = true;
+  for (LinkGroup& here : link_groups_) {
+    (LaneInertia(here.composite) * LaneScrew(here.screw)).store_in(here.reaction);
+  }
+  if (b_ == 0) return;
+  if (is_coupled_) {
+    std::fill(columns_.begin(), columns_.end(), Column{});
+    for (std::size_t i = 0; i < joints_.size(); ++i) {
+      const auto at = static_cast<std::size_t>(joints_[i].lead);
+      Screw sum = full(joints_[i].lead);
+      sum += about_centre(reaction(i));
+      put(sum, columns_[at / kLaneCount].full, at % kLaneCount);
+    }
+  } else {
+    const LaneVector centre(centre_);
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const Row* of = link_groups_[g].reaction;
+      LaneScrew column(of);
+      // Only what acts on a planar base.
+      if (b_ == 3) {
+        const Lanes none{};
+        column = {{column.linear.x, column.linear.y, none}, {none, none, column.angular.z}};
+      }
+      column.angular = column.angular - centre.cross(column.linear);
+      column.store_in(columns_[g].full);
+    }
+  }
+  const Lanes over_mass = Lanes{} + 1.0 / total_.mass;
+  for (Column& column : columns_) {
+    const LaneScrew all(column.full);
+    LaneVector turn = LaneVector(inverse_inertia_.col(0)) * all.angular.x;
+    turn = turn + LaneVector(inverse_inertia_.col(1)) * all.angular.y;
+    turn = turn + LaneVector(inverse_inertia_.col(2)) * all.angular.z;
+    LaneScrew(all.linear * over_mass, turn).store_in(column.reduced);
+  }
+}
+
+/// The shape inertia of joints of which some mimic others.
+void Tree::couple() noexcept {
+  const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
+  write_shape_inertia(shape_inertia_.data());
+  std::fill(factor_.begin(), factor_.end(), 0.0);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = j; i < n; ++i) factor_[j * stride + i] = shape_inertia_[j * n + i];
+  }
+}
+
+VMS_PH_WIDE void Tree::factorise() noexcept {
+  if (is_factorised_) return;
+  is_factorised_ = true;
+  propagate_forces();
+  const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
+  if (is_coupled_) {
+    couple();
+  } else {
+    // The columns of the shape inertia below the diagonal.
+    for (std::size_t j = 0; j < n; ++j) {
+      double* column = &factor_[j * stride];
+      const LaneScrew one(screw(j)), base(b_ > 0 ? full(static_cast<int>(j)) : Screw{});
+      for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
+        Lanes values = one.dot(LaneScrew(link_groups_[g].reaction)) * lanes(is_descendant(j, g));
+        if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].reduced));
+        store(column + g * kLaneCount, values);
+      }
+      column[j] += joints_[j].armature;
+    }
+  }
+  const auto size = static_cast<std::ptrdiff_t>(n);
+  if (!symmetric::factorise(factor_.data(), inverse_diagonal_.data(), size,
+                            static_cast<std::ptrdiff_t>(stride))) {
+    std::fill(inverse_diagonal_.begin(), inverse_diagonal_.end(),
+              std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
+/// Solve with the factors.
+VMS_PH_INLINED inline void Tree::substitute() noexcept {
+  right_side_.tail(right_side_.size() - n_).setZero();  // also after numbers that were not finite
+  symmetric::solve(factor_.data(), inverse_diagonal_.data(), n_,
+                   static_cast<std::ptrdiff_t>(columns_.size() * kLaneCount), right_side_.data());
+}
+
+VMS_PH_WIDE void Tree::solve_shape(double* rates) noexcept {
+  factorise();
+  std::copy(rates, rates + n_, right_side_.data());
+  substitute();
+  std::copy(right_side_.data(), right_side_.data() + n_, rates);
+}
+
+double Tree::inertia_of(int joint) noexcept {
+  propagate_forces();
+  double sum = 0.0;
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    if (joints_[i].lead != joint) continue;
+    const Screw acting = reaction(i);
+    sum += joints_[i].armature + screw(i).dot(acting);
+    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+      const auto before = static_cast<std::size_t>(j);
+      if (joints_[before].lead == joint) sum += 2.0 * screw(before).dot(acting);
+    }
+  }
+  return sum;
+}
+
+Vector3d Tree::pull(int joint) noexcept {
+  propagate_forces();
+  return full(joint).linear;
+}
+
+VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
+  factorise();
+  if (b_ == 0) {
+    substitute();
+    out = right_side_.head(n_);
+    return;
+  }
+  const Screw p = about_centre(momentum);
+  const LaneScrew all(p);
+  for (std::size_t g = 0; g < columns_.size(); ++g) {
+    double* right = right_side_.data() + g * kLaneCount;
+    store(right, lanes(right) - LaneScrew(columns_[g].reduced).dot(all));
+  }
+  substitute();
+  solve_base(p, out);
+}
+
+/// Write the velocity (nv,) of the rates in `right_side_` and of a momentum about the centre of
+/// mass.
+VMS_PH_INLINED inline void Tree::solve_base(Screw p, VectorXd& out) const noexcept {
+  for (int i = 0; i < n_; ++i) {
+    const Screw column = full(i);
+    p.linear -= right_side_[i] * column.linear;
+    p.angular -= right_side_[i] * column.angular;
+  }
+  set_base(mobility(p), out);
+  out.tail(n_) = right_side_.head(n_);
+}
+
+VMS_PH_WIDE void Tree::solve_decoupled(const Screw& momentum, const double* pi_hat,
+                                       VectorXd& out) noexcept {
+  factorise();
+  std::copy(pi_hat, pi_hat + n_, right_side_.data());
+  substitute();
+  solve_base(b_ > 0 ? about_centre(momentum) : Screw{}, out);
+}
+
+// Newton-Euler recursion with zero accelerations of joints and base.
+VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
+                                  VectorXd& out) noexcept {
+  const Screw base = base_twist(v);
+  propagate_velocities(base, v.data(),
+                       [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
+  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].lead];
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneScrew joint_twist =
+        LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kLaneCount]);
+    bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
+  }
+  const Screw lift{-field_, Vector3d::Zero()};
+  add_along(lift, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneInertia link_inertia(link_groups_[g].link_inertia);
+    const LaneScrew twist(motions_[g].twist),
+        pushed = link_inertia * LaneScrew(scratch_[g].acceleration);
+    (pushed + dual_bracket(twist, link_inertia * twist)).store_in(scratch_[g].force);
+  }
+  const Screw full =
+      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; }));
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const Lanes needed = LaneScrew(link_groups_[g].screw).dot(LaneScrew(scratch_[g].force));
+    store(&products_[g * kLaneCount], needed);
+  }
+  right_side_.head(n_) = force.tail(n_);
+  for (std::size_t i = 0; i < joints_.size(); ++i) right_side_[joints_[i].lead] -= products_[i];
+  Screw left;
+  if (b_ > 0) {
+    left = base_twist(force);
+    const Screw bias = of_root(base, lift);
+    left.linear -= full.linear + bias.linear;
+    left.angular -= full.angular + bias.angular;
+  }
+  solve(left, out);
+}
+
+/// The wrench on the root that moves with a twist and an acceleration.
+Screw Tree::of_root(const Screw& twist, const Screw& acceleration) const noexcept {
+  Screw f = root_ * acceleration;
+  const Screw h = root_ * twist;
+  f.linear += twist.angular.cross(h.linear);
+  f.angular += twist.angular.cross(h.angular) + twist.linear.cross(h.linear);
+  return f;
 }
 
 }  // namespace vms_ph

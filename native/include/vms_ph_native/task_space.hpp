@@ -1,0 +1,185 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Motion split into a task and its null space, the effort of a law in these coordinates, and the
+// routing of energy between them.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
+#include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
+
+namespace vms_ph {
+
+/// J = L S R, and an orthonormal basis of the kernel of J.
+class TaskSvd {
+ public:
+  Eigen::Matrix3d left = Eigen::Matrix3d::Identity();  ///< L
+  Eigen::Vector3d values = Eigen::Vector3d::Zero();    ///< the diagonal of S, in descending order
+  Matrix3V right;                                      ///< R (3,nv)
+  MatrixV kernel;                                      ///< (nv-3,nv), orthonormal rows
+
+  /// Decompose a Jacobian of at least three columns. One that is not finite counts as zero.
+  void compute(const Matrix3V& jacobian) noexcept;
+
+  double smallest() const noexcept { return values[2]; }
+
+  /// R^T max(S, lifted)^-1 L^T (nv,3), the pseudo-inverse with its singular values lifted.
+  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> pseudo_inverse(
+      double lifted) const noexcept;
+
+ private:
+  void decompose(const Eigen::Matrix3d& matrix) noexcept;
+
+  Eigen::Matrix3d right_turn_ = Eigen::Matrix3d::Identity();
+};
+
+/// Velocity in the task and in its null space, with the maps onto both.
+///
+/// Where the task is regular the null space has an orthonormal basis Z, N = (Z M Z^T)^-1 Z M, and
+/// N^T N does not depend on the choice of Z. Where a singular value of J becomes zero the kernel
+/// gains a direction, and the damping of the null space would jump. There Z is replaced by
+/// S = h(J^T J) with a continuous function h that is 1 at zero and 0 above the threshold, so that
+/// directions lost by the task pass gradually to the null space.
+class SplitMotion {
+ public:
+  /// Split a velocity (nv,) under a mass matrix (nv,nv).
+  ///
+  /// @param momentum        of the velocity, (nv,).
+  /// @param jacobian        of the task, (3,nv), and its decomposition.
+  /// @param singular_below  smallest singular value at which J counts as regular.
+  void compute(const MatrixV& mass, const ConstVector& velocity, const ConstVector& momentum,
+               const Matrix3V& jacobian, const TaskSvd& svd, double singular_below) noexcept;
+
+  /// D = J^T D_t J + N^T D_nu N, (nv,nv).
+  MatrixV damping_matrix(const Matrix3V& jacobian, double damping_task,
+                         double damping_null) const noexcept;
+
+  /// The power from null-space to task energy by inertia alone, W:
+  /// pi^T Jdot n - u^T C n with v = u + n and M u = J^T pi. Zero near a singularity, where the
+  /// split is not that of the task.
+  double exchange(Evaluation& d, const TaskSvd& svd, const Matrix3V& jacobian_rate) const noexcept;
+
+  Eigen::Vector3d eta;    ///< J v
+  MatrixV null_map;       ///< N (k,nv)
+  VectorV nu;             ///< null-space velocity N v, (k,)
+  VectorV null_velocity;  ///< the same as a velocity of the robot, (nv,)
+  double kinetic_null = 0.0, smallest = 0.0;
+  bool is_regular = true;
+
+ private:
+  double singular_below_ = 0.0;
+};
+
+/// N = (Z M Z^T)^-1 Z M (k,nv) of orthonormal rows Z (k,nv) and a mass matrix.
+MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept;
+
+/// eta = J v is the velocity of a frame's origin in the inertial frame, m/s.
+class PositionTask {
+ public:
+  static constexpr int kDimension = 3;
+
+  /// Of a frame by Pinocchio's index.
+  explicit PositionTask(pinocchio::FrameIndex frame) : frame_(frame) {}
+
+  /// The position in the inertial frame, (3,), m.
+  Eigen::Vector3d value(Evaluation& d) const noexcept { return d.placement(frame_).translation(); }
+
+  /// J(q), (3,nv).
+  Matrix3V jacobian(Evaluation& d) const noexcept;
+
+  /// The derivative of J along the velocity of the evaluation, (3,nv).
+  Matrix3V jacobian_rate(Evaluation& d) const noexcept;
+
+  /// <B, dJ/dq_k> for all directions k, (nv,), with a weight B (3,nv).
+  VectorV jacobian_slope(Evaluation& d, const Matrix3V& weight) const noexcept;
+
+ private:
+  pinocchio::FrameIndex frame_;
+};
+
+/// The part of vms_ph_controllers.TaskSpaceIDAPBC without memory: the motion in a task of three
+/// dimensions and in its null space, and the held spring and damping forces.
+///
+/// A workspace: one thread at a time. After construction nothing allocates or throws.
+class TaskEffort {
+ public:
+  /// The model must outlive it.
+  explicit TaskEffort(const Model& model) : impedance(model) {}
+
+  /// Split the motion by the Jacobian (3,nv) of the task; see SplitMotion.
+  void split(Evaluation& d, const Matrix3V& jacobian, double singular_below) noexcept;
+
+  /// Compute the held spring and damping forces, for the motion and the Jacobian split last.
+  ///
+  /// @param spring     (nv,) gradient of the potential.
+  /// @param stiffness  (nv,nv) of it.
+  /// @param task       damping of the motion in the task, N s/m.
+  /// @param null       damping of the motion in the null space.
+  /// @param h          the horizon, s.
+  void damp(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
+            const MatrixV& stiffness, double task, double null, double h) noexcept;
+
+  TaskSvd svd;
+  SplitMotion motion;
+  SampledImpedance impedance;
+  Eigen::Vector3d damping_task;  ///< force of the damping in the task
+  VectorV damping_null;          ///< the same in the null space, (k,)
+  VectorV damping;               ///< (nv,) of both and of the spring ahead
+
+ private:
+  MatrixV damping_matrix_;
+};
+
+/// The second term of the control law [D (37)] with a target of zero: -J_bar^T G (eta, nu).
+/// It transfers energy between task and null space; its total power is zero. G, and with it this
+/// torque, depends on how the null-space basis changes with the configuration. The basis is aligned
+/// with that at the minimum of the potential and renewed where the alignment is lost. Between two
+/// times and one time the singular threshold the torque is scaled down to zero.
+class EnergyRouting {
+ public:
+  /// Construct for a robot on a fixed base; model and task must outlive the object.
+  EnergyRouting(const Model& model, const PositionTask& task, double singular_below)
+      : task_(task),
+        singular_below_(singular_below),
+        eigen_(std::max(0, model.nv() - PositionTask::kDimension)) {}
+
+  /// Align the null-space basis with that at the state of an evaluation.
+  void anchor(Evaluation& d) noexcept;
+
+  /// Write the torque (n,); false near a singularity, where there is none.
+  ///
+  /// @param jacobian  Jacobian of the task, (3,nv), with its decomposition and its rate.
+  bool torque(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
+              const Matrix3V& jacobian_rate, VectorV& result) noexcept;
+
+ private:
+  using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
+
+  // Z, the orthonormal basis of the null space closest to the reference; returns how close it is.
+  double align(const MatrixV& kernel) noexcept;
+  // The eigenvectors of Zref Z^T, symmetric up to rounding, and sums of its eigenvalues.
+  void decompose() noexcept;
+  // The derivative of Z along a motion, applied to a momentum.
+  VectorV basis_rate(const Tall& pseudo_inverse, const Matrix3V& jacobian_rate,
+                     const VectorV& momentum) const noexcept;
+  // B (3,nv) with <B, Jdot> = nu^T Zdot p for every Jdot.
+  Matrix3V basis_rate_transpose(const Tall& pseudo_inverse, const VectorV& nu,
+                                const VectorV& momentum) const noexcept;
+
+  const PositionTask& task_;
+  double singular_below_;
+  bool is_anchored_ = false;
+  MatrixV reference_, Z_, vectors_, sums_, C_other_;
+  SymmetricEigen eigen_;
+  TaskSvd anchor_svd_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,42 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A baseline on Pinocchio's aba, which the benchmarks compare the schemes with.
+#include <pinocchio/algorithm/aba.hpp>
+#include <pinocchio/algorithm/joint-configuration.hpp>
+
+#include "vms_ph_native/integrators/runge_kutta.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
+
+namespace vms_ph {
+
+void pinocchio_rk4(const Model& model, Eigen::VectorXd& q, Eigen::VectorXd& v, double dt,
+                   int steps) {
+  const auto& m = model.pinocchio();
+  pinocchio::Data data(m);
+  const Eigen::VectorXd tau = Eigen::VectorXd::Zero(m.nv);
+  Eigen::VectorXd at = q, u = v, sum = v, total = v, a = v, reach = v;
+  const double fractions[4] = {0.5, 0.5, 1.0, 0.0}, weights[4] = {1.0, 2.0, 2.0, 1.0};
+  for (int k = 0; k < steps; ++k) {
+    at = q;
+    u = v;
+    sum.setZero();
+    total.setZero();
+    for (int stage = 0; stage < 4; ++stage) {
+      // As references, for which Pinocchio's library holds the compiled function.
+      a = pinocchio::aba(m, data, ConstVector(at), ConstVector(u), ConstVector(tau));
+      sum += weights[stage] * u;
+      total += weights[stage] * a;
+      if (stage == 3) break;
+      reach = (fractions[stage] * dt) * u;
+      pinocchio::integrate(m, q, reach, at);
+      u = v + (fractions[stage] * dt) * a;
+    }
+    reach = (dt / 6.0) * sum;
+    pinocchio::integrate(m, q, reach, at);
+    q = at;
+    v += (dt / 6.0) * total;
+  }
+}
+
+}  // namespace vms_ph

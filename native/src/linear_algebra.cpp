@@ -1,0 +1,274 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "vms_ph_native/linear_algebra.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "vms_ph_native/lanes.hpp"
+#include "vms_ph_native/wide.hpp"
+
+namespace vms_ph {
+
+namespace products {
+namespace {
+
+using Eigen::Index;
+
+/// The sums of four neighbouring rows of `a x`, the columns of which lie in memory one by one.
+VMS_PH_INLINED inline Lanes along_columns(const double* a, Index stride, Index count,
+                                          const double* x, Index step) {
+  Lanes sum{};
+  for (Index k = 0; k < count; ++k) sum += lanes(a + k * stride) * x[k * step];
+  return sum;
+}
+
+/// The sums of four neighbouring rows in any order; processors add them side by side.
+VMS_PH_INLINED inline Lanes along_rows(const double* a, Index stride, Index down, Index count,
+                                       const double* x, Index step) {
+  double first = 0.0, second = 0.0, third = 0.0, fourth = 0.0;
+  for (Index k = 0; k < count; ++k) {
+    const double factor = x[k * step];
+    const double* from = a + k * stride;
+    first += factor * from[0];
+    second += factor * from[down];
+    third += factor * from[2 * down];
+    fourth += factor * from[3 * down];
+  }
+  return Lanes{first, second, third, fourth};
+}
+
+/// Write `by a b`, or add it to the destination.
+template <bool kAdds>
+VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, double by, double* to,
+                                   Index step) {
+  assert(a.cols() == b.rows());
+  const Index rows = a.rows(), count = a.cols(), down = a.row_step(), stride = a.column_step();
+  for (Index j = 0; j < b.cols(); ++j) {
+    const double* x = b.data() + j * b.column_step();
+    double* column = to + j * step;
+    Index i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      const double* from = a.data() + i * down;
+      Lanes sum = down == 1 ? along_columns(from, stride, count, x, b.row_step())
+                            : along_rows(from, stride, down, count, x, b.row_step());
+      sum *= by;
+      if (kAdds) sum += lanes(column + i);
+      store(column + i, sum);
+    }
+    for (; i < rows; ++i) {
+      const double* from = a.data() + i * down;
+      double sum = 0.0;
+      for (Index k = 0; k < count; ++k) sum += from[k * stride] * x[k * b.row_step()];
+      column[i] = by * sum + (kAdds ? column[i] : 0.0);
+    }
+  }
+}
+
+}  // namespace
+
+VMS_PH_WIDE void add(const MatrixView& a, const MatrixView& b, double by, double* to,
+                     Index step) noexcept {
+  product<true>(a, b, by, to, step);
+}
+
+VMS_PH_WIDE void write(const MatrixView& a, const MatrixView& b, double* to, Index step) noexcept {
+  product<false>(a, b, 1.0, to, step);
+}
+
+}  // namespace products
+
+VMS_PH_WIDE bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
+  size_ = matrix.rows();
+  const Eigen::Index rows = symmetric::padded(size_), stride = matrix.outerStride();
+  for (Eigen::Index j = 0; j < size_; ++j) {
+    double* column = factor_ + j * kMaxRows;
+    const double* source = matrix.data() + j * stride;
+    for (Eigen::Index i = symmetric::first(j); i < rows; i += symmetric::kGroup) {
+      for (Eigen::Index r = i; r < i + symmetric::kGroup; ++r) {
+        column[r] = r < j || r >= size_ ? 0.0 : source[r];
+      }
+    }
+  }
+  is_positive_ = symmetric::factorise(factor_, over_, size_, kMaxRows);
+  if (!is_positive_) std::fill(over_, over_ + size_, std::numeric_limits<double>::quiet_NaN());
+  return is_positive_;
+}
+
+VMS_PH_WIDE void Cholesky::solve(double* x) const noexcept {
+  double padded[kMaxRows];
+  const Eigen::Index rows = symmetric::padded(size_);
+  std::copy(x, x + size_, padded);
+  std::fill(padded + size_, padded + rows, 0.0);
+  symmetric::solve(factor_, over_, size_, kMaxRows, padded);
+  std::copy(padded, padded + size_, x);
+}
+
+void Cholesky::multiply_root(double* x) const noexcept {
+  for (Eigen::Index j = size_; j-- > 0;) {
+    const double* column = factor_ + j * kMaxRows;
+    x[j] /= std::sqrt(over_[j]);
+    for (Eigen::Index i = j + 1; i < size_; ++i) x[i] += x[j] * column[i];
+  }
+}
+
+void Cholesky::solve_root(double* x) const noexcept {
+  for (Eigen::Index j = 0; j < size_; ++j) {
+    const double* column = factor_ + j * kMaxRows;
+    for (Eigen::Index i = j + 1; i < size_; ++i) x[i] -= x[j] * column[i];
+    x[j] *= std::sqrt(over_[j]);
+  }
+}
+
+using Eigen::Index;
+
+bool solve_square(Eigen::Ref<Eigen::MatrixXd> A, Eigen::Ref<Eigen::MatrixXd> B,
+                  double least) noexcept {
+  const Index n = A.rows(), columns = B.cols();
+  for (Index k = 0; k < n; ++k) {
+    Index pivot = k;
+    for (Index i = k + 1; i < n; ++i) {
+      if (std::abs(A(i, k)) > std::abs(A(pivot, k))) pivot = i;
+    }
+    if (!(std::abs(A(pivot, k)) > least)) return false;
+    for (Index c = k; c < n; ++c) std::swap(A(k, c), A(pivot, c));
+    for (Index c = 0; c < columns; ++c) std::swap(B(k, c), B(pivot, c));
+    const double over = 1.0 / A(k, k);
+    for (Index i = k + 1; i < n; ++i) A(i, k) *= over;
+    for (Index c = k + 1; c < n; ++c) {
+      for (Index i = k + 1; i < n; ++i) A(i, c) -= A(i, k) * A(k, c);
+    }
+    for (Index c = 0; c < columns; ++c) {
+      for (Index i = k + 1; i < n; ++i) B(i, c) -= A(i, k) * B(k, c);
+    }
+  }
+  for (Index c = 0; c < columns; ++c) {
+    for (Index k = n; k-- > 0;) {
+      B(k, c) /= A(k, k);
+      for (Index i = 0; i < k; ++i) B(i, c) -= A(i, k) * B(k, c);
+    }
+  }
+  return true;
+}
+
+Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix) {
+  const bool is_wide = matrix.cols() > matrix.rows();
+  Eigen::MatrixXd columns = is_wide ? matrix.transpose() : matrix, turn;
+  make_columns_orthogonal(columns, turn);
+  // With the decomposition U S V^T of the taller one, these are U S and V.
+  Eigen::VectorXd squares(columns.cols());
+  for (Eigen::Index i = 0; i < squares.size(); ++i) squares[i] = columns.col(i).squaredNorm();
+  const double least = 1e-30 * squares.maxCoeff();
+  for (Eigen::Index i = 0; i < squares.size(); ++i) {
+    turn.col(i) *= squares[i] > least ? 1.0 / squares[i] : 0.0;
+  }
+  return is_wide ? product<Eigen::MatrixXd>(columns, transposed(turn))
+                 : product<Eigen::MatrixXd>(turn, transposed(columns));
+}
+
+namespace {
+
+// Share of the largest eigenvalue that is added to all, so that the solution is unique.
+constexpr double kUnique = 1e-9;
+
+// Searches that begin at the solution of the one before and add to the distance from it instead, so
+// that what is added has no effect in the end.
+constexpr int kCorrections = 3;
+
+// A gradient of this size, relative to its terms, releases no bound: what is added is 1e-9 of them.
+constexpr double kRounding = 1e-13;
+
+}  // namespace
+
+BoundedLeastSquares::BoundedLeastSquares(const Eigen::MatrixXd& A) { replace(A); }
+
+void BoundedLeastSquares::replace(const Eigen::MatrixXd& A, double share) noexcept {
+  At_ = A.transpose();
+  H_.noalias() = At_.lazyProduct(A);
+  if (share > 0.0) H_.diagonal().array() += share * H_.trace();
+  regularisation_ = kUnique * std::max(H_.trace(), 1e-300);
+  H_.diagonal().array() += regularisation_;
+}
+
+void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
+                                const Eigen::VectorXd& upper, Eigen::VectorXd& x) noexcept {
+  const Eigen::Index m = H_.rows();
+  linear_term_.noalias() = At_.lazyProduct(b);
+  for (Eigen::Index i = 0; i < m; ++i) {
+    x[i] = std::min(std::max(0.0, lower[i]), upper[i]);
+    active_bounds_[i] = x[i] == upper[i] ? 1 : x[i] == lower[i] ? -1 : 0;
+  }
+  // The least error, then the smallest x with the same A x.
+  for (int round = 0; round < 2; ++round) {
+    g_ = linear_term_;
+    search(lower, upper, x);
+    for (int k = 0; k < kCorrections; ++k) {
+      g_ = linear_term_ + regularisation_ * x;
+      search(lower, upper, x);
+    }
+    linear_term_.noalias() = H_.lazyProduct(x);
+    linear_term_ -= regularisation_ * x;
+  }
+  x = x.cwiseMax(lower).cwiseMin(upper);
+}
+
+/// Move x to the least of x.H x / 2 - g.x within the bounds.
+void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+                                 Eigen::VectorXd& x) noexcept {
+  const Eigen::Index m = H_.rows();
+  const double largest_entry = H_.cwiseAbs().maxCoeff(), largest_g = g_.cwiseAbs().maxCoeff();
+  for (Eigen::Index k = 0; k < 10 * m; ++k) {
+    if (step_to_bound(lower, upper, x)) continue;
+    gradient_.noalias() = H_.lazyProduct(x);
+    gradient_ -= g_;
+    Eigen::Index worst = 0;
+    double largest_multiplier = -std::numeric_limits<double>::infinity();
+    for (Eigen::Index i = 0; i < m; ++i) {
+      const double multiplier = lower[i] == upper[i] ? 0.0 : active_bounds_[i] * gradient_[i];
+      if (multiplier > largest_multiplier) largest_multiplier = multiplier, worst = i;
+    }
+    const double size = largest_g + largest_entry * x.cwiseAbs().maxCoeff();
+    if (!(largest_multiplier > kRounding * size)) break;
+    active_bounds_[worst] = 0;
+  }
+}
+
+/// Step to the minimum over the free entries, or to the first bound on the way; whether one was
+/// met.
+bool BoundedLeastSquares::step_to_bound(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+                                        Eigen::VectorXd& x) noexcept {
+  Eigen::Index count = 0;
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    if (active_bounds_[i] == 0) free_indices_[count++] = i;
+  }
+  if (count == 0) return false;
+  free_hessian_.resize(count, count);
+  step_.resize(count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    for (Eigen::Index j = 0; j < count; ++j)
+      free_hessian_(i, j) = H_(free_indices_[i], free_indices_[j]);
+    step_[i] = g_[free_indices_[i]] - H_.row(free_indices_[i]).dot(x);
+  }
+  Cholesky(free_hessian_).solve(step_.data());
+  Eigen::Index first = 0;
+  double step_length = std::numeric_limits<double>::infinity();
+  for (Eigen::Index i = 0; i < count; ++i) {
+    if (step_[i] == 0.0) continue;
+    const double bound = step_[i] > 0.0 ? upper[free_indices_[i]] : lower[free_indices_[i]];
+    const double share = (bound - x[free_indices_[i]]) / step_[i];
+    if (share < step_length) step_length = share, first = i;
+  }
+  const bool is_blocked = step_length < 1.0;
+  for (Eigen::Index i = 0; i < count; ++i)
+    x[free_indices_[i]] += (is_blocked ? step_length : 1.0) * step_[i];
+  if (!is_blocked) return false;
+  const bool up = step_[first] > 0.0;
+  x[free_indices_[first]] = up ? upper[free_indices_[first]] : lower[free_indices_[first]];
+  active_bounds_[free_indices_[first]] = up ? 1 : -1;
+  return true;
+}
+
+}  // namespace vms_ph
