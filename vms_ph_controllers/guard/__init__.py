@@ -5,9 +5,9 @@
 
 from .certificate import Certificate
 from .energy_guard import EnergyGuard
+from .motion_limits import EnergyGuardSettings
 from .port_guard import GuardedEffort, PortGuard
 from .servo_guard import GuardedCommand, PositionGuard, ServoGuard, VelocityGuard
-from .settings import EnergyGuardSettings
 from .teleoperation import TeleoperationPacket, TeleoperationSide
 
 __all__ = [

@@ -15,8 +15,8 @@ from vms_ph_dynamics.arrays import summary
 
 from ..controller import Command, Controller, LawWrapper, Reference, RobotState, Status
 from .certificate import Certificate
+from .motion_limits import EnergyGuardSettings
 from .port_guard import PortGuard
-from .settings import EnergyGuardSettings
 
 Law = Controller | Callable[[Array, Array, float], Any]
 """A law, or a function from q (nq,), v (nv,) and the time step (s) to efforts: torques (n,), base

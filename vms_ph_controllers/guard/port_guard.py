@@ -14,13 +14,10 @@ from ..safety.energy_tank import EnergyTank
 from ..safety.limits import TorqueLimits
 from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import LONGEST_STEP, RECOVERING, PlausibilityBounds, StatePlausibility
-from .base_wrench import BaseWrench
 from .certificate import Certificate, Counts
-from .debt_ceiling import DebtCeiling
-from .effort_queue import EffortQueue
-from .motion_limits import is_limited, largest_share
-from .sample_budget import SampleBudget
-from .settings import EnergyGuardSettings
+from .effort_queue import DebtCeiling, EffortQueue
+from .motion_limits import EnergyGuardSettings, is_limited, largest_share
+from .sample_budget import BaseWrench, SampleBudget
 
 _WRENCH_LIMITED = "base wrench at the limits of its actuators"
 

@@ -17,8 +17,8 @@ from vms_ph_dynamics.arrays import summary
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank
 from .certificate import Certificate, Counts
+from .motion_limits import EnergyGuardSettings
 from .port_guard import LARGEST_DELAY
-from .settings import EnergyGuardSettings
 
 # Halvings by which the share of a command is found; what is granted lies on the safe side.
 _HALVINGS = 24

@@ -12,8 +12,7 @@ from vms_ph_dynamics.arrays import summary
 
 from ..potentials.shaped_potential import ShapedPotential
 from .limits import TorqueLimits
-from .sample_grant import Grant, SampleGrant, strongest_brake
-from .sample_work import SampleWork
+from .sample_grant import Grant, SampleGrant, SampleWork, strongest_brake
 
 # Number of times a change that the tank does not cover is halved before it is refused.
 _HALVINGS = 4

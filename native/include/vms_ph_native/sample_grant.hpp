@@ -15,7 +15,7 @@
 namespace vms_ph {
 
 /// The effort held since the last update, and the energy that it has transferred; see
-/// vms_ph_controllers.safety.sample_work.
+/// vms_ph_controllers.safety.sample_grant.
 class SampleWork {
  public:
   explicit SampleWork(const Model& model);

@@ -9,10 +9,10 @@ import pytest
 from vms_ph_controllers.safety.sample_grant import (
     SampleGrant,
     SamplePrediction,
+    SampleWork,
     _largest,
     strongest_brake,
 )
-from vms_ph_controllers.safety.sample_work import SampleWork
 from vms_ph_dynamics import VMSModel
 
 Q = np.array([0.3, -0.5, 0.2, -1.8, 0.4, 1.5, -0.6])

@@ -34,7 +34,7 @@ struct EnergyGuardSettings {
 };
 
 /// Finds the wrench that the actuators of a base give for a desired one, within their limits; see
-/// vms_ph_controllers.guard.base_wrench. After construction nothing allocates or throws.
+/// vms_ph_controllers.guard.sample_budget. After construction nothing allocates or throws.
 class BaseWrench {
  public:
   /// Serve a base. Without an allocation it can apply any wrench; one that is not actuated none.
@@ -91,7 +91,7 @@ class UnobservedWork {
 };
 
 /// Keeps efforts that repay a debt from raising it; see
-/// vms_ph_controllers.guard.debt_ceiling.
+/// vms_ph_controllers.guard.effort_queue.
 class DebtCeiling {
  public:
   explicit DebtCeiling(int delay) noexcept : unobserved_work_(delay) {}
