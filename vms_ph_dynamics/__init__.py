@@ -71,7 +71,6 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         OrientationTask as OrientationTask,
         PoseTask as PoseTask,
         PositionTask as PositionTask,
-        PrioritisedTask as PrioritisedTask,
         StackedTask as StackedTask,
         Task as Task,
     )
@@ -97,7 +96,7 @@ _HOME = {
         ),
         "tasks": (
             "CentreOfMassTask DistanceTask FrameTask OrientationTask PoseTask PositionTask "
-            "PrioritisedTask StackedTask Task"
+            "StackedTask Task"
         ),
     }.items()
     for name in names.split()

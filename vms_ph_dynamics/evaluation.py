@@ -67,9 +67,8 @@ class Evaluation(Kinematics):
         """
         super().__init__(model.tree, q, v)
         self.model = model
-        in_cpp = model.tree.in_cpp if model.is_plain else None
+        self._in_cpp = in_cpp = model.plain_core
         self._core = None if in_cpp is None else in_cpp.dynamics
-        self._in_cpp = in_cpp
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy robot and state; a copy computes its terms anew."""

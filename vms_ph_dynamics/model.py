@@ -137,24 +137,17 @@ class VMSModel(RobotModel):
             """Suggest our name where that of another library is used."""
             raise missing_attribute(self, name, _NAMES_ELSEWHERE)
 
-    def evaluate(
-        self, q: npt.ArrayLike, v: npt.ArrayLike, *, native: bool | None = None
-    ) -> Evaluation:
+    def evaluate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
         """Return the terms of the equations of motion at a state.
 
         Args:
             q: (nq,) configuration.
             v: (nv,) velocity.
-            native: as for :meth:`with_native`, which saves time if it is called once; None for the
-                choice of this model.
 
         Raises:
             StateError: the state has a wrong shape, is not finite, or has a base rotation that is
                 not normalised.
-            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
-        if native is not None:
-            return self.with_native(native).evaluate(q, v)
         if self.tree.projection is None and self.tree.in_cpp is not None:
             state = self.tree.in_cpp.state(q, v)
             if state is not None:
@@ -169,7 +162,6 @@ class VMSModel(RobotModel):
         *,
         terms: Iterable[str] = (),
         threads: int | None = None,
-        native: bool | None = None,
     ) -> EvaluationBatch:
         """Return the terms of the equations of motion at N states, in contiguous arrays.
 
@@ -182,17 +174,14 @@ class VMSModel(RobotModel):
             terms: names of terms to compute at once in one pass, see
                 :data:`.evaluation_batch.TERMS`; others are computed on first use.
             threads: number of threads; that of the processors when None.
-            native: as for :meth:`evaluate`.
 
         Raises:
             StateError: an array has a wrong shape or a row that is not a state; the message says
                 which.
             OptionError: there is no term of this name.
-            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
-        model = self if native is None else self.with_native(native)
-        q, v = checked_rows(model, Q, V, "V")
-        batch = EvaluationBatch(model, q, v, threads)
+        q, v = checked_rows(self, Q, V, "V")
+        batch = EvaluationBatch(self, q, v, threads)
         batch.compute(terms)
         return batch
 

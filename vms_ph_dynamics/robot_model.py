@@ -308,6 +308,11 @@ class RobotModel:
         return self.tree.projection is None and self.fluid is None
 
     @property
+    def plain_core(self) -> Any:
+        """The algorithms in C++ where its terms are those of the robot; None elsewhere."""
+        return self.tree.in_cpp if self.is_plain else None
+
+    @property
     def link_names(self) -> tuple[str, ...]:
         """Names of the links, in the order of the tree."""
         return self.tree.link_names

@@ -194,7 +194,7 @@ def test_task_space_and_free_floating_terms_are_the_same(
     ours, theirs = (FreeFloating(model) for model in both("floating panda"))
     for q, v in states(ours.model, rng, 3):
         found, known = ours.evaluate(q, v), theirs.evaluate(q, v)
-        for term in ("H", "P", "L_0", "L_g", "J_g", "H_w", "H_w_phi", "Hdot", "c_m", "r_g"):
+        for term in ("H", "P", "L_0", "J_g", "H_w_phi", "Hdot", "c_m", "r_g"):
             near(getattr(found, term), getattr(known, term))
 
 
@@ -232,8 +232,8 @@ def test_who_insists_on_cpp_is_told_why_there_is_none(
 ) -> None:
     model = robots.load("panda")
     q, v = model.neutral_configuration(), np.zeros(7)
-    assert model.evaluate(q, v, native=True).model.is_native
-    assert StandardForm(model, native=True).model.is_native
+    assert model.with_native(True).evaluate(q, v).model.is_native
+    assert StandardForm(model.with_native(True)).model.is_native
     monkeypatch.setenv("VMS_PH_NATIVE", "0")
     assert not model.with_native(None).is_native
     with pytest.raises(ModelError, match=r"not installed or VMS_PH_NATIVE=0 excludes it"):
@@ -241,9 +241,9 @@ def test_who_insists_on_cpp_is_told_why_there_is_none(
     monkeypatch.delenv("VMS_PH_NATIVE")
     monkeypatch.setattr(choice, "native_module", lambda: None)
     with pytest.raises(ModelError, match=r"./vms native builds"):
-        model.evaluate(q, v, native=True)
+        model.with_native(True)
     with pytest.raises(ModelError, match="the terms are computed in Python"):
-        DecoupledForm(model, native=True)
+        model.with_native(True)
 
 
 def test_without_being_asked_a_model_uses_the_core_where_it_is(native: ModuleType) -> None:

@@ -11,7 +11,7 @@ from ..errors import ModelError
 from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
 
-PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+PARAMETER_NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """The ten parameters of a body in Pinocchio's order: mass, first moments, inertia at its origin."""
 
 
@@ -32,9 +32,7 @@ class EnergyRegressor:
         self.model = model
         tree = model.tree.pinocchio
         self.bodies = tuple(tree.names[i] for i in range(1, tree.njoints))
-        self.parameters = frozen(
-            np.concatenate([tree.inertias[i].toDynamicParameters() for i in range(1, tree.njoints)])
-        )
+        self.parameters = frozen(model.tree.inertial_parameters())
 
     def rows(self, q: Array, v: Array) -> Array:
         """Return the rows Y, (N, 10 bodies), at configurations (N,nq) and velocities (N,nv)."""

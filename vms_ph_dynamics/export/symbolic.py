@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from ..errors import MissingExtraError
 from ..model import VMSModel
+from ..robot.kinematic_tree import PARAMETERS
 from .spatial import ArrayNamespace, Expression
-from .tree import PARAMETERS, ExportedTree
+from .tree import ExportedTree
 
 try:
     import sympy as sp

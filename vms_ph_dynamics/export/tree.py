@@ -14,12 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array
 from ..model import VMSModel
+from ..robot.kinematic_tree import PARAMETERS
 from .spatial import ArrayNamespace, BodyInertia, Expression, Placement, joint_pose
-
-PARAMETERS = 10
-"""Inertial parameters of a body, in Pinocchio's order: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
 
 
 class Body(NamedTuple):
@@ -68,7 +65,7 @@ class ExportedTree:
             parameters: (10 bodies,1) likewise; those of the model when None.
         """
         self.model, self.xp, self.q, self._pin = model, xp, q, model.tree.pinocchio
-        numbers = inertial_parameters(model)[:, None]
+        numbers = model.tree.inertial_parameters()[:, None]
         self.parameters = xp.constant(numbers) if parameters is None else parameters
         self.bodies = self._bodies()
 
@@ -288,12 +285,3 @@ class ExportedTree:
         return self.xp.constant(np.stack(columns, axis=1)) @ self.q + self.xp.constant(
             offset[:, None]
         )
-
-
-def inertial_parameters(model: VMSModel) -> Array:
-    """Return the inertial parameters of all bodies in the order of the joints, (10 bodies,).
-
-    Ten of each: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin of its joint.
-    """
-    inertias = list(model.tree.pinocchio.inertias)[1:]
-    return np.concatenate([np.asarray(body.toDynamicParameters()) for body in inertias])

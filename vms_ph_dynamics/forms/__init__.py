@@ -5,7 +5,7 @@
 
 from ..evaluation import Momenta, momenta
 from .checks import StructureCheck, structure_checks
-from .decoupled import DecoupledEvaluation, DecoupledForm, TransformedWrenches
+from .decoupled import DecoupledEvaluation, DecoupledForm
 from .derivatives import (
     EnergyDerivatives,
     RateDerivatives,
@@ -29,7 +29,7 @@ __all__ = [
     "LinearPortHamiltonian", "Momenta", "OperationalSpace", "PHRate",
     "PHState", "Ports", "PowerBalance", "RateDerivatives", "RegularJacobian", "StandardEnergy",
     "StandardForm", "StructureCheck", "TaskCoupling", "TaskEnergy", "TaskEvaluation",
-    "TaskPower", "TaskSpaceForm", "TaskTerms", "TransformedWrenches", "energy_derivatives",
+    "TaskPower", "TaskSpaceForm", "TaskTerms", "energy_derivatives",
     "linear_port_hamiltonian", "momenta", "port_names", "rate_derivatives",
     "rate_derivatives_batch", "structure_checks",
 ]  # fmt: skip

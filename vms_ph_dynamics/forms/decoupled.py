@@ -3,12 +3,8 @@
 
 """The inertially decoupled form, with its matrices at one state in the notation of the source."""
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
-import pinocchio as pin
 
-from ..actuation.friction import Friction
 from ..arrays import Array, cached_property, frozen
 from ..evaluation import Evaluation, check_moving_rigid
 from ..groups import base_group
@@ -17,9 +13,6 @@ from .ports import Ports
 from .rates import native_gradient, native_rate, native_velocity
 from .standard import coadjoint_matrix, with_ports
 from .state import BaseShapeEnergy, PHRate, PHState
-
-if TYPE_CHECKING:
-    from ..export.casadi import CasadiDecoupledForm
 
 
 class DecoupledEvaluation:
@@ -156,18 +149,6 @@ class DecoupledEvaluation:
         return frozen(0.5 * (along + across - across.T))
 
 
-class TransformedWrenches(NamedTuple):
-    """Efforts conjugate to locked velocity and joint rates [A (73)].
-
-    Attributes:
-        w_hat: (b,) ``wrench_base`` itself.
-        tau_hat: (n,) ``torque - A^T wrench_base``.
-    """
-
-    w_hat: Array
-    tau_hat: Array
-
-
 class DecoupledForm(Form):
     """A robot on any base in inertially decoupled coordinates [A (56)-(73)].
 
@@ -222,72 +203,25 @@ class DecoupledForm(Form):
         t = self.terms(x)
         return with_ports(t.J_hat, t.G_hat, t.d.J_wrenches)
 
-    def transformed_wrenches(
-        self, x: PHState, wrench_base: Array, torque: Array
-    ) -> TransformedWrenches:
-        """Return ``(w_hat, tau_hat) = (w, tau - A^T w)``, conjugate to (v_hat, qdot) [A (73)]."""
-        a = self.evaluation(x).A
-        return TransformedWrenches(wrench_base, torque - a.T @ wrench_base)
-
     def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(v, (pdot, pi_hat_dot))``; see :meth:`Form.rate_arrays`.
 
-        (59) in three lines, without A, L, B or any derivative tensor:
+        (59) in three lines, without L, B or any derivative tensor:
         ``pdot = ad_v^T p + w``,
         ``pi_hat_dot = dT/dq + tau - Mdot_bm^T v_hat + M_bm^T M_b^-1 (Mdot_b v_hat - pdot)``.
         """
         compiled = native_rate(self.model, self._decoupled, q, z, ports)
         if compiled is not None:
             return compiled
-        model, b = self.model, self.model.b
-        if not model.is_plain:
-            return self._rate_by_terms(q, z, ports)
-        if b == 0:
-            v = velocity_of_momentum(model, q, z)
-            d = Evaluation(model, q, v)
-            return PHRate(v, v.dot(d.C) + ports.force(d))
-        tree = model.tree
-        data = tree.data()
-        upper = pin.crba(tree.pinocchio, data, tree.at_origin(q))
-        inverse = tree.locked_inverse(data)
-        assert inverse is not None
-        coupling = upper[:b, b:].T.copy()
-        v_hat = inverse.dot(z[:b])
-        conjugate = z.copy()
-        conjugate[b:] += coupling.dot(v_hat)
-        pin.cholesky.decompose(tree.pinocchio, data)
-        v = pin.cholesky.solve(tree.pinocchio, data, conjugate)
-        d = Evaluation(model, q, v)
-        coriolis = d.C
-        # Mdot (v_hat, 0), for Mdot = C + C^T.
-        drift = coriolis[:, :b].dot(v_hat) + v_hat.dot(coriolis[:b])
-        rate = v.dot(coriolis) + ports.force(d)
-        rate[b:] += coupling.dot(inverse.dot(drift[:b] - rate[:b])) - drift[b:]
+        b, v = self.model.b, self.velocity_arrays(q, z)
+        d = Evaluation(self.model, q, v)
+        rate = d.C.T @ v + ports.force(d)
+        if b:
+            drift = (d.C + d.C.T)[:, :b] @ d.v_hat
+            rate[b:] += d.A.T @ (drift[:b] - rate[:b]) - drift[b:]
         return PHRate(v, rate)
-
-    def casadi(
-        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
-    ) -> "CasadiDecoupledForm":
-        """Return the form as functions of CasADi; see :meth:`Form.casadi`."""
-        from ..export.casadi import CasadiDecoupledForm
-
-        return CasadiDecoupledForm(self.model, gravity, friction, parameters)
-
-    def layout(self, rate: PHRate) -> Array:
-        """Return ``(pdot, qdot, pi_hat_dot)``, (b+2n,)."""
-        b = self.model.b
-        return np.concatenate([rate.zdot[:b], rate.qdot[b:], rate.zdot[b:]])
 
     def _conjugate(self, q: Array, z: Array) -> Array:
         b = self.model.b
         a = Evaluation(self.model, q, 0.0 * z).A
         return np.concatenate([z[:b], z[b:] + a.T @ z[:b]])
-
-    def _rate_by_terms(self, q: Array, z: Array, ports: Ports) -> PHRate:
-        b = self.model.b
-        v = self.velocity_arrays(q, z)
-        d = Evaluation(self.model, q, v)
-        drift = (d.C + d.C.T)[:, :b] @ d.v_hat
-        rate = d.C.T @ v + ports.force(d)
-        rate[b:] += d.A.T @ (drift[:b] - rate[:b]) - drift[b:]
-        return PHRate(v, rate)

@@ -18,6 +18,7 @@ from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..evaluation_batch import checked_rows, threads_of
 from ..groups import base_group
+from ..robot.kinematic_tree import PARAMETERS
 from .decoupled import DecoupledForm
 from .form import Form
 from .ports import Ports
@@ -82,8 +83,8 @@ def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDe
         ModelError: the robot is in a fluid, or the form has no closed derivatives.
     """
     _check(form)
-    core = form.model.tree.in_cpp
-    if core is not None and form.model.is_plain:
+    core = form.model.plain_core
+    if core is not None:
         compiled = core.dynamics.energy_derivatives(form._decoupled, x.q, x.z, gravity)
         if compiled is not None:
             return EnergyDerivatives(*compiled)
@@ -108,9 +109,9 @@ def rate_derivatives(
         ModelError: the robot is in a fluid, or the form has no closed derivatives.
     """
     _check(form)
-    core = form.model.tree.in_cpp
+    core = form.model.plain_core
     acting = acting_at(form.model, ports)
-    if core is not None and form.model.is_plain and acting is not None:
+    if core is not None and acting is not None:
         compiled = core.dynamics.rate_derivatives(form._decoupled, parameters, x.q, x.z, *acting)
         if compiled is not None:
             return RateDerivatives(*compiled)
@@ -146,8 +147,8 @@ def rate_derivatives_batch(
     model, threads = form.model, threads_of(threads)
     q, z = checked_rows(model, Q, Z, "Z", copy=False)
     acting = Ports.checked(model, Ports() if ports is None else ports, len(q))
-    core, arguments = model.tree.in_cpp, acting_at(model, acting)
-    if core is not None and model.is_plain and arguments is not None:
+    core, arguments = model.plain_core, acting_at(model, acting)
+    if core is not None and arguments is not None:
         batch = core.batch(threads)
         compiled = batch.rate_derivatives(form._decoupled, parameters, q, z, *arguments)
         return RateDerivatives(*compiled)
@@ -174,10 +175,6 @@ def _check(form: Form) -> None:
         raise ModelError(
             "the derivatives do not cover robots in a fluid; use form.casadi().rate_derivatives"
         )
-
-
-PARAMETERS = 10
-"""Inertial parameters of a body, in Pinocchio's order: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
 
 
 def adjoints(twists: Array) -> Array:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pinocchio as pin
 
 from ..actuation.friction import Friction
-from ..arrays import Array, summary, vector
+from ..arrays import Array, frozen, summary, vector
 from ..evaluation import Evaluation
+from ..evaluation_batch import checked_rows, threads_of
 from ..model import VMSModel
+from ..tasks import Task
 from .ports import Ports, PowerBalance
-from .rates import PHRates, native_rate, native_velocity, rate_batch
+from .rates import PHRates, acting_at, native_rate, native_velocity, ports_of_state
 from .state import Energy, PHRate, PHState
 
 if TYPE_CHECKING:
@@ -35,19 +36,17 @@ class Form(ABC):
 
     # Which form of the C++ core it is; None for a form that it lacks.
     _decoupled: bool | None = None
+    # The task of a task-space form, with its reference basis (nv-m,nv).
+    _exported_task: tuple[Task, Array] | None = None
 
-    def __init__(self, model: VMSModel, native: bool | None = None) -> None:
+    def __init__(self, model: VMSModel) -> None:
         """Create the form of a robot.
 
         Args:
-            model: the robot.
-            native: whether its terms and rates are computed in C++: True, False, or None for the
-                choice of the model, see :meth:`.VMSModel.with_native`.
-
-        Raises:
-            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
+            model: the robot; :meth:`.VMSModel.with_native` says whether terms and rates are
+                computed in C++.
         """
-        self.model = model if native is None else model.with_native(native)
+        self.model = model
 
     def __repr__(self) -> str:
         """Return the form with its robot, in one line."""
@@ -89,11 +88,11 @@ class Form(ABC):
     def velocity_arrays(self, q: Array, z: Array) -> Array:
         """Return the velocity without checking anything."""
 
-    @abstractmethod
     def layout(self, rate: PHRate) -> Array:
-        """Return a rate laid out as :meth:`gradient` is."""
+        """Return a rate laid out as :meth:`gradient` is: ``(zdot_base, qdot, zdot_joints)``."""
+        b = self.model.b
+        return np.concatenate([rate.zdot[:b], rate.qdot[b:], rate.zdot[b:]])
 
-    @abstractmethod
     def casadi(
         self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
     ) -> "CasadiForm":
@@ -109,6 +108,10 @@ class Form(ABC):
             MissingExtraError: CasADi is not installed.
             ModelError: the friction is that of other joints, or the task has no export.
         """
+        from ..export.casadi import casadi_form
+
+        options = gravity, friction, parameters
+        return casadi_form(self.model, bool(self._decoupled), self._exported_task, *options)
 
     def jax(self, gravity: bool = True, friction: Friction | None = None) -> "JaxForm":
         """Return the form as pure functions of JAX: energy, momenta, rates, steps and tasks.
@@ -123,7 +126,8 @@ class Form(ABC):
         """
         from ..export.jax import jax_form
 
-        return jax_form(self.model, gravity, friction, decoupled=bool(self._decoupled))
+        decoupled, task = bool(self._decoupled), self._exported_task
+        return jax_form(self.model, decoupled, task, gravity, friction)
 
     def velocity(self, x: PHState) -> Array:
         """Return the velocity (nv,) of a state.
@@ -174,7 +178,19 @@ class Form(ABC):
             StateError: an array has a wrong shape, or a row is not a state.
             OptionError: the number of threads is not positive.
         """
-        return rate_batch(self.model, self.rate_arrays, self._decoupled, Q, Z, ports, threads)
+        model, threads = self.model, threads_of(threads)
+        q, z = checked_rows(model, Q, Z, "Z", copy=False)
+        acting = Ports.checked(model, Ports() if ports is None else ports, len(q))
+        core = None if self._decoupled is None else model.plain_core
+        if core is not None:
+            arguments = acting_at(model, acting) or ()
+            return PHRates(*core.batch(threads).rates(self._decoupled, q, z, *arguments))
+        rates = [self.rate_arrays(q[i], z[i], ports_of_state(acting, i)) for i in range(len(q))]
+        qdot, zdot = (
+            frozen(np.array([getattr(rate, name) for rate in rates]).reshape(len(q), model.nv))
+            for name in PHRates._fields
+        )
+        return PHRates(qdot, zdot)
 
     def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
         """Return the power balance; its residual is zero up to rounding.
@@ -227,10 +243,4 @@ def velocity_of_momentum(model: VMSModel, q: Array, momentum: Array) -> Array:
     velocity = native_velocity(model, False, q, momentum)
     if velocity is not None:
         return velocity
-    if model.is_plain:
-        tree = model.tree
-        data = tree.data()
-        pin.crba(tree.pinocchio, data, tree.at_origin(q))
-        pin.cholesky.decompose(tree.pinocchio, data)
-        return pin.cholesky.solve(tree.pinocchio, data, momentum)
     return np.linalg.solve(Evaluation(model, q, 0.0 * momentum).M, momentum)

@@ -111,11 +111,6 @@ class FreeFloatingEvaluation:
         return self.H[:6, 6:]
 
     @cached_property
-    def H_m(self) -> Array:
-        """Inertia of the arm, (n,n) [E 26]."""
-        return self.H[6:, 6:]
-
-    @cached_property
     def P(self) -> Array:
         """Linear momentum, (3,), kg m/s [E 6, 9]."""
         return frozen(self.H[:3] @ self.velocity)
@@ -134,11 +129,6 @@ class FreeFloatingEvaluation:
         return frozen(self.L_0 + np.cross(self.r_0, self.P))
 
     @cached_property
-    def L_g(self) -> Array:
-        """Angular momentum about the centre of mass of the system, (3,) [E 12, 13]."""
-        return frozen(self.L_0 - np.cross(self.r_0g, self.P))
-
-    @cached_property
     def r_g(self) -> Array:
         """Centre of mass of the system in the inertial frame, (3,), m."""
         return frozen(self.d.tree.algorithms.centroidal(self.d).centre)
@@ -149,33 +139,9 @@ class FreeFloatingEvaluation:
         return frozen(self.r_g - self.r_0)
 
     @cached_property
-    def J_Tw(self) -> Array:
-        """Linear momentum of unit joint rates, (3,n) [E 11]."""
-        return self.H_0m[:3]
-
-    @cached_property
-    def I_w(self) -> Array:
-        """Angular momentum about the origin of unit base rotation, (3,3) [E 11]."""
-        return frozen(self.H_0[3:, 3:] + skew(self.r_0) @ self.H_0[:3, 3:])
-
-    @cached_property
-    def I_phi(self) -> Array:
-        """Angular momentum about the origin of unit joint rates, (3,n) [E 11]."""
-        return frozen(self.H_0m[3:] + skew(self.r_0) @ self.J_Tw)
-
-    @cached_property
-    def H_w(self) -> Array:
-        """Angular momentum about the centre of mass of unit base rotation, (3,3) [E 16].
-
-        [E 15, 16] print ``I_i + m r~_gi r~_0i``; the sign must be minus. It is then the centroidal
-        rotational inertia.
-        """
-        return frozen(self.H_0[3:, 3:] - skew(self.r_0g) @ self.H_0[:3, 3:])
-
-    @cached_property
     def H_w_phi(self) -> Array:
         """Angular momentum about the centre of mass of unit joint rates, (3,n) [E 16]."""
-        return frozen(self.H_0m[3:] - skew(self.r_0g) @ self.J_Tw)
+        return frozen(self.H_0m[3:] - skew(self.r_0g) @ self.H_0m[:3])
 
     @cached_property
     def J_s(self) -> Array:
@@ -191,11 +157,6 @@ class FreeFloatingEvaluation:
     def J_g(self) -> Array:
         """Generalized Jacobian, (6,n): ``V_e = J_g phidot`` at zero momentum (Umetani, Yoshida)."""
         return frozen(self.J_m - self.J_s @ np.linalg.solve(self.H_0, self.H_0m))
-
-    @cached_property
-    def momentum_velocity(self) -> Array:
-        """Part of the end effector's twist due to the momentum, ``J_s H_0^-1 (P; L_0)``, (6,)."""
-        return frozen(self.J_s @ np.linalg.solve(self.H_0, np.concatenate([self.P, self.L_0])))
 
     @cached_property
     def reaction_null_space(self) -> Array:

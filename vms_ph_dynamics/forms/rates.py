@@ -3,15 +3,10 @@
 
 """Rates of the forms by the C++ core, and of many states at once."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from ..arrays import Array, frozen
-from ..evaluation_batch import checked_rows, threads_of
+from ..arrays import Array
 from ..model import VMSModel
 from .ports import Ports
 from .state import PHRate, PHState
@@ -25,8 +20,8 @@ def native_rate(
     The core covers every robot without joints that mimic others and without a fluid. It checks the
     arguments itself.
     """
-    core = model.tree.in_cpp
-    if core is None or not model.is_plain:
+    core = model.plain_core
+    if core is None:
         return None
     arguments = acting_at(model, ports)
     if arguments is None:
@@ -72,16 +67,14 @@ def friction_at(ports: Ports) -> tuple[Array | None, Array | None, float]:
 
 def native_velocity(model: VMSModel, decoupled: bool, q: Array, z: Array) -> Array | None:
     """Return the velocity (nv,) of the momenta of a form, or None where Python computes it."""
-    core = model.tree.in_cpp
-    if core is None or not model.is_plain:
-        return None
-    return core.dynamics.velocity(decoupled, q, z)
+    core = model.plain_core
+    return None if core is None else core.dynamics.velocity(decoupled, q, z)
 
 
 def native_gradient(model: VMSModel, decoupled: bool, x: PHState) -> Array | None:
     """Return the gradient (b+2n,) of a form, or None where Python computes or refuses it."""
-    core = model.tree.in_cpp
-    if core is None or not model.is_plain or core.state(x.q, x.z) is None:
+    core = model.plain_core
+    if core is None or core.state(x.q, x.z) is None:
         return None
     return core.dynamics.gradient(decoupled, x.q, x.z)
 
@@ -96,41 +89,6 @@ class PHRates(NamedTuple):
 
     qdot: Array
     zdot: Array
-
-
-def rate_batch(
-    model: VMSModel,
-    rate_arrays: Callable[[Array, Array, Ports], PHRate],
-    decoupled: bool | None,
-    Q: npt.ArrayLike,
-    Z: npt.ArrayLike,
-    ports: Ports | None,
-    threads: int | None,
-) -> PHRates:
-    """Return the rates of N states of a form; see :meth:`.Form.rate_batch`.
-
-    Args:
-        model: the robot.
-        rate_arrays: the rate of one state.
-        decoupled: which form of the C++ core it is, or None for another form.
-        Q: configurations.
-        Z: momenta.
-        ports: efforts.
-        threads: number of threads.
-    """
-    threads = threads_of(threads)
-    q, z = checked_rows(model, Q, Z, "Z", copy=False)
-    acting = Ports.checked(model, Ports() if ports is None else ports, len(q))
-    core = model.tree.in_cpp if model.is_plain and decoupled is not None else None
-    if core is not None:
-        compiled = core.batch(threads).rates(decoupled, q, z, *(acting_at(model, acting) or ()))
-        return PHRates(*compiled)
-    rates = [rate_arrays(q[i], z[i], ports_of_state(acting, i)) for i in range(len(q))]
-    shape = len(q), model.nv
-    return PHRates(
-        frozen(np.array([rate.qdot for rate in rates]).reshape(shape)),
-        frozen(np.array([rate.zdot for rate in rates]).reshape(shape)),
-    )
 
 
 def ports_of_state(ports: Ports, i: int) -> Ports:

@@ -3,11 +3,8 @@
 
 """The standard form: momenta conjugate to the base twist and the joint rates."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ..actuation.friction import Friction
 from ..arrays import Array
 from ..errors import ModelError
 from ..evaluation import Evaluation
@@ -18,9 +15,6 @@ from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .rates import native_gradient, native_rate
 from .state import PHRate, PHState, StandardEnergy
-
-if TYPE_CHECKING:
-    from ..export.casadi import CasadiStandardForm
 
 
 class StandardForm(Form):
@@ -102,29 +96,15 @@ class StandardForm(Form):
         d = Evaluation(self.model, q, v)
         return PHRate(v, v.dot(d.C) + ports.force(d))
 
-    def casadi(
-        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
-    ) -> "CasadiStandardForm":
-        """Return the form as functions of CasADi; see :meth:`Form.casadi`."""
-        from ..export.casadi import CasadiStandardForm
-
-        return CasadiStandardForm(self.model, gravity, friction, parameters)
-
-    def layout(self, rate: PHRate) -> Array:
-        """Return ``(pdot, qdot, pidot)``, (b+2n,)."""
-        b = self.model.b
-        return np.concatenate([rate.zdot[:b], rate.qdot[b:], rate.zdot[b:]])
-
 
 class CanonicalForm(StandardForm):
     """The standard form of an arm on a fixed base; a moving base is an error."""
 
-    def __init__(self, model: VMSModel, native: bool | None = None) -> None:
+    def __init__(self, model: VMSModel) -> None:
         """Create the form of a robot; see :class:`Form`.
 
         Args:
             model: the robot, on a fixed base.
-            native: as for :class:`Form`.
 
         Raises:
             ModelError: the base moves.
@@ -134,7 +114,7 @@ class CanonicalForm(StandardForm):
                 f"the canonical form needs a fixed base; '{model.name}' has a {model.base} "
                 "base: use StandardForm or DecoupledForm"
             )
-        super().__init__(model, native)
+        super().__init__(model)
 
 
 def coadjoint_matrix(model: RobotModel, p: Array) -> Array:

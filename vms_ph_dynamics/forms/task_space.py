@@ -3,11 +3,8 @@
 
 """The task-space form: momenta of a task and of its null space."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ..actuation.friction import Friction
 from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
@@ -19,10 +16,6 @@ from .standard import StandardForm
 from .state import PHRate, PHState, TaskEnergy
 from .task_coupling import TaskEvaluation
 from .task_terms import TaskPower, orthonormal_null_space
-
-if TYPE_CHECKING:
-    from ..export.casadi import CasadiTaskForm
-    from ..export.jax.form import JaxForm
 
 # Smallest singular value of the Jacobian below which the form is that of a nearby regular task. For
 # the position of an arm of a metre, 1 % of all configurations are below it.
@@ -54,7 +47,6 @@ class TaskSpaceForm(Form):
         reference: Array | None = None,
         basis: Array | None = None,
         singular_below: float = SINGULAR,
-        native: bool | None = None,
     ) -> None:
         """Build the form of a task of full row rank.
 
@@ -66,14 +58,12 @@ class TaskSpaceForm(Form):
             basis: (nv-m,nv) orthonormal rows of a reference basis, instead of the configuration.
             singular_below: smallest singular value of the Jacobian, in the units of the task, at
                 which it counts as regular.
-            native: as for every :class:`Form`.
 
         Raises:
             ModelError: the task leaves no null space, or is singular everywhere.
             StateError: the reference is not a configuration, or the basis is not orthonormal.
         """
-        super().__init__(model, native)
-        model = self.model
+        super().__init__(model)
         self.task = task
         self.singular_below = singular_below
         if task.dimension >= model.nv:
@@ -84,10 +74,11 @@ class TaskSpaceForm(Form):
         self._standard = StandardForm(model)
         if basis is not None:
             self._reference = _checked_basis(basis, model.nv - task.dimension, model.nv)
-            return
-        configuration = self._regular_configuration() if reference is None else reference
-        jacobian = task.jacobian(model.evaluate(configuration, np.zeros(model.nv)))
-        self._reference = frozen(orthonormal_null_space(jacobian))
+        else:
+            configuration = self._regular_configuration() if reference is None else reference
+            jacobian = task.jacobian(model.evaluate(configuration, np.zeros(model.nv)))
+            self._reference = frozen(orthonormal_null_space(jacobian))
+        self._exported_task = task, self._reference
 
     @property
     def reference_basis(self) -> Array:
@@ -180,20 +171,6 @@ class TaskSpaceForm(Form):
         t = self._evaluate_state(x.q, x.z)
         force = Ports.checked(self.model, ports).force(t.d)
         return t.power(force + t.d.g if ports.gravity else force)
-
-    def casadi(
-        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
-    ) -> "CasadiTaskForm":
-        """Return the form as functions of CasADi; see :meth:`Form.casadi`."""
-        from ..export.casadi import CasadiTaskForm
-
-        return CasadiTaskForm(self.model, self.task, self._reference, gravity, friction, parameters)
-
-    def jax(self, gravity: bool = True, friction: Friction | None = None) -> "JaxForm":
-        """Return the form as functions of JAX; see :meth:`Form.jax`."""
-        from ..export.jax import jax_form
-
-        return jax_form(self.model, gravity, friction, task=(self.task, self._reference))
 
     def layout(self, rate: PHRate) -> Array:
         """Return ``(qdot, pidot, pidot_nu)``, (2nv,)."""

@@ -1,12 +1,12 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lie groups of rigid motion, shared by forms, integrators, decoupling and EPHS."""
+"""Lie groups of rigid motion, shared by forms, integrators and EPHS."""
 
 from .group import Group
-from .planar import SE2, SO2, base_group
+from .planar import SE2, base_group
 from .spatial import SE3, SO3, pose, skew
 
 __all__ = [
-    "SE2", "SE3", "SO2", "SO3", "Group", "base_group", "pose", "skew",
+    "SE2", "SE3", "SO3", "Group", "base_group", "pose", "skew",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rotations and rigid motions in the plane, and the group of a kind of base."""
+"""Rigid motions in the plane, and the group of a kind of base."""
 
 from math import atan2
 
@@ -13,65 +13,6 @@ from .group import Group
 from .spatial import SE3, stumpff
 
 _QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
-
-
-class SO2(Group):
-    """Rotations of the plane, (2,2); the algebra is the angular velocity, (1,)."""
-
-    name = "SO(2)"
-    dimension = 1
-
-    def identity(self) -> Array:
-        """Return the identity matrix."""
-        return np.eye(2)
-
-    def inverse(self, g: Array) -> Array:
-        """Return the transpose."""
-        return g.T
-
-    def exp(self, x: Array) -> Array:
-        """Return the rotation by an angle."""
-        return _rotation(np.cos(x[0]), np.sin(x[0]))
-
-    def log(self, g: Array) -> Array:
-        """Return the angle, within (-pi, pi]."""
-        return np.array([atan2(g[1, 0], g[0, 0])])
-
-    def dexp(self, x: Array) -> Array:
-        """Return 1: the group is abelian."""
-        return np.eye(1)
-
-    def dexp_inverse(self, x: Array) -> Array:
-        """Return 1."""
-        return np.eye(1)
-
-    def cayley(self, x: Array) -> Array:
-        """Return the rotation by ``2 atan(x/2)``."""
-        return _cayley_rotation(x[0])
-
-    def cayley_inverse(self, g: Array) -> Array:
-        """Return ``2 tan(angle/2)``."""
-        return np.array([2.0 * g[1, 0] / (1.0 + g[0, 0])])
-
-    def dcayley_inverse(self, x: Array) -> Array:
-        """Return ``1 + x^2/4``."""
-        return np.eye(1) * (1.0 + 0.25 * x[0] ** 2)
-
-    def Ad(self, g: Array) -> Array:
-        """Return 1."""
-        return np.eye(1)
-
-    def ad(self, x: Array) -> Array:
-        """Return 0."""
-        return np.zeros((1, 1))
-
-    def hat(self, x: Array) -> Array:
-        """Return the skew matrix of an angular velocity."""
-        return x[0] * _QUARTER
-
-    def vee(self, matrix: Array) -> Array:
-        """Return the angular velocity of a skew matrix."""
-        return np.array([0.5 * (matrix[1, 0] - matrix[0, 1])])
 
 
 class SE2(Group):

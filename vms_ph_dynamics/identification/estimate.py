@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
-from ..energy.regressor import PARAMETERS, EnergyRegressor, pseudo_inertia
+from ..energy.regressor import PARAMETER_NAMES, EnergyRegressor, pseudo_inertia
 from ..errors import StateError
 
 _TOLERANCE = 1e-8
@@ -58,8 +58,8 @@ def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
             directions = np.column_stack([directions, unit / length])
     coefficients = np.linalg.lstsq(rows[:, independent], rows, rcond=1e-12)[0]
     coefficients[np.abs(coefficients) < 1e-7] = 0.0
-    labels = [f"{name} of {body}" for body in regressor.bodies for name in PARAMETERS]
-    names = [f"inertia.{regressor.bodies[c // 10]}.{PARAMETERS[c % 10]}" for c in independent]
+    labels = [f"{name} of {body}" for body in regressor.bodies for name in PARAMETER_NAMES]
+    names = [f"inertia.{regressor.bodies[c // 10]}.{PARAMETER_NAMES[c % 10]}" for c in independent]
     meanings = [_words(row, labels) for row in coefficients]
     return BaseParameters(tuple(names), tuple(meanings), coefficients)
 

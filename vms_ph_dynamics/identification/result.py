@@ -11,7 +11,7 @@ import numpy as np
 from ..actuation.friction import Friction
 from ..arrays import Array
 from ..energy.energy_path import drag_names
-from ..energy.regressor import PARAMETERS, EnergyRegressor
+from ..energy.regressor import PARAMETER_NAMES, EnergyRegressor
 from ..errors import OptionError
 from ..model import VMSModel
 
@@ -86,7 +86,7 @@ def payload_unknowns(total_mass: float) -> list[Unknown]:
     units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
     return [
         Unknown(f"payload.{name}", "payload", unit, 0.0, deviation)
-        for name, unit, deviation in zip(PARAMETERS, units, spread, strict=True)
+        for name, unit, deviation in zip(PARAMETER_NAMES, units, spread, strict=True)
     ]
 
 
@@ -160,7 +160,7 @@ def inertia_unknowns(regressor: EnergyRegressor, share: float = 1.0) -> list[Unk
         units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
         unknowns += [
             Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, share * float(deviation))
-            for name, unit, deviation in zip(PARAMETERS, units, spread, strict=True)
+            for name, unit, deviation in zip(PARAMETER_NAMES, units, spread, strict=True)
         ]
     return unknowns
 

@@ -8,7 +8,7 @@ from .compiled import COMPILED, has_compiled
 from .integrate import integrate
 from .integrate_batch import TrajectoryBatch, integrate_batch
 from .retry import RetriedStep, step_with_retry
-from .runge_kutta import rk4_step, rkmk4_step
+from .runge_kutta import rk4_step
 from .schemes import SCHEMES, default_scheme, make_stepper
 from .stepper import (
     IntegrationError,
@@ -17,7 +17,6 @@ from .stepper import (
     PortFunction,
     Step,
     StepFailure,
-    Steppable,
     Stepper,
     StepResult,
     system_stepper,
@@ -27,7 +26,7 @@ from .trajectory import Audit, Event, FailedStep, Occurrence, Trajectory
 __all__ = [
     "COMPILED", "SCHEMES", "Audit", "Event", "FailedStep", "IntegrationError", "MultiStepResult",
     "Observation", "Occurrence", "PortFunction", "RetriedStep", "Step", "StepFailure",
-    "StepResult", "Steppable", "Stepper", "Trajectory", "TrajectoryBatch", "default_scheme",
+    "StepResult", "Stepper", "Trajectory", "TrajectoryBatch", "default_scheme",
     "has_compiled", "integrate", "integrate_batch", "make_stepper", "native_module", "rk4_step",
-    "rkmk4_step", "step_with_retry", "system_stepper",
+    "step_with_retry", "system_stepper",
 ]  # fmt: skip

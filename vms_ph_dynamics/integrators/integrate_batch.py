@@ -1,10 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Integration of many runs at once: initial states, efforts and parameters of the robot."""
+"""Integration of many runs of a robot at once: initial states and efforts."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..arrays import Array, frozen
 from ..errors import StateError
 from ..evaluation_batch import threads_of
 from ..forms import Form, PHState, Ports
-from ..forms.ports import port_names
+from ..forms.ports import PORTS, port_names
 from .compiled import CompiledStepper
 from .integrate import check_steps, integrate
 from .schemes import make_stepper
@@ -60,8 +59,8 @@ class TrajectoryBatch:
 
 
 def integrate_batch(
-    form: Form | Sequence[Form],
-    x0: PHState | Sequence[PHState],
+    form: Form,
+    states: Sequence[PHState],
     ports: Efforts | Sequence[Efforts | None] | None = None,
     *,
     dt: float,
@@ -72,17 +71,16 @@ def integrate_batch(
     t0: float = 0.0,
     threads: int | None = None,
 ) -> TrajectoryBatch:
-    """Integrate many runs over ``steps`` steps of ``dt``; see :func:`.integrate`.
+    """Integrate many runs of a robot over ``steps`` steps of ``dt``; see :func:`.integrate`.
 
-    Each of form, initial state and ports is one for all runs or a sequence with one for each:
-    robots with other parameters, other states, other efforts or laws. Runs under held efforts are
-    distributed over threads where the scheme runs in C++; all others, and those in which a step
-    fails, are integrated one after another.
+    Runs under held efforts are distributed over threads where the scheme runs in C++; all others,
+    and those in which a step fails, are integrated one after another.
 
     Args:
-        form: the robot in one of its forms; all of them have the same sizes.
-        x0: initial state, at ``t0``.
-        ports: efforts, held or as a function of time and state; None for gravity alone.
+        form: the robot in one of its forms.
+        states: the initial states, at ``t0``.
+        ports: efforts, held or as a function of time and state, one for all runs or a sequence with
+            one for each; None for gravity alone.
         dt: time step, s.
         steps: number of steps.
         scheme: one of :data:`.SCHEMES`.
@@ -92,77 +90,66 @@ def integrate_batch(
         threads: number of threads; that of the processors when None.
 
     Raises:
-        StateError: a state, the time step or a count is not valid, or the sequences differ in
-            length.
+        StateError: a state, the time step or a count is not valid, or there are not as many efforts
+            as states.
         OptionError: there is no scheme of this name.
         ModelError: as for :func:`.integrate`.
     """
     check_steps(dt, steps, every)
-    forms, states, efforts = _runs(form, x0, ports)
-    first = forms[0].model
-    ends = np.append(np.arange(0, steps, every), steps)
-    count, instants = len(forms), len(ends)
-    q = np.full((count, instants, first.nq), np.nan)
-    v = np.full((count, instants, first.nv), np.nan)
-    energy, dissipated = np.full((count, instants), np.nan), np.full((count, instants - 1), np.nan)
-    supplied = {name: np.full((count, instants - 1), np.nan) for name in port_names(first)}
+    states = [form.checked_state(x) for x in states]
+    efforts = _efforts_of_runs(form, ports, len(states))
+    model, ends = form.model, np.append(np.arange(0, steps, every), steps)
+    count, instants = len(states), len(ends)
+
+    def unknown(*shape: int) -> Array:
+        return np.full((count, *shape), np.nan)
+
+    q, v, energy = unknown(instants, model.nq), unknown(instants, model.nv), unknown(instants)
+    supplied = {name: unknown(instants - 1) for name in port_names(model)}
+    dissipated = unknown(instants - 1)
     failures: list[tuple[FailedStep, ...]] = [()] * count
     errors: dict[int, str] = {}
-
     left = set(range(count))
-    groups = _compiled_groups(forms, efforts, scheme, native)
-
-    def run(group: "_Group", threads: int) -> tuple["_Group", Any]:
-        z = [states[i] for i in group.runs]
-        return group, group.stepper.run_batch(
-            np.array([x.q for x in z]),
-            np.array([forms[i].velocity(x) for i, x in zip(group.runs, z, strict=True)]),
-            [acting for acting in (efforts[i] for i in group.runs) if not callable(acting)],
+    for gravity in (True, False):
+        held = {
+            i: acting
+            for i, acting in enumerate(efforts)
+            if not callable(acting)
+            and (acting is None or not acting.wrench_tools)
+            and (acting is None or acting.gravity) is gravity
+        }
+        stepper = make_stepper(scheme, form, gravity, native) if held else None
+        if not isinstance(stepper, CompiledStepper):
+            continue
+        batch = stepper.run_batch(
+            np.array([states[i].q for i in held]),
+            np.array([form.velocity(states[i]) for i in held]),
+            list(held.values()),
             (t0, dt, steps, every),
-            threads,
+            threads_of(threads),
         )
-
-    threads = threads_of(threads)
-    # Of one robot the runs are shared among threads, of several robots the robots.
-    with ThreadPoolExecutor(threads) as pool:
-        inside = max(1, threads // max(1, len(groups)))
-        for group, batch in pool.map(lambda group: run(group, inside), groups):
-            complete = (batch["steps"] == steps) & group.stepper.closes(
-                batch["energy"], batch["supplied"], batch["dissipated"], every
+        complete = (batch["steps"] == steps) & stepper.closes(
+            batch["energy"], batch["supplied"], batch["dissipated"], every
+        )
+        rows = np.array(list(held))[complete]
+        q[rows], v[rows] = batch["q"][complete], batch["v"][complete]
+        energy[rows], dissipated[rows] = batch["energy"][complete], batch["dissipated"][complete]
+        for name, values in supplied.items():
+            values[rows] = (
+                0.0 if name not in PORTS else batch["supplied"][PORTS.index(name)][complete]
             )
-            rows = np.array(group.runs)[complete]
-            q[rows], v[rows] = batch["q"][complete], batch["v"][complete]
-            energy[rows], dissipated[rows] = (
-                batch["energy"][complete],
-                batch["dissipated"][complete],
-            )
-            for name, values in supplied.items():
-                index = list(supplied).index(name)
-                values[rows] = batch["supplied"][index][complete] if index < 3 else 0.0
-            left -= set(rows.tolist())
-
+        left -= set(rows.tolist())
     for i in sorted(left):
+        options: dict[str, Any] = {"scheme": scheme, "native": native, "every": every, "t0": t0}
         try:
-            done = integrate(
-                forms[i],
-                states[i],
-                efforts[i],
-                dt=dt,
-                steps=steps,
-                scheme=scheme,
-                native=native,
-                every=every,
-                t0=t0,
-            )
+            done = integrate(form, states[i], efforts[i], dt=dt, steps=steps, **options)
         except IntegrationError as error:
             errors[i] = str(error)
             continue
-        q[i], energy[i] = done.q, done.energy
-        v[i] = [forms[i].velocity_arrays(x.q, x.z) for x in done.states]
-        dissipated[i] = done.audit.dissipated
+        q[i], v[i], energy[i] = done.q, done.v, done.energy
+        dissipated[i], failures[i] = done.audit.dissipated, done.failures
         for name, values in supplied.items():
             values[i] = done.audit.supplied.get(name, 0.0)
-        failures[i] = done.failures
     for array in (q, v, energy, dissipated, *supplied.values()):
         frozen(array)
     return TrajectoryBatch(
@@ -170,55 +157,17 @@ def integrate_batch(
     )
 
 
-@dataclass
-class _Group:
-    """Runs of one robot with one setting of gravity, whose scheme runs in C++."""
-
-    stepper: CompiledStepper
-    runs: list[int]
-
-
-def _runs(form: Any, x0: Any, ports: Any) -> tuple[list[Form], list[PHState], list[Efforts | None]]:
-    one = ports is None or isinstance(ports, Ports) or callable(ports)
-    arguments: dict[str, list[Any]] = {
-        "form": [form] if isinstance(form, Form) else list(form),
-        "x0": [x0] if isinstance(x0, PHState) else list(x0),
-        "ports": [ports] if one else list(ports),
-    }
-    sizes = {name: len(values) for name, values in arguments.items() if len(values) != 1}
-    count = max(sizes.values(), default=1)
-    if 0 in sizes.values() or set(sizes.values()) - {count}:
-        counts = ", ".join(f"{name} has {len(values)}" for name, values in arguments.items())
-        raise StateError(f"give one for all runs or one for each of them; {counts}")
-    forms, states, efforts = (
-        values * count if len(values) == 1 else values for values in arguments.values()
-    )
-    sizes_of = {(run_form.model.nq, run_form.model.b, run_form.model.n) for run_form in forms}
-    if len(sizes_of) > 1:
-        raise StateError("the robots of a batch must have the same base and number of joints")
-    checked = [run_form.checked_state(x) for run_form, x in zip(forms, states, strict=True)]
+def _efforts_of_runs(form: Form, ports: Any, count: int) -> list[Efforts | None]:
+    """Return the efforts of each run, checked where they are held."""
+    is_single = ports is None or isinstance(ports, Ports) or callable(ports)
+    efforts = [ports] * count if is_single else list(ports)
+    if len(efforts) != count:
+        raise StateError(
+            "give one effort for all runs or one for each of them; states has "
+            f"{count}, ports has {len(efforts)}"
+        )
     with np.errstate(over="ignore"):  # excessively large efforts are left to the steps, which fail
-        efforts = [
-            Ports.checked(run_form.model, acting) if isinstance(acting, Ports) else acting
-            for run_form, acting in zip(forms, efforts, strict=True)
+        return [
+            Ports.checked(form.model, acting) if isinstance(acting, Ports) else acting
+            for acting in efforts
         ]
-    return forms, checked, efforts
-
-
-def _compiled_groups(
-    forms: list[Form], efforts: list[Efforts | None], scheme: str, native: bool | None
-) -> list[_Group]:
-    """Return the runs whose efforts are held and whose scheme runs in C++, by robot."""
-    groups: dict[tuple[int, bool], _Group | None] = {}
-    for i, (form, acting) in enumerate(zip(forms, efforts, strict=True)):
-        if callable(acting):
-            continue
-        gravity = acting is None or acting.gravity
-        key = id(form.model), gravity
-        if key not in groups:
-            stepper = make_stepper(scheme, form, gravity, native)
-            groups[key] = _Group(stepper, []) if isinstance(stepper, CompiledStepper) else None
-        group = groups[key]
-        if group is not None and (acting is None or not acting.wrench_tools):
-            group.runs.append(i)
-    return [group for group in groups.values() if group is not None and group.runs]

@@ -3,6 +3,7 @@
 
 """The classical Runge-Kutta scheme, in coordinates and on the group of base motions."""
 
+from collections.abc import Callable
 from math import isfinite
 
 import numpy as np
@@ -41,21 +42,51 @@ def rk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -
         StepFailure: the motion is no longer finite.
     """
     model = form.model
+
+    def displaced(u: Array) -> Array:
+        return _normalised(model, x.q + u) if u.any() else x.q
+
+    def rate(u: Array, v: Array) -> Array:
+        return coordinate_rate(model, x.q + u, v)
+
+    return _step(form, x, ports, t, dt, np.zeros(model.nq), displaced, rate)
+
+
+def _step(
+    form: Form,
+    x: PHState,
+    ports: PortFunction,
+    t: float,
+    dt: float,
+    still: Array,
+    displaced: Callable[[Array], Array],
+    rate: Callable[[Array, Array], Array],
+) -> Step:
+    """Advance a state by one step of the classical scheme in some coordinates of the step.
+
+    Args:
+        form: as above, and so on.
+        x: state at ``t``.
+        ports: efforts.
+        t: time, s.
+        dt: time, s.
+        still: zeros of the size of the coordinates.
+        displaced: the configuration (nq,) at coordinates.
+        rate: the rate of the coordinates, from these and the velocity (nv,).
+    """
     energies = PowerQuadrature()
-    q, z, qdot, zdot = x.q, x.z, 0.0 * x.q, 0.0 * x.z
-    mean_q, mean_z = qdot, zdot
+    slope, zdot = still, 0.0 * x.z
+    mean, mean_z = slope, zdot
     for lead, weight in STAGES:
-        if lead:
-            q, z = x.q + lead * dt * qdot, x.z + lead * dt * zdot
-        normalised = _normalised(model, q) if lead else q
-        acting = ports(t + lead * dt, PHState(normalised, z))
-        v, zdot = form.rate_arrays(normalised, z, acting)
-        qdot = coordinate_rate(model, q, v)
-        mean_q = mean_q + weight * qdot
-        mean_z = mean_z + weight * zdot
-        energies.add(acting, Evaluation(model, normalised, v), weight * dt)
-    q, z = x.q + dt * mean_q, x.z + dt * mean_z
-    return Step(PHState(_normalised(model, q), z), energies.supplied, energies.dissipated)
+        u = lead * dt * slope
+        stage = PHState(displaced(u), x.z + lead * dt * zdot)
+        acting = ports(t + lead * dt, stage)
+        v, zdot = form.rate_arrays(stage.q, stage.z, acting)
+        slope = rate(u, v)
+        mean, mean_z = mean + weight * slope, mean_z + weight * zdot
+        energies.add(acting, Evaluation(form.model, stage.q, v), weight * dt)
+    end = PHState(displaced(dt * mean), x.z + dt * mean_z)
+    return Step(end, energies.supplied, energies.dissipated)
 
 
 def _normalised(model: VMSModel, q: Array) -> Array:
@@ -97,43 +128,20 @@ class RK4(RobotStepper):
         return rk4_step(self.form, x, ports, t, dt)
 
 
-def rkmk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -> Step:
-    """Advance a state by one step of fourth order that stays on the manifold.
+class RKMK4(RK4):
+    """The scheme of fourth order that stays on the manifold, on the momenta of any form.
 
     The configuration is ``q exp(u)``, and u is integrated by the classical scheme (Munthe-Kaas,
     Applied Numerical Mathematics 29, 1999).
-
-    Args:
-        form: on any base.
-        x: state at ``t``.
-        ports: efforts as a function of time and state.
-        t: time, s.
-        dt: time, s.
-
-    Returns:
-        The state at ``t + dt`` and the energies of the step.
     """
-    model = form.model
-    moving = model.base != "fixed"
-    energies = PowerQuadrature()
-    rate: Array = np.zeros(model.nv)
-    zdot = 0.0 * x.z
-    mean, mean_z = rate, zdot
-    for lead, weight in STAGES:
-        u = lead * dt * rate
-        stage = x if not lead else PHState(model.integrate(x.q, u), x.z + lead * dt * zdot)
-        acting = ports(t + lead * dt, stage)
-        v, zdot = form.rate_arrays(stage.q, stage.z, acting)
-        rate = inverse_differential(model.base, u, v) if moving else v
-        mean = mean + weight * rate
-        mean_z = mean_z + weight * zdot
-        energies.add(acting, Evaluation(model, stage.q, v), weight * dt)
-    end = PHState(model.integrate(x.q, dt * mean), x.z + dt * mean_z)
-    return Step(end, energies.supplied, energies.dissipated)
-
-
-class RKMK4(RK4):
-    """:func:`rkmk4_step` on the momenta of any form."""
 
     def _advance(self, x: PHState, ports: PortFunction, t: float, dt: float) -> Step:
-        return rkmk4_step(self.form, x, ports, t, dt)
+        model = self.model
+
+        def displaced(u: Array) -> Array:
+            return model.integrate(x.q, u) if u.any() else x.q
+
+        def rate(u: Array, v: Array) -> Array:
+            return v if model.base == "fixed" else inverse_differential(model.base, u, v)
+
+        return _step(self.form, x, ports, t, dt, np.zeros(model.nv), displaced, rate)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from ..arrays import Array
 from ..errors import ModelError, VmsPhError
@@ -180,31 +180,16 @@ class Stepper(ABC):
         """Return the states between two observed ones, ``dt`` s from time ``t`` on."""
 
 
-@runtime_checkable
-class Steppable(Protocol):
-    """A system of another kind with schemes of its own, for :func:`integrate`."""
-
-    def stepper(self, scheme: str) -> Stepper:
-        """Return the scheme of this name for the system.
-
-        Raises:
-            OptionError: there is no such scheme.
-        """
-
-
 @singledispatch
 def system_stepper(system: Any, scheme: str) -> Stepper:
     """Return the scheme of this name for a system of another kind than the forms of a robot.
 
-    A system either has a method ``stepper``, see :class:`Steppable`, or the package of its schemes
-    registers a function for its class, ``@system_stepper.register``.
+    The package of its schemes registers a function for its class, ``@system_stepper.register``.
 
     Raises:
         OptionError: the system has no scheme of this name.
         ModelError: the system has no schemes.
     """
-    if isinstance(system, Steppable):
-        return system.stepper(scheme)
     raise ModelError(
         "integrate takes a robot in one of its forms, the equations that ephs.assemble gives, "
         f"or a stepper as the scheme; given: {type(system).__name__} and the scheme '{scheme}'"

@@ -6,13 +6,11 @@
 from .form import (
     NonholonomicForm,
     NonholonomicTerms,
-    SidewaysConstraint,
     WheelConstraint,
     on_wheels,
 )
 from .stepper import NonholonomicRK4
 
 __all__ = [
-    "NonholonomicForm", "NonholonomicRK4", "NonholonomicTerms", "SidewaysConstraint",
-    "WheelConstraint", "on_wheels",
+    "NonholonomicForm", "NonholonomicRK4", "NonholonomicTerms", "WheelConstraint", "on_wheels",
 ]  # fmt: skip

@@ -117,40 +117,6 @@ class WheelConstraint(Task):
         return (np.cos(self._rollers) * along + np.sin(self._rollers) * axle)[None, :]
 
 
-class SidewaysConstraint(Task):
-    """A frame whose origin does not move along one of its own axes: an axle, a skate, a knife edge.
-
-    For bases without wheels in the description: a differential drive is the constraint of a frame
-    in the middle of its axle, a bicycle has one more at the steered wheel.
-    """
-
-    dimension = 1
-
-    def __init__(self, model: VMSModel, frame: str, axis: int = 1) -> None:
-        """Constrain a frame.
-
-        Args:
-            model: a robot on a planar base.
-            frame: its name.
-            axis: 0, 1 or 2 for x, y or z of the frame; it must be parallel to the plane.
-
-        Raises:
-            ModelError: the base is not planar, or there is no such frame.
-        """
-        super().__init__(model)
-        _check_planar(model)
-        self.frame, self.axis = frame, axis
-        self._frame_id = model.frame_id(frame)
-
-    def jacobian(self, d: Evaluation) -> Array:
-        """Return the row of the velocity along the axis, (1,nv)."""
-        return d.frame_jacobian(self._frame_id)[self.axis : self.axis + 1]
-
-    def jacobian_rate(self, d: Evaluation) -> Array:
-        """Return the derivative along ``d.v``, (1,nv)."""
-        return d.frame_jacobian_rate(self._frame_id)[self.axis : self.axis + 1]
-
-
 def _check_planar(model: VMSModel) -> None:
     if model.base != "planar":
         raise ModelError(

@@ -33,6 +33,9 @@ from .mimic import Mimic, Projection
 
 _SE2 = SE2()
 
+PARAMETERS = 10
+"""Inertial parameters of a body, in Pinocchio's order: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
+
 
 class KinematicTree:
     """A ``pinocchio.Model`` on a base, with joints that may mimic others.
@@ -166,6 +169,14 @@ class KinematicTree:
             "the terms are computed in Python",
         )
         return TreeAlgorithms() if in_cpp is None else in_cpp
+
+    def inertial_parameters(self) -> Array:
+        """Return the inertial parameters of all bodies in the order of the joints, (10 bodies,).
+
+        Ten of each: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin of its joint.
+        """
+        inertias = list(self.pinocchio.inertias)[1:]
+        return np.concatenate([np.asarray(body.toDynamicParameters()) for body in inertias])
 
     def with_inertias(self, inertias: Sequence[Any]) -> "KinematicTree":
         """Return this tree with other inertias of its bodies, which are not checked.

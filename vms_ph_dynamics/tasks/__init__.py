@@ -11,9 +11,9 @@ from .frame import (
     PoseTask,
     PositionTask,
 )
-from .task import PrioritisedTask, StackedTask, Task
+from .task import StackedTask, Task
 
 __all__ = [
     "CentreOfMassTask", "DistanceTask", "FrameTask", "OrientationTask",
-    "PoseTask", "PositionTask", "PrioritisedTask", "StackedTask", "Task",
+    "PoseTask", "PositionTask", "StackedTask", "Task",
 ]  # fmt: skip

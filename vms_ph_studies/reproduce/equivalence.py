@@ -127,9 +127,9 @@ def _compare(
     ):
         balance = form.power_balance(state, ports)
         errors.add(name, balance.residual, np.array(list(balance.supplied.values())))
-    w_hat, tau_hat = decoupled.transformed_wrenches(x_hat, wrench, torque)
     power = wrench @ v[:b] + torque @ v[b:]
-    by_hat = w_hat @ d.v_hat + tau_hat @ v[b:]
+    # [A (73)]: (w, tau - A^T w) are conjugate to (v_hat, qdot).
+    by_hat = wrench @ d.v_hat + (torque - d.A.T @ wrench) @ v[b:]
     errors.add("power_transformed", by_hat - power, np.abs(torque) @ abs(v[b:]))
     _compare_lagrangian(t, wrench - d.g[:b], torque - d.g[b:], truth, errors)
 

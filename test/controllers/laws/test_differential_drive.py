@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from dynamics.nonholonomic.carts import bicycle, differential_drive
+from dynamics.nonholonomic.carts import Axle, bicycle, differential_drive
 
 from vms_ph_controllers import DifferentialDrive, Reference, RobotState, Status, WheeledImpedance
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.references.drive_reference import Bounds, DriveReference
 from vms_ph_dynamics import ModelError, OptionError, Ports
 from vms_ph_dynamics.groups import SO3
-from vms_ph_dynamics.nonholonomic import NonholonomicForm, SidewaysConstraint
+from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation import Simulation
 
 BOUNDS = Bounds(0.4, 0.8, 0.5, 1.5)
@@ -121,7 +121,7 @@ def test_robots_that_two_wheels_do_not_drive_are_refused() -> None:
     form = differential_drive()
     model = form.model
     with pytest.raises(ModelError, match="no joint of 'differential_drive' drives its base"):
-        DifferentialDrive(NonholonomicForm(model, [SidewaysConstraint(model, "base_link")]))
+        DifferentialDrive(NonholonomicForm(model, [Axle(model, "base_link")]))
     with pytest.raises(OptionError, match="for robots on wheels that do not slip"):
         make_controller("DifferentialDrive", model)
     with pytest.raises(OptionError, match="knows nothing of the wheels"):

@@ -14,7 +14,6 @@ import sympy as sp
 
 from vms_ph_dynamics import CentreOfMassTask, VMSModel
 from vms_ph_dynamics.export.symbolic import SymbolicRobot
-from vms_ph_dynamics.export.tree import inertial_parameters
 from vms_ph_io import load_urdf, share_directory
 
 from ..conftest import state_of
@@ -76,7 +75,7 @@ def test_inertial_parameters_may_be_symbols(rng: np.random.Generator) -> None:
     robot = SymbolicRobot(model, parameters=True)
     q, v = state_of(model, rng)
     function = sp.lambdify(robot.arguments, robot.M, cse=True)
-    made = function(*coordinates(model, q), *v, *inertial_parameters(model))
+    made = function(*coordinates(model, q), *v, *model.tree.inertial_parameters())
     np.testing.assert_allclose(made, model.evaluate(q, v).M, atol=1e-12)
 
 

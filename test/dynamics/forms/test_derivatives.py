@@ -25,7 +25,6 @@ from vms_ph_dynamics import (
     energy_derivatives,
     rate_derivatives,
 )
-from vms_ph_dynamics.export.tree import inertial_parameters
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of
@@ -99,7 +98,7 @@ def exported_derivatives(form: Form, x: PHState, ports: Ports) -> RateDerivative
         torque=ports.torque,
         wrench_base=ports.wrench_base,
         wrench_end_effector=ports.wrench_end_effector,
-        parameters=inertial_parameters(form.model),
+        parameters=form.model.tree.inertial_parameters(),
     )
     return RateDerivatives(**{name: np.array(value) for name, value in found.items()})
 

@@ -52,17 +52,12 @@ def check_every_sum(s: Sums, e: FreeFloatingEvaluation) -> None:
     I_w = s.total(lambda i: i.inertia - i.m * skew(i.r) @ skew(i.r - s.r_0))
     I_phi = s.total(lambda i: i.m * skew(i.r) @ i.J_T + i.inertia @ i.J_R)
     agree(s.M * skew(s.r_g) @ s.V_0 + I_w @ s.w_0 + I_phi @ s.phidot, s.L)
-    agree(e.I_w, I_w)
-    agree(e.I_phi, I_phi)
-    agree(e.J_Tw, s.J_Tw)
     # [12], [13], and [16] with the sign of H_w mended.
     L_g = s.L - np.cross(s.r_g, s.P)
-    agree(e.L_g, L_g)
     H_w = s.total(lambda i: i.inertia - i.m * skew(i.r - s.r_g) @ skew(i.r - s.r_0))
     H_w_phi = s.total(lambda i: i.m * skew(i.r - s.r_g) @ i.J_T + i.inertia @ i.J_R)
     agree((I_w - s.M * skew(s.r_g) @ skew(r_0g).T) @ s.w_0 + H_w_phi @ s.phidot, L_g)
     agree(H_w @ s.w_0 + H_w_phi @ s.phidot + np.cross(s.r_g, s.P), s.L)
-    agree(e.H_w, H_w)
     agree(e.H_w_phi, H_w_phi)
     # H_w is then the centroidal inertia.
     agree(H_w, s.total(lambda i: i.inertia + i.m * skew(i.r - s.r_g).T @ skew(i.r - s.r_g)))
@@ -74,7 +69,6 @@ def check_every_sum(s: Sums, e: FreeFloatingEvaluation) -> None:
     agree(e.H_0, s.H_0)
     agree(e.H_0m, s.H_0m)
     # [24]-[27].
-    agree(e.H_m, s.H_phi)
     energy = 0.5 * s.total(lambda i: i.w @ i.inertia @ i.w + i.m * i.rdot @ i.rdot)
     H = np.block([[s.H_0, s.H_0m], [s.H_0m.T, s.H_phi]])
     agree(e.H, H)
@@ -126,11 +120,13 @@ def test_the_centroidal_inertia_needs_a_minus(space_robot: Space) -> None:
     # [15], [16] print H_w = sum(I_i + m r~_gi r~_0i) + I_0.
     s, e = space_robot
     printed = s.total(lambda i: i.inertia + i.m * skew(i.r - s.r_g) @ skew(i.r - s.r_0))
-    differs(printed, e.H_w)
-    differs(printed @ s.w_0 + e.H_w_phi @ s.phidot, e.L_g)
+    centroidal = s.total(lambda i: i.inertia - i.m * skew(i.r - s.r_g) @ skew(i.r - s.r_0))
+    L_g = s.L - np.cross(s.r_g, s.P)
+    differs(printed, centroidal)
+    differs(printed @ s.w_0 + e.H_w_phi @ s.phidot, L_g)
     # Nor does r_gi = r_g - r_i mend it: H_w_phi then has the wrong sign.
     turned = s.total(lambda i: i.m * skew(s.r_g - i.r) @ i.J_T + i.inertia @ i.J_R)
-    differs(e.H_w @ s.w_0 + turned @ s.phidot, e.L_g)
+    differs(centroidal @ s.w_0 + turned @ s.phidot, L_g)
 
 
 def test_the_momentum_about_the_base_has_the_lever_from_the_base(space_robot: Space) -> None:

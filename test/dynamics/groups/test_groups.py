@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from vms_ph_dynamics.groups import SE2, SE3, SO2, SO3, Group
+from vms_ph_dynamics.groups import SE2, SE3, SO3, Group
 from vms_ph_dynamics.groups.spatial import stumpff
 from vms_ph_ephs.quantities import SO3TimesR3
 
-GROUPS = (SO2(), SO3(), SE2(), SE3(), SO3TimesR3())
-MATRIX_GROUPS = GROUPS[:4]
+GROUPS = (SO3(), SE2(), SE3(), SO3TimesR3())
+MATRIX_GROUPS = GROUPS[:3]
 every_group = pytest.mark.parametrize("group", GROUPS, ids=str)
 seeds = st.integers(0, 2**32 - 1)
 # Log-uniform: small angles are where closed forms break.

@@ -5,10 +5,27 @@
 
 import numpy as np
 
-from vms_ph_dynamics import Array, Ports, VMSModel
+from vms_ph_dynamics import Array, Evaluation, Ports, Task, VMSModel
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
 
 RADIUS = 0.1
+
+
+class Axle(Task):
+    """A frame whose origin does not move along one of its own axes, as on an axle."""
+
+    dimension = 1
+
+    def __init__(self, model: VMSModel, frame: str, axis: int = 1) -> None:
+        super().__init__(model)
+        self._rows, self._frame = slice(axis, axis + 1), model.frame_id(frame)
+
+    def jacobian(self, d: Evaluation) -> Array:
+        return d.frame_jacobian(self._frame)[self._rows]
+
+    def jacobian_rate(self, d: Evaluation) -> Array:
+        return d.frame_jacobian_rate(self._frame)[self._rows]
+
 
 _BODY = """<link name="base_link"><inertial><origin xyz="0.1 0.02 0.2"/><mass value="20"/>
 <inertia ixx="1" iyy="1.2" izz="1.5" ixy="0" ixz="0" iyz="0"/></inertial></link>"""

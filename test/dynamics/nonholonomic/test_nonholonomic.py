@@ -10,10 +10,10 @@ from vms_ph_dynamics import ModelError, OptionError, StateError, integrate
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import PHState, Ports
-from vms_ph_dynamics.nonholonomic import NonholonomicForm, SidewaysConstraint, WheelConstraint
+from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
 from vms_ph_io import robots
 
-from .carts import RADIUS, bicycle, differential_drive, mecanum_cart, swinging_fork
+from .carts import RADIUS, Axle, bicycle, differential_drive, mecanum_cart, swinging_fork
 
 MAKERS = {"differential": differential_drive, "bicycle": bicycle, "mecanum": mecanum_cart}
 
@@ -256,7 +256,7 @@ def test_the_scheme_is_of_fourth_order(drive: NonholonomicForm) -> None:
 
 def test_axles_constrain_bases_without_wheels() -> None:
     model = robots.load("omnidirectional_panda")
-    form = NonholonomicForm(model, [SidewaysConstraint(model, "base_link")])
+    form = NonholonomicForm(model, [Axle(model, "base_link")])
     assert form.dimension == model.nv - 1
     q, v = _moving(form, 13)
     assert v[1] == pytest.approx(0.0, abs=1e-15)
@@ -284,7 +284,7 @@ def test_what_cannot_be_is_refused_in_words(drive: NonholonomicForm) -> None:
 
 def test_a_posture_whose_independent_velocities_determine_nothing_is_said() -> None:
     model = differential_drive().model
-    form = NonholonomicForm(model, [SidewaysConstraint(model, "fore", axis=0)])
+    form = NonholonomicForm(model, [Axle(model, "fore", axis=0)])
     (dependent,) = set(range(model.nv)) - set(form.independent)
 
     def coefficient(angle: float) -> float:

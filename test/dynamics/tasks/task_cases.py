@@ -16,7 +16,6 @@ from vms_ph_dynamics.tasks import (
     OrientationTask,
     PoseTask,
     PositionTask,
-    PrioritisedTask,
     StackedTask,
     Task,
 )
@@ -68,10 +67,6 @@ TASKS: dict[str, Callable[[VMSModel], Task]] = {
     "centre of mass": CentreOfMassTask,
     "distance": lambda model: DistanceTask(model, to=[0.3, -0.2, 0.1]),
     "stacked": lambda model: StackedTask(PositionTask(model), _elbow(model)),
-    "prioritised": lambda model: PrioritisedTask(PositionTask(model), _elbow(model)),
-    "three levels": lambda model: PrioritisedTask(
-        _elbow(model), OrientationTask(model), CentreOfMassTask(model)
-    ),
 }
 
 CASES = [

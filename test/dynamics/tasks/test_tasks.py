@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
-from vms_ph_dynamics.forms import TaskSpaceForm
 from vms_ph_dynamics.tasks import (
     CentreOfMassTask,
     DistanceTask,
     OrientationTask,
     PoseTask,
     PositionTask,
-    PrioritisedTask,
     StackedTask,
 )
 
@@ -75,32 +73,6 @@ def test_the_geometric_jacobian_gives_velocity_and_angular_velocity(
     np.testing.assert_allclose(OrientationTask(model).jacobian(d) @ v, eta[3:], atol=1e-14)
 
 
-def test_a_task_of_lower_priority_is_moved_by_no_force_of_itself_on_those_above(
-    panda: VMSModel, rng: np.random.Generator
-) -> None:
-    first, second = PositionTask(panda), CentreOfMassTask(panda)
-    task = PrioritisedTask(first, second)
-    q, v = regular_state(panda, task, rng, 0.02)
-    d = panda.evaluate(q, v)
-    jacobian = task.jacobian(d)
-    accelerations = np.linalg.solve(d.M, jacobian.T)
-    np.testing.assert_array_equal(jacobian[:3], first.jacobian(d))
-    np.testing.assert_allclose(jacobian[:3] @ accelerations[:, 3:], 0.0, atol=1e-12)
-    # The kinetic energy is the sum over the levels and the null space.
-    t = TaskSpaceForm(panda, task, reference=q, singular_below=1e-3).evaluate(q, v)
-    levels = [0.5 * t.eta[s] @ t.Lambda_t[s, s] @ t.eta[s] for s in (slice(0, 3), slice(3, 6))]
-    assert sum(levels) + t.kinetic_null == pytest.approx(d.kinetic_energy, rel=1e-12)
-
-
-def test_a_task_in_conflict_with_those_before_it_loses_rank(panda: VMSModel) -> None:
-    position = PositionTask(panda)
-    twice = PrioritisedTask(position, PositionTask(panda))
-    d = panda.evaluate(np.array([0, -0.3, 0, -1.5, 0, 1.5, 0]), np.zeros(7))
-    np.testing.assert_allclose(twice.jacobian(d)[3:], 0.0, atol=1e-14)
-    with pytest.raises(ModelError, match="no full row rank"):
-        TaskSpaceForm(panda, twice)
-
-
 def test_a_distance_of_zero_has_no_direction_and_says_so_by_its_rank(panda: VMSModel) -> None:
     task = DistanceTask(panda, "panda_hand", "panda_link8")
     d = panda.evaluate(panda.neutral_configuration(), np.ones(7))
@@ -117,7 +89,7 @@ def test_stacks_that_no_robot_can_have_are_refused(panda: VMSModel) -> None:
     with pytest.raises(ModelError, match="one by one"):
         StackedTask([PositionTask(panda)])  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="9 dimensions together"):
-        PrioritisedTask(PoseTask(panda), CentreOfMassTask(panda))
+        StackedTask(PoseTask(panda), CentreOfMassTask(panda))
     with pytest.raises(ModelError, match="is not a frame"):
         PoseTask(panda, "nose")
     with pytest.raises(StateError, match="the point of a distance"):

@@ -6,7 +6,11 @@
 It needs the extra ``pip install 'vms-ph[casadi]'``; ``form.casadi()`` is the way in.
 """
 
+from ...actuation.friction import Friction
+from ...arrays import Array
 from ...errors import MissingExtraError
+from ...model import VMSModel
+from ...tasks import Task
 
 try:
     import casadi  # noqa: F401
@@ -19,4 +23,30 @@ from .form import CasadiForm
 from .momentum_forms import CasadiDecoupledForm, CasadiStandardForm
 from .task_form import CasadiTaskForm
 
-__all__ = ["CasadiDecoupledForm", "CasadiForm", "CasadiStandardForm", "CasadiTaskForm"]
+__all__ = [
+    "CasadiDecoupledForm", "CasadiForm", "CasadiStandardForm", "CasadiTaskForm", "casadi_form",
+]  # fmt: skip
+
+
+def casadi_form(
+    model: VMSModel,
+    decoupled: bool,
+    task: tuple[Task, Array] | None,
+    gravity: bool,
+    friction: Friction | None,
+    parameters: bool,
+) -> CasadiForm:
+    """Return a form as functions of CasADi; see :meth:`.Form.casadi`.
+
+    Args:
+        model: the robot.
+        decoupled: whether it is the inertially decoupled form, or the standard one.
+        task: of a task-space form, with its reference basis (nv-m,nv).
+        gravity: whether gravity and buoyancy act.
+        friction: in the joints, or None.
+        parameters: whether the inertial parameters are an input.
+    """
+    if task is not None:
+        return CasadiTaskForm(model, *task, gravity, friction, parameters)
+    kind = CasadiDecoupledForm if decoupled else CasadiStandardForm
+    return kind(model, gravity, friction, parameters)

@@ -11,9 +11,10 @@ import casadi as ca
 
 from ...actuation.friction import Friction
 from ...model import VMSModel
+from ...robot.kinematic_tree import PARAMETERS
 from ..forms import CoordinateRates, FormTerms, checked_friction
 from ..spatial import Expression
-from ..tree import PARAMETERS, ExportedTree
+from ..tree import ExportedTree
 from .configurations import retraction
 from .effects import dissipation_matrix, port_force, port_powers, port_symbols
 from .linear_algebra import CASADI

@@ -22,19 +22,19 @@ __all__ = ["jax_form"]
 
 def jax_form(
     model: VMSModel,
+    decoupled: bool,
+    task: tuple[Task, Array] | None,
     gravity: bool,
     friction: Friction | None,
-    decoupled: bool = False,
-    task: tuple[Task, Array] | None = None,
 ) -> "JaxForm":
     """Return a form as functions of JAX; see :meth:`.Form.jax`.
 
     Args:
         model: the robot.
-        gravity: whether gravity acts.
-        friction: in the joints, or None.
         decoupled: whether it is the inertially decoupled form, or the standard one.
         task: of a task-space form, with its reference basis (nv-m,nv).
+        gravity: whether gravity acts.
+        friction: in the joints, or None.
 
     Raises:
         MissingExtraError: JAX is not installed.

@@ -16,6 +16,7 @@ from vms_ph_dynamics import (
     CentreOfMassTask,
     DecoupledForm,
     DistanceTask,
+    Evaluation,
     Form,
     Friction,
     MissingExtraError,
@@ -25,7 +26,6 @@ from vms_ph_dynamics import (
     Ports,
     PoseTask,
     PositionTask,
-    PrioritisedTask,
     StackedTask,
     StandardForm,
     Task,
@@ -328,9 +328,19 @@ def test_friction_and_its_slope_are_finite_at_rest(panda: VMSModel) -> None:
 
 
 def test_what_has_no_export_is_refused_by_name(panda: VMSModel) -> None:
-    prioritised = TaskSpaceForm(panda, PrioritisedTask(PositionTask(panda)))
-    with pytest.raises(ModelError, match="a PrioritisedTask has no export; exported are"):
-        prioritised.casadi()
+    class OwnTask(Task):
+        """A task of a user."""
+
+        dimension = 3
+
+        def jacobian(self, d: Evaluation) -> np.ndarray:
+            return d.jacobian("panda_hand")[:3]
+
+        def jacobian_rate(self, d: Evaluation) -> np.ndarray:
+            return 0.0 * self.jacobian(d)
+
+    with pytest.raises(ModelError, match="a OwnTask has no export; exported are"):
+        TaskSpaceForm(panda, OwnTask(panda)).casadi()
     with pytest.raises(ModelError, match="friction must be that of 7 joints; given: 3"):
         StandardForm(panda).casadi(friction=Friction(np.zeros(3), np.zeros(3)))
 
