@@ -128,9 +128,9 @@ class Evaluation(Kinematics):
     @cached_property
     def M_b_inverse(self) -> Array:
         """Inverse of the locked inertia, (b,b)."""
-        rigid = self.model.fluid is None
-        inverse = self.tree.algorithms.locked_inverse(self) if rigid else None
-        return frozen(np.linalg.inv(self.M_b) if inverse is None else inverse)
+        if self._core is not None:
+            return self._core.locked_inverse(self.q)
+        return frozen(np.linalg.inv(self.M_b))
 
     @cached_property
     def M_hat_m(self) -> Array:

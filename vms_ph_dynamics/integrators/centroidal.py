@@ -16,7 +16,7 @@ inertial axes, unless a URDF gives its floating or planar joint an ``<origin>``.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -145,7 +145,6 @@ class Centroidal:
         self._pin.gravity.linear = field
         self._data = self._pin.createData()
         self.has_potential = bool(field.any())
-        self._has_algorithms = model.is_plain and not self._pin.armature.any()
         self.integrate = partial(pin.integrate, self._pin) if model.is_plain else model.integrate
         self.acceleration = (
             partial(pin.aba, self._pin, self._data) if model.is_plain else self._acceleration
@@ -212,10 +211,7 @@ class Centroidal:
     def shape_slope(self, q: Array, v: Array) -> Array:
         """Return ``dT/dq - dV/dq`` at fixed velocity, (n,), V being :meth:`potential`."""
         b = self.model.b
-        if self.model.is_plain:
-            slope = v.dot(pin.computeCoriolisMatrix(self._pin, self._data, q, v))[b:]
-        else:
-            slope = v.dot(Evaluation(self.model, q, v).C)[b:]
+        slope = v.dot(Evaluation(self.model, q, v).C)[b:]
         return slope - self.weight(q)[b:] if self.has_potential else slope
 
     def weight(self, q: Array) -> Array:
@@ -235,29 +231,12 @@ class Centroidal:
 
     def energy(self, q: Array, v: Array) -> float:
         """Return the kinetic energy of a motion and :meth:`potential`, J."""
-        if self._has_algorithms:
-            kinetic = float(pin.computeKineticEnergy(self._pin, self._data, q, v))
-        else:
-            kinetic = Evaluation(self.model, q, v).kinetic_energy
-        return kinetic + self.potential(q)
+        return Evaluation(self.model, q, v).kinetic_energy + self.potential(q)
 
     def locked(self, q: Array, v: Array) -> Locked:
-        """Return the robot as one body, with the momentum and the kinetic energy of a motion.
-
-        The arrays may be views of Pinocchio's data, which the next call overwrites.
-        """
-        if not self._has_algorithms:
-            return self._locked_by_terms(q, v)
-        data = self._data
-        pin.crba(self._pin, data, q)
-        pin.computeCentroidalMomentum(self._pin, data, q, v)
-        kinetic = pin.computeKineticEnergy(self._pin, data)
-        if self.k == 3:
-            body = data.Ycrb[1]
-            return Locked(body.inverse(), body.lever, data.h[1].vector, kinetic)
-        inverse = self.model.tree.locked_inverse(data)
-        assert inverse is not None
-        return Locked(inverse, data.Ycrb[1].lever[:2], data.h[1].vector[[0, 1, 5]], kinetic)
+        """Return the robot as one body, with the momentum and the kinetic energy of a motion."""
+        d = Evaluation(self.model, q, v)
+        return Locked(d.M_b_inverse, _lever(d.M, self.mass, self.k), d.p, d.kinetic_energy)
 
     def settle(self, q: Array, here: Locked, angular: Array) -> Array:
         """Move the centre of mass of ``q`` to the origin, in place.
@@ -268,39 +247,25 @@ class Centroidal:
         q[: self.k] = rotation.dot(-here.lever)
         return angular if self.k == 2 else angular.dot(rotation)
 
-    def _locked_by_terms(self, q: Array, v: Array) -> Locked:
-        d = Evaluation(self.model, q, v)
-        return Locked(d.M_b_inverse, _lever(d.M, self.mass, self.k), d.p, d.kinetic_energy)
 
-
-class FactorisedInertia:
-    """The factorised mass matrix of a robot at the configuration of the latest :meth:`at`."""
+class InertiaAt:
+    """The mass matrix of a robot at the configuration of the latest :meth:`at`."""
 
     def __init__(self, robot: Centroidal) -> None:
         self._robot = robot
-        self._model = robot.model
-        self._has_algorithms = robot.model.is_plain
-        self._pin: Any = robot.model.tree.pinocchio
-        self._data = self._pin.createData()
         self._matrix: Array = np.zeros((0, 0))
 
     def at(self, q: Array) -> None:
-        """Factorise at a configuration (nq,)."""
-        if self._has_algorithms:
-            self._matrix = pin.crba(self._pin, self._data, q)
-            pin.cholesky.decompose(self._pin, self._data)
-        else:
-            self._matrix = Evaluation(self._model, q, self._robot.nothing).M
+        """Compute it at a configuration (nq,)."""
+        self._matrix = Evaluation(self._robot.model, q, self._robot.nothing).M
 
     def velocity(self, momentum: Array) -> Array:
         """Return the velocity (nv,) of a generalised momentum (nv,)."""
-        if self._has_algorithms:
-            return pin.cholesky.solve(self._pin, self._data, momentum)
         return np.linalg.solve(self._matrix, momentum)
 
     def diagonal(self) -> Array:
         """Return the diagonal of the mass matrix for the joints, (n,)."""
-        return np.diag(self._matrix)[self._model.b :].copy()
+        return np.diag(self._matrix)[self._robot.model.b :].copy()
 
     def coupling(self) -> Array:
         """Return the rows of the base's linear velocity in the other columns, (k,r+n)."""
@@ -313,7 +278,7 @@ class FactorisedInertia:
 
 
 def _lever(matrix: Array, mass: float, k: int) -> Array:
-    """Return the centre of mass in the base frame, (k,), of the upper triangle of M."""
+    """Return the centre of mass in the base frame, (k,), of the mass matrix."""
     if k == 2:
         return np.array([matrix[1, 2], -matrix[0, 2]]) / mass
     # m (v + w x lever) in the rows of v.

@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..energy.audit import CompensatedSum, PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
-from .centroidal import Centroidal, CentroidalState, FactorisedInertia, Fall
+from .centroidal import Centroidal, CentroidalState, Fall, InertiaAt
 from .implicit import Sweep, solve
 from .moving_base import base_rotation, cross
 from .robot_stepper import RobotStepper
@@ -139,8 +139,8 @@ class DiscreteGradient(RobotStepper):
     def __init__(self, form: Form, gravity: bool = True) -> None:
         super().__init__(form, gravity)
         self.robot = Centroidal(form.model, gravity)
-        self.middle_inertia = FactorisedInertia(self.robot)
-        self.end_inertia = FactorisedInertia(self.robot)
+        self.middle_inertia = InertiaAt(self.robot)
+        self.end_inertia = InertiaAt(self.robot)
         self.end_inertia.at(form.model.neutral_configuration())
         self._weights = self.end_inertia.diagonal()
         # Scales the multiplier to a velocity; only the magnitude matters.

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 
 from ..arrays import Array
 from ..errors import StateError
@@ -64,12 +63,8 @@ class RobotStepper(Stepper):
         last, stored = self._stored
         if last is not solver_state:
             q, v = self.motion(solver_state)
-            d, tree = Evaluation(self.model, q, v), self.model.tree
-            if self.model.is_plain:  # a third of the time of the mass matrix
-                kinetic = float(pin.computeKineticEnergy(tree.pinocchio, tree.data(), q, v))
-            else:
-                kinetic = d.kinetic_energy
-            potential = d.potential_energy if self.gravity else 0.0
+            d = Evaluation(self.model, q, v)
+            kinetic, potential = d.kinetic_energy, d.potential_energy if self.gravity else 0.0
             stored = StoredEnergy(kinetic + potential, kinetic + abs(potential), self._floor)
             self._stored = solver_state, stored
         return stored

@@ -50,12 +50,6 @@ class TreeAlgorithms:
         tree = d.tree
         return tree.symmetric(pin.crba(tree.pinocchio, tree.data(), d.q_origin))
 
-    def locked_inverse(self, d: Motion) -> Array | None:
-        """Return the inverse of the locked inertia, (b,b); None if it has no closed form."""
-        tree, data = d.tree, d.tree.data()
-        pin.crba(tree.pinocchio, data, d.q_origin)
-        return tree.locked_inverse(data)
-
     def coriolis(self, d: Motion) -> Array:
         """Return the Coriolis matrix, (nv_full,nv_full)."""
         tree = d.tree
@@ -156,10 +150,6 @@ class NativeAlgorithms(TreeAlgorithms):
     def mass(self, d: Motion) -> Array:
         """Return the mass matrix; see :class:`TreeAlgorithms`."""
         return self.dynamics.mass(d.q_full)
-
-    def locked_inverse(self, d: Motion) -> Array | None:
-        """Return the inverse of the locked inertia; see :class:`TreeAlgorithms`."""
-        return self.dynamics.locked_inverse(d.q_full)
 
     def coriolis(self, d: Motion) -> Array:
         """Return the Coriolis matrix; see :class:`TreeAlgorithms`."""

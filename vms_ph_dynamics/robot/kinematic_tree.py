@@ -254,16 +254,6 @@ class KinematicTree:
         full = jacobian.reshape(len(jacobian), self.pinocchio.nv)
         return full.copy() if p is None else full @ p
 
-    def locked_inverse(self, data: Any) -> Array | None:
-        """Return ``M_b^-1`` (b,b) in closed form from results of crba; None if singular."""
-        if self.base == "fixed":
-            return None
-        locked = data.Ycrb[1]
-        if self.base == "floating":
-            return locked.inverse()
-        # The inertia of point masses that all coincide has no inverse.
-        return _planar_inverse(locked) if locked.inertia[2, 2] > 0.0 else None
-
     def neutral(self) -> Array:
         """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
         return self.independent(pin.neutral(self.pinocchio))
@@ -337,18 +327,6 @@ class KinematicTree:
 def _planar_pose(q: Array) -> Array:
     x, y, cos, sin = q[:4]
     return np.array([[cos, -sin, x], [sin, cos, y], [0.0, 0.0, 1.0]])
-
-
-def _planar_inverse(inertia: Any) -> Array:
-    x, y, _ = inertia.lever.tolist()
-    m, j = 1.0 / inertia.mass, 1.0 / inertia.inertia[2, 2]
-    return np.array(
-        [
-            [m + y * y * j, -x * y * j, y * j],
-            [-x * y * j, m + x * x * j, -x * j],
-            [y * j, -x * j, j],
-        ]
-    )
 
 
 class Kinematics:

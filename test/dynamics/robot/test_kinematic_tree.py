@@ -35,19 +35,6 @@ def test_the_mass_matrix_is_completed_whatever_is_below_its_diagonal(
     np.testing.assert_array_equal(tree.symmetric(upper), tree.symmetric(upper).T)
 
 
-def test_the_locked_inertia_has_its_inverse_in_closed_form(rng: np.random.Generator) -> None:
-    for name in ("hextilt", "omnidirectional_panda"):
-        robot = robots.load(name)
-        tree, q = robot.tree, robot.random_configuration(rng)
-        b = robot.b
-        mass = tree.symmetric(pin.crba(tree.pinocchio, tree.data(), q))
-        inverse = tree.locked_inverse(tree.data())
-        assert inverse is not None
-        # Rounding, times the condition of an inertia in kg and kg m^2.
-        np.testing.assert_allclose(inverse @ mass[:b, :b], np.eye(b), atol=1e-10)
-    assert robots.load("panda").tree.locked_inverse(None) is None
-
-
 def test_frames_are_found_by_name() -> None:
     assert ROBOT.tree.has_frame(ROBOT.end_effector)
     assert not ROBOT.tree.has_frame("nowhere")
