@@ -45,16 +45,6 @@ class TaskCoupling:
         mass = np.concatenate([np.zeros((b, *d.M.shape)), d.dM])
         return frozen(self._drift(np.moveaxis(self._gradient, 2, 0), mass).T.copy())
 
-    @property
-    def A_t(self) -> Array:
-        """Task rows of E, (m,nv)."""
-        return self.E[: len(self._t.J)]
-
-    @property
-    def A_n(self) -> Array:
-        """Null-space rows of E, (nv-m,nv)."""
-        return self.E[len(self._t.J) :]
-
     @cached_property
     def G(self) -> Array:
         """``E J_bar^-1 - J_bar^-T E^T + J_bar^-T diag(ad~_p, 0) J_bar^-1``, skew, (nv,nv).

@@ -215,7 +215,6 @@ def identify(
         residual=left,
         windows=len(windows),
         length=float(np.median(windows.end - windows.begin)),
-        outliers=float(np.mean(solution.weight == 0.0)),
         frame=frame,
         unknowns=tuple(unknowns),
         consistent=consistent,

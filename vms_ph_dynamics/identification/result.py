@@ -288,7 +288,6 @@ class Identification:
         windows: number of windows; ``length`` of a window, s.
         frame: at which a payload is fixed.
         unknowns: all unknowns, and ``consistent``: their physically consistent estimates.
-        outliers: share of the windows that were left out as outliers.
         energy: what the balances of energy find in the same data, by name.
         quantile: number of standard deviations in half an interval (Student).
         error: by joint, the held-out error of the torques relative to the root mean square of the
@@ -303,7 +302,6 @@ class Identification:
     residual: float
     windows: int
     length: float
-    outliers: float
     frame: str
     unknowns: tuple[Unknown, ...]
     consistent: Array
