@@ -17,7 +17,7 @@ import vms_ph_dynamics
 import vms_ph_io
 from vms_ph_controllers import CartesianImpedance, EnergyGuard, Status, TaskSpaceIDAPBC
 from vms_ph_dynamics import DecoupledForm, Ports, PoseTask, TaskSpaceForm, integrate
-from vms_ph_io import Trajectory, robots, simulate
+from vms_ph_io import Trajectory, audit, robots, simulate
 from vms_ph_nodes.cli.app import make_app
 
 
@@ -77,6 +77,23 @@ def test_notebooks_get_tables_and_plots(run: Trajectory) -> None:
     html = run._repr_html_()
     assert "data:image/png;base64," in html
     assert "verdict: closed" in html
+
+
+def test_audits_of_recordings_and_flows_of_energy_have_pictures(
+    run: Trajectory, tmp_path: Path
+) -> None:
+    found = audit(run.save(tmp_path / "run"), "panda")
+    assert len(found.plot(tmp_path / "audit.png").axes) >= 3
+    assert (tmp_path / "audit.png").stat().st_size > 10_000
+    html = found._repr_html_()
+    assert "joint torques" in html
+    assert "data:image/png;base64," in html
+    pytest.importorskip("viser")
+    from vms_ph_nodes.views.recorded_run import RecordedRun
+
+    flow = RecordedRun(tmp_path, found, "").flow(0.1)._repr_html_()
+    assert flow.startswith("<svg")
+    assert "joint torques" in flow
 
 
 def test_a_run_is_animated(run: Trajectory, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from vms_ph_io.audits.energy_split import BASE, TASK
 
 pytest.importorskip("viser")
 from vms_ph_nodes.node.health import SPEED
-from vms_ph_nodes.views.energy_flow import Flow, LoopFlow, RobotFlow, Stream
+from vms_ph_nodes.views.energy_flow import LoopFlow, RobotFlow
 from vms_ph_nodes.views.overview import Overview, Pace, status_line, verdict
-from vms_ph_nodes.views.sankey import Sankey, Scale, quantity
+from vms_ph_nodes.views.sankey import Flow, Sankey, Scale, Stream, quantity
 
 
 def _at(milliseconds: int) -> Header:

@@ -10,8 +10,7 @@ from vms_ph.msg import Exergy
 
 from vms_ph_dynamics.energy.legend import GREY
 from vms_ph_nodes.messages.conversions import NANOSECONDS, from_stamp
-from vms_ph_nodes.views.energy_flow import Flow, Stream
-from vms_ph_nodes.views.sankey import quantity
+from vms_ph_nodes.views.sankey import Flow, Stream, quantity
 
 from ..ledger import cause
 

@@ -32,6 +32,8 @@ from ..recordings.motion import MotionOptions, RecordedMotion
 from ..recordings.reading import read_recording
 from ..recordings.recording import Recording
 from ..robots.robot_settings import RobotSettings
+from .picture import Curves, curves, draw
+from .plots import text_and_plot
 
 MAX_INSTANTS = 20_000
 """Largest number of instants of the series of an audit."""
@@ -85,6 +87,29 @@ class Audit:
                 f"{ledger.band[-1]:.2g} by noise and sampling",
             ]
         )
+
+    def curves(self, most: int) -> Curves:
+        """Return energies and powers over time at no more than ``most`` instants."""
+        return curves(self.ledger, self.port_name, self.friction, most)
+
+    def plot(self, file: str | Path | None = None) -> Any:
+        """Return a figure of matplotlib: energies, powers, friction, and what is unaccounted.
+
+        Args:
+            file: path of a PNG, PDF or SVG file to write it to; None for none.
+        """
+        title = (
+            f"{self.recording.path.name}: gross {self.ledger.gross:.4g} J, "
+            f"unaccounted {self.ledger.unaccounted:+.3g} J"
+        )
+        figure = draw(self.curves(3000), title, self.appearances)
+        if file is not None:
+            figure.savefig(file)
+        return figure
+
+    def _repr_html_(self) -> str:
+        """Return energy balance and plots, for notebooks."""
+        return text_and_plot(repr(self), self.plot())
 
     def port_name(self, port: str) -> str:
         """Return the name of a port of the ledger as topics and forms have it."""

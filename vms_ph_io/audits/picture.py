@@ -3,16 +3,16 @@
 
 """The curves of an audit, and the picture of them: energies, powers, friction, unaccounted."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics import Array
+from vms_ph_dynamics.energy.ledger import Ledger, UnaccountedInterval
 from vms_ph_dynamics.energy.legend import GREY, VERMILION
 
-from .energy_audit import Audit
 from .plots import draw_lines
 
 
@@ -33,9 +33,15 @@ class Curves:
     band: Array
 
 
-def curves(audit: Audit, most: int) -> Curves:
-    """Return the curves of an audit at no more than ``most`` instants."""
-    ledger = audit.ledger
+def curves(ledger: Ledger, port_name: Callable[[str], str], friction: str, most: int) -> Curves:
+    """Return the curves of an audit.
+
+    Args:
+        ledger: the energy balance.
+        port_name: returns the name of a port of the ledger as topics have it.
+        friction: where that of the ledger is from.
+        most: largest number of instants.
+    """
     count = len(ledger.time)
     index = np.linspace(0, count - 1, min(count, most)).astype(int)
     time = ledger.time[index]
@@ -48,12 +54,12 @@ def curves(audit: Audit, most: int) -> Curves:
         "torque": series["supplied_by_joint"].sum(1),
     }
     for k, port in enumerate(ledger.ports):
-        energy[audit.port_name(port)] = series["supplied_by_port"][:, k]
+        energy[port_name(port)] = series["supplied_by_port"][:, k]
     energy["dissipated"] = -(series["dissipated_by_joint"].sum(1) + series["drag"][:, 0])
     powers = _rates(time, series["supplied_by_joint"])
     power = {name: powers[:, k] for k, name in enumerate(ledger.joints)}
     ports = _rates(time, series["supplied_by_port"])
-    power |= {audit.port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)}
+    power |= {port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)}
     lost = _rates(time, series["dissipated_by_joint"])
     residual = series["residual_by_joint"]
     return Curves(
@@ -62,7 +68,7 @@ def curves(audit: Audit, most: int) -> Curves:
             "energy": ("energy since the start (J)", energy),
             "power": ("power into the robot (W)", power),
             "friction": (
-                f"friction power (W),\n{audit.friction}",
+                f"friction power (W),\n{friction}",
                 {name: lost[:, k] for k, name in enumerate(ledger.joints)},
             ),
             "residual": (
@@ -83,11 +89,10 @@ def _rates(time: Array, energy: Array) -> Array:
     return np.vstack([rate[:1], rate])
 
 
-def draw(audit: Audit, file: Path) -> None:
-    """Draw an audit to a PNG file in an existing folder."""
+def draw(series: Curves, title: str, appearances: Iterable[UnaccountedInterval]) -> Any:
+    """Return the figure of an audit; what appeared or disappeared is marked."""
     from matplotlib.figure import Figure
 
-    series = curves(audit, 3000)
     groups = [
         (label, {name: values for name, values in lines.items() if np.any(values)})
         for label, lines in series.groups.values()
@@ -104,12 +109,8 @@ def draw(audit: Audit, file: Path) -> None:
         color=VERMILION, alpha=0.25, linewidth=0, label="95 %",
     )  # fmt: skip
     draw_lines(rest, series.time, {"unaccounted": series.unaccounted}, "energy (J)")
-    for appearance in audit.appearances:
+    for appearance in appearances:
         rest.axvspan(appearance.begin, appearance.end, color=GREY, alpha=0.25, linewidth=0)
     rest.set_xlabel("time (s)")
-    figure.suptitle(
-        f"{audit.recording.path.name}: gross {audit.ledger.gross:.4g} J, "
-        f"unaccounted {audit.ledger.unaccounted:+.3g} J",
-        fontsize=11,
-    )
-    figure.savefig(file)
+    figure.suptitle(title, fontsize=11)
+    return figure

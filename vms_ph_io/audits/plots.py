@@ -3,7 +3,10 @@
 
 """Plots of a recorded run: energies, port powers and task error over time."""
 
+from base64 import b64encode
 from collections.abc import Mapping
+from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +72,14 @@ def plot_run(run: RunRecord, file: Path) -> None:
 
 def _of_shown_ports(run: RunRecord, series: Series) -> dict[str, Array]:
     return {port: series[port] for port in run.shown_ports}
+
+
+def text_and_plot(text: str, figure: Any) -> str:
+    """Return a text and a figure as HTML, for notebooks."""
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=60)
+    image = b64encode(picture.getvalue()).decode()
+    return f'<pre>{escape(text)}</pre><img alt="plots" src="data:image/png;base64,{image}">'
 
 
 def draw_lines(

@@ -18,7 +18,6 @@ from vms_ph_dynamics.energy.legend import GREY, VERMILION, rgb, styles, word
 from ..settings.bounded_text import writing
 from .document import document
 from .energy_audit import Audit, balance
-from .picture import curves, draw
 
 _INSTANTS = 1500
 
@@ -51,7 +50,7 @@ def write_report(audit: Audit, folder: Path) -> list[Path]:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_page(audit, files[0])
-        draw(audit, files[1])
+        audit.plot(files[1])
         write_csv(audit, files[2])
         files[3].write_text(json.dumps(document(audit), indent=2) + "\n", encoding="utf-8")
     return files
@@ -202,7 +201,7 @@ def _either(name: str, robot: str, energy: float) -> tuple[str, str, float, str]
 
 
 def _plots(go: Any, audit: Audit) -> list[str]:
-    series = curves(audit, _INSTANTS)
+    series = audit.curves(_INSTANTS)
     titles = {
         "energy": "Energy over time",
         "power": "Power by joint and port",

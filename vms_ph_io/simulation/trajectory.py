@@ -3,11 +3,8 @@
 
 """A simulated closed loop as arrays over time, with its energy balance, a plot and a bag."""
 
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ from vms_ph_dynamics.forms import port_names
 from vms_ph_dynamics.integrators import Audit
 from vms_ph_dynamics.simulation import Sample
 
-from ..audits.plots import draw_lines
+from ..audits.plots import draw_lines, text_and_plot
 from ..bag.errors import BagError
 from .bag import write_bag
 
@@ -150,11 +147,7 @@ class Trajectory:
 
     def _repr_html_(self) -> str:
         """Return energy balance and plots, for notebooks."""
-        picture = BytesIO()
-        self.plot().savefig(picture, format="png", dpi=60)
-        image = b64encode(picture.getvalue()).decode()
-        text = escape(f"{self!r}\n{self.audit}")
-        return f'<pre>{text}</pre><img alt="plots" src="data:image/png;base64,{image}">'
+        return text_and_plot(f"{self!r}\n{self.audit}", self.plot())
 
     def samples(self) -> list[Sample]:
         """Return the recorded instants one by one."""

@@ -7,7 +7,6 @@ Powers are means: changes of energies over the time between the moments. They th
 exactly, as the energy balance does.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 from vms_ph.msg import ControllerState, Energy, Power
@@ -16,41 +15,10 @@ from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.audits.energy_split import EnergySplit, parts_of_law, parts_of_robot
 
 from ..messages.conversions import NANOSECONDS, from_stamp
+from .sankey import Flow, Stream
 
 # Dampings of a law, W.
 _DAMPINGS = ("damping_task", "damping_null", "damping_base", "damping_shape")
-
-
-@dataclass(frozen=True)
-class Stream:
-    """One stream of energy.
-
-    Attributes:
-        name: what it is, as in the legend of ports and stores.
-        power: W; into the robot or loop where it is a source, out of it otherwise.
-        energy: J: that has flowed so far, or that is stored.
-    """
-
-    name: str
-    power: float
-    energy: float
-
-
-@dataclass(frozen=True)
-class Flow:
-    """Streams of energy; the powers of the sources add up to those of the others.
-
-    Attributes:
-        sources: of which energy comes.
-        sinks: where it goes.
-        seconds: length of the time of which the powers are means, s.
-        since: since when the energies are counted that are not stored.
-    """
-
-    sources: tuple[Stream, ...]
-    sinks: tuple[Stream, ...]
-    seconds: float
-    since: str = "since the start"
 
 
 class MeanPowers:

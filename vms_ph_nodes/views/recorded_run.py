@@ -10,9 +10,8 @@ import numpy as np
 
 from vms_ph_dynamics import Array
 from vms_ph_io.audits import Audit
-from vms_ph_io.audits.picture import curves
 
-from .energy_flow import Flow, Stream
+from .sankey import Flow, Stream
 
 _WINDOW = 0.2  # s, of which the powers of a flow are means
 
@@ -116,7 +115,7 @@ class RecordedRun:
             group: of the curves, one of GROUPS.
             most: largest number of instants.
         """
-        audit_curves = curves(self.audit, most)
+        audit_curves = self.audit.curves(most)
         label, columns = audit_curves.groups[group]
         return audit_curves.time - self._time[0], dict(columns), label
 

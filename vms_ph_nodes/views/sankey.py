@@ -8,12 +8,11 @@ dashes in a band move by the energy that has passed. The browser moves them betw
 that a few pictures a second are enough.
 """
 
+from dataclasses import dataclass
 from html import escape
 from math import floor, isfinite, log10
 
 from vms_ph_dynamics.energy.legend import Style, styles
-
-from .energy_flow import Flow, Stream
 
 _WIDTH, _TOP, _BOTTOM = 380.0, 10.0, 36.0
 _LEFT, _BUS, _RIGHT = 118.0, 184.0, 250.0  # of the bars
@@ -71,6 +70,42 @@ class Scale:
             return ""
         number = round(value / self._factor, self._decimals) + 0.0
         return f"{number:.{self._decimals}f} {self._unit}"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One stream of energy.
+
+    Attributes:
+        name: what it is, as in the legend of ports and stores.
+        power: W; into the robot or loop where it is a source, out of it otherwise.
+        energy: J: that has flowed so far, or that is stored.
+    """
+
+    name: str
+    power: float
+    energy: float
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Streams of energy; the powers of the sources add up to those of the others.
+
+    Attributes:
+        sources: of which energy comes.
+        sinks: where it goes.
+        seconds: length of the time of which the powers are means, s.
+        since: since when the energies are counted that are not stored.
+    """
+
+    sources: tuple[Stream, ...]
+    sinks: tuple[Stream, ...]
+    seconds: float
+    since: str = "since the start"
+
+    def _repr_html_(self) -> str:
+        """Return a picture, for notebooks."""
+        return Sankey().draw(self, "flow")
 
 
 class Sankey:
