@@ -17,19 +17,9 @@ if TYPE_CHECKING:
     from .simulation import Push, Trajectory, simulate
 
 __all__ = [
-    "GuardedRobot",
-    "Push",
-    "Trajectory",
-    "audit",
-    "drivers",
-    "guarded_environment",
-    "load",
-    "load_urdf",
-    "read_urdf",
-    "robots",
-    "share_directory",
-    "simulate",
-]
+    "GuardedRobot", "Push", "Trajectory", "audit", "drivers", "guarded_environment", "load",
+    "load_urdf", "read_urdf", "robots", "share_directory", "simulate",
+]  # fmt: skip
 
 _MODULES = {
     "audit": ".audits",

@@ -21,9 +21,10 @@ from std_srvs.srv import SetBool, Trigger
 from vms_ph.msg import Energy
 from vms_ph.srv import StepSimulation
 
-from vms_ph_io.audits import audit
+from vms_ph_io.audits import Audit, audit
 from vms_ph_io.audits.run_record import read_run
 from vms_ph_io.bag import bag_info
+from vms_ph_io.recordings.fields import read_fields
 
 from .conftest import Program, Start
 from .observer import Observer
@@ -212,6 +213,25 @@ def test_the_simulation_can_be_paused_stepped_and_reset(demo: Demo, observer: Ob
     assert "a new energy audit begins" in reset.message
 
 
+def assert_equals_live(audited: Audit, bag: Path) -> None:
+    """Compare with the balance that the monitor published, from its last restart on."""
+    ledger = audited.ledger
+    (live,) = read_fields(bag, ["/vms_ph/power"])[0].values()
+    start = audited.recording.joints[0].table.times[0]
+    stamps = start + np.round(1e9 * ledger.time).astype(np.int64)
+    _, at, of = np.intersect1d(stamps, live.table.times, return_indices=True)
+    columns = [live.names.index(name) for name in ("stored", "unaccounted_energy")]
+    theirs = live.values[of][:, columns]
+    energy = ledger.series["kinetic"] + ledger.series["potential"]
+    ours = np.column_stack([energy, ledger.series["unaccounted"]])[at]
+    # At a reset the change of the monitor's energy is not that of the robot.
+    restarts = np.flatnonzero(np.abs(np.diff(theirs[:, 0]) - np.diff(ours[:, 0])) > 1e-6)
+    since = restarts[-1] + 1 if len(restarts) else 0
+    theirs, ours = theirs[since:], ours[since:]
+    assert len(theirs) > 100
+    np.testing.assert_allclose(theirs - theirs[0], ours - ours[0], atol=1e-9)
+
+
 def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: Observer) -> None:
     # This is the last test of the module, since it ends the demo. The energies of the monitor begin
     # anew at the reset of the test before; of a long recording, every second or third is compared.
@@ -228,6 +248,7 @@ def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: O
     assert (demo.folder / "energy.png").stat().st_size > 20_000
     bag = demo.folder / "bag"
     audited = audit(bag, "panda")
+    assert_equals_live(audited, bag)
     assert abs(audited.ledger.from_samples) <= audited.ledger.sampling_bound
     info = bag_info(bag)
     assert info.is_complete

@@ -14,7 +14,7 @@ from vms_ph_dynamics import Array, VmsPhError
 from vms_ph_dynamics.energy.legend import word
 from vms_ph_dynamics.forms import PORTS
 
-from ..bag import BagReader, PresentNames, present_topic
+from ..recordings.messages import Messages, decoded
 from .energy_split import BASE, TASK, EnergySplit, moves, parts_of_law, parts_of_robot, split_of_law
 
 Series = Mapping[str, Array]
@@ -120,14 +120,12 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
     prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
     names = {prefix + topic: table for topic, table in _TOPICS.items()}
     rows: dict[str, list[dict[str, float]]] = {table: [] for table in _TOPICS.values()}
-    present, frame = PresentNames(), ""
-    for message in BagReader(bag).messages():
-        table = names.get(present_topic(message.topic))
-        if table is not None:
-            content: Any = present.translated(message).decode()
+    frame = ""
+    for message in Messages(bag).of(names):
+        content, table = decoded(message), names[message.topic]
+        if content is not None:
             rows[table].append(_scalars(content))
-            if table == "energy" and not frame:
-                frame = content.header.frame_id
+            frame = frame or (content.header.frame_id if table == "energy" else "")
     if not rows["energy"] or not rows["power"]:
         raise VmsPhError(
             f"{bag} contains no {prefix}vms_ph/energy and {prefix}vms_ph/power; record them with "

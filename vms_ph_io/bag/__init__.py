@@ -18,21 +18,7 @@ from .types import MessageDefinition, MessageTypes  # noqa: E402
 from .writer import BagWriter, was_interrupted  # noqa: E402
 
 __all__ = [
-    "BagError",
-    "BagInfo",
-    "BagMessage",
-    "BagReader",
-    "BagTopic",
-    "BagWriter",
-    "MessageDefinition",
-    "MessageTypes",
-    "PresentNames",
-    "QosProfile",
-    "Recovery",
-    "TopicInfo",
-    "bag_info",
-    "present_topic",
-    "present_type",
-    "recover",
-    "was_interrupted",
-]
+    "BagError", "BagInfo", "BagMessage", "BagReader", "BagTopic", "BagWriter", "MessageDefinition",
+    "MessageTypes", "PresentNames", "QosProfile", "Recovery", "TopicInfo", "bag_info",
+    "present_topic", "present_type", "recover", "was_interrupted",
+]  # fmt: skip

@@ -159,27 +159,15 @@ class McapReader:
 
 # Skipped, as they only serve indexed reading; message indexes have a tenth of the size of messages.
 _SKIPPED = {
-    Opcode.MESSAGE_INDEX,
-    Opcode.CHUNK_INDEX,
-    Opcode.ATTACHMENT_INDEX,
-    Opcode.METADATA_INDEX,
-    Opcode.STATISTICS,
-    Opcode.SUMMARY_OFFSET,
-    Opcode.DATA_END,
-    Opcode.FOOTER,
-}
+    Opcode.MESSAGE_INDEX, Opcode.CHUNK_INDEX, Opcode.ATTACHMENT_INDEX, Opcode.METADATA_INDEX,
+    Opcode.STATISTICS, Opcode.SUMMARY_OFFSET, Opcode.DATA_END, Opcode.FOOTER,
+}  # fmt: skip
 
 # The exceptions that the mcap package raises for damaged records.
 _DAMAGE = (
-    struct.error,
-    ValueError,
-    RuntimeError,
-    MemoryError,
-    OverflowError,
-    zstandard.ZstdError,
-    McapError,
-    UnfoldingError,
-)
+    struct.error, ValueError, RuntimeError, MemoryError, OverflowError, zstandard.ZstdError,
+    McapError, UnfoldingError,
+)  # fmt: skip
 
 
 def _stream(body: bytes) -> ReadDataStream:

@@ -4,13 +4,14 @@
 """A proposal of a column map for a file that nobody has described, with the evidence for it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed
@@ -21,6 +22,7 @@ from ..progress import no_progress
 from .from_columns import ARRAY_SUFFIXES
 from .number_files import TextColumns, load_arrays
 from .recording import RecordingError
+from .signal_checks import shifted
 
 _WORDS = {
     "acceleration": r"acc\w*|ddq|qdd|qddot|q_?ddot",
@@ -88,69 +90,68 @@ class Proposal:
             lines.append(f"# {one.part}: {one.text}")
             if one.question:
                 lines.append(f"#   NOT SURE: {one.question}")
-        return "\n".join([*lines, *_yaml(self.content), ""])
+        content = yaml.safe_dump(
+            self.content, default_flow_style=None, sort_keys=False, width=10_000
+        )
+        return "\n".join([*lines, content])
 
     def ask(self, part: str, text: str, question: str = "") -> None:
         """Add what speaks for a part, and what decides where it is not sure."""
         self.evidence.append(Evidence(part, text, question))
 
 
-def _yaml(content: dict[str, Any]) -> Iterator[str]:
-    def written(value: Any) -> str:
-        if isinstance(value, dict):
-            return "{" + ", ".join(f"{k}: {written(v)}" for k, v in value.items()) + "}"
-        if isinstance(value, (list, tuple)):
-            return "[" + ", ".join(written(v) for v in value) + "]"
-        if isinstance(value, float):
-            return f"{value:.6g}"
-        return str(value) if isinstance(value, int) else '"' + str(value).replace('"', '\\"') + '"'
-
-    for name, value in content.items():
-        yield f"{name}: {written(value)}"
-
-
 class _Columns:
-    """The columns of numbers of a file by name, and how a map speaks of them."""
+    """The columns of numbers of a file by name, and how a map speaks of them.
+
+    Attributes:
+        values: (N,) by name.
+        has_names: whether the names are those of the file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.values: dict[str, Array] = {}
-        self._addresses: dict[str, tuple[str, int]] = {}
         self.has_names = True
+        self._addresses: dict[str, tuple[str, str | int]] = {}
+        """Array of several columns, or empty, and the column as a map names it."""
         if path.suffix in ARRAY_SUFFIXES:
             for name, array in load_arrays(path).items():
-                numbers = np.asarray(array)
-                if numbers.dtype.kind not in "fiub" or numbers.ndim > 2 or numbers.size < 2:
-                    continue
-                numbers = np.squeeze(numbers.astype(float))
-                if numbers.ndim == 1:
-                    self.values[name] = numbers
-                    continue
-                if numbers.ndim == 2 and numbers.shape[0] < numbers.shape[1]:
-                    numbers = numbers.T
-                for k, column in enumerate(numbers.T):
-                    self.values[f"{name}[{k + 1}]"] = column
-                    self._addresses[f"{name}[{k + 1}]"] = (name, k + 1)
+                self._add_array(name, np.asarray(array))
         else:
-            text = TextColumns(path)
-            self.has_names = bool(text.names) and len(set(text.names)) == len(text.names)
-            numeric = text.numeric_columns()
-            rows = np.vstack(list(text.blocks(no_progress, numeric)))
-            for k, column in zip(numeric, rows.T, strict=True):
-                name = text.names[k] if self.has_names else f"column {k + 1}"
-                self.values[name] = column
-                self._addresses[name] = ("", k + 1)
+            self._add_text(TextColumns(path))
         lengths = [len(v) for v in self.values.values()]
         most = max(set(lengths), key=lengths.count, default=0)
         self.values = {n: v for n, v in self.values.items() if len(v) == most and np.ptp(v) >= 0.0}
 
+    def _add_array(self, name: str, array: Array) -> None:
+        if array.dtype.kind not in "fiub" or array.ndim > 2 or array.size < 2:
+            return
+        array = np.squeeze(array.astype(float))
+        if array.ndim == 1:
+            self._add(name, array, "", name)
+            return
+        if array.shape[0] < array.shape[1]:
+            array = array.T
+        for k, column in enumerate(array.T, 1):
+            self._add(f"{name}[{k}]", column, name, k)
+
+    def _add_text(self, text: TextColumns) -> None:
+        self.has_names = bool(text.names) and len(set(text.names)) == len(text.names)
+        numeric = text.numeric_columns()
+        rows = np.vstack(list(text.blocks(no_progress, numeric)))
+        for k, column in zip(numeric, rows.T, strict=True):
+            name = text.names[k] if self.has_names else f"column {k + 1}"
+            self._add(name, column, "", name if self.has_names else k + 1)
+
+    def _add(self, name: str, values: Array, array: str, column: str | int) -> None:
+        self.values[name], self._addresses[name] = values, (array, column)
+
     def entry(self, names: Sequence[str]) -> dict[str, Any]:
         """Return how a map speaks of some columns."""
-        arrays = {self._addresses.get(name, ("", 0))[0] for name in names}
-        if arrays == {""} and not self.has_names:
-            return {"columns": [self._addresses[name][1] for name in names]}
-        if len(arrays) == 1 and arrays != {""}:
-            return {"array": arrays.pop(), "columns": [self._addresses[name][1] for name in names]}
-        return {"columns": list(names)}
+        arrays = {self._addresses[name][0] for name in names}
+        entry: dict[str, Any] = {"columns": [self._addresses[name][1] for name in names]}
+        if arrays == {""}:
+            return entry
+        return {"array": arrays.pop(), **entry} if len(arrays) == 1 else {"columns": list(names)}
 
 
 def propose(path: str | Path, model: VMSModel) -> Proposal:
@@ -463,7 +464,7 @@ def _efforts(
             return {**entry, "unit": "mN m"}
         sure = meaning.scaled & (meaning.gain_errors < 0.05 * np.abs(gains))
         pairs = zip(gains, meaning.scaled, strict=True)
-        entry |= {"unit": "A", "gain": [float(gain) if ok else 1.0 for gain, ok in pairs]}
+        entry |= {"unit": "A", "gain": [float(f"{gain:.6g}") if ok else 1.0 for gain, ok in pairs]}
         missing = [j for j, ok in zip(model.joint_names, sure, strict=True) if not ok]
         question = f"what are the gains of {', '.join(missing)}?" if missing else ""
         text = "they follow the model with a gain for each joint: currents"
@@ -481,7 +482,7 @@ def _without_lag(
     lag = effort_lag(model, t, q, v, effort)
     if not abs(lag) > 2e-3:
         return 0.0, effort
-    return lag, np.stack([np.interp(t + lag, t, column) for column in effort.T], axis=1)
+    return lag, shifted(t, effort, lag)
 
 
 def _order(

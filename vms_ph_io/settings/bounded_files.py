@@ -121,19 +121,9 @@ def load_npz(path: Path) -> dict[str, Any]:
 
 _COMPRESSED = 15  # the type of an element of a MAT file
 _NUMERIC = [
-    "double",
-    "single",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "logical",
-    "char",
-]
+    "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+    "logical", "char",
+]  # fmt: skip
 
 
 def load_mat(path: Path) -> dict[str, Any]:

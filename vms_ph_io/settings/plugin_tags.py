@@ -23,15 +23,9 @@ REACTION_WHEEL = "reaction_wheel"
 
 # Of an input, where they are known.
 _CONSTANTS = (
-    "thrust_constant",
-    "time_constant",
-    "dead_zone",
-    "loss_ratio",
-    "friction",
-    "largest_rate",
-    "torque_constant",
-    "resistance",
-)
+    "thrust_constant", "time_constant", "dead_zone", "loss_ratio", "friction", "largest_rate",
+    "torque_constant", "resistance",
+)  # fmt: skip
 
 
 def allocation_tag(actuators: "Actuators") -> ET.Element:

@@ -150,18 +150,15 @@ def _move(item: Any, subject: str) -> Move:
 
 
 def _goal(item: Any, subject: str, scene: Scene) -> Goal:
-    if isinstance(item, Mapping) and "force" in item:
-        force = ForceGoal(**fields_of(ForceGoal, item, subject, {"share": positive}))
-        scene.body(force.body)
-        return force
-    if isinstance(item, Mapping) and "at" in item:
-        place = PlaceGoal(
-            **fields_of(PlaceGoal, item, subject, {"within": positive, "axes": _axes})
-        )
-        if place.of != "end_effector":
-            scene.body(place.of)
-        return place
-    return RestGoal(**fields_of(RestGoal, item, subject, {"speed": positive}))
+    kinds = {"force": ForceGoal, "at": PlaceGoal}
+    keys = item if isinstance(item, Mapping) else {}
+    kind = next((kind for key, kind in kinds.items() if key in keys), RestGoal)
+    readers = {"axes": _axes, **dict.fromkeys(("share", "within", "speed"), positive)}
+    goal: Goal = kind(**fields_of(kind, item, subject, readers))
+    body = goal.body if isinstance(goal, ForceGoal) else getattr(goal, "of", "end_effector")
+    if body != "end_effector":
+        scene.body(body)
+    return goal
 
 
 def _axes(value: Any, name: str) -> tuple[int, ...]:
