@@ -113,22 +113,18 @@ def test_who_only_looks_sees_the_weight_that_a_law_carries_and_its_energies(held
         2.0,
         ours=(Energy, "/dynamics_broadcaster/energy"),
         law=(Energy, "/python_controller/energy"),
-        joints=(DynamicJointState, "/dynamics_broadcaster/joint_dynamics"),
+        dynamics=(DynamicJointState, "/dynamics_broadcaster/joint_dynamics"),
+        states=(JointState, "/joint_states"),
     )
     assert len(pairs(seen["ours"], seen["law"])) > 20
     assert max(differences(seen["ours"], seen["law"], ENERGIES).values()) < 1e-9
-    terms = dict(
-        zip(seen["joints"][-1].joint_names, seen["joints"][-1].interface_values, strict=True)
-    )
-    assert len(terms) == 7
+    dynamics, state = pairs(seen["dynamics"], seen["states"])[-1]
     model = robots.load("panda")
-    now = positions(held)
-    q = np.array([now[name] for name in model.joint_names])
-    d = model.evaluate(q, 0.0 * q)
+    position = dict(zip(state.name, state.position, strict=True))
+    d = model.evaluate([position[name] for name in model.joint_names], np.zeros(7))
+    terms = dict(zip(dynamics.joint_names, dynamics.interface_values, strict=True))
     for i, name in enumerate(model.joint_names):
-        gravity, inertia = terms[name].values
-        assert gravity == pytest.approx(d.g[i], abs=1e-2)  # the posture drifts between messages
-        assert inertia == pytest.approx(d.M[i, i], abs=1e-3)
+        assert terms[name].values == pytest.approx([d.g[i], d.M[i, i]], abs=1e-9)
     assert held.switch([], ["dynamics_broadcaster"])
 
 
@@ -282,7 +278,7 @@ def test_an_arm_in_motion_comes_to_rest_when_python_fails_or_hangs(
         3.0, joints=(JointState, "/joint_states"), states=(ControllerState, f"/{law}/state")
     )
     waiting = [s for s in found["states"] if s.status == ControllerState.HOLDING]
-    assert len(waiting) > 200
+    assert len(waiting) > 0.5 * len(found["states"])
     assert max(map(abs, found["joints"][-1].velocity)) < 1e-4
     assert held.switch(["python_controller"], [law])
     held.unload(law)

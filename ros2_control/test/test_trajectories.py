@@ -65,7 +65,8 @@ def test_the_clock_is_that_of_the_simulated_robot(session: Session) -> None:
     found = session.collect(1.0, clock=(Clock, "/clock"), states=(JointState, "joint_states"))
     times = [m.clock.sec + 1e-9 * m.clock.nanosec for m in found["clock"]]
     assert times == sorted(times)
-    # Every joint state has a stamp that the clock shows, apart from those at both ends.
+    # The joint states have stamps that the clock shows, but for those at both ends and those whose
+    # clock was lost on a busy machine. Stamps of another clock would be in none.
     shown = {(m.clock.sec, m.clock.nanosec) for m in found["clock"]}
     stamps = [(m.header.stamp.sec, m.header.stamp.nanosec) for m in found["states"]]
-    assert len(shown.intersection(stamps)) > 0.8 * len(stamps)
+    assert len(shown.intersection(stamps)) > 0.5 * len(stamps)
