@@ -4,6 +4,7 @@
 """Bags, tables and sweeps that version 0.2 wrote are read with the numbers that it found."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -74,6 +75,9 @@ def test_an_audit_finds_the_energies_of_before(recordings: Path, name: str) -> N
     # What a document no longer says.
     before.pop("agreement", None)
     before["ledger"].pop("link", None)
+    for port in before["passivity"]:
+        for key in ("rise", "rise_begin", "rise_end"):
+            port.pop(key, None)
     energies = {key: before[key] for key in ("gross", "ledger", "unaccounted")}
     # Energies are sums of some hundred terms of the size of the largest: rounding is below 1e-12.
     assert not list(_differences(before, now, 1e-9 * _largest(energies)))
@@ -84,10 +88,20 @@ def test_an_audit_finds_the_energies_of_before(recordings: Path, name: str) -> N
 def test_a_bag_is_summed_up_as_before(recordings: Path, name: str, command: str) -> None:
     rounding = ("residual", "unaccounted")  # lines whose numbers are rounding errors
 
-    def lines(text: str) -> list[str]:
-        return [line for line in text.splitlines() if not any(word in line for word in rounding)]
+    words = {
+        "torque": "joint torques",
+        "wrench_end_effector": "end effector",
+        "wrench_base": "base",
+    }
+
+    def lines(text: str) -> list[list[str]]:
+        kept = [line for line in text.splitlines() if not any(word in line for word in rounding)]
+        return [line.split() for line in kept]
 
     before = (recordings / f"{name}.{command}.txt").read_text()
+    if command == "report":  # ports had the names of their messages
+        for port, word in words.items():
+            before = re.sub(rf"\b{port}\b", word, before)
     assert lines(_run(recordings, "bag", command, name)) == lines(before)
 
 
