@@ -92,6 +92,7 @@ def test_a_bag_is_summed_up_as_before(recordings: Path, name: str, command: str)
         "torque": "joint torques",
         "wrench_end_effector": "end effector",
         "wrench_base": "base",
+        "friction": "friction and drag",
     }
 
     def lines(text: str) -> list[list[str]]:
