@@ -11,7 +11,6 @@ import typer
 
 from vms_ph_dynamics import OptionError
 from vms_ph_io.settings.bounded_text import YamlError, read_yaml
-from vms_ph_io.tasks.task_goals import goal_lines
 from vms_ph_io.wings import hook
 
 
@@ -96,6 +95,8 @@ def in_words(outcome: dict[str, Any], shortest: float) -> str:
     ]
     if outcome.get("failure"):
         lines.append(f"  the motion ended: {outcome['failure']}")
+    from vms_ph_io.tasks.task_goals import goal_lines  # it needs Pinocchio
+
     lines += goal_lines(outcome["goals"], shortest)
     if "port_energy" in outcome:
         supplied = _listed(outcome["port_energy"])
