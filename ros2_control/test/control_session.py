@@ -171,7 +171,10 @@ class Session:
         self.until(lambda: all(found.values()), f"messages on {topics}")
         end = time.monotonic() + seconds
         self.until(
-            lambda: time.monotonic() >= end and max(map(duration, found.values())) >= seconds,
+            lambda: (
+                time.monotonic() >= end
+                and max(map(duration, found.values()), default=math.inf) >= seconds
+            ),
             f"{seconds} s of {topics}",
         )
         for subscription in subscriptions:
@@ -244,8 +247,9 @@ def stamp(message: Any) -> int:
 
 
 def duration(messages: list[Any]) -> float:
-    """Time between the first and the last of messages by their stamps, s."""
-    return 1e-9 * (stamp(messages[-1]) - stamp(messages[0])) if messages else 0.0
+    """Time between the first and the last of messages by their stamps, s; infinite without any."""
+    is_stamped = isinstance(messages[0], Clock) or hasattr(messages[0], "header")
+    return 1e-9 * (stamp(messages[-1]) - stamp(messages[0])) if is_stamped else math.inf
 
 
 def pairs(left: list[Any], right: list[Any]) -> list[tuple[Any, Any]]:
