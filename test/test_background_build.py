@@ -3,6 +3,7 @@
 
 """The C++ core of a checkout: built in the background by ./vms, once, and said once if it fails."""
 
+import contextlib
 import os
 import subprocess
 import time
@@ -54,7 +55,9 @@ def environment(tmp_path: Path) -> Path:
     for name in ("python", "vms-ph", "sleep"):
         program = tmp_path / "bin" / name
         fails = f"[ \"$1\" != native ] || [ ! -f '{tmp_path}/no-compiler' ]"
-        program.write_text(f"#!/bin/sh\necho {name} \"$@\" >>'{tmp_path}/calls'\n{fails}\n")
+        killed = f"[ \"$1\" != native ] || [ ! -f '{tmp_path}/killed' ] || kill -9 $PPID"
+        calls = f"echo {name} \"$@\" >>'{tmp_path}/calls'"
+        program.write_text(f"#!/bin/sh\n{calls}\n{killed}\n{fails}\n")
         program.chmod(0o755)
     return tmp_path
 
@@ -83,12 +86,22 @@ def vms(environment: Path, *words: str, expected: int = 1, **more: str) -> tuple
     return sorted(calls.read_text().splitlines()), done.stderr
 
 
+def wait_for_the_builder(environment: Path) -> None:
+    """Wait until the background process has ended, well or killed."""
+    builder = Path("/proc", (environment / ".native-builder").read_text().strip(), "cmdline")
+    end = time.monotonic() + 30.0
+    with contextlib.suppress(OSError):  # it is gone; what is not reaped has an empty line
+        while builder.read_bytes() and time.monotonic() < end:
+            time.sleep(0.02)
+
+
 def test_the_first_start_begins_the_build_and_later_ones_do_not(environment: Path) -> None:
     calls, said = vms(environment, "check", "panda", expected=3)
     assert calls == ["sleep 20", "vms-ph check panda", "vms-ph native"]
     assert said.startswith("Building the C++ core in the background")
     assert vms(environment, "check", "panda") == (["vms-ph check panda"], "")
     # Other sources, or another Pinocchio, are built again.
+    wait_for_the_builder(environment)
     (environment / ".native-sources").write_text("1 2\n")
     assert "vms-ph native" in vms(environment, "check", "panda", expected=3)[0]
 
@@ -96,13 +109,23 @@ def test_the_first_start_begins_the_build_and_later_ones_do_not(environment: Pat
 def test_a_failed_build_is_said_at_the_next_start_and_not_again(environment: Path) -> None:
     (environment / "no-compiler").touch()
     vms(environment, "env", expected=3)
-    end = time.monotonic() + 30.0
-    while not (environment / ".native-failure").exists() and time.monotonic() < end:
-        time.sleep(0.02)
+    wait_for_the_builder(environment)
     calls, said = vms(environment, "env")
     assert calls == ["vms-ph env"]
     assert f"the C++ core could not be built (the log is {environment}/native.log)" in said
     assert "./vms native tries again" in said
+    assert vms(environment, "env") == (["vms-ph env"], "")
+
+
+def test_a_build_that_was_killed_is_begun_again_at_the_next_start(environment: Path) -> None:
+    (environment / "killed").touch()
+    vms(environment, "env", expected=3)
+    wait_for_the_builder(environment)
+    (environment / "killed").unlink()
+    calls, said = vms(environment, "env", expected=3)
+    assert "vms-ph native" in calls
+    assert "Building the C++ core in the background" in said
+    wait_for_the_builder(environment)
     assert vms(environment, "env") == (["vms-ph env"], "")
 
 
