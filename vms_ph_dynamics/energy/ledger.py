@@ -528,12 +528,16 @@ class PortSupply:
         name: of the port or joint.
         net: largest supplied energy since the start, J; at least zero.
         time: when, s.
+        rise: largest energy supplied over any time, J, from ``rise_begin`` to ``rise_end``, s.
         violates: whether ``net`` is beyond the noise.
     """
 
     name: str
     net: float
     time: float
+    rise: float
+    rise_begin: float
+    rise_end: float
     violates: bool
 
 
@@ -585,8 +589,14 @@ def port_supplies(ledger: Ledger) -> list[PortSupply]:
 
 def _supply(name: str, time: Array, energy: Array, least: float) -> PortSupply:
     top = int(np.argmax(energy))
+    lowest = np.minimum.accumulate(energy)
+    end = int(np.argmax(energy - lowest))
+    begin = int(np.argmin(energy[: end + 1]))
     net = max(float(energy[top]), 0.0)
-    return PortSupply(name, net, float(time[top]), net > least)
+    rise = float(energy[end] - energy[begin])
+    return PortSupply(
+        name, net, float(time[top]), rise, float(time[begin]), float(time[end]), net > least
+    )
 
 
 def _runs(sign: Array) -> list[tuple[int, int]]:
