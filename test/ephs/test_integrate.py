@@ -289,18 +289,6 @@ def test_bodies_that_do_not_meet_and_ports_that_are_not_there_are_refused() -> N
         integrate(equations, pendulum_state(equations), {"p": [1.0]}, dt=1e-3, steps=1)
 
 
-def test_a_system_with_a_method_for_its_schemes_is_integrated_by_them() -> None:
-    equations = assemble(oscillator())
-
-    class Wrapped:
-        def stepper(self, scheme: str) -> EphsStepper:
-            return EphsStepper(equations, scheme)
-
-    x = equations.states.vector({"q": 1.0})
-    runs = [integrate(system, x, dt=0.1, steps=3) for system in (equations, Wrapped())]
-    np.testing.assert_array_equal(runs[0].states, runs[1].states)
-
-
 def test_the_recorded_motion_shows_its_size_and_the_unaccounted_energy() -> None:
     equations = assemble(oscillator())
     motion = simulate(equations, equations.states.vector({"q": 1.0}), dt=0.1, steps=7, every=2)

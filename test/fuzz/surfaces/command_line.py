@@ -61,13 +61,11 @@ def _seeds() -> list[bytes]:
         b"\0panda\n--base\nfixed",
         b"\0" + urdf,
         b"\0omnidirectional_panda\n--end-effector\npanda_hand",
-        b"\x02sensor_msgs/msg/JointState",
-        b"\x02vms_ph/srv/GetDynamics",
-        b"\x03",
-        b"\x04panda",
-        b"\x05",
-        b"\x07",
-        b"\x08h",
+        b"\x02",
+        b"\x03panda",
+        b"\x04",
+        b"\x06",
+        b"\x07h",
     ]
 
 

@@ -15,6 +15,7 @@ import rclpy
 from fuzz.hostile import Robot, hostile
 from fuzz.surface import Surface
 from rclpy.context import get_default_context
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from vms_ph_dynamics import VmsPhError
@@ -53,6 +54,10 @@ class _Domain:
                  ModelServer, JointHeatNode)  # fmt: skip
         self.nodes: list[Node] = [*closed_loop.make(), *(kind() for kind in kinds)]
         self.nodes += [*self._optional(ReferenceMarker), *self._optional(TaskRunner)]
+        executor = SingleThreadedExecutor()  # never spun: callbacks are called one by one
+        for node in self.nodes:
+            executor.add_node(node)
+        self.executor = executor  # nodes do not keep it
         beside = [n._health._thread for n in self.nodes if getattr(n, "_health", None)]
         for thread in beside:
             thread.end()
@@ -69,7 +74,7 @@ class _Domain:
         home = model.joint_positions(self.nodes[0]._home)
         # The nodes keep their context; another domain may follow with arguments of its own.
         get_default_context(shutting_down=True)
-        frames = ("", "world", "odom", self.nodes[1]._root, model.end_effector)
+        frames = ("", "world", "odom", self.nodes[1]._frames.root, model.end_effector)
         self.robot = Robot(tuple(model.joint_names), tuple(home.tolist()), frames)
 
     def _optional(self, kind: Any) -> list[Node]:
