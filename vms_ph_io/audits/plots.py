@@ -93,4 +93,4 @@ def draw_lines(
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if axes.lines:
-        axes.legend(loc="best", fontsize=8, handlelength=3, ncols=4 if len(axes.lines) > 8 else 1)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, handlelength=3)
