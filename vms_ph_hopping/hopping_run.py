@@ -127,7 +127,7 @@ def _efforts(run: HoppingRun, law: HoppingController) -> dict[str, Any]:
         efforts = run.system.law.efforts(
             run.system.leg_state(y), Phase(int(phase)) is not Phase.FLIGHT
         )
-        share = max(share, float((np.abs(efforts.force[b:]) / limit).max()))
+        share = max(share, float(np.max(np.abs(efforts.force[b:]) / limit)))
     return {
         "what": "joint efforts, share of their limits",
         "wanted": 1.0,

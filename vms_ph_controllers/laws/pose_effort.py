@@ -116,7 +116,7 @@ class ToolImpedance:
             for k in (c.stiffness[:3], c.stiffness[3:])
         )
         pulls = self.potential.parts(error, k_position, k_rotation)
-        largest = (float(c.stiffness[:3].max()), float(c.stiffness[3:].max()))
+        largest = (float(np.max(c.stiffness[:3])), float(np.max(c.stiffness[3:])))
         pull, share = pulls[0].within(c.force, largest[0])
         moment, moment_share = pulls[1].within(c.moment, largest[1])
         stiffness = np.zeros((6, 6))

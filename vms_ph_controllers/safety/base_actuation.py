@@ -109,7 +109,7 @@ def share_within(start: Array, step: Array, lower: Array, upper: Array) -> float
     room = np.maximum(0.0, np.where(step > 0.0, upper - start, start - lower))
     size = np.abs(step)
     moving = size > 1e-12
-    return float(min(1.0, (room[moving] / size[moving]).min(initial=1.0)))
+    return float(min(1.0, np.min(room[moving] / size[moving], initial=1.0)))
 
 
 class PrioritisedActuation:

@@ -68,7 +68,7 @@ class TorqueLimits:
         step = np.abs(torque - compensation)
         room = self._model.joints.effort - np.abs(compensation)
         beyond = step > room
-        return max(0.0, float((room[beyond] / step[beyond]).min(initial=1.0)))
+        return max(0.0, float(np.min(room[beyond] / step[beyond], initial=1.0)))
 
     def apply(
         self,

@@ -181,7 +181,7 @@ class StatePlausibility:
             continues = bool(within.all())
             self._blind = 0.0
             if not continues:
-                i = int(within.argmin())
+                i = int(np.argmin(within))
                 problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"
             else:
                 fast = ~(np.abs(v) <= self._speed)
@@ -270,7 +270,7 @@ class StatePlausibility:
             )
         fast = np.abs(v) > self._speed
         if fast.any():
-            i = int(fast.argmax())
+            i = int(np.argmax(fast))
             return f"{self._name(i)} moves at {v[i]:.4g}, its bound is {self._speed[i]:.4g}"
         return ""
 
@@ -283,7 +283,7 @@ class StatePlausibility:
         self._travelled[displacement] = self._frozen[displacement] = 0.0
         stuck = np.abs(self._frozen[self._b :]) > self.bounds.frozen_distance
         if stuck.any():
-            return f"{self._names[int(stuck.argmax())]} moves, but its position is frozen"
+            return f"{self._names[int(np.argmax(stuck))]} moves, but its position is frozen"
         return ""
 
     def _is_configuration(self, q: Array) -> bool:
@@ -361,7 +361,7 @@ class ReferencePlausibility:
             outside = (value < self._lower) | (value > self._upper)
             if not outside.any():
                 return ""
-            return f"is out of bounds at {self._model.joint_names[int(outside.argmax())]}"
+            return f"is out of bounds at {self._model.joint_names[int(np.argmax(outside))]}"
         if name == "pose":
             turn = value[:3, :3]
             if not np.abs(turn @ turn.T - np.eye(3)).max() < 1e-2 or np.linalg.det(turn) < 0.0:

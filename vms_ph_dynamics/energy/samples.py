@@ -324,7 +324,7 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
     slope = smoothed(t, positions, 10)[1]
     acceleration = smoothed(t, slope, 5)[1]
     excited = np.sum(acceleration**2, axis=0)
-    if not excited.max(initial=0.0) > 0.0:
+    if not np.max(excited, initial=0.0) > 0.0:
         return 0.0
     largest = min(largest, 0.25 * float(t[-1] - t[0]))
     count = int(largest / _LAG_STEP)
@@ -343,7 +343,7 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
         error = (v - shifted)[inner]
         rate = rate[inner]
         power = np.sum(rate**2, axis=0)
-        useful = power > 1e-6 * excited.max(initial=0.0)
+        useful = power > 1e-6 * np.max(excited, initial=0.0)
         if not useful.any():
             return 0.0
         change = -np.sum(error * rate, axis=0)[useful] / power[useful]

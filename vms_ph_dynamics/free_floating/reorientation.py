@@ -304,7 +304,7 @@ def plan_reorientation(
             reached = _obstacle(model, start, path, amplitude)
             if not reached:
                 return _described(model, start, path)
-            more = max(more, (max(-path.lowest.min(), path.highest.max()) / amplitude) ** 2)
+            more = max(more, (max(-np.min(path.lowest), np.max(path.highest)) / amplitude) ** 2)
         loops = int(np.ceil(more * loops)) + 1
     raise StateError(
         f"no loops were found up to {_MOST_LOOPS} of them: {reached}; start from another "
@@ -416,13 +416,13 @@ def _excursion(cosine: Array, sine: Array) -> Array:
 def _timed(x: Array, loops: int, rate: float) -> EllipticLoop:
     half = len(x) // 2
     unit = EllipticLoop(frozen(x[:half]), frozen(x[half:]), loops, 1.0)
-    return EllipticLoop(unit.cosine, unit.sine, loops, float(unit.fastest.max()) / rate)
+    return EllipticLoop(unit.cosine, unit.sine, loops, float(np.max(unit.fastest)) / rate)
 
 
 def _obstacle(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) -> str:
     """Return what is in the way of a path; empty if nothing is."""
     low, high = path.lowest, path.highest
-    if max(-low.min(), high.max()) > amplitude:
+    if max(-np.min(low), np.max(high)) > amplitude:
         return f"a joint would move by more than {amplitude:g}"
     joints, positions = model.joints, model.joint_positions(q)
     outside = (positions + low < joints.lower + _ROOM) | (positions + high > joints.upper - _ROOM)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Array
 from ..energy.regressor import PARAMETER_NAMES, EnergyRegressor, pseudo_inertia
@@ -45,7 +46,7 @@ def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
     order = [10 * b + k for b in range(len(regressor.bodies)) for k in inside]
     independent: list[int] = []
     directions = np.empty((count, 0))
-    largest = max(float(size.max()), 1e-300)
+    largest = max(float(np.max(size)), 1e-300)
     for column in order:
         if size[column] < _TOLERANCE * largest:
             continue
@@ -220,7 +221,7 @@ def estimate(
     groups: Array,
     *,
     correlated: bool = True,
-    joined: Array | None = None,
+    joined: npt.NDArray[np.bool_] | None = None,
 ) -> Estimate:
     """Return the estimate of x in ``known = columns x + residual``.
 
@@ -297,7 +298,9 @@ def estimate(
     )
 
 
-def _whitened(system: Array, variance: Array, common: float, joined: Array) -> Array:
+def _whitened(
+    system: Array, variance: Array, common: float, joined: npt.NDArray[np.bool_]
+) -> Array:
     """Return rows of unit variance for noise with a part at the common ends of windows.
 
     The covariance is tridiagonal: ``variance + 2 common`` and ``-common`` between windows that are
@@ -327,7 +330,12 @@ def _blocks(groups: Array) -> Array:
 
 
 def _noise(
-    residual: Array, path: Array, weight: Array, freedom: float, joined: Array, correlated: bool
+    residual: Array,
+    path: Array,
+    weight: Array,
+    freedom: float,
+    joined: npt.NDArray[np.bool_],
+    correlated: bool,
 ) -> tuple[Array, float]:
     """Return the variance of each window and that at the common end of two.
 
@@ -338,7 +346,7 @@ def _noise(
     bounded = np.clip(residual, -limit, limit) / np.sqrt(freedom)
     used = weight > 0.0
     mean = max(float(np.mean(bounded[used] ** 2)) if used.any() else limit**2, 1e-24)
-    pairs = (bounded[:-1] * bounded[1:])[np.logical_and.reduce((joined[:-1], used[:-1], used[1:]))]
+    pairs = (bounded[:-1] * bounded[1:])[joined[:-1] & used[:-1] & used[1:]]
     common = 0.0
     if correlated and pairs.size > 10:
         common = float(np.clip(-np.mean(pairs), 0.0, 0.49 * mean))

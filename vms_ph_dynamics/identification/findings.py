@@ -77,7 +77,7 @@ def contacts(
     excess = error - np.median(error, axis=0)
     # Of a joint at rest the noise alone would be too small.
     size = rows.gross[:n]
-    scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * size.max()
+    scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * np.max(size)
     ratio = np.abs(excess) / scale
     largest = ratio.max(axis=1)
     intervals = []

@@ -117,7 +117,7 @@ class Motion:
     @property
     def moves(self) -> bool:
         """Whether it is a motion: a robot that stands has whatever load its dry friction holds."""
-        return float(self._ranges.max()) >= LEAST_MOTION
+        return float(np.max(self._ranges)) >= LEAST_MOTION
 
     @property
     def moving_joints(self) -> npt.NDArray[np.bool_]:

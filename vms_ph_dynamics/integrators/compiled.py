@@ -8,6 +8,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Array
 from ..energy.audit import CompensatedSum
@@ -189,7 +190,9 @@ class CompiledStepper(RobotStepper):
         before, now = (efforts[0], efforts[1]), (efforts[2], efforts[3])
         return LoopSteps(_step_result(after, result), steps, before, now, error)
 
-    def closes(self, energy: Array, supplied: Array, dissipated: Array, steps: int) -> Array:
+    def closes(
+        self, energy: Array, supplied: Array, dissipated: Array, steps: int
+    ) -> npt.NDArray[np.bool_]:
         """Return which runs (N,) close their energy balances; see :func:`.check_balance`.
 
         Args:

@@ -146,7 +146,7 @@ class _RecordedEfforts:
     efforts: tuple[Any, ...]
 
     def __call__(self, t: float, state: Any) -> Any:
-        return self.efforts[int(np.abs(self.t - t).argmin())]
+        return self.efforts[int(np.argmin(np.abs(self.t - t)))]
 
 
 @dataclass(frozen=True)

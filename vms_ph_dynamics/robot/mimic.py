@@ -145,7 +145,7 @@ class Projection:
                 continue
             i = joints.names.index(mimic.of)
             ends = (np.array([follow.lower[k], follow.upper[k]]) - mimic.offset) / mimic.multiplier
-            lower[i], upper[i] = max(lower[i], ends.min()), min(upper[i], ends.max())
+            lower[i], upper[i] = max(lower[i], np.min(ends)), min(upper[i], np.max(ends))
             velocity[i] = min(velocity[i], follow.velocity[k] / abs(mimic.multiplier))
             if lower[i] > upper[i]:
                 raise ModelError(

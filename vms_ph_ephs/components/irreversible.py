@@ -169,7 +169,7 @@ class Irreversible(Component):
             )
         values, vectors = np.linalg.eigh(m)
         if not values[0] >= -ROUNDING * scale:
-            port = self.port_at(int(np.abs(vectors[:, 0]).argmax()))
+            port = self.port_at(int(np.argmax(np.abs(vectors[:, 0]))))
             raise StructureError(
                 f"box '{name}', port '{port}': its Onsager structure has the negative eigenvalue "
                 f"{values[0]:.6g}, so it would destroy entropy; friction and conductance must not "
@@ -178,7 +178,7 @@ class Irreversible(Component):
         lost = m @ (e + theta_0 * self.is_entropy)
         # The product of M and the energy efforts vanishes up to the rounding of both factors.
         if not np.abs(lost).max() <= ROUNDING * scale * (1.0 + theta_0):
-            port = self.port_at(int(np.abs(lost).argmax()))
+            port = self.port_at(int(np.argmax(np.abs(lost))))
             raise StructureError(
                 f"box '{name}', port '{port}': its Onsager structure does not conserve energy "
                 f"(M times the energy efforts is {np.abs(lost).max():.3g}, not 0); the heat must "
@@ -271,7 +271,7 @@ def semidefinite(value: Any, label: str) -> Array:
     matrix: Array = array.reshape(1, 1) if array.ndim == 0 else array
     matrix = matrix_of(matrix, (matrix.shape[0], matrix.shape[0]), label)
     scale = float(np.abs(matrix).max(initial=0.0))
-    least = float(np.linalg.eigvalsh(matrix).min(initial=0.0))
+    least = float(np.min(np.linalg.eigvalsh(matrix), initial=0.0))
     if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-12 * scale or least < -1e-12 * scale:
         raise StructureError(
             f"{label} must be symmetric and positive semidefinite; given: {array.tolist()}, with "

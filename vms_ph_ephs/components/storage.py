@@ -228,7 +228,7 @@ class Quadratic(StorageLaw):
         scale = float(np.abs(self.matrix).max(initial=0.0))
         if np.abs(self.matrix - self.matrix.T).max(initial=0.0) > 1e-12 * scale:
             raise StructureError("the matrix of a quadratic energy must be symmetric")
-        least = float(np.linalg.eigvalsh(self.matrix).min(initial=0.0))
+        least = float(np.min(np.linalg.eigvalsh(self.matrix), initial=0.0))
         if least < -1e-12 * scale:
             raise StructureError(
                 "a quadratic energy must not be negative, but its matrix has the eigenvalue "

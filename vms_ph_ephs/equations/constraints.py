@@ -60,7 +60,7 @@ def reduce_rows(matrix: Array) -> Reduction:
         top = len(pivots)
         if top == rows:
             break
-        best = top + int(np.abs(m[top:, column]).argmax())
+        best = top + int(np.argmax(np.abs(m[top:, column])))
         if abs(m[best, column]) <= limit:
             m[top:, column] = 0.0
             continue
@@ -215,7 +215,7 @@ class Constraints:
             names[block.rows] = [block.box] * (block.rows.stop - block.rows.start)
         if share.size and share.max() >= np.abs(weights[n:]).max(initial=0.0):
             return names[int(share.argmax())]
-        return self._fixed_names[int(np.abs(weights[n:]).argmax())]
+        return self._fixed_names[int(np.argmax(np.abs(weights[n:])))]
 
     def _open(self, z: Array, skew: Array, touched: Index) -> None:
         """Split efforts without constraint by whether a balance of flows determines them."""

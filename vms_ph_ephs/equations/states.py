@@ -221,8 +221,8 @@ class Storages:
         if not storage.is_entropy.any():
             return differential
         hot = storage.is_entropy > 0.0
-        if not differential[hot].min() > 0.0:
-            index = int(np.where(hot, differential, np.inf).argmin())
+        if not np.min(differential[hot]) > 0.0:
+            index = int(np.argmin(np.where(hot, differential, np.inf)))
             raise TemperatureError(
                 f"the absolute temperature at port '{box}.{storage.port_at(index)}' is "
                 f"{differential[index]:.6g} K; it must be above zero"

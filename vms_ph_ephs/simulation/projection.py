@@ -99,7 +99,7 @@ class Projection:
         v = equations.velocity_residual(x)
         if not np.abs(v).max() <= tolerance:
             row = np.zeros(v.size)
-            row[int(np.abs(v).argmax())] = 1.0
+            row[int(np.argmax(np.abs(v)))] = 1.0
             owner = equations.constraints.owner(row)
             raise InconsistentState(
                 f"the velocities at '{owner.rpartition('.')[0] or owner}' violate its constraint "
@@ -116,7 +116,7 @@ class Projection:
             return 0
         values = np.maximum(np.linalg.eigvalsh(_unit_diagonal(s)), 1e-2 * _ZERO)
         gaps = (values[:-1] < _DEPENDENT) & (values[1:] > _GAP * values[:-1])
-        dependent = int(np.flatnonzero(gaps).max(initial=-1)) + 1
+        dependent = int(np.max(np.flatnonzero(gaps), initial=-1)) + 1
         return s.shape[0] - max(dependent, int((values < _ZERO).sum()))
 
     def check_rank(self, x: Array, before: float, metric: Array | None = None) -> float:

@@ -123,7 +123,7 @@ class BoundedForces:
             none = np.zeros(force.size)
             better = impulses(here, predicted, dt, force * dt, none) / dt
             change = np.abs(better - force) * np.diagonal(here.mobility) * dt
-            if change.max(initial=0.0) <= _SOLVED * (1.0 + np.abs(predicted).max(initial=0.0)):
+            if np.max(change, initial=0.0) <= _SOLVED * (1.0 + np.abs(predicted).max(initial=0.0)):
                 break
             force = better
         else:

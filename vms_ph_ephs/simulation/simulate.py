@@ -44,8 +44,8 @@ class Trajectory:
         """Return the size of the run and the largest violation of the first law."""
         return (
             f"Trajectory({len(self.t)} instants from {self.t[0]:g} to {self.t[-1]:g} s, largest "
-            f"unaccounted energy {abs(self.first_law).max():.1e} J, largest joint opening "
-            f"{self.violation.max():.1e})"
+            f"unaccounted energy {np.max(abs(self.first_law)):.1e} J, largest joint opening "
+            f"{np.max(self.violation):.1e})"
         )
 
     @property

@@ -137,7 +137,7 @@ class _Sums:
         if path[top] > self.most:
             self.most, self.when = float(path[top]), float(samples.t[top])
         lowest = np.minimum(np.minimum.accumulate(path), self._lowest)
-        self.rise = max(self.rise, float((path - lowest).max()))
+        self.rise = max(self.rise, float(np.max(path - lowest)))
         self._lowest = float(lowest[-1])
         self.step = max(self.step, float(np.abs(steps).max()))
         if coarse is not None and len(coarse):

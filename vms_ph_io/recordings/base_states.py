@@ -164,7 +164,7 @@ def moves(recording: Recording, model: VMSModel) -> str:
     for series in recording.bases:
         if series.child.rpartition("/")[2] == root and _has(series, 0):
             pose = series.table.rows(0, 100_000)[:, 1 : 1 + len(POSE)]
-            if np.ptp(pose, axis=0).max() > 0.0:
+            if np.max(np.ptp(pose, axis=0)) > 0.0:
                 return root
     return ""
 

@@ -64,7 +64,7 @@ class ClockOrder:
         """Return the order of some samples (N,); what is left out between them is a gap."""
         if used.all():
             return self
-        number: Array = np.cumsum(used) - used
+        number: npt.NDArray[np.int_] = np.cumsum(used) - used
         segments: list[tuple[int, int]] = []
         for first, behind in self.segments:
             edges = np.flatnonzero(np.diff(used[first:behind], prepend=False, append=False))
@@ -119,7 +119,7 @@ def clock_order(table: Table) -> ClockOrder:
         source,
         1.0 / typical if typical > 0.0 else 0.0,
         float(regular.std()) if len(regular) else 0.0,
-        float(regular.max()) if len(regular) else 0.0,
+        float(np.max(regular)) if len(regular) else 0.0,
         len(order) - len(index),
         late,
         tuple((time - ordered[0]) * 1e-9 for time in breaks),
@@ -134,6 +134,6 @@ def _continued(stamps: Array) -> tuple[Array, list[int]]:
     result, places = np.array(stamps), []
     typical = int(np.median(np.abs(np.diff(stamps))))
     for k in back:
-        result[k:] += result[:k].max() + 10 * typical - result[k]
+        result[k:] += np.max(result[:k]) + 10 * typical - result[k]
         places.append(int(result[k]))
     return result, places

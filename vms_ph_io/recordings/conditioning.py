@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from vms_ph_dynamics.energy.samples import LONGEST_LAG, SampleNoise
 from vms_ph_dynamics.identification.effort_meaning import MEANINGS, EffortMeaning
 
@@ -85,9 +87,9 @@ class Conditioning:
         base = len(noise.velocity) - len(joints)
         sentences.append(
             "noise (largest standard deviation): positions "
-            f"{noise.position[base:].max(initial=0.0):.2g}, velocities "
-            f"{noise.velocity[base:].max(initial=0.0):.2g}, efforts "
-            f"{noise.effort.max(initial=0.0):.2g} in SI units"
+            f"{np.max(noise.position[base:], initial=0.0):.2g}, velocities "
+            f"{np.max(noise.velocity[base:], initial=0.0):.2g}, efforts "
+            f"{np.max(noise.effort, initial=0.0):.2g} in SI units"
         )
         sentences += [
             f"the effort of {joint} is at its largest size in {100 * share:.1f} % of the samples "

@@ -346,7 +346,7 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
     if named == "deg":
         proposal.ask("position", f"{text}, and the names say degrees", "are they degrees?")
         return "deg"
-    moved = float(np.ptp(position[:, turning], axis=0).max())
+    moved = float(np.max(np.ptp(position[:, turning], axis=0)))
     small = "" if np.rad2deg(1.0) * 0.1 < np.rad2deg(moved) else "are the positions radians?"
     proposal.ask(
         "position",

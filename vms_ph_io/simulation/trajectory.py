@@ -214,7 +214,7 @@ class Trajectory:
         figure = Figure(figsize=(4, 4), layout="constrained")
         axes = figure.add_subplot(projection="3d")
         middle = 0.5 * (points.min((0, 1)) + points.max((0, 1)))
-        half = 0.5 * float(np.ptp(points, (0, 1)).max()) + 1e-3
+        half = 0.5 * float(np.max(np.ptp(points, (0, 1)))) + 1e-3
         for name, centre in zip("xyz", middle, strict=True):
             axes.set(
                 **{f"{name}lim": (centre - half, centre + half), f"{name}label": f"{name} (m)"}

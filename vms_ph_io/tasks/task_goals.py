@@ -59,7 +59,7 @@ class ActuatorUse:
         """Take the torques (n,) of a command."""
         limited = np.isfinite(self._effort) & (self._effort > 0.0)
         if limited.any():
-            share = float((np.abs(torque[limited]) / self._effort[limited]).max())
+            share = float(np.max(np.abs(torque[limited]) / self._effort[limited]))
             self._torques = max(self._torques, share)
 
     def goals(self) -> dict[str, GoalState]:
@@ -203,8 +203,8 @@ class PayloadJudge:
         if momenta is not None:
             before, after = momenta
             for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
-                change = np.linalg.norm(after[part] - before[part])
-                share = float(change / max(np.linalg.norm(before[part]), 1e-9))
+                change = float(np.linalg.norm(after[part] - before[part]))
+                share = change / max(float(np.linalg.norm(before[part])), 1e-9)
                 quantity = f"change of the {name} momentum (1)"
                 goals[f"{name}_momentum"] = at_most(_MOMENTUM_TOLERANCE, quantity, share)
         return goals

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from vms_ph_controllers import (
@@ -129,8 +130,8 @@ def _in_python(model: VMSModel) -> list[Case]:
     return cases
 
 
-def _terms(robot: VMSModel, q: object, v: object) -> object:
-    d = robot.evaluate(q, v)  # type: ignore[arg-type]
+def _terms(robot: VMSModel, q: npt.ArrayLike, v: npt.ArrayLike) -> object:
+    d = robot.evaluate(q, v)
     return d.M, d.C, d.g
 
 

@@ -149,10 +149,13 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     checks = [
         _displacement(pushed),
         _compared(
-            "null-space energy by the push, largest", "J", pushed, lambda r: r.kinetic_null.max()
+            "null-space energy by the push, largest",
+            "J",
+            pushed,
+            lambda r: float(np.max(r.kinetic_null)),
         ),
         _compared(f"{audit} push, largest", "J", pushed, _unaccounted),
-        _compared(elbow, "m", flicked, lambda r: r.distance.max()),
+        _compared(elbow, "m", flicked, lambda r: float(np.max(r.distance))),
         _compared(f"{audit} null-space motion, largest", "J", flicked, _unaccounted),
         _compared(rise, "J", flicked, _rise),
         _compared("work of the springs around a closed path", "J", around, abs),
@@ -186,11 +189,11 @@ def _unaccounted(record: PushRecord) -> float:
 
 
 def _rise(record: PushRecord) -> float:
-    return max(0.0, float(np.diff(record.total).max()))
+    return max(0.0, float(np.max(np.diff(record.total))))
 
 
 def _displacement(pushed: Sequence[PushRecord]) -> Check:
-    baseline, obtained = (float(record.distance.max()) for record in pushed)
+    baseline, obtained = (float(np.max(record.distance)) for record in pushed)
     return Check(
         "displacement by the push, largest; of the same size",
         "m",

@@ -122,21 +122,21 @@ def _summary(
     model, rest = run.model, np.zeros(run.model.nv)
     places = [model.evaluate(q, rest).placement(model.end_effector)[:3, 3] for q in run.q]
     displacement = np.linalg.norm(np.array(places) - places[0], axis=1)
-    moving = run.t[displacement > _SETTLED * displacement.max()]
+    moving = run.t[displacement > _SETTLED * np.max(displacement)]
     settling_time = moving[-1] if len(moving) else 0.0
     supplied = {port: energy[-1] for port, energy in run.port_energy.items()}
     stored = run.energy[-1] - run.energy[0]
     return {
-        "peak_displacement": displacement.max(),
+        "peak_displacement": np.max(displacement),
         "final_displacement": displacement[-1],
         "settling_time": settling_time if settling_time < run.t[-1] else None,
-        "peak_kinetic_energy": run.kinetic_energy.max(),
+        "peak_kinetic_energy": np.max(run.kinetic_energy),
         "final_kinetic_energy": run.kinetic_energy[-1],
         **{f"supplied_{port}": energy for port, energy in supplied.items()},
         "dissipated": run.dissipated[-1],
         "balance_error": stored + run.dissipated[-1] - sum(supplied.values()),
-        "lowest_tank_level": levels.min(),
-        "lowest_authority": authorities.min(),
+        "lowest_tank_level": np.min(levels),
+        "lowest_authority": np.min(authorities),
         "saturated_share": np.mean(statuses == Status.SATURATED),
         "holding_share": np.mean(statuses == Status.HOLDING),
     }

@@ -148,8 +148,8 @@ def _case_checks(
         ("as the push ends", reference.at_pulse_end, distance[end], 1e-6, "m"),
         ("H_cl as the push ends", reference.energy_at_pulse_end, record.total[end], 1e-6, "J"),
         ("work of the push", reference.work, record.work[-1], 1e-6, "J"),
-        ("largest task energy", reference.most_task, record.kinetic_task.max(), 1e-6, "J"),
-        ("largest null-space energy", reference.most_null, record.kinetic_null.max(), 1e-6, "J"),
+        ("largest task energy", reference.most_task, np.max(record.kinetic_task), 1e-6, "J"),
+        ("largest null-space energy", reference.most_null, np.max(record.kinetic_null), 1e-6, "J"),
     )
     checks = [_independent(f"{name}: {what}", *numbers) for what, *numbers in rows]
     if record.time[-1] >= 7.5:
@@ -167,7 +167,7 @@ def _case_checks(
 
 def _at_rest(name: str, reference: _Numbers, record: PushRecord) -> list[Check]:
     distance = record.distance
-    late = record.time[np.flatnonzero(distance > 0.1 * distance.max())[-1]]
+    late = record.time[np.flatnonzero(distance > 0.1 * np.max(distance))[-1]]
     if reference.settled is None:
         waiting = bool(late > 7.49)
         settled = stated(
@@ -197,8 +197,8 @@ def _at_rest(name: str, reference: _Numbers, record: PushRecord) -> list[Check]:
 def _statements(records: dict[tuple[str, str], PushRecord]) -> list[Check]:
     checks = []
     for posture in POSTURES:
-        soft = records[posture, "soft"].distance.max()
-        stiff = records[posture, "stiff"].distance.max()
+        soft = float(np.max(records[posture, "soft"].distance))
+        stiff = float(np.max(records[posture, "stiff"].distance))
         checks.append(
             required(
                 f"{posture}: larger displacement with the soft shaping",
@@ -207,7 +207,7 @@ def _statements(records: dict[tuple[str, str], PushRecord]) -> list[Check]:
                 soft > stiff,
             )
         )
-    small = max(float(r.kinetic_null.max() / r.total.max()) for r in records.values())
+    small = max(float(np.max(r.kinetic_null) / np.max(r.total)) for r in records.values())
     checks.append(
         Check(
             "largest share of the null space in the energy",
@@ -225,7 +225,7 @@ def _statements(records: dict[tuple[str, str], PushRecord]) -> list[Check]:
 
 def _never_rises(name: str, record: PushRecord, start: int, origin: Origin) -> Check:
     """Return the check that H_cl never rises from a sample on."""
-    rise = float(np.diff(record.total[start:]).max())
+    rise = float(np.max(np.diff(record.total[start:])))
     verdict = verdict_of(rise <= 1e-15)
     return Check(name, "J", "never increasing", origin, rise, 1e-15, verdict)
 

@@ -113,7 +113,7 @@ def _motions(two: TwoBodies, duration: float, dt: float, stages: Stages) -> list
     motion = simulate(equations, x, dt=dt, steps=steps)
     stages.begin("motion by discrete gradients")
     exact = simulate(equations, x, dt=2.0 * dt, steps=steps // 2, scheme="discrete_gradient")
-    least = float(np.diff(motion.entropy).min())
+    least = float(np.min(np.diff(motion.entropy)))
     scale = max(abs(e) for e in _mechanical(motion)[[0]])
     return [
         bounded(
@@ -134,7 +134,7 @@ def _motions(two: TwoBodies, duration: float, dt: float, stages: Stages) -> list
             f"{least:.3g} J/K",
             least >= 0.0,
         ),
-        bounded("joints stay closed", float(motion.violation.max()), 1e-12, "m, rad"),
+        bounded("joints stay closed", float(np.max(motion.violation)), 1e-12, "m, rad"),
         bounded(
             "pendulum against minimal coordinates",
             _minimal_error(two, motion, duration, dt),
