@@ -35,10 +35,10 @@ class Spring(Controller):
         """Return torques that compensate the weight, and pull towards the posture."""
         if not state.is_usable(self.model):
             return self.safe_output(self.rest)
-        away = state.q - self.rest
-        spring = 0.5 * self.gains.stiffness * float(away @ away)
+        position_error = state.q - self.rest
+        spring = 0.5 * self.gains.stiffness * float(position_error @ position_error)
         d = self.model.evaluate(state.q, state.v)
-        torque = d.g - self.gains.stiffness * away - self.gains.damping * state.v
+        torque = d.g - self.gains.stiffness * position_error - self.gains.damping * state.v
         energy = ControlEnergy(d.kinetic_energy + spring, shaped_potential=spring)
         return Command(np.zeros(0), torque, energy)
 
@@ -61,7 +61,7 @@ simulation.advance(300, Ports())  # none from the end of these steps on
 pushed = simulation.sample()
 simulation.advance(700, Ports())
 end = simulation.sample()
-print(f"pushed: {np.abs(pushed.q - home).max():.3f} rad away")
+print(f"pushed: {np.abs(pushed.q - home).max():.3f} rad from home")
 print(f"0.7 s later: {np.abs(end.q - home).max():.3f} rad")
 print("energy supplied since the start, J:", {k: round(e, 4) for k, e in end.port_energy.items()})
 assert np.abs(end.q - home).max() < np.abs(pushed.q - home).max()

@@ -5,10 +5,16 @@
 
 import doctest
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from test_tutorials import NAMES as TUTORIALS
+
+import vms_ph_controllers
+import vms_ph_dynamics
+import vms_ph_io
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
@@ -35,6 +41,31 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
         runner.run(test, clear_globs=False)
         names.update(test.globs)
+        assert runner.failures == 0, capsys.readouterr().out
+
+
+EXAMPLES = [
+    (package, name)
+    for package in (vms_ph_dynamics, vms_ph_controllers, vms_ph_io)
+    for name in package.__all__
+    if ">>>" in (getattr(package, name).__doc__ or "")
+    and getattr(package, name).__module__.startswith("vms_ph")
+]
+
+
+def test_the_most_used_names_show_an_example() -> None:
+    assert len({getattr(package, name) for package, name in EXAMPLES}) >= 30
+
+
+@pytest.mark.parametrize(("package", "name"), EXAMPLES, ids=[name for _, name in EXAMPLES])
+def test_the_example_of_a_docstring_prints_what_it_says(
+    package: ModuleType, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thing = getattr(package, name)
+    names = dict(vars(sys.modules[thing.__module__]))
+    for example in doctest.DocTestFinder(recurse=False).find(thing, name, globs=names):
+        runner = doctest.DocTestRunner()
+        runner.run(example)
         assert runner.failures == 0, capsys.readouterr().out
 
 

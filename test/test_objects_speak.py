@@ -16,7 +16,17 @@ import vms_ph_controllers
 import vms_ph_dynamics
 import vms_ph_io
 from vms_ph_controllers import CartesianImpedance, EnergyGuard, Status, TaskSpaceIDAPBC
-from vms_ph_dynamics import DecoupledForm, Ports, PoseTask, TaskSpaceForm, integrate
+from vms_ph_dynamics import (
+    DecoupledForm,
+    Ports,
+    PoseTask,
+    TaskSpaceForm,
+    energy_derivatives,
+    integrate,
+    integrate_batch,
+    linear_port_hamiltonian,
+    rate_derivatives,
+)
 from vms_ph_io import Trajectory, audit, robots, simulate
 from vms_ph_nodes.cli.app import make_app
 
@@ -52,7 +62,9 @@ def test_objects_show_themselves_in_five_lines(run: Trajectory) -> None:
         form.hamiltonian(state), form.rate(state, ports), form.power_balance(state, ports),
         integrate(form, state, dt=1e-3, steps=2), CartesianImpedance(model),
         EnergyGuard(CartesianImpedance(model), budget=2.0), run, run.audit, run.certificate,
-        robots.get("panda"),
+        robots.get("panda"), energy_derivatives(form, state), rate_derivatives(form, state, ports),
+        linear_port_hamiltonian(form, state, ports),
+        integrate_batch(form, [state], dt=1e-3, steps=2),
     ]  # fmt: skip
     for thing in objects:
         text = repr(thing)

@@ -41,6 +41,12 @@ class RobotState:
             rad/s.
         age: time since it was measured, s, at which the law must be stable as well. Those of this
             library lower damping and stiffness; see :class:`.Supervisor` for others.
+
+    Examples:
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> RobotState(panda.home, np.zeros(panda.nv)).is_usable(panda)
+        True
     """
 
     q: Array
@@ -68,6 +74,13 @@ class Reference:
         joints: (n,) positions, rad or m.
         wrench: (6,) that the end effector is to exert on its surroundings, in inertial axes at its
             origin, linear first, N and N m.
+
+    Examples:
+        >>> from vms_ph_controllers import CartesianImpedance
+        >>> from vms_ph_io import simulate
+        >>> target = Reference(position=np.array([0.45, 0.0, 0.5]))
+        >>> simulate("panda", CartesianImpedance, 0.1, reference=target)
+        Trajectory(panda, 0.1 s, energy balance closed)
     """
 
     position: Array | None = None
@@ -163,6 +176,11 @@ class Command:
         smallest_singular_value: of the task Jacobian.
         authority: share of the shaped potential in force, in [0, 1]; below one where the energy
             tank does not cover the rest.
+
+    Examples:
+        >>> from vms_ph_io import simulate
+        >>> simulate("panda", lambda q, v, dt: Command(np.zeros(0), -2.0 * v), 0.1)
+        Trajectory(panda, 0.1 s, energy balance closed)
     """
 
     wrench_base: Array = field(default_factory=lambda: np.zeros(0))
@@ -189,6 +207,14 @@ def gain(
         low: smallest value, in that unit.
         high: largest value.
         at_once: whether a change acts at once.
+
+    Examples:
+        >>> @dataclass(frozen=True)
+        ... class Gains:
+        ...     stiffness: float = gain(60.0, "of every joint, N m/rad", 0.0, 500.0)
+        ...
+        >>> Gains().stiffness
+        60.0
     """
     metadata = {"description": description, "low": low, "high": high, "at_once": at_once}
     return field(default=default, metadata=metadata)
@@ -233,6 +259,18 @@ class Controller(ABC):
 
     Args:
         model: the robot.
+
+    Examples:
+        >>> from vms_ph_controllers import Command
+        >>> class Damper(Controller):
+        ...     def reset(self, state):
+        ...         pass
+        ...     def update(self, state, reference, dt):
+        ...         return Command(np.zeros(0), -2.0 * state.v)
+        ...
+        >>> from vms_ph_io import simulate
+        >>> simulate("panda", Damper, 0.1)
+        Trajectory(panda, 0.1 s, energy balance closed)
     """
 
     Gains: "ClassVar[type[DataclassInstance]]" = NoGains

@@ -27,6 +27,15 @@ def _short(fact: object) -> str:
     return " ".join(text.split())
 
 
+class ArrayRecord:
+    """A record of arrays, shown by their shapes; declare it with ``@dataclass(repr=False)``."""
+
+    def __repr__(self) -> str:
+        """Return the shapes, in one line."""
+        arrays = {k: field for k, field in vars(self).items() if isinstance(field, np.ndarray)}
+        return summary(self, *(f"{name} {array.shape}" for name, array in arrays.items()))
+
+
 def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
     """Return ``value`` as a float vector of the given size with finite entries.
 

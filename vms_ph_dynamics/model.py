@@ -52,6 +52,15 @@ class VMSModel(RobotModel):
     """A vehicle-manipulator system: a robot with its equations of motion.
 
     Its sizes, frames and configurations are those of :class:`.RobotModel`.
+
+    Examples:
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> d = panda.evaluate(panda.home, np.zeros(panda.nv))
+        >>> d.M.shape, d.g.shape  # mass matrix and gravity torques
+        ((7, 7), (7,))
+        >>> panda.placement("panda_hand", panda.home).shape
+        (4, 4)
     """
 
     @classmethod

@@ -46,6 +46,13 @@ class EnergyGuard(LawWrapper):
     Raises:
         ModelError: the law is none, or settings and options do not fit the robot.
         OptionError: the budget is no energy.
+
+    Examples:
+        >>> from vms_ph_io import simulate
+        >>> guard = EnergyGuard(lambda q, v, dt: 40.0 * v, budget=1.0)  # negative damping
+        >>> run = simulate("panda", guard, 0.3, v=[0.1] * 7)
+        >>> guard.certificate.verdict
+        'kept'
     """
 
     def __init__(

@@ -73,6 +73,16 @@ class CartesianImpedance(StagedController):
     With a reference at rest the energy ``H_cl = 1/2 v^T M v + V_e + V_b + V_q`` decreases by the
     damping; the power supplied by a moving reference, by gains that change, by the posture and by
     the compensation of friction is ``ControlEnergy.reference_power``.
+
+    Examples:
+        >>> from vms_ph_controllers import Reference, RobotState
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> law = CartesianImpedance(panda, CartesianImpedance.Gains(stiffness=300.0))
+        >>> state = RobotState(panda.home, np.zeros(panda.nv))
+        >>> law.reset(state)
+        >>> law.update(state, Reference(), 1e-3).status
+        <Status.OK: 0>
     """
 
     @dataclass(frozen=True)

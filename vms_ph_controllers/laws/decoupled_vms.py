@@ -140,6 +140,11 @@ class DecoupledVMSController(StagedController):
 
     Stiffness is given by frequencies relative to the locked inertia and the shape inertia at the
     last reset, so that the same gains serve robots of different mass.
+
+    Examples:
+        >>> from vms_ph_io import simulate
+        >>> simulate("hextilt", DecoupledVMSController, 0.1)
+        Trajectory(hextilt_flying_arm_5, 0.1 s, energy balance closed)
     """
 
     @dataclass(frozen=True)

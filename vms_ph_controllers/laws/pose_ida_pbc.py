@@ -93,6 +93,11 @@ class PoseIDAPBC(StagedController):
 
     With a reference at rest ``H_cl = 1/2 eta^T Lambda eta + 1/2 n^T M n + V_t + V_b + V_q`` with
     the task inertia Lambda decreases by the damping.
+
+    Examples:
+        >>> from vms_ph_io import simulate
+        >>> simulate("panda", PoseIDAPBC, 0.1)
+        Trajectory(panda, 0.1 s, energy balance closed)
     """
 
     @dataclass(frozen=True)

@@ -57,6 +57,11 @@ class TaskSpaceIDAPBC(TwinnedController):
     returned (HOLDING); a reference that is not finite is ignored (HOLDING); in a singular posture
     the damping is continuous and the routing off, and for a reference out of reach the minimum is
     the closest one (DEGRADED).
+
+    Examples:
+        >>> from vms_ph_io import simulate
+        >>> simulate("panda", TaskSpaceIDAPBC, 0.1, reference=[0.45, 0.0, 0.5])
+        Trajectory(panda, 0.1 s, energy balance closed)
     """
 
     @dataclass(frozen=True)

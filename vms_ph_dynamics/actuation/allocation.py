@@ -135,6 +135,11 @@ class Allocation:
     Attributes:
         matrix: B (6,m), linear first; for a planar base the rows (x, y, rotation about z), (3,m).
         lower, upper: (m,) limits of the inputs, N or N m.
+
+    Examples:
+        >>> from vms_ph_io import robots
+        >>> robots.get("hextilt").allocation().matrix.shape
+        (6, 6)
     """
 
     def __init__(self, rotors: Sequence[Rotor], base: str = "floating") -> None:

@@ -28,6 +28,16 @@ class Friction:
     Raises:
         ModelError: a coefficient is negative or not finite, sizes differ, or the slip speed is not
             positive.
+
+    Examples:
+        >>> from vms_ph_dynamics import Ports, StandardForm
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> friction = Friction(viscous=np.full(panda.n, 0.5), coulomb=np.zeros(panda.n))
+        >>> form = StandardForm(panda)
+        >>> x = form.state(panda.home, np.ones(panda.nv))
+        >>> print(f"{form.power_balance(x, Ports(friction=friction)).dissipated:.1f} W")
+        3.5 W
     """
 
     viscous: Array

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, ArrayRecord
 from ..errors import StateError
 from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
@@ -122,8 +122,8 @@ BASE = "base"
 """Key of the base wrench among the wrenches of samples, and of the base in balances."""
 
 
-@dataclass(frozen=True)
-class Ledger:
+@dataclass(frozen=True, repr=False)
+class Ledger(ArrayRecord):
     """The energy balance of a recording, J; positive energies flow into the robot.
 
     ``stored = supplied - dissipated + unaccounted``, without the gaps.

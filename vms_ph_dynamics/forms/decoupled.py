@@ -155,6 +155,14 @@ class DecoupledForm(Form):
     The momenta are ``z = (p, pi_hat)`` with ``pi_hat = pi - A(q)^T p``; gradient and structure are
     laid out as ``(p, q, pi_hat)``. The kinetic energy is the sum of that of the locked motion and
     that of the shape. On a fixed base the form is the canonical one.
+
+    Examples:
+        >>> from vms_ph_io import robots
+        >>> satellite = robots.load("satellite_panda")
+        >>> form = DecoupledForm(satellite)
+        >>> x = form.state(satellite.home, np.full(satellite.nv, 0.1))
+        >>> print(f"{form.hamiltonian(x).kinetic_base:.2f} J")
+        123.01 J
     """
 
     _decoupled = True

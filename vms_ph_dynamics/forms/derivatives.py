@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from ..arrays import Array, frozen
+from ..arrays import Array, ArrayRecord, frozen
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..evaluation_batch import checked_rows, threads_of
@@ -27,8 +27,8 @@ from .standard import StandardForm, coadjoint_matrix
 from .state import PHState
 
 
-@dataclass(frozen=True)
-class EnergyDerivatives:
+@dataclass(frozen=True, repr=False)
+class EnergyDerivatives(ArrayRecord):
     """Derivatives of the Hamiltonian of a form, J per unit.
 
     Directions of q are velocities, the base part in the base frame; momenta are those of the form.
@@ -44,8 +44,8 @@ class EnergyDerivatives:
     by_parameters: Array
 
 
-@dataclass(frozen=True)
-class RateDerivatives:
+@dataclass(frozen=True, repr=False)
+class RateDerivatives(ArrayRecord):
     """Derivatives of the velocity and of the momentum rate of a form.
 
     Directions of q are velocities, the base part in the base frame: a column belongs to
@@ -81,6 +81,14 @@ def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDe
     Raises:
         StateError: the state has the wrong shape or is not finite.
         ModelError: the robot is in a fluid, or the form has no closed derivatives.
+
+    Examples:
+        >>> from vms_ph_dynamics import StandardForm
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> form = StandardForm(panda)
+        >>> energy_derivatives(form, form.state(panda.home, np.zeros(panda.nv))).by_q.shape
+        (7,)
     """
     _check(form)
     core = form.model.plain_core
@@ -107,6 +115,15 @@ def rate_derivatives(
     Raises:
         StateError: a state or effort has the wrong shape or is not finite.
         ModelError: the robot is in a fluid, or the form has no closed derivatives.
+
+    Examples:
+        >>> from vms_ph_dynamics import Ports, StandardForm
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> form = StandardForm(panda)
+        >>> x = form.state(panda.home, np.zeros(panda.nv))
+        >>> rate_derivatives(form, x, Ports()).zdot_by_q.shape
+        (7, 7)
     """
     _check(form)
     core = form.model.plain_core

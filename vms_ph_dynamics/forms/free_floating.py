@@ -24,7 +24,15 @@ _RANK = 1e-9
 
 
 class FreeFloating:
-    """A robot with a floating base in the variables of [E]."""
+    """A robot with a floating base in the variables of [E].
+
+    Examples:
+        >>> from vms_ph_io import robots
+        >>> satellite = robots.load("satellite_panda")
+        >>> e = FreeFloating(satellite).evaluate(satellite.home, np.zeros(satellite.nv))
+        >>> e.J_g.shape  # the generalised Jacobian
+        (6, 7)
+    """
 
     def __init__(self, model: VMSModel) -> None:
         """Create the description of a robot.

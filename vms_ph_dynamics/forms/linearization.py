@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array, frozen
+from ..arrays import Array, ArrayRecord, frozen
 from ..groups import base_group
 from .derivatives import rate_derivatives
 from .form import Form
@@ -16,8 +16,8 @@ from .standard import StandardForm, coadjoint_matrix
 from .state import PHState
 
 
-@dataclass(frozen=True)
-class LinearPortHamiltonian:
+@dataclass(frozen=True, repr=False)
+class LinearPortHamiltonian(ArrayRecord):
     """``xi_dot = (J - R) Q xi - (0, K dq) + G du``, the errors about a motion to first order.
 
     ``xi = (dq, eta)``: the configuration error dq in the base frame and the joints (as
@@ -63,6 +63,16 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
     Raises:
         StateError: a state or effort has the wrong shape or is not finite.
         ModelError: the robot is in a fluid.
+
+    Examples:
+        >>> from vms_ph_dynamics import Ports, StandardForm
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> form, rest = StandardForm(panda), np.zeros(panda.nv)
+        >>> weight = Ports(torque=panda.evaluate(panda.home, rest).g)
+        >>> linear = linear_port_hamiltonian(form, form.state(panda.home, rest), weight)
+        >>> linear.J.shape, linear.G.shape
+        ((14, 14), (14, 7))
     """
     model, nv, b = form.model, form.model.nv, form.model.b
     standard = StandardForm(model)

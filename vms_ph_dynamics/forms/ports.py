@@ -38,6 +38,16 @@ class Ports:
         gravity: whether gravity (and buoyancy) act; their potential is then part of the energy.
         friction: in the joints; None for none.
         drag: whether the drag of the surrounding fluid acts.
+
+    Examples:
+        >>> from vms_ph_dynamics import StandardForm
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> form = StandardForm(panda)
+        >>> x = form.state(panda.home, np.ones(panda.nv))
+        >>> balance = form.power_balance(x, Ports(torque=np.full(panda.n, 2.0)))
+        >>> print(f"{balance.supplied['torque']:.1f} W")
+        14.0 W
     """
 
     torque: Array | None = None

@@ -23,6 +23,15 @@ class StandardForm(Form):
     The momenta are ``z = (p, pi) = M(q) v``; gradient and structure are laid out as
     ``(p, q, pi)``. On a fixed base these are Hamilton's equations [A (23), D (3)]:
     ``(qdot; pidot) = [[0, I], [-I, 0]] (dH/dq; dH/dpi) + [0; I] tau``.
+
+    Examples:
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> form = StandardForm(panda)
+        >>> x = form.state(panda.home, np.full(panda.nv, 0.1))  # q and momenta
+        >>> J = form.interconnection(x)
+        >>> bool(np.all(J == -J.T))
+        True
     """
 
     _decoupled = False

@@ -38,6 +38,15 @@ class TaskSpaceForm(Form):
     Near a singularity of the task, and at it, the form is that of a nearby regular task (see
     :class:`~vms_ph_dynamics.forms.RegularJacobian`), and ``evaluate(q, v).is_regular`` is
     false.
+
+    Examples:
+        >>> from vms_ph_dynamics import PositionTask
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> form = TaskSpaceForm(panda, PositionTask(panda))
+        >>> x = form.state(panda.home, np.ones(panda.nv))
+        >>> print(f"{form.hamiltonian(x).kinetic_null:.3f} J")
+        0.860 J
     """
 
     def __init__(

@@ -64,6 +64,15 @@ def integrate(
         OptionError: there is no scheme of this name.
         ModelError: the scheme does not cover this robot, or the system has no schemes; with
             ``native=True`` also if there is no compiled one.
+
+    Examples:
+        >>> from vms_ph_dynamics import StandardForm
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> form = StandardForm(panda)
+        >>> run = integrate(form, form.state(panda.home, np.zeros(panda.nv)), dt=1e-3, steps=100)
+        >>> print(f"{abs(run.energy[-1] - run.energy[0]):.6f} J")
+        0.000000 J
     """
     check_steps(dt, steps, every)
     stepper = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, frozen
+from ..arrays import Array, ArrayRecord, frozen
 from ..errors import StateError
 from ..evaluation_batch import threads_of
 from ..forms import Form, PHState, Ports
@@ -21,8 +21,8 @@ from .stepper import Efforts, IntegrationError
 from .trajectory import FailedStep
 
 
-@dataclass(frozen=True)
-class TrajectoryBatch:
+@dataclass(frozen=True, repr=False)
+class TrajectoryBatch(ArrayRecord):
     """N runs, recorded at the same K instants, as read-only arrays.
 
     The records of a run that ended early, see ``errors``, are not a number from there on.
@@ -94,6 +94,15 @@ def integrate_batch(
             as states.
         OptionError: there is no scheme of this name.
         ModelError: as for :func:`.integrate`.
+
+    Examples:
+        >>> from vms_ph_dynamics import StandardForm
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> form = StandardForm(panda)
+        >>> states = [form.state(panda.home, np.full(panda.nv, rate)) for rate in (0.0, 0.1, 0.2)]
+        >>> integrate_batch(form, states, dt=1e-3, steps=10).q.shape
+        (3, 11, 7)
     """
     check_steps(dt, steps, every)
     states = [form.checked_state(x) for x in states]

@@ -102,6 +102,13 @@ class PoseTask(FrameTask):
     """``eta = J v`` with the geometric Jacobian: (velocity of the origin, angular velocity).
 
     In inertial axes, m/s and rad/s, linear first. The angular part is not integrable.
+
+    Examples:
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> d = panda.evaluate(panda.home, np.zeros(panda.nv))
+        >>> PoseTask(panda, "panda_hand").jacobian(d).shape
+        (6, 7)
     """
 
     dimension = 6
@@ -116,6 +123,13 @@ class PositionTask(FrameTask):
     """``eta`` is the velocity of a frame's origin in the inertial frame, m/s.
 
     It is integrable: the derivative of :meth:`value`.
+
+    Examples:
+        >>> from vms_ph_io import robots
+        >>> panda = robots.load("panda")
+        >>> d = panda.evaluate(panda.home, np.zeros(panda.nv))
+        >>> PositionTask(panda, "panda_hand").jacobian(d).shape
+        (3, 7)
     """
 
     dimension = 3

@@ -178,6 +178,14 @@ def audit(
     Raises:
         RecordingError: there is no recording, or signals that an audit needs are missing.
         VmsPhError: no robot is given and the recording has no description.
+
+    Examples:
+        >>> import tempfile
+        >>> from vms_ph_io import simulate
+        >>> folder = tempfile.mkdtemp() + "/run"
+        >>> path = simulate("panda", lambda q, v, dt: -2.0 * v, 0.5).save(folder)
+        >>> round(audit(folder).ledger.stored, 3)
+        -17.222
     """
     if not isinstance(recording, Recording):
         recording = read_recording(recording, columns=columns)

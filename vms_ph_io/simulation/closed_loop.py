@@ -59,6 +59,12 @@ class Push:
 
     Raises:
         OptionError: times or axes are not valid.
+
+    Examples:
+        >>> from vms_ph_io import simulate
+        >>> push = Push("wrench_end_effector", [0, 0, -10, 0, 0, 0], duration=0.05, axes="world")
+        >>> simulate("panda", None, 0.1, disturbances=[push], effects=["friction"])
+        Trajectory(panda, 0.1 s, energy balance closed)
     """
 
     port: str
@@ -166,6 +172,13 @@ def simulate(
         ControlFault: the law raised, or returned no efforts of the robot; the message names the
             law, the time and the cause.
         SimulationStopped: the motion cannot be integrated; it has the trajectory up to there.
+
+    Examples:
+        >>> from vms_ph_controllers import CartesianImpedance
+        >>> from vms_ph_io import Push
+        >>> push = Push("wrench_end_effector", [0, 20, 0, 0, 0, 0], start=0.1, duration=0.1)
+        >>> simulate("panda", CartesianImpedance, 0.3, disturbances=[push]).audit
+        Audit(300 intervals: stored 0.01256 J, supplied 0.01256 J, dissipated 0 J, closed)
     """
     if not (np.isfinite(seconds) and seconds > 0.0 and np.isfinite(rate) and rate > 0.0):
         raise OptionError(

@@ -58,6 +58,12 @@ class Trajectory:
         dissipated: (N+1,) energy lost since the start in friction, drag and stops, J.
         certificate: of the guard, or None without one.
         description: URDF of the robot, or empty.
+
+    Examples:
+        >>> from vms_ph_io import simulate
+        >>> run = simulate("panda", None, 0.1)
+        >>> run.q.shape, run.audit.stored.shape
+        ((101, 7), (100,))
     """
 
     model: VMSModel

@@ -159,6 +159,11 @@ def load_urdf(
     Warns:
         UrdfWarning: meshes that cannot be read.
         InertiaWarning: inertias that were repaired.
+
+    Examples:
+        >>> from vms_ph_io import robots
+        >>> load_urdf(robots.get("panda").path(), base="floating").nv
+        14
     """
     xml = read_urdf(path, xacro_arguments)
     for warning in require_sound(xml, Path(path).name):
