@@ -20,7 +20,7 @@ from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import Array, VmsPhError
 from vms_ph_io import robots
-from vms_ph_io.audits.energy_split import BASE, LawSplit, moves
+from vms_ph_io.energy_split import BASE, LawSplit, moves
 
 from .messages.conversions import in_range
 from .node.health import TOPIC

@@ -20,9 +20,9 @@ from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.legend import word
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
 from vms_ph_dynamics.simulation import Simulation
-from vms_ph_io.audits.energy_split import BASE, TASK, LawSplit, parts_of_law, parts_of_robot
 from vms_ph_io.audits.plots import plot_run
 from vms_ph_io.audits.run_record import RunRecord, balance, report
+from vms_ph_io.energy_split import BASE, TASK, LawSplit, parts_of_law, parts_of_robot
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_nodes.messages.energy_messages import to_controller_state, to_energy, to_power
 

@@ -20,8 +20,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph.msg import ControllerState, Energy, Exergy, Power
 
 from vms_ph_dynamics import VMSModel, VmsPhError
-from vms_ph_io.audits.energy_split import LawSplit
 from vms_ph_io.audits.report import write_page
+from vms_ph_io.energy_split import LawSplit
 
 from .chromium import PROGRAM, Chromium
 from .test_audit_command import record

@@ -15,7 +15,7 @@ from vms_ph_dynamics.energy.legend import LEGEND, rgb, styles
 from vms_ph_dynamics.forms import PORTS, port_names
 from vms_ph_dynamics.simulation.contact.mujoco_engine import CONTACT, JOINT_STOPS, MIMICS
 from vms_ph_io import robots
-from vms_ph_io.audits.energy_split import BASE, TASK
+from vms_ph_io.energy_split import BASE, TASK
 
 pytest.importorskip("viser")
 from vms_ph_nodes.views.energy_flow import LoopFlow, RobotFlow

@@ -13,7 +13,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from std_msgs.msg import Header
 from vms_ph.msg import ControllerState, Energy, Power
 
-from vms_ph_io.audits.energy_split import BASE, TASK
+from vms_ph_io.energy_split import BASE, TASK
 
 pytest.importorskip("viser")
 from vms_ph_nodes.node.health import SPEED

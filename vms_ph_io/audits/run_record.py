@@ -14,8 +14,16 @@ from vms_ph_dynamics import Array, VmsPhError
 from vms_ph_dynamics.energy.legend import word
 from vms_ph_dynamics.forms import PORTS
 
+from ..energy_split import (
+    BASE,
+    TASK,
+    EnergySplit,
+    moves,
+    parts_of_law,
+    parts_of_robot,
+    split_of_law,
+)  # fmt: skip
 from ..recordings.messages import Messages, decoded
-from .energy_split import BASE, TASK, EnergySplit, moves, parts_of_law, parts_of_robot, split_of_law
 
 Series = Mapping[str, Array]
 """Columns by field name; ``time`` in s since the first energy message."""

@@ -13,7 +13,7 @@ from std_msgs.msg import Header
 
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
-from vms_ph_io.audits.energy_split import ODOM as ODOM
+from vms_ph_io.energy_split import ODOM as ODOM
 
 BASE_LINK = "base_link"
 """The frame of a robot's base by REP-105."""

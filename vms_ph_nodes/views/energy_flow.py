@@ -12,7 +12,7 @@ from functools import partial
 from vms_ph.msg import ControllerState, Energy, Power
 
 from vms_ph_dynamics.forms import PORTS
-from vms_ph_io.audits.energy_split import EnergySplit, parts_of_law, parts_of_robot
+from vms_ph_io.energy_split import EnergySplit, parts_of_law, parts_of_robot
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from .sankey import Flow, Stream

@@ -14,7 +14,7 @@ from vms_ph.msg import ControllerState, Energy, Exergy, Power
 
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.forms import PORTS
-from vms_ph_io.audits.energy_split import LawSplit
+from vms_ph_io.energy_split import LawSplit
 from vms_ph_io.wings import hook
 
 from ..messages.conversions import NANOSECONDS, from_stamp

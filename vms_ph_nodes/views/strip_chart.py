@@ -17,7 +17,7 @@ from vms_ph.msg import ControllerState, Power
 
 from vms_ph_dynamics.energy.legend import styles
 from vms_ph_dynamics.forms import PORTS
-from vms_ph_io.audits.energy_split import LawSplit, parts_of_law
+from vms_ph_io.energy_split import LawSplit, parts_of_law
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from .sankey import LARGEST, PREFIXES
