@@ -5,6 +5,7 @@
 
 import enum
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from inspect import get_annotations
 from numbers import Real
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel
+from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import is_finite, summary
 
 if TYPE_CHECKING:
@@ -253,6 +254,7 @@ class Controller(ABC):
         Gains: a frozen dataclass whose fields are declared by :func:`gain` and :func:`switch`;
             hosts expose them as parameters; a law need not have any.
         gains: the present values; replace the whole record to change one.
+        options: arguments of the constructor, apart from the gains, that are not at their defaults.
         FOLLOWS_JOINTS: whether it follows ``Reference.joints``; hosts then take trajectories.
         LEADS_BASE_AND_TOOL: whether ``Reference.pose`` is that of the base while
             ``Reference.position`` leads the end effector; hosts then take no position from a pose.
@@ -277,6 +279,7 @@ class Controller(ABC):
     FOLLOWS_JOINTS: ClassVar[bool] = False
     LEADS_BASE_AND_TOOL: ClassVar[bool] = False
     gains: "DataclassInstance" = NoGains()
+    options: tuple[str, ...] = ()
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
@@ -289,11 +292,6 @@ class Controller(ABC):
             if getattr(self.gains, item.name) != item.default
         ]
         return summary(self, f"'{self.model.name}'", *changed)
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Arguments of the constructor, apart from the gains, that are not at their defaults."""
-        return ()
 
     def _checked_gains(self, gains: Any) -> Any:
         """Return the gains given to a constructor, or the defaults if they are None.
@@ -397,6 +395,61 @@ class Controller(ABC):
         Hosts call this before the next update. A law with an energy balance must not attribute the
         motion in between to its own command.
         """
+
+
+class ControlFault(VmsPhError):
+    """A law that raised, or returned no efforts of its robot."""
+
+
+class FunctionLaw(Controller):
+    """A function from state and time step to efforts as a law, which has no gains.
+
+    Args:
+        model: the robot.
+        function: from q (nq,), v (nv,) and the time step (s) to torques (n,), base wrench and
+            torques (nv,), or a record with ``torque`` and ``wrench_base``.
+    """
+
+    def __init__(self, model: VMSModel, function: Callable[..., Any]) -> None:
+        super().__init__(model)
+        self._function = function
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return str(getattr(self._function, "__name__", type(self._function).__name__))
+
+    def reset(self, state: RobotState) -> None:
+        """Do nothing: a function has no memory that could be known."""
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return the efforts of the function.
+
+        Raises:
+            ControlFault: they are no efforts of this robot.
+        """
+        efforts, model = self._function(state.q, state.v, dt), self.model
+        if isinstance(efforts, Command):
+            return efforts
+        if hasattr(efforts, "torque"):
+            torque, base = efforts.torque, getattr(efforts, "wrench_base", None)
+            return Command(
+                np.zeros(model.b) if base is None else base,
+                np.zeros(model.n) if torque is None else torque,
+            )
+        try:
+            array = np.asarray(efforts, dtype=float)
+        except (TypeError, ValueError):
+            array = np.full(0, np.nan)
+        if array.shape == (model.n,):
+            return Command(np.zeros(model.b), array)
+        if array.shape == (model.nv,):
+            return Command(array[: model.b], array[model.b :])
+        accepted = f"torques ({model.n},) of the joints {', '.join(model.joint_names)}"
+        if model.b:
+            accepted += f", or base wrench and torques ({model.nv},)"
+        shape = f"shape {array.shape}" if array.size else repr(efforts)
+        raise ControlFault(f"{self.name} returned {shape}; a law returns {accepted}")
 
 
 class LawWrapper(Controller):

@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,18 +28,18 @@ _SMALLEST_SUPPLY, _SUPPLY_SHARE = 1e-3, 0.1
 
 
 class Counts:
-    """What a guard counts besides energy given; see :class:`Certificate` for the quantities."""
+    """What a guard counts besides energy given: the attributes of :class:`Certificate`."""
 
     def __init__(self) -> None:
         self.samples = self.lost = self.scaled = self.braked = self.reflexes = 0
-        self.time = self.weight_work = self.largest_unmeasured = 0.0
-        self.lent = self.unsettled = self.supplied = self.largest_kinetic = 0.0
+        self.duration = self.weight_work = self.largest_unseen = 0.0
+        self.lent = self.unsettled = self.supplied = self._largest_kinetic = 0.0
         self.first_loss = ""
         self._fed, self._surplus, self._first_surplus = 0, np.nan, np.nan
 
     def count_work(self, unmeasured: float, lent: float) -> None:
         """Note the work not seen at a sample, and what was lent to repay debts, J."""
-        self.largest_unmeasured = max(self.largest_unmeasured, unmeasured)
+        self.largest_unseen = max(self.largest_unseen, unmeasured)
         self.lent = lent
 
     def count_lost(self, largest_work: float, tank: EnergyTank) -> None:
@@ -59,12 +59,12 @@ class Counts:
             self.supplied = max(self.supplied, surplus - self._first_surplus)
             self._fed += rise > _RISE and surplus > self._first_surplus
         self._surplus = surplus
-        self.largest_kinetic = max(self.largest_kinetic, kinetic)
+        self._largest_kinetic = max(self._largest_kinetic, kinetic)
 
     def count_open_balance(self, margin: float) -> None:
         """Compare the kinetic energy that is not from the ports with a margin of the budget, J."""
         beyond = self.supplied - max(0.0, margin)
-        noise = _SMALLEST_SUPPLY + _SUPPLY_SHARE * self.largest_kinetic
+        noise = _SMALLEST_SUPPLY + _SUPPLY_SHARE * self._largest_kinetic
         if self._fed > _FED_SHARE * self.samples and beyond > noise:
             self.unsettled = max(self.unsettled, beyond)
 
@@ -153,27 +153,17 @@ class Certificate(PortCertificate):
         counts = copy(counts)
         counts.count_lost(largest_work, tank)
         counts.count_open_balance(tank.margin)
+        counted: dict[str, Any] = {k: x for k, x in vars(counts).items() if k[0] != "_"}
         return cls(
-            ports_of(model),
-            counts.time,
-            counts.samples,
-            counts.lost,
-            counts.scaled,
-            counts.braked,
-            counts.reflexes,
-            tank.budget,
-            tank.spent,
-            tank.largest_spent,
-            tank.margin,
-            counts.largest_unmeasured,
-            counts.lent,
-            counts.unsettled,
-            counts.supplied,
-            tank.level,
-            counts.weight_work,
-            delay,
-            carries_weight,
-            counts.first_loss,
+            ports=ports_of(model),
+            budget=tank.budget,
+            given=tank.spent,
+            largest_given=tank.largest_spent,
+            margin=tank.margin,
+            level=tank.level,
+            delay=delay,
+            effort_carries_weight=carries_weight,
+            **counted,
         )
 
     @property

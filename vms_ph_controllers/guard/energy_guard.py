@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from vms_ph_dynamics import Array, ModelError, OptionError, VMSModel
+from vms_ph_dynamics import Array, ModelError, VMSModel
 from vms_ph_dynamics.arrays import summary
 
-from ..controller import Command, Controller, LawWrapper, Reference, RobotState, Status
+from ..controller import Command, Controller, FunctionLaw, LawWrapper, Reference, RobotState, Status
 from .certificate import Certificate
-from .motion_limits import EnergyGuardSettings
+from .motion_limits import EnergyGuardSettings, settings_with
 from .port_guard import PortGuard
 
 Law = Controller | Callable[[Array, Array, float], Any]
@@ -64,11 +63,7 @@ class EnergyGuard(LawWrapper):
         settings: EnergyGuardSettings | None = None,
         **options: Any,
     ) -> None:
-        self._settings = EnergyGuardSettings() if settings is None else settings
-        if budget is not None:
-            if not isinstance(budget, (int, float, np.number)) or not 0.0 <= budget < float("inf"):
-                raise OptionError(f"budget must be an energy, J, of at least 0; given: {budget!r}")
-            self._settings = replace(self._settings, tank_capacity=budget, tank_initial=budget)
+        self._settings = settings_with(settings, budget)
         self._options = options
         self._ports: PortGuard | None = None
         self._is_engaged = False
@@ -103,7 +98,7 @@ class EnergyGuard(LawWrapper):
                 "EnergyGuard(function, budget=1.0, model=model), or simulate(..., guard=guard)"
             )
         else:
-            self._wrap(_FunctionLaw(model, law))
+            self._wrap(FunctionLaw(model, law))
         self._ports = PortGuard(self.model, self._settings, **self._options)
         self._is_engaged = False
         return self
@@ -173,45 +168,3 @@ class EnergyGuard(LawWrapper):
             status=status,
             reason="; ".join(filter(None, reasons)),
         )
-
-
-class _FunctionLaw(Controller):
-    """A function from state and time step to efforts as a law."""
-
-    def __init__(self, model: VMSModel, function: Callable[..., Any]) -> None:
-        super().__init__(model)
-        self._function = function
-
-    def reset(self, state: RobotState) -> None:
-        """Do nothing: a function has no memory that could be known."""
-
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return the efforts of the function."""
-        returned, model = self._function(state.q, state.v, dt), self.model
-        if isinstance(returned, Command):
-            return returned
-        if hasattr(returned, "torque"):
-            return Command(_base(returned, model), np.asarray(returned.torque, float))
-        return _command(returned, model)
-
-
-def _base(efforts: Any, model: VMSModel) -> Array:
-    wrench = getattr(efforts, "wrench_base", None)
-    return np.zeros(model.b) if wrench is None else np.asarray(wrench, float)
-
-
-def _command(efforts: npt.ArrayLike, model: VMSModel) -> Command:
-    """Return torques (n,), or base wrench and torques (nv,), as a command.
-
-    Raises:
-        ModelError: they have another shape.
-    """
-    array, b = np.asarray(efforts, dtype=float), model.b
-    if array.shape == (model.nv,):
-        return Command(array[:b], array[b:])
-    if array.shape == (model.n,):
-        return Command(np.zeros(b), array)
-    accepted = f"torques ({model.n},)"
-    if b:
-        accepted += f" or base wrench and torques ({model.nv},)"
-    raise ModelError(f"a law returns {accepted}; given: an array of shape {array.shape}")

@@ -3,11 +3,11 @@
 
 """Limits of power, speeds and kinetic energy: a share between an effort and a brake."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vms_ph_dynamics import Array, Evaluation
+from vms_ph_dynamics import Array, Evaluation, OptionError
 
 from ..controller import gain, switch, with_floats
 
@@ -17,33 +17,24 @@ class EnergyGuardSettings:
     """Tank and limits of an energy guard; they may change while it acts."""
 
     tank_capacity: float = gain(
-        5.0, "capacity of the energy tank, J; energy beyond it is discarded", 0.0, 1e6, at_once=True
+        5.0, "capacity of the energy tank, J; energy beyond it is discarded", 0.0, 1e6
     )
-    tank_initial: float = gain(5.0, "level of the tank at engagement, J", 0.0, 1e6, at_once=True)
+    tank_initial: float = gain(5.0, "level of the tank at engagement, J", 0.0, 1e6)
     refill_power: float = gain(
-        0.0, "power that flows into the tank, for work against friction, W", 0.0, 1e6, at_once=True
+        0.0, "power that flows into the tank, for work against friction, W", 0.0, 1e6
     )
-    power: float = gain(
-        0.0, "largest power through the guarded ports, W; 0: no limit", 0.0, 1e6, at_once=True
-    )
+    power: float = gain(0.0, "largest power through the guarded ports, W; 0: no limit", 0.0, 1e6)
     kinetic_energy: float = gain(
         0.0,
         "largest kinetic energy of the effective mass of the end effector, J; 0: no limit",
         0.0,
         1e6,
-        at_once=True,
     )
-    speed: float = gain(
-        0.0, "largest speed of the end effector, m/s; 0: no limit", 0.0, 1e3, at_once=True
-    )
-    joint_speed: float = gain(
-        0.0, "largest rate of a joint, rad/s or m/s; 0: no limit", 0.0, 1e3, at_once=True
-    )
-    torque: float = gain(
-        1.0, "largest torque of a joint, as a share of its limit", 0.0, 1.0, at_once=True
-    )
+    speed: float = gain(0.0, "largest speed of the end effector, m/s; 0: no limit", 0.0, 1e3)
+    joint_speed: float = gain(0.0, "largest rate of a joint, rad/s or m/s; 0: no limit", 0.0, 1e3)
+    torque: float = gain(1.0, "largest torque of a joint, as a share of its limit", 0.0, 1.0)
     torque_rate: float = gain(
-        0.0, "largest rate of change of a torque, N m/s; 0: no limit", 0.0, 1e6, at_once=True
+        0.0, "largest rate of change of a torque, N m/s; 0: no limit", 0.0, 1e6
     )
     engagement_time: float = gain(
         0.2, "time over which a jump of the effort at engagement fades out, s", 0.0, 10.0
@@ -53,6 +44,39 @@ class EnergyGuardSettings:
     def __post_init__(self) -> None:
         """Take whole numbers and numbers of other types as floating-point numbers."""
         with_floats(self)
+
+
+def settings_with(
+    settings: EnergyGuardSettings | None, budget: float | None
+) -> EnergyGuardSettings:
+    """Return settings, the defaults when None, with a budget in the tank, J; None for theirs.
+
+    Raises:
+        OptionError: the budget is no energy.
+    """
+    settings = EnergyGuardSettings() if settings is None else settings
+    if budget is None:
+        return settings
+    if not isinstance(budget, (int, float, np.number)) or not 0.0 <= budget < np.inf:
+        raise OptionError(f"budget must be an energy, J, of at least 0; given: {budget!r}")
+    return replace(settings, tank_capacity=budget, tank_initial=budget)
+
+
+LARGEST_DELAY = 5
+"""Largest delay from measurement to effort, samples."""
+
+
+def checked_delay(delay: int) -> int:
+    """Return a delay, samples.
+
+    Raises:
+        OptionError: it is not a number of samples from 0 to :data:`LARGEST_DELAY`.
+    """
+    if delay not in range(LARGEST_DELAY + 1):
+        raise OptionError(
+            f"the delay must be a number of samples from 0 to {LARGEST_DELAY}; given: {delay!r}"
+        )
+    return int(delay)
 
 
 # A speed below this, m/s, has no direction.
@@ -70,9 +94,6 @@ class Share:
 
     share: float
     reason: str
-
-
-_UNLIMITED = Share(1.0, "")
 
 
 def largest_share(
@@ -102,7 +123,7 @@ def largest_share(
     inverse = np.linalg.inv(d.M)
     slow = v + dt * (inverse @ (brake - d.C @ d.v - d.g))
     step = dt * (inverse @ (desired - brake))
-    smallest = _UNLIMITED
+    shares = [Share(1.0, "")]
     if s.power > 0.0:
         least, more = brake - compensation, desired - brake
         mean = 0.5 * (v + slow)
@@ -111,18 +132,18 @@ def largest_share(
             float(more @ mean) + 0.5 * float(least @ step),
             float(least @ mean) - s.power,
         )
-        smallest = _smaller(smallest, share, f"power at its limit of {s.power:g} W")
+        shares.append(Share(share, f"power at its limit of {s.power:g} W"))
     if s.joint_speed > 0.0:
         b = d.model.b
         share = _slowest(slow[b:], step[b:], s.joint_speed)
-        smallest = _smaller(smallest, share, f"joint rate at its limit of {s.joint_speed:g}")
+        shares.append(Share(share, f"joint rate at its limit of {s.joint_speed:g}"))
     if s.speed > 0.0 or s.kinetic_energy > 0.0:
         jacobian = d.J_end_effector[:3]
         first, more = jacobian @ slow, jacobian @ step
         squares = float(more @ more), 2.0 * float(first @ more), float(first @ first)
         if s.speed > 0.0:
             share = _largest(squares[0], squares[1], squares[2] - s.speed * s.speed)
-            smallest = _smaller(smallest, share, f"speed at its limit of {s.speed:g} m/s")
+            shares.append(Share(share, f"speed at its limit of {s.speed:g} m/s"))
         if s.kinetic_energy > 0.0:
             now = jacobian @ v
             u = now if float(np.sqrt(now @ now)) > _SLOWEST else first + more
@@ -131,19 +152,15 @@ def largest_share(
                 direction = jacobian.T @ (u / length)
                 most = 2.0 * s.kinetic_energy * float(direction @ inverse @ direction)
                 share = _largest(squares[0], squares[1], squares[2] - most)
-                limit = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
-                smallest = _smaller(smallest, share, limit)
-    return smallest
+                reason = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
+                shares.append(Share(share, reason))
+    return min(shares, key=lambda limited: limited.share)
 
 
 def is_limited(settings: EnergyGuardSettings) -> bool:
     """Return whether any limit of the motion is set."""
     s = settings
     return s.power > 0.0 or s.kinetic_energy > 0.0 or s.speed > 0.0 or s.joint_speed > 0.0
-
-
-def _smaller(smallest: Share, share: float, reason: str) -> Share:
-    return Share(share, reason) if share < smallest.share else smallest
 
 
 def _slowest(slow: Array, step: Array, most: float) -> float:

@@ -16,13 +16,10 @@ from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import LONGEST_STEP, RECOVERING, PlausibilityBounds, StatePlausibility
 from .certificate import Certificate, Counts
 from .effort_queue import DebtCeiling, EffortQueue
-from .motion_limits import EnergyGuardSettings, is_limited, largest_share
+from .motion_limits import EnergyGuardSettings, checked_delay, is_limited, largest_share
 from .sample_budget import BaseWrench, SampleBudget
 
 _WRENCH_LIMITED = "base wrench at the limits of its actuators"
-
-# Largest delay from measurement to effort, samples.
-LARGEST_DELAY = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +93,7 @@ class PortGuard:
                 or the weights are for another kind of base; or its hardware carries the weight
                 with the actuators of a base, so that it is unknown what is left of their limits.
         """
-        if delay not in range(LARGEST_DELAY + 1):
-            raise OptionError(
-                f"the delay must be a number of samples from 0 to {LARGEST_DELAY}; given: {delay!r}"
-            )
+        self.delay, self.carries_weight = checked_delay(delay), effort_carries_weight
         if not 0.0 < period <= LONGEST_STEP:
             raise OptionError(f"the period must be above 0 s and at most 1 s; given: {period!r}")
         has_weight = model.b == 6 and bool(np.any(model.gravity))
@@ -109,7 +103,6 @@ class PortGuard:
                 "left; let the efforts carry the weight, or give no allocation"
             )
         self.settings = EnergyGuardSettings() if settings is None else settings
-        self.delay, self.carries_weight = int(delay), effort_carries_weight
         # Efforts that do not carry the weight act as if there was none.
         self._model = model if effort_carries_weight else model.without_gravity()
         self._weighted_model, self._period, self._b = model, period, model.b
@@ -179,7 +172,7 @@ class PortGuard:
             v[self._b :] = self._queue.mean_velocity(judgement.q, step)[self._b :]
         d = Evaluation(self._model, judgement.q, v)
         self._account(d, dt)
-        counts.time += dt
+        counts.duration += dt
         compensation = self._budget.compensation(d)
         reason, is_fading, beyond = "", False, False
         if why:
@@ -352,7 +345,7 @@ class PortGuard:
         self._acting, self._offset = force, None
         self._counts.lost += 1
         self._counts.first_loss = self._counts.first_loss or why
-        self._counts.time += dt if 0.0 < dt <= LONGEST_STEP else 0.0
+        self._counts.duration += dt if 0.0 < dt <= LONGEST_STEP else 0.0
         self._count(True, True, False)
         reason = f"reflex: {why}; holding and damping"
         return GuardedEffort(force, Status.HOLDING, reason, self.level)

@@ -5,8 +5,9 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,7 @@ from vms_ph_dynamics.arrays import summary
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank
 from .certificate import Certificate, Counts
-from .motion_limits import EnergyGuardSettings
-from .port_guard import LARGEST_DELAY
+from .motion_limits import EnergyGuardSettings, checked_delay, settings_with
 
 # Halvings by which the share of a command is found; what is granted lies on the safe side.
 _HALVINGS = 24
@@ -98,16 +98,7 @@ class ServoGuard(ABC):
         settings: EnergyGuardSettings | None = None,
         delay: int = 0,
     ) -> None:
-        if delay not in range(LARGEST_DELAY + 1):
-            raise OptionError(
-                f"the delay must be a number of samples from 0 to {LARGEST_DELAY}; given: {delay!r}"
-            )
-        self.settings = EnergyGuardSettings() if settings is None else settings
-        if budget is not None:
-            if not 0.0 <= budget < np.inf:
-                raise OptionError(f"budget must be an energy, J, of at least 0; given: {budget!r}")
-            self.settings = replace(self.settings, tank_capacity=budget, tank_initial=budget)
-        self.delay = int(delay)
+        self.settings, self.delay = settings_with(settings, budget), checked_delay(delay)
         self._model, self._n = model, model.n
         self.engage(np.zeros(self._n))
 
@@ -143,7 +134,7 @@ class ServoGuard(ABC):
         tank, s, counts = self.tank, self.settings, self._counts
         dt = dt if 0.0 <= dt < np.inf else 0.0
         counts.samples += 1
-        counts.time += dt
+        counts.duration += dt
         self._elapsed += dt
         tank.capacity = s.tank_capacity
         if s.refill_power > 0.0 and not s.freeze:
@@ -161,8 +152,8 @@ class ServoGuard(ABC):
         self._positions, self._elapsed = measured.copy(), 0.0
         desired = np.asarray(command, float)
         is_known = self._fits(desired)
-        sent, share = self._grant(last, desired if is_known else self._safe(last), dt)
-        self._commit(self._release(last, sent, dt))
+        sent, share, release = self._grant(last, desired if is_known else self._safe(last), dt)
+        self._commit(release)
         self._send(last, sent, dt)
         if not is_known:
             counts.reflexes += 1
@@ -183,19 +174,30 @@ class ServoGuard(ABC):
             ports=tuple(self._model.joint_names),
         )
 
-    def _grant(self, last: Array, desired: Array, dt: float) -> tuple[Array, float]:
-        """Return the command that the tank covers, and which share of the change it is."""
+    def _grant(self, last: Array, desired: Array, dt: float) -> tuple[Array, float, float]:
+        """Return the command that the tank covers, its share of the change, and its release, J."""
         level = self.tank.level
         limit = self._committed + (min(level, 0.0) if self.settings.freeze else level)
-        if self._release(last, desired, dt) <= limit:
-            return desired, 1.0
-        retreat = self._retreat(last, dt)
-        start, end = (last, desired) if self._release(last, last, dt) <= limit else (retreat, last)
-        is_change = start is last
-        share = _largest_share(
-            lambda part: self._release(last, _between(start, end, part), dt), limit
-        )
-        return _between(start, end, share), share if is_change else 0.0
+        release = self._release(last, desired, dt)
+        if release <= limit:
+            return desired, 1.0, release
+        start, release = last, self._release(last, last, dt)
+        step = desired - last
+        is_change = release <= limit
+        if not is_change:
+            start = self._retreat(last, dt)
+            step, release = last - start, self._release(last, start, dt)
+        # The release is convex in the share: the largest one within the limit is found by halving.
+        sent, low, high = start, 0.0, 1.0
+        for _ in range(_HALVINGS):
+            share = 0.5 * (low + high)
+            tried = start + share * step
+            needed = self._release(last, tried, dt)
+            if needed <= limit:
+                sent, low, release = tried, share, needed
+            else:
+                high = share
+        return sent, low if is_change else 0.0, release
 
     def _commit(self, release: float) -> None:
         """Withdraw the most that the commands sent so far can give, less what was withdrawn."""
@@ -224,17 +226,17 @@ class ServoGuard(ABC):
     def _restart(self, acting: Array) -> None:
         """Begin with a command (n,) that acts."""
 
-    @abstractmethod
     def _idle_command(self) -> Array:
-        """Return the command (n,) that moves nothing at the present positions."""
+        """Return the command (n,) that moves nothing at the present positions: of rates, zero."""
+        return np.zeros(self._n)
 
-    @abstractmethod
     def _safe(self, last: Array) -> Array:
         """Return the command (n,) that gives nothing more after the last one."""
+        return self._idle_command()
 
-    @abstractmethod
     def _retreat(self, last: Array, dt: float) -> Array:
         """Return the command (n,) towards which the last one is taken back within a sample."""
+        return self._idle_command()
 
     @abstractmethod
     def _account(self, over: Sequence[Array], measured: Array, dt: float) -> None:
@@ -257,19 +259,6 @@ class ServoGuard(ABC):
     def _send(self, last: Array, command: Array, dt: float) -> None:
         """Let a command follow the last one."""
         self._commands.append(command)
-
-
-def _between(start: Array, end: Array, share: float) -> Array:
-    return start if share == 0.0 else start + share * (end - start)
-
-
-def _largest_share(release: Callable[[float], float], limit: float) -> float:
-    """Return the largest share of a change for which a convex release is within a limit."""
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        share = 0.5 * (low + high)
-        low, high = (share, high) if release(share) <= limit else (low, share)
-    return low
 
 
 def constant_bounds(
@@ -337,18 +326,16 @@ class PositionGuard(ServoGuard):
         damping: npt.ArrayLike = 0.0,
         *,
         uncertainty: float = 0.2,
-        budget: float | None = None,
-        settings: EnergyGuardSettings | None = None,
-        delay: int = 0,
+        **options: Any,
     ) -> None:
         self._stiffness = constant_bounds(model, "stiffness", stiffness, uncertainty)
         self._damping = constant_bounds(model, "damping", damping, uncertainty, 0.0)[0]
         effort, self._speed = model.joints.effort, model.joints.velocity
         self._limit = np.where(effort > 0.0, np.minimum(effort, _NO_LIMIT), _NO_LIMIT)
         self._linear = self._limit / self._stiffness[1]  # longest spring below the limit
-        if delay and not np.isfinite(self._speed).all():
+        super().__init__(model, **options)
+        if self.delay and not np.isfinite(self._speed).all():
             raise OptionError("with a delay every joint needs a velocity limit in the description")
-        super().__init__(model, budget=budget, settings=settings, delay=delay)
 
     def _restart(self, acting: Array) -> None:
         # What changes of commands add at most to the energy given and stored, for the least and the
@@ -436,24 +423,13 @@ class VelocityGuard(ServoGuard):
         damping: npt.ArrayLike,
         *,
         uncertainty: float = 0.2,
-        budget: float | None = None,
-        settings: EnergyGuardSettings | None = None,
-        delay: int = 0,
+        **options: Any,
     ) -> None:
         self._damping = constant_bounds(model, "damping", damping, uncertainty)
-        super().__init__(model, budget=budget, settings=settings, delay=delay)
+        super().__init__(model, **options)
 
     def _restart(self, acting: Array) -> None:
         self._per_damping = np.zeros(self._n)  # per damping
-
-    def _idle_command(self) -> Array:
-        return np.zeros(self._n)
-
-    def _safe(self, last: Array) -> Array:
-        return np.zeros(self._n)
-
-    def _retreat(self, last: Array, dt: float) -> Array:
-        return np.zeros(self._n)
 
     def _account(self, over: Sequence[Array], measured: Array, dt: float) -> None:
         if len(over) > 1:  # samples were lost: the positions at these changes are not known

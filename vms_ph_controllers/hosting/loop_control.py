@@ -10,28 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, OptionError, VMSModel, VmsPhError
+from vms_ph_dynamics import Allocation, Array, OptionError, VMSModel
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
-from ..controller import Command, Controller, Reference, RobotState
+from ..controller import Command, ControlFault, Controller, FunctionLaw, Reference, RobotState
 from ..guard import EnergyGuard
 from .loading import make_controller
 
-Law = type[Controller] | Controller | str | Callable[[Array, Array, float], Any] | None
-"""A law: its class, an object, the name of a class, ``(q, v, dt) -> efforts``, or None."""
+Law = type[Controller] | Controller | str | Callable[[Array, Array, float], Any]
+"""A law: its class, an object, the name of a class, or ``(q, v, dt) -> efforts``."""
 
 _KEEP = Reference()
-
-
-class ControlFault(VmsPhError):
-    """A law that raised, or returned no efforts of its robot."""
 
 
 class LoopControl:
     """A law in the loop of a simulation, with the reference of the present time.
 
     Attributes:
-        controller: the law, behind its guard where there is one; None without a law.
+        controller: the law, behind its guard where there is one.
         time: of the present sample, s; the simulation sets it.
     """
 
@@ -53,17 +49,11 @@ class LoopControl:
         self.model, self.time, self._steps = model, 0.0, 0
         self._reference = reference_function(reference, model)
         self._law, self._allocation = law, allocation
-        self.name, controller = _named_law(law, model, allocation, form)
+        self.name, self.controller = _named_law(law, model, allocation, form)
         if guard is not None:
-            controller = _guarded(guard, controller, model)
-        elif isinstance(controller, EnergyGuard):
-            controller.attach(model=model)
-        self.controller: Controller | None = None
-        self._function: Callable[..., Any] | None = None
-        if isinstance(controller, Controller):
-            self.controller = controller
-        else:
-            self._function = controller
+            self.controller = _guarded(guard, self.controller)
+        elif isinstance(self.controller, EnergyGuard):
+            self.controller.attach(model=model)
 
     @property
     def certificate(self) -> Any:
@@ -73,8 +63,7 @@ class LoopControl:
     def reset(self, q: Array, v: Array) -> None:
         """Begin at a configuration (nq,) and velocity (nv,)."""
         self._steps = 0
-        if self.controller is not None:
-            self.controller.reset(RobotState(q, v))
+        self.controller.reset(RobotState(q, v))
 
     def check_new_model(self) -> None:
         """Check that the law can be made for another model of the robot.
@@ -93,7 +82,7 @@ class LoopControl:
 
         It keeps its gains, and a guard what is left of its budget. A function keeps what it knows.
         """
-        if self.controller is None or not isinstance(self._law, str | type):
+        if not isinstance(self._law, str | type):
             return
         law = make_controller(self._law, model, self._allocation)
         law.gains = self.controller.gains
@@ -115,11 +104,7 @@ class LoopControl:
         """
         time, self._steps = self._steps * dt, self._steps + 1
         try:
-            if self.controller is not None:
-                command = self.controller.update(state, self._reference(time), dt)
-            else:
-                assert self._function is not None
-                command = as_command(self._function(state.q, state.v, dt), self.model, self.name)
+            command = self.controller.update(state, self._reference(time), dt)
         except ControlFault as fault:
             raise ControlFault(f"at {time:.6g} s {fault}") from fault.__cause__
         except Exception as error:  # a law of a user may raise anything
@@ -145,40 +130,6 @@ class LoopControl:
                     f"at {time:.6g} s {self.name} returned {efforts[bad]} as the {name}{of_joint}; "
                     "give finite numbers, or put the law behind EnergyGuard(law, budget=1.0)"
                 )
-
-
-def as_command(efforts: Any, model: VMSModel, name: str) -> Command:
-    """Return what a function returned as a command.
-
-    Args:
-        efforts: a command or ports; torques (n,); or base wrench and torques (nv,).
-        model: the robot.
-        name: of the law, for messages.
-
-    Raises:
-        ControlFault: they are no efforts of this robot.
-    """
-    if isinstance(efforts, Command):
-        return efforts
-    if hasattr(efforts, "torque"):
-        torque, base = efforts.torque, getattr(efforts, "wrench_base", None)
-        return Command(
-            np.zeros(model.b) if base is None else base,
-            np.zeros(model.n) if torque is None else torque,
-        )
-    try:
-        array = np.asarray(efforts, dtype=float)
-    except (TypeError, ValueError):
-        array = np.full(0, np.nan)
-    if array.shape == (model.n,):
-        return Command(np.zeros(model.b), array)
-    if array.shape == (model.nv,):
-        return Command(array[: model.b], array[model.b :])
-    accepted = f"torques ({model.n},) of the joints {', '.join(model.joint_names)}"
-    if model.b:
-        accepted += f", or base wrench and torques ({model.nv},)"
-    shape = f"shape {array.shape}" if array.size else repr(efforts)
-    raise ControlFault(f"{name} returned {shape}; a law returns {accepted}")
 
 
 def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Reference]:
@@ -236,8 +187,8 @@ def _as_reference(value: Any) -> Reference:
 
 def _named_law(
     law: Law, model: VMSModel, allocation: Allocation | None, form: NonholonomicForm | None
-) -> tuple[str, Any]:
-    """Return the name of a law and the law, a controller or a function."""
+) -> tuple[str, Controller]:
+    """Return the name of a law and the law."""
     if isinstance(law, Controller):
         inner = law if not isinstance(law, EnergyGuard) else vars(law).get("law")
         if inner is not None and (inner.model.nq, inner.model.nv) != (model.nq, model.nv):
@@ -255,7 +206,8 @@ def _named_law(
             "a law is a class derived from Controller, an object of one, the name of one, a "
             f"function (q, v, dt) that returns torques, or None; given: {law!r}"
         )
-    name = getattr(law, "__name__", type(law).__name__)
+    function = FunctionLaw(model, law)
+    name = function.name
     try:
         inspect.signature(law).bind(model.home, model.home, 1e-3)
     except TypeError as error:
@@ -265,16 +217,14 @@ def _named_law(
         ) from None
     except ValueError:
         pass  # a function without a signature, of another language
-    return name, law
+    return name, function
 
 
-def _guarded(guard: EnergyGuard, law: Any, model: VMSModel) -> EnergyGuard:
+def _guarded(guard: EnergyGuard, law: Controller) -> EnergyGuard:
     if not isinstance(guard, EnergyGuard):
         raise OptionError(
             f"a guard is EnergyGuard(budget=1.0), with a budget in J; given: {guard!r}"
         )
     if isinstance(law, EnergyGuard):
         raise OptionError("the law is behind an EnergyGuard already; leave out guard")
-    if isinstance(law, Controller):
-        return guard.attach(law, model)
-    return guard.attach(lambda q, v, dt: as_command(law(q, v, dt), model, "the law"), model)
+    return guard.attach(law)

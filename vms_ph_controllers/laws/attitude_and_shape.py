@@ -11,14 +11,10 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, gain, usable
-from ..potentials.pose_potential import PosePotential
-from ..references.integral_action import IntegralAction
-from ..references.pose_reference import JointReference, PoseReference
+from ..controller import Command, ControlEnergy, Reference, gain
 from ..safety.base_actuation import PrioritisedActuation
-from ..safety.output_stage import OutputGains
 from .sampled_impedance import SampledImpedance, brake, horizon
-from .staged_controller import StagedController
+from .vehicle_controller import REVERSED, VehicleController
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +28,9 @@ class BaseMotion:
         turning: (3,) angular velocity of the wanted attitude, in the axes of the base, rad/s.
         centre: (3,) centre of mass in the frame of the base, m.
         inertia: (3,3) about it, of the locked robot.
-        kinetic: energy of the centre of mass, J.
-        potential: energy of its place, J.
-        damping: power of its damping, W.
-        missing_power: power of the force that the base does not have, W.
-        carried: power by the arm moving the centre of mass in the base, and by the reference, W.
+        energy: of the centre of mass: ``kinetic_base``, ``shaped_potential`` of its place and
+            ``damping_base``; ``clipped_power`` of the force that the base does not have, and
+            ``reference_power`` by the arm moving the centre in the base, and by the reference.
         reason: what is not as it should be, in words.
     """
 
@@ -46,11 +40,7 @@ class BaseMotion:
     turning: Array
     centre: Array
     inertia: Array
-    kinetic: float = 0.0
-    potential: float = 0.0
-    damping: float = 0.0
-    missing_power: float = 0.0
-    carried: float = 0.0
+    energy: ControlEnergy
     reason: str = ""
 
 
@@ -63,7 +53,7 @@ def centre_and_inertia(d: Evaluation) -> tuple[Array, Array]:
     return centre, d.M_b[3:, 3:] + mass * (corner @ corner)
 
 
-class AttitudeAndShape(StagedController):
+class AttitudeAndShape(VehicleController):
     """Energy shaping of the attitude of a base and of the shape, with a force on the base given.
 
     In the locked momenta of [A (59)] the momentum about the centre of mass changes by the moment
@@ -74,7 +64,7 @@ class AttitudeAndShape(StagedController):
     """
 
     @dataclass(frozen=True)
-    class Gains(OutputGains):
+    class Gains(VehicleController.Gains):
         """Gains of the law."""
 
         frequency_attitude: float = gain(7.0, "natural frequency of the attitude, rad/s", 0.0, 50.0)
@@ -85,18 +75,8 @@ class AttitudeAndShape(StagedController):
             0.9, "damping ratio of all motions; 1 is critical damping", 0.0, 10.0
         )
         base_speed: float = gain(0.5, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
-        base_turn: float = gain(
-            0.5, "largest angular speed of the base reference, rad/s", 1e-3, 20.0
-        )
-        joint_speed: float = gain(
-            0.5, "largest speed of the joint reference, rad/s or m/s", 1e-3, 20.0
-        )
-        integral: float = gain(
-            0.0, "integral action: rate of the correction, as a share of the damping", 0.0, 1.0
-        )
 
     gains: Gains
-    FOLLOWS_JOINTS = True
 
     def __init__(self, model: VMSModel, gains: Any, allocation: Allocation) -> None:
         """Control a robot by the actuators of its base.
@@ -107,38 +87,18 @@ class AttitudeAndShape(StagedController):
             allocation: the actuators.
         """
         super().__init__(model, gains, allocation, True, PrioritisedActuation(allocation))
-        self._potential = PosePotential()
-        self._base, self._joints = PoseReference(), JointReference(model.n)
-        self._integral = IntegralAction(model.n)
-        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
-
-    def set_minimum(self, q: Array) -> None:
-        """Set pose and joints that are held to those of a configuration (nq,).
-
-        Raises:
-            StateError: it is not a configuration of the model.
-        """
-        self.reset(RobotState(q, np.zeros(self.model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
+        super()._start_holding(d)
         self._inertia = float(np.diag(d.M_b)[3:].mean())
-        self._shape_inertia = np.diag(d.M_hat_m).copy()
-        pose = self.model.base_pose(d.q).copy()
-        pose[:3, :3] = self._attitude_of(pose[:3, :3])
-        self._base.restart(pose)
-        self._joints.restart(self.model.joint_positions(d.q))
-        self._integral.restart()
-        self._potential.restart()
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         b, gains = 6, self._ramp.now
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
-        positions = self.model.joint_positions(d.q)
         position_error = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
-        offset = positions - self._joints.positions
-        frequency = self._place_frequency(gains)
-        self._correct(self._integral, gains, frequency, position_error, None, offset, dt, h)
+        offset = self.model.joint_positions(d.q) - self._joints.positions
+        self._correct(self._place_frequency(gains), position_error, None, offset, dt, h)
         offset = offset - self._integral.joints
         base = self._base_motion(d, gains, h)
         error = np.eye(4)
@@ -149,14 +109,13 @@ class AttitudeAndShape(StagedController):
         e[b:] -= self._joints.rates
         k_turn = gains.frequency_attitude**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
-        k_limit = gains.limit_frequency**2 * self._shape_inertia
-        depth = self._joint_limits.depth(positions, gains.limit_margin)
+        limits = self._limit_springs(d, gains)
         gradient = np.zeros(self.model.nv)
         gradient[3:6] = self._potential.gradient(error, 0.0, k_turn)[3:]
-        gradient[b:] = k_shape * offset + k_limit * depth
+        gradient[b:] = k_shape * offset + limits.force
         stiffness = np.zeros(self.model.nv)
         stiffness[3:6] = k_turn
-        stiffness[b:] = k_shape + np.where(depth != 0.0, k_limit, 0.0)
+        stiffness[b:] = k_shape + limits.stiffness
         rate_turn = 2.0 * gains.damping_ratio * gains.frequency_attitude
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
         locked = np.hstack([np.zeros((3, 3)), np.eye(3), d.A[3:]])  # to the angular velocity
@@ -179,47 +138,31 @@ class AttitudeAndShape(StagedController):
         output = self._output.apply(d, desired, gains, dt)
 
         slip = locked @ e
-        kinetic_base = 0.5 * float(slip @ base.inertia @ slip) + base.kinetic
+        kinetic_base = 0.5 * float(slip @ base.inertia @ slip) + base.energy.kinetic_base
         kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
-        shaped = base.potential + self._potential.value(error, 0.0, k_turn)
-        shaped += 0.5 * float(k_shape @ (offset * offset)) + 0.5 * float(k_limit @ depth**2)
+        shaped = base.energy.shaped_potential + self._potential.value(error, 0.0, k_turn)
+        shaped += 0.5 * float(k_shape @ (offset * offset)) + limits.energy
+        displacing = float((k_shape * offset) @ self._integral.joint_rates)
+        clipped = float((output.force - desired) @ e)
         energy = ControlEnergy(
             closed_loop_energy=kinetic_base + kinetic_shape + shaped,
             shaped_potential=shaped,
             kinetic_base=kinetic_base,
             kinetic_shape=kinetic_shape,
-            damping_base=float(damping_moment @ slip) + base.damping,
+            damping_base=float(damping_moment @ slip) + base.energy.damping_base,
             damping_shape=float(damping_shape @ e[b:]),
-            reference_power=base.carried - float((k_shape * offset) @ self._integral.joint_rates),
-            clipped_power=base.missing_power + float((output.force - desired) @ e),
+            reference_power=base.energy.reference_power - displacing,
+            clipped_power=base.energy.clipped_power + clipped,
             tank_level=self._output.tank_level,
         )
-        reversal = "attitude error past half a turn: its correction is reversed" if switched else ""
         return self._command(
             output,
             energy,
             impedance.reason,
-            reversal,
+            REVERSED if switched else "",
             base.reason,
             task_error=float(np.sqrt(position_error @ position_error)),
         )
-
-    def _follow(self, reference: Reference, dt: float) -> None:
-        """Advance the references."""
-        gains = self._ramp.now
-        pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
-        if pose is not None:
-            desired = pose.copy()
-            desired[:3, :3] = self._attitude_of(pose[:3, :3])
-            self._base.go_to(desired)
-        if joints is not None:
-            self._joints.go_to(joints)
-        twist = usable(reference.twist, (6,))
-        if twist is not None:
-            twist = self._twist_of(twist)
-        bandwidth = self._bandwidth(gains)
-        self._base.advance(twist, gains.base_speed, gains.base_turn, bandwidth, dt)
-        self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
 
     @abstractmethod
     def _base_motion(self, d: Evaluation, gains: Any, h: float) -> BaseMotion:
@@ -228,18 +171,6 @@ class AttitudeAndShape(StagedController):
     def _place_frequency(self, gains: Any) -> float:
         """Return the natural frequency of the place of the base, rad/s; 0 if it is not held."""
         return 0.0
-
-    @abstractmethod
-    def _attitude_of(self, rotation: Array) -> Array:
-        """Return the attitude of reference for a wanted one, (3,3)."""
-
-    @abstractmethod
-    def _twist_of(self, twist: Array) -> Array:
-        """Return the twist of the reference for a wanted one, (6,)."""
-
-    @abstractmethod
-    def _bandwidth(self, gains: Any) -> float:
-        """Return the bandwidth of the reference of the base, 1/s."""
 
 
 # Singular values below this share of the largest count as zero.
@@ -303,13 +234,8 @@ class AttitudeControl(AttitudeAndShape):
         rotation, attitude = self.model.base_pose(d.q)[:3, :3], self._base.pose[:3, :3]
         centre, inertia = centre_and_inertia(d)
         turning = rotation.T @ attitude @ self._base.twist[3:]
-        return BaseMotion(np.zeros(3), rotation, attitude, turning, centre, inertia)
-
-    def _attitude_of(self, rotation: Array) -> Array:
-        return rotation
-
-    def _twist_of(self, twist: Array) -> Array:
-        return twist
+        none = ControlEnergy()
+        return BaseMotion(np.zeros(3), rotation, attitude, turning, centre, inertia, none)
 
     def _bandwidth(self, gains: "AttitudeControl.Gains") -> float:
         return gains.frequency_attitude

@@ -3,7 +3,7 @@
 
 """Cartesian impedance with null space, for arms and for robots on any base."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot
 from typing import Any, Literal
 
@@ -13,8 +13,9 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionErr
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, gain, switch, usable
-from ..potentials.pose_potential import BaseSpring, PosePotential, SpringForce
+from ..controller import Command, Reference, RobotState, gain, switch, usable
+from ..potentials.pose_potential import BaseSpring, PosePotential
+from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import JointReference, PoseReference
 from ..safety.output_stage import OutputGains
 from .gain_ramp import CROSSING, SwitchRamp
@@ -170,7 +171,7 @@ class CartesianImpedance(StagedController):
         super().__init__(model, gains, allocation, base_actuated)
         self._of_position = null_space == "position"
         if self._of_position:
-            self._options = ("null_space='position'",)
+            self.options = ("null_space='position'",)
         self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool = PoseReference()
         self._holding, self._attached = SwitchRamp(), SwitchRamp()
@@ -249,7 +250,6 @@ class CartesianImpedance(StagedController):
         self._tool_potential.restart(np.eye(4))
         self._spring.restart(d)
         self._posture.restart(model.joint_positions(d.q))
-        self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._last_force = np.array(d.g)
         self._base_power = 0.0
         for ramp in (self._holding, self._attitude_ramp, self._attached, self._axes_ramp):
@@ -278,7 +278,7 @@ class CartesianImpedance(StagedController):
         push = self._push(d, reference, dt, h)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
-        base = self._base(d, dt)
+        springs = self._base(d, dt).beside(self._limit_springs(d, gains, h))
         compliance = self._compliance(attached, dt)
         tool = ToolImpedance(
             self._tool_potential, self._tool, error, self._relative, push, compliance
@@ -292,10 +292,7 @@ class CartesianImpedance(StagedController):
             d,
             tool,
             NullSpaceImpedance(
-                base,
-                self._joint_limits,
-                gains.limit_frequency**2 * self._limit_stiffness,
-                gains.limit_margin,
+                springs,
                 gains.damping_null,
                 self._turning_rate(),
                 offset,
@@ -316,25 +313,16 @@ class CartesianImpedance(StagedController):
             return self._output.refuse(d)
         output = self._output.apply(d, sampled, gains, dt)
         self._last_force = output.force
-        potential, pulled = effort.potential, float(effort.posture @ d.v)
         if self._of_position:  # the posture has a potential
-            potential += 0.5 * float(hold @ (offset * offset))
-            supplied += posture_work / dt if dt > 0.0 else 0.0
+            changed += posture_work
         else:
-            supplied += pulled
-            self._null_sample = (d.q, effort.posture, effort.damping_null)
+            supplied += float(effort.posture @ d.v)
+            self._null_sample = (d.q, effort.posture, effort.energy.damping_null)
 
-        energy = ControlEnergy(
-            closed_loop_energy=effort.kinetic + potential,
-            shaped_potential=potential,
-            kinetic_task=effort.kinetic_task,
-            kinetic_null=effort.kinetic - effort.kinetic_task,
-            damping_task=effort.damping_task,
-            damping_null=effort.damping_null,
-            reference_power=self._base_power
-            + supplied
-            + effort.reference_power
-            + (changed / dt if dt > 0.0 else 0.0),
+        supplied += self._base_power + (changed / dt if dt > 0.0 else 0.0)
+        energy = replace(
+            effort.energy,
+            reference_power=supplied + effort.energy.reference_power,
             clipped_power=float((output.force - continuous) @ d.v),
             tank_level=self._output.tank_level,
         )
@@ -402,7 +390,7 @@ class CartesianImpedance(StagedController):
         joints, b = self.model.joints, self.model.b
         rates = d.v[b:]
         # Less and slower where a held effort would turn the motion round.
-        most = self._limit_stiffness / (4.0 * h) if h > 0.0 else np.inf
+        most = self._shape_inertia / (4.0 * h) if h > 0.0 else np.inf
         slip = np.maximum(_SLIP, joints.friction / most)
         friction = np.minimum(joints.damping, most) * rates
         friction += joints.friction * np.tanh(rates / slip)

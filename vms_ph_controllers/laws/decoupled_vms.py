@@ -3,7 +3,7 @@
 
 """Decoupled control of vehicle-manipulator systems: one energy for each of vehicle and shape."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import dist
 
 import numpy as np
@@ -12,13 +12,11 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, gain, usable
-from ..potentials.pose_potential import BASE_COMPONENTS, PosePotential
-from ..references.integral_action import IntegralAction
-from ..references.pose_reference import JointReference, PoseReference
-from ..safety.output_stage import OutputGains
+from ..controller import Command, ControlEnergy, Reference, gain
+from ..potentials.pose_potential import BASE_COMPONENTS
+from ..potentials.shaped_potential import SpringForce
 from .sampled_impedance import SampledImpedance, brake, horizon
-from .staged_controller import StagedController
+from .vehicle_controller import REVERSED, VehicleController
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +28,6 @@ class ReferenceMotion:
 
 
 @dataclass(frozen=True, slots=True)
-class ShapedEnergy:
-    """The shaped potential: its energy, J, its gradient (nv,) and its stiffnesses (nv,)."""
-
-    energy: float
-    gradient: Array
-    stiffness: Array
-
-
-@dataclass(frozen=True, slots=True)
 class DecoupledEffort:
     """What a potential, a reference and damping demand of a robot on a moving base [A (59)].
 
@@ -46,26 +35,20 @@ class DecoupledEffort:
         error: (nv,) of the velocity.
         continuous: (nv,) the effort in which the energy balance is stated.
         sampled: (nv,) with the reduced spring and the brake.
-        kinetic_base: kinetic energy of the locked motion, J.
-        kinetic_shape: kinetic energy of the shape, J.
-        damping_base: power that the damping of the locked motion takes out, W.
-        damping_shape: power that the damping of the shape takes out, W.
+        energy: of locked motion, shape and potential, and the powers of both dampings.
         reason: what was reduced, in words; empty when nothing was.
     """
 
     error: Array
     continuous: Array
     sampled: Array
-    kinetic_base: float
-    kinetic_shape: float
-    damping_base: float
-    damping_shape: float
+    energy: ControlEnergy
     reason: str
 
 
 def decoupled_effort(
     d: Evaluation,
-    shaped: ShapedEnergy,
+    shaped: SpringForce,
     motion: ReferenceMotion | None,
     base: float,
     shape: float,
@@ -91,40 +74,40 @@ def decoupled_effort(
     continuous = (
         d.g.copy() if motion is None else d.g + d.M @ motion.acceleration + d.C @ motion.velocity
     )
-    continuous -= shaped.gradient + impedance.predicted_spring
+    continuous -= shaped.force + impedance.predicted_spring
     continuous[:b] -= damping_base
     # The damping of the locked motion also acts on the joints; its potential does not.
     continuous[b:] -= damping_shape + d.A.T @ damping_base
-    return DecoupledEffort(
-        e,
-        continuous,
-        continuous + (shaped.gradient - impedance.spring) + brake(d, h),
-        0.5 * float(locked @ d.M_b @ locked),
-        0.5 * float(e[b:] @ d.M_hat_m @ e[b:]),
-        float(damping_base @ locked + impedance.predicted_spring[:b] @ e[:b]),
-        float(damping_shape @ e[b:] + impedance.predicted_spring[b:] @ e[b:]),
-        impedance.reason,
+    sampled = continuous + (shaped.force - impedance.spring) + brake(d, h)
+    kinetic_base = 0.5 * float(locked @ d.M_b @ locked)
+    kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
+    energy = ControlEnergy(
+        closed_loop_energy=kinetic_base + kinetic_shape + shaped.energy,
+        shaped_potential=shaped.energy,
+        kinetic_base=kinetic_base,
+        kinetic_shape=kinetic_shape,
+        damping_base=float(damping_base @ locked + impedance.predicted_spring[:b] @ e[:b]),
+        damping_shape=float(damping_shape @ e[b:] + impedance.predicted_spring[b:] @ e[b:]),
     )
+    return DecoupledEffort(e, continuous, sampled, energy, impedance.reason)
 
 
 def _impedance(
-    d: Evaluation, shaped: ShapedEnergy, base: float, shape: float, e: Array, h: float
+    d: Evaluation, shaped: SpringForce, base: float, shape: float, e: Array, h: float
 ) -> SampledImpedance:
     """Return what is held of springs and damping, at rates of the base and of the shape."""
-    if h <= 0.0:
-        return SampledImpedance.continuous(shaped.gradient, e)
     b = d.model.b
     damping = np.zeros_like(d.M)
     damping[:b] = base * d.M[:b]
     damping[b:, :b] = damping[:b, b:].T
     damping[b:, b:] = base * (d.A.T @ d.M_bm) + shape * d.M_hat_m
-    return SampledImpedance.at(d, damping, np.diag(shaped.stiffness), shaped.gradient, e, h)
+    return SampledImpedance.at(d, damping, np.diag(shaped.stiffness), shaped.force, e, h)
 
 
 _SE3 = SE3()
 
 
-class DecoupledVMSController(StagedController):
+class DecoupledVMSController(VehicleController):
     r"""Energy shaping and damping in the inertially decoupled coordinates of [A (59)].
 
     The storage function is ``H_cl = 1/2 e^T M e + V_b(h) + V_m(q)`` with the velocity error ``e``.
@@ -148,29 +131,12 @@ class DecoupledVMSController(StagedController):
     """
 
     @dataclass(frozen=True)
-    class Gains(OutputGains):
+    class Gains(VehicleController.Gains):
         """Gains of the law."""
 
         frequency_base: float = gain(1.5, "natural frequency of the base motion, rad/s", 0.0, 50.0)
-        frequency_shape: float = gain(
-            4.0, "natural frequency of the joint motion, rad/s", 0.0, 100.0
-        )
-        damping_ratio: float = gain(
-            0.8, "damping ratio of both motions; 1 is critical damping", 0.0, 10.0
-        )
-        base_speed: float = gain(0.3, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
-        base_turn: float = gain(
-            0.5, "largest angular speed of the base reference, rad/s", 1e-3, 20.0
-        )
-        joint_speed: float = gain(
-            0.5, "largest speed of the joint reference, rad/s or m/s", 1e-3, 20.0
-        )
-        integral: float = gain(
-            0.0, "integral action: rate of the correction, as a share of the damping", 0.0, 1.0
-        )
 
     gains: Gains
-    FOLLOWS_JOINTS = True
 
     def __init__(
         self,
@@ -196,9 +162,6 @@ class DecoupledVMSController(StagedController):
                 f"'{model.name}' has a fixed one"
             )
         super().__init__(model, gains, allocation, base_actuated)
-        self._potential = PosePotential()
-        self._base, self._joints = PoseReference(), JointReference(model.n)
-        self._integral = IntegralAction(model.n)
         self._active = 1.0 if self._output.base_is_actuated else 0.0
         self._components = BASE_COMPONENTS[model.base]
         joints = model.joints
@@ -207,38 +170,24 @@ class DecoupledVMSController(StagedController):
             & np.isinf(joints.upper)
             & ~np.array(joints.prismatic, dtype=bool)
         )
-        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
-
-    def set_minimum(self, q: Array) -> None:
-        """Set the minimum of the shaped energy to a configuration (nq,) at once.
-
-        Raises:
-            StateError: it is not a configuration of the model.
-        """
-        self.reset(RobotState(q, np.zeros(self.model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
+        super()._start_holding(d)
         angular = self.model.b - 3 if self.model.base == "floating" else 2
         diagonal = np.diag(d.M_b)
         self._mass = float(diagonal[:angular].mean())
         self._inertia = float(diagonal[angular:].mean())
-        self._shape_inertia = np.diag(d.M_hat_m).copy()
-        self._base.restart(self.model.base_pose(d.q))
-        self._joints.restart(self.model.joint_positions(d.q))
-        self._integral.restart()
-        self._potential.restart()
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         gains = self._ramp.now
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
         offset = self._integrate(d, dt, h)
-        b, positions = self.model.b, self.model.joint_positions(d.q)
         pose = self.model.base_pose(d.q)
         error = _SE3.inverse(self._minimum()) @ pose
         switched = self._potential.follow(error)
         motion = self._reference_motion(error, d.v)
-        shaped = self._shaped(error, offset, positions, positions + h * d.v[b:])
+        shaped = self._shaped(error, offset, self._limit_springs(d, gains, h))
         rate_base = self._active * 2.0 * gains.damping_ratio * gains.frequency_base
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
         effort = decoupled_effort(d, shaped, motion, rate_base, rate_shape, h)
@@ -246,23 +195,17 @@ class DecoupledVMSController(StagedController):
             return self._output.refuse(d)
         output = self._output.apply(d, effort.sampled, gains, dt)
 
-        energy = ControlEnergy(
-            closed_loop_energy=effort.kinetic_base + effort.kinetic_shape + shaped.energy,
-            shaped_potential=shaped.energy,
-            kinetic_base=effort.kinetic_base,
-            kinetic_shape=effort.kinetic_shape,
-            damping_base=effort.damping_base,
-            damping_shape=effort.damping_shape,
-            reference_power=self._displacing(pose, error, shaped.gradient, offset),
+        energy = replace(
+            effort.energy,
+            reference_power=self._displacing(pose, error, shaped.force, offset),
             clipped_power=float((output.force - effort.continuous) @ effort.error),
             tank_level=self._output.tank_level,
         )
-        reversal = "attitude error past half a turn: its correction is reversed"
         return self._command(
             output,
             energy,
             effort.reason,
-            reversal if switched else "",
+            REVERSED if switched else "",
             task_error=dist(pose[:3, 3].tolist(), self._base.pose[:3, 3].tolist()),
         )
 
@@ -282,7 +225,7 @@ class DecoupledVMSController(StagedController):
         pose = self.model.base_pose(d.q)
         position_error = pose[:3, 3] - self._base.pose[:3, 3]
         rotation_error = self._base.pose[:3, :3].T @ pose[:3, :3]
-        self._correct(integral, gains, frequency, position_error, rotation_error, offset, dt, h)
+        self._correct(frequency, position_error, rotation_error, offset, dt, h)
         return np.asarray(offset - integral.joints)
 
     def _minimum(self) -> Array:
@@ -302,39 +245,22 @@ class DecoupledVMSController(StagedController):
         base = gradient[: self.model.b] @ twist[self._components]
         return -float(base + spring @ integral.joint_rates)
 
-    def _shaped(
-        self, error: Array, offset: Array, positions: Array, predicted: Array
-    ) -> ShapedEnergy:
+    def _shaped(self, error: Array, offset: Array, limits: SpringForce) -> SpringForce:
         gains = self._ramp.now
         k_position = self._active * gains.frequency_base**2 * self._mass
         k_rotation = self._active * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
-        k_limit = gains.limit_frequency**2 * self._shape_inertia
-        depth = self._joint_limits.depth(positions, gains.limit_margin)
-        energy = self._potential.value(error, k_position, k_rotation)
-        energy += 0.5 * float(k_shape @ (offset * offset))
-        energy += 0.5 * float(k_limit @ (depth * depth))
-        wrench = self._potential.gradient(error, k_position, k_rotation)
-        shape = k_shape * offset + k_limit * depth
-        reached = (depth != 0.0) | (self._joint_limits.depth(predicted, gains.limit_margin) != 0.0)
-        k_base = np.array([k_position] * 3 + [k_rotation] * 3)[self._components]
-        return ShapedEnergy(
-            energy,
-            np.concatenate([wrench[self._components], shape]),
-            np.concatenate([k_base, k_shape + np.where(reached, k_limit, 0.0)]),
+        pull, rows = k_shape * offset, self._components
+        base = SpringForce(
+            self._potential.value(error, k_position, k_rotation),
+            self._potential.gradient(error, k_position, k_rotation)[rows],
+            np.repeat([k_position, k_rotation], 3)[rows],
         )
+        energy = limits.energy + 0.5 * float(pull @ offset)
+        return base.beside(SpringForce(energy, limits.force + pull, limits.stiffness + k_shape))
 
-    def _follow(self, reference: Reference, dt: float) -> None:
-        """Advance the references; values of a wrong shape or not finite are ignored."""
-        gains = self._ramp.now
-        pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
-        if pose is not None:
-            self._base.go_to(pose)
-        if joints is not None:
-            self._joints.go_to(joints)
-        twist = usable(reference.twist, (6,))
-        self._base.advance(twist, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
-        self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
+    def _bandwidth(self, gains: "DecoupledVMSController.Gains") -> float:
+        return gains.frequency_base
 
     def _reference_motion(self, error: Array, v: Array) -> ReferenceMotion | None:
         """Return the motion of the reference in the frame of the base; None at rest."""

@@ -12,7 +12,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, Reference, RobotState, gain, usable
-from ..potentials.pose_potential import SpringForce
+from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
 from .cartesian_impedance import CartesianImpedance
 

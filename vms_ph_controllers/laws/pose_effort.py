@@ -9,8 +9,9 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation
 
-from ..potentials.pose_potential import PosePotential, SpringForce, cross
-from ..potentials.shaped_potential import JointLimitPotential
+from ..controller import ControlEnergy
+from ..potentials.pose_potential import PosePotential, cross
+from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
 from .sampled_impedance import SampledImpedance, brake
 from .task_effort import split
@@ -156,10 +157,7 @@ class NullSpaceImpedance:
     """What holds the remaining motion.
 
     Attributes:
-        base: springs of the base.
-        limits: springs at the limits of the joints.
-        wall: (n,) stiffness of these.
-        margin: distance from a limit at which its spring begins, rad or m.
+        springs: (nv,) of the base and at the limits of the joints.
         damping_null: rate of the damping of the null space, 1/s.
         turning: rate of the damping of the attitude of the base, 1/s.
         posture: (n,) offset of the joints from their posture, rad or m.
@@ -168,10 +166,7 @@ class NullSpaceImpedance:
             ``damping_null N^T N`` and held by springs that are not projected, as in source D.
     """
 
-    base: SpringForce
-    limits: JointLimitPotential
-    wall: Array
-    margin: float
+    springs: SpringForce
     damping_null: float
     turning: float
     posture: Array
@@ -187,12 +182,8 @@ class PoseEffort:
         continuous: (nv,) the effort in which the energy balance is stated, without that of a push.
         sampled: (nv,) with the reduced spring and the brake, without that of a push.
         posture: (nv,) the part of both that pulls the null space to the posture.
-        potential: energy of all springs but that of the posture, J.
-        kinetic: kinetic energy of the robot, J.
-        kinetic_task: of the end effector, J.
-        damping_task: power that the damping of the end effector takes out, W.
-        damping_null: power that the damping of the remaining motion takes out, W.
-        reference_power: with which the reference of the end effector moves the minimum, W.
+        energy: of the motion and of all springs but a posture that is projected, the powers of
+            damping, and that with which the reference of the end effector moves the minimum.
         smallest: smallest singular value of the Jacobian of what moves the end effector.
         reason: what was reduced, in words; empty when nothing was.
     """
@@ -200,12 +191,7 @@ class PoseEffort:
     continuous: Array
     sampled: Array
     posture: Array
-    potential: float
-    kinetic: float
-    kinetic_task: float
-    damping_task: float
-    damping_null: float
-    reference_power: float
+    energy: ControlEnergy
     smallest: float
     reason: str
 
@@ -231,18 +217,13 @@ def pose_effort(
     inertia = _task_inertia(j @ inverse, smallest)
     eta = j @ d.v
     drift = h * (stiffness @ reference_twist)
-    positions = model.joint_positions(d.q)
-    depth = null.limits.depth(positions, null.margin)
-    predicted_depth = null.limits.depth(positions + h * d.v[b:], null.margin)
-    reached = (depth != 0.0) | (predicted_depth != 0.0)
-    pull = np.concatenate([null.base.force, null.wall * depth])
-    pull_stiffness = np.diag(
-        np.concatenate([null.base.stiffness, np.where(reached, null.wall, 0.0)])
-    )
+    pull, pull_stiffness = null.springs.force, np.diag(null.springs.stiffness)
+    potential += null.springs.energy
     posture = np.zeros(model.nv)
     if null.of_position:
         posture[b:] = -null.hold * null.posture
-        pull_stiffness += np.diag(null.hold)
+        pull_stiffness[b:, b:] += np.diag(null.hold)
+        potential += 0.5 * float(null.hold @ (null.posture * null.posture))
     elif null.hold.any():
         # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. Both sides
         # are projected: N^T K_n alone is not symmetric, and moves the null space with the task.
@@ -267,16 +248,21 @@ def pose_effort(
     on_task = damping @ (j @ impedance.velocity - reference_twist)
     force = spring + on_task - drift
     on_null = rest_damping @ impedance.velocity + impedance.predicted_spring
+    kinetic_task = 0.5 * float(eta @ inertia @ eta)
+    energy = ControlEnergy(
+        closed_loop_energy=d.kinetic_energy + potential,
+        shaped_potential=potential,
+        kinetic_task=kinetic_task,
+        kinetic_null=d.kinetic_energy - kinetic_task,
+        damping_task=float((eta - reference_twist) @ (on_task - drift)),
+        damping_null=float(d.v @ on_null),
+        reference_power=turning_power - float(force @ reference_twist),
+    )
     return PoseEffort(
         d.g - j.T @ force - pull + posture - on_null,
         d.g + brake(d, h) - impedance.spring - j.T @ on_task - on_null,
         posture,
-        potential + null.base.energy + 0.5 * float(null.wall @ (depth * depth)),
-        d.kinetic_energy,
-        0.5 * float(eta @ inertia @ eta),
-        float((eta - reference_twist) @ (on_task - drift)),
-        float(d.v @ on_null),
-        turning_power - float(force @ reference_twist),
+        energy,
         smallest,
         impedance.reason,
     )

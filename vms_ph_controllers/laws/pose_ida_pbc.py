@@ -11,7 +11,8 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, ControlEnergy, Reference, RobotState, Status, gain, switch
-from ..potentials.pose_potential import BaseSpring, PosePotential, SpringForce
+from ..potentials.pose_potential import BaseSpring, PosePotential
+from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
 from .gain_ramp import SwitchRamp
@@ -166,7 +167,6 @@ class PoseIDAPBC(StagedController):
         self._potential.restart(np.eye(4))
         self._spring.restart(d)
         self._posture = d.q
-        self._shape_inertia = np.diag(d.M_hat_m).copy()
         self._holding.restart()
         self._cancelling.restart()
 
@@ -250,21 +250,11 @@ class PoseIDAPBC(StagedController):
         model, gains = self.model, self._ramp.now
         share = self._holding.follow(gains.hold_base, dt)
         base = self._spring.at(model.base_pose(d.q), gains.frequency_base, share, share)
-        positions = model.joint_positions(d.q)
-        depth = self._joint_limits.depth(positions, gains.limit_margin)
-        predicted_depth = self._joint_limits.depth(
-            positions + h * d.v[model.b :], gains.limit_margin
+        limits, hold = (
+            self._limit_springs(d, gains, h),
+            gains.frequency_posture**2 * self._shape_inertia,
         )
-        wall = gains.limit_frequency**2 * self._shape_inertia
-        hold = gains.frequency_posture**2 * self._shape_inertia
         offset = model.difference(self._posture, d.q)[model.b :]
-        return SpringForce(
-            base.energy + 0.5 * float(wall @ (depth * depth) + hold @ (offset * offset)),
-            np.concatenate([base.force, wall * depth + hold * offset]),
-            np.concatenate(
-                [
-                    base.stiffness,
-                    hold + np.where((depth != 0.0) | (predicted_depth != 0.0), wall, 0.0),
-                ]
-            ),
-        )
+        pull = hold * offset
+        energy = limits.energy + 0.5 * float(pull @ offset)
+        return base.beside(SpringForce(energy, limits.force + pull, limits.stiffness + hold))

@@ -82,7 +82,6 @@ class ResolvedMotion(StagedController):
     def _start_holding(self, d: Evaluation) -> None:
         self._attitude = self.model.base_pose(d.q)[:3, :3]
         self._tool.restart(d.placement(self.model.end_effector))
-        self._limit_inertia = np.diag(d.M_hat_m).copy()
         self._rates: Array | None = None
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
@@ -101,8 +100,7 @@ class ResolvedMotion(StagedController):
         bandwidth = gains.bandwidth_rates if h == 0.0 else min(gains.bandwidth_rates, 0.5 / h)
         desired = d.g.copy()
         desired[6:] += self._shape_force(d, acceleration + bandwidth * (rates - d.v[6:]))
-        depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
-        desired[6:] -= gains.limit_frequency**2 * self._limit_inertia * depth
+        desired[6:] -= self._limit_springs(d, gains).force
         if not np.isfinite(desired.sum()):
             return self._output.refuse(d)
         output = self._output.apply(d, desired, gains, dt)

@@ -79,11 +79,6 @@ class SampledImpedance:
     reason: str
 
     @classmethod
-    def continuous(cls, gradient: Array, velocity: Array) -> "SampledImpedance":
-        """Return the spring and damping of continuous time, which nothing holds."""
-        return cls(gradient, velocity, np.zeros(len(velocity)), "")
-
-    @classmethod
     def at(
         cls,
         d: Evaluation,
@@ -134,7 +129,7 @@ class SampledImpedance:
             drift: (nv,) damping force at the velocity of the reference.
         """
         if h <= 0.0:
-            return cls.continuous(gradient, velocity)
+            return cls(gradient, velocity, np.zeros(len(velocity)), "")
         spring, reduced = gradient, False
         most = 0.5 / (h * h)
         if not _is_positive(most * mass - stiffness):

@@ -11,8 +11,7 @@ import numpy as np
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
 from ..controller import Command, ControlEnergy, Reference, RobotState, Status, is_usable_step
-from ..potentials.shaped_potential import JointLimitPotential
-from ..references.integral_action import IntegralAction
+from ..potentials.shaped_potential import JointLimitPotential, SpringForce
 from ..safety.base_actuation import PrioritisedActuation
 from ..safety.output_stage import Output, OutputStage
 from .gain_ramp import GainRamp
@@ -60,6 +59,7 @@ class StagedController(TwinnedController):
     def _at_rest(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._is_limited = False
+        self._shape_inertia = np.diag(d.M_hat_m).copy()
         self._ramp.restart(self.gains)
         self._start_holding(d)
         return d
@@ -97,15 +97,12 @@ class StagedController(TwinnedController):
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         """Return the command for usable terms, time step and age of the state, s."""
 
-    def _correct(
-        self, integral: IntegralAction, gains: Any, frequency: float, *errors_and_steps: Any
-    ) -> None:
-        """Advance the integral action; it rests while the efforts are limited."""
-        if self._is_limited:
-            integral.rest()
-            return
-        share = gains.integral * gains.damping_ratio
-        integral.advance(share, frequency, gains.frequency_shape, *errors_and_steps)
+    def _limit_springs(self, d: Evaluation, gains: Any, h: float = 0.0) -> SpringForce:
+        """Return the springs (n,) at the joint limits, and those that begin within h, s."""
+        positions = self.model.joint_positions(d.q)
+        stiffness = gains.limit_frequency**2 * self._shape_inertia
+        predicted = positions + h * d.v[self.model.b :] if h > 0.0 else positions
+        return self._joint_limits.springs(positions, predicted, stiffness, gains.limit_margin)
 
     def _command(
         self, output: Output, energy: ControlEnergy, *reasons: str, **about: float

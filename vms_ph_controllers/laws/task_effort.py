@@ -9,6 +9,8 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, Task, TaskSpaceForm, VMSModel
 
+from ..controller import ControlEnergy
+from ..potentials.shaped_potential import SpringForce
 from .sampled_impedance import SampledImpedance, brake
 
 
@@ -80,12 +82,6 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
     )
 
 
-def damping_matrix(motion: SplitMotion, damping_task: float, damping_null: float) -> Array:
-    """Return ``D = J^T D_t J + N^T D_nu N``, (nv,nv)."""
-    j, n = motion.J, motion.null_map
-    return np.asarray(damping_task * (j.T @ j) + damping_null * (n.T @ n))
-
-
 def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:
     """Return the power from null-space to task energy by inertia alone, W.
 
@@ -102,39 +98,21 @@ def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Spring:
-    """The gradient (nv,) of a potential and its stiffness (nv,nv)."""
-
-    force: Array
-    stiffness: Array
-
-
-@dataclass(frozen=True, slots=True)
 class TaskEffort:
     """What a potential and the damping of task and null space demand of an arm.
 
     Attributes:
-        routing_power: of the routed effort, W.
         continuous: (nv,) the effort in which the energy balance is stated.
         sampled: (nv,) with the reduced spring and the brake.
-        kinetic: kinetic energy of the robot, J.
-        kinetic_null: of the null space, J.
-        damping_task: power that the damping of the task takes out, W.
-        damping_null: power that the damping of the null space takes out, W.
-        exchange: power from null-space to task energy by inertia alone, W.
+        energy: of task, null space and potential, and the powers of damping and routing.
         smallest: smallest singular value of the task Jacobian.
         is_regular: whether it is above the threshold.
         reason: what was reduced, in words; empty when nothing was.
     """
 
-    routing_power: float
     continuous: Array
     sampled: Array
-    kinetic: float
-    kinetic_null: float
-    damping_task: float
-    damping_null: float
-    exchange: float
+    energy: ControlEnergy
     smallest: float
     is_regular: bool
     reason: str
@@ -143,7 +121,7 @@ class TaskEffort:
 def task_effort(
     d: Evaluation,
     task: Task,
-    spring: Spring,
+    spring: SpringForce,
     routed: Array | None,
     damping: tuple[float, float],
     h: float,
@@ -154,30 +132,35 @@ def task_effort(
     Args:
         d: the state.
         task: what is split from the null space.
-        spring: of the potential in force.
+        spring: the potential in force; its stiffness is (nv,nv).
         routed: (nv,) an effort that routes energy; None for none.
         damping: of task and null space, N s/m and N m s/rad.
         h: the horizon, s.
         singular_below: smallest singular value at which the Jacobian counts as regular.
     """
     jacobian, rate = task.jacobian(d), task.jacobian_rate(d)
-    routing_power = 0.0 if routed is None else float(routed @ d.v)
     motion = split(d, jacobian, singular_below)
-    matrix = damping_matrix(motion, *damping)
+    n = motion.null_map  # D = J^T D_t J + N^T D_nu N
+    matrix = damping[0] * (jacobian.T @ jacobian) + damping[1] * (n.T @ n)
     impedance = SampledImpedance.at(d, matrix, spring.stiffness, spring.force, d.v, h)
     of_task = damping[0] * (jacobian @ impedance.velocity)
-    of_null = damping[1] * (motion.null_map @ impedance.velocity)
-    damped = jacobian.T @ of_task + motion.null_map.T @ of_null + impedance.predicted_spring
+    of_null = damping[1] * (n @ impedance.velocity)
+    damped = jacobian.T @ of_task + n.T @ of_null + impedance.predicted_spring
     turning = np.zeros(len(d.v)) if routed is None else routed
+    energy = ControlEnergy(
+        closed_loop_energy=d.kinetic_energy + spring.energy,
+        shaped_potential=spring.energy,
+        kinetic_task=d.kinetic_energy - motion.kinetic_null,
+        kinetic_null=motion.kinetic_null,
+        damping_task=float(motion.eta @ of_task),
+        damping_null=float(motion.nu @ of_null + d.v @ impedance.predicted_spring),
+        routing_power=float(turning @ d.v),
+        null_to_task=exchange(d, motion, rate),
+    )
     return TaskEffort(
-        routing_power,
         d.g - spring.force - damped + turning,
         d.g + brake(d, h, routed) - impedance.spring - damped + turning,
-        d.kinetic_energy,
-        motion.kinetic_null,
-        float(motion.eta @ of_task),
-        float(motion.nu @ of_null + d.v @ impedance.predicted_spring),
-        exchange(d, motion, rate),
+        energy,
         motion.smallest,
         motion.is_regular,
         impedance.reason,

@@ -3,7 +3,7 @@
 
 """Task-space IDA-PBC: energy shaping, energy routing and damping injection for redundant arms."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import dist
 
 import numpy as np
@@ -12,7 +12,6 @@ from vms_ph_dynamics import Array, Evaluation, ModelError, PositionTask, VMSMode
 
 from ..controller import (
     Command,
-    ControlEnergy,
     Reference,
     RobotState,
     Status,
@@ -23,6 +22,7 @@ from ..controller import (
 from ..potentials.shaped_potential import (
     JointLimitPotential,
     ShapedPotential,
+    SpringForce,
     weight_of_task_stiffness,
 )
 from ..references.reference_governor import Minimum, ReferenceGovernor
@@ -31,7 +31,7 @@ from ..safety.limits import LimitGains, TorqueLimits
 from .gain_ramp import GainRamp, SwitchRamp
 from .pose_effort import SINGULAR
 from .sampled_impedance import horizon
-from .task_effort import EnergyRouting, Spring, TaskEffort, task_effort
+from .task_effort import EnergyRouting, TaskEffort, task_effort
 from .twinned_controller import TwinnedController
 
 _UNUSABLE = (
@@ -48,7 +48,8 @@ class TaskSpaceIDAPBC(TwinnedController):
     limits. It needs no task inertia, and without that term no derivative. The storage function
     ``H_cl = K_t + K_nu + V_c`` decreases by the injected damping.
 
-    The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``. With a tank
+    The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``; a reset sets it
+    [D (36)]. With a tank
     (:class:`EnergyTank`) the energy of that motion and of changes of gains is withdrawn from the
     tank. Where the tank does not cover it, the reference stops and the potential is scaled down
     (``Command.authority``). Damping and stiffness are those of :class:`SampledImpedance`.
@@ -149,14 +150,6 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._hold(state.q)
         self._tank_budget.resume(self._potential(self._governor.now))
 
-    def set_minimum(self, q_star: Array) -> None:
-        """Set the minimum of the shaped potential to a configuration (nq,), [D (36)].
-
-        Raises:
-            StateError: it is not a configuration of the model.
-        """
-        self.reset(RobotState(q_star, np.zeros(self.model.nv)))
-
     def _reset(self, state: RobotState) -> None:
         self._hold(state.q)
         self._tank_budget.reset(self._potential(self._governor.now))
@@ -180,49 +173,38 @@ class TaskSpaceIDAPBC(TwinnedController):
         gains = self._ramp.follow(self.gains, dt)
         h = horizon(dt, gains.delay, state.age)
         budget = self._tank_budget
-        limit_energy = 0.0
-        if gains.tank_capacity > 0.0:
-            limit_energy = self._joint_limits.energy(self._depth(d), gains.limit_stiffness)
-        budget.begin_sample(d, limit_energy, gains.tank_capacity, gains.tank_initial, dt)
+        positions = model.joint_positions(d.q)
+        limits = self._joint_limits.springs(
+            positions, positions + h * d.v, gains.limit_stiffness, gains.limit_margin
+        )
+        budget.begin_sample(d, limits.energy, gains.tank_capacity, gains.tank_initial, dt)
         supplied = self._follow(reference, d, dt)
-        routed, depth = self._routed(d, dt), self._depth(d)
-        spring_energy, gradient = budget.potential.energy_and_gradient(d.q)
-        gradient = budget.authority * gradient + gains.limit_stiffness * depth
-        spring = Spring(gradient, self._stiffness(d, depth, h))
+        routed, spring = self._routed(d, dt), self._spring(d, limits)
         damping = (gains.damping_task, gains.damping_null)
         effort = task_effort(d, self.task, spring, routed, damping, h, SINGULAR)
-        limit_energy = self._joint_limits.energy(depth, gains.limit_stiffness)
         limited = self._torque_limits.apply(
             effort.sampled, d.g, d.v, gains.torque_rate, gains.power, dt
         )
         bound = model.joints.effort
         self._safe_torque = np.minimum(np.maximum(d.g, -bound), bound)
         grant = budget.grant(
-            d, limited.torque, self._safe_torque, limit_energy, self._torque_limits, dt
+            d, limited.torque, self._safe_torque, limits.energy, self._torque_limits, dt
         )
         torque = grant.force
         if grant.reason:
             self._torque_limits.replace(torque)
-        budget.end_sample(d, torque, limit_energy)
+        budget.end_sample(d, torque, limits.energy)
 
-        potential = budget.authority * spring_energy + limit_energy
         tank = budget.tank
-        energy = ControlEnergy(
-            closed_loop_energy=effort.kinetic + potential,
-            shaped_potential=potential,
-            kinetic_task=effort.kinetic - effort.kinetic_null,
-            kinetic_null=effort.kinetic_null,
-            damping_task=effort.damping_task,
-            damping_null=effort.damping_null,
+        energy = replace(
+            effort.energy,
             reference_power=supplied / dt if dt > 0.0 else 0.0,
             clipped_power=float((torque - effort.continuous) @ d.v),
-            routing_power=effort.routing_power,
-            null_to_task=effort.exchange,
             tank_level=0.0 if tank is None else tank.level,
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
-        limits = "; ".join(filter(None, (grant.reason, limited.reason)))
-        status, reason = self._outcome(limits, effort)
+        limiting = "; ".join(filter(None, (grant.reason, limited.reason)))
+        status, reason = self._outcome(limiting, effort)
         goal = self._governor.now.x if self._governor.target is None else self._governor.target
         return Command(
             np.zeros(0),
@@ -234,11 +216,6 @@ class TaskSpaceIDAPBC(TwinnedController):
             effort.smallest,
             budget.authority,
         )
-
-    def _depth(self, d: Evaluation) -> Array:
-        """Return how far the joints (n,) are within the margins before their limits."""
-        positions = self.model.joint_positions(d.q)
-        return self._joint_limits.depth(positions, self._ramp.now.limit_margin)
 
     def _missed_updates(self) -> None:
         self._tank_budget.missed_updates(self._safe_torque)
@@ -284,15 +261,17 @@ class TaskSpaceIDAPBC(TwinnedController):
     def _has_task_stiffness(self) -> bool:
         return self.gains.task_stiffness > 0.0
 
-    def _stiffness(self, d: Evaluation, depth: Array, h: float) -> Array:
-        """Return the Hessian (n,n) of the potential in force, with limits that are about to act."""
-        weight, n = self._tank_budget.potential.weight, self.model.n
-        limit, margin = self._ramp.now.limit_stiffness, self._ramp.now.limit_margin
-        positions = self.model.joint_positions(d.q) + h * d.v
-        predicted_depth = self._joint_limits.depth(positions, margin)
-        matrix = weight * np.eye(n) if isinstance(weight, float) else weight
-        reached = (depth != 0.0) | (predicted_depth != 0.0)
-        return self._tank_budget.authority * matrix + np.diag(limit * reached)
+    def _spring(self, d: Evaluation, limits: SpringForce) -> SpringForce:
+        """Return the potential in force with its Hessian (n,n), and the springs at the limits."""
+        potential, authority = self._tank_budget.potential, self._tank_budget.authority
+        energy, gradient = potential.energy_and_gradient(d.q)
+        weight = potential.weight
+        matrix = weight * np.eye(self.model.n) if isinstance(weight, float) else weight
+        return SpringForce(
+            authority * energy + limits.energy,
+            authority * gradient + limits.force,
+            authority * matrix + np.diag(limits.stiffness),
+        )
 
     def _routed(self, d: Evaluation, dt: float) -> Array | None:
         share = self._cancelling.follow(self.gains.cancel_coupling, dt)

@@ -59,13 +59,6 @@ class TwinnedController(Controller):
         parts = {name: part for name, part in vars(self).items() if name != "twin"}
         return {**parts, "_started": False}
 
-    _options: tuple[str, ...] = ()
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """See :attr:`Controller.options`."""
-        return self._options
-
     @property
     def gains(self) -> Any:
         """The gains; see :class:`TwinnedController`."""
@@ -160,6 +153,14 @@ class TwinnedController(Controller):
             self._resume(state)
         elif not twin.resume(state.q, state.v):
             raise StateError("the law cannot start in this state")
+
+    def set_minimum(self, q: Array) -> None:
+        """Hold what a configuration (nq,) has: its joints, and poses of base and end effector.
+
+        Raises:
+            StateError: it is not a configuration of the model.
+        """
+        self.reset(RobotState(q, np.zeros(self.model.nv)))
 
     def _start(self, state: RobotState) -> Any:
         self.model.evaluate(state.q, state.v)  # says what is wrong

@@ -11,7 +11,7 @@ import numpy as np
 from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SO3
 
-from ..controller import gain
+from ..controller import ControlEnergy, gain
 from .attitude_and_shape import AttitudeAndShape, BaseMotion, centre_and_inertia
 
 # Least share of the weight that a wanted force carries, so that its direction is defined.
@@ -209,6 +209,7 @@ class UnderactuatedFlight(AttitudeAndShape):
         along = float(push @ (rotation @ self._axis))
         thrust = min(max(along, self._smallest_thrust), self._largest_thrust)
         force = thrust * (rotation @ self._axis)
+        displacing = sway + self._integral.position_rate
         gained = force / mass - weight - feedforward
         step = 1e-3
         later = wanted_acceleration(position_error + step * (speed - sway), speed + step * gained)
@@ -222,13 +223,13 @@ class UnderactuatedFlight(AttitudeAndShape):
             turning=turning,
             centre=centre,
             inertia=inertia,
-            kinetic=0.5 * mass * float(speed @ speed),
-            potential=0.5 * mass * stiffness * float(position_error @ position_error),
-            damping=mass * rate * float(speed @ speed),
-            missing_power=float(speed @ (force - push)),
-            carried=-mass
-            * stiffness
-            * float(position_error @ (sway + self._integral.position_rate)),
+            energy=ControlEnergy(
+                kinetic_base=0.5 * mass * float(speed @ speed),
+                shaped_potential=0.5 * mass * stiffness * float(position_error @ position_error),
+                damping_base=mass * rate * float(speed @ speed),
+                clipped_power=float(speed @ (force - push)),
+                reference_power=-mass * stiffness * float(position_error @ displacing),
+            ),
             reason="" if along > self._smallest_thrust else "turning over: the least thrust",
         )
 

@@ -9,7 +9,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from vms_ph_dynamics import Array, OptionError
+from vms_ph_dynamics import OptionError
 
 from .impulse_balance import ExternalImpulse, ExternalWork, ImpulseBalance, WorkBalance
 from .noise import chi_square_quantile
@@ -48,40 +48,6 @@ class ContactReport:
     work: float
     work_deviation: float
     joint: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """Sums over all samples up to one, of which a window is a difference; and of that sample."""
-
-    time: float
-    impulse: Array
-    effort_noise: Array
-    systematic: Array
-    works: float
-    work_effort_noise: float
-    works_systematic: float
-    before: Array
-    work: ExternalWork | None
-
-    @classmethod
-    def zero(cls, nv: int) -> "_Sums":
-        none = np.zeros(nv)
-        square = np.zeros((nv, nv))
-        return cls(0.0, none, square, none, 0.0, 0.0, 0.0, square, None)
-
-    def plus(self, sample: ExternalImpulse, work: ExternalWork | None) -> "_Sums":
-        return _Sums(
-            self.time + sample.dt,
-            self.impulse + sample.value,
-            self.effort_noise + sample.effort_noise,
-            self.systematic + sample.systematic,
-            self.works + (work.value if work else 0.0),
-            self.work_effort_noise + (work.effort_noise if work else 0.0),
-            self.works_systematic + (work.systematic if work else 0.0),
-            sample.before,
-            work,
-        )
 
 
 class ContactDetector:
@@ -130,17 +96,17 @@ class ContactDetector:
 
     def _begin(self) -> None:
         """Begin windows anew; a contact goes on."""
-        self._sums: deque[_Sums] = deque(maxlen=self._windows[-1] + 1)
-        self._sums.append(_Sums.zero(self._model.nv))
+        self._samples: deque[tuple[ExternalImpulse, ExternalWork | None]]
+        self._samples = deque(maxlen=self._windows[-1])
         self._balance.restart()
 
     def add(self, impulse: ExternalImpulse) -> ContactReport:
         """Return what is known after a sample."""
         if impulse.begins:
             self._begin()
-        self._sums.append(self._sums[-1].plus(impulse, self._balance.add(impulse)))
+        self._samples.append((impulse, self._balance.add(impulse)))
         joint_count, one, joint_limit = self._thresholds(impulse.dt)
-        by_momentum, duration, joint = self._by_momentum(impulse, joint_count, joint_limit)
+        by_momentum, duration, joint = self._by_momentum(joint_count, joint_limit)
         by_energy, work, deviation = self._by_energy(one, joint_count)
         largest = max(by_momentum, by_energy)
         began = not self._contact and largest > 1.0
@@ -177,42 +143,42 @@ class ContactDetector:
             )
         return self._limits
 
-    def _by_momentum(
-        self, impulse: ExternalImpulse, limit: float, joint_limit: float
-    ) -> tuple[float, float, int]:
+    def _by_momentum(self, limit: float, joint_limit: float) -> tuple[float, float, int]:
         """Return the largest statistic over its limit, the length of its window, and its joint."""
-        b, now = self._model.b, self._sums[-1]
+        b, nv, last = self._model.b, self._model.nv, self._samples[-1][0]
         largest, duration, joint = 0.0, 0.0, -1
-        floor = _FLOOR * np.eye(self._model.nv)
-        for length in self._windows:
-            if length >= len(self._sums):
-                break
-            then, first = self._sums[-1 - length], self._sums[-length]
-            value = now.impulse - then.impulse
-            systematic = now.systematic - then.systematic
-            spread = impulse.after + first.before + now.effort_noise - then.effort_noise + floor
-            spread[np.diag_indices(len(value))] += systematic**2
+        time, value, systematic = 0.0, np.zeros(nv), np.zeros(nv)
+        noise = last.after + _FLOOR * np.eye(nv)
+        for length, (sample, _) in enumerate(reversed(self._samples), 1):
+            time += sample.dt
+            value = value + sample.value
+            systematic = systematic + sample.systematic
+            noise = noise + sample.effort_noise
+            if length not in self._windows:
+                continue
+            spread = noise + sample.before + np.diag(systematic**2)
             statistic = float(value @ np.linalg.solve(spread, value)) / limit
             if statistic > largest:
-                largest, duration = statistic, now.time - then.time
+                largest, duration = statistic, time
                 felt = np.flatnonzero(value[b:] ** 2 > joint_limit * np.diag(spread)[b:])
                 joint = int(felt[-1]) if felt.size else -1
         return largest, duration, joint
 
     def _by_energy(self, limit: float, joint_count: float) -> tuple[float, float, float]:
         """Return the largest statistic over its limit, the work and its standard deviation."""
-        now = self._sums[-1]
-        largest, value, deviation = 0.0, 0.0, inf
-        for length in self._windows:
-            if length >= len(self._sums) or self._sums[-length].work is None:
+        largest, work, deviation = 0.0, 0.0, inf
+        value = noise = systematic = 0.0
+        last = self._samples[-1][1]
+        for length, (_, first) in enumerate(reversed(self._samples), 1):
+            if last is None or first is None:
                 break
-            then, first, last = self._sums[-1 - length], self._sums[-length].work, now.work
-            assert first is not None
-            assert last is not None
-            value = now.works - then.works
-            variance = last.after + first.before + now.work_effort_noise - then.work_effort_noise
-            deviation = sqrt(variance + (now.works_systematic - then.works_systematic) ** 2)
+            value += first.value
+            noise += first.effort_noise
+            systematic += first.systematic
+            if length not in self._windows:
+                continue
+            work, deviation = value, sqrt(last.after + first.before + noise + systematic**2)
             beyond = max(0.0, abs(value) - 0.5 * joint_count * (last.curved + first.curved))
             if deviation > 0.0:
                 largest = max(largest, (beyond / deviation) ** 2 / limit)
-        return largest, value, deviation
+        return largest, work, deviation

@@ -4,45 +4,27 @@
 """The stated noise of measurements and model, from which observers derive their uncertainty."""
 
 from dataclasses import dataclass, fields
-from math import exp, lgamma, log
+from math import erfc, exp, lgamma, log, sqrt
 
 import numpy as np
 
 from vms_ph_dynamics import Array, ModelError, VMSModel
 
-# Terms of the series and of the continued fraction, and halvings of the interval: beyond the
-# accuracy of a double for the dimensions and probabilities that occur.
-_TERMS, _HALVINGS = 500, 200
+# Halvings of the interval: beyond the accuracy of a double.
+_HALVINGS = 200
 
 
 def chi_square_tail(value: float, dimension: int) -> float:
     """Return the probability that a chi-square variable exceeds a value."""
-    a, x = 0.5 * dimension, 0.5 * value
+    x = 0.5 * value
     if x <= 0.0:
         return 1.0
-    front = exp(a * log(x) - x - lgamma(a))
-    if x < a + 1.0:
-        term = total = 1.0 / a
-        for i in range(1, _TERMS):
-            term *= x / (a + i)
-            total += term
-            if term < 1e-17 * total:
-                break
-        return max(0.0, 1.0 - front * total)
-    # Lentz's continued fraction of the upper incomplete gamma function.
-    tiny = 1e-300
-    b = x + 1.0 - a
-    c, d = 1.0 / tiny, 1.0 / b
-    h = d
-    for i in range(1, _TERMS):
-        an = -i * (i - a)
-        b += 2.0
-        d = 1.0 / (an * d + b or tiny)
-        c = b + an / c or tiny
-        h *= d * c
-        if abs(d * c - 1.0) < 1e-16:
-            break
-    return front * h
+    # Q(a + 1, x) = Q(a, x) + x^a exp(-x) / Gamma(a + 1) from Q(1/2, x) or Q(1, x) on.
+    a, tail = (0.5, erfc(sqrt(x))) if dimension % 2 else (1.0, exp(-x))
+    while a < 0.5 * dimension:
+        tail += exp(a * log(x) - x - lgamma(a + 1.0))
+        a += 1.0
+    return tail
 
 
 def chi_square_quantile(tail: float, dimension: int) -> float:

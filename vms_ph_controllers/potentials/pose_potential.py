@@ -20,6 +20,8 @@ import pinocchio as pin
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 from vms_ph_dynamics.groups import SE3
 
+from .shaped_potential import SpringForce
+
 # The hysteresis of the sign: at eta = -0.1 the angle is 191 degrees. Measurement noise at half a
 # turn cannot make the sign chatter.
 MARGIN = 0.1
@@ -169,15 +171,6 @@ BASE_COMPONENTS = {
     "floating": np.arange(6),
 }
 """Indices of the components of a base twist in a spatial twist."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpringForce:
-    """What holds the base: its energy, J, gradient (b,) and stiffnesses (b,)."""
-
-    energy: float
-    force: Array
-    stiffness: Array
 
 
 class BaseSpring:

@@ -10,6 +10,29 @@ import numpy as np
 from vms_ph_dynamics import Array, Evaluation, Task, VMSModel
 
 
+@dataclass(frozen=True, slots=True)
+class SpringForce:
+    """Springs at a state.
+
+    Attributes:
+        energy: J.
+        force: its gradient (k,), N m or N.
+        stiffness: (k,) of each coordinate, or (k,k), N m/rad or N/m.
+    """
+
+    energy: float
+    force: Array
+    stiffness: Array
+
+    def beside(self, joints: "SpringForce") -> "SpringForce":
+        """Return these springs of a base (b,) and those of the joints (n,) as those of a robot."""
+        return SpringForce(
+            self.energy + joints.energy,
+            np.concatenate([self.force, joints.force]),
+            np.concatenate([self.stiffness, joints.stiffness]),
+        )
+
+
 class JointLimitPotential:
     """``1/2 k d^2`` with d the depth of a joint within the margin before its limit."""
 
@@ -22,9 +45,21 @@ class JointLimitPotential:
         below = np.maximum((self._lower + margin) - positions, 0.0)
         return above - below
 
-    def energy(self, depth: Array, stiffness: float) -> float:
-        """Return the energy, J, at depths (n,) for a stiffness in N m/rad."""
-        return 0.5 * stiffness * float(depth @ depth)
+    def springs(
+        self, positions: Array, predicted: Array, stiffness: float | Array, margin: float
+    ) -> SpringForce:
+        """Return the springs at joint positions (n,).
+
+        Args:
+            positions: (n,) now.
+            predicted: (n,) up to which springs that begin to act count as stiffness.
+            stiffness: of all or (n,), N m/rad or N/m.
+            margin: distance from a limit at which its spring begins, rad or m.
+        """
+        depth = self.depth(positions, margin)
+        reached = (depth != 0.0) | (self.depth(predicted, margin) != 0.0)
+        force = stiffness * depth
+        return SpringForce(0.5 * float(force @ depth), force, np.where(reached, stiffness, 0.0))
 
     def clipped(self, positions: Array, before: Array, margin: float) -> Array:
         """Return joint positions (n,) clipped to the margins.

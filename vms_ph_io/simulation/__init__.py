@@ -3,7 +3,7 @@
 
 """Closed loops in simulation: a robot, its law, disturbances and effects, and what comes of it."""
 
-from vms_ph_controllers.hosting.loop_control import ControlFault
+from vms_ph_controllers.controller import ControlFault
 
 from .closed_loop import Push, simulate
 from .trajectory import SimulationStopped, Trajectory

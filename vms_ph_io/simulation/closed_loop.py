@@ -121,7 +121,7 @@ class Push:
 
 def simulate(
     robot: str | Path | VMSModel | Form | NonholonomicForm,
-    law: Law = None,
+    law: Law | None = None,
     seconds: float = 1.0,
     *,
     reference: Any = None,

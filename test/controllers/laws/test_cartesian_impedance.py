@@ -341,3 +341,20 @@ def test_the_earlier_name_says_the_new_one() -> None:
         vms_ph_controllers.EndEffectorImpedance  # noqa: B018
     with pytest.raises(OptionError, match="CartesianImpedance"):
         make_controller("EndEffectorImpedance", robots.load("panda"))
+
+
+def test_a_posture_that_is_not_projected_is_a_spring_of_the_joints_on_a_moving_base() -> None:
+    model = robots.load("omnidirectional_panda")
+    home, offset = model.home, np.linspace(-0.1, 0.1, model.n)
+    q = model.integrate(home, np.concatenate([np.zeros(model.b), offset]))
+    commands = []
+    for stiffness in (0.0, 20.0):
+        gains = CartesianImpedance.Gains(null_stiffness=stiffness)
+        law = CartesianImpedance(model, gains, null_space="position")
+        law.reset(RobotState(home, np.zeros(model.nv)))
+        commands.append(law.update(RobotState(q, np.zeros(model.nv)), HOLD, 0.0))
+    free, held = commands
+    np.testing.assert_allclose(held.wrench_base, free.wrench_base, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(held.torque, free.torque - 20.0 * offset, rtol=0, atol=1e-9)
+    stored = held.energy.shaped_potential - free.energy.shaped_potential
+    assert stored == pytest.approx(10.0 * offset @ offset, rel=1e-9)

@@ -1,0 +1,116 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What laws have in common that follow a pose of the base and positions of the joints."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
+
+from ..controller import Reference, RobotState, gain, usable
+from ..potentials.pose_potential import PosePotential
+from ..references.integral_action import IntegralAction
+from ..references.pose_reference import JointReference, PoseReference
+from ..safety.base_actuation import PrioritisedActuation
+from ..safety.output_stage import OutputGains
+from .staged_controller import StagedController
+
+REVERSED = "attitude error past half a turn: its correction is reversed"
+
+
+class VehicleController(StagedController):
+    """A law with references of the base and of the joints, which integral action displaces."""
+
+    @dataclass(frozen=True)
+    class Gains(OutputGains):
+        """Gains of the law."""
+
+        frequency_shape: float = gain(
+            4.0, "natural frequency of the joint motion, rad/s", 0.0, 100.0
+        )
+        damping_ratio: float = gain(
+            0.8, "damping ratio of all motions; 1 is critical damping", 0.0, 10.0
+        )
+        base_speed: float = gain(0.3, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
+        base_turn: float = gain(
+            0.5, "largest angular speed of the base reference, rad/s", 1e-3, 20.0
+        )
+        joint_speed: float = gain(
+            0.5, "largest speed of the joint reference, rad/s or m/s", 1e-3, 20.0
+        )
+        integral: float = gain(
+            0.0, "integral action: rate of the correction, as a share of the damping", 0.0, 1.0
+        )
+
+    gains: Gains
+    FOLLOWS_JOINTS = True
+
+    def __init__(
+        self,
+        model: VMSModel,
+        gains: Any,
+        allocation: Allocation | None,
+        base_actuated: bool = True,
+        actuation: PrioritisedActuation | None = None,
+    ) -> None:
+        """Prepare a law; see :class:`StagedController`."""
+        super().__init__(model, gains, allocation, base_actuated, actuation)
+        self._potential = PosePotential()
+        self._base, self._joints = PoseReference(), JointReference(model.n)
+        self._integral = IntegralAction(model.n)
+        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+
+    def _start_holding(self, d: Evaluation) -> None:
+        pose = self.model.base_pose(d.q).copy()
+        pose[:3, :3] = self._attitude_of(pose[:3, :3])
+        self._base.restart(pose)
+        self._joints.restart(self.model.joint_positions(d.q))
+        self._integral.restart()
+        self._potential.restart()
+
+    def _follow(self, reference: Reference, dt: float) -> None:
+        """Advance the references; values of a wrong shape or not finite are ignored."""
+        gains = self._ramp.now
+        pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
+        if pose is not None:
+            desired = pose.copy()
+            desired[:3, :3] = self._attitude_of(pose[:3, :3])
+            self._base.go_to(desired)
+        if joints is not None:
+            self._joints.go_to(joints)
+        twist = usable(reference.twist, (6,))
+        if twist is not None:
+            twist = self._twist_of(twist)
+        bandwidth = self._bandwidth(gains)
+        self._base.advance(twist, gains.base_speed, gains.base_turn, bandwidth, dt)
+        self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
+
+    def _correct(self, frequency: float, *errors_and_steps: Any) -> None:
+        """Advance the integral action; it rests while the efforts are limited.
+
+        Args:
+            frequency: natural frequency of the place of the base, rad/s; 0 if it is not held.
+            errors_and_steps: further arguments of :meth:`IntegralAction.advance`.
+        """
+        gains = self._ramp.now
+        if self._is_limited:
+            self._integral.rest()
+            return
+        share = gains.integral * gains.damping_ratio
+        self._integral.advance(share, frequency, gains.frequency_shape, *errors_and_steps)
+
+    def _attitude_of(self, rotation: Array) -> Array:
+        """Return the attitude of reference for a wanted one, (3,3)."""
+        return rotation
+
+    def _twist_of(self, twist: Array) -> Array:
+        """Return the twist of the reference for a wanted one, (6,)."""
+        return twist
+
+    @abstractmethod
+    def _bandwidth(self, gains: Any) -> float:
+        """Return the bandwidth of the reference of the base, 1/s."""
