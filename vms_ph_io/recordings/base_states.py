@@ -68,11 +68,6 @@ class BaseStates:
         """The series that are used."""
         return list({id(c): c for c in (self._pose, self._twist) if c is not None}.values())
 
-    def resample(self, stamps: Array) -> None:
-        """Take other stamps."""
-        for companion in self.companions:
-            companion.resample(stamps)
-
     def at(self, begin: int, end: int, t: Array) -> tuple[Array, Array]:
         """Return base parts of configurations (N, nq_base) and velocities (N, b)."""
         count, model = end - begin, self.model

@@ -4,6 +4,7 @@
 """The numbers in messages of any type: columns with names, and their files."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ MAX_ARRAY_LENGTH = 64
 """Items of an array that become columns; of longer ones, such as images, none do."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Columns:
     """The numbers of the messages of one topic.
 
@@ -72,29 +73,20 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
     """
     messages = Messages(path)
     columns_by_topic: dict[str, Columns] = {}
-    others: dict[str, int] = {}
+    others = Counter[str]()
     for message in messages.of(set(topics) if topics else None):
-        content = decoded(message)
-        if content is None:
-            others[message.topic] = others.get(message.topic, 0) + 1
-            continue
-        numbers = numbers_of(content)
-        columns = columns_by_topic.get(message.topic)
-        if columns is None:
-            if not numbers:
-                continue
-            names = tuple(numbers)
-            columns = Columns(message.topic, message.type, names, Table(names))
+        content, columns = decoded(message), columns_by_topic.get(message.topic)
+        numbers = {} if content is None else numbers_of(content)
+        if columns is None and numbers:
+            columns = Columns(message.topic, message.type, tuple(numbers), Table(tuple(numbers)))
             columns_by_topic[message.topic] = columns
-        if tuple(numbers) != columns.names:
-            others[message.topic] = others.get(message.topic, 0) + 1
-            continue
-        columns.table.append(stamp_of(content, message.log_time), list(numbers.values()))
-    complete = {
-        topic: Columns(topic, c.type, c.names, c.table, others.get(topic, 0))
-        for topic, c in columns_by_topic.items()
-    }
-    return complete, messages.notes
+        if columns is not None and tuple(numbers) == columns.names:
+            columns.table.append(stamp_of(content, message.log_time), list(numbers.values()))
+        elif columns is not None or content is None:
+            others[message.topic] += 1
+    for topic, columns in columns_by_topic.items():
+        columns.others = others[topic]
+    return columns_by_topic, messages.notes
 
 
 def _collect(message: Any, path: str, numbers: dict[str, float]) -> None:

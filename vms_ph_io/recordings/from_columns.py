@@ -14,7 +14,7 @@ from vms_ph_dynamics import Array
 from ..progress import Progress, no_progress
 from .column_map import BASE_SIZES, JOINT_QUANTITIES, OF_WRENCH, ColumnMap, Quantity, read_map
 from .number_files import TextColumns, load_arrays
-from .recording import LOG, POSE, TWIST, WRENCH, Recording, RecordingError, Series, Table
+from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
 
 ARRAY_SUFFIXES = (".npz", ".mat", ".parquet")
 TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
@@ -59,16 +59,15 @@ def _fill(
 ) -> None:
     """Add the series of blocks of rows, which have the quantities by name, to a recording."""
     name = recording.path.name
-    columns = [f"{quantity}.{joint}" for quantity in JOINT_QUANTITIES for joint in joints]
-    recording.joints.append(Series(name, Table((LOG, *columns)), joints))
+    recording.joints.append(Series.of(name, names=joints))
     tables = [(recording.joints[0].table, dict.fromkeys(JOINT_QUANTITIES, len(joints)))]
     if "base_position" in quantities:
-        recording.bases.append(Series(name, Table((LOG, *POSE, *TWIST))))
+        recording.bases.append(Series.of(name, (*POSE, *TWIST)))
         tables.append((recording.bases[0].table, BASE_SIZES))
     for wrench in (quantity for quantity in quantities if quantity.startswith(OF_WRENCH)):
-        table = Table((LOG, *WRENCH))
-        recording.wrenches.append(Series(name, table, frame=wrench.removeprefix(OF_WRENCH)))
-        tables.append((table, {wrench: len(WRENCH)}))
+        series = Series.of(name, WRENCH, frame=wrench.removeprefix(OF_WRENCH))
+        recording.wrenches.append(series)
+        tables.append((series.table, {wrench: len(WRENCH)}))
     epoch = None
     for block in blocks:
         rows = len(block["position"])

@@ -6,8 +6,11 @@
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_dynamics.forms import PORTS
@@ -16,10 +19,36 @@ from ..bag import BagMessage
 from ..progress import Progress, no_progress
 from ..settings.bounded_files import check_unfolded
 from .messages import Messages, decoded
-from .recording import LOG, POSE, TWIST, WRENCH, Recording, RecordingError, Series, Table
+from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
 
 _NAN = float("nan")
 _NO_POSE, _NO_TWIST = (_NAN,) * 7, (_NAN,) * 6
+
+
+def _pose(path: str, position: str = "position", orientation: str = "orientation") -> Any:
+    """Return a function from a message to the numbers of the pose in one of its fields."""
+    axes = [*(f"{position}.{x}" for x in "xyz"), *(f"{orientation}.{x}" for x in "xyzw")]
+    return attrgetter(*(f"{path}.{axis}" for axis in axes))
+
+
+def _twist(path: str, linear: str = "linear", angular: str = "angular") -> Any:
+    """Return a function from a message to the numbers of the twist in one of its fields."""
+    return attrgetter(*(f"{path}.{part}.{x}" for part in (linear, angular) for x in "xyz"))
+
+
+_TRANSFORM = (_pose("transform", "translation", "rotation"), None)
+_MOTIONS: Mapping[str, tuple[Any, Any]] = {
+    "nav_msgs/msg/Odometry": (_pose("pose.pose"), _twist("twist.twist")),
+    "geometry_msgs/msg/PoseStamped": (_pose("pose"), None),
+    "geometry_msgs/msg/PoseWithCovarianceStamped": (_pose("pose.pose"), None),
+    "geometry_msgs/msg/TwistStamped": (None, _twist("twist")),
+    "geometry_msgs/msg/TwistWithCovarianceStamped": (None, _twist("twist.twist")),
+    "tf2_msgs/msg/TFMessage": _TRANSFORM,
+    "tf/msg/tfMessage": _TRANSFORM,
+}
+"""What gives pose and twist of a base in a message, by its type."""
+
+_FORCES = _twist("wrench", "force", "torque")
 
 # Frames whose transform to a base is the pose of the base (REP-105).
 _INERTIAL = ("odom", "map", "world", "earth")
@@ -40,24 +69,20 @@ class _Reader:
         self._unstamped: dict[int, tuple[Series, array[int], array[int]]] = {}
         self.bytes = 0
         """Of the messages that were taken."""
-        self._tools: tuple[str, ...] = ()
-        self._handlers: dict[str, Callable[[BagMessage, Any], None]] = {
-            "sensor_msgs/msg/JointState": self._joint_state,
-            "nav_msgs/msg/Odometry": self._odometry,
-            "geometry_msgs/msg/PoseStamped": self._pose,
-            "geometry_msgs/msg/PoseWithCovarianceStamped": self._pose,
-            "geometry_msgs/msg/TwistStamped": self._twist,
-            "geometry_msgs/msg/TwistWithCovarianceStamped": self._twist,
-            "tf2_msgs/msg/TFMessage": self._transforms,
-            "tf/msg/tfMessage": self._transforms,
-            "geometry_msgs/msg/WrenchStamped": self._wrench,
-            "vms_ph/msg/PortEnergy": self._port_energy,
-            "std_msgs/msg/String": self._text,
+        self._handlers: dict[str, tuple[str, Callable[[BagMessage, Any], None]]] = {
+            "sensor_msgs/msg/JointState": ("joints", self._joint_state),
+            **dict.fromkeys(_MOTIONS, ("base", self._motion)),
+            "tf2_msgs/msg/TFMessage": ("base", self._transforms),
+            "tf/msg/tfMessage": ("base", self._transforms),
+            "geometry_msgs/msg/WrenchStamped": ("wrench", self._wrench),
+            "vms_ph/msg/PortEnergy": ("", self._port_energy),
+            "std_msgs/msg/String": ("", self._text),
         }
+        """What a type is used for, see :data:`ROLES`, and what reads it."""
 
     def add(self, message: BagMessage) -> None:
-        handler = self._handlers.get(message.type)
-        if handler is None or not self._is_wanted(message):
+        role, handler = self._handlers.get(message.type, ("", None))
+        if handler is None or not self._is_wanted(message.topic, role):
             return
         self.bytes += len(message.data)
         content = decoded(message)
@@ -94,66 +119,44 @@ class _Reader:
         if self._descriptions:
             self.recording.description = self._descriptions[max(self._descriptions, key=shared)]
 
-    def _is_wanted(self, message: BagMessage) -> bool:
-        """Return whether no other topic was chosen for what a topic of this type is used for."""
-        kind = message.type
-        role = {"sensor_msgs/msg/JointState": "joints", "geometry_msgs/msg/WrenchStamped": "wrench"}
-        if kind in role:
-            name = role[kind]
-        elif kind.startswith(("nav_msgs", "geometry_msgs", "tf")):
-            name = "base"
-        else:
-            return True
-        chosen = [topic for key, topic in self._chosen.items() if key.partition(".")[0] == name]
-        return not chosen or message.topic in chosen
+    def _is_wanted(self, topic: str, role: str) -> bool:
+        """Return whether no other topic was chosen for what a topic is used for."""
+        chosen = [name for key, name in self._chosen.items() if key.partition(".")[0] == role]
+        return not chosen or topic in chosen
 
     def _joint_state(self, message: BagMessage, content: Any) -> None:
         names = tuple(content.name)
         parts = [content.position, content.velocity, content.effort]
         if not names or all(len(part) != len(names) for part in parts):
             return
-        key = (*sorted(names),)  # a driver that starts again may change the order
-        series = self._series_of("joints", message.topic, key, _joint_columns(names), names=names)
-        values = [part if len(part) == len(names) else (_NAN,) * len(names) for part in parts]
-        if series.names != names:
-            places = [names.index(name) for name in series.names]
-            values = [[part[place] for place in places] for part in values]
-        self._append(series, message, _stamp(content), [x for part in values for x in part])
+        # A driver that starts again may change the order.
+        series = self._series_of("joints", message.topic, (*sorted(names),), (), names=names)
+        places = [names.index(name) for name in series.names] if series.names != names else ...
+        unknown = np.full(len(names), _NAN)
+        values = [part[places] if len(part) == len(names) else unknown for part in parts]
+        self._append(series, message, content, np.concatenate(values).tolist())
 
-    def _odometry(self, message: BagMessage, content: Any) -> None:
-        series = self._base(message, content, content.child_frame_id)
-        pose = content.pose.pose
-        row = (*_pose(pose.position, pose.orientation), *_twist(content.twist.twist))
-        self._append(series, message, _stamp(content), row)
-
-    def _pose(self, message: BagMessage, content: Any) -> None:
-        pose = content.pose
-        pose = getattr(pose, "pose", pose)
-        row = (*_pose(pose.position, pose.orientation), *_NO_TWIST)
-        self._append(self._base(message, content), message, _stamp(content), row)
-
-    def _twist(self, message: BagMessage, content: Any) -> None:
-        twist = content.twist
-        twist = getattr(twist, "twist", twist)
-        series = self._base(message, content)
-        self._append(series, message, _stamp(content), (*_NO_POSE, *_twist(twist)))
+    def _motion(self, message: BagMessage, content: Any) -> None:
+        pose, twist = _MOTIONS[message.type]
+        position = pose(content) if pose else _NO_POSE
+        if not all(map(math.isfinite, position)):
+            position = _NO_POSE
+        frame, child = content.header.frame_id, getattr(content, "child_frame_id", "")
+        series = self._series_of(
+            "bases", message.topic, (frame, child), (*POSE, *TWIST), frame=frame, child=child
+        )
+        row = (*position, *(twist(content) if twist else _NO_TWIST))
+        self._append(series, message, content, row)
 
     def _transforms(self, message: BagMessage, content: Any) -> None:
         for transform in content.transforms:
-            frame = transform.header.frame_id
-            if frame.rpartition("/")[2] not in _INERTIAL:
-                continue
-            series = self._base(message, transform, transform.child_frame_id)
-            motion = transform.transform
-            pose = _pose(motion.translation, motion.rotation)
-            self._append(series, message, _stamp(transform), (*pose, *_NO_TWIST))
+            if transform.header.frame_id.rpartition("/")[2] in _INERTIAL:
+                self._motion(message, transform)
 
     def _wrench(self, message: BagMessage, content: Any) -> None:
-        series = self._series_of(
-            "wrenches", message.topic, (), WRENCH, frame=content.header.frame_id
-        )
-        f, m = content.wrench.force, content.wrench.torque
-        self._append(series, message, _stamp(content), (f.x, f.y, f.z, m.x, m.y, m.z))
+        frame = content.header.frame_id
+        series = self._series_of("wrenches", message.topic, (), WRENCH, frame=frame)
+        self._append(series, message, content, _FORCES(content))
 
     def _port_energy(self, message: BagMessage, content: Any) -> None:
         tools = tuple(content.tool_names)
@@ -161,18 +164,12 @@ class _Reader:
         series = self._series_of("port_energies", message.topic, tools, columns)
         row = [*(getattr(content, port) for port in PORTS), *content.tool_energy]
         row += [content.dissipated, content.resets]
-        self._append(series, message, _stamp(content), row)
+        self._append(series, message, content, row)
         self.recording.port_energies = series
 
     def _text(self, message: BagMessage, content: Any) -> None:
         if message.topic.endswith("robot_description") and "<robot" in content.data:
             self._descriptions[message.topic] = content.data
-
-    def _base(self, message: BagMessage, content: Any, child: str = "") -> Series:
-        frame = content.header.frame_id
-        return self._series_of(
-            "bases", message.topic, (frame, child), (*POSE, *TWIST), frame=frame, child=child
-        )
 
     def _series_of(
         self, kind: str, topic: str, key: Any, columns: Iterable[str], **about: Any
@@ -180,14 +177,16 @@ class _Reader:
         """Return the series of a topic, which is made at its first message."""
         index = (kind, topic, key)
         if index not in self._series:
-            series = Series(topic, Table((LOG, *columns)), **about)
+            series = Series.of(topic, columns, **about)
             self._series[index] = series
             listed = getattr(self.recording, kind)
             if isinstance(listed, list):
                 listed.append(series)
         return self._series[index]
 
-    def _append(self, series: Series, message: BagMessage, time: int, row: Any) -> None:
+    def _append(self, series: Series, message: BagMessage, content: Any, row: Any) -> None:
+        stamp = content.header.stamp
+        time = int(stamp.sec * 1_000_000_000 + stamp.nanosec)
         if not time:
             unstamped = self._unstamped.setdefault(id(series), (series, array("q"), array("q")))
             unstamped[1].append(len(series.table))
@@ -244,25 +243,3 @@ def read_messages(
 
 def _listed(types_by_topic: Mapping[str, str]) -> str:
     return ", ".join(f"{topic} [{kind}]" for topic, kind in sorted(types_by_topic.items()))
-
-
-def _stamp(content: Any) -> int:
-    """Return the stamp of a message, ns."""
-    stamp = content.header.stamp
-    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
-
-
-def _joint_columns(names: tuple[str, ...]) -> list[str]:
-    return [
-        f"{quantity}.{name}" for quantity in ("position", "velocity", "effort") for name in names
-    ]
-
-
-def _pose(p: Any, r: Any) -> tuple[float, ...]:
-    values = (p.x, p.y, p.z, r.x, r.y, r.z, r.w)
-    return values if all(map(math.isfinite, values)) else _NO_POSE
-
-
-def _twist(twist: Any) -> tuple[float, ...]:
-    a, b = twist.linear, twist.angular
-    return (a.x, a.y, a.z, b.x, b.y, b.z)

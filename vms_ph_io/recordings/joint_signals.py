@@ -177,11 +177,6 @@ class Companion:
     def resample(self, stamps: Array) -> None:
         """Take other stamps."""
         self._stamps = stamps
-        after = np.searchsorted(self._times, stamps, side="left")
-        near = np.clip(after, 0, max(len(self._times) - 1, 0))
-        self._hits = np.abs(self._times[near] - stamps) <= _SAME if len(self._times) else (
-            np.zeros(len(stamps), dtype=bool)
-        )  # fmt: skip
 
     @property
     def rate(self) -> float:
@@ -193,7 +188,7 @@ class Companion:
     @property
     def is_synchronous(self) -> bool:
         """Whether nearly all samples have a row of the same stamp."""
-        return bool(self._hits.mean() > 0.9) if len(self._hits) else False
+        return len(self._stamps) > 0 and bool(self._near(self._stamps)[1].mean() > 0.9)
 
     def at(self, begin: int, end: int) -> Array:
         """Return the values at samples begin..end, linear between rows, (end - begin, columns)."""
@@ -225,22 +220,23 @@ class Companion:
             return np.zeros(len(stamps), dtype=bool)
         period = np.diff(self._times)
         longest = max(GAP * float(np.median(period)), SHORTEST_GAP * 1e9)
-        after = np.searchsorted(self._times, stamps - _SAME, side="left")
+        after, hit = self._near(stamps)
         inside = period[np.clip(after - 1, 0, len(period) - 1)] <= longest
-        hit = np.abs(self._times[np.minimum(after, len(period))] - stamps) <= _SAME
-        return np.asarray((inside | hit) & (after > 0) & (after <= len(period)) | hit)
+        return np.asarray(inside & (after > 0) & (after <= len(period)) | hit)
 
     def same(self, begin: int, end: int) -> Array:
         """Return the rows of the same stamps, NaN where there is none."""
         low, high = self._range(begin, end)
-        rows = self._rows(low, high)
         matched = np.full((end - begin, len(self.series.table.columns) - 1), np.nan)
-        if len(rows):
-            near = np.searchsorted(self._times[low:high], self._stamps[begin:end] - _SAME)
-            near = np.minimum(near, len(rows) - 1)
-            hit = np.abs(self._times[low:high][near] - self._stamps[begin:end]) <= _SAME
-            matched[hit] = rows[near[hit]]
+        near, hit = self._near(self._stamps[begin:end])
+        matched[hit] = self._rows(low, high)[near[hit] - low]
         return matched
+
+    def _near(self, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
+        """Return the first rows not before stamps, (N,), and whether they are of these stamps."""
+        rows = np.searchsorted(self._times, stamps - _SAME)
+        following = np.append(self._times, 0)[rows]
+        return rows, (rows < len(self._times)) & (following - stamps <= _SAME)
 
     def _range(self, begin: int, end: int) -> tuple[int, int]:
         low = int(np.searchsorted(self._times, self._stamps[begin], side="right")) - 1
@@ -271,11 +267,11 @@ class JointSignals:
     Args:
         sources: of the joints, in the order of the model.
         main: the series whose samples are used.
-        order: of its samples.
+        order: of its samples; another one may be set.
     """
 
     def __init__(self, sources: list[JointSource], main: Series, order: ClockOrder) -> None:
-        self._sources, self._main, self._order = sources, main, order
+        self._sources, self._main, self.order = sources, main, order
         series = {id(c.series): c.series for s in sources for c in s if c.series is not main}
         self._others = {key: Companion(other, order.stamps) for key, other in series.items()}
 
@@ -284,19 +280,13 @@ class JointSignals:
         """The other series."""
         return list(self._others.values())
 
-    def resample(self, order: ClockOrder) -> None:
-        """Take the samples of another order."""
-        self._order = order
-        for companion in self._others.values():
-            companion.resample(order.stamps)
-
     def known(self) -> npt.NDArray[np.bool_]:
         """Return whether a sample has the positions of all joints that are recorded, (N,)."""
         columns = [1 + s.position.place for s in self._sources if s.position.series is self._main]
         columns = [column for column in columns if self._main.table.has(column - 1)]
-        known = np.ones(len(self._order.index), dtype=bool)
+        known = np.ones(len(self.order.index), dtype=bool)
         for k in range(0, len(known), _CHUNK):
-            rows = self._main.table.at(self._order.index[k : k + _CHUNK])
+            rows = self._main.table.at(self.order.index[k : k + _CHUNK])
             known[k : k + _CHUNK] = np.isfinite(rows[:, columns]).all(axis=1)
         return known
 
@@ -304,7 +294,7 @@ class JointSignals:
         """Return the signals at samples low..high."""
         rows = {key: other.at(low, high) for key, other in self._others.items()}
         if self._sources:
-            rows[id(self._main)] = self._main.table.at(self._order.index[low:high])[:, 1:]
+            rows[id(self._main)] = self._main.table.at(self.order.index[low:high])[:, 1:]
         signals = Signals(*(np.empty((high - low, len(self._sources))) for _ in range(3)))
         for joint, source in enumerate(self._sources):
             for values, column in zip(signals, source, strict=True):
@@ -320,7 +310,7 @@ class JointSignals:
         n = len(self._main.names)
         best, most = first, -1.0
         for low in np.linspace(first, behind - count, _PARTS).astype(int).tolist():
-            places = self._order.index[np.linspace(low, low + count - 1, _PROBES).astype(int)]
+            places = self.order.index[np.linspace(low, low + count - 1, _PROBES).astype(int)]
             probed = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in places.tolist()]
             spread = float(np.nan_to_num(np.ptp(np.array(probed), axis=0)).sum())
             if spread > most:

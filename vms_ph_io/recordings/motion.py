@@ -112,6 +112,7 @@ class RecordedMotion:
         self.order = clock_order(self._main.table)
         self._signals = JointSignals(self._sources, self._main, self.order)
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
+        self._companions = [*self._signals.companions, *self._base.companions]
         self._notes = unused(self._sources, recording)
         self._leave_out_unknown()
         if len(self.order.t) < 2:
@@ -123,6 +124,7 @@ class RecordedMotion:
         self._exact = None
         if recording.port_energies is not None:
             self._exact = Companion(recording.port_energies, self.order.stamps)
+            self._companions.append(self._exact)
         self._estimated: dict[int, VelocityDefect] = {}
         self._lag = 0.0
         self.conditioning = self._study()
@@ -153,7 +155,7 @@ class RecordedMotion:
         known = self._signals.known()
         if not known.all():
             self._notes.append(f"{int((~known).sum())} samples without positions were left out")
-        for companion in (*self._signals.companions, *self._base.companions):
+        for companion in self._companions:
             covered = companion.covers(order.stamps)
             if not covered.all():
                 share = float((~covered).mean())
@@ -168,9 +170,9 @@ class RecordedMotion:
             self._take(order.only(known))
 
     def _take(self, order: ClockOrder) -> None:
-        self.order = order
-        self._signals.resample(order)
-        self._base.resample(order.stamps)
+        self.order = self._signals.order = order
+        for companion in self._companions:
+            companion.resample(order.stamps)
 
     def _leading_series(self) -> Series:
         """Return the series whose times the samples have."""
@@ -199,6 +201,7 @@ class RecordedMotion:
                 companions[frame] = Companion(series, self.order.stamps)
             elif not frame and series.frame:
                 self._notes.append(self._unknown_frame(series))
+        self._companions += companions.values()
         return tuple(companions), companions
 
     def _check_frame(self, frame: str) -> None:
@@ -256,18 +259,11 @@ class RecordedMotion:
 
     def _configuration(self, position: Array) -> Array:
         """Return the joints' part of configurations."""
-        model = self.model
-        if model.nq - model.nq_base == model.n:
-            return position
-        columns, entry = [], model.nq_base
-        for joint in range(model.n):
-            if model.is_continuous(entry):
-                columns += [np.cos(position[:, joint]), np.sin(position[:, joint])]
-                entry += 2
-            else:
-                columns.append(position[:, joint])
-                entry += 1
-        return np.column_stack(columns)
+        columns: list[Array] = []
+        for angle in position.T:
+            turns = self.model.is_continuous(self.model.nq_base + len(columns))
+            columns += [np.cos(angle), np.sin(angle)] if turns else [angle]
+        return np.array(columns).T.reshape(len(position), -1)
 
     def _meant(self, q: Array, effort: Array) -> Array:
         """Return the efforts that act, from recorded ones."""
@@ -298,8 +294,7 @@ class RecordedMotion:
         position, velocity = self._positions(signals, t), filled(signals.velocity, t)
         effort = filled(signals.effort, t)
         measured = np.asarray(np.isfinite(signals.effort).any(axis=0))
-        n, names = self.model.n, self.model.joint_names
-        lag = 0.0
+        n, names, lag = self.model.n, self.model.joint_names, 0.0
         # A simulation stamps its samples with its own time, and knows its velocities.
         is_kept = self.options.as_recorded or self._exact is not None
         if n and high - low >= 16:
@@ -337,6 +332,7 @@ class RecordedMotion:
                     f"the wrench on {wrench.series.name} is not recorded in {100 * share:.3g} % of "
                     f"the time; it is taken as zero at {port} there"
                 )
+        others = [companion for companion in self._companions if companion is not self._exact]
         return Conditioning(
             self.order,
             source,
@@ -349,7 +345,7 @@ class RecordedMotion:
             self._meaning(samples, effort, measured),
             self.options.effort,
             self.options.commanded,
-            self._rates(),
+            {c.series.name: c.rate for c in others if not c.is_synchronous and c.rate > 0.0},
             tuple(notes),
         )
 
@@ -376,21 +372,9 @@ class RecordedMotion:
 
     def _retime(self, t: Array, increasing: npt.NDArray[np.bool_]) -> None:
         """Take other times, and leave samples out that have the same time as the one before."""
-        old = self.order
         if not increasing.all():
-            self.order = replace(
-                old,
-                index=old.index[increasing],
-                t=t[increasing],
-                stamps=old.stamps[increasing],
-                segments=((0, int(increasing.sum())),),
-                repeated=old.repeated + int((~increasing).sum()),
-            )
-            self._take(self.order)
-            for companion in self._wrenches.values():
-                companion.resample(self.order.stamps)
-            if self._exact is not None:
-                self._exact.resample(self.order.stamps)
+            repeated = self.order.repeated + int((~increasing).sum())
+            self._take(replace(self.order.only(increasing), repeated=repeated))
         self._t = np.ascontiguousarray(t[increasing])
 
     def _positions(self, signals: Signals, t: Array) -> Array:
@@ -419,10 +403,6 @@ class RecordedMotion:
             velocity[b + joint] = float(np.sqrt(np.mean(spread**2)))
         where = np.concatenate([self._base.noise(samples.q), at_joints])
         return SampleNoise(where, velocity, white_noise(effort))
-
-    def _rates(self) -> dict[str, float]:
-        companions = [*self._signals.companions, *self._wrenches.values(), *self._base.companions]
-        return {c.series.name: c.rate for c in companions if not c.is_synchronous and c.rate > 0.0}
 
 
 def _plausible(values: Array) -> Array:

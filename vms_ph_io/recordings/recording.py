@@ -6,7 +6,7 @@
 import tempfile
 import weakref
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -45,8 +45,8 @@ class Table:
             time: ns.
             row: one number for each column.
         """
+        self._rows.extend(array("d", row))
         self._times.append(time)
-        self._rows.extend(row)
         if len(self._rows) >= _MAX_BUFFERED_ROWS:
             self._flush()
 
@@ -124,6 +124,13 @@ class Series:
     names: tuple[str, ...] = ()
     frame: str = ""
     child: str = ""
+
+    @classmethod
+    def of(cls, name: str, columns: Iterable[str] = (), **about: Any) -> "Series":
+        """Return an empty series of columns, by default those of its joints."""
+        quantities = ("position", "velocity", "effort")
+        columns = columns or [f"{q}.{joint}" for q in quantities for joint in about["names"]]
+        return cls(name, Table((LOG, *columns)), **about)
 
 
 @dataclass
