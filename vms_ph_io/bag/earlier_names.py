@@ -15,7 +15,7 @@ import numpy as np
 from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import FieldDesc
 
-from .messages import BagMessage, Decoder, SchemaDecoder
+from .messages import BagMessage, SchemaDecoder
 from .types import MessageTypes
 
 TOPICS = {
@@ -70,8 +70,8 @@ class PresentNames:
     """Translates the messages of a bag into the present names and definitions."""
 
     def __init__(self) -> None:
-        self._is_earlier: dict[Decoder, bool] = {}
-        self._decoders: dict[str, Decoder] = {}
+        self._is_earlier: dict[SchemaDecoder, bool] = {}
+        self._decoders: dict[str, SchemaDecoder] = {}
 
     def translated(self, message: BagMessage) -> BagMessage:
         """Return a message with its present topic and, if the type has changed, its definition.
@@ -85,8 +85,7 @@ class PresentNames:
         if not self._has_earlier_fields(message):
             return message if topic == message.topic else replace(message, topic=topic)
         if kind not in self._decoders:
-            definition = _types().definition(kind)
-            self._decoders[kind] = SchemaDecoder(kind, definition.encoding, definition.text)
+            self._decoders[kind] = SchemaDecoder(_types().definition(kind))
         data = _serialised(kind, message.decode(), FIELDS[message.type])
         decoder = self._decoders[kind]
         return replace(message, topic=topic, type=kind, data=data, decoder=decoder)

@@ -11,7 +11,6 @@ from .errors import BagError
 from .messages import BagMessage, BagTopic
 from .metadata import NANOSECONDS, BagMetadata, TopicInfo, is_being_recorded, time_span
 from .reader import BagReader
-from .types import MessageDefinition
 from .writer import BagWriter
 
 
@@ -144,8 +143,7 @@ def _copy(about: BagInfo, folder: Path) -> int:
     types = {item.topic.name: item.topic.type for item in about.topics}
     with BagWriter(folder, compression=about.compression, ros_distro=about.ros_distro) as bag:
         for topic in (item.topic for item in about.topics):
-            definition = MessageDefinition(topic.type, topic.definition, topic.hash, topic.encoding)
-            bag.add_topic(topic.name, definition, topic.qos, topic.serialization_format)
+            bag.add_topic(topic.name, topic.definition, topic.qos, topic.serialization_format)
         for message in BagReader(about.path).messages():
             if message.type == types[message.topic]:
                 times = (message.log_time, message.publish_time)

@@ -19,7 +19,7 @@ import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Channel, Chunk, Schema
+from mcap.records import Channel, Chunk, Message, Schema
 
 from ..settings.bounded_files import UnfoldingError, largest_unfolded, unfold
 from .errors import BagError
@@ -30,19 +30,7 @@ _FRAME = struct.Struct("<BQ")
 _MESSAGE = struct.Struct("<HIQQ")
 
 
-@dataclass(frozen=True, slots=True)
-class RawMessage:
-    """A message record of the file."""
-
-    channel: Channel
-    schema: Schema | None
-    log_time: int
-    publish_time: int
-    sequence: int
-    data: bytes
-
-
-Record = Channel | RawMessage
+Record = Channel | Message
 
 
 @dataclass
@@ -90,9 +78,8 @@ class McapReader:
                 self.file.seek(length, 1)
             else:
                 body = self.file.read(length)
-                if (
-                    len(body) < length or opcode == 0
-                ):  # zeros: the file was extended, but its content was not written
+                # Zeros: the file was extended, but its content was not written.
+                if len(body) < length or opcode == 0:
                     break
                 try:
                     yield from self._inside(opcode, body)
@@ -148,13 +135,11 @@ class McapReader:
 
     def _message(self, record: memoryview) -> Iterator[Record]:
         number, sequence, log_time, publish_time = _MESSAGE.unpack_from(record)
-        channel = self.channels.get(number)
-        if channel is None:  # its channel was defined in a damaged chunk
+        if number in self.channels:
+            data = bytes(record[_MESSAGE.size :])
+            yield Message(number, log_time, data, publish_time, sequence)
+        else:  # its channel was defined in a damaged chunk
             self.unreadable_bytes += len(record)
-            return
-        schema = self.schemas.get(channel.schema_id)
-        data = bytes(record[_MESSAGE.size :])
-        yield RawMessage(channel, schema, log_time, publish_time, sequence, data)
 
 
 # Skipped, as they only serve indexed reading; message indexes have a tenth of the size of messages.

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import cast
 
 from mcap.records import Channel, Schema
 from rosbags.interfaces import Nodetype
@@ -17,13 +17,6 @@ from .errors import BagError
 from .qos import QosProfile, parse_profiles
 
 _SEPARATOR = "=" * 80 + "\n"
-
-
-class Decoder(Protocol):
-    """A function that decodes recorded bytes to a message."""
-
-    def __call__(self, data: bytes) -> object:
-        """Return the message; its fields are attributes."""
 
 
 LARGEST_DEFINITION = 2**18
@@ -48,24 +41,36 @@ def _check_arrays(types: Typesdict) -> None:
                 )
 
 
+@dataclass(frozen=True, slots=True)
+class MessageDefinition:
+    """The definition of a message type, as it is stored in a bag for decoding.
+
+    Args:
+        type: Name of the type, as in "sensor_msgs/msg/JointState".
+        text: The definition, followed by the definitions of the types it uses; empty if not
+            recorded.
+        hash: Hash of the definition by REP 2011, "RIHS01_..."; empty if unknown.
+        encoding: Encoding of the text, "ros2msg" or "ros2idl".
+    """
+
+    type: str
+    text: str = field(default="", repr=False)
+    hash: str = ""
+    encoding: str = "ros2msg"
+
+
 class SchemaDecoder:
     """Decodes the messages of one definition, which is parsed at the first message.
 
     Each definition has its own type store: two files of a bag may contain two versions of a type.
 
     Args:
-        type_name: Name of the type, as in "sensor_msgs/msg/JointState".
-        encoding: Encoding of the definition, "ros2msg" or "ros2idl".
-        text: The definition, with the definitions of the types it uses.
-        serialization_format: Serialization format of the messages; only "cdr" can be decoded.
+        definition: The definition.
+        serialization_format: Serialization format of the messages; "cdr" and "ros1" are decoded.
     """
 
-    def __init__(
-        self, type_name: str, encoding: str, text: str, serialization_format: str = "cdr"
-    ) -> None:
-        self._type = type_name
-        self._encoding = encoding
-        self._text = text
+    def __init__(self, definition: MessageDefinition, serialization_format: str = "cdr") -> None:
+        self._definition, self._type = definition, definition.type
         self._format = serialization_format
         self._store: Typestore | None = None
 
@@ -90,10 +95,10 @@ class SchemaDecoder:
                 f"messages of type {self._type} are in format {self._format!r}; cdr and ros1 are "
                 "decoded"
             )
-        if len(self._text) > LARGEST_DEFINITION:
+        if (length := len(self._definition.text)) > LARGEST_DEFINITION:
             raise BagError(
-                f"the definition of {self._type} in the bag has {len(self._text)} characters; at "
-                f"most {LARGEST_DEFINITION} are accepted"
+                f"the definition of {self._type} in the bag has {length} characters; at most "
+                f"{LARGEST_DEFINITION} are accepted"
             )
         store = get_typestore(Stores.EMPTY)
         try:
@@ -109,11 +114,12 @@ class SchemaDecoder:
         return store
 
     def _types(self) -> Iterator[Typesdict]:
-        if self._encoding == "ros2msg":
-            yield get_types_from_msg(self._text, self._type)
-        elif self._encoding == "ros2idl":
+        text = self._definition.text
+        if self._definition.encoding == "ros2msg":
+            yield get_types_from_msg(text, self._type)
+        elif self._definition.encoding == "ros2idl":
             merged: Typesdict = {}
-            for section in self._text.split(_SEPARATOR):
+            for section in text.split(_SEPARATOR):
                 heading, _, body = section.partition("\n")
                 text = body if heading.startswith("IDL: ") else section
                 if text.strip():
@@ -141,7 +147,7 @@ class BagMessage:
     publish_time: int
     data: bytes = field(repr=False)
     sequence: int = 0
-    decoder: Decoder | None = field(default=None, repr=False, compare=False)
+    decoder: SchemaDecoder | None = field(default=None, repr=False, compare=False)
 
     def decode(self) -> object:
         """Return the message; its fields are attributes, its arrays are numpy arrays.
@@ -160,31 +166,28 @@ class BagTopic:
 
     Args:
         name: Name of the topic, as in "/joint_states".
-        type: Name of the type, as in "sensor_msgs/msg/JointState".
-        hash: Hash of the type; empty if not recorded.
+        definition: Its type, with the definition and the hash as far as they are recorded.
         qos: The QoS profiles that its publishers offered.
         serialization_format: Serialization format of the messages.
-        definition: Text of the definition of the type; empty if not recorded.
-        encoding: Encoding of that text.
     """
 
     name: str
-    type: str
-    hash: str = ""
+    definition: MessageDefinition
     qos: tuple[QosProfile, ...] = ()
     serialization_format: str = "cdr"
-    definition: str = field(default="", repr=False)
-    encoding: str = "ros2msg"
+
+    @property
+    def type(self) -> str:
+        """Name of the type, as in "sensor_msgs/msg/JointState"."""
+        return self.definition.type
 
     @classmethod
     def of(cls, channel: Channel, schema: Schema | None) -> "BagTopic":
         """Return the topic of an MCAP channel."""
-        return cls(
-            channel.topic,
-            schema.name if schema else "",
-            channel.metadata.get("topic_type_hash", ""),
-            parse_profiles(channel.metadata.get("offered_qos_profiles", "")),
-            channel.message_encoding,
-            schema.data.decode("utf-8", "replace") if schema else "",
-            schema.encoding if schema else "",
-        )
+        hash_ = channel.metadata.get("topic_type_hash", "")
+        definition = MessageDefinition("", "", hash_, "")
+        if schema is not None:
+            text = schema.data.decode("utf-8", "replace")
+            definition = MessageDefinition(schema.name, text, hash_, schema.encoding)
+        qos = parse_profiles(channel.metadata.get("offered_qos_profiles", ""))
+        return cls(channel.topic, definition, qos, channel.message_encoding)

@@ -18,7 +18,7 @@ from vms_ph_dynamics import VmsPhError
 
 from ..settings.bounded_text import read_yaml
 from .errors import BagError
-from .messages import BagTopic
+from .messages import BagTopic, MessageDefinition
 from .qos import parse_profiles
 
 FILE_NAME = "metadata.yaml"
@@ -116,7 +116,7 @@ class BagMetadata:
                         "type": item.topic.type,
                         "serialization_format": item.topic.serialization_format,
                         "offered_qos_profiles": [qos.as_dict() for qos in item.topic.qos],
-                        "type_description_hash": item.topic.hash,
+                        "type_description_hash": item.topic.definition.hash,
                     },
                     "message_count": item.message_count,
                 }
@@ -179,13 +179,11 @@ class BagMetadata:
         topics = []
         for item in content["topics_with_message_count"] or ():
             topic = item["topic_metadata"]
-            recorded = BagTopic(
-                str(topic["name"]),
-                str(topic["type"]),
-                str(topic.get("type_description_hash") or ""),
-                parse_profiles(topic.get("offered_qos_profiles") or ""),
-                str(topic["serialization_format"]),
-            )
+            hash_ = str(topic.get("type_description_hash") or "")
+            definition = MessageDefinition(str(topic["type"]), hash=hash_)
+            qos = parse_profiles(topic.get("offered_qos_profiles") or "")
+            format_ = str(topic["serialization_format"])
+            recorded = BagTopic(str(topic["name"]), definition, qos, format_)
             topics.append(TopicInfo(recorded, int(item["message_count"])))
         described = {str(item["path"]): item for item in content.get("files") or ()}
         files = []

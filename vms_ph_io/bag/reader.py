@@ -6,16 +6,17 @@
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
-from mcap.records import Channel, Schema
+from mcap.records import Channel
 from rosbags.interfaces import MessageDefinitionFormat
 from rosbags.rosbag2 import Reader as RosbagsReader
 from rosbags.rosbag2 import ReaderError
 
 from .errors import BagError
-from .mcap_reader import McapReader, RawMessage
-from .messages import BagMessage, BagTopic, Decoder, SchemaDecoder
+from .mcap_reader import McapReader
+from .messages import BagMessage, BagTopic, MessageDefinition, SchemaDecoder
 from .metadata import bag_files, bag_path
 from .types import MessageTypes
 
@@ -44,7 +45,8 @@ class BagReader:
         """Compression of the chunks; valid once all messages are read."""
         self.position = 0
         """Number of bytes read of the current MCAP file."""
-        self._decoders: dict[tuple[str, str, str, str], Decoder] = {}
+        # Cached by content, as schema numbers are valid within one file only.
+        self._decoder_of = cache(SchemaDecoder)
 
     def messages(self, topics: Collection[str] | None = None) -> Iterator[BagMessage]:
         """Yield the messages.
@@ -83,67 +85,46 @@ class BagReader:
         self.is_complete = complete
 
     def _from_mcap(self, reader: McapReader) -> Iterator[BagMessage | BagTopic]:
+        topics: dict[int, tuple[BagTopic, SchemaDecoder | None]] = {}
         for record in reader.records():
             self.position = reader.position
-            if isinstance(record, RawMessage):
-                schema = record.schema
-                yield BagMessage(
-                    record.channel.topic,
-                    schema.name if schema else "",
-                    record.log_time,
-                    record.publish_time,
-                    record.data,
-                    record.sequence,
-                    self._decoder(record.channel, schema),
-                )
-            elif isinstance(record, Channel):
-                yield BagTopic.of(record, reader.schemas.get(record.schema_id))
+            if isinstance(record, Channel):
+                topic = BagTopic.of(record, reader.schemas.get(record.schema_id))
+                topics[record.id] = topic, self._decoder(topic)
+                yield topic
+                continue
+            topic, decoder = topics[record.channel_id]
+            times = record.log_time, record.publish_time
+            yield BagMessage(topic.name, topic.type, *times, record.data, record.sequence, decoder)
 
-    def _decoder(self, channel: Channel, schema: Schema | None) -> Decoder | None:
-        if schema is None or not schema.data:
+    def _decoder(self, topic: BagTopic) -> SchemaDecoder | None:
+        if not topic.definition.text:
             return None
-        text = schema.data.decode("utf-8", "replace")
-        return self._decoder_of(schema.name, schema.encoding, text, channel.message_encoding)
-
-    def _decoder_of(self, name: str, encoding: str, text: str, format_: str) -> Decoder:
-        # Cached by content, as schema numbers are valid within one file only.
-        key = (name, encoding, text, format_)
-        if key not in self._decoders:
-            self._decoders[key] = SchemaDecoder(*key)
-        return self._decoders[key]
+        return self._decoder_of(topic.definition, topic.serialization_format)
 
     def _from_sqlite(self, path: Path) -> Iterator[BagMessage | BagTopic]:
         """Read by ``rosbags``; files without definitions use those of ROS 2 Jazzy."""
         types = MessageTypes()
-        decoders: dict[int, Decoder | None] = {}
+        decoders: dict[int, SchemaDecoder | None] = {}
         try:
             _check_columns(path)
             with RosbagsReader(path) as reader:
                 for connection in reader.connections:
-                    _check_types(path, str, connection.topic, connection.msgtype)
-                    yield BagTopic(connection.topic, connection.msgtype, connection.digest)
-                    encoding, text = "ros2msg", connection.msgdef.data
-                    if connection.msgdef.format is MessageDefinitionFormat.IDL:
-                        encoding = "ros2idl"
-                    if not text and connection.msgtype in types.store.fielddefs:
-                        text = types.definition(connection.msgtype).text
-                    decoders[connection.id] = (
-                        self._decoder_of(connection.msgtype, encoding, text, "cdr")
-                        if text
-                        else None
-                    )
+                    name, kind, text = connection.topic, connection.msgtype, connection.msgdef.data
+                    _check_types(path, str, name, kind)
+                    is_idl = connection.msgdef.format is MessageDefinitionFormat.IDL
+                    if not text and kind in types.store.fielddefs:
+                        text = types.definition(kind).text
+                    encoding = "ros2idl" if is_idl else "ros2msg"
+                    definition = MessageDefinition(kind, text, connection.digest, encoding)
+                    topic = BagTopic(name, definition)
+                    decoders[connection.id] = self._decoder(topic)
+                    yield topic
                 for connection, time, data in reader.messages():
                     _check_types(path, int, time)
                     _check_types(path, bytes, data)
-                    yield BagMessage(
-                        connection.topic,
-                        connection.msgtype,
-                        time,
-                        time,
-                        data,
-                        0,
-                        decoders[connection.id],
-                    )
+                    about = connection.topic, connection.msgtype
+                    yield BagMessage(*about, time, time, data, 0, decoders[connection.id])
         except BagError:
             raise
         except Exception as error:  # rosbags and SQLite raise anything for a damaged file

@@ -3,7 +3,6 @@
 
 """Message types: their definitions and hashes."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -13,25 +12,9 @@ from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typest
 
 from ..installation import PACKAGE, share_directory
 from .errors import BagError
+from .messages import MessageDefinition
 
 _SEPARATOR = "=" * 80 + "\n"
-
-
-@dataclass(frozen=True, slots=True)
-class MessageDefinition:
-    """The definition of a message type, as it is stored in a bag for decoding.
-
-    Args:
-        type: Name of the type, as in "sensor_msgs/msg/JointState".
-        text: The definition, followed by the definitions of the types it uses.
-        hash: Hash of the definition by REP 2011, "RIHS01_..."; empty if unknown.
-        encoding: Encoding of the text.
-    """
-
-    type: str
-    text: str
-    hash: str = ""
-    encoding: str = "ros2msg"
 
 
 class MessageTypes:

@@ -28,10 +28,9 @@ from mcap.records import Channel, Schema
 from mcap.writer import CompressionType, Writer
 
 from .errors import BagError
-from .messages import BagTopic
+from .messages import BagTopic, MessageDefinition
 from .metadata import BagMetadata, FileMetadata, TopicInfo, bag_files, is_being_recorded, time_span
 from .qos import QosProfile, dump_profiles
-from .types import MessageDefinition
 
 FLUSH_PERIOD = 0.5
 """Largest time until a message is written to the file, s."""
@@ -188,7 +187,7 @@ class BagWriter:
         Raises:
             BagError: The topic has another type, the disk is full, or the bag is closed.
         """
-        topic = BagTopic(name, definition.type, definition.hash, tuple(qos), serialization_format)
+        topic = BagTopic(name, definition, tuple(qos), serialization_format)
         with self._lock:
             self._check()
             existing = self._topics.get(name)
@@ -200,19 +199,20 @@ class BagWriter:
             if existing is not None:
                 return
             try:
-                self._channels[name] = self._add_channel(topic, definition)
+                self._channels[name] = self._add_channel(topic)
                 self._stream.flush()
                 self._topics[name] = TopicInfo(topic)
                 self._metadata_is_old = True
             except OSError as error:
                 self._fail(error)
 
-    def _add_channel(self, topic: BagTopic, definition: MessageDefinition) -> int:
+    def _add_channel(self, topic: BagTopic) -> int:
         """Register a topic and its type.
 
         They are written before the chunks, too: a damaged chunk does not affect them, and a bag
         without messages has its topics.
         """
+        definition = topic.definition
         if not definition.type:
             self._schemas[definition] = 0
         elif definition not in self._schemas:
@@ -230,7 +230,7 @@ class BagWriter:
             "schema_id": self._schemas[definition],
             "metadata": {
                 "offered_qos_profiles": dump_profiles(topic.qos),
-                "topic_type_hash": topic.hash,
+                "topic_type_hash": definition.hash,
             },
         }
         number = self._writer.register_channel(**channel)

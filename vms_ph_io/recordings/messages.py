@@ -13,7 +13,7 @@ import zstandard
 from rosbags.rosbag1 import Reader as Ros1Reader
 from rosbags.rosbag1.reader import Chunk, decompressors
 
-from ..bag import BagError, BagMessage, BagReader, PresentNames
+from ..bag import BagError, BagMessage, BagReader, MessageDefinition, PresentNames
 from ..bag.messages import SchemaDecoder
 from ..bag.metadata import BagMetadata, by_number
 from ..progress import Progress, no_progress
@@ -134,7 +134,7 @@ class Messages:
         try:
             with _BoundedRos1Reader(self.path) as reader:
                 decoders = {
-                    c.id: SchemaDecoder(_two(c.msgtype), "ros2msg", c.msgdef.data, "ros1")
+                    c.id: SchemaDecoder(MessageDefinition(_two(c.msgtype), c.msgdef.data), "ros1")
                     for c in reader.connections
                 }
                 total = max(reader.message_count, 1)

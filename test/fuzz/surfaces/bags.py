@@ -30,7 +30,7 @@ from vms_ph_io.bag import (
     bag_info,
     recover,
 )
-from vms_ph_io.bag.messages import SchemaDecoder
+from vms_ph_io.bag.messages import MessageDefinition, SchemaDecoder
 
 _MOST_MESSAGES = 100_000
 
@@ -171,7 +171,7 @@ def _definitions(data: bytes) -> None:
         ("ros2idl" if rest[:1] == b"2" else "ros2msg"),
         rest[1:].decode(errors="replace"),
     )
-    SchemaDecoder("fuzz/msg/Fuzz", encoding, text)(payload)
+    SchemaDecoder(MessageDefinition("fuzz/msg/Fuzz", text, encoding=encoding))(payload)
 
 
 def _definition_seeds() -> list[bytes]:

@@ -190,7 +190,7 @@ def test_info_summarises_a_bag(folder: Path, sampler: Sampler) -> None:
     assert joints.topic.name == "/joint_states"
     assert joints.topic.type == "sensor_msgs/msg/JointState"
     assert joints.topic.qos == (QosProfile(depth=7),)
-    assert joints.topic.hash.startswith("RIHS01_a13ee3")
+    assert joints.topic.definition.hash.startswith("RIHS01_a13ee3")
     assert joints.rate == pytest.approx(100 / 3)
 
 

@@ -13,7 +13,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from vms_ph_io.bag import BagError, BagReader, bag_info
-from vms_ph_io.bag.messages import SchemaDecoder
+from vms_ph_io.bag.messages import MessageDefinition, SchemaDecoder
 
 
 @pytest.fixture
@@ -79,4 +79,4 @@ DEFINITIONS = {
 def test_a_definition_that_cannot_be_used_is_refused(definition: str) -> None:
     message = b"\0\1\0\0" + struct.pack("<I", 2**32 - 1) + bytes(64)
     with pytest.raises(BagError, match=r"a/msg/Evil|of a/"):
-        SchemaDecoder("a/msg/Evil", "ros2msg", definition)(message)
+        SchemaDecoder(MessageDefinition("a/msg/Evil", definition))(message)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcap.records import Channel
+from mcap.records import Channel, Message
 
-from vms_ph_io.bag.mcap_reader import McapReader, RawMessage
+from vms_ph_io.bag.mcap_reader import McapReader
 
 ARCHIVE = Path(__file__).parent / "data" / "mcap_conformance.tar.xz"
 # What only serves indexed reading, or is no message, is not read.
@@ -70,9 +70,9 @@ def read(data: bytes) -> tuple[McapReader, list[tuple[str, dict[str, Any]]]]:
                              "message_encoding": record.message_encoding,
                              "metadata": record.metadata, "schema_id": str(record.schema_id)})
             )  # fmt: skip
-        elif isinstance(record, RawMessage):
+        elif isinstance(record, Message):
             found.append(
-                ("Message", {"channel_id": str(record.channel.id), "sequence": str(record.sequence),
+                ("Message", {"channel_id": str(record.channel_id), "sequence": str(record.sequence),
                              "log_time": str(record.log_time),
                              "publish_time": str(record.publish_time), "data": _bytes(record.data)})
             )  # fmt: skip
