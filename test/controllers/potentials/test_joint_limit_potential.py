@@ -78,13 +78,3 @@ def test_the_springs_at_the_limits_are_part_of_the_energy_that_falls(
         damping = command.energy.damping_task + command.energy.damping_null
         # The central difference of a quadratic potential is exact up to rounding over the step.
         assert kinetic + (ahead - behind) / (2 * step) == pytest.approx(-damping, abs=1e-7)
-
-
-def test_the_springs_begin_at_the_same_distance_before_both_limits(panda: VMSModel) -> None:
-    springs, margin = JointLimitPotential(panda), 0.05
-    lower, upper = panda.joints.lower, panda.joints.upper
-    for away in (0.0, 0.02, 0.06):
-        depth = max(margin - away, 0.0)
-        np.testing.assert_allclose(springs.depth(lower + away, margin), -depth, atol=1e-15)
-        np.testing.assert_allclose(springs.depth(upper - away, margin), depth, atol=1e-15)
-    assert springs.energy(springs.depth(lower, margin), 4.0) == pytest.approx(14.0 * margin**2)

@@ -27,6 +27,7 @@ from vms_ph_dynamics.integrators import (
     StepResult,
     integrate,
 )
+from vms_ph_dynamics.integrators.integrate import locate
 from vms_ph_io import robots
 
 from .conftest import moving, panda_on
@@ -126,6 +127,18 @@ def test_an_event_is_found_on_a_motion_that_goes_back_in_time() -> None:
     assert event.state.q[3] == pytest.approx(level, abs=1e-12)
     # States between steps are right to fourth order.
     assert forth.at(event.t).q[3] == pytest.approx(level, abs=1e-6)
+
+
+@pytest.mark.parametrize("power", [0.2, 3.0], ids=["concave", "convex"])
+def test_an_instant_is_located_in_few_evaluations_however_the_value_curves(power: float) -> None:
+    times: list[float] = []
+
+    def value(t: float) -> float:
+        times.append(t)
+        return t**power - 0.3**power
+
+    assert locate(value, -(0.3**power), 1.0 - 0.3**power, 1.0) == pytest.approx(0.3, abs=1e-12)
+    assert len(times) <= 12
 
 
 def test_a_terminal_event_ends_the_run() -> None:
