@@ -26,6 +26,7 @@ from vms_ph_ephs import (
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.library import PlaneContact, point_mass
 from vms_ph_ephs.quantities import R
+from vms_ph_ephs.simulation.impulses import Acting, impulses
 
 SCHEMES = ("projected_rk4", "discrete_gradient")
 GRAVITY = 9.81
@@ -174,6 +175,16 @@ def test_a_ball_rises_again_to_the_square_of_its_restitution() -> None:
     motion = simulate(equations, equations.states.vector({"q": 0.05}), 1e-3, 180)
     after = motion.value("q")[110:, 0]
     assert after.max() == pytest.approx(0.36 * 0.05, rel=2e-4)
+
+
+@pytest.mark.parametrize("n", [5, 20])
+def test_every_contact_of_a_stack_that_lands_carries_the_momentum_above_it(n: int) -> None:
+    masses, none, fall = np.arange(1.0, n + 1.0), np.zeros(n), np.eye(n)[0]
+    rows = np.eye(n) - np.eye(n, k=-1)  # of gaps, over the velocities of the blocks
+    mobility, normal = (rows / masses) @ rows.T, np.full(n, -1)
+    stack = Acting([], none, np.full(n, np.inf), none, normal, none, rows, fall, mobility, rows.T)
+    carried = impulses(stack, fall, 1e-3, none, none)
+    np.testing.assert_allclose(carried, np.cumsum(masses[::-1])[::-1], rtol=1e-12)
 
 
 def test_a_bounce_that_dies_away_ends_at_rest_on_the_ground() -> None:

@@ -151,7 +151,8 @@ class _Problem:
         right_side = self._push[free] - weighted @ fixed
         solution = fixed + basis @ np.linalg.lstsq(weighted @ basis, right_side, rcond=1e-12)[0]
         u = self._push - self._mobility @ solution
-        scale = 1.0 + float(np.abs(u).max())
+        # The rounding of u is that of the terms that cancel in it.
+        scale = 1.0 + float((np.abs(self._push) + np.abs(self._mobility) @ np.abs(solution)).max())
         if np.abs(u[free]).max(initial=0.0) > _EXACT * scale:
             return None
         slack = _EXACT * scale / self._diagonal
