@@ -154,9 +154,11 @@ def test_a_joint_that_supplies_energy_violates_passivity_and_one_that_rubs_does_
     torque = samples.torque.copy()
     torque[:, 1] += 2.0 * samples.v[:, 1]
     torque[:, 5] -= 2.0 * samples.v[:, 5]
+    torque[:, 0] -= 3e-3 * samples.v[:, 0]  # more than the noise, a hundred thousandth of the gross
     by_name = {s.name: s for s in port_supplies(ledger_of(panda, replace(samples, torque=torque)))}
     assert by_name[panda.joint_names[5]].violates
     assert not by_name[panda.joint_names[1]].violates
+    assert 0.0 < by_name[panda.joint_names[0]].net
     assert not by_name[panda.joint_names[0]].violates
 
 

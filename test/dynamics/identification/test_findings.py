@@ -107,4 +107,8 @@ def test_a_push_is_found_with_its_times_and_its_energy(
     assert contacts[0].begin == pytest.approx(6.3, abs=0.06)
     assert contacts[0].end == pytest.approx(6.9, abs=0.06)
     assert contacts[0].energy == pytest.approx(brought, rel=0.1, abs=0.2)
+    # The joint that felt it most makes up for it.
+    felt = contact[:, panda.joint_names.index(contacts[0].text.split("; ")[1].split()[0])]
+    effort = contacts[0].evidence["largest_effort"]
+    assert effort == pytest.approx(-felt[np.argmax(np.abs(felt))], rel=0.3)
     assert set(contacts[0].as_dictionary()) >= {"kind", "text", "evidence", "begin", "end"}
