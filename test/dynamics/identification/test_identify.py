@@ -88,9 +88,12 @@ def test_friction_that_is_known_is_not_estimated(truth: Truth, panda: VMSModel) 
     def law(rate: np.ndarray) -> np.ndarray:
         return truth.viscous * rate + truth.coulomb * np.tanh(rate / 0.01) + truth.offset
 
-    found = identify(panda, samples, ("payload",), friction=law, settings=PLAIN)
+    settings = replace(PLAIN, energy=True)
+    found = identify(panda, samples, ("payload",), friction=law, settings=settings)
     assert {p.kind for p in found.parameters} == {"payload", "timing"}
-    assert found["payload_mass"].contains(truth.values["payload_mass"])
+    for mass in (found["payload_mass"], found.energy["payload_mass"]):
+        assert mass.contains(truth.values["payload_mass"])
+        assert mass.high - mass.low < 0.02 * mass.high
 
 
 def test_friction_found_without_a_load_serves_to_find_the_load(
