@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_dynamics import VMSModel
@@ -42,6 +43,7 @@ def test_it_books_what_an_independent_integration_finds(panda: VMSModel) -> None
         assert found.margin == found.budget - found.largest_given
         assert found.largest_unseen > 0.0
         assert found.verdict == "kept"
+        assert (found.samples, found.duration) == (81, pytest.approx(80 * DT))
         assert found.ports == panda.joint_names
 
 

@@ -5,6 +5,8 @@
 
 from itertools import pairwise
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from dynamics.nonholonomic.carts import Axle, bicycle, differential_drive
@@ -37,7 +39,9 @@ def test_the_storage_function_falls_by_the_damping_while_the_reference_drives() 
     for _ in range(300):
         law.update(RobotState(q, np.zeros(model.nv)), Reference(pose=_pose(2.0, 0.5, 0.0)), 0.01)
     assert law._base.speed > 0.1
-    for _ in range(4):
+    clipped = []
+    for torque_rate in (0.0, 0.0, 1.0, 1.0):  # from there on the torques stay as they were
+        law.gains = replace(law.gains, torque_rate=torque_rate)
         away = model.integrate(q, 0.1 * rng.normal(size=model.nv))
         nu = 0.2 * rng.normal(size=form.dimension)
         start = form.terms(away, nu)
@@ -54,8 +58,10 @@ def test_the_storage_function_falls_by_the_damping_while_the_reference_drives() 
             law._base._time -= s
         rate = (stored[1] - stored[0]) / (2.0 * h)
         assert command.energy.damping_task > 0.0
-        power = -command.energy.damping_task + command.energy.clipped_power
-        assert rate == pytest.approx(power, rel=1e-4)
+        clipped.append(command.energy.clipped_power)
+        assert rate == pytest.approx(clipped[-1] - command.energy.damping_task, rel=1e-4)
+    assert clipped[0] == pytest.approx(0.0, abs=1e-9)
+    assert max(map(abs, clipped)) > 1e-3
 
 
 @pytest.mark.parametrize("dt", [0.025, pytest.param(0.002, marks=pytest.mark.slow)])
