@@ -3,9 +3,8 @@
 
 """Driving on two wheels: the storage function, the way to a pose, and its reference."""
 
-from itertools import pairwise
-
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
