@@ -41,7 +41,7 @@ def test_it_books_what_an_independent_integration_finds(panda: VMSModel) -> None
         assert abs(found.given - plant.given) < 1e-9
         assert found.largest_given >= before.given
         assert found.margin == found.budget - found.largest_given
-        assert found.largest_unseen > 0.0
+        assert 0.0 < found.largest_unseen < 0.2 * found.largest_given  # of a few of 80 samples
         assert found.verdict == "kept"
         assert (found.samples, found.duration) == (81, pytest.approx(80 * DT))
         assert found.ports == panda.joint_names
