@@ -91,6 +91,10 @@ def test_friction_that_is_known_is_not_estimated(truth: Truth, panda: VMSModel) 
     settings = replace(PLAIN, energy=True)
     found = identify(panda, samples, ("payload",), friction=law, settings=settings)
     assert {p.kind for p in found.parameters} == {"payload", "timing"}
+    # A load is expected to be at most half the arm.
+    prior = {u.name: u.deviation for u in found.unknowns}
+    arm = sum(link.mass for link in list(panda.pinocchio.inertias)[1:])
+    assert prior["payload.m"] == pytest.approx(0.5 * arm)
     for mass in (found["payload_mass"], found.energy["payload_mass"]):
         assert mass.contains(truth.values["payload_mass"])
         assert mass.high - mass.low < 0.02 * mass.high
