@@ -31,12 +31,12 @@ from .views.commands import Commands, Recording, containing
 
 with errors_in_one_sentence():
     try:
-        from .views.control_tab import ControlTab
-        from .views.controls import Panel
+        from .views.controls import Controls, Panel
         from .views.marker_scene import Surroundings
         from .views.overview import Overview
         from .views.page_address import page_address, page_token
         from .views.page_server import serve_page, stop_page
+        from .views.pointer_spring import PointerSpring
         from .views.robot_scene import RobotScene
         from .views.strip_chart import LivePlots
         from .views.view_tab import ViewTab, prepare
@@ -111,7 +111,7 @@ class WebViewer(ReportingNode):
         with tabs.add_tab("Energy"):
             self._plots = LivePlots(server, self._law)
         self._view = ViewTab(server, self._plots.strips, tabs.add_tab("View"))
-        self._control: ControlTab | None = None
+        self._controls: Controls | None = None
         self._tab = None if self._commands is None else tabs.add_tab("Control")
 
     def _title(self) -> str:
@@ -178,12 +178,11 @@ class WebViewer(ReportingNode):
         self._world.look(viewpoint(model, scene.box(start)), root_position)
         self._root_place = tuple(root_position.tolist())
         if self._commands is not None:
-            if self._control is not None:
-                self._control.remove()
+            if self._controls is not None:
+                self._controls.remove()
             panel = Panel(self._server, self._tab, self._commands, model)
-            self._control = ControlTab(
-                panel, self._recording, self._robot, scene, self._world, self._target, start
-            )
+            self._controls = Controls(panel, self._robot, self._target, self._recording, start)
+            self._pull = PointerSpring(self._server, model, scene, self._commands, self._world)
             self._overview.show_hint()
         for missing in scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
@@ -236,8 +235,8 @@ class WebViewer(ReportingNode):
             for link, pose in poses.items():
                 scene.set_link_pose(link, pose)
             self._surroundings.draw(scene)
-            if self._control is not None:
-                self._control.draw_pull()
+            if self._controls is not None:
+                self._pull.draw()
             if self._markers is not None:
                 markers, self._markers = self._markers, None
                 self._view.markers.show(markers)
@@ -245,10 +244,10 @@ class WebViewer(ReportingNode):
     def _draw_pictures(self) -> None:
         if not self._server.get_clients():
             return
-        if self._control is not None:
+        if self._controls is not None:
             paused = self._overview.is_paused(self._simulator)
             with containing(self._input_diagnostics, "the controls"):
-                self._control.draw(paused, self._overview.speed(self._simulator))
+                self._controls.show(paused, self._overview.speed(self._simulator))
         with containing(self._input_diagnostics, "the flow of energy"):
             self._overview.draw(self._health.disagreement)
         self._pictures += 1

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import rclpy
+from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
@@ -20,7 +21,7 @@ from vms_ph_nodes.closed_loop import make
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.health import PAUSED
 from vms_ph_nodes.simulator import Simulator
-from vms_ph_nodes.views.commands import Commands, Efforts, Gain, Recording, Request, wrench_topic
+from vms_ph_nodes.views.commands import Commands, Efforts, Recording, Request, wrench_topic
 
 pytestmark = pytest.mark.wire
 
@@ -155,17 +156,17 @@ def test_a_recording_is_a_bag_of_its_own(tmp_path: Path, bench: Bench) -> None:
 
 
 def test_gains_have_the_bounds_and_words_of_their_parameters(bench: Bench) -> None:
-    found: list[list[Gain]] = []
+    found: list[dict[str, tuple[ParameterDescriptor, float]]] = []
     assert bench.commands.ask_gains(found.append)
     bench.until(lambda: bool(found))
-    gains = {gain.name: gain for gain in found[0]}
-    stiffness = gains["stiffness"]
-    assert stiffness.least < stiffness.value < stiffness.most
-    assert "N m/rad" in stiffness.description
-    assert "robot" not in gains  # no number
-    assert bench.set("controller", "stiffness", stiffness.value + 1.0) == ""
+    descriptor, stiffness = found[0]["stiffness"]
+    (bounds,) = descriptor.floating_point_range
+    assert bounds.from_value < stiffness < bounds.to_value
+    assert "N m/rad" in descriptor.description
+    assert "robot" not in found[0]  # no number
+    assert bench.set("controller", "stiffness", stiffness + 1.0) == ""
     now = bench.controller.get_parameter("stiffness").value
-    assert now == stiffness.value + 1.0
+    assert now == stiffness + 1.0
     assert bench.set("controller", "stiffness", -1.0)
     assert bench.controller.get_parameter("stiffness").value == now
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph.msg import ControllerState, Energy, Exergy, Power
@@ -29,9 +30,8 @@ from .test_page_server import _free
 
 pytest.importorskip("viser")
 from vms_ph_ephs.nodes.exergy_view import exergy_list
-from vms_ph_nodes.views.choices import Choices
-from vms_ph_nodes.views.commands import CHOICES, Gain, Request
-from vms_ph_nodes.views.controls import Controls, Panel
+from vms_ph_nodes.views.commands import CHOICES, Request
+from vms_ph_nodes.views.controls import Choices, Controls, Panel
 from vms_ph_nodes.views.marker_scene import MarkerScene
 from vms_ph_nodes.views.overview import Overview
 from vms_ph_nodes.views.page_address import page_address
@@ -153,11 +153,13 @@ def test_names_of_a_live_robot_are_text(tmp_path: Path) -> None:
     control: Any = _Refusing()
     tab = tabs.add_tab("Control")
     panel = Panel(server, tab, control, model)
+    nothing: Any = SimpleNamespace()
     controls = Controls(
-        panel, _hostile("frame"), lambda: (np.zeros(3), np.eye(4)[0]),
-        SimpleNamespace(), model.neutral_configuration(),  # type: ignore[arg-type]
-    )  # fmt: skip
-    controls.show_gains([Gain(_hostile("gain"), _hostile("description"), 1.0, 0.0, 2.0)])
+        panel, nothing, lambda: (np.zeros(3), np.eye(4)[0]), nothing, model.neutral_configuration()
+    )
+    bounds = [FloatingPointRange(from_value=0.0, to_value=2.0)]
+    gain = ParameterDescriptor(description=_hostile("description"), floating_point_range=bounds)
+    controls.show_gains({_hostile("gain"): (gain, 1.0)})
     named = {"robot": _hostile("file"), "laws": _hostile("law").replace(",", ""), "scene": ""}
     choices = Choices(panel, named, None, tuple(CHOICES))
     choices._take("scene", _hostile("scene"))

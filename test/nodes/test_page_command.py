@@ -133,8 +133,7 @@ def test_what_is_named_at_the_start_can_be_chosen_and_nothing_else() -> None:
 
 def test_a_value_that_is_not_in_the_list_of_the_page_loads_nothing(tmp_path: Path) -> None:
     viser = pytest.importorskip("viser")
-    from vms_ph_nodes.views.choices import Choices
-    from vms_ph_nodes.views.controls import Panel
+    from vms_ph_nodes.views.controls import Choices, Panel
 
     law, chosen = tmp_path / "other.py", list[tuple[str, str]]()
     law.write_text(_LAW)

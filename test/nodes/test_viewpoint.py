@@ -20,7 +20,7 @@ viser = pytest.importorskip("viser")
 from vms_ph_nodes.views.pointer_spring import point_efforts  # noqa: E402
 from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
 from vms_ph_nodes.views.strip_chart import StripChart  # noqa: E402
-from vms_ph_nodes.views.viewpoint import Chase, Viewpoint, viewpoint  # noqa: E402
+from vms_ph_nodes.views.viewpoint import Viewpoint, WorldView, viewpoint  # noqa: E402
 
 DRONE = str(Path(__file__).parent / "own_drone.urdf")
 
@@ -85,15 +85,16 @@ def test_the_view_goes_with_a_robot_that_leaves_it_and_stays_with_one_that_sways
 ) -> None:
     _, _, view = _seen(server, RobotSettings("revolute_hopper"))
     start = np.array([1.0, 0.5, 0.0])
-    chase = Chase(start, view)
+    world = WorldView(server)
+    world.look(view, start)
     for sway in (0.1, -0.2, 0.0):
-        assert not chase.step(start + np.array([0.0, sway * view.size, 0.0]))
-    assert not chase.shift.any()
+        world.follow(start + np.array([0.0, sway * view.size, 0.0]))
+    assert not world.shift.any()
     for x in np.linspace(0.0, 10.0, 60):
-        chase.step(start + x * np.eye(3)[0])
+        world.follow(start + x * np.eye(3)[0])
+    world.follow(np.array([np.nan, 0.0, 0.0]))
     # The robot is at most the free distance away from the middle.
-    np.testing.assert_allclose(chase.shift, [0.25 * view.size - 10.0, 0.0, 0.0])
-    assert not chase.step(np.array([np.nan, 0.0, 0.0]))
+    np.testing.assert_allclose(world.shift, [0.25 * view.size - 10.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize("robot", ["panda", "hextilt"])

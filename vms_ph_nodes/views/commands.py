@@ -109,23 +109,6 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Gain:
-    """A parameter of the controller that can be changed while it runs.
-
-    Attributes:
-        name, description: of the parameter.
-        value: at present.
-        least, most: bounds.
-    """
-
-    name: str
-    description: str
-    value: float
-    least: float
-    most: float
-
-
-@dataclass(frozen=True)
 class Efforts:
     """Efforts on a robot.
 
@@ -330,10 +313,13 @@ class Commands:
         message.header.frame_id = frame
         self._queue.put(lambda: self._reference.publish(message))
 
-    def ask_gains(self, answer: Callable[[list[Gain]], None]) -> bool:
+    def ask_gains(
+        self, answer: Callable[[dict[str, tuple[ParameterDescriptor, float]]], None]
+    ) -> bool:
         """Ask for the gains of the controller; return whether it is there to answer.
 
-        Called in the thread of the node.
+        They are its parameters with bounds that can be changed while it runs, by name, with their
+        values. Called in the thread of the node.
         """
         client = self._parameters["controller"]
         if not client.services_are_ready():
@@ -346,7 +332,7 @@ class Commands:
                 gains = [descriptor for descriptor in every if _is_gain(descriptor)]
                 values = (await client.get_parameters([gain.name for gain in gains])).values
                 pairs = zip(gains, values, strict=True)
-                answer([_gain(descriptor, value.double_value) for descriptor, value in pairs])
+                answer({gain.name: (gain, value.double_value) for gain, value in pairs})
 
         self._node.executor.create_task(ask)
         return True
@@ -369,8 +355,3 @@ def _is_gain(descriptor: ParameterDescriptor) -> bool:
         and not descriptor.read_only
         and bool(descriptor.floating_point_range)
     )
-
-
-def _gain(descriptor: ParameterDescriptor, value: float) -> Gain:
-    bounds = descriptor.floating_point_range[0]
-    return Gain(descriptor.name, descriptor.description, value, bounds.from_value, bounds.to_value)

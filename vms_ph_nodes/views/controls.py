@@ -4,20 +4,26 @@
 """The controls of the page; each says the command that does the same in a terminal."""
 
 import json
+import os
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 import viser
+from rcl_interfaces.msg import ParameterDescriptor
 
-from vms_ph_dynamics import Array, StateError, VMSModel
+from vms_ph_controllers.hosting.loading import bundled_controllers, suitable_controllers
+from vms_ph_dynamics import Allocation, Array, StateError, VMSModel, VmsPhError
 from vms_ph_io.installation import command_name
 
-from .commands import LONGEST_PUSH, TERMINAL, Commands, Gain, Recording, Request, wrench_topic
+from ..check_settings import check, choices
+from ..messages.frames import Frames
+from ..node.robot_parameters import RobotParameters
+from .commands import LONGEST_PUSH, TERMINAL, Commands, Recording, Request, wrench_topic
 from .shapes import reach
 
 # Words of the page for ports, which have other names in topics.
@@ -59,12 +65,12 @@ class Panel(NamedTuple):
 
 
 class Controls:
-    """Pause, step, reset, pushes, the reference and the gains."""
+    """Choices, pause, step, reset, pushes, the reference and the gains of one robot."""
 
     def __init__(
         self,
         panel: Panel,
-        world_axes: str,
+        robot: RobotParameters,
         target: Callable[[], tuple[Array, Array]],
         recording: Recording,
         start: Array,
@@ -73,18 +79,20 @@ class Controls:
 
         Args:
             panel: where on the page, and for which robot.
-            world_axes: name of the inertial frame.
+            robot: parameters of the node.
             target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
             recording: of all topics.
             start: (nq,) configuration at the start.
         """
+        self._panel, self._robot, self._target = panel, robot, target
         self._server, self._tab, self._commands, self._model = panel
-        self._frame, self._target = world_axes, target
+        self._frame = Frames.of(self._model).inertial
         self._recording, self._start = recording, start
         self._chosen_at, self._was_paused, self._was_speed = 0.0, False, 1.0
         self._handle: Any = None
         self._folders: list[Any] = []
-        self._gains: dict[str, Any] = {}
+        self._choices: Choices | None = None
+        self._has_gains = False
         self._add_push()
         with self._folder("Gains"):
             self._gain_folder = self._folders[-1]
@@ -99,6 +107,8 @@ class Controls:
         self._show_handle(False)
         for folder in self._folders:
             folder.remove()
+        if self._choices is not None:
+            self._choices.folder.remove()
 
     @contextmanager
     def _folder(self, title: str) -> Iterator[viser.GuiApi]:
@@ -224,12 +234,22 @@ class Controls:
         button.on_click(lambda _: send(answer, self._commands.call("controller/restart")))
 
     def show(self, paused: bool | None, speed: float | None) -> None:
-        """Show whether time stands and its ratio to real time, which others may have set.
+        """Add gains and choices once they are known, and show how time passes.
+
+        Others may have paused the simulation or set its ratio to real time.
 
         Args:
             paused: whether the simulation is paused; None: it is not known.
             speed: ratio of simulated to real time; None: it is not known.
         """
+        if not self._has_gains:
+            self._has_gains = self._commands.ask_gains(self.show_gains)
+        offered = self._commands.choices
+        if offered and (self._choices is None or self._choices.offered != offered):
+            if self._choices is not None:
+                self._choices.folder.remove()
+            arguments = {**self._robot.arguments, "robot": self._robot.robot}
+            self._choices = Choices(self._panel, arguments, self._robot.allocation(), offered)
         # Only a change is shown: what a user has just set is under way to the simulator.
         if time.monotonic() < self._chosen_at + _SETTLING_TIME:
             return
@@ -275,30 +295,28 @@ class Controls:
                 f"{TERMINAL} topic pub --once {topic} geometry_msgs/msg/PoseStamped {pose}"
             )
 
-    def show_gains(self, gains: list[Gain]) -> None:
-        """Add a number for every gain of the controller."""
-        if self._gains or not gains:
-            return
-        self._gain_folder.visible = True
+    def show_gains(self, gains: Mapping[str, tuple[ParameterDescriptor, float]]) -> None:
+        """Add a number for every gain of the controller, by name with its present value."""
+        self._gain_folder.visible = bool(gains)
         with self._gain_folder:
             gui = self._server.gui
             answer = gui.add_html(text_html("They may change while the controller runs."))
-            for gain in gains:
-                # The field steps by a hundredth of what the gain is now.
-                step = float(f"{max(abs(gain.value), 1.0) / 100:.1g}")
-                self._gains[gain.name] = field = gui.add_number(
-                    gain.name,
-                    initial_value=gain.value,
-                    min=gain.least,
-                    max=gain.most,
-                    step=step,
+            for name, (gain, value) in gains.items():
+                bounds = gain.floating_point_range[0]
+                field = gui.add_number(
+                    name,
+                    initial_value=value,
+                    min=bounds.from_value,
+                    max=bounds.to_value,
+                    # The field steps by a hundredth of what the gain is now.
+                    step=float(f"{max(abs(value), 1.0) / 100:.1g}"),
                     hint=gain.description,
                 )
-                field.on_update(self._setting(gain, field, answer))
+                field.on_update(self._setting(name, field, answer))
 
-    def _setting(self, gain: Gain, field: Any, answer: Any) -> Callable[[Any], None]:
+    def _setting(self, name: str, field: Any, answer: Any) -> Callable[[Any], None]:
         """Return what happens when the field of a gain is changed."""
-        accepted = gain.value
+        accepted = field.value
 
         def changed(_: Any) -> None:
             value = float(field.value)
@@ -312,9 +330,77 @@ class Controls:
                 else:
                     accepted = value
 
-            send(answer, self._commands.set("controller", gain.name, value), on_answer)
+            send(answer, self._commands.set("controller", name, value), on_answer)
 
         return changed
+
+
+_NONE = {"demo": "none", "law": "as in the parameter file", "scene": "none"}
+
+# Launch arguments of other names than on the page.
+_ARGUMENTS = {"law": "controller"}
+
+
+class Choices:
+    """Lists of demos, robots, laws and scenes: bundled ones, and those that the launch names.
+
+    Attributes:
+        offered: which of the lists there are.
+        folder: that holds them.
+    """
+
+    def __init__(
+        self,
+        panel: Panel,
+        arguments: Mapping[str, str],
+        allocation: Allocation | None,
+        offered: Sequence[str],
+    ) -> None:
+        """Add them to the page.
+
+        Args:
+            panel: where on the page, and of the present robot.
+            arguments: of the launch: those that are chosen now, and further ones.
+            allocation: of the base.
+            offered: which of the lists are shown.
+        """
+        self._robot, self._commands, self.offered = arguments["robot"], panel.commands, offered
+        # Launch files of tasks hand the name of theirs to all nodes.
+        arguments = {**arguments, "demo": os.environ.get("VMS_PH_TASK", "")}
+        unsuitable = {*bundled_controllers()} - {*suitable_controllers(panel.model, allocation)}
+        gui = panel.server.gui
+        with panel.tab, gui.add_folder(", ".join(offered).capitalize(), order=-1.0) as self.folder:
+            for choice, names in choices(arguments).items():
+                if choice not in offered:
+                    continue
+                chosen = arguments.get(_ARGUMENTS.get(choice, choice), "")
+                none = _NONE.get(choice, "")
+                suitable = [name for name in names if name == chosen or name not in unsuitable]
+                chosen = chosen if chosen in names else ""
+                entries = (*filter(None, [none, *suitable]),)
+                hint = "it needs MuJoCo" if choice == "scene" else None
+                field = gui.add_dropdown(choice, entries, initial_value=chosen or none, hint=hint)
+                field.on_update(self._on_choice(choice, field, entries))
+            self._answer = gui.add_html(text_html("The page begins anew with what is chosen."))
+
+    def _on_choice(self, choice: str, field: Any, names: tuple[str, ...]) -> Callable[[Any], None]:
+        def chosen(_: Any) -> None:
+            name = field.value
+            if name in names:  # a program may send any other, which must not be loaded
+                self._take(choice, "" if name == _NONE.get(choice) else name)
+
+        return chosen
+
+    def _take(self, choice: str, name: str) -> None:
+        """Choose another robot, law or scene, once it is known to fit."""
+        request = self._commands.choose(choice, name)
+        try:
+            if choice != "demo":
+                check({"robot": self._robot, _ARGUMENTS.get(choice, choice): name})
+        except VmsPhError as error:
+            show_refusal(self._answer, request, str(error))
+            return
+        send(self._answer, request)
 
 
 def usual_force(model: VMSModel, q: Array, port: str) -> float:

@@ -16,6 +16,7 @@ from vms_ph_dynamics.energy.legend import LEGEND
 
 from .commands import Commands, Efforts
 from .robot_scene import RobotScene
+from .viewpoint import WorldView
 
 # Stiffness of the spring, N/m, for every kilogram of the robot.
 _STIFFNESS = 4.0
@@ -45,7 +46,7 @@ class PointerSpring:
         model: VMSModel,
         scene: RobotScene,
         commands: Commands,
-        shift: Callable[[], Array],
+        world: WorldView,
     ) -> None:
         """Add it to the links of a robot.
 
@@ -54,10 +55,10 @@ class PointerSpring:
             model: the robot.
             scene: where it is drawn.
             commands: of the node.
-            shift: returns by how much the world is moved in the view, (3,) m.
+            world: in which it is drawn.
         """
         self._server, self._model, self._scene = server, model, scene
-        self._commands, self._shift = commands, shift
+        self._commands, self._world = commands, world
         self.stiffness = float(f"{_STIFFNESS * model.total_mass:.2g}")
         self._grip: Grip | None = None
         self._line: Any = None
@@ -86,7 +87,7 @@ class PointerSpring:
             if event.phase == "end":
                 self.release()
                 return
-            shift = self._shift()
+            shift = self._world.shift
             if event.phase == "start":
                 self.grip(link, np.array(event.start_position) - shift)
             self.move(np.array(event.end_position) - shift)

@@ -94,51 +94,27 @@ def _distance(box: Array, direction: Array, up: Array) -> float:
     return max(float(nearest.max()), _SMALLEST)
 
 
-class Chase:
-    """Keeps a robot in view that leaves its middle, and stands still while it sways there.
-
-    The world is drawn about its origin, moved by :attr:`shift`: a user may turn and move the camera
-    meanwhile.
-
-    Attributes:
-        shift: (3,) by how much the world is moved, m.
-        up: (3,) up axis of the camera.
-    """
-
-    def __init__(self, start: Array, view: Viewpoint) -> None:
-        """``start`` is the position of the root link in the initial configuration, (3,) m."""
-        self._position, self._free = np.array(start), _FREE * view.size
-        self.shift, self.up = np.zeros(3), view.up
-
-    def step(self, position: Array) -> bool:
-        """Return whether the world moves, where the root link is at ``position`` (3,), m."""
-        offset = position - self._position
-        distance = float(np.linalg.norm(offset))
-        if not np.isfinite(distance) or distance <= self._free:
-            return False
-        step = (1.0 - self._free / distance) * offset
-        self._position, self.shift = self._position + step, self.shift - step
-        return True
-
-
 # Of the lines of the floor, on a light and on a dark background.
 _CELL, _SECTION = (165, 170, 178), (115, 120, 128)
 
 
 class WorldView:
-    """The frame ``/world`` of a page, which holds all that is drawn."""
+    """The frame ``/world`` of a page, which holds all that is drawn.
+
+    It moves to keep a robot in view that leaves the middle, and stands still while the robot sways
+    there: a user may turn and move the camera meanwhile.
+
+    Attributes:
+        shift: (3,) by how much it is moved, m.
+    """
 
     def __init__(self, server: viser.ViserServer) -> None:
         """Add it to the page."""
         self._server = server
         self._world = server.scene.add_frame("/world", show_axes=False)
-        self._chase: Chase | None = None
+        self._view: Viewpoint | None = None
+        self.shift = np.zeros(3)
         server.on_client_connect(self._turn_camera)
-
-    @property
-    def shift(self) -> Array:
-        """By how much the world is moved in the view, (3,) m."""
-        return np.zeros(3) if self._chase is None else self._chase.shift
 
     def look(self, view: Viewpoint, start: Array) -> None:
         """Turn the view of every browser to a robot.
@@ -163,21 +139,27 @@ class WorldView:
         )
         server.initial_camera.position = view.position
         server.initial_camera.look_at = view.look_at
-        self._chase = Chase(start, view)
-        self._world.position = self._chase.shift
+        self._view, self._position, self.shift = view, np.array(start), np.zeros(3)
+        self._world.position = self.shift
         for client in server.get_clients().values():
             self._turn_camera(client)
 
     def follow(self, position: Array) -> None:
         """Move the world with a robot that leaves the view, its root link at ``position`` (3,)."""
-        if self._chase is not None and self._chase.step(position):
-            self._world.position = self._chase.shift
+        if self._view is None:
+            return
+        offset = position - self._position
+        distance, free = float(np.linalg.norm(offset)), _FREE * self._view.size
+        if free < distance < np.inf:
+            step = (1.0 - free / distance) * offset
+            self._position, self.shift = self._position + step, self.shift - step
+            self._world.position = self.shift
 
     def _turn_camera(self, client: Any) -> None:
         """Turn the camera of a client to the robot; its own first one is that of any scene."""
         camera = self._server.initial_camera
-        if self._chase is not None:
+        if self._view is not None:
             with client.atomic():
-                client.camera.up_direction = self._chase.up
+                client.camera.up_direction = self._view.up
                 client.camera.position = camera.position
                 client.camera.look_at = camera.look_at
