@@ -39,7 +39,7 @@ with errors_in_one_sentence():
         from .views.pointer_spring import PointerSpring
         from .views.robot_scene import RobotScene
         from .views.strip_chart import LivePlots
-        from .views.view_tab import ViewTab, prepare
+        from .views.view_tab import ViewTab
         from .views.viewpoint import WorldView, viewpoint
     except ModuleNotFoundError as error:
         raise VmsPhError(
@@ -103,7 +103,6 @@ class WebViewer(ReportingNode):
 
     def _build_page(self) -> None:
         server = self._server
-        prepare(server)
         self._world = WorldView(server)
         self._surroundings = Surroundings(server)
         self._overview = Overview(server, self._law)

@@ -89,8 +89,9 @@ def test_findings_are_in_the_order_of_time_and_within_the_run(run: RecordedRun) 
     assert times == sorted(times)
     assert 0.0 <= times[0] <= times[-1] <= run.duration
     largest = next(finding for finding in run.findings if "largest unaccounted" in finding.text)
-    unaccounted = np.abs(run.energies(1000)[1]["unaccounted"])
-    assert run.energies(1000)[0][unaccounted.argmax()] == pytest.approx(largest.time, abs=0.01)
+    time, groups = run.curves(1000)
+    unaccounted = np.abs(groups["energy balance"][1]["unaccounted"])
+    assert time[unaccounted.argmax()] == pytest.approx(largest.time, abs=0.01)
 
 
 def test_scrubbing_shows_the_recorded_pose(page: Any) -> None:

@@ -129,9 +129,9 @@ def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> Non
         for time in (0.0, 1.0, 2.0):
             strip.add(time, dict.fromkeys(labels, time))
         strip.draw()
-        assert [series["label"] for series in strip._plot.series] == ["t", *labels]
-        assert len(strip._plot.data) == len(labels) + 1
-        np.testing.assert_array_equal(strip._plot.data[1], [0.0, 1.0, 2.0])
+        assert [series["label"] for series in strip.plot.series] == ["t", *labels]
+        assert len(strip.plot.data) == len(labels) + 1
+        np.testing.assert_array_equal(strip.plot.data[1], [0.0, 1.0, 2.0])
 
 
 def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
@@ -139,9 +139,9 @@ def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
     for k in range(50):
         strip.add(0.01 * k, {"push": 40.0 if k == 23 else 0.0, "other": 1.0})
     strip.draw()
-    assert len(strip._plot.data[0]) < 10
-    assert strip._plot.data[1].max() == 40.0
-    assert set(strip._plot.data[2]) == {1.0}
+    assert len(strip.plot.data[0]) < 10
+    assert strip.plot.data[1].max() == 40.0
+    assert set(strip.plot.data[2]) == {1.0}
 
 
 @pytest.mark.parametrize(
@@ -161,5 +161,5 @@ def test_small_values_of_a_plot_are_drawn_with_a_prefix(
     strip.add(0.0, {"total": 0.0})
     strip.add(1.0, {"total": value})
     strip.draw()
-    assert strip._plot.axes[1]["label"] == label
-    np.testing.assert_allclose(strip._plot.data[1][1], drawn)
+    assert strip.plot.axes[1]["label"] == label
+    np.testing.assert_allclose(strip.plot.data[1][1], drawn)

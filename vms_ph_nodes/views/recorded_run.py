@@ -3,6 +3,7 @@
 
 """A recorded run as the page shows it: poses, energy balance and findings over time."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +16,7 @@ from .sankey import Flow, Stream
 
 _WINDOW = 0.2  # s, of which the powers of a flow are means
 
-
-GROUPS = ("energy", "power", "friction", "residual")
-"""Groups of the curves of an audit, as its report has them."""
+BALANCE = "energy balance"
 
 
 @dataclass(frozen=True)
@@ -91,33 +90,27 @@ class RecordedRun:
         sources.append(stream("unaccounted", unaccounted))
         return Flow(tuple(sources), tuple(sinks), _WINDOW, "since 0 s")
 
-    def energies(self, most: int) -> tuple[Array, dict[str, Array]]:
-        """Return the times since the first instant, and the energies since then by name, J.
+    def curves(self, most: int) -> tuple[Array, dict[str, tuple[str, Mapping[str, Array]]]]:
+        """Return the times since the first instant, and groups of curves by name.
+
+        A group has the label of its axis and the curves by name: the energy balance, in J since
+        the first instant, and those of the audit's report.
 
         Args:
             most: largest number of instants.
         """
-        index = np.linspace(0, len(self._time) - 1, min(most, len(self._time))).astype(int)
-        stored = sum(self._stores.values(), np.zeros(len(self._time)))
-        supplied = sum(self._sources.values(), np.zeros(len(self._time)))
-        curves = {
-            "stored": stored - stored[0],
-            "supplied": supplied,
-            "dissipated": self._dissipated,
-            "unaccounted": np.asarray(self.audit.ledger.series["unaccounted"]),
+        drawn = self.audit.curves(most)
+        energy = drawn.groups["energy"][1]
+        balance = {
+            "stored": energy["stored"],
+            "supplied": np.sum([energy[name] for name in self._sources], axis=0),
+            "dissipated": -energy["dissipated"],
+            "unaccounted": drawn.unaccounted,
         }
-        return self._time[index] - self._time[0], {k: v[index] for k, v in curves.items()}
-
-    def audited(self, group: str, most: int) -> tuple[Array, dict[str, Array], str]:
-        """Return times since the first instant, curves of the audit by name, and their axis.
-
-        Args:
-            group: of the curves, one of GROUPS.
-            most: largest number of instants.
-        """
-        audit_curves = self.audit.curves(most)
-        label, columns = audit_curves.groups[group]
-        return audit_curves.time - self._time[0], dict(columns), label
+        groups = {
+            f"{name}, as in the audit's report": group for name, group in drawn.groups.items()
+        }
+        return drawn.time - drawn.time[0], {BALANCE: ("J", balance)} | groups
 
 
 def _findings(audit: Audit) -> tuple[Finding, ...]:

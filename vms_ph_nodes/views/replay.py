@@ -19,17 +19,14 @@ from vms_ph_dynamics.energy.legend import PURPLE, rgb
 from vms_ph_io import robots
 
 from .overview import balance, conservation
-from .recorded_run import GROUPS, RecordedRun
+from .recorded_run import BALANCE, RecordedRun
 from .robot_scene import RobotScene
 from .sankey import Sankey
-from .strip_chart import LEGEND, PADDING, axes, rounded, series
-from .view_tab import prepare, theme
-from .viewpoint import WorldView, viewpoint
+from .strip_chart import LOOK, axes, rounded, series
+from .viewpoint import WorldView, theme, viewpoint
 
 _GHOST = rgb(PURPLE)
 _NONE = "none"
-_BALANCE = "energy balance"
-_GROUPS = {f"{group}, as in the audit's report": group for group in GROUPS}
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _INSTANTS = 400  # of a plot
 _FLOOR = 4e-3  # what is smaller does not fill a plot
@@ -109,7 +106,6 @@ class Replay:
 
     def _build(self) -> None:
         gui = self._server.gui
-        prepare(self._server)
         names = tuple(self._files)
         self._badge = self._picture = ""
         self._top = gui.add_html('<div class="vms-top"></div>')
@@ -121,7 +117,7 @@ class Replay:
         self._jump = gui.add_dropdown("jump to", (_NONE,))
         self._plots = gui.add_folder("Energies over the run")
         with self._plots:
-            self._plotted = gui.add_dropdown("plot", (_BALANCE, *_GROUPS))
+            self._plotted = gui.add_dropdown("plot", (BALANCE,))
         with gui.add_folder("Speed, loop, dark", expand_by_default=False):
             self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
             self._loop = gui.add_checkbox("loop", initial_value=True)
@@ -196,6 +192,7 @@ class Replay:
             self._jump.options = (*dict.fromkeys([_NONE, *findings]),)
             name = robots.known_as(model.name)
             self._server.gui.set_panel_label(f"vms_ph: {name}, recorded")
+            self._plotted.options = (*run.curves(2)[1],)
             self._describe_runs()
             self._plot()
 
@@ -277,10 +274,9 @@ class Replay:
 
     def _chosen_curves(self, run: RecordedRun) -> tuple[Any, dict[str, Any], str]:
         """Return times, curves and the label of their axis, of what is chosen to be plotted."""
-        group = _GROUPS.get(self._plotted.value)
-        if group is None:
-            return *run.energies(_INSTANTS), "J"
-        return run.audited(group, _INSTANTS)
+        time, groups = run.curves(_INSTANTS)
+        label, curves = groups[self._plotted.value]
+        return time, dict(curves), label
 
     def _mark(self) -> None:
         """Draw where on the curves the time is that is shown."""
@@ -303,9 +299,7 @@ class Replay:
                 "y": viser.uplot.Scale(range=_bounds(columns)),
             },
             axes=axes("time (s)", label, self._dark.value),
-            legend=LEGEND,
-            padding=PADDING,
-            aspect=2.1,
+            **LOOK,
         )
 
 

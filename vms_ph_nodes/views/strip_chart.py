@@ -6,7 +6,7 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -29,18 +29,24 @@ _SAMPLES = int(_SECONDS * 10)
 _OF_JOINTS = {"positions": "rad, m", "velocities": "rad/s, m/s", "efforts": "N m, N"}
 
 
-# Around a plot: the numbers at the ends of the vertical axis are as high as the space above it.
-PADDING: Any = (12, 8, 0, 0)
-
-# It shows the values beneath the pointer.
-LEGEND = viser.uplot.Legend(show=True, live=True)
+LOOK: dict[str, Any] = {
+    "legend": viser.uplot.Legend(show=True, live=True),
+    "padding": (12, 8, 0, 0),
+    "aspect": 2.1,
+}
+"""How a plot looks: its legend shows the values beneath the pointer, and above it is room for the
+numbers at the end of the vertical axis."""
 
 _INK = {False: "#333333", True: "#dddddd"}
 _GRID = {False: "#e5e5e5", True: "#444444"}
 
 
 class StripChart:
-    """A plot of several values over the last seconds."""
+    """A plot of several values over the last seconds.
+
+    Attributes:
+        plot: on the page.
+    """
 
     def __init__(self, server: viser.ViserServer, title: str, unit: str, floor: float) -> None:
         """Add the plot to the page.
@@ -52,37 +58,25 @@ class StripChart:
             floor: what is smaller does not fill the plot, in that unit.
         """
         self._server, self._unit, self._floor = server, unit, floor
-        self._dark, self._bounds = False, (0.0, 1.0)
-        self._prefix = ""
+        self._dark, self._bounds, self._prefix = False, (0.0, 1.0), ""
         self._times: deque[float] = deque(maxlen=_SAMPLES)
         self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
         self._between: tuple[float, ...] = ()
         self._labels: tuple[str, ...] = ("",)
         self._drawn_labels = self._labels
-        self._plot = server.gui.add_uplot(
+        self.plot = server.gui.add_uplot(
             self._data(),
-            self._series(),
+            series(self._labels),
             title=title,
             scales=self._scales(),
             axes=self._axes(),
-            legend=LEGEND,
-            padding=PADDING,
-            aspect=2.1,
+            **LOOK,
         )
-
-    @property
-    def visible(self) -> bool:
-        """Whether it is shown."""
-        return bool(self._plot.visible)
-
-    @visible.setter
-    def visible(self, visible: bool) -> None:
-        self._plot.visible = visible
 
     def darken(self, dark: bool) -> None:
         """Draw the axes in light or dark colours."""
         self._dark = dark
-        self._plot.axes = self._axes()
+        self.plot.axes = self._axes()
 
     def add(self, time: float, values: dict[str, float]) -> None:
         """Append the values at a time (s); other names than before begin a new plot."""
@@ -119,12 +113,12 @@ class StripChart:
         prefix, factor = _prefix(max(map(abs, bounds)))
         with self._server.atomic():  # a page draws no plot with the samples of another
             if self._drawn_labels != self._labels:
-                self._plot.series = self._series()
+                self.plot.series = series(self._labels)
                 self._drawn_labels = self._labels
             if (bounds, prefix) != (self._bounds, self._prefix):
                 self._bounds, self._prefix = bounds, prefix
-                self._plot.scales, self._plot.axes = self._scales(factor), self._axes()
-            self._plot.data = (times, *(factor * column for column in values))
+                self.plot.scales, self.plot.axes = self._scales(factor), self._axes()
+            self.plot.data = (times, *(factor * column for column in values))
 
     def _scales(self, factor: float = 1.0) -> dict[str, viser.uplot.Scale]:
         # A fixed range: the page otherwise scales the visible part of the time axis with its
@@ -137,9 +131,6 @@ class StripChart:
 
     def _axes(self) -> tuple[Any, ...]:
         return axes("time (s), now is 0", f"{self._prefix}{self._unit}", self._dark)
-
-    def _series(self) -> tuple[Any, ...]:
-        return series(self._labels)
 
     def _data(self) -> tuple[np.ndarray, ...]:
         if len(self._times) < 2:
@@ -201,12 +192,12 @@ class LivePlots:
 
     def _choose(self) -> None:
         for name, strip in self._joints.items():
-            strip.visible = name == self._shown.value
+            strip.plot.visible = name == self._shown.value
 
     def draw(self) -> None:
         """Send them to the page."""
         for strip in self.strips:
-            if strip.visible:
+            if strip.plot.visible:
                 strip.draw()
 
     def _seconds(self, stamp: int) -> float:
@@ -217,9 +208,8 @@ class LivePlots:
 
 def short_names(names: Sequence[str]) -> list[str]:
     """Return names without the begin, up to an underscore, that all of them have in common."""
-    columns = zip(*names, strict=False) if len(names) > 1 else ()
-    common = sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, columns))
-    begin = names[0].rfind("_", 0, common) + 1 if names else 0
+    common = commonprefix(list(names)) if len(names) > 1 else ""  # noqa: RUF071  of letters
+    begin = common.rfind("_") + 1
     return [name[begin:] for name in names]
 
 

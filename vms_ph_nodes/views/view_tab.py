@@ -11,6 +11,7 @@ import viser
 from .marker_scene import MarkerScene
 from .robot_scene import RobotScene
 from .strip_chart import StripChart
+from .viewpoint import theme
 
 
 class ViewTab:
@@ -49,16 +50,3 @@ class ViewTab:
         """Take another robot."""
         self._scene = scene
         scene.show(self._links.value)
-
-
-def prepare(server: viser.ViserServer) -> None:
-    """Begin a page: light, with its panel at the right."""
-    theme(server, False)
-    server.gui.main_panel.dock_right()
-    server.gui.main_panel.set_width(400.0)  # pixels
-
-
-def theme(server: viser.ViserServer, dark: bool) -> None:
-    """Make a page dark or light."""
-    # The button to share a page would send its scene to a server of viser.
-    server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False)

@@ -109,7 +109,10 @@ class WorldView:
     """
 
     def __init__(self, server: viser.ViserServer) -> None:
-        """Add it to the page."""
+        """Begin a page with it: light, with its panel at the right."""
+        theme(server, False)
+        server.gui.main_panel.dock_right()
+        server.gui.main_panel.set_width(400.0)  # pixels
         self._server = server
         self._world = server.scene.add_frame("/world", show_axes=False)
         self._view: Viewpoint | None = None
@@ -163,3 +166,9 @@ class WorldView:
                 client.camera.up_direction = self._view.up
                 client.camera.position = camera.position
                 client.camera.look_at = camera.look_at
+
+
+def theme(server: viser.ViserServer, dark: bool) -> None:
+    """Make a page dark or light."""
+    # The button to share a page would send its scene to a server of viser.
+    server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False)
