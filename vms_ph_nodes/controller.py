@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import InertiaStamped
+from geometry_msgs.msg import Inertia, InertiaStamped
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
 from vms_ph.msg import ControllerState, Payload
@@ -30,7 +30,7 @@ from .messages.conversions import NANOSECONDS, to_stamp
 from .messages.energy_messages import to_controller_state
 from .messages.frames import Frames
 from .messages.observations import from_payload
-from .messages.payload_state import CARRIED_INERTIA, from_inertia, same_body
+from .messages.payload_state import CARRIED_INERTIA, from_inertia
 from .messages.state_join import JoinedState
 from .node.agreement import CONTROLLER
 from .node.health import ERROR, OK, WARN
@@ -74,7 +74,7 @@ class ControllerNode(ManagedNode):
         self._command: Any = None  # of the law
         # What the law knows of, and what was said last, which the law may have refused.
         self._body: Body | None = None
-        self._last_received_body: Body | None = None
+        self._last_inertia = Inertia()
         self._trajectories: TrajectoryAction | None = None
         self._states = self.create_publisher(ControllerState, "~/state", 10)
         self._prefix: str = declare(self, "frame_prefix")
@@ -203,17 +203,8 @@ class ControllerNode(ManagedNode):
 
             self.create_subscription(Payload, "vms_ph/payload", carry, 10)
         self._supervisor = self._supervised(self.controller)
-        declare_gains(self, self)
+        declare_gains(self, lambda: self.controller)
         self._trajectories = serve_trajectories(self, model, self.controller.FOLLOWS_JOINTS)
-
-    @property
-    def gains(self) -> Any:
-        """The gains of the law."""
-        return self.controller.gains
-
-    @gains.setter
-    def gains(self, gains: Any) -> None:
-        self.controller.gains = gains
 
     def _law_of(self, model: VMSModel) -> Controller:
         """Return the law for a robot."""
@@ -246,8 +237,8 @@ class ControllerNode(ManagedNode):
             assert self._frames is not None
             self._frames.accepted(message, (self._frames.tool,), "an inertia ")
             body = from_inertia(message)
-            if not same_body(body, self._last_received_body):
-                self._last_received_body = body
+            if message.inertia != self._last_inertia:
+                self._last_inertia = message.inertia
                 self.take_body(body)
 
     def _on_state(self, state: JoinedState) -> None:

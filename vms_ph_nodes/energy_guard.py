@@ -77,7 +77,7 @@ class EnergyGuardNode(ReportingNode):
             allocation=allocation,
             weights=weights,
         )
-        declare_gains(self, self._guard, "settings")
+        declare_gains(self, lambda: self._guard, "settings")
         self._certificates = self.create_publisher(EnergyCertificate, "~/certificate", LATCHED)
         self._efforts = EffortPublishers(self, model, self._frames)
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)

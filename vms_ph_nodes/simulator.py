@@ -205,7 +205,7 @@ class Simulator(ManagedNode):
             external = self._brake.efforts(now.q, now.v, steps * self.step, external, base)
             if not simulation.steps:  # from the first step on
                 simulation.apply(external)
-        self._engine.medium.advance(simulation, steps, external)
+        self._engine.advance(simulation, steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
             late = self._steady.now().nanoseconds - self._dropped_at < _RECENT and not self._paused

@@ -244,9 +244,8 @@ class WebViewer(ReportingNode):
         if not self._server.get_clients():
             return
         if self._controls is not None:
-            paused = self._overview.is_paused(self._simulator)
             with containing(self._input_diagnostics, "the controls"):
-                self._controls.show(paused, self._overview.speed(self._simulator))
+                self._controls.show(*self._overview.time_of(self._simulator))
         with containing(self._input_diagnostics, "the flow of energy"):
             self._overview.draw(self._health.disagreement)
         self._pictures += 1

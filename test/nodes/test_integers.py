@@ -22,7 +22,7 @@ class Declaring(Node):
     def __init__(self, context: rclpy.Context) -> None:
         super().__init__("controller", context=context, start_parameter_services=False)
         self.controller = TaskSpaceIDAPBC(robots.load("panda"))
-        declare_gains(self, self.controller)
+        declare_gains(self, lambda: self.controller)
         self.rate = declare(self, "rate")
 
 

@@ -239,9 +239,9 @@ def test_a_speed_that_is_none_is_not_known(text: str) -> None:
     overview = Overview.__new__(Overview)
     value = KeyValue(key=SPEED, value=text)
     overview._nodes = {"simulator": DiagnosticStatus(values=[value])}
-    assert overview.speed("simulator") is None
+    assert overview.time_of("simulator")[1] is None
     value.value = "0.25"
-    assert overview.speed("simulator") == 0.25
+    assert overview.time_of("simulator")[1] == 0.25
 
 
 def test_the_status_line_is_in_words_and_escapes_what_others_say() -> None:

@@ -18,14 +18,7 @@ CARRIED_INERTIA = "vms_ph/carried_inertia"
 """Topic of what the end effector carries."""
 
 # Order of the entries of an inertia in a message.
-_ENTRIES = (
-    ("ixx", 0, 0),
-    ("ixy", 0, 1),
-    ("ixz", 0, 2),
-    ("iyy", 1, 1),
-    ("iyz", 1, 2),
-    ("izz", 2, 2),
-)
+_ENTRIES = [*zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), *np.triu_indices(3), strict=True)]
 
 
 def to_payload_state(
@@ -102,12 +95,3 @@ def from_inertia(message: InertiaStamped) -> Body | None:
     body = Body(float(inertia.m), centre, tensor)
     body.in_frame()
     return body
-
-
-def same_body(one: Body | None, other: Body | None) -> bool:
-    """Return whether two bodies, or none, are the same to all digits."""
-    if one is None or other is None:
-        return one is other
-    return one.mass == other.mass and all(
-        np.array_equal(a, b) for a, b in ((one.centre, other.centre), (one.inertia, other.inertia))
-    )

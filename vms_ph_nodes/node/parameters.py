@@ -8,7 +8,7 @@ in the schema of generate_parameter_library, which the C++ plugins also use. The
 controller are fields of its ``Gains`` record instead, since any class may be a controller.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import Field, fields, replace
 from functools import cache
 from typing import Any, TypeVar
@@ -115,7 +115,7 @@ def record_parameters(prefix: str, record: Any, without: Collection[str] = ()) -
     }
 
 
-def declare_gains(node: Node, controller: Any, record: str = "gains") -> None:
+def declare_gains(node: Node, controller: Callable[[], Any], record: str = "gains") -> None:
     """Declare every gain of a controller as a parameter that can change while it runs.
 
     The controller accounts for the energy of a change, in ``reference_power`` of its state. A gain
@@ -123,10 +123,10 @@ def declare_gains(node: Node, controller: Any, record: str = "gains") -> None:
 
     Args:
         node: of the parameters.
-        controller: has the record of its gains as an attribute that can be set.
+        controller: returns what has the record of its gains as an attribute that can be set.
         record: name of that attribute.
     """
-    gains = getattr(controller, record)
+    gains = getattr(controller(), record)
     taken_names = {f.name for f in fields(gains) if node.has_parameter(f.name)}
     gain_of = {gain_parameter(f.name, taken_names): f.name for f in fields(gains)}
     for item in fields(gains):
@@ -135,14 +135,14 @@ def declare_gains(node: Node, controller: Any, record: str = "gains") -> None:
         present = getattr(gains, item.name)
         value = _declared(node, gain_parameter(item.name, taken_names), present, descriptor)
         gains = replace(gains, **{item.name: value})
-        setattr(controller, record, gains)
+        setattr(controller(), record, gains)
     _accept_integers(node, set(gain_of))
 
     def take(parameters: list[Parameter]) -> SetParametersResult:
         new = {gain_of[p.name]: p.value for p in parameters if p.name in gain_of}
         try:
             if new:
-                setattr(controller, record, replace(getattr(controller, record), **new))
+                setattr(controller(), record, replace(getattr(controller(), record), **new))
         except VmsPhError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)

@@ -38,7 +38,7 @@ class Engine:
     Attributes:
         scene: the scene, or None.
         actuators: those of the base, or None for an ideal base.
-        medium: what flows around the robot.
+        current: of the water around the robot, or None.
         payload: what the end effector takes, or None.
         held_mechanism: the mechanism that it holds in the simulation made last, or None.
     """
@@ -81,7 +81,15 @@ class Engine:
         self.payload, self._mechanism = _declare_payload(node), _declare_mechanism(node)
         self._check_held(bool(robot.settings.wheels))
         self.held_mechanism: HeldMechanism | None = None
-        self.medium = Medium(node, robot)
+        wind = declare_record(node, "wind", Wind)
+        if len(wind.velocity) != 3 or not np.isfinite(wind.velocity).all():
+            raise OptionError(
+                f"wind.velocity must be three numbers in m/s, like [2.0, 1.0, 0.0]; given: "
+                f"{wind.velocity.tolist()}"
+            )
+        # A wrench at the root link, a tool of the robot like others: its power is published, and
+        # accounted for by all nodes.
+        self._wind = wind if wind.velocity.any() else None
         self.scene: SceneFile | None = scenes.load(name) if name else None
         self._robot = robot
 
@@ -117,9 +125,19 @@ class Engine:
         """Return the configuration in which the simulation begins, (nq,).
 
         That of the scene's task where it is for this robot and none is set.
+
+        Raises:
+            OptionError: the robot is not in water that flows, or no wind can push it.
         """
         self._model, self._description = model, description
-        self.medium.surround(model)
+        self.current, root = self._robot.settings.water_current(model), model.link_names[0]
+        if self._wind is not None:
+            self._wind.check(model)
+            if root not in model.tools:
+                raise OptionError(
+                    f"the wind pushes '{root}', which must be a port of all nodes: set "
+                    f"tools:={root}"
+                )
         settings, task = self._robot.settings, self.scene and self.scene.task
         if task is None or task.robot != settings.robot or settings.initial_positions:
             return self._robot.initial_configuration(model)
@@ -143,11 +161,21 @@ class Engine:
             joint_stops=self._stops,
             actuators=None if self._robot.settings.wheels else self.actuators,
             mechanism=self._mechanism,
-            current=self.medium.current,
+            current=self.current,
             engine=self._steps(),
         )
         self.held_mechanism = closed_loop.mechanism
         return closed_loop
+
+    def advance(self, simulation: Simulation, steps: int, external: Efforts) -> None:
+        """Integrate steps, in each of which the wind is that of its beginning."""
+        if self._wind is None:
+            simulation.advance(steps, external)
+            return
+        for _ in range(steps):
+            now = simulation.sample()
+            push = self._wind.ports(self._model, now.q, now.v, now.time + simulation.dt)
+            simulation.advance(1, add(external, push))
 
     def _steps(self) -> SimulationEngine:
         # Imported here: only these engines need MuJoCo and the language of systems.
@@ -205,52 +233,3 @@ def _declare_mechanism(node: Node) -> Mechanism | None:
     """Declare the parameters ``mechanism.*``, and return the mechanism if it has an inertia."""
     declared = declare_fields(node, "mechanism", Mechanism)
     return Mechanism(**declared) if declared["inertia"] else None
-
-
-class Medium:
-    """A current, in whose water the motion is integrated, and a wind that pushes the base.
-
-    The wind is a wrench at the root link, a tool of the robot like others: its power is published,
-    and accounted for by all nodes.
-
-    Attributes:
-        current: of the water around the robot, or None.
-    """
-
-    def __init__(self, node: Node, robot: RobotParameters) -> None:
-        """Declare the parameters ``wind.*``."""
-        self._robot = robot
-        wind = declare_record(node, "wind", Wind)
-        if len(wind.velocity) != 3 or not np.isfinite(wind.velocity).all():
-            raise OptionError(
-                f"wind.velocity must be three numbers in m/s, like [2.0, 1.0, 0.0]; given: "
-                f"{wind.velocity.tolist()}"
-            )
-        self._wind = wind if wind.velocity.any() else None
-
-    def surround(self, model: VMSModel) -> None:
-        """Take the robot.
-
-        Raises:
-            OptionError: the robot is not in water that flows, or no wind can push it.
-        """
-        self._model, self._root = model, model.link_names[0]
-        self.current = self._robot.settings.water_current(model)
-        if self._wind is None:
-            return
-        self._wind.check(model)
-        if self._root not in model.tools:
-            raise OptionError(
-                f"the wind pushes '{self._root}', which must be a port of all nodes: set "
-                f"tools:={self._root}"
-            )
-
-    def advance(self, simulation: Simulation, steps: int, external: Efforts) -> None:
-        """Integrate steps, in each of which the wind is that of its beginning."""
-        if self._wind is None:
-            simulation.advance(steps, external)
-            return
-        for _ in range(steps):
-            now = simulation.sample()
-            push = self._wind.ports(self._model, now.q, now.v, now.time + simulation.dt)
-            simulation.advance(1, add(external, push))

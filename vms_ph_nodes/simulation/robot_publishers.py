@@ -88,12 +88,7 @@ class RobotPublishers:
         header = Header(stamp=stamp)
         state = to_joint_state(model, header, sample.q, sample.v, sample.torque)
         self._joint_states.publish(state)
-        self._send_transforms(sample, stamp, odometry)
-
-    def publish_transforms(self, sample: Sample, stamp: Time) -> None:
-        """Publish on /tf where the links are."""
-        odometry = self._odometry_of(sample, stamp) if self._moves else None
-        self._send_transforms(sample, stamp, odometry)
+        self.publish_transforms(sample, stamp, odometry)
 
     def _odometry_of(self, sample: Sample, stamp: Time) -> Odometry:
         frames = self._frames
@@ -101,12 +96,15 @@ class RobotPublishers:
         base = frames.prefix + frames.root
         return to_odometry(self._model, inertial, base, sample.q, sample.v)
 
-    def _send_transforms(self, sample: Sample, stamp: Time, odometry: Odometry | None) -> None:
+    def publish_transforms(
+        self, sample: Sample, stamp: Time, odometry: Odometry | None = None
+    ) -> None:
+        """Publish on /tf where the links are; ``odometry`` of a moving base if there is one."""
         if self._transforms is None:
             return
         moving_links = self._of_links(sample.q, stamp, moving=True)
-        if odometry is not None:
-            moving_links.insert(0, _of_base(odometry))
+        if self._moves:
+            moving_links.insert(0, _of_base(odometry or self._odometry_of(sample, stamp)))
         self._transforms.sendTransform(moving_links)
 
     def publish_static(self, q: Array, stamp: Time) -> None:

@@ -120,13 +120,6 @@ class Efforts:
     torques: dict[str, float]
     base: Array | None
 
-    @property
-    def are_in_range(self) -> bool:
-        """Whether they can be sent: a pointer may be anywhere."""
-        return in_range(
-            np.array([*self.torques.values(), *(() if self.base is None else self.base)])
-        )
-
 
 LONGEST_PUSH = 60.0  # s
 
@@ -187,8 +180,9 @@ class Commands:
     def _publish_pull(self) -> None:
         """Publish the efforts of the pull; after its end, zero for those that it had."""
         efforts = None if self._pull_efforts is None else self._pull_efforts()
-        if efforts is not None and not efforts.are_in_range:
-            efforts = None
+        if efforts is not None:  # a pointer may be anywhere
+            base = [] if efforts.base is None else efforts.base
+            efforts = efforts if in_range(np.array([*efforts.torques.values(), *base])) else None
         if efforts is None and self._pulled is not None:
             base = None if self._pulled.base is None else 0.0 * self._pulled.base
             efforts, self._pulled = Efforts(dict.fromkeys(self._pulled.torques, 0.0), base), None

@@ -5,6 +5,7 @@
 
 import time
 from collections import deque
+from contextlib import suppress
 from html import escape
 from typing import Any
 
@@ -117,21 +118,19 @@ class Overview:
             if name and (name in self._nodes or len(self._nodes) < 50):
                 self._nodes[name] = status
 
-    def is_paused(self, simulator: str) -> bool | None:
-        """Return whether a simulator, by the name of its node, is paused; None: it is not known."""
-        status = self._nodes.get(simulator)
-        return None if status is None else status.message == PAUSED
+    def time_of(self, simulator: str) -> tuple[bool | None, float | None]:
+        """Return whether a simulator, by the name of its node, is paused, and its speed.
 
-    def speed(self, simulator: str) -> float | None:
-        """Return the ratio of simulated to real time of a simulator; None: it is not known."""
+        The speed is the ratio of simulated to real time. None: it is not known.
+        """
         status = self._nodes.get(simulator)
-        values = () if status is None else status.values
-        text = next((item.value for item in values if item.key == SPEED), "")
-        try:
-            speed = float(text)
-        except ValueError:
-            return None
-        return speed if 0.0 < speed < _FASTEST else None
+        if status is None:
+            return None, None
+        text = next((item.value for item in status.values if item.key == SPEED), "")
+        with suppress(ValueError):
+            if 0.0 < (speed := float(text)) < _FASTEST:
+                return status.message == PAUSED, speed
+        return status.message == PAUSED, None
 
     def forget(self) -> None:
         """Forget what was received: the topics end here."""

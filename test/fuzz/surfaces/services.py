@@ -143,7 +143,8 @@ def _holder(name: str) -> _Holder:
     for parameter in parameters_of(name):
         declare(holder, parameter)  # type: ignore[arg-type]
     if name == "controller":
-        declare_gains(holder, TaskSpaceIDAPBC(robots.load("panda")))  # type: ignore[arg-type]
+        law = TaskSpaceIDAPBC(robots.load("panda"))
+        declare_gains(holder, lambda: law)  # type: ignore[arg-type]
     holder.service = ParameterService(holder)  # type: ignore[attr-defined]
     return holder
 
