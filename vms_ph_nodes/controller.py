@@ -29,16 +29,15 @@ from vms_ph_dynamics.simulation import Actuation, Sample
 from .messages.conversions import NANOSECONDS, to_stamp
 from .messages.energy_messages import to_controller_state
 from .messages.frames import Frames
-from .messages.observations import from_payload
-from .messages.payload_state import CARRIED_INERTIA, from_inertia
+from .messages.observations import CARRIED_INERTIA, from_inertia, from_payload
 from .messages.state_join import JoinedState
 from .node.agreement import CONTROLLER
 from .node.health import ERROR, OK, WARN
 from .node.parameters import declare, declare_gains, declare_record
 from .node.process import ManagedNode, run
 from .node.robot_parameters import NO_DESCRIPTION, RobotParameters
-from .topics.driver import EffortPublishers, MeasuredStates
 from .topics.references import ReferenceTopics
+from .topics.robot_motion import EffortPublishers, MeasuredStates
 from .topics.trajectory_action import TrajectoryAction, serve_trajectories
 
 # Rounding of the level of an empty energy tank, J.

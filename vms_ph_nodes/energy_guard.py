@@ -29,7 +29,7 @@ from .node.health import OK, WARN
 from .node.parameters import declare, declare_gains
 from .node.process import ReportingNode, run
 from .node.robot_parameters import LATCHED, RobotParameters
-from .topics.driver import EffortPublishers, MeasuredStates
+from .topics.robot_motion import EffortPublishers, MeasuredStates
 
 
 class EnergyGuardNode(ReportingNode):

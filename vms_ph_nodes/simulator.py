@@ -30,9 +30,8 @@ from .node.robot_parameters import RobotParameters
 from .simulation.actuator_publishers import ActuatorPublisher, ExergyPublisher
 from .simulation.engine import Engine
 from .simulation.external_efforts import Brake, ExternalEfforts
-from .simulation.grasp_publishers import GraspPublishers
 from .simulation.robot_publishers import RobotPublishers
-from .simulation.scene_publishers import ScenePublishers
+from .simulation.scene_publishers import GraspPublishers, ScenePublishers
 
 if TYPE_CHECKING:
     from .controller import ControllerNode

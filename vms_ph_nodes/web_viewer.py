@@ -32,14 +32,13 @@ from .views.commands import Commands, Recording, containing
 with errors_in_one_sentence():
     try:
         from .views.controls import Controls, Panel
-        from .views.marker_scene import Surroundings
+        from .views.marker_scene import Surroundings, ViewTab
         from .views.overview import Overview
         from .views.page_address import page_address, page_token
         from .views.page_server import serve_page, stop_page
         from .views.pointer_spring import PointerSpring
         from .views.robot_scene import RobotScene
         from .views.strip_chart import LivePlots
-        from .views.view_tab import ViewTab
         from .views.viewpoint import WorldView, viewpoint
     except ModuleNotFoundError as error:
         raise VmsPhError(

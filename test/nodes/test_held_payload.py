@@ -27,7 +27,7 @@ from vms_ph_nodes import closed_loop
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.health import refused_messages
 from vms_ph_nodes.simulation.engine import payload_parameters
-from vms_ph_nodes.simulation.grasp_publishers import (
+from vms_ph_nodes.simulation.scene_publishers import (
     mechanism_angle,
     mechanism_pose,
     mechanism_shapes,

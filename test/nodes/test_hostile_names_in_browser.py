@@ -32,7 +32,7 @@ pytest.importorskip("viser")
 from vms_ph_ephs.nodes.exergy_view import exergy_list
 from vms_ph_nodes.views.commands import CHOICES, Request
 from vms_ph_nodes.views.controls import Choices, Controls, Panel
-from vms_ph_nodes.views.marker_scene import MarkerScene
+from vms_ph_nodes.views.marker_scene import MarkerScene, ViewTab
 from vms_ph_nodes.views.overview import Overview
 from vms_ph_nodes.views.page_address import page_address
 from vms_ph_nodes.views.page_server import serve_page, stop_page
@@ -40,7 +40,6 @@ from vms_ph_nodes.views.recorded_run import Finding
 from vms_ph_nodes.views.replay import Replay
 from vms_ph_nodes.views.robot_scene import RobotScene
 from vms_ph_nodes.views.strip_chart import LivePlots
-from vms_ph_nodes.views.view_tab import ViewTab
 
 from .test_replay import _load
 

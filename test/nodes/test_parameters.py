@@ -68,7 +68,8 @@ def test_every_file_belongs_to_a_node() -> None:
 def test_a_node_declares_the_parameters_of_its_file(node: str) -> None:
     declared: set[str] = set()
     for part in PARTS[node]:
-        declared |= _declared(ROOT / f"vms_ph_nodes/{part}.py")
+        # One of the file of the robot is declared where it is used.
+        declared |= _declared(ROOT / f"vms_ph_nodes/{part}.py") - {"state_spread"}
     there = set(parameters_of(node))
     if node == "robot":  # declared in a loop over the settings
         declared = {*RobotSettings.names(), "state_spread", "launch_arguments"}

@@ -16,7 +16,7 @@ from vms_ph_nodes.node.health import OK, WARN
 from vms_ph_nodes.node.parameters import declare
 from vms_ph_nodes.node.process import ReportingNode, run
 from vms_ph_nodes.node.robot_parameters import RobotParameters
-from vms_ph_nodes.topics.driver import MeasuredStates
+from vms_ph_nodes.topics.robot_motion import MeasuredStates
 
 from ..multibody import Heat
 from ..multibody.joint_heat import JointHeat

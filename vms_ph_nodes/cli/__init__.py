@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The vms-ph command line, one file for each command."""
+"""The vms-ph command line."""
 
 import os
 import sys

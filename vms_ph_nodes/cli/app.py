@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS, Wing, hook
 
-from . import audit, bag, check, demo, environment, launch, native, new, page, plot, run
+from . import audit, bag, check, demo, launch, native, new, page, plot
 
 _HELP = f"""Port-Hamiltonian models, controllers and energy audits for manipulators.
 
@@ -102,13 +102,13 @@ def make_app() -> typer.Typer:
     app.command("demo")(demo.demo)
     anything = {"allow_extra_args": True, "ignore_unknown_options": True}
     app.command("launch", context_settings=anything)(launch.launch)
-    app.command("run", context_settings=anything)(run.run)
+    app.command("run", context_settings=anything)(launch.run)
     app.add_typer(bag.app, name="bag")
     app.command("page", context_settings={"allow_extra_args": True})(page.page)
     app.command("check")(check.check)
     app.command("new")(new.new)
     app.command("plot")(plot.plot)
     app.command("audit")(audit.audit)
-    app.command("env")(environment.env)
+    app.command("env")(launch.env)
     app.command("native")(native.native)
     return app

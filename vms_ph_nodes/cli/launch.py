@@ -1,9 +1,10 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""vms-ph launch: runs a launch file with ros2 launch or with the embedded launcher."""
+"""vms-ph launch, run and env: start nodes, and let other programs join their DDS domain."""
 
 import os
+import runpy
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import typer
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import share_directory
-from vms_ph_io.wings import WINGS, hook
+from vms_ph_io.wings import WINGS, find_program, hook, programs
 
 _SUFFIX = ".launch.xml"
 
@@ -60,3 +61,31 @@ def launch(
     description = launcher.load(path, context.args)
     hook("embedded", "wire")  # its error here is one, and not one of every node
     sys.exit(launcher.Launcher(description).run())
+
+
+def run(
+    context: typer.Context,
+    node: str = typer.Argument(help=f"one of: {', '.join(sorted(programs()))}"),
+) -> None:
+    """Run one node; arguments after its name are passed on, as by ros2 run.
+
+    For instance: vms-ph run simulator --ros-args -p rate:=50.0 -r __ns:=/left
+    """
+    module = find_program(node)
+    sys.argv = [module, *context.args]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def env() -> None:
+    """Print the shell line with which a ROS 2 with Cyclone DDS sees these nodes.
+
+    Use it as: eval "$(vms-ph env)". The state of the C++ core is printed beside, on stderr.
+    """
+    if not WINGS["embedded"].is_installed:
+        raise VmsPhError(
+            "these nodes run in the ROS 2 that is sourced here; its other programs see them already"
+        )
+    from vms_ph_io.build.native_build import status_text
+
+    typer.echo(hook("embedded", "discovery").export_line())
+    typer.echo(status_text(), err=True)

@@ -1,29 +1,315 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The topics of a scene: markers of its bodies, and the wrench of all contacts."""
+"""The topics of what is around a simulated robot, and of what its end effector takes or holds.
 
-from typing import Any
+A payload is taken and set down at its times or on request. All nodes know the robot without it:
+what it does to the robot is a wrench at the end effector.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.node import Node
+from sensor_msgs.msg import JointState
 from std_msgs.msg import ColorRGBA, Header
+from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
+from vms_ph.msg import PayloadState
 
-from vms_ph_dynamics import Array
+from vms_ph_dynamics import Array, StandardForm, VMSModel
+from vms_ph_dynamics.free_floating import Body
+from vms_ph_dynamics.simulation import HeldMechanism, Mechanism, Payload, Sample, Simulation
 from vms_ph_dynamics.simulation.contact import Scene, Shape
+from vms_ph_io.tasks.payload_use import PayloadUse
 
 from ..messages.conversions import to_pose, to_vector, to_wrench
 from ..messages.frames import Frames
+from ..messages.observations import CARRIED_INERTIA, to_inertia, to_payload_state
 from ..node.robot_parameters import LATCHED
+from .engine import Engine
 
-# Edges of the plate that stands for a plane, m.
-_PLATE = (6.0, 6.0, 0.002)
+MECHANISM_STATES = "vms_ph/mechanism_states"
+PAYLOAD_STATE = "vms_ph/payload_state"
 
-# Free bodies are drawn anew at every so many samples.
+_NAME = "mechanism"
+
+OnBodyChange: TypeAlias = Callable[[Body | None, Sample | None], None]
+
+
+def mechanism_angle(message: JointState) -> float | None:
+    """Return the angle in a message, rad; None where it has none that is finite."""
+    if list(message.name) != [_NAME] or len(message.position) != 1:
+        return None
+    angle = float(message.position[0])
+    return angle if np.isfinite(angle) else None
+
+
+class GraspPublishers:
+    """The payload or the mechanism of a simulator, as its engine has one, or neither.
+
+    A payload has ``vms_ph/payload_state`` and ``vms_ph/carried_inertia``; a mechanism has
+    ``vms_ph/mechanism_states``: angle, its rate, and the moment of the grip. ``vms_ph/scene`` has
+    the markers of both.
+
+    Attributes:
+        use: the payload; None without one.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        model: VMSModel,
+        home: Array,
+        engine: Engine,
+        frames: Frames,
+        on_change: OnBodyChange,
+    ) -> None:
+        """Create the topics, and put the payload where it will be taken.
+
+        Args:
+            node: of the topics.
+            model: the robot without the payload.
+            home: (nq,) its configuration at the start.
+            engine: with the payload or the mechanism.
+            frames: of the robot.
+            on_change: tells the controller in the same process what the robot carries, from which
+                motion on; None from that of the start on.
+
+        Raises:
+            OptionError: the payload would fall before it is taken, or the robot is in water.
+        """
+        self._engine, self._model, self._plant = engine, model, model
+        self._log, self._on_change = node.get_logger(), on_change
+        self._frames = frames
+        self.use: PayloadUse | None = None
+        self._inertias, self._changes = None, list[float]()
+        if (payload := engine.payload) is not None:
+            self.use = PayloadUse(payload, model, home)
+            self._changes = list(self.use.changes)
+            self._states = node.create_publisher(PayloadState, PAYLOAD_STATE, 10)
+            self._bodies, self._shapes = BodyMarkers(node, frames), payload_shapes(payload)
+            if payload.in_model:
+                self._inertias = node.create_publisher(InertiaStamped, CARRIED_INERTIA, 10)
+        elif (mechanism := engine.held_mechanism) is not None:
+            self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)
+            self._bodies = BodyMarkers(node, frames)
+            self._shapes = mechanism_shapes(mechanism.mechanism)
+            d = model.evaluate(home, np.zeros(model.nv))
+            self._handle = d.placement(model.end_effector)[:3, 3].copy()
+
+    def restart(self, simulation: Simulation) -> None:
+        """Put the payload where it was at the start; the simulation returns there without it."""
+        if self.use is None or self.use.carried is None:
+            simulation.reset()
+        else:
+            # The law first: the simulation calls it as it begins.
+            self._say(None, None)
+            simulation.reset(StandardForm(self._model))
+        if self.use is not None:
+            self.use.forget()
+            self._plant, self._changes = self._model, list(self.use.changes)
+
+    def steps_before_change(self, simulation: Simulation, steps: int) -> int:
+        """Return the number of steps before it is taken or set down, ``steps`` at most."""
+        if not self._changes:
+            return steps
+        left = round(self._changes[0] / simulation.dt) - simulation.steps
+        return min(max(left, 0), steps)
+
+    def change_when_due(self, simulation: Simulation) -> None:
+        """Take the payload or set it down, where it is time for that."""
+        while self._changes and round(self._changes[0] / simulation.dt) <= simulation.steps:
+            assert self.use is not None
+            self._changes.pop(0)
+            if not simulation.is_finite():
+                continue
+            if self.use.carried is not None:
+                self._set_down(simulation, self.use)
+            elif self.use.capture_distance is None:
+                self._take(simulation, self.use)
+
+    def on_hold(
+        self, simulation: Simulation, request: SetBool.Request, response: SetBool.Response
+    ) -> SetBool.Response:
+        """Take it or set it down on request."""
+        use = self.use
+        assert use is not None
+        if request.data and use.carried is not None:
+            response.message = "the end effector has the payload already"
+        elif request.data and use.is_set_down:
+            response.message = "the payload was set down; ~/reset puts it where it was"
+        elif request.data and use.payload.moves:
+            response.message = f"the payload moves, and is taken at {use.payload.at:g} s alone"
+        elif request.data:
+            response.success, response.message = self._take(simulation, use)
+        elif use.carried is None:
+            response.message = "the end effector has no payload"
+        else:
+            response.success, response.message = True, self._set_down(simulation, use)
+        return response
+
+    def sample(self, simulation: Simulation, now: Sample) -> Sample:
+        """Return a sample in which the payload acts on the end effector by its wrench."""
+        if self.use is None:
+            return now
+        work = self.use.supplied_work(now.q, now.v)
+        energies = dict(now.port_energy)
+        energies["wrench_end_effector"] += work
+        wrench = now.wrench_end_effector + self.use.wrench(simulation)
+        return replace(now, wrench_end_effector=wrench, port_energy=energies)
+
+    def publish(self, simulation: Simulation, stamp: Time) -> None:
+        """Publish what the end effector takes or holds."""
+        if self.use is not None:
+            self._publish_payload(simulation, stamp, self.use)
+        elif (mechanism := self._engine.held_mechanism) is not None:
+            self._publish_mechanism(mechanism, stamp)
+
+    def _publish_payload(self, simulation: Simulation, stamp: Time, use: PayloadUse) -> None:
+        now = simulation.sample()
+        pose = use.pose(now.q, now.time)
+        momentum = use.momentum(simulation, self._plant)
+        header = self._frames.header(self._frames.inertial, stamp)
+        self._states.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
+        if self._inertias is not None:
+            tool_header = self._frames.header(self._frames.tool, stamp)
+            self._inertias.publish(to_inertia(tool_header, use.carried))
+        self._bodies.publish(stamp, [("payload", self._shapes, pose)])
+
+    def _publish_mechanism(self, mechanism: HeldMechanism, stamp: Time) -> None:
+        self._states.publish(
+            JointState(
+                header=Header(stamp=stamp),
+                name=[_NAME],
+                position=[mechanism.angle],
+                velocity=[mechanism.rate],
+                effort=[mechanism.moment],
+            )
+        )
+        pose = mechanism_pose(mechanism.mechanism, self._handle, mechanism.angle)
+        self._bodies.publish(stamp, [(_NAME, self._shapes, pose)])
+
+    def _take(self, simulation: Simulation, use: PayloadUse) -> tuple[bool, str]:
+        self._plant = use.take(simulation, self._model)
+        distance = 1e3 * (use.capture_distance or 0.0)
+        if use.carried is None:
+            sentence = (
+                f"the payload is not taken: its handle is {distance:.4g} mm from the end effector, "
+                f"within reach are {1e3 * use.payload.reach:.4g} mm"
+            )
+            self._log.warning(sentence)
+            return False, sentence
+        sentence = (
+            f"the end effector takes {use.payload.mass:g} kg, {distance:.3g} mm from the handle; "
+            f"the capture loses {use.lost['capture']:.3g} J"
+        )
+        self._log.info(sentence)
+        self._say(use.carried, simulation.sample())
+        return True, sentence
+
+    def _set_down(self, simulation: Simulation, use: PayloadUse) -> str:
+        self._plant = use.set_down(simulation, self._model)
+        sentence = f"the payload is set down, which loses {use.lost['setting_down']:.3g} J"
+        self._log.info(sentence)
+        self._say(None, simulation.sample())
+        return sentence
+
+    def _say(self, body: Body | None, now: Sample | None) -> None:
+        if self._inertias is not None:  # the law is told
+            self._on_change(body, now)
+
+
+_PAYLOAD = (0.85, 0.55, 0.2, 1.0)
+_BODY = (0.45, 0.55, 0.7, 1.0)
+_HANDLE = (0.85, 0.55, 0.2, 1.0)
+
+# Least edge that is drawn, m.
+_THIN = 0.01
+
+
+def payload_shapes(payload: Payload) -> tuple[Shape, ...]:
+    """Return the uniform box of its mass and moments, in the axes of its handle."""
+    x, y, z = payload.moments
+    squares = 6.0 / payload.mass * np.array([y + z - x, z + x - y, x + y - z])
+    edges = np.maximum(np.sqrt(np.maximum(squares, 0.0)), _THIN)
+    pose = np.eye(4)
+    pose[:3, 3] = payload.centre
+    return (Shape("box", tuple(edges.tolist()), pose, _PAYLOAD),)
+
+
+def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
+    """Return its axis, its arm and its handle, in the axes of :func:`mechanism_pose`."""
+    length = float(np.linalg.norm(mechanism.arm(0.0)))
+    middle, end = np.eye(4), np.eye(4)
+    middle[0, 3], end[0, 3] = 0.5 * length, length
+    thick = max(0.06 * length, _THIN)
+    return (
+        Shape("cylinder", (0.5 * thick, 0.5 * length), np.eye(4), _BODY),
+        Shape("box", (length, 0.5 * thick, thick), middle, _BODY),
+        Shape("sphere", (thick,), end, _HANDLE),
+    )
+
+
+def mechanism_pose(mechanism: Mechanism, handle: Array, angle: float) -> Array:
+    """Return the pose of a mechanism, (4,4): x along its arm, z along its axis.
+
+    Args:
+        mechanism: the mechanism.
+        handle: (3,) place of its handle at angle zero, m.
+        angle: rad.
+    """
+    pose, arm = np.eye(4), mechanism.arm(angle)
+    x = arm / np.linalg.norm(arm)
+    pose[:3, :3] = np.column_stack([x, np.cross(mechanism.axis, x), mechanism.axis])
+    pose[:3, 3] = handle - mechanism.arm(0.0)
+    return pose
+
+
+# Bodies are drawn anew at every so many samples.
 _EVERY = 4
+
+
+class BodyMarkers:
+    """Publishes bodies on ``vms_ph/scene``, latched."""
+
+    def __init__(self, node: Node, frames: Frames) -> None:
+        """Create the topic."""
+        self._frames, self._count = frames, 0
+        self._markers = node.create_publisher(MarkerArray, "vms_ph/scene", LATCHED)
+
+    def publish(
+        self,
+        stamp: Time,
+        bodies: Iterable[tuple[str, Sequence[Shape], Array]],
+        tool: Sequence[Shape] = (),
+    ) -> None:
+        """Publish bodies, at the first and at every fourth call.
+
+        Args:
+            stamp: of the markers.
+            bodies: name, shapes in its axes, and pose (4,4) of each.
+            tool: shapes at the end effector, in its axes.
+        """
+        self._count += 1
+        if self._count % _EVERY != 1:
+            return
+        here = self._frames.header(self._frames.inertial, stamp)
+        markers = [
+            marker_of(here, name, i, shape, pose)
+            for name, shapes, pose in bodies
+            for i, shape in enumerate(shapes)
+        ]
+        for i, shape in enumerate(tool):
+            # Without a stamp: it moves with the frame of the end effector.
+            header = self._frames.header(self._frames.tool, Time())
+            markers.append(marker_of(header, "tool", i, shape, np.eye(4)))
+            markers[-1].frame_locked = True
+        self._markers.publish(MarkerArray(markers=markers))
 
 
 class ScenePublishers:
@@ -31,34 +317,24 @@ class ScenePublishers:
 
     def __init__(self, node: Node, frames: Frames, scene: Scene) -> None:
         """Create the topics; those of a scene without free bodies are drawn once."""
-        self._scene, self._frames, self._count = scene, frames, 0
-        self._markers = node.create_publisher(MarkerArray, "vms_ph/scene", LATCHED)
+        self._scene, self._frames, self._is_drawn = scene, frames, False
+        self._moves = any(body.is_free for body in scene.bodies)
+        self._bodies = BodyMarkers(node, frames)
         self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/contact_wrench", 10)
 
     def publish(self, simulation: Any, stamp: Time) -> None:
         """Publish the contacts, and the bodies where they may have moved."""
+        engine, scene = simulation.engine, self._scene
         tool = self._frames.header(self._frames.tool, stamp)
-        self._wrenches.publish(to_wrench(tool, simulation.engine.contact_wrench()))
-        moves = any(body.is_free for body in self._scene.bodies)
-        if self._count == 0 or (moves and self._count % _EVERY == 0):
-            self._markers.publish(MarkerArray(markers=self._body_markers(simulation, stamp)))
-        self._count += 1
+        self._wrenches.publish(to_wrench(tool, engine.contact_wrench()))
+        if self._moves or not self._is_drawn:
+            self._is_drawn = True
+            bodies = ((body.name, body.shapes, engine.pose_of(body.name)) for body in scene.bodies)
+            self._bodies.publish(stamp, bodies, scene.tool)
 
-    def _body_markers(self, simulation: Any, stamp: Time) -> list[Marker]:
-        markers = []
-        here = self._frames.header(self._frames.inertial, stamp)
-        for body in self._scene.bodies:
-            pose = simulation.engine.pose_of(body.name)
-            markers += [
-                marker_of(here, body.name, i, shape, pose) for i, shape in enumerate(body.shapes)
-            ]
-        for i, shape in enumerate(self._scene.tool):
-            # Without a stamp: it moves with the frame of the end effector.
-            header = self._frames.header(self._frames.tool, Time())
-            marker = marker_of(header, "tool", i, shape, np.eye(4))
-            marker.frame_locked = True
-            markers.append(marker)
-        return markers
+
+# Edges of the plate that stands for a plane, m.
+_PLATE = (6.0, 6.0, 0.002)
 
 
 def marker_of(header: Header, name: str, number: int, shape: Shape, pose: Array) -> Marker:

@@ -17,8 +17,8 @@ from vms_ph_io.tasks.task_goals import ActuatorUse, Judge, PayloadJudge, WheelUs
 from vms_ph_io.tasks.task_reference import TaskReference
 
 from ..messages.conversions import from_xyz, is_finite
-from ..messages.payload_state import momentum_of
-from ..simulation.grasp_publishers import MECHANISM_STATES, PAYLOAD_STATE, mechanism_angle
+from ..messages.observations import momentum_of
+from ..simulation.scene_publishers import MECHANISM_STATES, PAYLOAD_STATE, mechanism_angle
 from ..topics.robot_motion import RobotMotion
 
 

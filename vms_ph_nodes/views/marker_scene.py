@@ -1,8 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""RViz markers in the 3D scene of the web page: those of the motion, and bodies around a robot."""
+"""What is shown in the 3D scene of the web page: RViz markers, of the motion and of bodies."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +18,8 @@ from vms_ph_dynamics.forms import PORTS
 from ..messages.conversions import in_range, is_finite
 from .robot_scene import RobotScene
 from .shapes import ANGULAR, BODY, LINEAR, LOCKED, POINT, TASK, Rgba, rgba
+from .strip_chart import StripChart
+from .viewpoint import theme
 
 
 @dataclass(frozen=True)
@@ -287,3 +290,41 @@ class Surroundings:
         """Draw them anew, around another robot."""
         self._bodies.clear()
         self._is_drawn = False
+
+
+class ViewTab:
+    """Switches of a page.
+
+    Attributes:
+        markers: in the scene.
+    """
+
+    def __init__(self, server: viser.ViserServer, strips: Sequence[StripChart], tab: Any) -> None:
+        """Add them to the page.
+
+        Args:
+            server: of the page.
+            strips: plots of the page, which become dark with it.
+            tab: where on the page.
+        """
+        self._scene: RobotScene | None = None
+        with tab:
+            self._links = server.gui.add_checkbox("links", initial_value=True)
+            self.markers = MarkerScene(server)
+            dark = server.gui.add_checkbox("dark", initial_value=False)
+
+        @self._links.on_update
+        def _(_: Any) -> None:
+            if self._scene is not None:
+                self._scene.show(self._links.value)
+
+        @dark.on_update
+        def _(_: Any) -> None:
+            theme(server, dark.value)
+            for strip in strips:
+                strip.darken(dark.value)
+
+    def show(self, scene: RobotScene) -> None:
+        """Take another robot."""
+        self._scene = scene
+        scene.show(self._links.value)
