@@ -4,6 +4,7 @@
 """Conversion of what is observed, identified and carried: contacts, payloads, friction."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from geometry_msgs.msg import Inertia, InertiaStamped
@@ -15,9 +16,11 @@ from vms_ph_controllers.observers import Payload as ObservedPayload
 from vms_ph_dynamics import Array, StateError, VMSModel
 from vms_ph_dynamics.free_floating import Body
 from vms_ph_dynamics.identification.live import LiveResult
-from vms_ph_io.tasks.payload_use import PayloadUse
 
 from .conversions import check_range, from_xyz, to_point, to_pose, to_vector
+
+if TYPE_CHECKING:
+    from vms_ph_io.tasks.payload_use import PayloadUse
 
 
 def to_contact(header: Header, model: VMSModel, report: ContactReport) -> Contact:
@@ -130,7 +133,7 @@ _ENTRIES = [*zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), *np.triu_indices(3)
 
 
 def to_payload_state(
-    header: Header, use: PayloadUse, pose: Array, momentum: Array | None, resets: int
+    header: Header, use: "PayloadUse", pose: Array, momentum: Array | None, resets: int
 ) -> PayloadState:
     """Return the message.
 
