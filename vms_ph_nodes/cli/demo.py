@@ -80,8 +80,7 @@ def demo(
     if list_:
         list_tasks()
         return
-    of_robot = _given(context) - {*_OF_A_PAGE}
-    if not (task or headless or of_robot):
+    if not (task or headless or _given(context) - {*_OF_A_PAGE}):
         task = "arm"
     is_live = bool(task) and not (headless or as_json) and _is_demo(task)
     if task and not is_live:
@@ -97,14 +96,14 @@ def demo(
             f"ros2 launch vms_ph {robot}.launch.xml rviz:=true push_period:=5.0; without it, "
             f"{embedded.remedy}"
         )
-    from .demo_run import Demo, Options
+    from .demo_run import Demo
 
     folder = out or Path("vms_ph_runs") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    arguments = {name: context.params[name] for name in _OF_ROBOT}
-    options = Options(
-        task, arguments, headless, seconds, rate, speed, push, port, token, bag, folder
-    )
-    sys.exit(Demo(options).run())
+    of_robot = {name: text for name in _OF_ROBOT if (text := context.params[name])}
+    arguments: dict[str, Any] = {"task": task} if task else {**of_robot, "push_period": push}
+    arguments |= {"rate": rate, "real_time_factor": speed, "web": not headless, "port": port}
+    arguments |= {"token": token, "record": bag}
+    sys.exit(Demo(arguments, seconds, folder).run())
 
 
 def _is_demo(task: str) -> bool:

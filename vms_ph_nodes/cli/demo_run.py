@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,44 +31,28 @@ from .launch import find_launch_file
 _PATIENCE = 120.0  # timeout of the first energy message, s; a busy machine starts slowly
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of the command line.
-
-    Attributes:
-        task: a demo; empty for a robot that is pushed.
-        robot: the launch arguments about that robot.
-    """
-
-    task: str
-    robot: Mapping[str, str]
-    headless: bool
-    seconds: float
-    rate: float
-    speed: float
-    push: float
-    port: int
-    token: str
-    bag: bool
-    folder: Path
-
-
 class Demo:
     """One run of the demo."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, arguments: Mapping[str, Any], seconds: float, folder: Path) -> None:
         """Check the options before anything starts.
+
+        Args:
+            arguments: of the launch file of a demo, with its ``task``, or of a robot's.
+            seconds: duration of the run, s; 0: until Ctrl-C.
+            folder: for bag and plot.
 
         Raises:
             VmsPhError: a setting of the robot that is not accepted, an invalid DDS domain or
                 token, a port in use, or a folder that cannot be used.
         """
-        self._options = options
+        self._arguments, self._seconds = arguments, seconds
         hook("embedded", "discovery").domain_id()  # an invalid one is reported here
-        if not options.headless:
-            require_free_port(HOST, options.port, f"--port {options.port + 1}")
-        self._token = page_token(options.token)
-        self._choose(options)
+        if arguments["web"]:
+            port: int = arguments["port"]
+            require_free_port(HOST, port, f"--port {port + 1}")
+        self._token = page_token(arguments["token"])
+        self._choose(arguments, folder)
 
     def run(self) -> int:
         """Run to the end, and a demo that is chosen on the page after it; return the exit code."""
@@ -78,15 +61,15 @@ class Demo:
             signal.signal(number, lambda *_: stop.set())
         rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
         self._node = rclpy.create_node("demo", start_parameter_services=False)
-        if self._options.task:
+        if "task" in self._arguments:
             self._node.create_subscription(String, CHOICES["demo"], self._on_choice, 10)
-        first, count, self._chosen = self._options, 1, ""
+        first, count, self._chosen = self._folder, 1, ""
         try:
             code = self._run(stop)
             while self._chosen and not stop.is_set():
                 count += 1
-                folder = first.folder.with_name(f"{first.folder.name}_{count}_{self._chosen}")
-                self._choose(replace(first, task=self._chosen, folder=folder))
+                folder = first.with_name(f"{first.name}_{count}_{self._chosen}")
+                self._choose({**self._arguments, "task": self._chosen}, folder)
                 self._chosen = ""
                 code = self._run(stop)
             return code
@@ -94,20 +77,24 @@ class Demo:
             self._node.destroy_node()
             rclpy.try_shutdown()
 
-    def _choose(self, options: Options) -> None:
+    def _choose(self, arguments: Mapping[str, Any], folder: Path) -> None:
         """Take what is run next, and check it: reading the launch file checks the settings."""
-        self._options, self._bag = options, options.folder / "bag"
-        self._description = self._load()
-        if options.bag:
-            _make_folder(options.folder)
+        self._arguments, self._folder, self._bag = arguments, folder, folder / "bag"
+        robot = arguments.get("robot")
+        file = "task" if robot is None else robot if robot in robots.names() else "robot"
+        texts = {name: str(value) for name, value in {**arguments, "bag": self._bag}.items()}
+        texts |= {name: texts[name].lower() for name in ("web", "record")}
+        launch = hook("embedded", "launch", user="vms-ph demo")
+        self._description = launch.load(find_launch_file(file), texts)
+        if arguments["record"]:
+            _make_folder(folder)
 
     def _on_choice(self, message: String) -> None:
         if message.data in robot_tasks.demos():
             self._chosen = message.data
 
     def _run(self, stop: threading.Event) -> int:
-        options, start_time = self._options, time.monotonic()
-        log = options.folder / "log"
+        start_time, log = time.monotonic(), self._folder / "log"
         launch = hook("embedded", "launch")
         launcher = launch.Launcher(self._description, screen=typer.echo, log_folder=log)
         self._print_addresses()
@@ -124,35 +111,14 @@ class Demo:
         if not received:
             _warn("no energy message was received; see the lines above")
             return 1
-        if options.bag:
+        if self._arguments["record"]:
             self._print_summary()
         return code
 
-    def _load(self) -> Any:
-        options = self._options
-        of_robot = {name: value for name, value in options.robot.items() if value}
-        of_robot["push_period"] = str(float(options.push))
-        arguments = {
-            **({"task": options.task} if options.task else of_robot),
-            "rate": str(float(options.rate)),
-            "real_time_factor": str(float(options.speed)),
-            "web": str(not options.headless).lower(),
-            "port": str(options.port),
-            "token": options.token,
-            "record": str(options.bag).lower(),
-            "bag": str(self._bag),
-        }
-        robot = options.robot["robot"]
-        file = find_launch_file(
-            "task" if options.task else robot if robot in robots.names() else "robot"
-        )
-        return hook("embedded", "launch", user="vms-ph demo").load(file, arguments)
-
     def _print_addresses(self) -> None:
-        options = self._options
-        if not options.headless:
-            typer.echo(f"page      {page_address(options.port, self._token)}")
-        typer.echo(f"bag       {self._bag if options.bag else 'none'}")
+        if self._arguments["web"]:
+            typer.echo(f"page      {page_address(self._arguments['port'], self._token)}")
+        typer.echo(f"bag       {self._bag if self._arguments['record'] else 'none'}")
         typer.echo(f"topics    in another terminal: {command_name()} topic echo /vms_ph/energy")
         typer.echo(f'ROS 2     eval "$({command_name()} env)" in its terminal, with Cyclone DDS')
 
@@ -175,7 +141,7 @@ class Demo:
                 now = time.monotonic()
                 if first is None and now - start_time > _PATIENCE:
                     break
-                if first is not None and 0.0 < self._options.seconds <= now - first:
+                if first is not None and 0.0 < self._seconds <= now - first:
                     break
         except ExternalShutdownException:
             pass
@@ -189,7 +155,7 @@ class Demo:
         except VmsPhError as error:
             _warn(f"no summary: {error}")
             return
-        plot = self._options.folder / "energy.png"
+        plot = self._folder / "energy.png"
         plot_run(run, plot)
         for line in (*report(run), f"bag       {self._bag}", f"plot      {plot}"):
             typer.echo(line)
