@@ -5,7 +5,8 @@
 
 To write a law, derive from :class:`Controller` and implement ``reset(state)`` and
 ``update(state, reference, dt) -> Command``. Declare what users may set as fields of a frozen
-dataclass ``Gains`` by :func:`gain` and :func:`switch`, and keep the values in ``self.gains``.
+dataclass ``Gains`` by :func:`gain`, :func:`limit` and :func:`switch`, and keep the values in
+``self.gains``.
 """
 
 from .controller import (
@@ -16,6 +17,7 @@ from .controller import (
     RobotState,
     Status,
     gain,
+    limit,
     switch,
 )
 from .guard import EnergyGuard
@@ -37,7 +39,7 @@ __all__ = [
     "DecoupledVMSController", "DifferentialDrive", "EnergyGuard", "EnergyTank",
     "MobileManipulation", "PoseIDAPBC", "PushingImpedance", "Reference", "ResolvedMotion",
     "RobotState", "Status", "TaskSpaceIDAPBC", "UnderactuatedFlight", "WheeledImpedance", "gain",
-    "switch",
+    "limit", "switch",
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from inspect import get_annotations
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel, VmsPhError
-from vms_ph_dynamics.arrays import is_finite, summary
+from vms_ph_dynamics.arrays import exceeds, is_finite, summary
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 LONGEST_SAMPLE = 1.0
 """Longest time between updates that laws accept, s."""
+
+
+UNUSABLE = (
+    "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
+    "holding against gravity"
+)
+TOO_FAR = (
+    "the effort of the law is not finite, because its reference is too large; holding against "
+    "gravity until the next reset"
+)
 
 
 def is_usable_step(dt: float) -> bool:
@@ -193,21 +203,31 @@ class Command:
     smallest_singular_value: float = np.inf
     authority: float = 1.0
 
+    def with_reason(self, more: str) -> "Command":
+        """Return the command with a further reason, in words, by which it is limited."""
+        if not more:
+            return self
+        status = Status.SATURATED if self.status is Status.OK else self.status
+        reason = f"{self.reason}; {more}" if self.reason else more
+        return replace(self, reason=reason, status=status)
 
-def gain(
-    default: float, description: str, low: float, high: float, *, at_once: bool = False
-) -> float:
+    def within(self, limits: Array, reason: str) -> "Command":
+        """Return the command with torques within limits (n,), and a reason where they were not."""
+        if not exceeds(self.torque, limits):
+            return self
+        return replace(self, torque=np.clip(self.torque, -limits, limits)).with_reason(reason)
+
+
+def gain(default: float, description: str, low: float, high: float) -> float:
     """Declare a scalar field of a ``Gains`` record with its bounds.
 
-    The laws follow changes at a bounded rate, see :class:`.laws.gain_ramp.GainRamp`; limits act
-    ``at_once``.
+    The laws follow changes at a bounded rate, see :class:`.laws.gain_ramp.GainRamp`.
 
     Args:
         default: value where none is set, in the unit of the description.
         description: in a few words, with the unit.
         low: smallest value, in that unit.
         high: largest value.
-        at_once: whether a change acts at once.
 
     Examples:
         >>> @dataclass(frozen=True)
@@ -217,7 +237,13 @@ def gain(
         >>> Gains().stiffness
         60.0
     """
-    metadata = {"description": description, "low": low, "high": high, "at_once": at_once}
+    metadata = {"description": description, "low": low, "high": high, "at_once": False}
+    return field(default=default, metadata=metadata)
+
+
+def limit(default: float, description: str, high: float) -> float:
+    """Declare a field of a ``Gains`` record as :func:`gain`, from zero on; it acts at once."""
+    metadata = {"description": description, "low": 0.0, "high": high, "at_once": True}
     return field(default=default, metadata=metadata)
 
 
@@ -475,6 +501,14 @@ class LawWrapper(Controller):
     @gains.setter
     def gains(self, gains: Any) -> None:
         self.law.gains = gains
+
+    def reset(self, state: RobotState) -> None:
+        """Restart the law; see :meth:`Controller.reset`."""
+        self.law.reset(state)
+
+    def resume(self, state: RobotState) -> None:
+        """Continue the law at another pose; see :meth:`Controller.resume`."""
+        self.law.resume(state)
 
     def missed_updates(self) -> None:
         """Tell the law; see :meth:`Controller.missed_updates`."""

@@ -132,10 +132,6 @@ class EnergyGuard(LawWrapper):
         self.law.reset(state)
         self._is_engaged = True
 
-    def resume(self, state: RobotState) -> None:
-        """Continue the law at another pose, with the energy that is left."""
-        self.law.resume(state)
-
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command of the law within the budget; see :meth:`Controller.update`.
 

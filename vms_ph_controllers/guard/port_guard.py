@@ -308,7 +308,7 @@ class PortGuard:
         limited = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
         force = desired
         if why or limited.reason:
-            force = np.concatenate([desired[:b], limited.torque])
+            force = np.concatenate([desired[:b], limited.effort])
         why = "; ".join(filter(None, (why, limited.reason)))
         if not is_limited(s):
             return force, why

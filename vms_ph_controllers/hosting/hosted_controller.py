@@ -27,8 +27,8 @@ from .loading import make_controller
 ENERGIES = tuple(field.name for field in fields(ControlEnergy))
 
 
-class Layout:
-    """Named parts of a flat array, one after the other.
+class Layout(dict[str, slice]):
+    """Named slices of a flat array, one after the other.
 
     A host in another language reads offset and size of every part by name when it loads a
     controller; offsets are not repeated elsewhere.
@@ -43,19 +43,15 @@ class Layout:
         Args:
             sizes: number of entries of every part, in the order of the array.
         """
+        super().__init__()
         self.size = 0
-        self._slices: dict[str, slice] = {}
         for name, size in sizes.items():
-            self._slices[name] = slice(self.size, self.size + size)
+            self[name] = slice(self.size, self.size + size)
             self.size += size
-
-    def __getitem__(self, name: str) -> slice:
-        """Return the slice of a part."""
-        return self._slices[name]
 
     def parts(self) -> dict[str, tuple[int, int]]:
         """Return offset and size of every part."""
-        return {name: (s.start, s.stop - s.start) for name, s in self._slices.items()}
+        return {name: (s.start, s.stop - s.start) for name, s in self.items()}
 
 
 def layouts(b: int, n: int, nq: int, nv: int) -> dict[str, Layout]:

@@ -48,7 +48,9 @@ def make_controller(
         VmsPhError: it does not support this robot.
     """
     if kind == "auto":
-        kind = _automatic(model) if form is None else "DifferentialDrive"
+        kind = "CartesianImpedance" if model.n < 3 else "TaskSpaceIDAPBC"
+        kind = "DecoupledVMSController" if model.b else kind
+        kind = kind if form is None else "DifferentialDrive"
     law = _find(kind) if isinstance(kind, str) else kind
     kind = kind if isinstance(kind, str) else kind.__name__
     if not (isinstance(law, type) and issubclass(law, Controller)):
@@ -112,12 +114,6 @@ def suitable_controllers(
             make_controller(name, model, allocation, base_actuated)
             fits.append(name)
     return tuple(fits)
-
-
-def _automatic(model: VMSModel) -> str:
-    if model.b:
-        return "DecoupledVMSController"
-    return "TaskSpaceIDAPBC" if model.n >= 3 else "CartesianImpedance"
 
 
 def _find(kind: str) -> Any:

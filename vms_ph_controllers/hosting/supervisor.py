@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, VMSModel
-from vms_ph_dynamics.arrays import exceeds, is_finite
+from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.native import native_module
 
-from ..controller import Command, Controller, Reference, RobotState, Status
+from ..controller import Command, Controller, Reference, RobotState
 from ..laws.sampled_impedance import holds_weight, horizon
 from ..laws.twinned_controller import TwinnedController, core_allocation, core_model, recorded
 from ..safety.output_stage import SafeOutput
@@ -131,7 +131,8 @@ class Supervisor:
             return self._hold(judgement, dt, f"the law raised {type(error).__name__}: {error}")
         if not is_usable:
             return self._hold(judgement, dt, "the law returned no finite efforts of this robot")
-        return _with_reason(self._limited(command), problem)
+        limits = self._model.joints.effort
+        return command.within(limits, "torque at its limit").with_reason(problem)
 
     def _update_twin(
         self, state: RobotState, reference: Reference | Callable[[Array], Reference], dt: float
@@ -174,13 +175,6 @@ class Supervisor:
         )
         return replace(safe, reason=f"{reason}; holding against gravity and damping")
 
-    def _limited(self, command: Command) -> Command:
-        effort = self._model.joints.effort
-        if not exceeds(command.torque, effort):
-            return command
-        bounded: Array = np.clip(command.torque, -effort, effort)
-        return _with_reason(replace(command, torque=bounded), "torque at its limit")
-
 
 def _later(before: Reference, now: Reference) -> Reference:
     """Return the reference of now, with the targets of before where it has none."""
@@ -195,15 +189,6 @@ def _is_usable(command: Command, model: VMSModel) -> bool:
     if torque.shape != (model.n,) or wrench.shape != (model.b,):
         return False
     return is_finite(torque) and is_finite(wrench)
-
-
-def _with_reason(command: Command, more: str) -> Command:
-    """Return the command with a further reason, in words."""
-    if not more:
-        return command
-    reason = f"{command.reason}; {more}" if command.reason else more
-    status = Status.SATURATED if command.status is Status.OK else command.status
-    return replace(command, reason=reason, status=status)
 
 
 class ConstantReference:

@@ -143,7 +143,7 @@ class AttitudeAndShape(VehicleController):
         shaped = base.energy.shaped_potential + self._potential.value(error, 0.0, k_turn)
         shaped += 0.5 * float(k_shape @ (offset * offset)) + limits.energy
         displacing = float((k_shape * offset) @ self._integral.joint_rates)
-        clipped = float((output.force - desired) @ e)
+        clipped = float((output.effort - desired) @ e)
         energy = ControlEnergy(
             closed_loop_energy=kinetic_base + kinetic_shape + shaped,
             shaped_potential=shaped,

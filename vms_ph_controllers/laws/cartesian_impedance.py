@@ -13,13 +13,12 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionErr
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import Command, Reference, RobotState, gain, switch, usable
+from ..controller import Command, Reference, RobotState, gain, limit, switch, usable
 from ..potentials.pose_potential import BaseSpring, PosePotential
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import JointReference, PoseReference
-from ..safety.output_stage import OutputGains
 from .gain_ramp import CROSSING, SwitchRamp
-from .pose_effort import Compliance, NullSpaceImpedance, Push, ToolImpedance, pose_effort
+from .pose_effort import Compliance, NullSpaceImpedance, Push, ToolGains, ToolImpedance, pose_effort
 from .sampled_impedance import horizon
 from .staged_controller import StagedController
 from .task_space_ida_pbc import TaskSpaceIDAPBC
@@ -87,28 +86,13 @@ class CartesianImpedance(StagedController):
     """
 
     @dataclass(frozen=True)
-    class Gains(OutputGains):
+    class Gains(ToolGains):
         """Gains of the law."""
 
-        stiffness: float = gain(200.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
-        stiffness_rotation: float = gain(10.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
-        damping: float = gain(40.0, "damping of its velocity, N s/m", 0.0, 1000.0)
-        damping_rotation: float = gain(
-            2.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0
-        )
-        damping_null: float = gain(
-            2.0, "rate at which the null-space motion is damped, 1/s", 0.0, 100.0
-        )
-        frequency_base: float = gain(
-            3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
-        )
-        hold_base: bool = switch(True, "hold the base where it was at the reset")
         hold_attitude: bool = switch(
             False, "hold the attitude of the base also where its place is not held"
         )
         relative_to_base: bool = switch(False, "hold the end effector in the frame of the base")
-        speed: float = gain(0.2, "largest linear speed of the reference, m/s", 1e-3, 20.0)
-        turn: float = gain(0.5, "largest angular speed of the reference, rad/s", 1e-3, 20.0)
         stiffness_share_x: float = gain(1.0, "share of the stiffness along x", 0.0, 1.0)
         stiffness_share_y: float = gain(1.0, "share of the stiffness along y", 0.0, 1.0)
         stiffness_share_z: float = gain(1.0, "share of the stiffness along z", 0.0, 1.0)
@@ -124,18 +108,12 @@ class CartesianImpedance(StagedController):
         tool_axes: bool = switch(
             False, "the axes of the shares are those of the reference, not of the frame it is in"
         )
-        force_limit: float = gain(
-            0.0, "largest force of the spring, N; 0: no limit", 0.0, 1e4, at_once=True
-        )
-        moment_limit: float = gain(
-            0.0, "largest moment of the spring, N m; 0: no limit", 0.0, 1e3, at_once=True
-        )
+        force_limit: float = limit(0.0, "largest force of the spring, N; 0: no limit", 1e4)
+        moment_limit: float = limit(0.0, "largest moment of the spring, N m; 0: no limit", 1e3)
         null_stiffness: float = gain(
             0.0, "stiffness of the posture in the null space, N m/rad", 0.0, 500.0
         )
-        null_energy: float = gain(
-            1.0, "energy that the posture may give beyond its own, J", 0.0, 100.0, at_once=True
-        )
+        null_energy: float = limit(1.0, "energy that the posture may give beyond its own, J", 100.0)
         posture_speed: float = gain(0.5, "largest speed of the posture, rad/s", 1e-3, 20.0)
         friction_compensation: float = gain(
             0.0, "share of the friction of the description that is compensated", 0.0, 0.95
@@ -288,7 +266,7 @@ class CartesianImpedance(StagedController):
             changed = tool.springs(compliance)[0] - tool.springs(self._last_compliance)[0]
         self._last_compliance = compliance
         offset, hold, posture_work = self._hold_posture(d, reference, dt)
-        effort = pose_effort(
+        effort, pull = pose_effort(
             d,
             tool,
             NullSpaceImpedance(
@@ -312,18 +290,18 @@ class CartesianImpedance(StagedController):
         if not is_finite(continuous):
             return self._output.refuse(d)
         output = self._output.apply(d, sampled, gains, dt)
-        self._last_force = output.force
+        self._last_force = output.effort
         if self._of_position:  # the posture has a potential
             changed += posture_work
         else:
-            supplied += float(effort.posture @ d.v)
-            self._null_sample = (d.q, effort.posture, effort.energy.damping_null)
+            supplied += float(pull @ d.v)
+            self._null_sample = (d.q, pull, effort.energy.damping_null)
 
         supplied += self._base_power + (changed / dt if dt > 0.0 else 0.0)
         energy = replace(
             effort.energy,
             reference_power=supplied + effort.energy.reference_power,
-            clipped_power=float((output.force - continuous) @ d.v),
+            clipped_power=float((output.effort - continuous) @ d.v),
             tank_level=self._output.tank_level,
         )
         return self._command(

@@ -15,7 +15,7 @@ from vms_ph_dynamics.groups import SE3
 from ..controller import Command, ControlEnergy, Reference, gain
 from ..potentials.pose_potential import BASE_COMPONENTS
 from ..potentials.shaped_potential import SpringForce
-from .sampled_impedance import SampledImpedance, brake, horizon
+from .sampled_impedance import LawEffort, SampledImpedance, brake, horizon
 from .vehicle_controller import REVERSED, VehicleController
 
 
@@ -27,25 +27,6 @@ class ReferenceMotion:
     acceleration: Array
 
 
-@dataclass(frozen=True, slots=True)
-class DecoupledEffort:
-    """What a potential, a reference and damping demand of a robot on a moving base [A (59)].
-
-    Attributes:
-        error: (nv,) of the velocity.
-        continuous: (nv,) the effort in which the energy balance is stated.
-        sampled: (nv,) with the reduced spring and the brake.
-        energy: of locked motion, shape and potential, and the powers of both dampings.
-        reason: what was reduced, in words; empty when nothing was.
-    """
-
-    error: Array
-    continuous: Array
-    sampled: Array
-    energy: ControlEnergy
-    reason: str
-
-
 def decoupled_effort(
     d: Evaluation,
     shaped: SpringForce,
@@ -53,8 +34,8 @@ def decoupled_effort(
     base: float,
     shape: float,
     h: float,
-) -> DecoupledEffort:
-    """Return the effort at a state.
+) -> LawEffort:
+    """Return the effort at a state [A (59)].
 
     Args:
         d: the state.
@@ -67,7 +48,11 @@ def decoupled_effort(
     b = d.model.b
     e = d.v if motion is None else d.v - motion.velocity
     locked = e[:b] + d.A @ e[b:]
-    impedance = _impedance(d, shaped, base, shape, e, h)
+    damping = np.zeros_like(d.M)
+    damping[:b] = base * d.M[:b]
+    damping[b:, :b] = damping[:b, b:].T
+    damping[b:, b:] = base * (d.A.T @ d.M_bm) + shape * d.M_hat_m
+    impedance = SampledImpedance.at(d, damping, np.diag(shaped.stiffness), shaped.force, e, h)
     damped_velocity = impedance.velocity
     damping_base = base * (d.M_b @ (damped_velocity[:b] + d.A @ damped_velocity[b:]))
     damping_shape = shape * (d.M_hat_m @ damped_velocity[b:])
@@ -89,19 +74,7 @@ def decoupled_effort(
         damping_base=float(damping_base @ locked + impedance.predicted_spring[:b] @ e[:b]),
         damping_shape=float(damping_shape @ e[b:] + impedance.predicted_spring[b:] @ e[b:]),
     )
-    return DecoupledEffort(e, continuous, sampled, energy, impedance.reason)
-
-
-def _impedance(
-    d: Evaluation, shaped: SpringForce, base: float, shape: float, e: Array, h: float
-) -> SampledImpedance:
-    """Return what is held of springs and damping, at rates of the base and of the shape."""
-    b = d.model.b
-    damping = np.zeros_like(d.M)
-    damping[:b] = base * d.M[:b]
-    damping[b:, :b] = damping[:b, b:].T
-    damping[b:, b:] = base * (d.A.T @ d.M_bm) + shape * d.M_hat_m
-    return SampledImpedance.at(d, damping, np.diag(shaped.stiffness), shaped.force, e, h)
+    return LawEffort(continuous, sampled, energy, impedance.reason)
 
 
 _SE3 = SE3()
@@ -195,10 +168,11 @@ class DecoupledVMSController(VehicleController):
             return self._output.refuse(d)
         output = self._output.apply(d, effort.sampled, gains, dt)
 
+        velocity_error = d.v if motion is None else d.v - motion.velocity
         energy = replace(
             effort.energy,
             reference_power=self._displacing(pose, error, shaped.force, offset),
-            clipped_power=float((output.force - effort.continuous) @ effort.error),
+            clipped_power=float((output.effort - effort.continuous) @ velocity_error),
             tank_level=self._output.tank_level,
         )
         return self._command(
@@ -208,10 +182,6 @@ class DecoupledVMSController(VehicleController):
             REVERSED if switched else "",
             task_error=dist(pose[:3, 3].tolist(), self._base.pose[:3, 3].tolist()),
         )
-
-    @property
-    def _is_resting(self) -> bool:
-        return self._base.is_resting and self._joints.is_resting
 
     def _integrate(self, d: Evaluation, dt: float, h: float) -> Array:
         """Advance the integral action; return the displacements of the joints from the minimum."""
@@ -264,7 +234,7 @@ class DecoupledVMSController(VehicleController):
 
     def _reference_motion(self, error: Array, v: Array) -> ReferenceMotion | None:
         """Return the motion of the reference in the frame of the base; None at rest."""
-        if self._is_resting:
+        if self._base.is_resting and self._joints.is_resting:
             return None
         b, rows = self.model.b, self._components
         from_reference = error.copy()  # in the axes of the reference, not of the minimum

@@ -4,14 +4,14 @@
 """Driving and reaching of a robot on two wheels with one axle, in the velocities they allow."""
 
 from dataclasses import dataclass
-from math import atan2, cos, isfinite, sin
+from math import atan2, cos, sin
 
 import numpy as np
 
 from vms_ph_dynamics import Array, Friction, ModelError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, Status, gain, usable
+from ..controller import Command, ControlEnergy, Reference, RobotState, gain, usable
 from ..references.drive_reference import Bounds, DriveReference
 from ..references.pose_reference import JointReference
 from ..safety.limits import LimitGains
@@ -119,30 +119,10 @@ class DifferentialDrive(WheeledController):
         error = t.nu - desired
         inertial = self._inertial(t, desired, slope - rate * error)
         force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)
-        if not isfinite(float(force.sum())):
-            return None
-        drives = t.basis[model.b :]
-        torque = np.linalg.lstsq(drives.T, force, rcond=None)[0]
-        compensation, rates = t.d.g[model.b :], t.d.v[model.b :]
-        limited = self._limits.apply(
-            torque, compensation, rates, gains.torque_rate, gains.power, dt
-        )
         stored = 0.5 * float(error @ t.mass @ error)
-        energy = ControlEnergy(
-            closed_loop_energy=stored,
-            damping_task=2.0 * rate * stored,
-            clipped_power=float((limited.torque - torque) @ (drives @ error)),
-        )
-        status = Status.SATURATED if limited.reason else Status.OK
+        energy = ControlEnergy(closed_loop_energy=stored, damping_task=2.0 * rate * stored)
         position_error = float(np.linalg.norm(model.base_pose(t.d.q)[:2, 3] - self._base.position))
-        return Command(
-            np.zeros(model.b),
-            limited.torque,
-            energy,
-            status,
-            limited.reason,
-            task_error=position_error,
-        )
+        return self._drive(t, force, energy, error, position_error)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references of base and joints."""

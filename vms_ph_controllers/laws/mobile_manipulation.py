@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
+from vms_ph_dynamics import Allocation, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, Reference, RobotState, gain, usable
@@ -110,15 +110,11 @@ class MobileManipulation(CartesianImpedance):
             carried[2] = 0.0
         goal = self._goal.copy()
         goal[:3, 3] += carried
-        if not self._base_reference.is_resting or _differ(goal, self._base_reference.pose):
+        differs = np.abs(goal - self._base_reference.pose).max() > 1e-12
+        if differs or not self._base_reference.is_resting:
             self._base_reference.go_to(goal)
-        self._base_reference.advance(
-            twist=None,
-            speed=gains.base_speed,
-            angular_speed=gains.base_turn,
-            bandwidth=2.0 * gains.frequency_base,
-            dt=dt,
-        )
+        bandwidth = 2.0 * gains.frequency_base
+        self._base_reference.advance(None, gains.base_speed, gains.base_turn, bandwidth, dt)
         self._spring.move(self._base_reference.pose)
         spring = super()._base(d, dt)
         if self._base_reference.is_resting:
@@ -128,7 +124,3 @@ class MobileManipulation(CartesianImpedance):
         moving = self._base_reference.twist_at(error)[self._spring.components]
         self._base_power = -float(spring.force @ moving)
         return spring
-
-
-def _differ(a: Array, b: Array) -> bool:
-    return bool(np.abs(a - b).max() > 1e-12)

@@ -3,22 +3,14 @@
 
 """The weight of an observed payload in the gravity term of any law."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation
-from vms_ph_dynamics.arrays import exceeds
 
-from ..controller import (
-    Command,
-    Controller,
-    LawWrapper,
-    Reference,
-    RobotState,
-    Status,
-    is_usable_step,
-)
+from ..controller import Command, Controller, LawWrapper, Reference, RobotState, is_usable_step
 from ..observers import Payload
 
 # Largest standard deviation of the mass of a payload that is compensated, as a share of the mass.
@@ -37,8 +29,9 @@ class PayloadCompensation(LawWrapper):
     ``f + J^T (m g, m c x g)`` with the efforts f of the law, the Jacobian J of the end effector and
     gravity g in its axes. The weight is a force with a potential, so that neither the stability
     nor the energy tank of the law depend on it. It is added before the limits of the law, or of the
-    joints where the law has none. The parameters in force follow those of :meth:`carry` at a
-    bounded rate; a payload of which the mass is not known to a fifth is not taken.
+    joints where the law has none, and stays in force when the law is reset. The parameters in force
+    follow those of :meth:`carry` at a bounded rate; a payload of which the mass is not known to a
+    fifth is not taken.
 
     Attributes:
         law: the law itself; its gains are those of this object.
@@ -86,32 +79,24 @@ class PayloadCompensation(LawWrapper):
         self._target = target
         return ""
 
-    def reset(self, state: RobotState) -> None:
-        """Restart the law; the payload stays in force."""
-        self.law.reset(state)
-
-    def resume(self, state: RobotState) -> None:
-        """Continue the law at another pose; see :meth:`Controller.resume`."""
-        self.law.resume(state)
-
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command of the law with the weight of the payload."""
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             return self.law.update(state, reference, dt)
         self._follow(dt)
-        load = self._load(state.q)
-        is_carried = self.law.carry_load(load)
-        command = self.law.update(state, reference, dt)
-        return command if is_carried else self._loaded(command, load)
+        return self._carrying(state.q, lambda: self.law.update(state, reference, dt))
 
     def safe_output(self, q: Array) -> Command:
         """Return the safe output of the law with the weight of the payload."""
         if not RobotState(q, np.zeros(self.model.nv)).is_usable(self.model):
             return self.law.safe_output(q)
+        return self._carrying(q, lambda: self.law.safe_output(q))
+
+    def _carrying(self, q: Array, command: Callable[[], Command]) -> Command:
+        """Return a command of the law with the weight of the payload at a configuration (nq,)."""
         load = self._load(q)
         is_carried = self.law.carry_load(load)
-        command = self.law.safe_output(q)
-        return command if is_carried else self._loaded(command, load)
+        return command() if is_carried else self._loaded(command(), load)
 
     def _follow(self, dt: float) -> None:
         difference = self._target - self._applied
@@ -131,12 +116,7 @@ class PayloadCompensation(LawWrapper):
 
     def _loaded(self, command: Command, load: Array) -> Command:
         """Add the load to a command of a law without limits."""
-        b, bound = self.model.b, self.model.joints.effort
-        torque = command.torque + load[b:]
-        command = replace(command, wrench_base=command.wrench_base + load[:b], torque=torque)
-        if not exceeds(torque, bound):
-            return command
-        status = Status.SATURATED if command.status is Status.OK else command.status
-        reason = "; ".join(filter(None, (command.reason, "torque at its limit with the payload")))
-        torque = np.clip(torque, -bound, bound)
-        return replace(command, torque=torque, status=status, reason=reason)
+        b = self.model.b
+        wrench, torque = command.wrench_base + load[:b], command.torque + load[b:]
+        loaded = replace(command, wrench_base=wrench, torque=torque)
+        return loaded.within(self.model.joints.effort, "torque at its limit with the payload")

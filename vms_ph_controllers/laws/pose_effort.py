@@ -9,11 +9,12 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation
 
-from ..controller import ControlEnergy
+from ..controller import ControlEnergy, gain, switch
 from ..potentials.pose_potential import PosePotential, cross
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
-from .sampled_impedance import SampledImpedance, brake
+from ..safety.output_stage import OutputGains
+from .sampled_impedance import LawEffort, SampledImpedance, brake
 from .task_effort import split
 
 USED_UP = "the energy for pushing is used up"
@@ -44,6 +45,25 @@ class Push:
         projection = np.outer(axis, axis)
         reason = USED_UP if authority < 1.0 else ""
         return cls(force * axis, np.eye(6) - projection, damping * projection, authority, reason)
+
+
+@dataclass(frozen=True)
+class ToolGains(OutputGains):
+    """The gains of laws that hold an end effector by springs and dampers."""
+
+    stiffness: float = gain(200.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
+    stiffness_rotation: float = gain(10.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
+    damping: float = gain(40.0, "damping of its velocity, N s/m", 0.0, 1000.0)
+    damping_rotation: float = gain(2.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0)
+    damping_null: float = gain(
+        2.0, "rate at which the null-space motion is damped, 1/s", 0.0, 100.0
+    )
+    frequency_base: float = gain(
+        3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
+    )
+    hold_base: bool = switch(True, "hold the base where it was at the reset")
+    speed: float = gain(0.2, "largest linear speed of the reference, m/s", 1e-3, 20.0)
+    turn: float = gain(0.5, "largest angular speed of the reference, rad/s", 1e-3, 20.0)
 
 
 # Smallest singular value of the Jacobian of a position below which its null space changes fast with
@@ -174,32 +194,14 @@ class NullSpaceImpedance:
     of_position: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PoseEffort:
-    """What springs and damping demand.
-
-    Attributes:
-        continuous: (nv,) the effort in which the energy balance is stated, without that of a push.
-        sampled: (nv,) with the reduced spring and the brake, without that of a push.
-        posture: (nv,) the part of both that pulls the null space to the posture.
-        energy: of the motion and of all springs but a posture that is projected, the powers of
-            damping, and that with which the reference of the end effector moves the minimum.
-        smallest: smallest singular value of the Jacobian of what moves the end effector.
-        reason: what was reduced, in words; empty when nothing was.
-    """
-
-    continuous: Array
-    sampled: Array
-    posture: Array
-    energy: ControlEnergy
-    smallest: float
-    reason: str
-
-
 def pose_effort(
     d: Evaluation, tool: ToolImpedance, null: NullSpaceImpedance, h: float
-) -> PoseEffort:
-    """Return the effort at a state for a horizon (s)."""
+) -> tuple[LawEffort, Array]:
+    """Return the effort at a state for a horizon (s), without that of a push.
+
+    The second is its part (nv,) that pulls the null space to the posture; where it is projected,
+    its energy is not counted.
+    """
     model, b, push = d.model, d.model.b, tool.push
     j = d.J_end_effector
     moving = j[:, b:] if tool.is_relative and model.n else j
@@ -258,14 +260,14 @@ def pose_effort(
         damping_null=float(d.v @ on_null),
         reference_power=turning_power - float(force @ reference_twist),
     )
-    return PoseEffort(
+    effort = LawEffort(
         d.g - j.T @ force - pull + posture - on_null,
         d.g + brake(d, h) - impedance.spring - j.T @ on_task - on_null,
-        posture,
         energy,
-        smallest,
         impedance.reason,
+        smallest,
     )
+    return effort, posture
 
 
 def _task_inertia(mobility: Array, smallest: float) -> Array:

@@ -14,9 +14,8 @@ from ..controller import Command, ControlEnergy, Reference, RobotState, Status, 
 from ..potentials.pose_potential import BaseSpring, PosePotential
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
-from ..safety.output_stage import OutputGains
 from .gain_ramp import SwitchRamp
-from .pose_effort import SINGULAR
+from .pose_effort import SINGULAR, ToolGains
 from .sampled_impedance import SampledImpedance, brake, horizon
 from .staged_controller import StagedController
 
@@ -102,19 +101,9 @@ class PoseIDAPBC(StagedController):
     """
 
     @dataclass(frozen=True)
-    class Gains(OutputGains):
+    class Gains(ToolGains):
         """Gains of the law."""
 
-        stiffness: float = gain(200.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
-        stiffness_rotation: float = gain(10.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
-        damping: float = gain(40.0, "damping of its velocity, N s/m", 0.0, 1000.0)
-        damping_rotation: float = gain(
-            2.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0
-        )
-        damping_null: float = gain(2.0, "rate of the null-space damping, 1/s", 0.0, 100.0)
-        frequency_base: float = gain(
-            3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
-        )
         frequency_posture: float = gain(
             0.0,
             "natural frequency of the joints about their posture of the reset, rad/s; it pulls the "
@@ -122,12 +111,9 @@ class PoseIDAPBC(StagedController):
             0.0,
             50.0,
         )
-        hold_base: bool = switch(True, "hold the base where it was at the reset")
         cancel_coupling: bool = switch(
             False, "replace the gyroscopic coupling of task and null space by zero"
         )
-        speed: float = gain(0.2, "largest linear speed of the reference, m/s", 1e-3, 20.0)
-        turn: float = gain(0.5, "largest angular speed of the reference, rad/s", 1e-3, 20.0)
 
     gains: Gains
 
@@ -220,7 +206,7 @@ class PoseIDAPBC(StagedController):
             damping_task=float((motion.eta - reference_twist) @ (on_task - drift)),
             damping_null=float(d.v @ on_null),
             reference_power=-float(force @ reference_twist),
-            clipped_power=float((output.force - continuous) @ d.v),
+            clipped_power=float((output.effort - continuous) @ d.v),
             routing_power=float(gyroscopic @ d.v),
             null_to_task=exchanged,
             tank_level=self._output.tank_level,

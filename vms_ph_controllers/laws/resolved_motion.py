@@ -107,7 +107,7 @@ class ResolvedMotion(StagedController):
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy,
             reference_power=float((desired - d.g) @ d.v),
-            clipped_power=float((output.force - desired) @ d.v),
+            clipped_power=float((output.effort - desired) @ d.v),
             tank_level=self._output.tank_level,
         )
         return self._command(

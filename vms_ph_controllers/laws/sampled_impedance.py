@@ -28,6 +28,8 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 
+from ..controller import ControlEnergy
+
 # Share of the damping power, and least power (W), from which a reduction is reported.
 _NOTICEABLE, _LEAST_POWER = 0.5, 1e-3
 
@@ -101,10 +103,8 @@ class SampledImpedance:
             drift: (nv,); None for none.
         """
         algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
-        if algebra is None:
-            drift_force = 0.0 if drift is None else drift
-            return cls.of(d.M, damping, stiffness, gradient, velocity, h, drift_force)
-        return cls(*algebra.hold(d.M, damping, stiffness, gradient, velocity, h, drift))
+        held = (d.M, damping, stiffness, gradient, velocity, h, drift)
+        return cls.of(*held) if algebra is None else cls(*algebra.hold(*held))
 
     @classmethod
     def of(
@@ -115,7 +115,7 @@ class SampledImpedance:
         gradient: Array,
         velocity: Array,
         h: float,
-        drift: Array | float = 0.0,
+        drift: Array | None = None,
     ) -> "SampledImpedance":
         """Return what a law holds for a sample.
 
@@ -126,11 +126,11 @@ class SampledImpedance:
             gradient: (nv,) of the potential.
             velocity: (nv,) of the robot, or its error.
             h: the horizon, s.
-            drift: (nv,) damping force at the velocity of the reference.
+            drift: (nv,) damping force at the velocity of the reference; None for none.
         """
         if h <= 0.0:
             return cls(gradient, velocity, np.zeros(len(velocity)), "")
-        spring, reduced = gradient, False
+        spring, reduced, along = gradient, False, 0.0 if drift is None else drift
         most = 0.5 / (h * h)
         if not _is_positive(most * mass - stiffness):
             factor = np.linalg.cholesky(mass)
@@ -142,13 +142,32 @@ class SampledImpedance:
             stiffness = (modes * np.clip(values, 0.0, most)) @ modes.T
             reduced = bool(share.min() < 1.0)
         total = damping + h * stiffness
-        damped_velocity = np.linalg.solve(mass + h * total, mass @ velocity + h * drift)
-        desired_power = float(velocity @ (damping @ velocity - drift))
-        obtained_power = float(velocity @ (damping @ damped_velocity - drift))
+        damped_velocity = np.linalg.solve(mass + h * total, mass @ velocity + h * along)
+        desired_power = float(velocity @ (damping @ velocity - along))
+        obtained_power = float(velocity @ (damping @ damped_velocity - along))
         slowed = desired_power > _LEAST_POWER and obtained_power < _NOTICEABLE * desired_power
         reasons = (DAMPING_REDUCED if slowed else "", STIFFNESS_REDUCED if reduced else "")
         predicted_spring = h * (stiffness @ damped_velocity)
         return cls(spring, damped_velocity, predicted_spring, "; ".join(filter(None, reasons)))
+
+
+@dataclass(frozen=True, slots=True)
+class LawEffort:
+    """What springs and damping of a law demand of a robot.
+
+    Attributes:
+        continuous: (nv,) the effort in which the energy balance is stated.
+        sampled: (nv,) with the reduced spring and the brake.
+        energy: of motion and springs, and the powers of damping, reference and routing.
+        reason: what was reduced, in words; empty when nothing was.
+        smallest: smallest singular value of the Jacobian of what moves the task.
+    """
+
+    continuous: Array
+    sampled: Array
+    energy: ControlEnergy
+    reason: str
+    smallest: float = np.inf
 
 
 def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:

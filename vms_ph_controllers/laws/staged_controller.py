@@ -13,7 +13,8 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 from ..controller import Command, ControlEnergy, Reference, RobotState, Status, is_usable_step
 from ..potentials.shaped_potential import JointLimitPotential, SpringForce
 from ..safety.base_actuation import PrioritisedActuation
-from ..safety.output_stage import Output, OutputStage
+from ..safety.limits import Limited
+from ..safety.output_stage import OutputStage
 from .gain_ramp import GainRamp
 from .twinned_controller import TwinnedController
 
@@ -105,11 +106,11 @@ class StagedController(TwinnedController):
         return self._joint_limits.springs(positions, predicted, stiffness, gains.limit_margin)
 
     def _command(
-        self, output: Output, energy: ControlEnergy, *reasons: str, **about: float
+        self, output: Limited, energy: ControlEnergy, *reasons: str, **about: float
     ) -> Command:
         """Return the command of what the output stage passes, with further reasons and fields."""
         b, self._is_limited = self.model.b, bool(output.reason)
-        force = output.force + self._output.load
+        force = output.effort + self._output.load
         return Command(
             force[:b],
             force[b:],

@@ -11,7 +11,7 @@ from vms_ph_dynamics import Array, Evaluation, Task, TaskSpaceForm, VMSModel
 
 from ..controller import ControlEnergy
 from ..potentials.shaped_potential import SpringForce
-from .sampled_impedance import SampledImpedance, brake
+from .sampled_impedance import LawEffort, SampledImpedance, brake
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,27 +97,6 @@ def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:
     return float(pi @ (jacobian_rate @ n)) - d.coriolis_power(u, n)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskEffort:
-    """What a potential and the damping of task and null space demand of an arm.
-
-    Attributes:
-        continuous: (nv,) the effort in which the energy balance is stated.
-        sampled: (nv,) with the reduced spring and the brake.
-        energy: of task, null space and potential, and the powers of damping and routing.
-        smallest: smallest singular value of the task Jacobian.
-        is_regular: whether it is above the threshold.
-        reason: what was reduced, in words; empty when nothing was.
-    """
-
-    continuous: Array
-    sampled: Array
-    energy: ControlEnergy
-    smallest: float
-    is_regular: bool
-    reason: str
-
-
 def task_effort(
     d: Evaluation,
     task: Task,
@@ -126,7 +105,7 @@ def task_effort(
     damping: tuple[float, float],
     h: float,
     singular_below: float,
-) -> TaskEffort:
+) -> LawEffort:
     """Return the effort at a state.
 
     Args:
@@ -157,13 +136,12 @@ def task_effort(
         routing_power=float(turning @ d.v),
         null_to_task=exchange(d, motion, rate),
     )
-    return TaskEffort(
+    return LawEffort(
         d.g - spring.force - damped + turning,
         d.g + brake(d, h, routed) - impedance.spring - damped + turning,
         energy,
-        motion.smallest,
-        motion.is_regular,
         impedance.reason,
+        motion.smallest,
     )
 
 

@@ -10,15 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, ModelError, PositionTask, VMSModel
 
-from ..controller import (
-    Command,
-    Reference,
-    RobotState,
-    Status,
-    gain,
-    is_usable_step,
-    switch,
-)
+from ..controller import Command, Reference, RobotState, Status, gain, is_usable_step, limit, switch
 from ..potentials.shaped_potential import (
     JointLimitPotential,
     ShapedPotential,
@@ -28,10 +20,11 @@ from ..potentials.shaped_potential import (
 from ..references.reference_governor import Minimum, ReferenceGovernor
 from ..safety.energy_tank import EnergyTank, TankBudget
 from ..safety.limits import LimitGains, TorqueLimits
+from ..safety.sample_grant import strongest_brake
 from .gain_ramp import GainRamp, SwitchRamp
 from .pose_effort import SINGULAR
-from .sampled_impedance import horizon
-from .task_effort import EnergyRouting, TaskEffort, task_effort
+from .sampled_impedance import LawEffort, horizon
+from .task_effort import EnergyRouting, task_effort
 from .twinned_controller import TwinnedController
 
 _UNUSABLE = (
@@ -90,12 +83,8 @@ class TaskSpaceIDAPBC(TwinnedController):
         cancel_coupling: bool = switch(
             False, "replace the gyroscopic coupling of task and null space by zero"
         )
-        tank_capacity: float = gain(
-            0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 100.0, at_once=True
-        )
-        tank_initial: float = gain(
-            0.5, "level of the tank after a reset, J", 0.0, 100.0, at_once=True
-        )
+        tank_capacity: float = limit(0.0, "capacity of the energy tank, J; 0: no tank", 100.0)
+        tank_initial: float = limit(0.5, "level of the tank after a reset, J", 100.0)
 
     gains: Gains
 
@@ -177,7 +166,8 @@ class TaskSpaceIDAPBC(TwinnedController):
         limits = self._joint_limits.springs(
             positions, positions + h * d.v, gains.limit_stiffness, gains.limit_margin
         )
-        budget.begin_sample(d, limits.energy, gains.tank_capacity, gains.tank_initial, dt)
+        stored = budget.energy(d.q) + limits.energy - d.potential_energy
+        budget.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
         supplied = self._follow(reference, d, dt)
         routed, spring = self._routed(d, dt), self._spring(d, limits)
         damping = (gains.damping_task, gains.damping_null)
@@ -187,13 +177,19 @@ class TaskSpaceIDAPBC(TwinnedController):
         )
         bound = model.joints.effort
         self._safe_torque = np.minimum(np.maximum(d.g, -bound), bound)
+        safe = self._safe_torque
         grant = budget.grant(
-            d, limited.torque, self._safe_torque, limits.energy, self._torque_limits, dt
+            d,
+            limited.effort,
+            safe,
+            spring.energy,
+            dt,
+            lambda: self._torque_limits.scaled(safe, strongest_brake(d, dt)),
         )
         torque = grant.force
         if grant.reason:
             self._torque_limits.replace(torque)
-        budget.end_sample(d, torque, limits.energy)
+        budget.end_sample(d, torque, spring.energy - d.potential_energy)
 
         tank = budget.tank
         energy = replace(
@@ -278,10 +274,10 @@ class TaskSpaceIDAPBC(TwinnedController):
         routed = self._routing.torque(d) if share > 0.0 else None
         return None if routed is None else share * routed
 
-    def _outcome(self, limited: str, effort: TaskEffort) -> tuple[Status, str]:
+    def _outcome(self, limited: str, effort: LawEffort) -> tuple[Status, str]:
         if limited:
             return Status.SATURATED, limited
-        if not effort.is_regular:
+        if effort.smallest < SINGULAR:
             smallest = effort.smallest
             return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"
         if self._governor.is_rejected:

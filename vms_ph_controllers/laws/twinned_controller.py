@@ -7,7 +7,7 @@ from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -140,19 +140,11 @@ class TwinnedController(Controller):
 
     def reset(self, state: RobotState) -> None:
         """Hold the present pose; see :meth:`Controller.reset`."""
-        twin = self._start(state)
-        if twin is None:
-            self._reset(state)
-        elif not twin.reset(state.q, state.v):
-            raise StateError("the law cannot start in this state")
+        self._start(state, "reset")
 
     def resume(self, state: RobotState) -> None:
         """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
-        twin = self._start(state)
-        if twin is None:
-            self._resume(state)
-        elif not twin.resume(state.q, state.v):
-            raise StateError("the law cannot start in this state")
+        self._start(state, "resume")
 
     def set_minimum(self, q: Array) -> None:
         """Hold what a configuration (nq,) has: its joints, and poses of base and end effector.
@@ -162,10 +154,14 @@ class TwinnedController(Controller):
         """
         self.reset(RobotState(q, np.zeros(self.model.nv)))
 
-    def _start(self, state: RobotState) -> Any:
+    def _start(self, state: RobotState, how: Literal["reset", "resume"]) -> None:
         self.model.evaluate(state.q, state.v)  # says what is wrong
         self._started, self._q = True, np.array(state.q, dtype=float)
-        return self.synchronise()
+        twin = self.synchronise()
+        if twin is None:
+            {"reset": self._reset, "resume": self._resume}[how](state)
+        elif not getattr(twin, how)(state.q, state.v):
+            raise StateError("the law cannot start in this state")
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command for a state; see :meth:`Controller.update`.

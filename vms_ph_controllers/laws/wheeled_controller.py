@@ -4,6 +4,7 @@
 """What laws have in common whose robots are on wheels that do not slip."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,18 @@ import numpy as np
 from vms_ph_dynamics import Array, StateError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
-from ..controller import Command, Reference, RobotState, Status, is_usable_step
+from ..controller import (
+    TOO_FAR,
+    UNUSABLE,
+    Command,
+    ControlEnergy,
+    Reference,
+    RobotState,
+    Status,
+    is_usable_step,
+)
 from ..safety.limits import TorqueLimits
 from .twinned_controller import TwinnedController, core_model
-
-_UNUSABLE = (
-    "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
-    "holding against gravity"
-)
-_TOO_FAR = (
-    "the effort of the law is not finite, because its reference is too large; holding against "
-    "gravity until the next reset"
-)
 
 
 class WheeledController(TwinnedController):
@@ -55,20 +56,55 @@ class WheeledController(TwinnedController):
         radii = {wheel.wheel: wheel.radius for wheel in _wheels(self.form)}
         return module.make_law(type(self).__name__, model, wheels=radii)
 
+    def _drive(
+        self,
+        t: NonholonomicTerms,
+        force: Array,
+        energy: ControlEnergy,
+        velocity: Array,
+        task_error: float,
+        why: str = "",
+    ) -> Command | None:
+        """Return the command of the joints for a force; None where it is not finite.
+
+        Args:
+            t: the terms at the state.
+            force: (m,) on the independent velocities.
+            energy: without the power changed by the limits.
+            velocity: (m,) independent, with which this power is counted.
+            task_error: distance between task and reference, m.
+            why: what else was changed, in words.
+        """
+        if not np.isfinite(force.sum()):
+            return None
+        b, gains, drives = self.model.b, self.gains, t.basis[self.model.b :]
+        torque = np.linalg.lstsq(drives.T, force, rcond=None)[0]
+        limited = self._limits.apply(
+            torque, t.d.g[b:], t.d.v[b:], gains.torque_rate, gains.power, dt=self._dt
+        )
+        return Command(
+            np.zeros(b),
+            limited.effort,
+            replace(energy, clipped_power=float((limited.effort - torque) @ (drives @ velocity))),
+            Status.SATURATED if limited.reason else Status.OK,
+            "; ".join(filter(None, (limited.reason, why))),
+            task_error=task_error,
+        )
+
     @abstractmethod
     def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         """Return the command at a state; None where the effort is not finite."""
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         if not (state.is_usable(self.model) and is_usable_step(dt)):
-            return self._hold(self.model.neutral_configuration(), _UNUSABLE)
-        self._age = state.age
+            return self._hold(self.model.neutral_configuration(), UNUSABLE)
+        self._age, self._dt = state.age, dt
         try:
             t = self.form.terms(state.q, state.v[self.form.independent])
             command = self._driven(t, reference, dt)
         except (StateError, np.linalg.LinAlgError) as posture:
             return self._hold(state.q, str(posture))
-        return self._hold(state.q, _TOO_FAR) if command is None else command
+        return self._hold(state.q, TOO_FAR) if command is None else command
 
     def _safe_output(self, q: Array) -> Command:
         """Compensate gravity by the joints."""

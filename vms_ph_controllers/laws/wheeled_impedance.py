@@ -3,7 +3,7 @@
 
 """Impedance of the end effector of a robot on wheels, in the velocities that its wheels allow."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from vms_ph_dynamics import Array, ModelError
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, Status, gain
+from ..controller import Command, ControlEnergy, Reference, RobotState, gain
 from ..potentials.pose_potential import PosePotential
 from ..potentials.shaped_potential import JointLimitPotential
 from ..references.pose_reference import PoseReference
@@ -95,19 +95,7 @@ class WheeledImpedance(WheeledController):
         error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
         self._potential.follow(error)
         force, energy, reason = self._impedance_force(t, error, horizon(dt, gains.delay, self._age))
-        if not np.isfinite(force.sum()):
-            return None
-        b = model.b
-        torque = np.linalg.lstsq(t.basis[b:].T, force, rcond=None)[0]
-        limited = self._limits.apply(torque, d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt)
-        return Command(
-            np.zeros(b),
-            limited.torque,
-            replace(energy, clipped_power=float((limited.torque - torque) @ d.v[b:])),
-            Status.SATURATED if limited.reason else Status.OK,
-            "; ".join(filter(None, (limited.reason, reason))),
-            task_error=float(np.linalg.norm(error[:3, 3])),
-        )
+        return self._drive(t, force, energy, t.nu, float(np.linalg.norm(error[:3, 3])), reason)
 
     def _impedance_force(
         self, t: NonholonomicTerms, error: Array, h: float
@@ -122,21 +110,22 @@ class WheeledImpedance(WheeledController):
         spring = self._potential.gradient(error, *k)
         mobility = j @ np.linalg.solve(t.mass, j.T) + _REGULARISATION * np.eye(6)
         rest = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
-        depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
+        positions = model.joint_positions(d.q)
         wall = gains.limit_frequency**2 * self._limit_stiffness
+        limits = self._joint_limits.springs(positions, positions, wall, gains.limit_margin)
         joints = t.basis[model.b :]
         impedance = SampledImpedance.of(
             t.mass,
             j.T @ damping @ j + rest,
-            j.T @ stiffness @ j + joints.T @ (np.where(depth != 0.0, wall, 0.0)[:, None] * joints),
-            j.T @ spring + joints.T @ (wall * depth),
+            j.T @ stiffness @ j + joints.T @ (limits.stiffness[:, None] * joints),
+            j.T @ spring + joints.T @ limits.force,
             t.nu,
             h,
             j.T @ (damping @ reference_twist),
         )
         on_task = damping @ (j @ impedance.velocity - reference_twist)
         on_null = rest @ impedance.velocity + impedance.predicted_spring
-        potential = self._potential.value(error, *k) + 0.5 * float(wall @ (depth * depth))
+        potential = self._potential.value(error, *k) + limits.energy
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy + potential,
             shaped_potential=potential,

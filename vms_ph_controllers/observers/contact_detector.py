@@ -132,15 +132,9 @@ class ContactDetector:
         if self._limits is None or not 0.5 * self._limits_of < dt < 2.0 * self._limits_of:
             tests = 2 * len(self._windows)
             tail = min(0.5, self.false_alarms * 0.5 * dt / _HOUR / tests)
-            nv = self._model.nv
-            self._limits_of, self._limits = (
-                dt,
-                (
-                    chi_square_quantile(tail, nv),
-                    chi_square_quantile(tail, 1),
-                    chi_square_quantile(tail / nv, 1),
-                ),
-            )
+            nv, self._limits_of = self._model.nv, dt
+            momentum, energy = chi_square_quantile(tail, nv), chi_square_quantile(tail, 1)
+            self._limits = momentum, energy, chi_square_quantile(tail / nv, 1)
         return self._limits
 
     def _by_momentum(self, limit: float, joint_limit: float) -> tuple[float, float, int]:

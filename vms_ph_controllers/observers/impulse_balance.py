@@ -130,14 +130,11 @@ class ImpulseBalance:
         self._last = now
         if last is None:
             return None
-        known_effort, rate, frame = (
-            effort,
-            0.5 * (last.drift + now.drift),
-            0.5 * (last.frame + now.frame),
-        )
-        change = now.drift - last.drift
+        frame = 0.5 * (last.frame + now.frame)
+        change, rate = now.drift - last.drift, 0.5 * (last.drift + now.drift)
+        known_effort, effort_noise = effort, np.diag(self._effort_variance)
         if self._decoupled:
-            known_effort = frame @ effort
+            known_effort, effort_noise = frame @ effort, frame @ effort_noise @ frame.T
         begins = self._curved is None
         bend = np.zeros(model.nv) if self._curved is None else np.abs(change - self._curved)
         self._curved = change
@@ -147,16 +144,13 @@ class ImpulseBalance:
             mean_drift = 0.5 * (last.d.C.T @ last.d.v - last.d.g + now.d.C.T @ now.d.v - now.d.g)
             inertial = (now.d.momentum - last.d.momentum) / dt
             unknown = unknown + self.noise.model_error * np.abs(inertial - mean_drift)
-        effort_noise = self._effort_variance
         return ExternalImpulse(
             now.d,
             dt,
             now.momentum - last.momentum - dt * (rate + known_effort),
             last.covariance,
             now.covariance,
-            dt
-            * dt
-            * ((frame * effort_noise) @ frame.T if self._decoupled else np.diag(effort_noise)),
+            dt * dt * effort_noise,
             dt * (np.abs(frame) @ unknown + bend / 12.0),
             effort,
             friction,

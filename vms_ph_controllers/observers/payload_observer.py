@@ -48,9 +48,6 @@ def payload_regressor(d: Evaluation) -> tuple[Array, Array]:
 # Time for which an error of friction or of the model keeps its sign, s.
 _CORRELATED = 0.2
 
-# Factor of all deviations.
-_MARGIN = 1.0
-
 # Smallest standard deviation of anything before it is measured, and of a velocity, in their units.
 _LEAST_DEVIATION, _LEAST_NOISE = 1e-6, 1e-9
 
@@ -233,9 +230,8 @@ class PayloadObserver:
         first = self._model.nv
         smoothed = slice(first, first + 4)
         mean = self._mean[smoothed]
-        return Payload(
-            float(mean[0]), mean[1:].copy(), _MARGIN**2 * self._inverse[smoothed, smoothed], changed
-        )
+        covariance = self._inverse[smoothed, smoothed].copy()
+        return Payload(float(mean[0]), mean[1:].copy(), covariance, changed)
 
 
 @dataclass(frozen=True, slots=True)

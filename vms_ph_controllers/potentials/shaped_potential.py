@@ -88,21 +88,17 @@ class ShapedPotential:
 
     def energy(self, q: Array) -> float:
         """Return the value at a configuration (nq,), J."""
-        offset = self.model.difference(self.q_star, q)
-        return 0.5 * float(offset @ self._weighted(offset))
+        return self.energy_and_gradient(q)[0]
 
     def gradient(self, q: Array) -> Array:
         """Return ``W (q - q*)``, (n,) N m."""
-        return self._weighted(self.model.difference(self.q_star, q))
+        return self.energy_and_gradient(q)[1]
 
     def energy_and_gradient(self, q: Array) -> tuple[float, Array]:
         """Return the value, J, and the gradient (n,), N m, at a configuration (nq,)."""
-        offset = self.model.difference(self.q_star, q)
-        gradient = self._weighted(offset)
+        offset, weight = self.model.difference(self.q_star, q), self.weight
+        gradient = weight * offset if isinstance(weight, float) else weight @ offset
         return 0.5 * float(offset @ gradient), gradient
-
-    def _weighted(self, offset: Array) -> Array:
-        return self.weight * offset if isinstance(self.weight, float) else self.weight @ offset
 
 
 def weight_of_task_stiffness(

@@ -106,10 +106,8 @@ class IntegralAction:
             self.turn_rate = _SO3.log(before.T @ self.turn) / dt
         joints: Array = self.joints - np.minimum(dt * share * shape, largest) * offset
         joints = np.clip(joints, -_LARGEST_TURN, _LARGEST_TURN)
-        self.position_rate, self.joint_rates = (
-            (position - self.position) / dt,
-            (joints - self.joints) / dt,
-        )
+        self.position_rate = (position - self.position) / dt
+        self.joint_rates = (joints - self.joints) / dt
         self.position, self.joints = position, np.asarray(joints)
 
 

@@ -79,7 +79,8 @@ class ReferenceGovernor:
             speed: largest speed of the task position, m/s.
             margin: distance kept from the joint limits, rad or m.
         """
-        if self._settled and self.target is None and _is_empty(reference):
+        is_empty = reference.position is None and reference.velocity is None
+        if self._settled and self.target is None and is_empty:
             self.is_rejected = False
             return self.now
         step = self._requested_step(reference, dt)
@@ -163,7 +164,3 @@ class ReferenceGovernor:
         checked = usable(value, (3,))
         self.is_rejected |= value is not None and checked is None
         return checked
-
-
-def _is_empty(reference: Reference) -> bool:
-    return reference.position is None and reference.velocity is None

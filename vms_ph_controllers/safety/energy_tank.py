@@ -11,8 +11,7 @@ from vms_ph_dynamics import Array, Evaluation, VMSModel
 from vms_ph_dynamics.arrays import summary
 
 from ..potentials.shaped_potential import ShapedPotential
-from .limits import TorqueLimits
-from .sample_grant import Grant, SampleGrant, SampleWork, strongest_brake
+from .sample_grant import Grant, SampleGrant, SampleWork
 
 # Number of times a change that the tank does not cover is halved before it is refused.
 _HALVINGS = 4
@@ -149,16 +148,30 @@ class SampledTank:
         self.tank.deposit(self._work.recovered_energy(d, stored, dt))
 
     def grant(
-        self, d: Evaluation, force: Array, compensation: Array, stored: float, dt: float
+        self,
+        d: Evaluation,
+        force: Array,
+        compensation: Array,
+        stored: float,
+        dt: float,
+        brake: Callable[[], Array],
     ) -> Grant:
-        """Return the share of an effort (nv,) that the tank and ``stored`` joules cover."""
+        """Return the share of an effort that the tank covers, or a brake where it covers none.
+
+        Args:
+            d: the present state.
+            force: (nv,) wanted effort.
+            compensation: (nv,) effort that compensates gravity.
+            stored: energy that the law may give besides that in the tank, J.
+            dt: duration of the sample, s.
+            brake: function that returns the strongest brake (nv,).
+        """
         if self.tank is None:
             return Grant(force, 1.0, True)
-        return self._grant.grant(d, force, compensation, self.tank.level + stored, dt)
-
-    def brake(self, grant: Grant, compensation: Array, strongest: Array) -> Array:
-        """Return the brake where the grant is not covered; see :meth:`SampleGrant.brake`."""
-        return self._grant.brake(grant, compensation, strongest)
+        grant = self._grant.grant(d, force, compensation, self.tank.level + stored, dt)
+        if grant.is_covered:
+            return grant
+        return Grant(self._grant.brake(grant, compensation, brake()), grant.share, False)
 
     def end_sample(self, d: Evaluation, force: Array, stored: float) -> None:
         """Hold the efforts (nv,) from now on, with ``stored`` as for :meth:`begin_sample`."""
@@ -170,11 +183,14 @@ class SampledTank:
         self._work.missed_updates(weight)
 
 
-class TankBudget:
+class TankBudget(SampledTank):
     """Holds the potential in force and changes it as far as the tank allows.
 
-    The potential in force is ``authority * V``. Where the tank does not cover all of V, or is
-    overdrawn, the authority is below one; it rises again as the tank fills.
+    The spring forces take their work from the potential; what tank and potential hold together is
+    therefore the budget of a sample. The torque compensates gravity, so that the energy of gravity
+    comes from the controller: what a law stores is the potential less that energy. The potential in
+    force is ``authority * V``. Where the tank does not cover all of V, or is overdrawn, the
+    authority is below one; it rises again as the tank fills.
 
     Attributes:
         potential: V.
@@ -183,45 +199,31 @@ class TankBudget:
     """
 
     def __init__(self, model: VMSModel) -> None:
-        self._tank = SampledTank(model)
+        super().__init__(model)
         self.reset(ShapedPotential(model, model.neutral_configuration(), 0.0))
-
-    @property
-    def tank(self) -> EnergyTank | None:
-        """The tank, or None."""
-        return self._tank.tank
 
     def reset(self, potential: ShapedPotential) -> None:
         """Restart with a potential; a tank begins at its initial level."""
-        self._tank.restart()
+        self.restart()
         self.resume(potential)
 
     def resume(self, potential: ShapedPotential) -> None:
         """Continue with a potential at its minimum; a tank keeps its level."""
         self.potential = potential
         self.authority, self.is_short = 1.0, False
-        self._tank.discard_sample()
+        self.discard_sample()
 
     def energy(self, q: Array) -> float:
         """Return the potential in force at a configuration (nq,), J."""
         return self.authority * self.potential.energy(q)
 
     def begin_sample(
-        self, d: Evaluation, limit_energy: float, capacity: float, initial: float, dt: float
+        self, d: Evaluation, stored: float, capacity: float, initial: float, dt: float
     ) -> None:
-        """Add the energy recovered over the sample that ends now.
-
-        Args:
-            d: the present state.
-            limit_energy: potential of the joint limits, J.
-            capacity: of the tank, J; 0 for no tank.
-            initial: level after a reset, J.
-            dt: time since the last update, s.
-        """
+        """Deposit the energy recovered; without a tank the whole potential is in force."""
         if capacity <= 0.0:
             self.authority, self.is_short = 1.0, False
-        stored = self._stored(d, limit_energy) if capacity > 0.0 else 0.0
-        self._tank.begin_sample(d, stored, capacity, initial, dt)
+        super().begin_sample(d, stored, capacity, initial, dt)
 
     def change(self, q: Array, desired: Callable[[float], ShapedPotential]) -> float:
         """Change the potential as far as the tank covers it; return the energy added at q, J.
@@ -252,43 +254,6 @@ class TankBudget:
         self.is_short = share < 1.0 or self.authority < 1.0
         return added
 
-    def grant(
-        self,
-        d: Evaluation,
-        torque: Array,
-        compensation: Array,
-        limit_energy: float,
-        limits: TorqueLimits,
-        dt: float,
-    ) -> Grant:
-        """Return the share of a torque (n,) whose work tank and potential cover.
-
-        The spring forces take their work from the potential; what tank and potential hold together
-        is therefore the budget of a sample.
-        """
-        if self.tank is None:
-            return Grant(torque, 1.0, True)
-        grant = self._tank.grant(d, torque, compensation, self.energy(d.q) + limit_energy, dt)
-        if grant.is_covered:
-            return grant
-        brake = strongest_brake(d, dt)
-        share = limits.share_within(compensation, brake)
-        force = self._tank.brake(grant, compensation, compensation + share * (brake - compensation))
-        return Grant(force, grant.share, False)
-
-    def end_sample(self, d: Evaluation, torque: Array, limit_energy: float) -> None:
-        """Hold the torque from now on."""
-        if self.tank is not None:
-            self._tank.end_sample(d, torque, self._stored(d, limit_energy))
-
-    def missed_updates(self, safe: Array) -> None:
-        """Note that the safe output (n,) acts instead of the held torque."""
-        self._tank.missed_updates(safe)
-
-    def _stored(self, d: Evaluation, limit_energy: float) -> float:
-        # The torque compensates gravity, so the gravitational energy comes from the controller.
-        return self.energy(d.q) + limit_energy - d.potential_energy
-
     def _is_covered(self, new: ShapedPotential, q: Array, before: float, available: float) -> bool:
         if np.array_equal(new.q_star, self.potential.q_star):
             return True
@@ -302,8 +267,6 @@ def _authority(full: float, available: float) -> float:
 
 
 def _same(a: ShapedPotential, b: ShapedPotential) -> bool:
-    if a.q_star is not b.q_star:
-        return False
-    if isinstance(a.weight, float) and isinstance(b.weight, float):
-        return a.weight == b.weight
-    return a.weight is b.weight
+    is_number = isinstance(a.weight, float) and isinstance(b.weight, float)
+    same_weight = a.weight == b.weight if is_number else a.weight is b.weight
+    return a.q_star is b.q_star and bool(same_weight)

@@ -10,19 +10,15 @@ import numpy as np
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.arrays import exceeds
 
-from ..controller import gain, with_floats
+from ..controller import gain, limit, with_floats
 
 
 @dataclass(frozen=True)
 class LimitGains:
     """The limits that a user sets, for all laws."""
 
-    torque_rate: float = gain(
-        0.0, "largest rate of change of a torque, N m/s; 0: no limit", 0.0, 1e6, at_once=True
-    )
-    power: float = gain(
-        0.0, "largest power into the joints, W; 0: no limit", 0.0, 1e6, at_once=True
-    )
+    torque_rate: float = limit(0.0, "largest rate of change of a torque, N m/s; 0: no limit", 1e6)
+    power: float = limit(0.0, "largest power into the joints, W; 0: no limit", 1e6)
     delay: float = gain(
         1.0,
         "largest delay from measurement to effort at which damping is stable, samples",
@@ -37,14 +33,14 @@ class LimitGains:
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """Torques within their limits.
+    """Efforts within their limits.
 
     Attributes:
-        torque: (n,) N m or N.
+        effort: torques (n,), a base wrench (b,), or both (nv,), N and N m.
         reason: what was limited, in words; empty when nothing was limited.
     """
 
-    torque: Array
+    effort: Array
     reason: str
 
 
@@ -63,12 +59,18 @@ class TorqueLimits:
         """Note that other torques (n,) are sent instead of the last ones."""
         self._last = torque
 
-    def share_within(self, compensation: Array, torque: Array) -> float:
-        """Return the share in [0, 1] of ``torque - compensation`` (n,) that the limits admit."""
-        step = np.abs(torque - compensation)
-        room = self._model.joints.effort - np.abs(compensation)
-        beyond = step > room
-        return max(0.0, float(np.min(room[beyond] / step[beyond], initial=1.0)))
+    def scaled(self, compensation: Array, effort: Array) -> Array:
+        """Return efforts (nv,), brought towards others until the joints are within their limits.
+
+        Args:
+            compensation: (nv,) efforts that compensate gravity.
+            effort: (nv,) base wrench, then torques.
+        """
+        b, step = self._model.b, effort - compensation
+        size, room = np.abs(step[b:]), self._model.joints.effort - np.abs(compensation[b:])
+        beyond = size > room
+        share = max(0.0, float(np.min(room[beyond] / size[beyond], initial=1.0)))
+        return compensation + share * step
 
     def apply(
         self,

@@ -9,10 +9,10 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import Command, RobotState, Status, gain
+from ..controller import TOO_FAR, UNUSABLE, Command, RobotState, Status, gain, limit
 from .base_actuation import BaseActuation, PrioritisedActuation, share_within
 from .energy_tank import SampledTank
-from .limits import LimitGains, TorqueLimits
+from .limits import Limited, LimitGains, TorqueLimits
 from .plausibility import braking_rate
 from .sample_grant import strongest_brake
 
@@ -27,28 +27,13 @@ class OutputGains(LimitGains):
     limit_frequency: float = gain(
         10.0, "natural frequency of the springs at the joint limits, rad/s", 0.0, 100.0
     )
-    tank_capacity: float = gain(
-        0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 1e6, at_once=True
-    )
-    tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6, at_once=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Efforts sent to the robot.
-
-    Attributes:
-        force: (nv,) base wrench, then joint torques.
-        reason: what was changed, in words; empty when nothing was changed.
-    """
-
-    force: Array
-    reason: str
+    tank_capacity: float = limit(0.0, "capacity of the energy tank, J; 0: no tank", 1e6)
+    tank_initial: float = limit(1.0, "level of the tank after a reset, J", 1e6)
 
 
 def achieved(
     actuation: BaseActuation | PrioritisedActuation, d: Evaluation, desired: Array, held: Array
-) -> Output:
+) -> Limited:
     """Return the efforts (nv,) that a base can apply for desired ones (nv,).
 
     The shape force is the desired one, whatever wrench the base applies.
@@ -62,10 +47,10 @@ def achieved(
     b = d.model.b
     wrench = desired[:b]
     applied = actuation.apply(wrench, held[:b])
-    if applied.wrench is wrench:
-        return Output(desired, applied.reason)
-    torque = desired[b:] + d.A.T @ (applied.wrench - wrench)
-    return Output(np.concatenate([applied.wrench, torque]), applied.reason)
+    if applied.effort is wrench:
+        return Limited(desired, applied.reason)
+    torque = desired[b:] + d.A.T @ (applied.effort - wrench)
+    return Limited(np.concatenate([applied.effort, torque]), applied.reason)
 
 
 class OutputStage:
@@ -74,6 +59,10 @@ class OutputStage:
     It passes the energy tank, the actuators of the base and the limits of the joints. An error of
     the base wrench does not disturb the shape: the joints receive ``tau = tau_hat + A^T w`` with
     the desired shape force ``tau_hat`` [A (73)] and the wrench w that the base applies.
+
+    Attributes:
+        base_is_actuated: whether the base has actuators.
+        load: further weight (nv,), such as of a payload, that is held within all limits.
     """
 
     _safe: Command | None
@@ -106,17 +95,13 @@ class OutputStage:
         if actuation is not None:
             self._actuation = actuation
         self._limits, self._tank = TorqueLimits(model), SampledTank(model)
+        self.base_is_actuated = self._actuation.actuated
         self._rest: Array = np.zeros(model.nv)
-        self._load: Array = self._rest
-
-    @property
-    def load(self) -> Array:
-        """The further weight (nv,), such as of a payload, that is held within all limits."""
-        return self._load
+        self.load: Array = self._rest
 
     def carry(self, load: Array) -> None:
         """Hold a further weight (nv,) from now on."""
-        self._load, self._safe = load, None
+        self.load, self._safe = load, None
 
     @property
     def safe(self) -> Command:
@@ -126,11 +111,6 @@ class OutputStage:
                 Evaluation(self._model, self._configuration, self._rest)
             )
         return self._safe
-
-    @property
-    def base_is_actuated(self) -> bool:
-        """Whether the base has actuators."""
-        return self._actuation.actuated
 
     @property
     def tank_level(self) -> float:
@@ -164,62 +144,58 @@ class OutputStage:
         """Return the safe output at a state for which the law computed no finite effort."""
         self._hold(d)
         self.missed_updates()
-        return replace(
-            self.safe,
-            reason="the effort of the law is not finite, because its reference is too large; "
-            "holding against gravity until the next reset",
-        )
+        return replace(self.safe, reason=TOO_FAR)
 
-    def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> Output:
+    def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> Limited:
         """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
         stored = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
         self._tank.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
         self._hold(d)
-        load, weight = self._load, self._weight
+        load, weight = self.load, self._weight
         achieved = self._achieved(d, desired + load)
-        b, force = self._model.b, achieved.force
+        b, force = self._model.b, achieved.effort
         torque = force[b:]
         limited = self._limits.apply(
             torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt
         )
-        if limited.torque is not torque:
-            force = np.concatenate([force[:b], limited.torque])
+        if limited.effort is not torque:
+            force = np.concatenate([force[:b], limited.effort])
         if self._tank.tank is None:
-            return Output(force - load, "; ".join(filter(None, (achieved.reason, limited.reason))))
+            return Limited(force - load, "; ".join(filter(None, (achieved.reason, limited.reason))))
         compensation = np.concatenate([self.safe.wrench_base, self.safe.torque])
         # The motion of the robot is predicted without the load and what holds it.
         net = compensation - load
-        grant = self._tank.grant(d, force - load, net, 0.0, dt)
+
+        def brake() -> Array:
+            strongest = self._achieved(d, strongest_brake(d, dt) + load).effort
+            return self._limits.scaled(compensation, strongest) - load
+
+        grant = self._tank.grant(d, force - load, net, 0.0, dt, brake)
         if grant.reason:
             force = grant.force + load
-            if not grant.is_covered:
-                brake = self._achieved(d, strongest_brake(d, dt) + load).force
-                share = self._limits.share_within(compensation[b:], brake[b:])
-                force = load + self._tank.brake(grant, net, net + share * (brake - compensation))
             self._limits.replace(force[b:])
         # Gravity that the resting effort leaves is not counted.
         self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
         reasons = (grant.reason, achieved.reason, limited.reason)
-        return Output(force - load, "; ".join(filter(None, reasons)))
+        return Limited(force - load, "; ".join(filter(None, reasons)))
 
     def _hold(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
-        self._configuration, self._weight, self._safe = np.array(d.q), d.g + self._load, None
+        self._configuration, self._weight, self._safe = np.array(d.q), d.g + self.load, None
 
-    def _achieved(self, d: Evaluation, desired: Array) -> Output:
+    def _achieved(self, d: Evaluation, desired: Array) -> Limited:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
-        return achieved(self._actuation, d, desired, d.g + self._load)
+        return achieved(self._actuation, d, desired, d.g + self.load)
 
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""
         b, bound = self._model.b, self._model.joints.effort
-        force = self._achieved(d, d.g + self._load).force
+        force = self._achieved(d, d.g + self.load).effort
         return Command(
             force[:b],
             np.minimum(np.maximum(force[b:], -bound), bound),
             status=Status.HOLDING,
-            reason="the state is not finite or does not fit this robot, or the time step is not in "
-            "[0, 1] s; holding against gravity",
+            reason=UNUSABLE,
         )
 
 
@@ -261,14 +237,14 @@ class SafeOutput:
         d, b = Evaluation(self._model, q, v), self._model.b
         effort = self._model.joints.effort
         if compensation is None:
-            held = achieved(self._actuation, d, d.g, d.g).force
+            held = achieved(self._actuation, d, d.g, d.g).effort
         else:
             held = np.concatenate([compensation.wrench_base, compensation.torque])
         rest = np.clip(held[b:], -effort, effort)
         braking = -braking_rate(dt, age) * (d.M @ v)
         braking[:b] += held[:b]
         # What the base does not apply must not act on the shape either.
-        force = achieved(self._actuation, d, braking, held).force
+        force = achieved(self._actuation, d, braking, held).effort
         share = share_within(rest, force[b:], -effort, effort)
         torque = np.clip(rest + share * force[b:], -effort, effort)
         return Command(force[:b], torque, status=Status.HOLDING, reason="holding and damping")

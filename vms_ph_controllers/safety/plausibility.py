@@ -133,21 +133,15 @@ class StatePlausibility:
         self.bounds = PlausibilityBounds() if bounds is None else bounds
         self._model, self._names = model, model.joint_names
         self._speed = self.bounds.speeds(model)
-        self._b, rotations = model.b, model.tree.rotations
-        self._rotations = [rotation.entries for rotation in rotations]
-        # Joints with one entry in the configuration; the others have no position limits.
-        turning = {rotation.joint for rotation in rotations}
-        inside = {i for rows in self._rotations for i in range(rows.start, rows.stop)}
-        self._joints = np.array([i for i, n in enumerate(self._names) if n not in turning], int)
-        rows = [i for i in range(model.nq_base, model.nq) if i not in inside]
-        self._rows = np.array(rows, int)
+        self._b = model.b
+        self._rotations = [rotation.entries for rotation in model.tree.rotations]
         self.restart(model.neutral_configuration())
 
     def restart(self, q: Array, v: Array | None = None) -> None:
         """Accept a configuration (nq,) as that of the robot, even beyond the position bounds."""
         lower, upper = self.bounds.positions(self._model)
-        self._lower = np.minimum(lower[self._joints], q[self._rows])
-        self._upper = np.maximum(upper[self._joints], q[self._rows])
+        positions = self._model.joint_positions(q)
+        self._lower, self._upper = np.minimum(lower, positions), np.maximum(upper, positions)
         self._accept(q, np.zeros(self._model.nv) if v is None else v)
         self._blind = 0.0  # time without a position, s
         # Motion by the velocities since the position of a joint has last changed: its size, which
@@ -241,11 +235,9 @@ class StatePlausibility:
         if not finite and rate is None:
             # Nothing is measured: the motion that is left if the damping acts as computed.
             return self._v / (1.0 + dt * braking_rate(dt))
-        if not finite:
-            assert rate is not None
-            agreed = np.where(np.abs(rate) <= self._speed, rate, 0.0)
-        elif rate is None:
-            agreed = np.where(np.abs(v) <= self._speed, v, 0.0)
+        if not finite or rate is None:
+            measured = v if rate is None else rate
+            agreed = np.where(np.abs(measured) <= self._speed, measured, 0.0)
         else:
             smaller = np.where(np.abs(v) < np.abs(rate), v, rate)
             agreed = np.where(np.sign(v) == np.sign(rate), smaller, 0.0)
@@ -260,12 +252,12 @@ class StatePlausibility:
             return "a rotation is not normalised"
         if self._b and not np.abs(q[: self._model.nq_base]).max() <= _FARTHEST:
             return f"the base is farther than {_FARTHEST:g} m from the origin"
-        positions = q[self._rows]
+        positions = self._model.joint_positions(q)
         outside = (positions < self._lower) | (positions > self._upper)
         if outside.any():
             i = int(outside.argmax())
             return (
-                f"{self._names[self._joints[i]]} at {positions[i]:.4g} is outside "
+                f"{self._names[i]} at {positions[i]:.4g} is outside "
                 f"{self._lower[i]:.4g} to {self._upper[i]:.4g}"
             )
         fast = np.abs(v) > self._speed

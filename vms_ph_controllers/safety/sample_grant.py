@@ -59,10 +59,8 @@ class SampleWork:
 
         ``displacement`` (nv,) is what the efforts are predicted to cause in the sample.
         """
-        self._start, self._safe = (
-            _Start(np.array(d.q), np.array(d.v), force, displacement, store),
-            None,
-        )
+        self._start = _Start(np.array(d.q), np.array(d.v), force, displacement, store)
+        self._safe = None
 
     def missed_updates(self, safe: Array) -> None:
         """Note that the safe output (nv,) has replaced the held effort."""

@@ -254,7 +254,7 @@ def _model(name: str) -> VMSModel:
 def _jump(law: Any, kind: type[Controller], rng: Rng) -> None:
     """Set all gains but those of the tank anywhere within their bounds, often at a bound."""
     gains: dict[str, float | bool] = {}
-    for each in fields(kind.Gains):
+    for each in sorted(fields(kind.Gains), key=lambda item: item.name):
         low, high = each.metadata["low"], each.metadata["high"]
         if each.name.startswith("tank"):
             continue
