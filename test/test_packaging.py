@@ -123,8 +123,6 @@ _FROM_PYPI = {
     "casadi",
     "gymnasium",
     "jax",
-    "dask",
-    "distributed",
     "pyarrow",
     "plotly",
 }  # some by others

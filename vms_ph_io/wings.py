@@ -85,7 +85,7 @@ WINGS: Mapping[str, Wing] = {
             {
                 "reproduce": "Recompute a result of a source and print it beside its reference.",
                 "bench": "Measure the computation times of this project and of other libraries.",
-                "sweep": "Evaluate a function at the points of a study, on all cores or a cluster.",
+                "sweep": "Evaluate a function at the points of a study, on all cores.",
             },
         ),
         Wing(

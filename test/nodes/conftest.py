@@ -31,8 +31,6 @@ COMMAND = (PYTHON, "-c", "import sys; from vms_ph_nodes.cli import main; sys.exi
 # Python packages that rosdep cannot install; see docs/interoperability.md.
 OPTIONAL = {
     "casadi",
-    "dask",
-    "distributed",
     "lz4",
     "mcap",
     "mujoco",

@@ -6,11 +6,9 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
-import distributed
 import psutil
 import pyarrow.parquet as pq
 import pytest
@@ -19,8 +17,7 @@ from typer.testing import CliRunner
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.sweeps import Results, Sweep, SweepStudy, read_study
-from vms_ph_studies.sweeps.cluster import connected, evaluated
-from vms_ph_studies.sweeps.evaluation import Record, evaluate_points
+from vms_ph_studies.sweeps.evaluation import evaluate_points
 from vms_ph_studies.sweeps.journal import NAME
 
 COMMAND = [sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "sweep"]
@@ -99,42 +96,6 @@ def wait_until(holds: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.02)
 
 
-@contextmanager
-def loopback_cluster(folder: Path) -> Iterator[tuple[str, list["subprocess.Popen[bytes]"]]]:
-    """A scheduler and two workers as processes; yields its scheduler file and the workers."""
-    file = folder / "scheduler.json"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    words = ["--host", "127.0.0.1", "--no-dashboard"]
-    processes = [
-        subprocess.Popen(
-            [
-                *(sys.executable, "-m", "distributed.cli.dask_scheduler", *words),
-                *("--port", "0", "--no-show", "--scheduler-file", str(file)),
-            ],
-            **quiet,  # type: ignore[call-overload]
-        )
-    ]
-    try:
-        for _ in range(2):
-            processes.append(
-                subprocess.Popen(
-                    [
-                        *(sys.executable, "-m", "distributed.cli.dask_worker", *words),
-                        *("--no-nanny", "--nthreads", "1", "--scheduler-file", str(file)),
-                        *("--local-directory", str(folder)),
-                    ],
-                    **quiet,  # type: ignore[call-overload]
-                )
-            )
-        wait_until(file.exists, 60.0)
-        yield str(file), processes[1:]
-    finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.wait()
-
-
 def kills_and_continues(folder: Path, runs: int, pause: float, kills: int) -> None:
     """Kill a worker and the client, several times, and compare the table in the end."""
     study = make_study(folder, runs, pause)
@@ -158,57 +119,25 @@ def check_table(study: SweepStudy, folder: Path) -> None:
     assert len(lines) == 1 + len(study.points), "a point was computed twice or not at all"
 
 
-def on_a_cluster(folder: Path, runs: int, pause: float) -> None:
-    study = make_study(folder, runs, pause)
-    total = len(study.points)
-    with loopback_cluster(folder) as (file, workers):
-        client = Client(folder, "--cluster", file)
-        client.wait_for(total // 4)
-        workers[0].kill()
-        before = client.wait_for(total // 2)
-        client.kill()
-        assert (folder / "out" / NAME).read_bytes().startswith(before)
-        Client(folder, "--cluster", file).end()
-    check_table(study, folder)
-
-
 def test_a_sweep_survives_the_kill_of_a_worker_and_of_its_client(tmp_path: Path) -> None:
     kills_and_continues(tmp_path, runs=120, pause=0.012, kills=1)
 
 
-def test_a_sweep_on_a_cluster_survives_the_kill_of_a_worker_and_of_its_client(
-    tmp_path: Path,
-) -> None:
-    on_a_cluster(tmp_path, runs=120, pause=0.012)
-
-
-def test_results_that_end_with_the_worker_that_kept_them_are_computed_again(
-    tmp_path: Path,
-) -> None:
-    study = make_study(tmp_path, runs=20)
-    with (
-        loopback_cluster(tmp_path) as (file, workers),
-        distributed.Client(scheduler_file=file) as client,
-    ):
-        client.wait_for_workers(2)
-        records: list[Record] = []
-        for batch in evaluated(client, study.target, study.points):
-            if not records:
-                # The next batches are complete: their results are kept by the workers.
-                wait_until(lambda: all(client.has_what().values()), 60.0)
-                workers[0].kill()
-                workers[0].wait()
-            records += batch
-    assert sorted(record.point for record in records) == sorted(point.id for point in study.points)
-
-
-def test_two_clusters_of_one_machine_share_no_port() -> None:
-    # Dask warns of a port that is taken, which is an error here.
-    with connected(workers=1) as one, connected(workers=1) as other:
-        ports = {client.cluster.scheduler.services["dashboard"].port for client in (one, other)}
-        assert one.submit(abs, -1).result() == other.submit(abs, -1).result() == 1
-    assert len(ports) == 2
-    assert 8787 not in ports
+def test_a_point_that_ends_its_process_has_failed_and_the_others_have_not(tmp_path: Path) -> None:
+    (tmp_path / "law.py").write_text(
+        "import os\ndef fatal(*, k):\n    if k == 3:\n        os._exit(1)\n    return k\n"
+    )
+    text = f"target: law.py:fatal\nparameters: {{k: {list(range(12))}}}\n"
+    (tmp_path / "study.yaml").write_text(text)
+    study = read_study(tmp_path / "study.yaml")
+    with Sweep(study, tmp_path / "out") as sweep:
+        sweep.run(workers=2)
+        summary = sweep.write()
+    assert (summary.done, summary.failed, summary.missing) == (11, 1, 0)
+    rows = pq.read_table(tmp_path / "out/results.parquet").to_pylist()
+    (failed,) = (row for row in rows if row["status"] == "failed")
+    assert failed["k"] == 3
+    assert "every process that computed this point has ended" in failed["error"]
 
 
 @pytest.mark.slow
@@ -216,13 +145,6 @@ def test_ten_thousand_runs_survive_three_kills_of_a_worker_and_of_their_client(
     tmp_path: Path,
 ) -> None:
     kills_and_continues(tmp_path, runs=5_000, pause=0.008, kills=3)
-
-
-@pytest.mark.slow
-def test_ten_thousand_runs_on_a_cluster_survive_the_kill_of_a_worker_and_of_their_client(
-    tmp_path: Path,
-) -> None:
-    on_a_cluster(tmp_path, runs=5_000, pause=0.008)
 
 
 def run_here(sweep: Sweep, retry_failed: bool = False) -> int:
@@ -367,7 +289,3 @@ def test_the_command_says_what_is_missing(tmp_path: Path) -> None:
     assert "40 points are missing; vms-ph sweep" in said
     code, said = command()
     assert "no study file is given" in said
-    code, said = command(*words, "--cluster", "tcp://127.0.0.1:1", "--workers", "2")
-    assert "a cluster has its own workers" in said
-    code, said = command(*words, "--cluster", "nowhere")
-    assert "there is no Dask scheduler at 'nowhere'" in said

@@ -34,10 +34,7 @@ def sweep(
     out: Optional[Path] = typer.Option(
         None, help="folder of journal, table and report; default: vms_ph_runs/sweeps/<study>"
     ),
-    cluster: str = typer.Option(
-        "", help="address of a Dask scheduler, or its scheduler file; default: this machine"
-    ),
-    workers: int = typer.Option(0, min=0, help="processes on this machine; 0: one per core"),
+    workers: int = typer.Option(0, min=0, help="processes; 0: one per core"),
     dry_run: bool = typer.Option(
         False, "--dry-run", help="check the study and print its first points"
     ),
@@ -50,7 +47,7 @@ def sweep(
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
     strict: bool = typer.Option(False, help="exit with code 1 if a point failed or is missing"),
 ) -> None:
-    """Evaluate a function at the points of a study, on all cores or on a Dask cluster.
+    """Evaluate a function at the points of a study, on all cores of this machine.
 
     The same command continues after Ctrl-C or a kill. The results are a Parquet table and an HTML
     report; a point that fails is recorded there with its error.
@@ -66,8 +63,6 @@ def sweep(
         raise VmsPhError(
             "no study file is given; examples/sweeps has some, docs/sweeps.md explains"
         )
-    if cluster and workers:
-        raise VmsPhError("--workers is for this machine; a cluster has its own workers")
     chosen = read_study(study)
     if dry_run:
         _print_points(chosen)
@@ -75,7 +70,7 @@ def sweep(
     folder = out or Path("vms_ph_runs") / "sweeps" / chosen.name
     with Sweep(chosen, folder, restart=restart, keep=keep) as opened:
         if not report:
-            _run(opened, cluster, workers, retry_failed, as_json)
+            _run(opened, workers, retry_failed, as_json)
         summary = opened.write()
     if as_json:
         typer.echo(json.dumps(summary.document(), indent=2))
@@ -85,7 +80,7 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _run(opened: "Sweep", cluster: str, workers: int, retry_failed: bool, quiet: bool) -> None:
+def _run(opened: "Sweep", workers: int, retry_failed: bool, quiet: bool) -> None:
     computed = len(opened.study.points) - len(opened.remaining(retry_failed))
     if computed and not quiet:
         typer.echo(
@@ -93,7 +88,7 @@ def _run(opened: "Sweep", cluster: str, workers: int, retry_failed: bool, quiet:
         )
     try:
         with _progress_display(quiet) as progress:
-            opened.run(cluster, workers, progress, retry_failed)
+            opened.run(workers, progress, retry_failed)
     except KeyboardInterrupt:
         summary = opened.summary()
         typer.echo(

@@ -4,18 +4,19 @@
 """A sweep in a folder: computed, interrupted, resumed, and written as table and report."""
 
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 from vms_ph_dynamics import VmsPhError
 
 from . import results as table
-from .cluster import connected, evaluated
 from .journal import Journal, archive_journal
 from .parameters import Point
 from .progress import OnProgress, SweepProgress, SweepSummary
 from .report import write_report
 from .results import Results
 from .study_file import SweepStudy
+from .workers import evaluated
 
 STUDY = "study.yaml"
 REPORT = "report.html"
@@ -83,7 +84,6 @@ class Sweep:
 
     def run(
         self,
-        cluster: str = "",
         workers: int = 0,
         progress: OnProgress | None = None,
         retry_failed: bool = False,
@@ -91,15 +91,12 @@ class Sweep:
         """Compute the remaining points; a record is durable before it is reported as done.
 
         Args:
-            cluster: address of a Dask scheduler or path of its scheduler file; empty for this
-                machine.
-            workers: number of processes of this machine; 0 for one per core.
+            workers: number of processes; 0 for one per core.
             progress: called after each batch of points.
             retry_failed: compute failed points again.
 
         Raises:
-            VmsPhError: the cluster is not there, is lost, or cannot load the target.
-            ImportError: Dask is not installed.
+            VmsPhError: the target cannot be loaded.
         """
         points, total = self.remaining(retry_failed), len(self.study.points)
         again = sum(point.id in self._journal.records for point in points)
@@ -108,8 +105,9 @@ class Sweep:
         report(SweepProgress(done, total, failed))
         if not points:
             return
-        with connected(cluster, workers) as client:
-            for records in evaluated(client, self.study.target, points, self.study.limit):
+        study = self.study
+        with closing(evaluated(study.target, points, study.limit, workers)) as batches:
+            for records in batches:
                 self._journal.append(records)
                 done += len(records)
                 failed += sum(bool(record.error) for record in records)
