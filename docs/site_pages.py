@@ -152,17 +152,14 @@ def examples() -> None:
         said = ast.get_docstring(ast.parse(path.read_text())) or ""
         text.append(f"| [{path.name}](#{path.stem}py) | {said.splitlines()[0]} |")
     text += [
-        "| [cpp/spring.hpp](#cppspringhpp) | The law of 06_law.py in C++, with a program. |",
         "| optimal_swing.py | [A swing that takes the least energy](casadi.md). |",
         "| symbolic_leg.py | [A hopping leg in symbols](hoppers.md). |",
         "| sweeps/ | [Study files](sweeps.md). |",
         "| notebooks/ | [Three notebooks](notebooks.md). |",
         "",
     ]
-    for path in (*programs, ROOT / "examples" / "cpp" / "spring.hpp"):
-        name = path.relative_to(ROOT / "examples")
-        kind = "python" if path.suffix == ".py" else "cpp"
-        text += [f"## {name}", "", f"```{kind}", path.read_text().rstrip(), "```", ""]
+    for path in programs:
+        text += [f"## {path.name}", "", "```python", path.read_text().rstrip(), "```", ""]
     write("examples.md", "\n".join(text))
 
 

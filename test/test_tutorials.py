@@ -21,16 +21,12 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot
-import numpy as np
 import pytest
 import yaml
 from typer.testing import CliRunner
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_io.build import native_build
 from vms_ph_nodes.cli.app import make_app
 
 ROOT = Path(__file__).parents[1]
@@ -166,32 +162,3 @@ def test_the_cells_of_a_notebook_run_from_top_to_bottom(path: Path, folder: Path
             assert cell["outputs"] == []  # they are not kept in the repository
             exec(compile("".join(cell["source"]), path.name, "exec"), names)
     matplotlib.pyplot.close("all")
-
-
-@pytest.mark.slow
-def test_the_twin_of_the_tutorial_in_cpp_is_equal_to_the_law_in_python(folder: Path) -> None:
-    # The core is compiled with it, as for a user: some minutes.
-    import pinocchio as pin
-
-    prefix = Path(pin.__file__).parents[4]
-    configure = ["-G", "Ninja", "-S", ROOT / "examples/cpp", "-B", folder / "build"]
-    native_build.cmake(*configure, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
-    native_build.cmake("--build", folder / "build", "--target", "spring")
-    page = (ROOT / "docs/your-law.md").read_text()
-    typed = re.search(r"^build/example/spring (.+)$", page, re.M)
-    assert typed is not None
-    words = typed[1].split()
-    done = subprocess.run(
-        [folder / "build/spring", *words], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    names: dict[str, Any] = {}
-    first = BLOCK.search(page)
-    assert first is not None
-    exec(first["text"], names)
-    xml = (ROOT / words[0]).read_text()
-    model = VMSModel.from_urdf(xml, base="fixed", locked_joints=words[1:])
-    law, rest = names["Spring"](model), np.zeros(model.n)
-    law.reset(names["RobotState"](rest, rest))
-    state = names["RobotState"](rest + 2e-4, rest + 0.2)
-    expected = law.update(state, names["Reference"](), 1e-3).torque
-    np.testing.assert_allclose(np.array(done.stdout.split(), float), expected, rtol=1e-12)

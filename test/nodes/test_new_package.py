@@ -39,14 +39,25 @@ def _settings(file: Path, base: str = "floating") -> RobotSettings:
     return RobotSettings(robot=str(file), base=base)
 
 
+def _run_its_tests(made: Path, test: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(made), *sys.path])}
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+    done = subprocess.run(words, cwd=made, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
 @pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
 def test_its_own_test_passes_on_every_base(base: str, drone: Path, tmp_path: Path) -> None:
     made = NewPackage("my_quad", _settings(drone, base)).write(tmp_path)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(made), *sys.path])}
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test"]
-    done = subprocess.run(words, cwd=made, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-    assert "2 passed" in done.stdout
+    assert "2 passed" in _run_its_tests(made, "test/test_law.py")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
+def test_its_twin_in_cpp_equals_its_law(base: str, drone: Path, tmp_path: Path) -> None:
+    made = NewPackage("my_quad", _settings(drone, base)).write(tmp_path)
+    assert "1 passed" in _run_its_tests(made, "test/test_twin.py")
 
 
 def test_its_launch_file_starts_all_nodes_with_its_robot_and_law(
