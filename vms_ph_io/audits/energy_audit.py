@@ -200,6 +200,8 @@ def recorded_robot(
 ) -> tuple[VMSModel, str]:
     """Return the model of the robot that is chosen, or of that in the recording, and its URDF.
 
+    The end effector of that in the recording is the frame of its ``wrench_end_effector``.
+
     Raises:
         VmsPhError: no robot is chosen and the recording has no description.
     """
@@ -210,6 +212,11 @@ def recorded_robot(
             "(--robot on the command line)"
         )
     model = settings.model(description)
+    at_tool = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
+    frame = next(at_tool, "").rpartition("/")[2]
+    if not settings.robot and not settings.end_effector and model.tree.has_frame(frame):
+        settings = settings.updated({"end_effector": frame})
+        model = settings.model(description)
     if not settings.base and not settings.is_bundled and model.base == "fixed":
         root = moves(recording, model)
         if root:

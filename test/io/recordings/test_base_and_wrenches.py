@@ -12,7 +12,7 @@ from recorded_motions import START, samples_of, simulated
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.simulation import Sample
-from vms_ph_io import robots
+from vms_ph_io import Push, load_urdf, robots, simulate
 from vms_ph_io.audits import audit
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.recordings import RecordingError, read_recording
@@ -165,6 +165,15 @@ def test_a_wrench_acts_at_the_frame_of_its_messages(
     assert abs(missing) > 100 * done.ledger.sampling_bound
     other = audit(bag, model, MotionOptions(wrenches={"base": "/ft_sensor"}))
     assert other.ledger.ports == ("base",)
+
+
+def test_the_end_effector_of_a_bag_is_where_its_wrench_acts(tmp_path: Path) -> None:
+    push = Push("wrench_end_effector", [0, 20, 0, 0, 0, 0])
+    simulate("panda", lambda q, v, dt: -2.0 * v, 0.1, disturbances=[push]).save(tmp_path / "run")
+    done = audit(tmp_path / "run")
+    assert done.model.end_effector == robots.load("panda").end_effector
+    assert done.model.end_effector != load_urdf(robots.get("panda").path()).end_effector
+    assert [done.port_name(port) for port in done.ledger.ports] == ["wrench_end_effector"]
 
 
 def test_a_topic_can_be_chosen_for_each_role(
