@@ -66,7 +66,9 @@ def _differences(before: Any, now: Any, tolerance: float, path: str = "") -> Ite
 
 @pytest.mark.parametrize("name", AUDITS)
 def test_an_audit_finds_the_energies_of_before(recordings: Path, name: str) -> None:
-    before = json.loads((recordings / f"{name}.audit.json").read_text())
+    text = (recordings / f"{name}.audit.json").read_text()
+    # The frame of a wrench at the end effector has the name of the port, as live.
+    before = json.loads(text.replace('"panda_link8"', '"wrench_end_effector"'))
     now = json.loads(_run(recordings, "audit", *AUDITS[name], "--json"))
     # How signals are judged, and what is said first, may become better.
     for document in (before, now):
