@@ -49,6 +49,25 @@ def test_torques_give_the_joints_the_rates_that_the_law_wants(light: VMSModel, h
     assert np.abs(d.v_hat[3:] - d.A[3:] @ rates).max() < 1e-9
 
 
+def test_the_tool_is_to_move_straight_to_its_goal(light: VMSModel, home: Array) -> None:
+    rest, way = np.zeros(light.nv), np.array([0.02, -0.01, 0.015])
+    q = light.integrate(home, np.linspace(0.5, -0.5, light.nv))
+    law = ResolvedMotion(light, ResolvedMotion.Gains(hold_attitude=False))
+    law.reset(RobotState(q, rest))
+    d = light.evaluate(q, rest)
+    start = d.placement(light.end_effector)
+    goal = Reference(position=start[:3, 3] + way)
+    for _ in range(10):
+        command = law.update(RobotState(q, rest), goal, 0.01)
+    rates = _wanted_acceleration(light, q, rest, command.torque) / law.gains.bandwidth_rates
+    twist = d.J_end_effector @ np.concatenate([-d.A @ rates, rates])
+    velocity = start[:3, :3] @ twist[:3]
+    assert velocity @ way > 0.0
+    np.testing.assert_allclose(
+        velocity / np.linalg.norm(velocity), way / np.linalg.norm(way), atol=1e-6
+    )
+
+
 def test_joint_rates_stay_within_their_bound_where_the_task_allows(
     light: VMSModel, home: Array
 ) -> None:
