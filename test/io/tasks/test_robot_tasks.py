@@ -17,8 +17,10 @@ from vms_ph_io.tasks.uncertainty import Uncertainty
 
 # Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
 SHORT = {
-    "satellite_reach": 0.025, "flight_one_axis": 0.01, "mobile_drive": 0.01, "wheels_drive": 0.025,
+    "satellite_reach": 0.05, "flight_one_axis": 0.02, "mobile_drive": 0.02, "wheels_drive": 0.025,
     "flight_quadrotor": 0.02, "mobile_door": 0.02, "satellite_catch": 0.05, "arm_pick": 0.01,
+    "satellite": 0.04, "arm": 0.02, "underwater_valve": 0.02, "underwater_station": 0.03,
+    "satellite_station": 0.04,
 }  # fmt: skip
 # One of every family; that of fixed arms is run by the test of the command below.
 QUICK = (
@@ -77,7 +79,7 @@ def test_a_flying_base_that_follows_its_end_effector_stays_upright_where_it_is_t
     # Its rotors hold it in hover up to a tilt of some 22 degrees; let go, it is at 16 by then.
     task = robot_tasks.load("flight_inspect")
     aside = replace(task.targets[0], at=0.1, end_effector=np.array([0.3, 0.3, 0.2]))
-    run = TaskRun(replace(task, targets=(aside,)))
+    run = TaskRun(replace(task, step=0.02, targets=(aside,)))
     run.to(2.6)
     assert np.arccos(run.model.base_pose(run.state()[0])[2, 2]) < np.radians(6.0)
 
@@ -210,7 +212,8 @@ def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
 def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:
     assert robot_tasks.demos() == ("arm", "drone", "fr3", "satellite")
     pushed, quiet = (
-        TaskRun(replace(robot_tasks.load("arm"), **change)) for change in ({}, {"push": None})
+        TaskRun(replace(robot_tasks.load("arm"), step=SHORT["arm"], **change))
+        for change in ({}, {"push": None})
     )
     for run in (pushed, quiet):
         run.to(4.25)
@@ -221,7 +224,7 @@ def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:
     assert 0.1 < np.linalg.norm(hands[0] - hands[1]) < 0.5
     assert pushed.simulation.sample().port_energy["wrench_end_effector"] > 5.0  # J
     # The joints of the satellite are where they were; its attitude is not, and nothing moves.
-    run = TaskRun(robot_tasks.load("satellite"))
+    run = TaskRun(replace(robot_tasks.load("satellite"), step=SHORT["satellite"]))
     start = run.model.base_pose(run.state()[0])[:3, :3]
     run.to(21.5)
     q, v = run.state()
