@@ -29,7 +29,7 @@ from vms_ph_ephs import (
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.simulation import SCHEMES
 
-from .examples import oscillator, pendulum, pendulum_state, two_free_bodies, two_free_bodies_state
+from .examples import oscillator, pendulum, pendulum_state
 from .test_closed_loops import assembled_four_bar
 
 HEATED = mb.Heat(capacity=20.0, conductance=0.1)
@@ -230,22 +230,6 @@ def test_heat_that_enters_where_nothing_stores_it_brings_energy() -> None:
     motion = simulate(equations, equations.states.vector(), dt=0.01, steps=10, inputs=flow)
     assert motion.supplied[-1] == pytest.approx(0.1 * 0.02 * theta)
     np.testing.assert_allclose(motion.first_law, 0.0, atol=1e-14)
-
-
-@pytest.mark.parametrize("free", [True, False], ids=["free", "hanging"])
-def test_states_between_steps_are_right_to_fourth_order_and_joints_closed(free: bool) -> None:
-    equations = assemble(two_free_bodies() if free else pendulum())
-    x = two_free_bodies_state(equations) if free else pendulum_state(equations)
-    fine = integrate(equations, x, dt=2.5e-3, steps=80)
-    errors = []
-    for steps in (10, 20, 40):
-        run = integrate(equations, x, dt=0.2 / steps, steps=steps)
-        between = np.array([run.at(t) for t in fine.t])
-        errors.append(np.abs(between - np.array(fine.states)).max())
-    assert -np.polyfit(np.log([10, 20, 40]), np.log(errors), 1)[0] > 3.7
-    projection = EphsStepper(equations).projection
-    # Newton's step squares the error of interpolation.
-    assert max(np.abs(projection.residual(y)).max() for y in between) < 1e-10
 
 
 def test_steps_forward_and_back_lead_to_the_beginning() -> None:

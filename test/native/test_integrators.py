@@ -170,7 +170,7 @@ def motions(form: DecoupledForm, x: PHState, ports: Ports, scheme: str, dt: floa
             ahead = stepper.multi_step(
                 solver_state, ports, 0.0, dt, done, sample * steps // 100 - done
             )
-            solver_state, done = ahead.result.solver_state, done + ahead.steps
+            solver_state, done = ahead.solver_state, done + ahead.steps
         q, v = stepper.motion(solver_state)
         kinetic = pin.computeKineticEnergy(model, data, q, v)
         potential = pin.computePotentialEnergy(model, data, q)

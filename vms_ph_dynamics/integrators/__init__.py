@@ -8,14 +8,10 @@ from .compiled import COMPILED, has_compiled
 from .integrate import integrate
 from .integrate_batch import TrajectoryBatch, integrate_batch
 from .retry import RetriedStep, step_with_retry
-from .runge_kutta import rk4_step
 from .schemes import SCHEMES, default_scheme, make_stepper
 from .stepper import (
     IntegrationError,
-    MultiStepResult,
     Observation,
-    PortFunction,
-    Step,
     StepFailure,
     Stepper,
     StepResult,
@@ -24,9 +20,8 @@ from .stepper import (
 from .trajectory import Audit, Event, FailedStep, Occurrence, Trajectory
 
 __all__ = [
-    "COMPILED", "SCHEMES", "Audit", "Event", "FailedStep", "IntegrationError", "MultiStepResult",
-    "Observation", "Occurrence", "PortFunction", "RetriedStep", "Step", "StepFailure",
-    "StepResult", "Stepper", "Trajectory", "TrajectoryBatch", "default_scheme",
-    "has_compiled", "integrate", "integrate_batch", "make_stepper", "native_module", "rk4_step",
-    "step_with_retry", "system_stepper",
+    "COMPILED", "SCHEMES", "Audit", "Event", "FailedStep", "IntegrationError", "Observation",
+    "Occurrence", "RetriedStep", "StepFailure", "StepResult", "Stepper", "Trajectory",
+    "TrajectoryBatch", "default_scheme", "has_compiled", "integrate", "integrate_batch",
+    "make_stepper", "native_module", "step_with_retry", "system_stepper",
 ]  # fmt: skip

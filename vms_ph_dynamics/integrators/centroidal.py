@@ -229,6 +229,10 @@ class Centroidal:
         full = self.model.tree.full_configuration(q)
         return float(pin.computePotentialEnergy(self._pin, self._data, full))
 
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the mass matrix at a configuration, (nv,nv)."""
+        return Evaluation(self.model, q, self.nothing).M
+
     def energy(self, q: Array, v: Array) -> float:
         """Return the kinetic energy of a motion and :meth:`potential`, J."""
         return Evaluation(self.model, q, v).kinetic_energy + self.potential(q)
@@ -236,7 +240,7 @@ class Centroidal:
     def locked(self, q: Array, v: Array) -> Locked:
         """Return the robot as one body, with the momentum and the kinetic energy of a motion."""
         d = Evaluation(self.model, q, v)
-        return Locked(d.M_b_inverse, _lever(d.M, self.mass, self.k), d.p, d.kinetic_energy)
+        return Locked(d.M_b_inverse, lever_of(d.M, self.mass, self.k), d.p, d.kinetic_energy)
 
     def settle(self, q: Array, here: Locked, angular: Array) -> Array:
         """Move the centre of mass of ``q`` to the origin, in place.
@@ -248,36 +252,7 @@ class Centroidal:
         return angular if self.k == 2 else angular.dot(rotation)
 
 
-class InertiaAt:
-    """The mass matrix of a robot at the configuration of the latest :meth:`at`."""
-
-    def __init__(self, robot: Centroidal) -> None:
-        self._robot = robot
-        self._matrix: Array = np.zeros((0, 0))
-
-    def at(self, q: Array) -> None:
-        """Compute it at a configuration (nq,)."""
-        self._matrix = Evaluation(self._robot.model, q, self._robot.nothing).M
-
-    def velocity(self, momentum: Array) -> Array:
-        """Return the velocity (nv,) of a generalised momentum (nv,)."""
-        return np.linalg.solve(self._matrix, momentum)
-
-    def diagonal(self) -> Array:
-        """Return the diagonal of the mass matrix for the joints, (n,)."""
-        return np.diag(self._matrix)[self._robot.model.b :].copy()
-
-    def coupling(self) -> Array:
-        """Return the rows of the base's linear velocity in the other columns, (k,r+n)."""
-        k = self._robot.k
-        return self._matrix[:k, k:]
-
-    def lever(self) -> Array:
-        """Return the centre of mass in the base frame, (k,)."""
-        return _lever(self._matrix, self._robot.mass, self._robot.k)
-
-
-def _lever(matrix: Array, mass: float, k: int) -> Array:
+def lever_of(matrix: Array, mass: float, k: int) -> Array:
     """Return the centre of mass in the base frame, (k,), of the mass matrix."""
     if k == 2:
         return np.array([matrix[1, 2], -matrix[0, 2]]) / mass

@@ -22,7 +22,7 @@ from .centroidal import CentroidalState, Fall
 from .discrete_gradient import MidpointState, PastSteps
 from .retry import SHARE
 from .robot_stepper import RobotStepper
-from .stepper import Efforts, MultiStepResult, SolverState, StepFailure, StepResult
+from .stepper import Efforts, SolverState, StepFailure, StepResult
 
 COMPILED = ("projected_rk4", "projected_midpoint", "discrete_gradient")
 """Names of the schemes that exist in C++."""
@@ -124,7 +124,7 @@ class CompiledStepper(RobotStepper):
         dt: float,
         first: int,
         steps: int,
-    ) -> MultiStepResult:
+    ) -> StepResult:
         """Return the result of many steps; see :meth:`Stepper.multi_step`."""
         if not isinstance(ports, Ports) or ports.wrench_tools:
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
@@ -134,7 +134,7 @@ class CompiledStepper(RobotStepper):
         if count == 0:
             # The first step fails; a single step gives the reason.
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
-        return MultiStepResult(_step_result(after, result), count)
+        return _step_result(after, result)._replace(steps=count)
 
     def run_batch(
         self,

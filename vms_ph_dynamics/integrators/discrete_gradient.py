@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..energy.audit import CompensatedSum, PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
-from .centroidal import Centroidal, CentroidalState, Fall, InertiaAt
+from .centroidal import Centroidal, CentroidalState, Fall, lever_of
 from .implicit import Sweep, solve
 from .moving_base import base_rotation, cross
 from .robot_stepper import RobotStepper
@@ -139,10 +139,8 @@ class DiscreteGradient(RobotStepper):
     def __init__(self, form: Form, gravity: bool = True) -> None:
         super().__init__(form, gravity)
         self.robot = Centroidal(form.model, gravity)
-        self.middle_inertia = InertiaAt(self.robot)
-        self.end_inertia = InertiaAt(self.robot)
-        self.end_inertia.at(form.model.neutral_configuration())
-        self._weights = self.end_inertia.diagonal()
+        at_zero = self.robot.mass_matrix(form.model.neutral_configuration())
+        self._weights = np.diag(at_zero)[form.model.b :].copy()
         # Scales the multiplier to a velocity; only the magnitude matters.
         self._typical = sqrt(float(self._weights.mean()))
 
@@ -214,8 +212,8 @@ class DiscreteGradient(RobotStepper):
         q_mid, q_end = robot.integrate(x.q, 0.5 * reach), robot.integrate(x.q, reach)
         if not isfinite(q_end.dot(q_end)):
             raise StepFailure("the motion within the step is not finite")
-        self.middle_inertia.at(q_mid)
-        middle = self._middle(x, ports, t, dt, q_mid, y, centre_velocity)
+        mass = robot.mass_matrix(q_mid)
+        middle = self._middle(x, ports, t, dt, q_mid, y, centre_velocity, mass)
         pi: Array = x.pi + dt * (middle.slope + middle.force)
         pi = pi - self._correction(float(unknown[nv]), reach[b:])
         energy, angular = x.energy, x.angular
@@ -230,7 +228,7 @@ class DiscreteGradient(RobotStepper):
         if k:
             momentum[k:b] = 0.5 * (l0 + l1)
         following: Array = np.empty(len(unknown))
-        following[:nv] = self.middle_inertia.velocity(momentum)
+        following[:nv] = np.linalg.solve(mass, momentum)
         if len(unknown) > nv + 1:
             # A constant force over the step: the mean of the velocity it adds is half of the end.
             gain = (0.5 * dt / robot.mass) * middle.push
@@ -244,7 +242,7 @@ class DiscreteGradient(RobotStepper):
             # The newer multiplier is used at once: the sweeps contract twice as fast.
             pi = pi - self._correction(multiplier - float(unknown[nv]), reach[b:])
             momentum[b:] = 0.5 * (x.pi + pi)
-            following[:nv] = self.middle_inertia.velocity(momentum)
+            following[:nv] = np.linalg.solve(mass, momentum)
             end = end._replace(pi=pi)
         return Sweep(following, (end, middle, reach[b:]))
 
@@ -257,6 +255,7 @@ class DiscreteGradient(RobotStepper):
         q: Array,
         y: Array,
         centre_velocity: Array,
+        mass: Array,
     ) -> Middle:
         robot, k, b = self.robot, self.robot.k, self.model.b
         slope = robot.shape_slope(q, y)
@@ -264,7 +263,7 @@ class DiscreteGradient(RobotStepper):
             return Middle(slope, np.zeros(robot.r), robot.nothing[b:], robot.nothing[:k])
         if k:
             rotation = base_rotation(self.model.base, q)
-            q[:k] = -(rotation @ self.middle_inertia.lever())
+            q[:k] = -(rotation @ lever_of(mass, robot.mass, k))
             centre = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
             q, y = robot.inertial(q, y, centre, centre_velocity)
         acting = self.acting(ports, t + 0.5 * dt, q, y)
@@ -273,7 +272,7 @@ class DiscreteGradient(RobotStepper):
         if not k:
             return Middle(slope, force[:0], force, force[:0], acting, d)
         # The effect of a force at a fixed centre of mass, whose motion is integrated separately.
-        around = force[k:] - self.middle_inertia.coupling().T @ force[:k] / robot.mass
+        around = force[k:] - mass[:k, k:].T @ force[:k] / robot.mass
         return Middle(slope, around[: robot.r], around[robot.r :], rotation @ force[:k], acting, d)
 
     def _impulse(self, q: Array, turn: Array, torque: Array) -> Array:
@@ -289,13 +288,12 @@ class DiscreteGradient(RobotStepper):
 
     def _centroidal(self, x: MidpointState) -> CentroidalState:
         k, b = self.robot.k, self.model.b
-        self.end_inertia.at(x.q)
-        momentum = np.zeros(self.model.nv)
+        mass, momentum = self.robot.mass_matrix(x.q), np.zeros(self.model.nv)
         momentum[k:b], momentum[b:] = self._in_base(x.q, x.angular), x.pi
         q = x.q.copy()
         if k:
-            q[:k] = -(base_rotation(self.model.base, q) @ self.end_inertia.lever())
-        v = self.end_inertia.velocity(momentum)
+            q[:k] = -(base_rotation(self.model.base, q) @ lever_of(mass, self.robot.mass, k))
+        v = np.linalg.solve(mass, momentum)
         return CentroidalState(q, v, x.fall, x.angular, x.energy, x.t)
 
     def _guess(self, x: MidpointState, t: float, dt: float) -> Array:
@@ -317,7 +315,7 @@ class DiscreteGradient(RobotStepper):
         if square == 0.0:
             return 0.0
         k, b, nv = self.robot.k, self.model.b, self.model.nv
-        energy, scale, _ = self._energy(end.q, guess.l1, end.pi)
+        energy, scale, *_ = self._energy(end.q, guess.l1, end.pi)
         y = guess.velocity
         # The energy error of the midpoint rule: it vanishes with dq, for any guess.
         missed = (
@@ -332,14 +330,15 @@ class DiscreteGradient(RobotStepper):
         return guess.dt * missed / (self._typical * sqrt(square))
 
     def _polished(self, end: MidpointState, reach: Array) -> MidpointState:
-        energy, scale, velocity = self._energy(end.q, self._in_base(end.q, end.angular), end.pi)
+        angular = self._in_base(end.q, end.angular)
+        energy, scale, velocity, mass = self._energy(end.q, angular, end.pi)
         gap = energy - end.energy.value
         if abs(gap) <= _ROUNDING * scale:
             return end
         along: Array = np.zeros(self.model.nv)
         along[self.model.b :] = self._weights * reach
         # The kinetic energy of momentum - share * along is quadratic in the share; the small root.
-        slope, bend = along.dot(velocity), along.dot(self.end_inertia.velocity(along))
+        slope, bend = along.dot(velocity), along.dot(np.linalg.solve(mass, along))
         inside = slope * slope - 2.0 * bend * gap
         if abs(2.0 * bend * gap) <= _SMALL * slope * slope:
             # ``slope`` has the sign of the step.
@@ -349,15 +348,15 @@ class DiscreteGradient(RobotStepper):
             raise StepFailure(f"the solution misses an energy of {gap:.3g} J")
         return end
 
-    def _energy(self, q: Array, angular: Array, pi: Array) -> tuple[float, float, Array]:
-        """Return the energy of momenta, the size of its terms, and the velocity."""
+    def _energy(self, q: Array, angular: Array, pi: Array) -> tuple[float, float, Array, Array]:
+        """Return the energy of momenta, the size of its terms, the velocity and the inertia."""
         momentum: Array = np.zeros(self.model.nv)
         b = self.model.b
         momentum[self.robot.k : b], momentum[b:] = angular, pi
-        self.end_inertia.at(q)
-        velocity = self.end_inertia.velocity(momentum)
+        mass = self.robot.mass_matrix(q)
+        velocity = np.linalg.solve(mass, momentum)
         kinetic, potential = 0.5 * float(momentum.dot(velocity)), self.robot.potential(q)
-        return kinetic + potential, kinetic + abs(potential), velocity
+        return kinetic + potential, kinetic + abs(potential), velocity, mass
 
 
 def _angle_ratio(turn: Array) -> float:

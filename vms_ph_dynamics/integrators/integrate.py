@@ -155,7 +155,7 @@ class _Run:
                 self._step(t0 + first * dt, dt, t0 + (first + 1) * dt)
                 first += 1
                 continue
-            result, count, failures = multi_step_with_retry(
+            result, failures = multi_step_with_retry(
                 self.stepper,
                 self.solver_state,
                 self.ports,
@@ -165,7 +165,7 @@ class _Run:
                 end - first,
                 self.halvings,
             )
-            first += count
+            first += result.steps
             self._accept(result, failures, t0 + first * dt)
 
     def _step(self, t: float, dt: float, end: float) -> None:
@@ -220,7 +220,6 @@ class _Run:
             tuple(self.occurrences),
             tuple(self.failures),
             self.stepper,
-            self.ports,
         )
 
     def _accept(self, result: StepResult, failures: Sequence[FailedStep], t: float) -> None:

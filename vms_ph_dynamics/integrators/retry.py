@@ -21,9 +21,7 @@ class BalanceMissed(StepFailure):
     """Steps whose energy did not change by the energies that crossed the ports."""
 
 
-def check_balance(
-    stepper: Stepper, before: SolverState, result: StepResult, steps: int = 1
-) -> None:
+def check_balance(stepper: Stepper, before: SolverState, result: StepResult) -> None:
     """Check that the energy of a closed balance has changed by the port energies.
 
     The residual must be below the share 1e-6 of the energies involved: of both states, and those
@@ -33,7 +31,6 @@ def check_balance(
         stepper: the scheme; where it promises no closed balance, nothing is checked.
         before: the solver state at the beginning.
         result: of the step, or of several together.
-        steps: how many.
 
     Raises:
         BalanceMissed: the residual is far above rounding.
@@ -46,7 +43,7 @@ def check_balance(
         crossed = [*result.supplied.values(), -result.dissipated]
         residual = last.total - first.total - sum(crossed)
         size = first.size + last.size + sum(map(abs, crossed))
-        allowed = steps * (SHARE * size + first.floor + last.floor)
+        allowed = result.steps * (SHARE * size + first.floor + last.floor)
     if not abs(residual) <= allowed:  # not a number is not accepted either
         raise BalanceMissed(
             f"the energy changes by {residual:.3g} J that crossed no port, beside energies of "
@@ -59,17 +56,9 @@ HALVINGS = 10
 
 
 class RetriedStep(NamedTuple):
-    """A step, and the failed attempts before it."""
+    """A step or several, and the failed attempts before them."""
 
     result: StepResult
-    failures: tuple[FailedStep, ...]
-
-
-class RetriedMultiStep(NamedTuple):
-    """The result of several steps, their number, and the failed attempts before them."""
-
-    result: StepResult
-    steps: int
     failures: tuple[FailedStep, ...]
 
 
@@ -82,7 +71,7 @@ def multi_step_with_retry(
     first: int,
     steps: int,
     halvings: int = HALVINGS,
-) -> RetriedMultiStep:
+) -> RetriedStep:
     """Return the result of one step or more from ``t0 + first dt``; see :meth:`Stepper.multi_step`.
 
     Raises:
@@ -91,18 +80,17 @@ def multi_step_with_retry(
     while True:
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                result, count = stepper.multi_step(solver_state, ports, t0, dt, first, steps)
+                result = stepper.multi_step(solver_state, ports, t0, dt, first, steps)
         except StepFailure:
             break
         try:
-            check_balance(stepper, solver_state, result, count)
-            return RetriedMultiStep(result, count, ())
+            check_balance(stepper, solver_state, result)
+            return RetriedStep(result, ())
         except BalanceMissed:
-            if count == 1:
+            if result.steps == 1:
                 break
-            steps = count // 2  # to find the step that misses it
-    retried, failures = step_with_retry(stepper, solver_state, ports, t0 + first * dt, dt, halvings)
-    return RetriedMultiStep(retried, 1, failures)
+            steps = result.steps // 2  # to find the step that misses it
+    return step_with_retry(stepper, solver_state, ports, t0 + first * dt, dt, halvings)
 
 
 def step_with_retry(

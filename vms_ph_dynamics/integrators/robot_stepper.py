@@ -12,8 +12,8 @@ from ..arrays import Array
 from ..errors import StateError
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
-from .moving_base import inverse_differential, spatial_momentum
-from .stepper import Efforts, Interpolant, Observation, SolverState, Stepper, StoredEnergy
+from .moving_base import spatial_momentum
+from .stepper import Efforts, Observation, SolverState, Stepper, StoredEnergy
 
 # Rounding of the terms of a sum over bodies, beside one of them; and rest, m/s, see the projection.
 _ROUNDING = 1e-14
@@ -76,12 +76,6 @@ class RobotStepper(Stepper):
         energy = d.kinetic_energy + (d.potential_energy if self.gravity else 0.0)
         return Observation(self.state(solver_state), energy, spatial_momentum(d))
 
-    def interpolant(
-        self, before: PHState, after: PHState, ports: Efforts, t: float, dt: float
-    ) -> Interpolant:
-        """Return cubic Hermite interpolation, of fourth order in the length of the step."""
-        return hermite(self.form, before, after, ports, t, dt)
-
     def acting(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
         """Return the efforts at a time and a motion.
 
@@ -102,44 +96,3 @@ class RobotStepper(Stepper):
                 f"{now.gravity}. Begin a new run to switch gravity"
             )
         return now
-
-
-def hermite(
-    form: Form, before: PHState, after: PHState, ports: Efforts, t: float, dt: float
-) -> Interpolant:
-    """Return a function of time that passes through both states with their rates.
-
-    Its error is of fourth order in ``dt``. The momenta are interpolated in the body axes of the
-    form, the configuration along the exponential from the first state.
-
-    Args:
-        form: gives the rates.
-        before: at ``t``.
-        after: at ``t + dt``.
-        ports: the efforts, which are assumed continuous over the step.
-        t: time, s.
-        dt: time, s.
-    """
-    model = form.model
-    rates = []
-    for x, time in ((before, t), (after, t + dt)):
-        acting = ports if isinstance(ports, Ports) else ports(time, x)
-        rates.append(form.rate_arrays(x.q, x.z, acting))
-    (v0, zdot0), (v1, zdot1) = rates
-    reach = model.difference(before.q, after.q)
-    arrival = v1 if model.base == "fixed" else inverse_differential(model.base, reach, v1)
-
-    def state_at(time: float) -> PHState:
-        s = (time - t) / dt
-        along = cubic(s, np.zeros(model.nv), dt * v0, reach, dt * arrival)
-        z = cubic(s, before.z, dt * zdot0, after.z, dt * zdot1)
-        return PHState(model.integrate(before.q, along), z)
-
-    return state_at
-
-
-def cubic(s: float, x0: Array, slope0: Array, x1: Array, slope1: Array) -> Array:
-    """Return the cubic through ``x0`` and ``x1`` with these slopes, at s from 0 to 1."""
-    u = 1.0 - s
-    start, end = u * u * (1.0 + 2.0 * s), s * s * (3.0 - 2.0 * s)
-    return start * x0 + end * x1 + s * u * (u * slope0 - s * slope1)

@@ -26,31 +26,21 @@ class IntegrationError(VmsPhError):
 
 
 class StepResult(NamedTuple):
-    """The result of one step of a scheme.
+    """The result of one step of a scheme, or of several together.
 
     Attributes:
         solver_state: the state of the scheme after it.
         supplied: energy into the system at every port, J, by the scheme's own quadrature.
         dissipated: energy that was dissipated, J, by the same.
         iterations: of an implicit scheme; 0 for explicit ones.
+        steps: number of steps that it is the result of.
     """
 
     solver_state: SolverState
     supplied: Mapping[str, float]
     dissipated: float
     iterations: int = 0
-
-
-class MultiStepResult(NamedTuple):
-    """The result of several steps of a scheme.
-
-    Attributes:
-        result: of all of them together.
-        steps: number of steps.
-    """
-
-    result: StepResult
-    steps: int
+    steps: int = 1
 
 
 class StoredEnergy(NamedTuple):
@@ -83,30 +73,8 @@ class Observation:
     spatial_momentum: Array
 
 
-PortFunction = Callable[[float, PHState], Ports]
-"""Efforts at the ports as a function of time (s) and state."""
-
-Efforts = Ports | PortFunction
-"""Efforts at the ports: held, or as a function."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The state after a step and the energy that crossed the ports during it.
-
-    Attributes:
-        state: at the end of the step.
-        supplied: energy into the robot at every port, J, by the scheme's own quadrature.
-        dissipated: energy dissipated by friction, J.
-    """
-
-    state: PHState
-    supplied: Mapping[str, float]
-    dissipated: float
-
-
-Interpolant = Callable[[float], Any]
-"""The state at any time (s) within a step."""
+Efforts = Ports | Callable[[float, PHState], Ports]
+"""Efforts at the ports: held, or as a function of time (s) and state."""
 
 
 class Stepper(ABC):
@@ -145,7 +113,7 @@ class Stepper(ABC):
 
     def multi_step(
         self, solver_state: SolverState, ports: Any, t0: float, dt: float, first: int, steps: int
-    ) -> MultiStepResult:
+    ) -> StepResult:
         """Return the result of at least one step, the first from ``t0 + first dt``.
 
         A compiled scheme does up to ``steps`` of them, and stops before one that fails.
@@ -161,7 +129,7 @@ class Stepper(ABC):
         Raises:
             StepFailure: the first step failed; the stepper is unchanged.
         """
-        return MultiStepResult(self.step(solver_state, ports, t0 + first * dt, dt), 1)
+        return self.step(solver_state, ports, t0 + first * dt, dt)
 
     def stored(self, solver_state: SolverState) -> StoredEnergy | None:
         """Return the energy for the check of the balance of a step, see :mod:`.balance`.
@@ -174,10 +142,6 @@ class Stepper(ABC):
     @abstractmethod
     def observe(self, solver_state: SolverState) -> Observation:
         """Return the observable quantities of a solver state."""
-
-    @abstractmethod
-    def interpolant(self, before: Any, after: Any, ports: Any, t: float, dt: float) -> Interpolant:
-        """Return the states between two observed ones, ``dt`` s from time ``t`` on."""
 
 
 @singledispatch

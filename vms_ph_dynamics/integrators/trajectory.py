@@ -3,7 +3,6 @@
 
 """The record of a run: states, energies, momenta, and the energy balance of every interval."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,7 +12,6 @@ import numpy.typing as npt
 
 from ..arrays import Array
 from ..energy.legend import word
-from ..errors import StateError
 from .stepper import Stepper
 
 # A balance is closed when less is unaccounted than this share of what was exchanged, and than the
@@ -139,17 +137,6 @@ class Occurrence:
 
 
 @dataclass(frozen=True)
-class _RecordedEfforts:
-    """The efforts at the instants of a run, for a pickle, which cannot have every function."""
-
-    t: Array
-    efforts: tuple[Any, ...]
-
-    def __call__(self, t: float, state: Any) -> Any:
-        return self.efforts[int(np.argmin(np.abs(self.t - t)))]
-
-
-@dataclass(frozen=True)
 class Trajectory:
     """A run, recorded at N+1 instants.
 
@@ -172,15 +159,6 @@ class Trajectory:
     events: tuple[Occurrence, ...]
     failures: tuple[FailedStep, ...]
     _stepper: Stepper
-    _ports: Any
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Replace efforts that are a function by those at the recorded instants."""
-        state = dict(vars(self))
-        if callable(self._ports):
-            efforts = map(self._ports, self.t.tolist(), self.states)
-            state["_ports"] = _RecordedEfforts(self.t, tuple(efforts))
-        return state
 
     def __repr__(self) -> str:
         """Return steps, duration, scheme and the largest residual of the energy balance."""
@@ -212,23 +190,3 @@ class Trajectory:
     def z(self) -> Array:
         """Momenta, (N+1,nv), of a robot."""
         return np.stack([x.z for x in self.states])
-
-    def at(self, t: float) -> Any:
-        """Return the state at any time of the run, interpolated between recorded instants.
-
-        The interpolation assumes that the motion between two instants is smooth: if an event or a
-        jump of an effort lies between them, record more often or use the events.
-
-        Raises:
-            StateError: the time is outside the run.
-        """
-        if not self.t[0] <= t <= self.t[-1]:
-            raise StateError(f"t must be within [{self.t[0]}, {self.t[-1]}] s; given: {t}")
-        k = min(bisect_right(self.t.tolist(), t), len(self.t) - 1) - 1
-        if k < 0:
-            return self.states[0]
-        start, end = float(self.t[k]), float(self.t[k + 1])
-        between = self._stepper.interpolant(
-            self.states[k], self.states[k + 1], self._ports, start, end - start
-        )
-        return between(t)

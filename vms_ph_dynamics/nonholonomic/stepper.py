@@ -4,7 +4,7 @@
 """Runge-Kutta in the independent velocities, with the energy balance closed in every step."""
 
 from math import isfinite, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from ..energy.audit import PowerQuadrature
 from ..errors import OptionError
 from ..evaluation import Evaluation
 from ..forms import PHState, Ports
-from ..groups import SE2
+from ..integrators.moving_base import inverse_differential
+from ..integrators.runge_kutta import STAGES
 from ..integrators.stepper import (
     Efforts,
-    Interpolant,
     Observation,
     SolverState,
     StepFailure,
@@ -25,10 +25,6 @@ from ..integrators.stepper import (
     system_stepper,
 )
 from .form import NonholonomicForm
-
-# (fraction of the step at a stage, weight of the stage in the result)
-_STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
-_SE2 = SE2()
 
 # Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
 # residual of the step is left in the balance.
@@ -82,7 +78,7 @@ class NonholonomicRK4(Stepper):
         slope_q: Array = np.zeros(model.nv)
         slope_nu: Array = np.zeros(form.dimension)
         mean_q, mean_nu, start_nu = slope_q, slope_nu, x.v[form.independent]
-        for lead, weight in _STAGES:
+        for lead, weight in STAGES:
             q = model.integrate(x.q, lead * dt * slope_q) if lead else x.q
             nu = start_nu + lead * dt * slope_nu
             if not isfinite(float(nu @ nu)) or not isfinite(float(q @ q)):
@@ -92,7 +88,7 @@ class NonholonomicRK4(Stepper):
             if not lead:
                 before = terms.d
             # The coordinates of the base within the step are those of the exponential.
-            rate = _rate_of_coordinates(terms.d.v, lead * dt * slope_q)
+            rate = inverse_differential(model.base, lead * dt * slope_q, terms.d.v)
             slope_q, slope_nu = rate, terms.acceleration(acting.force(terms.d))
             mean_q, mean_nu = mean_q + weight * slope_q, mean_nu + weight * slope_nu
             energies.add(acting, terms.d, weight * dt)
@@ -118,25 +114,6 @@ class NonholonomicRK4(Stepper):
 
     def _state(self, q: Array, v: Array) -> PHState:
         return PHState(q, self.form.momentum(q, v))
-
-    def interpolant(self, before: Any, after: Any, ports: Any, t: float, dt: float) -> Interpolant:
-        """Return states between two observed ones, along the straight way between them."""
-        model, (v0, v1) = self.form.model, map(self.form.velocity, (before, after))
-        along = model.difference(before.q, after.q)
-
-        def state(time: float) -> PHState:
-            share = (time - t) / dt if dt else 0.0
-            q = model.integrate(before.q, share * along)
-            return self._state(q, (1.0 - share) * v0 + share * v1)
-
-        return state
-
-
-def _rate_of_coordinates(v: Array, reached: Array) -> Array:
-    """Return the rate (nv,) of the coordinates of a step at ``reached`` (nv,), for a velocity."""
-    rate = v.copy()
-    rate[:3] = _SE2.dexp_inverse(reached[:3]) @ v[:3]
-    return rate
 
 
 def _closing(found: float, wanted: float) -> float:

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vms_ph_dynamics import Array, Form, ModelError, PHState, Ports, VMSModel
-from vms_ph_dynamics.integrators import Observation, StepFailure, StepResult
-from vms_ph_dynamics.integrators.stepper import Interpolant, Stepper
+from vms_ph_dynamics.integrators import Observation, StepFailure, Stepper, StepResult
 
 from ..equations import assemble
 from ..errors import SimulationError
@@ -321,13 +320,3 @@ class MechanismStepper(Stepper):
         d = self._form.model.evaluate(solver_state.q, solver_state.v)
         state = self._form.state(solver_state.q, solver_state.v)
         return Observation(state, d.kinetic_energy + d.potential_energy, np.zeros(0))
-
-    def interpolant(
-        self, before: PHState, after: PHState, ports: object, t: float, dt: float
-    ) -> Interpolant:
-        """Not needed by simulations, which have no events.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError

@@ -4,7 +4,7 @@
 """The schemes as steppers for :func:`~vms_ph_dynamics.integrators.integrate`."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,12 @@ from vms_ph_dynamics.integrators import (
     StepResult,
     system_stepper,
 )
-from vms_ph_dynamics.integrators.robot_stepper import cubic
-from vms_ph_dynamics.integrators.stepper import Interpolant
 
 from ..equations import Equations
 from ..errors import SimulationError
 from .projection import Projection
 from .set_valued import BoundedForces
-from .steps import DiscreteGradient, Inputs, Move, MuntheKaas, Step, TreeStep, acting
+from .steps import DiscreteGradient, Inputs, Move, MuntheKaas, Step, TreeStep
 from .stiff_friction import Stiff, StiffFriction
 
 # Each correction reduces the error of the mean force by the share of a step in which the
@@ -241,32 +239,6 @@ class EphsStepper(Stepper):
         """Return the state vector and its exergy."""
         x = solver_state.x.copy()
         return Observation(frozen(x), self.equations.storages.exergy(x), np.zeros(0))
-
-    def interpolant(
-        self, before: Array, after: Array, ports: Inputs | None, t: float, dt: float
-    ) -> Interpolant:
-        """Return cubic Hermite interpolation along Cayley steps, of fourth order in ``dt``.
-
-        Where the scheme projects, the states in between are on the constraints too.
-        """
-        equations, states = self.equations, self.equations.states
-        if self._friction.find(before, dt) is not None:
-            # Rates change within the step faster than a polynomial through both ends follows.
-            straight = states.difference(before, after)
-            return lambda time: frozen(states.step(before, (time - t) / dt * straight))
-        rates = [
-            equations.tangent(x, equations.flow_of(acting(ports, time, x)))[0]
-            for x, time in ((before, t), (after, t + dt))
-        ]
-        reach = states.difference(before, after)
-        arrival = states.step_rate(reach, rates[1])
-
-        def state_at(time: float) -> Any:
-            s = (time - t) / dt
-            x = states.step(before, cubic(s, 0.0 * reach, dt * rates[0], reach, dt * arrival))
-            return frozen(self.projection.apply(x).x if self._scheme.projects else x)
-
-        return state_at
 
 
 class RecordingStepper(EphsStepper):

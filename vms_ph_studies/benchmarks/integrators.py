@@ -105,7 +105,7 @@ def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
             while state["k"] < end:
                 k = state["k"]
                 done = multi_step_with_retry(stepper, state["x"], nothing, 0.0, dt, k, end - k)
-                state["x"], state["k"] = done.result.solver_state, k + done.steps
+                state["x"], state["k"] = done.result.solver_state, k + done.result.steps
 
         return Run(steps, lambda: stepper.motion(state["x"]))
 

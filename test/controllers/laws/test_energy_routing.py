@@ -11,7 +11,7 @@ import pytest
 
 from vms_ph_controllers import RobotState, Status, TaskSpaceIDAPBC
 from vms_ph_dynamics import CanonicalForm, PHState, Ports, TaskSpaceForm, VMSModel
-from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.integrators.runge_kutta import RK4
 
 from ..support.closed_loops import HOLD, Q0
 
@@ -77,8 +77,8 @@ def test_the_push_of_figure_2_with_the_coupling_cancelled_is_the_golden_one(
     distances = []
     for k in range(200):
         pushed = k < 75
-        step = rk4_step(form, x, lambda t, x, p=pushed: ports(x, p), 2e-3 * k, 2e-3)
-        x = step.state
+        step = RK4(form).step(x, lambda t, x, p=pushed: ports(x, p), 2e-3 * k, 2e-3)
+        x = step.solver_state
         distances.append(np.linalg.norm(law.task.value(panda.evaluate(x.q, REST)) - rest))
     assert max(distances) == pytest.approx(expected["peak"], abs=1e-6)
     assert 2e-3 * (1 + int(np.argmax(distances))) == pytest.approx(expected["t_peak"])

@@ -12,7 +12,7 @@ import pytest
 
 from vms_ph_controllers import Reference, RobotState, Status, TaskSpaceIDAPBC
 from vms_ph_dynamics import CanonicalForm, ModelError, PHState, Ports, StateError, VMSModel
-from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.integrators.runge_kutta import RK4
 from vms_ph_io import load_urdf, robots
 
 from ..support.closed_loops import HOLD, Q0
@@ -46,8 +46,8 @@ def test_a_push_gives_the_golden_response_of_figure_2(
     for k in range(600):
         # The pulse ends on a step: the last stage before its end must still be pushed.
         t = 1e-3 * k
-        step = rk4_step(form, x, lambda s, x, t=t: ports(min(s, t + 0.9e-3), x), t, 1e-3)
-        x = step.state
+        step = RK4(form).step(x, lambda s, x, t=t: ports(min(s, t + 0.9e-3), x), t, 1e-3)
+        x = step.solver_state
         work += step.supplied["wrench_end_effector"]
         here = controller.task.value(panda.evaluate(x.q, np.zeros(7)))
         distances.append(float(np.linalg.norm(here - rest)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import CanonicalForm, PHState, Ports, VMSModel
-from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.integrators.runge_kutta import RK4
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
 HOLD = Reference()
@@ -46,8 +46,8 @@ class Sampled:
             held = Ports(command.torque, None, wrench)
             before = self._potential(x)
             for _ in range(self.period):
-                step = rk4_step(form, x, lambda t, x, p=held: p, self.time, 1e-3)
-                x = step.state
+                step = RK4(form).step(x, lambda t, x, p=held: p, self.time, 1e-3)
+                x = step.solver_state
                 self.work += step.supplied["torque"]
                 self.time += 1e-3
             self.work -= self._potential(x) - before

@@ -10,10 +10,10 @@ import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 
-from vms_ph_dynamics import FreeFloating, Friction, Ports, StandardForm, VMSModel
+from vms_ph_dynamics import FreeFloating, Friction, PHState, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.forms.free_floating import FreeFloatingEvaluation
 from vms_ph_dynamics.groups import SO3
-from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.integrators.runge_kutta import RK4
 from vms_ph_io import robots
 
 from ..conftest import state_of
@@ -225,16 +225,15 @@ def test_momenta_are_conserved_whatever_the_joints_do() -> None:
     start = of.evaluate(q, v)
     before = np.concatenate([start.P, start.L])
 
+    scheme = RK4(form, gravity=False)
+
+    def push(t: float, x: PHState) -> Ports:
+        return Ports(np.cos(9 * t) * strength, friction=friction, gravity=False)
+
     def drift(steps: int) -> float:
         x, dt = form.state(q, v), 0.2 / steps
         for k in range(steps):
-            x = rk4_step(
-                form,
-                x,
-                lambda t, _: Ports(np.cos(9 * t) * strength, friction=friction, gravity=False),
-                k * dt,
-                dt,
-            ).state
+            x = scheme.step(x, push, k * dt, dt).solver_state
         e = of.evaluate(x.q, form.velocity(x))
         # The joints have moved, and with them the base.
         assert np.linalg.norm(e.d.q[7:] - q[7:]) > 0.1

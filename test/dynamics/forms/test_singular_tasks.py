@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.forms import PHState, Ports, RegularJacobian, StandardForm, TaskSpaceForm
-from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.integrators.runge_kutta import RK4
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
@@ -136,7 +136,7 @@ def test_a_swing_through_all_of_the_null_space_keeps_a_smooth_basis(panda: VMSMo
     for k in range(400):
         d = panda.evaluate(x.q, form.velocity(x))
         hold = Ports(d.g)
-        x = rk4_step(form, x, lambda t, x, p=hold: p, 0.005 * k, 0.005).state
+        x = RK4(form).step(x, lambda t, x, p=hold: p, 0.005 * k, 0.005).solver_state
         basis = form.evaluate(x.q, REST).Z
         assert np.abs(basis - before).max() < 0.15
         before = basis
@@ -151,7 +151,7 @@ def test_a_swing_through_all_of_the_null_space_keeps_a_smooth_basis(panda: VMSMo
     for k in range(400):
         d = panda.evaluate(y.q, standard.velocity(y))
         hold = Ports(d.g)
-        y = rk4_step(standard, y, lambda t, x, p=hold: p, 0.005 * k, 0.005).state
+        y = RK4(standard).step(y, lambda t, x, p=hold: p, 0.005 * k, 0.005).solver_state
     # RK4 at 5 ms in other coordinates: the errors of the two differ by this much.
     np.testing.assert_allclose(x.q, y.q, atol=1e-4)
 

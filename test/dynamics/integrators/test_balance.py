@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import IntegrationError, Ports, integrate
-from vms_ph_dynamics.integrators import SCHEMES, MultiStepResult, StepResult, make_stepper
+from vms_ph_dynamics.integrators import SCHEMES, StepResult, make_stepper
 from vms_ph_dynamics.integrators.discrete_gradient import DiscreteGradient
 from vms_ph_dynamics.integrators.projected_runge_kutta import ProjectedRK4
 
@@ -32,15 +32,14 @@ class Misreporting(ProjectedRK4):
 
     def multi_step(
         self, solver_state: Any, ports: Any, t0: float, dt: float, first: int, steps: int
-    ) -> MultiStepResult:
+    ) -> StepResult:
         supplied, dissipated = 0.0, 0.0
         for k in range(first, first + steps):
             result = self.step(solver_state, ports, t0 + k * dt, dt)
             solver_state = result.solver_state
             supplied += result.supplied["torque"]
             dissipated += result.dissipated
-        whole = StepResult(solver_state, {"torque": supplied}, dissipated)
-        return MultiStepResult(whole, steps)
+        return StepResult(solver_state, {"torque": supplied}, dissipated, steps=steps)
 
 
 @pytest.mark.parametrize("kind", [ProjectedRK4, DiscreteGradient])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import CanonicalForm, Friction, PHState, Ports, StandardForm, VMSModel
-from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.integrators.runge_kutta import RK4
 
 FRICTION = Friction(np.full(7, 0.05), np.full(7, 0.1), slip=0.5)
 
@@ -15,8 +15,8 @@ FRICTION = Friction(np.full(7, 0.05), np.full(7, 0.1), slip=0.5)
 def run(form: CanonicalForm, x: PHState, ports, dt: float, steps: int):  # type: ignore[no-untyped-def]
     supplied, dissipated = 0.0, 0.0
     for k in range(steps):
-        step = rk4_step(form, x, ports, k * dt, dt)
-        x = step.state
+        step = RK4(form).step(x, ports, k * dt, dt)
+        x = step.solver_state
         supplied += sum(step.supplied.values())
         dissipated += step.dissipated
     return x, supplied, dissipated

@@ -13,7 +13,7 @@ from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import CanonicalForm, PHState, Ports, TaskSpaceForm
-from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.integrators.runge_kutta import RK4
 from vms_ph_dynamics.tasks import PositionTask
 
 POSTURES = {
@@ -131,12 +131,12 @@ def push_arm(
         if progress is not None and k % _REPORT == 0:
             progress(k / steps)
         loop.begin(k, x)
-        done = rk4_step(form, x, loop.ports, 0.0, step)
+        done = RK4(form).step(x, loop.ports, 0.0, step)
         work += done.supplied["wrench_end_effector"]
         for share, command in zip(_STAGES, loop.commands, strict=False):
             power = command.energy.damping_task + command.energy.damping_null
             dissipated += step * share * power * (6.0 if sampled else 1.0)
-        x = done.state
+        x = done.solver_state
     table = np.array(rows)
     return PushRecord(table[:, 0], table[:, 1:4], *table[:, 4:].T)
 
