@@ -3,7 +3,7 @@
 
 """What an :class:`.EvaluationBatch` does not have of many recorded states.
 
-The rate of the momentum, motions of frames, and what a fluid adds.
+The rate of the momentum, forces at frames, and what a fluid adds.
 """
 
 from collections.abc import Mapping
@@ -22,41 +22,21 @@ def momentum_drift(batch: EvaluationBatch) -> Array:
     return np.asarray(np.einsum("kji,kj->ki", batch.C, batch.V) - batch.g)
 
 
-class EnergyPath:
-    """Computes motions and efforts of frames for arrays of states of a robot."""
+def generalised(model: VMSModel, q: Array, wrench: Array, frame: int) -> Array:
+    """Return the generalised forces ``J^T W`` (N,nv) of wrenches (N,6) at a frame, in its axes.
 
-    def __init__(self, model: VMSModel) -> None:
-        self.model = model
-        self._tree = model.tree
-        self._pin = model.tree.pinocchio
-
-    def twists(self, q: Array, v: Array, frame: int) -> Array:
-        """Return the twists of a frame in its own axes, linear first, (N, 6)."""
-        q, v = self._full(q, v)
-        model, data = self._pin, self._tree.data()
-        result = np.empty((len(q), 6))
-        for k in range(len(q)):
-            pin.forwardKinematics(model, data, q[k], v[k])
-            result[k] = pin.getFrameVelocity(model, data, frame, pin.LOCAL).vector
-        return result
-
-    def generalised(self, q: Array, wrench: Array, frame: int) -> Array:
-        """Return the generalised forces ``J^T W`` of wrenches at a frame, (N, nv)."""
-        result = np.empty((len(q), self.model.nv))
-        tree = self._tree
-        for k in range(len(q)):
-            full = tree.full_configuration(q[k])
-            jacobian = pin.computeFrameJacobian(self._pin, tree.data(), full, frame, pin.LOCAL)
-            result[k] = tree.columns(jacobian).T @ wrench[k]
-        return result
-
-    def _full(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return the states with the joints that mimic others filled in."""
-        tree = self._tree
-        if tree.projection is None:
-            return np.ascontiguousarray(q), np.ascontiguousarray(v)
-        full = np.array([tree.full_configuration(row) for row in q])
-        return full.reshape(len(q), self._pin.nq), v @ tree.projection.T
+    Args:
+        model: the robot.
+        q: (N,nq) configurations.
+        wrench: (N,6) linear first, N and N m.
+        frame: Pinocchio's index of the frame.
+    """
+    result, tree = np.empty((len(q), model.nv)), model.tree
+    for k in range(len(q)):
+        full = tree.full_configuration(q[k])
+        jacobian = pin.computeFrameJacobian(tree.pinocchio, tree.data(), full, frame, pin.LOCAL)
+        result[k] = tree.columns(jacobian).T @ wrench[k]
+    return result
 
 
 COMPONENTS = ("linear", "quadratic")

@@ -17,7 +17,7 @@ from ..arrays import Array, ArrayRecord
 from ..errors import StateError
 from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
-from .energy_path import EnergyPath, momentum_drift
+from .energy_path import generalised, momentum_drift
 from .joint_friction import JointFriction
 from .samples import MotionSamples, SampleNoise
 
@@ -239,7 +239,6 @@ class LedgerWriter:
     _recorded: RecordedEnergies = field(default_factory=RecordedEnergies)
 
     def __post_init__(self) -> None:
-        self._path = EnergyPath(self.model)
         self._windows = ResidualWindows(self.model.nv)
         self.rows_in_series = np.empty(0, dtype=int)
         """Places of the samples of the last block whose instants are kept in the series."""
@@ -422,7 +421,7 @@ class LedgerWriter:
                 power[:, k] = (base_wrench * samples.v[:, :b]).sum(1)
             elif wrench.any():
                 frame = self.model.frame_id(name)
-                at_frame = self._path.generalised(samples.q, wrench, frame)
+                at_frame = generalised(self.model, samples.q, wrench, frame)
                 force += at_frame
                 power[:, k] = (at_frame * samples.v).sum(1)
         return power, force

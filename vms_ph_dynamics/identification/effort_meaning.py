@@ -8,7 +8,7 @@ that it was not fitted to.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -188,7 +188,7 @@ def effort_meaning(
     explained = (meaning.ratio[best] < _BEATEN) & ~meaning.scaled
     better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
     if int(better.sum()) > int(explained.sum()):
-        return EffortMeaning(**{**vars(meaning), "best": "scaled"})
+        return replace(meaning, best="scaled")
     return meaning
 
 

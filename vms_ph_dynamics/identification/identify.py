@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
+from ..energy.energy_path import drag_names
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples
 from ..errors import OptionError, StateError
@@ -26,9 +27,7 @@ from .result import (
     Unknown,
     armature_unknowns,
     checked_kinds,
-    drag_unknowns,
     friction_unknowns,
-    gain_unknowns,
     inertia_unknowns,
     payload_unknowns,
     prior_of,
@@ -53,17 +52,16 @@ _EXCITED, _EXCITED_PAYLOAD = 0.25, 0.1
 _NEARLY = 1.05
 _SHARES = (0.0, 0.1, 0.3, 1.0)
 _EXACT = 2e-3  # share of the efforts that no description needs to be better than
+_GAIN = 0.3  # standard deviation of the factors of gains beforehand
+# Standard deviation by which friction may have changed since a prior was made, as a share of it.
+_DRIFT = 0.1
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How windows are made and what is believed of gains.
+    """What an identification looks for besides what it is asked for.
 
     Attributes:
-        window: length of a window, s; it has at least ten samples.
-        gain_deviation: standard deviation of the factors of the gains beforehand.
-        drift: standard deviation by which friction and gains may have changed since a prior was
-            made, as a share of their value.
         load_friction: whether friction may grow with the load of the gears; None: if gains are
             identified or known from a prior, as efforts are then those of the motors.
         energy: whether the energy of windows is asked for the same parameters, as a check.
@@ -71,9 +69,6 @@ class Settings:
             by as little as predicts held-out time nearly best.
     """
 
-    window: float = 0.05
-    gain_deviation: float = 0.3
-    drift: float = 0.1
     load_friction: bool | None = None
     energy: bool = True
     inertia: bool = True
@@ -141,7 +136,7 @@ def identify(
         ]
         if prior is not None:
             prior = prior.times({name: 1.0 / gain for name, gain in gains.items()})
-    of_windows = WindowSettings(frame, settings.window, friction)
+    of_windows = WindowSettings(frame, friction=friction)
     regression = _Regression(model, motions, of_windows, left_out)
 
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
@@ -158,7 +153,7 @@ def identify(
         every = unknowns
         if share:
             every = [*unknowns, *_corrections(model, regressor, unknowns, share)]
-        beliefs = _prior(every, prior, settings)
+        beliefs = _prior(every, prior)
         rows = regression.rows(every) if share in _SHARES[:2] else tried[-1][2]
         error, scale, x = regression.error(rows, *beliefs)
         tried.append((float(np.sqrt(np.mean(error**2))), every, rows, beliefs, error, scale, x))
@@ -398,16 +393,16 @@ def _unknowns(
         rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
         unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, load)
     if "gains" in unknown_kinds:
-        unknowns += gain_unknowns(joints, settings.gain_deviation)
+        unknowns += [Unknown(f"gain.{name}", "gains", "1", 1.0, _GAIN, 0.0) for name in joints]
     if "armature" in unknown_kinds:
         unknowns += armature_unknowns(joints, model.tree.pinocchio.armature[-model.n :])
     if "inertia" in unknown_kinds:
         unknowns += inertia_unknowns(regressor)
     if "drag" in unknown_kinds:
-        drag = drag_unknowns(model)
-        if not drag:
+        drags = drag_names(model)
+        if not drags:
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
-        unknowns += drag
+        unknowns += [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drags]
     if not all(m.samples.zero_order_hold for m in motions):
         unknowns.append(timing_unknown())
     return unknowns
@@ -431,9 +426,7 @@ def arm_mass(model: VMSModel) -> float:
     return float(sum(inertia.mass for inertia in inertias[2 if model.b else 1 :]))
 
 
-def _prior(
-    unknowns: Sequence[Unknown], prior: Posterior | None, settings: Settings
-) -> tuple[Array, Array]:
+def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array, Array]:
     mean, covariance = prior_of(unknowns)
     if prior is None:
         return mean, covariance
@@ -445,7 +438,7 @@ def _prior(
     covariance[np.ix_(ours, ours)] = prior.covariance[np.ix_(theirs, theirs)]
     for k in ours:
         if unknowns[k].kind == "friction":
-            covariance[k, k] += (settings.drift * mean[k]) ** 2
+            covariance[k, k] += (_DRIFT * mean[k]) ** 2
     return mean, covariance
 
 
@@ -516,9 +509,11 @@ def _parameter(
     unknown: Unknown, mean: float, deviation: float, consistent: float, quantile: float
 ) -> Parameter:
     share = deviation / unknown.deviation
+    blank = Parameter(unknown.name, unknown.kind, unknown.unit)
     if share > (_EXCITED_PAYLOAD if unknown.kind == "payload" else _EXCITED):
-        reason = f"not excited: the data leave {min(share, 1.0):.0%} of what is not known of it"
-        return Parameter(unknown.name, unknown.kind, unknown.unit, reason=reason)
+        return blank.without_value(
+            f"not excited: the data leave {min(share, 1.0):.0%} of what is not known of it"
+        )
     low, high = mean - quantile * deviation, mean + quantile * deviation
     bound = low <= unknown.floor
     # The barrier keeps off the bound by a hair.
@@ -526,21 +521,13 @@ def _parameter(
         consistent = unknown.floor
     beyond = max(low - consistent, consistent - high)
     if beyond > 0.5 * (high - low):
-        reason = (
+        return blank.without_value(
             f"found nothing: the data ask for {mean:.4g} ({low:.4g} to {high:.4g}), and what is "
             f"physical ends at {consistent:.4g}"
         )
-        return Parameter(unknown.name, unknown.kind, unknown.unit, reason=reason)
     low, high = max(low, unknown.floor), max(high, unknown.floor)
-    return Parameter(
-        unknown.name,
-        unknown.kind,
-        unknown.unit,
-        float(np.clip(consistent, low, high)),
-        float(low),
-        float(high),
-        at_bound=bool(bound or beyond > 0.0),
-    )
+    value, at_bound = float(np.clip(consistent, low, high)), bool(bound or beyond > 0.0)
+    return replace(blank, value=value, low=float(low), high=float(high), at_bound=at_bound)
 
 
 def _payload(

@@ -123,19 +123,6 @@ _ABOUT = 4  # windows on either side of a change that are left out
 
 
 @dataclass(frozen=True)
-class LiveSettings:
-    """What the live identification remembers.
-
-    Attributes:
-        memory: motion that is remembered, s. Time in which nothing moves does not count.
-        window: length of a window, s; it has at least ten samples.
-    """
-
-    memory: float = 30.0
-    window: float = 0.05
-
-
-@dataclass(frozen=True)
 class LiveResult:
     """What is believed at a time.
 
@@ -162,7 +149,7 @@ class LiveIdentification:
     """Identifies the load and the friction of a robot from the energy of its latest motion.
 
     It is the estimator of :func:`.identify`, with the same windows, physical consistency and
-    intervals, on the windows of the last :attr:`LiveSettings.memory` seconds of motion. Where the
+    intervals, on the windows of the last ``memory`` seconds of motion. Where the
     load or the friction of a joint changes at once, the windows from before the change keep what
     they tell of everything else.
 
@@ -172,23 +159,21 @@ class LiveIdentification:
     Args:
         model: the robot.
         frame: at which a payload is fixed; the end effector when None.
-        settings: see :class:`LiveSettings`.
+        memory: motion that is remembered, s. Time in which nothing moves does not count.
 
     Raises:
         ModelError: the frame is unknown or does not move.
     """
 
-    def __init__(
-        self, model: VMSModel, frame: str | None = None, settings: LiveSettings | None = None
-    ) -> None:
-        self.model, self.settings = model, settings or LiveSettings()
+    def __init__(self, model: VMSModel, frame: str | None = None, memory: float = 30.0) -> None:
+        self.model, self.memory = model, memory
         self.frame = model.end_effector if frame is None else frame
         self._regressor = EnergyRegressor(model)
         self._regressor.of_frame(self.frame)
         one = np.ones(model.n)
         self._payload = payload_unknowns(arm_mass(model))
         self._groups = _groups(self._unknowns(one, one))
-        of_windows = WindowSettings(self.frame, self.settings.window)
+        of_windows = WindowSettings(self.frame)
         self._stream = WindowStream(model, self._regressor, self._unknowns(one, one), of_windows)
         self._squares = [np.zeros(model.n), np.zeros(model.n)]
         self._windows: Windows | None = None
@@ -235,7 +220,7 @@ class LiveIdentification:
         """Drop windows beyond the memory, and those from before the change before the last."""
         windows = self._remembered()
         after = np.cumsum((windows.end - windows.begin)[::-1])[::-1]
-        recent = after <= self.settings.memory
+        recent = after <= self.memory
         if len(self._epochs):
             recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
         self._choose(recent)

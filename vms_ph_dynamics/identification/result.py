@@ -8,12 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..actuation.friction import Friction
 from ..arrays import Array
-from ..energy.energy_path import drag_names
 from ..energy.regressor import PARAMETER_NAMES, EnergyRegressor
 from ..errors import OptionError
-from ..model import VMSModel
 
 KINDS = ("payload", "friction", "gains", "armature", "inertia", "drag")
 """What can be identified."""
@@ -116,16 +113,6 @@ def friction_unknowns(
         if load:
             unknowns.append(Unknown(f"friction.{name}.load", "friction", "1", 0.0, 0.1, 0.0))
     return unknowns
-
-
-def gain_unknowns(joints: Sequence[str], deviation: float) -> list[Unknown]:
-    """Return the factors by which the efforts of the recording are to be multiplied."""
-    return [Unknown(f"gain.{name}", "gains", "1", 1.0, deviation, 0.0) for name in joints]
-
-
-def drag_unknowns(model: VMSModel) -> list[Unknown]:
-    """Return the factors by which the drag of each link in a fluid is to be multiplied."""
-    return [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drag_names(model)]
 
 
 def armature_unknowns(joints: Sequence[str], armatures: Array) -> list[Unknown]:
@@ -356,17 +343,3 @@ class Identification:
         }
         entries["not_excited"] = {p.name: p.reason for p in self.not_excited}
         return entries
-
-    def friction(self, joints: tuple[str, ...]) -> Friction:
-        """Return the identified friction as the simulator takes it; zero where not excited."""
-        coefficients = {
-            term: np.array([self._value(f"friction.{joint}.{term}") for joint in joints])
-            for term in ("viscous", "coulomb")
-        }
-        return Friction(coefficients["viscous"], coefficients["coulomb"])
-
-    def _value(self, name: str) -> float:
-        try:
-            return max(self[name].value or 0.0, 0.0)
-        except KeyError:
-            return 0.0

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..energy.energy_path import EnergyPath
+from ..energy.energy_path import generalised
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import LONGEST_LAG, MotionSamples, smoothed
 from ..model import VMSModel
@@ -70,8 +70,8 @@ def torque_windows(
     of_joints = target[:, b - skip :]
     for port, wrench in samples.wrenches.items():
         if port != "base":
-            path, frame = EnergyPath(model), model.frame_id(port)
-            target += path.generalised(samples.q[chosen], wrench[chosen], frame)[:, skip:]
+            frame = model.frame_id(port)
+            target += generalised(model, samples.q[chosen], wrench[chosen], frame)[:, skip:]
     if settings.friction is not None:
         law = settings.friction(motion.v[:, b:])
         of_joints -= smoothed(samples.t, law, width)[0][chosen]
@@ -195,7 +195,7 @@ def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> 
     """
     rate = np.asarray(0.5 * (v[1:] + v[:-1]))[:, model.b :]
     samples = MotionSamples(t.copy(), q.copy(), v.copy(), effort.copy())
-    motion = Motion(samples, np.zeros((0, model.nv)), v, effort[:-1], rate)
+    motion = Motion(samples, np.zeros((0, model.nv)), v, effort[:-1], rate, np.arange(len(t)))
     width = smoothing_width(t, 0.02)
     described, _, friction = described_torque(model, motion, width, width)
     chosen = t[_chosen(len(t), width, width, _MAX_TRIED)]

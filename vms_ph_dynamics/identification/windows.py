@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..energy.energy_path import EnergyPath, fluid_path
+from ..energy.energy_path import fluid_path, generalised
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples, clock_of, smoothed_velocity, steps
 from ..errors import StateError
@@ -46,7 +46,6 @@ class Windows:
         path: (W,) root of the sum over its steps of ``(rms effort * step)^2``, J: how the noise of
             the efforts adds up over a window.
         recording: (W,) index of the recording.
-        edges: (W+1,) indices of the samples at which the windows of one recording begin and end.
     """
 
     begin: Array
@@ -56,14 +55,13 @@ class Windows:
     gross: Array
     path: Array
     recording: Array
-    edges: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
 
     def __len__(self) -> int:
         return int(self.target.size)
 
     def chosen(self, which: Any) -> "Windows":
         """Return some of the windows, by a mask (W,) or by their indices."""
-        return Windows(*(getattr(self, name)[which] for name in _ROWS))
+        return Windows(*(column[which] for column in vars(self).values()))
 
     def without(self, unknowns: Sequence[Unknown], kinds: Collection[str]) -> "Windows":
         """Return them with no influence of the unknowns of some kinds."""
@@ -71,12 +69,9 @@ class Windows:
         return replace(self, columns=self.columns * used)
 
 
-_ROWS = ("begin", "end", "target", "columns", "gross", "path", "recording")
-
-
 def stacked(parts: Sequence[Windows]) -> Windows:
     """Return the windows of several recordings one after the other."""
-    rows = (np.concatenate([getattr(part, name) for part in parts]) for name in _ROWS)
+    rows = map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True))
     number = [np.full(len(part), k) for k, part in enumerate(parts)]
     return replace(Windows(*rows), recording=np.concatenate(number))
 
@@ -92,7 +87,7 @@ class WindowSettings:
     """
 
     payload_frame: str
-    length: float
+    length: float = 0.05
     friction: FrictionLaw | None = None
 
 
@@ -106,6 +101,7 @@ class Motion:
         v: (N,nv) velocities from the positions.
         effort: (N-1,n) mean joint efforts over the steps.
         rate: (N-1,n) mean joint rates over the steps.
+        rows: (N,) places of the samples in the recording; those that repeat another are left out.
     """
 
     samples: MotionSamples
@@ -113,6 +109,7 @@ class Motion:
     v: Array
     effort: Array
     rate: Array
+    rows: npt.NDArray[np.intp]
 
     @property
     def moves(self) -> bool:
@@ -146,33 +143,20 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
     if len(samples) < 20:
         raise StateError(f"20 samples are the least to identify from; given: {len(samples)}")
     step = steps(model, samples.q)
-    clock = clock_of(samples.t, step, samples.v)
-    if clock.source != "stamps":
-        samples, step = _on_clock(samples, step, clock.t)
     displacement = np.concatenate([np.zeros((1, model.nv)), np.cumsum(step, axis=0)])
+    clock, rows = clock_of(samples.t, step, samples.v), np.arange(len(samples))
+    if clock.source != "stamps":
+        # A sample that is left out did not move: the step to the next is that from the one before.
+        rows = np.flatnonzero(np.diff(clock.t, prepend=-np.inf) > 0.0)
+        displacement = displacement[rows]
+        step = np.diff(displacement, axis=0)
+        parts = {name: getattr(samples, name)[rows] for name in sizes}
+        wrenches = {port: wrench[rows] for port, wrench in samples.wrenches.items()}
+        samples = replace(samples, t=clock.t[rows], wrenches=wrenches, **parts)
     v = smoothed_velocity(samples.t, displacement)[0]
     torque = samples.torque
     effort = torque[:-1] if samples.zero_order_hold else 0.5 * (torque[1:] + torque[:-1])
-    return Motion(samples, step, v, effort, 0.5 * (v[1:] + v[:-1])[:, model.b :])
-
-
-def _on_clock(samples: MotionSamples, step: Array, t: Array) -> tuple[MotionSamples, Array]:
-    """Return samples at other times, without those that repeat the one before."""
-    increasing = np.concatenate([[True], np.diff(t) > 0.0])
-    # A sample that is left out did not move: the step to the next is that from the one before.
-    displacement = np.concatenate([np.zeros((1, step.shape[1])), np.cumsum(step, axis=0)])[
-        increasing
-    ]
-    wrenches = {port: wrench[increasing] for port, wrench in samples.wrenches.items()}
-    clean = replace(
-        samples,
-        t=t[increasing],
-        q=samples.q[increasing],
-        v=samples.v[increasing],
-        torque=samples.torque[increasing],
-        wrenches=wrenches,
-    )
-    return clean, np.diff(displacement, axis=0)
+    return Motion(samples, step, v, effort, 0.5 * (v[1:] + v[:-1])[:, model.b :], rows)
 
 
 def balance(
@@ -250,7 +234,6 @@ def balance(
         summed(np.abs(work).sum(axis=1)),
         np.sqrt(summed(((effort_rms * step) ** 2).sum(axis=1))),
         np.zeros(len(edges) - 1),
-        edges,
     )
 
 
@@ -300,20 +283,20 @@ def _port_work(model: VMSModel, motion: Motion) -> Array:
     samples = motion.samples
     total = np.zeros(len(samples) - 1)
     for port, wrench in samples.wrenches.items():
-        mean = wrench[:-1] if samples.zero_order_hold else 0.5 * (wrench[1:] + wrench[:-1])
-        if port == "base":
-            if model.base == "floating":
-                total += (mean * motion.step[:, :6]).sum(axis=1)
-            elif model.base == "planar":
-                total += (mean[:, [0, 1, 5]] * motion.step[:, :3]).sum(axis=1)
-            continue
-        twist = EnergyPath(model).twists(samples.q, motion.v, model.frame_id(port))
-        dt = np.diff(samples.t)
-        total += (mean * 0.5 * (twist[1:] + twist[:-1])).sum(axis=1) * dt
+        first, last = wrench[:-1], wrench[:-1] if samples.zero_order_hold else wrench[1:]
+        if port != "base":
+            frame, q = model.frame_id(port), samples.q
+            force = generalised(model, q[:-1], first, frame)
+            force += generalised(model, q[1:], last, frame)
+            total += (0.5 * force * motion.step).sum(axis=1)
+        elif model.b:
+            rows = slice(None) if model.b == 6 else [0, 1, 5]
+            total += (0.5 * (first + last)[:, rows] * motion.step[:, : model.b]).sum(axis=1)
     return total
 
 
 _MARGIN = 24  # samples on either side of the windows, for velocities from positions
+_CAPACITY = 10_000  # samples that wait; older ones are lost
 _GAP = 0.2  # s without a sample, after which the balance begins anew
 _SLOWEST = 0.02  # rad/s or m/s below which a window tells nothing but its noise
 
@@ -340,7 +323,6 @@ class WindowStream:
         regressor: its energy regressor.
         unknowns: whose columns the windows have.
         settings: of the windows.
-        capacity: largest number of samples that wait; older ones are lost.
     """
 
     def __init__(
@@ -349,11 +331,10 @@ class WindowStream:
         regressor: EnergyRegressor,
         unknowns: Sequence[Unknown],
         settings: WindowSettings,
-        capacity: int = 10_000,
     ) -> None:
         self._model, self._regressor, self._unknowns = model, regressor, unknowns
         self._settings = settings
-        self._waiting: deque[Sample] = deque(maxlen=capacity)
+        self._waiting: deque[Sample] = deque(maxlen=_CAPACITY)
         self._samples: list[Sample] = []
         self._first = 0  # index in kept of the sample at which the next window begins
         self.effort = np.zeros(model.n)
@@ -387,8 +368,8 @@ class WindowStream:
             first = _MARGIN
         if last - first < 20:
             return []
-        motion, places = self._motion()
-        first, last = (int(k) for k in np.searchsorted(places, (first, last)))
+        motion = motion_of(self._model, self._recording())
+        first, last = (int(k) for k in np.searchsorted(motion.rows, (first, last)))
         edges = first + window_edges(motion.samples.t[first:last], self._settings.length)
         if len(edges) < 2:
             return []
@@ -402,7 +383,7 @@ class WindowStream:
         )
         self.effort = np.sqrt(np.mean(motion.effort**2, axis=0))
         self.rate = np.sqrt(np.mean(motion.rate**2, axis=0))
-        ends = places[edges]
+        ends = motion.rows[edges]
         start = max(int(ends[-1]) - _MARGIN, 0)
         self._samples, self._first = samples[start:], int(ends[-1]) - start
         # The stamps, by which windows with an end in common know each other.
@@ -413,22 +394,12 @@ class WindowStream:
         moves = excursion > _SLOWEST * (windows.end - windows.begin)
         return [windows.chosen(moves)] if moves.any() else []
 
-    def _motion(self) -> tuple[Motion, npt.NDArray[np.intp]]:
-        """Return the motion of the samples that are kept, and the indices of those it has.
-
-        Samples that repeat the one before are left out.
-        """
-        waiting, model = self._samples, self._model
-        samples = MotionSamples(
-            np.array([s.t for s in waiting]),
-            np.array([s.q for s in waiting]),
-            np.array([s.v for s in waiting]),
-            np.array([s.torque for s in waiting]),
-            {port: np.array([s.wrenches[port] for s in waiting]) for port in waiting[0].wrenches},
+    def _recording(self) -> MotionSamples:
+        """Return the samples that are kept, in arrays."""
+        kept = self._samples
+        t, q, v, torque = (
+            np.array([getattr(sample, name) for sample in kept])
+            for name in ("t", "q", "v", "torque")
         )
-        motion = motion_of(model, samples)
-        if len(motion.samples) == len(waiting):
-            return motion, np.arange(len(waiting))
-        step = steps(model, samples.q)
-        clock = clock_of(samples.t, step, samples.v)
-        return motion, np.flatnonzero(np.concatenate([[True], np.diff(clock.t) > 0.0]))
+        wrenches = {port: np.array([s.wrenches[port] for s in kept]) for port in kept[0].wrenches}
+        return MotionSamples(t, q, v, torque, wrenches)

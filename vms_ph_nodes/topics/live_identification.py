@@ -10,7 +10,7 @@ from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.evaluation import in_space
-from vms_ph_dynamics.identification.live import LiveIdentification, LiveResult, LiveSettings
+from vms_ph_dynamics.identification.live import LiveIdentification, LiveResult
 from vms_ph_dynamics.identification.windows import Sample
 
 from ..messages.conversions import NANOSECONDS, from_stamp
@@ -49,9 +49,7 @@ class LiveIdentifier:
         if not self._enabled:
             return
         try:
-            self._estimator = LiveIdentification(
-                model, self._frame or None, LiveSettings(memory=self._memory)
-            )
+            self._estimator = LiveIdentification(model, self._frame or None, self._memory)
         except VmsPhError as error:
             self.disabled = str(error)
             return

@@ -15,7 +15,6 @@ from vms_ph_dynamics.identification import identify
 from vms_ph_dynamics.identification.live import (
     LiveIdentification,
     LiveResult,
-    LiveSettings,
 )
 from vms_ph_dynamics.identification.windows import Sample
 from vms_ph_io import robots
@@ -101,7 +100,7 @@ def test_friction_that_was_is_forgotten_with_the_motion_that_told_it() -> None:
     old = random_truth(model, np.random.default_rng(3), 1.5)
     new = replace(old, viscous=1.2 * old.viscous)
     before, after = _recordings(model, old, new)
-    live = LiveIdentification(model, settings=LiveSettings(memory=6.0))
+    live = LiveIdentification(model, memory=6.0)
     _feed(live, before, 0.0, 7.0)
     found = _feed(live, after, 7.0, 15.0)[-1]
     assert found.remembered <= 6.0
@@ -213,7 +212,7 @@ def test_samples_and_windows_that_are_kept_are_bounded() -> None:
     model = robots.load("panda")
     truth = random_truth(model, np.random.default_rng(4), 1.5)
     samples = recording(model, truth, np.random.default_rng(4))
-    live = LiveIdentification(model, settings=LiveSettings(memory=5.0))
+    live = LiveIdentification(model, memory=5.0)
     for k in range(20_000):
         live.add(Sample(1e-3 * k, samples.q[0], samples.v[0], samples.torque[0]))
     assert len(live._stream._waiting) == 10_000
