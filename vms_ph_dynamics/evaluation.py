@@ -258,13 +258,9 @@ class Evaluation(Kinematics):
             weight -= model.fluid.displaced_mass
         return float(local - weight * (model.base_gravity[:size] @ self.q[:size]))
 
-    @property
+    @cached_property
     def J_end_effector(self) -> Array:
         """Jacobian of the end effector in its own frame, linear first, (6,nv)."""
-        return self._J_end_effector
-
-    @cached_property
-    def _J_end_effector(self) -> Array:
         return frozen(self.frame_jacobian(self.model.end_effector_id))
 
     @cached_property

@@ -79,6 +79,17 @@ class Rotor:
     tilt: Tilt | None = None
     motor: Motor = field(default_factory=Motor)
 
+    @property
+    def fluid_ratio(self) -> float:
+        """Torque that the fluid takes from the shaft over thrust, m; at least zero."""
+        return abs(self.drag_ratio if self.loss_ratio is None else self.loss_ratio)
+
+    @property
+    def idle_rate(self) -> float:
+        """Rate at its least thrust, at which it starts, rad/s; zero where none is known."""
+        idle = max(self.lower, 0.0)
+        return float(np.sqrt(idle / self.thrust_constant)) if self.thrust_constant else 0.0
+
 
 @dataclass(frozen=True)
 class Wheel:
@@ -169,7 +180,9 @@ PLANAR = np.array([0, 1, 5])
 
 @dataclass(frozen=True)
 class Column:
-    """The wrench per unit of an input, ``fixed + cos(angle) cosine + sin(angle) sine``, (6,) each.
+    """A vector per unit of an input, ``fixed + cos(angle) cosine + sin(angle) sine``.
+
+    It is a wrench (6,), or the axis (3,) of a momentum.
 
     Attributes:
         fixed: what does not turn.
@@ -186,8 +199,8 @@ class TurningColumns:
 
     Args:
         columns: of all inputs.
-        rows: components of a wrench that act on the base.
         by: (m,) index of the input whose angle turns a column; -1 for one that does not turn.
+        rows: components of the columns that count, such as those of a wrench on a planar base.
 
     Attributes:
         by: (m,).
@@ -195,11 +208,14 @@ class TurningColumns:
     """
 
     def __init__(
-        self, columns: Sequence[Column], rows: NDArray[np.integer], by: Sequence[int]
+        self,
+        columns: Sequence[Column],
+        by: Sequence[int],
+        rows: slice | NDArray[np.integer] = slice(None),
     ) -> None:
         def stacked(parts: list[Array | None]) -> Array:
-            columns = [np.zeros(6) if part is None else part for part in parts]
-            return frozen(np.stack(columns, axis=1)[rows])
+            zero = np.zeros(len(columns[0].fixed))
+            return frozen(np.stack([zero if p is None else p for p in parts], axis=1)[rows])
 
         self.by = frozen(np.array(by, np.intp))
         self.fixed = stacked([column.fixed for column in columns])
@@ -270,16 +286,26 @@ def tilting_column(rotor: Rotor, i: int) -> Column:
     flat = rotor_column(rotor, i)
     if rotor.tilt is None:
         return Column(flat)
-    position = np.asarray(rotor.position, dtype=np.float64)
-    return Column(np.zeros(6), flat, along(position, quarter_turn(rotor), rotor.drag_ratio))
+    position, quarter = np.asarray(rotor.position, np.float64), quarter_turn(rotor, rotor.tilt)
+    return Column(np.zeros(6), flat, along(position, quarter, rotor.drag_ratio))
 
 
-def quarter_turn(rotor: Rotor) -> Array:
-    """Return the axis of a rotor that has tilted by a quarter turn, (3,); zero without tilt."""
-    if rotor.tilt is None:
-        return np.zeros(3)
-    turn = unit_axis(rotor.tilt.axis, "a tilt")
-    return np.cross(turn, unit_axis(rotor.axis, "a rotor"))
+def quarter_turn(rotor: Rotor, tilt: Tilt) -> Array:
+    """Return the axis of a rotor that has tilted by a quarter turn, (3,)."""
+    return np.cross(unit_axis(tilt.axis, "a tilt"), unit_axis(rotor.axis, "a rotor"))
+
+
+def spin_column(actuator: Actuator) -> Column:
+    """Return the axis (3,) of the momentum of what spins; zero where nothing does."""
+    if isinstance(actuator, ReactionWheel):
+        return Column(unit_axis(actuator.axis, "a reaction wheel"))
+    if not isinstance(actuator, Rotor):
+        return Column(np.zeros(3))
+    sense = -np.sign(actuator.drag_ratio)
+    axis = sense * unit_axis(actuator.axis, "a rotor")
+    if actuator.tilt is None:
+        return Column(axis)
+    return Column(np.zeros(3), axis, sense * quarter_turn(actuator, actuator.tilt))
 
 
 def caster_columns(caster: Caster) -> tuple[Column, Column]:

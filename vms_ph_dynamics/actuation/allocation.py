@@ -6,6 +6,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, pi
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,13 @@ from .actuators import (
     Actuator,
     Caster,
     Column,
-    Motor,
     ReactionWheel,
     Rotor,
     TurningColumns,
     Wheel,
     caster_columns,
-    quarter_turn,
     reaction_column,
+    spin_column,
     tilting_column,
     unit_axis,
     wheel_column,
@@ -292,8 +292,7 @@ class Actuators:
         lower, upper: (m,) limits of the inputs, N or N m.
         weights: (b,).
         columns: of B, by tilts and steering angles.
-        spin_axes: (3,m) axes of the momenta of what spins, in the base frame, without tilt.
-        spin_quarters: (3,m) the same of tilting rotors after a quarter turn; zero for others.
+        spin_columns: axes (3,m) of the momenta of what spins, in the base frame, by tilts.
 
     Raises:
         ModelError: there are none, the base is fixed, or one is not described as its class says;
@@ -337,8 +336,8 @@ class Actuators:
             owners += [i] * len(inputs)
             by += steered_by
         self.names, self.owners = tuple(names), frozen(np.array(owners))
-        self.columns = TurningColumns(columns, self._rows, by)
-        self._collect()
+        self.columns = TurningColumns(columns, by, self._rows)
+        self._collect(by)
         matrix = self.matrix(np.zeros(len(names)), self.start_angles)
         self.weights = default_weights(matrix) if weights is None else self._weights(weights)
 
@@ -356,11 +355,7 @@ class Actuators:
 
     def spins(self, tilts: Array) -> Array:
         """Return the axes of the momenta of what spins, (3,m), at tilts (m,), rad."""
-        if not self.tilting.size:
-            return self.spin_axes
-        axes, t = self.spin_axes.copy(), self.tilting
-        axes[:, t] = np.cos(tilts[t]) * axes[:, t] + np.sin(tilts[t]) * self.spin_quarters[:, t]
-        return axes
+        return self.spin_columns.matrix(tilts)
 
     @property
     def allocation(self) -> Allocation:
@@ -400,63 +395,35 @@ class Actuators:
             raise ModelError(f"weights must be above zero; given: {row_weights.tolist()}")
         return frozen(row_weights.copy())
 
-    def _collect(self) -> None:
+    def _collect(self, by: Sequence[int]) -> None:
         """Collect what the inputs have, in arrays (m,)."""
-        m = len(self.names)
+        kinds = [self.kinds[i] for i in self.owners]
+        steering = np.array([name.endswith("/steering") for name in self.names])
 
-        def zeros() -> Array:
-            return np.zeros(m)
+        def of_each(name: str, otherwise: float = 0.0, parts: Sequence[Any] = kinds) -> Array:
+            return np.array([getattr(part, name, otherwise) for part in parts], np.float64)
 
-        self.lower, self.upper = np.full(m, -np.inf), np.full(m, np.inf)
-        self.thrust_constant, self.loss_ratio = zeros(), zeros()
-        self.time_constant, self.dead_zone, self.inertia = zeros(), zeros(), zeros()
-        self.torque_constant, self.resistance, self.friction = zeros(), zeros(), zeros()
-        self.largest_rate, self.start_rates = np.full(m, np.inf), zeros()
-        self.start_angles = zeros()
-        self.spin_axes, self.spin_quarters = np.zeros((3, m)), np.zeros((3, m))
-        self.tilt_lower, self.tilt_upper, self.tilt_rate = zeros(), zeros(), zeros()
-        rotors, wheels, reaction, steered, tilting = [], [], [], [], []
-        for k, i in enumerate(self.owners):
-            kind, steering = self.kinds[i], self.names[k].endswith("/steering")
-            motor: Motor = kind.motor
-            self.torque_constant[k], self.resistance[k] = motor.torque_constant, motor.resistance
-            if isinstance(kind, Rotor):
-                rotors.append(k)
-                self.lower[k], self.upper[k] = kind.lower, kind.upper
-                self.thrust_constant[k] = kind.thrust_constant
-                ratio = kind.drag_ratio if kind.loss_ratio is None else kind.loss_ratio
-                self.loss_ratio[k] = abs(ratio)
-                self.time_constant[k], self.dead_zone[k] = kind.time_constant, kind.dead_zone
-                self.inertia[k] = kind.inertia
-                if kind.thrust_constant:  # it idles at its least thrust
-                    idle = max(kind.lower, 0.0)
-                    self.start_rates[k] = np.sqrt(idle / kind.thrust_constant)
-                sense = -np.sign(kind.drag_ratio)
-                self.spin_axes[:, k] = sense * unit_axis(kind.axis, "a rotor")
-                self.spin_quarters[:, k] = sense * quarter_turn(kind)
-                if kind.tilt is not None:
-                    tilting.append(k)
-                    self.tilt_lower[k], self.tilt_upper[k] = kind.tilt.lower, kind.tilt.upper
-                    self.tilt_rate[k] = kind.tilt.rate
-                continue
-            torque = kind.largest_steering_torque if steering else kind.largest_torque
-            self.lower[k], self.upper[k] = -torque, torque
-            self.friction[k] = 0.0 if steering else kind.friction
-            if isinstance(kind, ReactionWheel):
-                reaction.append(k)
-                self.inertia[k], self.start_rates[k] = kind.inertia, kind.rate
-                self.largest_rate[k] = kind.largest_rate
-                self.spin_axes[:, k] = unit_axis(kind.axis, "a reaction wheel")
-                continue
-            wheels.append(k)
-            if isinstance(kind, Wheel):
-                self.largest_rate[k] = kind.largest_rate
-            elif not steering:
-                steered.append(k)
-                self.start_angles[k] = kind.angle
-        self.rotors, self.wheels = np.array(rotors, np.intp), np.array(wheels, np.intp)
-        self.reaction, self.steered = np.array(reaction, np.intp), np.array(steered, np.intp)
-        self.tilting = np.array(tilting, np.intp)
+        motors, tilts = [kind.motor for kind in kinds], [getattr(k, "tilt", None) for k in kinds]
+        self.thrust_constant = of_each("thrust_constant")
+        self.time_constant = of_each("time_constant")
+        self.loss_ratio, self.dead_zone = of_each("fluid_ratio"), of_each("dead_zone")
+        self.inertia, self.largest_rate = of_each("inertia"), of_each("largest_rate", np.inf)
+        self.friction = np.where(steering, 0.0, of_each("friction"))
+        self.start_angles = np.where(steering, 0.0, of_each("angle"))
+        self.torque_constant = of_each("torque_constant", parts=motors)
+        self.resistance = of_each("resistance", parts=motors)
+        self.tilt_lower, self.tilt_upper, self.tilt_rate = (
+            of_each(name, parts=tilts) for name in ("lower", "upper", "rate")
+        )
+        torque = np.where(steering, of_each("largest_steering_torque"), of_each("largest_torque"))
+        self.lower, self.upper = of_each("lower") - torque, of_each("upper") + torque
+        self.start_rates = of_each("rate") + of_each("idle_rate")
+        self.rotors = np.flatnonzero([isinstance(kind, Rotor) for kind in kinds])
+        self.reaction = np.flatnonzero([isinstance(kind, ReactionWheel) for kind in kinds])
+        self.wheels = np.flatnonzero([isinstance(kind, Wheel | Caster) for kind in kinds])
+        self.steered = np.flatnonzero([isinstance(kind, Caster) for kind in kinds] & ~steering)
+        self.tilting = np.flatnonzero([tilt is not None for tilt in tilts])
+        self.spin_columns = TurningColumns([spin_column(kind) for kind in kinds], by)
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 frozen(value)

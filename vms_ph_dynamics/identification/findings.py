@@ -30,23 +30,29 @@ _LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
 
 
 @dataclass(frozen=True)
-class Contact:
-    """A contact.
+class Finding:
+    """One thing that a recording tells.
 
     Attributes:
-        begin, end: s.
-        energy: that it brought into the robot, J.
-        joint: whose effort differed most from that of the model.
-        effort: by how much, N m or N.
-        ratio: the same in standard deviations.
+        kind: efforts, payload, sign, gravity, disagreement or contact.
+        text: a sentence.
+        evidence: numbers that support it, by name.
+        begin, end: times of a contact, s.
+        energy: that a contact brought, J; negative if it took some.
     """
 
-    begin: float
-    end: float
-    energy: float
-    joint: str
-    effort: float
-    ratio: float
+    kind: str
+    text: str
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    begin: float | None = None
+    end: float | None = None
+    energy: float | None = None
+
+    def as_dictionary(self) -> dict[str, object]:
+        """Return the finding ready for JSON."""
+        times = {"begin": self.begin, "end": self.end, "energy": self.energy}
+        interval = {name: value for name, value in times.items() if value is not None}
+        return {"kind": self.kind, "text": self.text, "evidence": dict(self.evidence), **interval}
 
 
 def contacts(
@@ -54,7 +60,7 @@ def contacts(
     motion: Motion,
     identification: Identification,
     friction: FrictionLaw | None = None,
-) -> tuple[Contact, ...]:
+) -> tuple[Finding, ...]:
     """Return the contacts of a recording, in the order of time.
 
     The efforts are compared with those of the model with all that was identified. A contact begins
@@ -80,31 +86,26 @@ def contacts(
     scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * np.max(size)
     ratio = np.abs(excess) / scale
     largest = ratio.max(axis=1)
-    intervals = []
+    found, lasting = [], 0.0
     for first, last in _intervals(t, largest > _THRESHOLD):
         peaks = ratio[first:last].max(axis=0)
         joint = int(np.argmax(peaks))
-        held_out = identification.error.get(model.joint_names[joint], (0.0, 0.0))[0]
+        name, begin, end = model.joint_names[joint], float(t[first]), float(t[last - 1])
+        held_out = identification.error.get(name, (0.0, 0.0))[0]
         if held_out > _PREDICTED or (n > 1 and np.sort(peaks)[-2] < _FELT):
             continue  # what one joint feels alone is its own, such as friction that fits badly
         peak = first + int(np.argmax(ratio[first:last, joint]))
         # The balance of energy is exact from window to window, while errors of many joints add up.
-        during = (windows.end > t[first]) & (windows.begin < t[last - 1])
-        energy = -float(np.sum(unaccounted[during]))
-        intervals.append(
-            Contact(
-                float(t[first]),
-                float(t[last - 1]),
-                energy,
-                model.joint_names[joint],
-                float(excess[peak, joint]),
-                float(ratio[peak, joint]),
-            )
+        energy = -float(np.sum(unaccounted[(windows.end > begin) & (windows.begin < end)]))
+        text = (
+            f"a contact between {begin:.2f} s and {end:.2f} s "
+            f"{'brought' if energy >= 0.0 else 'took'} {abs(energy):.2g} J; {name} felt it most"
         )
-    lasting = sum(contact.end - contact.begin for contact in intervals)
-    if len(t) and lasting > _LARGEST_SHARE * (t[-1] - t[0]):
-        return ()
-    return tuple(intervals)
+        sizes = {"largest_effort": excess[peak, joint], "standard_deviations": ratio[peak, joint]}
+        evidence = {size: float(value) for size, value in sizes.items()}
+        found.append(Finding("contact", text, evidence, begin, end, energy))
+        lasting += end - begin
+    return () if len(t) and lasting > _LARGEST_SHARE * (t[-1] - t[0]) else tuple(found)
 
 
 def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:
@@ -131,32 +132,6 @@ _SURELY = 0.5  # of both half intervals, by which those that disagree are apart
 _BETTER = 0.6
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that a recording tells.
-
-    Attributes:
-        kind: efforts, payload, sign, gravity, disagreement or contact.
-        text: a sentence.
-        evidence: numbers that support it, by name.
-        begin, end: times of a contact, s.
-        energy: that a contact brought, J; negative if it took some.
-    """
-
-    kind: str
-    text: str
-    evidence: Mapping[str, float] = field(default_factory=dict)
-    begin: float | None = None
-    end: float | None = None
-    energy: float | None = None
-
-    def as_dictionary(self) -> dict[str, object]:
-        """Return the finding ready for JSON."""
-        times = {"begin": self.begin, "end": self.end, "energy": self.energy}
-        interval = {name: value for name, value in times.items() if value is not None}
-        return {"kind": self.kind, "text": self.text, "evidence": dict(self.evidence), **interval}
-
-
 def findings(
     model: VMSModel,
     samples: MotionSamples,
@@ -179,18 +154,11 @@ def findings(
     # Contacts cannot be told from a model that explains little.
     if wrong:
         return wrong
-    sentences = [*_payload(model, identification), *_disagreements(identification)]
-    for contact in contacts(model, motion, identification, friction):
-        did = "brought" if contact.energy >= 0.0 else "took"
-        text = (
-            f"a contact between {contact.begin:.2f} s and {contact.end:.2f} s {did} "
-            f"{abs(contact.energy):.2g} J; {contact.joint} felt it most"
-        )
-        evidence = {"largest_effort": contact.effort, "standard_deviations": contact.ratio}
-        sentences.append(
-            Finding("contact", text, evidence, contact.begin, contact.end, contact.energy)
-        )
-    return tuple(sentences)
+    return (
+        *_payload(model, identification),
+        *_disagreements(identification),
+        *contacts(model, motion, identification, friction),
+    )
 
 
 def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, ...]:

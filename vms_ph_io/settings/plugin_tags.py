@@ -61,9 +61,10 @@ def _add_spin(actuators: "Actuators", i: int, item: ET.Element) -> None:
     if not actuators.inertia[i]:
         return
     item.set("inertia", _numbers([actuators.inertia[i]]))
-    item.set("spin_axis", _numbers(actuators.spin_axes[:, i]))
+    spin = actuators.spin_columns
+    item.set("spin_axis", _numbers((spin.fixed + spin.cosine)[:, i]))
     if i in actuators.tilting:
-        item.set("spin_axis_sin", _numbers(actuators.spin_quarters[:, i]))
+        item.set("spin_axis_sin", _numbers(spin.sine[:, i]))
 
 
 def _add_turn(actuators: "Actuators", i: int, item: ET.Element) -> None:

@@ -3,7 +3,7 @@
 
 """An engine whose steps MuJoCo takes, with contacts, and with energy accounting."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,15 @@ from .scene import Scene
 CONTACT = "contact"
 JOINT_STOPS = "joint_stops"
 MIMICS = "mimic_joints"
+
+_PORTS = {
+    "mjCNSTR_EQUALITY": MIMICS,
+    "mjCNSTR_LIMIT_JOINT": JOINT_STOPS,
+    "mjCNSTR_CONTACT_FRICTIONLESS": CONTACT,
+    "mjCNSTR_CONTACT_PYRAMIDAL": CONTACT,
+    "mjCNSTR_CONTACT_ELLIPTIC": CONTACT,
+}
+"""The ports of MuJoCo's constraints; the others are dry friction."""
 
 
 class MujocoEngine(Engine):
@@ -85,7 +94,6 @@ class MujocoEngine(Engine):
         self._start = np.empty(self._mujoco.mj_stateSize(robot.model, self._whole_state))
         self._is_predicted = False
         self._model, self._form = model, form
-        self._books = _ContactEnergies(self._mujoco, robot)
         self._coordinates = Coordinates(model, robot)
         self._frames = {
             name: model.tree.pinocchio.frames[model.tree.frame_id(name)]
@@ -133,11 +141,9 @@ class MujocoEngine(Engine):
             raise IntegrationError(f"MuJoCo's step at {t:.6g} s does not stay finite")
         displacement = dt * data.qvel
         supplied = {name: float(force @ displacement) for name, force in forces.items()}
-        energies = self._books.energies(data, before)
+        dissipated = self._constraint_energies(data, before, supplied)
         mujoco.mj_step1(m, data)
-        q, v = self._coordinates.motion(data)
-        supplied |= energies.by_port
-        return Prediction(q, v, supplied, energies.dissipated, 0, None)
+        return Prediction(*self._coordinates.motion(data), supplied, dissipated, 0, None)
 
     def accept(
         self, step: Prediction, applied: Ports, friction: Array | None, stops: Array | None
@@ -154,9 +160,30 @@ class MujocoEngine(Engine):
         self._is_predicted = False
 
     def contacts(self) -> list["Contact"]:
-        """Return the contacts of the robot in the last step."""
+        """Return the contacts of the robot at the start of the last step."""
         assert self._robot is not None
-        return contacts_of(self._mujoco, self._robot, self.scene, self._data)
+        m, contacts = self._robot.model, []
+        for i in range(self._data.ncon):
+            contact = self._data.contact[i]
+            names = [m.body(m.geom_bodyid[geom]).name for geom in contact.geom]
+            ours = [not name.startswith("scene/") for name in names]
+            if ours[0] == ours[1] or contact.efc_address < 0:
+                continue
+            local = np.zeros(6)
+            self._mujoco.mj_contactForce(m, self._data, i, local)
+            # The rows of the frame are its axes; the force acts on the second geom.
+            axes = contact.frame.reshape(3, 3)
+            sign = 1.0 if ours[1] else -1.0
+            contacts.append(
+                Contact(
+                    names[ours.index(False)].removeprefix("scene/"),
+                    contact.pos.copy(),
+                    sign * (local[:3] @ axes),
+                    sign * (local[3:] @ axes),
+                    max(0.0, -float(contact.dist)),
+                )
+            )
+        return contacts
 
     def contact_wrench(self) -> Array:
         """Return the wrench of all contacts at the end effector in its axes, (6,), N and N m."""
@@ -175,6 +202,35 @@ class MujocoEngine(Engine):
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = now.xmat.reshape(3, 3), now.xpos
         return pose
+
+    def _constraint_energies(self, data: Any, before: Array, supplied: dict[str, float]) -> float:
+        """Add the energies of constraints by port; return that of friction and damping, J.
+
+        A step changes the velocity by ``M (v1 - v0) = h (f + J^T f_c - D v1)`` at the mass matrix
+        of its start, and each part takes ``h f . (v0 + v1) / 2`` from the kinetic energy.
+
+        Args:
+            data: ``mujoco.MjData`` after the step.
+            before: (nv,) velocity before it.
+            supplied: energies by port, J.
+        """
+        assert self._robot is not None
+        m, of_robot, h = self._robot.model, self._robot.of_robot, self._robot.model.opt.timestep
+        mean = 0.5 * (before + data.qvel) * of_robot
+        dissipated = h * float((m.dof_damping * of_robot * data.qvel) @ mean)
+        if data.nefc == 0:
+            return dissipated
+        speed = np.zeros(data.nefc)
+        self._mujoco.mj_mulJacVec(m, data, speed, mean)
+        work, kinds = h * data.efc_force * speed, data.efc_type
+        for kind in np.unique(kinds):
+            energy = float(work[kinds == kind].sum())
+            port = _PORTS.get(self._mujoco.mjtConstraint(int(kind)).name)
+            if port is None:
+                dissipated -= energy  # dry friction
+            else:
+                supplied[port] = supplied.get(port, 0.0) + energy
+        return dissipated
 
     def _forces(self, ports: Ports, data: Any) -> dict[str, Array]:
         """Return efforts as forces of MuJoCo by port."""
@@ -220,94 +276,6 @@ class Contact(NamedTuple):
     force: Array
     moment: Array
     depth: float
-
-
-def contacts_of(mujoco: Any, robot: MujocoRobot, scene: Scene, data: Any) -> list[Contact]:
-    """Return the contacts of the robot at the start of the last step."""
-    m, contacts = robot.model, []
-    for i in range(data.ncon):
-        contact = data.contact[i]
-        names = [m.body(m.geom_bodyid[geom]).name for geom in contact.geom]
-        ours = [not name.startswith("scene/") for name in names]
-        if ours[0] == ours[1] or contact.efc_address < 0:
-            continue
-        local = np.zeros(6)
-        mujoco.mj_contactForce(m, data, i, local)
-        # The rows of the frame are its axes; the force acts on the second geom.
-        axes = contact.frame.reshape(3, 3)
-        sign = 1.0 if ours[1] else -1.0
-        contacts.append(
-            Contact(
-                names[ours.index(False)].removeprefix("scene/"),
-                contact.pos.copy(),
-                sign * (local[:3] @ axes),
-                sign * (local[3:] @ axes),
-                max(0.0, -float(contact.dist)),
-            )
-        )
-    return contacts
-
-
-class _Energies(NamedTuple):
-    """Energies of one step.
-
-    Attributes:
-        by_port: into the robot, J.
-        dissipated: by friction and damping in its joints, J.
-    """
-
-    by_port: Mapping[str, float]
-    dissipated: float
-
-
-class _ContactEnergies:
-    """Splits the work of MuJoCo's constraint forces on the robot.
-
-    A step changes the velocity by ``M (v1 - v0) = h (f + J^T f_c - D v1)`` at the mass matrix of
-    its start, and each part takes ``h f . (v0 + v1) / 2`` from the kinetic energy.
-
-    Args:
-        mujoco: the module.
-        robot: the robot and its scene.
-    """
-
-    def __init__(self, mujoco: Any, robot: MujocoRobot) -> None:
-        self._mujoco, self._robot = mujoco, robot
-        kind = mujoco.mjtConstraint
-        self._port_of_constraint = {
-            int(kind.mjCNSTR_EQUALITY): MIMICS,
-            int(kind.mjCNSTR_LIMIT_JOINT): JOINT_STOPS,
-            int(kind.mjCNSTR_CONTACT_FRICTIONLESS): CONTACT,
-            int(kind.mjCNSTR_CONTACT_PYRAMIDAL): CONTACT,
-            int(kind.mjCNSTR_CONTACT_ELLIPTIC): CONTACT,
-        }
-        self._damping = robot.model.dof_damping * robot.of_robot
-        self._joints = np.flatnonzero(robot.of_robot)
-
-    def energies(self, data: Any, before: Array) -> _Energies:
-        """Return the energies of the step that has just been taken.
-
-        Args:
-            data: ``mujoco.MjData`` after it.
-            before: (nv,) velocity before it.
-        """
-        m, h = self._robot.model, self._robot.model.opt.timestep
-        mean = 0.5 * (before + data.qvel) * self._robot.of_robot
-        dissipated = h * float((self._damping * data.qvel) @ mean)
-        if data.nefc == 0:
-            return _Energies({}, dissipated)
-        speed = np.zeros(data.nefc)
-        self._mujoco.mj_mulJacVec(m, data, speed, mean)
-        work, kinds = h * data.efc_force * speed, data.efc_type
-        by_port: dict[str, float] = {}
-        for kind in np.unique(kinds):
-            energy = float(work[kinds == kind].sum())
-            port = self._port_of_constraint.get(int(kind))
-            if port is None:
-                dissipated -= energy  # dry friction
-            else:
-                by_port[port] = by_port.get(port, 0.0) + energy
-        return _Energies(by_port, dissipated)
 
 
 def mjcf_text(
