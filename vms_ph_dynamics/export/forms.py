@@ -33,13 +33,13 @@ class FormArrays(ArrayNamespace):
 
     root_steps = 12
 
-    @abstractmethod
     def concatenate(self, parts: Sequence[Expression]) -> Expression:
         """Return vectors one after the other."""
+        return self.module.concatenate(parts)
 
-    @abstractmethod
     def column(self, x: Expression) -> Expression:
         """Return a vector as a matrix with one column, (k,1)."""
+        return x
 
     @abstractmethod
     def factorised(self, matrix: Expression) -> Any:
@@ -48,9 +48,11 @@ class FormArrays(ArrayNamespace):
         Its method ``solve`` takes a vector or a matrix (n,m).
         """
 
-    @abstractmethod
     def repeat(self, improve: Callable[[Any], Any], start: Any, times: int) -> Any:
         """Return what a function makes of some arrays when it is applied some times."""
+        for _ in range(times):
+            start = improve(start)
+        return start
 
     def inverse(self, matrix: Expression) -> Expression:
         """Return the inverse of a symmetric positive definite matrix, symmetric."""

@@ -9,7 +9,6 @@ with immutable arrays need it.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,31 +21,37 @@ Expression = Any
 
 
 class ArrayNamespace(ABC):
-    """What the recursions over the tree need of a library, beside operators and slices."""
+    """What the recursions over the tree need of a library, beside operators and slices.
+
+    Attributes:
+        module: of the library, with numpy's names for what is not defined otherwise.
+    """
+
+    module: Any = np
 
     @abstractmethod
     def constant(self, numbers: npt.ArrayLike) -> Expression:
         """Return a matrix of numbers; entries that are zero may be left out."""
 
-    @abstractmethod
     def zeros(self, rows: int, columns: int) -> Expression:
         """Return a matrix of zeros."""
+        return self.module.zeros((rows, columns))
 
-    @abstractmethod
     def vstack(self, parts: Sequence[Expression]) -> Expression:
         """Return matrices one below the other."""
+        return self.module.vstack(parts)
 
-    @abstractmethod
     def hstack(self, parts: Sequence[Expression]) -> Expression:
         """Return matrices side by side."""
+        return self.module.hstack(parts)
 
-    @abstractmethod
     def cos(self, x: Expression) -> Expression:
         """Return the cosine of every entry."""
+        return self.module.cos(x)
 
-    @abstractmethod
     def sin(self, x: Expression) -> Expression:
         """Return the sine of every entry."""
+        return self.module.sin(x)
 
     def skew(self, x: Expression) -> Expression:
         """Return the matrix of the cross product with a vector (3,1)."""
@@ -112,8 +117,7 @@ class Placement(NamedTuple):
         return xp.vstack([xp.hstack([turn, corner]), xp.hstack([xp.zeros(3, 3), turn])])
 
 
-@dataclass(frozen=True)
-class BodyInertia:
+class BodyInertia(NamedTuple):
     """The inertia of a body, or of several that are locked together, about an origin.
 
     Attributes:
@@ -130,7 +134,7 @@ class BodyInertia:
     mass: Expression
     moment: Expression
     rotational: Expression
-    added: Expression | None
+    added: Expression
     weight: Expression
     weight_moment: Expression
 
@@ -141,25 +145,20 @@ class BodyInertia:
         rows = ((p[4], p[5], p[7]), (p[5], p[6], p[8]), (p[7], p[8], p[9]))
         rotational = xp.vstack([xp.hstack(row) for row in rows])
         moment = parameters[1:4, :]
-        return cls(xp, p[0], moment, rotational, None, p[0], moment)
+        return cls(xp, p[0], moment, rotational, xp.zeros(6, 6), p[0], moment)
 
     def in_fluid(self, added: Array, displaced: float, centre: Array) -> "BodyInertia":
         """Return the inertia with the added mass (6,6) and the displaced mass of a fluid."""
-        matrix = self.xp.constant(added)
-        return BodyInertia(
-            self.xp,
-            self.mass,
-            self.moment,
-            self.rotational,
-            matrix if self.added is None else self.added + matrix,
-            self.weight - displaced,
-            self.weight_moment - self.xp.constant(displaced * np.reshape(centre, (3, 1))),
+        moment = self.xp.constant(displaced * np.reshape(centre, (3, 1)))
+        return self._replace(
+            added=self.added + self.xp.constant(added),
+            weight=self.weight - displaced,
+            weight_moment=self.weight_moment - moment,
         )
 
     def momentum(self, twist: Expression) -> Expression:
         """Return the momentum of a twist, (6,1)."""
-        rigid = self.rigid_momentum(twist)
-        return rigid if self.added is None else rigid + self.added @ twist
+        return self.rigid_momentum(twist) + self.added @ twist
 
     def rigid_momentum(self, twist: Expression) -> Expression:
         """Return the momentum of a twist without that of the fluid, (6,1)."""
@@ -180,10 +179,8 @@ class BodyInertia:
         # Symmetric products are computed once: their upper triangle is mirrored.
         shift = lever @ arm + (lever @ arm).T + self.mass * (arm @ arm)
         rotational = xp.mirrored(rotation @ self.rotational @ rotation.T - shift)
-        added = self.added
-        if added is not None:
-            inverse = placement.inverse_adjoint()
-            added = inverse.T @ added @ inverse
+        inverse = placement.inverse_adjoint()
+        added = inverse.T @ self.added @ inverse
         weight_moment = rotation @ self.weight_moment + self.weight * p
         return BodyInertia(
             xp, self.mass, moment + self.mass * p, rotational, added, self.weight, weight_moment
@@ -191,18 +188,8 @@ class BodyInertia:
 
     def plus(self, other: "BodyInertia") -> "BodyInertia":
         """Return the inertia of both together."""
-        added = self.added if other.added is None else other.added
-        if self.added is not None and other.added is not None:
-            added = self.added + other.added
-        return BodyInertia(
-            self.xp,
-            self.mass + other.mass,
-            self.moment + other.moment,
-            self.rotational + other.rotational,
-            added,
-            self.weight + other.weight,
-            self.weight_moment + other.weight_moment,
-        )
+        parts = (one + another for one, another in zip(self[1:], other[1:], strict=True))
+        return BodyInertia(self.xp, *parts)
 
 
 def rotation_of(xp: ArrayNamespace, quaternion: Expression) -> Expression:

@@ -39,14 +39,6 @@ class SympyArrays(ArrayNamespace):
         """Return a matrix of zeros."""
         return np.full((rows, columns), sp.Integer(0), dtype=object)
 
-    def vstack(self, parts: Sequence[Expression]) -> Expression:
-        """Return matrices one below the other."""
-        return np.vstack(parts)
-
-    def hstack(self, parts: Sequence[Expression]) -> Expression:
-        """Return matrices side by side."""
-        return np.hstack(parts)
-
     def cos(self, x: Expression) -> Expression:
         """Return the cosine of every entry."""
         return np.frompyfunc(sp.cos, 1, 1)(x)

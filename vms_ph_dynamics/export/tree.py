@@ -37,7 +37,48 @@ class Body(NamedTuple):
     inertia: BodyInertia
 
 
-class ExportedTree:
+class MimicMap:
+    """Maps between the independent joints of a robot and all of them, with those that mimic others.
+
+    Attributes:
+        model: the robot.
+        xp: the array namespace.
+        projection: P (nv_full,nv) in it; None where no joint mimics another.
+    """
+
+    model: VMSModel
+    xp: ArrayNamespace
+    projection: Expression | None
+
+    def full_configuration(self, q: Expression) -> Expression:
+        """Return the configuration of all joints, (nq_full,) or (nq_full,1) as ``q``."""
+        tree = self.model.tree
+        if tree.projection is None:
+            return q
+        # The map is affine; its columns are found by evaluating it.
+        offset = tree.full_configuration(np.zeros(self.model.nq))
+        columns = [tree.full_configuration(e) - offset for e in np.eye(self.model.nq)]
+        offset = offset.reshape(-1, *q.shape[1:])
+        return self.xp.constant(np.stack(columns, axis=1)) @ q + self.xp.constant(offset)
+
+    def full_velocity(self, v: Expression) -> Expression:
+        """Return the velocity with the joints that mimic others, (nv_full,)."""
+        return v if self.projection is None else self.projection @ v
+
+    def restricted(self, force: Expression) -> Expression:
+        """Return ``P^T force`` of a full generalised force, (nv,)."""
+        return force if self.projection is None else self.projection.T @ force
+
+    def columns(self, jacobian: Expression) -> Expression:
+        """Return ``jacobian P`` for a Jacobian of full velocities."""
+        return jacobian if self.projection is None else jacobian @ self.projection
+
+    def projected(self, matrix: Expression) -> Expression:
+        """Return ``P^T matrix P`` for a matrix of full velocities."""
+        return self.columns(self.restricted(matrix))
+
+
+class ExportedTree(MimicMap):
     """Kinematics and inertia of a robot as expressions of its configuration.
 
     Recursions run over the bodies in their own axes.
@@ -65,7 +106,8 @@ class ExportedTree:
             parameters: (10 bodies,1) likewise; those of the model when None.
         """
         self.model, self.xp, self.q, self._pin = model, xp, q, model.tree.pinocchio
-        numbers = model.tree.inertial_parameters()[:, None]
+        p, numbers = model.tree.projection, model.tree.inertial_parameters()[:, None]
+        self.projection = None if p is None else xp.constant(p)
         self.parameters = xp.constant(numbers) if parameters is None else parameters
         self.bodies = self._bodies()
 
@@ -190,25 +232,6 @@ class ExportedTree:
             )
         )
 
-    def full_velocity(self, v: Expression) -> Expression:
-        """Return the velocity with the joints that mimic others, (nv_full,)."""
-        p = self.model.tree.projection
-        return v if p is None else self.xp.constant(p) @ v
-
-    def restricted(self, force: Expression) -> Expression:
-        """Return ``P^T force`` of a full generalised force, (nv,)."""
-        p = self.model.tree.projection
-        return force if p is None else self.xp.constant(p.T) @ force
-
-    def columns(self, jacobian: Expression) -> Expression:
-        """Return ``jacobian P`` for a Jacobian of full velocities."""
-        p = self.model.tree.projection
-        return jacobian if p is None else jacobian @ self.xp.constant(p)
-
-    def projected(self, matrix: Expression) -> Expression:
-        """Return ``P^T matrix P`` for a matrix of full velocities."""
-        return self.columns(self.restricted(matrix))
-
     def _with(self, values: list[Expression]) -> list[tuple[Body, Expression]]:
         return list(zip(self.bodies[1:], values[1:], strict=True))
 
@@ -242,7 +265,7 @@ class ExportedTree:
         xp = self.xp
         nothing = BodyInertia.of_parameters(xp, xp.zeros(PARAMETERS, 1))
         world = Body(-1, slice(0, 0), xp.zeros(6, 0), self._constant(pin.SE3.Identity()), nothing)
-        bodies, full, neutral = [world], self._full_configuration(), pin.neutral(self._pin)
+        bodies, full, neutral = [world], self.full_configuration(self.q), pin.neutral(self._pin)
         for i in range(1, self._pin.njoints):
             joint = self._pin.joints[i]
             data = joint.createData()
@@ -274,14 +297,3 @@ class ExportedTree:
                 centre = frame.placement.act(np.asarray(body.centre_of_buoyancy))
                 inertia = inertia.in_fluid(added, fluid.density * body.volume, centre)
         return inertia
-
-    def _full_configuration(self) -> Expression:
-        tree = self.model.tree
-        if tree.projection is None:
-            return self.q
-        # The map is affine; its columns are found by evaluating it.
-        offset = tree.full_configuration(np.zeros(self.model.nq))
-        columns = [tree.full_configuration(e) - offset for e in np.eye(self.model.nq)]
-        return self.xp.constant(np.stack(columns, axis=1)) @ self.q + self.xp.constant(
-            offset[:, None]
-        )

@@ -3,7 +3,7 @@
 
 """The configuration of a robot that a velocity reaches, in CasADi expressions."""
 
-from collections.abc import Callable
+from math import factorial
 
 import casadi as ca
 
@@ -17,7 +17,7 @@ def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
     parts: list[Expression] = []
     if model.base == "planar":
         c, s = ca.cos(dv[2]), ca.sin(dv[2])
-        sine, versine = _sine_quotient(dv[2] ** 2), _versine_quotient(dv[2] ** 2)
+        sine, versine = (_stumpff(n, dv[2] ** 2) for n in (1, 2))
         local = ca.vertcat(
             sine * dv[0] - versine * dv[2] * dv[1], versine * dv[2] * dv[0] + sine * dv[1]
         )
@@ -40,57 +40,32 @@ def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
 def _moved_base(q: Expression, dv: Expression) -> list[Expression]:
     v, w = dv[:3], dv[3:6]
     square = ca.dot(w, w)
-    versine, cubic = _versine_quotient(square), _cubic_quotient(square)
+    versine, cubic = (_stumpff(n, square) for n in (2, 3))
     turn = ca.skew(w)
     local = v + versine * (turn @ v) + cubic * (turn @ (turn @ v))
-    half = _sine_quotient(square / 4.0)
-    x, y = q[3:7], ca.vertcat(0.5 * half * w, _cosine(square / 4.0))
+    cosine, half = (_stumpff(n, square / 4.0) for n in (0, 1))
+    x, y = q[3:7], ca.vertcat(0.5 * half * w, cosine)
     position = q[:3] + rotation_of(CASADI, x) @ local
     vector = x[3] * y[:3] + y[3] * x[:3] + ca.cross(x[:3], y[:3])
     return [position, vector, x[3] * y[3] - ca.dot(x[:3], y[:3])]
 
 
-# Below this square of an angle the series replace the quotients; they leave out less
+# Below this square of an angle the series replace the closed forms; they leave out less
 # than 1e-17.
-_SMALL = 1e-3
+_SMALL, _TERMS = 1e-3, 6
+_CLOSED = (
+    ca.cos,
+    lambda x: ca.sin(x) / x,
+    lambda x: (1 - ca.cos(x)) / x**2,
+    lambda x: (x - ca.sin(x)) / x**3,
+)
 
 
-def _sine_quotient(square: Expression) -> Expression:
-    """Return ``sin x / x`` of the square of x."""
-    coefficients = (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800)
-    return _even(square, coefficients, lambda x: ca.sin(x) / x)
-
-
-def _versine_quotient(square: Expression) -> Expression:
-    """Return ``(1 - cos x) / x^2`` of the square of x."""
-    coefficients = (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800, -1 / 479001600)
-    return _even(square, coefficients, lambda x: (1 - ca.cos(x)) / x**2)
-
-
-def _cubic_quotient(square: Expression) -> Expression:
-    """Return ``(x - sin x) / x^3`` of the square of x."""
-    coefficients = (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800)
-    return _even(square, coefficients, lambda x: (x - ca.sin(x)) / x**3)
-
-
-def _cosine(square: Expression) -> Expression:
-    coefficients = (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800)
-    return _even(square, coefficients, ca.cos)
-
-
-def _even(
-    square: Expression,
-    coefficients: tuple[float, ...],
-    function: Callable[[Expression], Expression],
-) -> Expression:
-    """Return an even function of x, by its series in the square of x where that is small."""
+def _stumpff(n: int, square: Expression) -> Expression:
+    """Return c_n, n from 0 to 3, of the square of an angle, see :mod:`.groups.spatial`."""
+    series = ca.SX(0)
+    for k in reversed(range(_TERMS)):
+        series = series * square + (-1) ** k / factorial(n + 2 * k)
     small = square < _SMALL
     x = ca.sqrt(ca.if_else(small, 1.0, square))
-    return ca.if_else(small, _series(square, coefficients), function(x))
-
-
-def _series(x: Expression, coefficients: tuple[float, ...]) -> Expression:
-    total = ca.SX(0)
-    for c in reversed(coefficients):
-        total = total * x + c
-    return total
+    return ca.if_else(small, series, _CLOSED[n](x))

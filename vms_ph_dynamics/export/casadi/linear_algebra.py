@@ -3,8 +3,7 @@
 
 """CasADi as an array namespace, and the factors of small symbolic matrices."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
@@ -16,6 +15,8 @@ from ..spatial import Expression
 
 class CasadiArrays(FormArrays):
     """The array namespace of ``casadi.SX``; zeros that are known are not computed with."""
+
+    module = ca
 
     def constant(self, numbers: npt.ArrayLike) -> Expression:
         """Return a sparse matrix of numbers."""
@@ -33,14 +34,6 @@ class CasadiArrays(FormArrays):
         """Return matrices side by side."""
         return ca.horzcat(*parts)
 
-    def cos(self, x: Expression) -> Expression:
-        """Return the cosine of every entry."""
-        return ca.cos(x)
-
-    def sin(self, x: Expression) -> Expression:
-        """Return the sine of every entry."""
-        return ca.sin(x)
-
     def cross(self, x: Expression, y: Expression) -> Expression:
         """Return the cross product of vectors (3,1)."""
         return ca.cross(x, y)
@@ -53,19 +46,9 @@ class CasadiArrays(FormArrays):
         """Return columns one below the other."""
         return ca.vertcat(*parts)
 
-    def column(self, x: Expression) -> Expression:
-        """Return the column itself."""
-        return x
-
     def factorised(self, matrix: Expression) -> "Factorised":
         """Return a matrix in factors, without pivoting and square roots."""
         return Factorised(matrix)
-
-    def repeat(self, improve: Callable[[Any], Any], start: Any, times: int) -> Any:
-        """Apply a function some times."""
-        for _ in range(times):
-            start = improve(start)
-        return start
 
 
 CASADI = CasadiArrays()

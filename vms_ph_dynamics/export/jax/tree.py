@@ -8,7 +8,7 @@ subtrees are products with a matrix of ones and zeros. Only poses depend on each
 composed by doubling, so that what is compiled grows with the logarithm of the depth of the tree.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -21,44 +21,22 @@ from ...errors import ModelError
 from ...model import VMSModel
 from ..forms import FormArrays
 from ..spatial import Expression, Placement, rotation_of
+from ..tree import MimicMap
 
 
 class JaxArrays(FormArrays):
     """The array namespace of JAX."""
 
+    module = jnp
     root_steps = 20  # in a loop, which costs nothing to compile
 
     def constant(self, numbers: npt.ArrayLike) -> Expression:
         """Return an array of numbers."""
         return jnp.asarray(np.asarray(numbers, dtype=np.float64))
 
-    def zeros(self, rows: int, columns: int) -> Expression:
-        """Return a matrix of zeros."""
-        return jnp.zeros((rows, columns))
-
-    def vstack(self, parts: Sequence[Expression]) -> Expression:
-        """Return matrices one below the other."""
-        return jnp.vstack(parts)
-
-    def hstack(self, parts: Sequence[Expression]) -> Expression:
-        """Return matrices side by side."""
-        return jnp.hstack(parts)
-
-    def cos(self, x: Expression) -> Expression:
-        """Return the cosine of every entry."""
-        return jnp.cos(x)
-
-    def sin(self, x: Expression) -> Expression:
-        """Return the sine of every entry."""
-        return jnp.sin(x)
-
     def cross(self, x: Expression, y: Expression) -> Expression:
         """Return the cross product of vectors, (3,) or (3,1)."""
         return jnp.cross(x, y, axis=0)
-
-    def concatenate(self, parts: Sequence[Expression]) -> Expression:
-        """Return vectors one after the other."""
-        return jnp.concatenate(parts)
 
     def column(self, x: Expression) -> Expression:
         """Return a vector as a matrix with one column."""
@@ -200,18 +178,14 @@ class JaxTree:
         return int(frame.parentJoint) - (1 if self.model.b else 0), frame.placement
 
 
-class PlacedTree:
+class PlacedTree(MimicMap):
     """The terms at a configuration (nq,), each computed where it is used."""
 
     xp = JAX
 
     def __init__(self, tree: JaxTree, q: Expression) -> None:
         self.tree, self.q, self.model = tree, q, tree.model
-        b, full = self.model.b, q
-        if tree.projection is not None:
-            fill, zero = self.model.tree.full_configuration, np.zeros(self.model.nq)
-            columns = [fill(e) - fill(zero) for e in np.eye(self.model.nq)]
-            full = jnp.asarray(np.stack(columns, axis=1)) @ q + jnp.asarray(fill(zero))
+        b, full, self.projection = self.model.b, self.full_configuration(q), tree.projection
         self.root_rotation, self.root_position = jnp.eye(3), jnp.zeros(3)
         if b:
             turn = rotation_of(JAX, q[3:7, None]) if b == 6 else _planar(q)
@@ -316,22 +290,6 @@ class PlacedTree:
         """Jacobian of the centre of mass in inertial axes, (3,nv)."""
         rows = self.root_rotation @ self.reactions[:, :3].T / self.total[0]
         return self.columns(rows)
-
-    def full_velocity(self, v: Expression) -> Expression:
-        """Return the velocity with the joints that mimic others, (nv_full,)."""
-        return v if self.tree.projection is None else self.tree.projection @ v
-
-    def restricted(self, rows: Expression) -> Expression:
-        """Return ``P^T`` times rows of full velocities."""
-        return rows if self.tree.projection is None else self.tree.projection.T @ rows
-
-    def columns(self, matrix: Expression) -> Expression:
-        """Return a matrix of full velocities times P."""
-        return matrix if self.tree.projection is None else matrix @ self.tree.projection
-
-    def projected(self, matrix: Expression) -> Expression:
-        """Return ``P^T matrix P``."""
-        return self.columns(self.restricted(matrix))
 
     def _placed(self, name: str) -> tuple[int, Expression, Expression]:
         body, placement = self.tree.frame(name)
