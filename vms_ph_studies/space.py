@@ -14,7 +14,7 @@ from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_controllers.laws.resolved_motion import ResolvedMotion
 from vms_ph_dynamics import Array, DecoupledForm, VMSModel, VmsPhError, momenta
 from vms_ph_dynamics.actuation import Actuators, Motor, ReactionWheel
-from vms_ph_dynamics.free_floating import Body, JointPath, capture, plan_reorientation
+from vms_ph_dynamics.free_floating import Body, EllipticLoop, capture, plan_reorientation
 from vms_ph_dynamics.free_floating.reorientation import displaced
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_dynamics.simulation import Simulation
@@ -52,7 +52,7 @@ class ComputedTorque:
     ``tau = M_hat_m (qddot_d + 2 w edot + w^2 e) + bias``: on a base without actuators.
     """
 
-    def __init__(self, model: VMSModel, start: Array, path: JointPath, bandwidth: float) -> None:
+    def __init__(self, model: VMSModel, start: Array, path: EllipticLoop, bandwidth: float) -> None:
         """Follow ``path`` from a configuration ``start`` (nq,); the bandwidth w is in 1/s."""
         self._model, self._start, self._path, self._bandwidth = model, start, path, bandwidth
         self._time = 0.0

@@ -7,9 +7,7 @@ from .capture import Body, Capture, capture, carrying
 from .reorientation import (
     EllipticLoop,
     JointMotion,
-    JointPath,
     Reorientation,
-    StraightPath,
     base_motion,
     holonomy,
     plan_reorientation,
@@ -17,7 +15,6 @@ from .reorientation import (
 )
 
 __all__ = [
-    "Body", "Capture", "EllipticLoop", "JointMotion", "JointPath", "Reorientation",
-    "StraightPath", "base_motion", "capture", "carrying", "holonomy", "plan_reorientation",
-    "turn_by_curvature",
+    "Body", "Capture", "EllipticLoop", "JointMotion", "Reorientation", "base_motion", "capture",
+    "carrying", "holonomy", "plan_reorientation", "turn_by_curvature",
 ]  # fmt: skip

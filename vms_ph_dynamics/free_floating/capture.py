@@ -14,6 +14,7 @@ from ..arrays import Array, frozen
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
+from ..robot.inertia import defect_of
 
 
 @dataclass(frozen=True)
@@ -50,15 +51,14 @@ class Body:
                 f"a body needs centre (3,) and inertia (3,3); given: {centre.shape} and "
                 f"{inertia.shape}"
             )
-        moments = np.linalg.eigvalsh(0.5 * (inertia + inertia.T))
         is_body = (
-            np.isfinite([self.mass, *centre, *moments]).all()
+            np.isfinite([self.mass, *centre, *inertia.ravel()]).all()
             and self.mass > 0.0
             and np.allclose(inertia, inertia.T)
-            and moments[0] >= 0.0
-            and moments[2] <= moments[0] + moments[1] + 1e-12
+            and defect_of(self.mass, inertia) is None
         )
         if not is_body:
+            moments = np.linalg.eigvalsh(0.5 * (inertia + inertia.T))
             raise ModelError(
                 "a body has a positive mass and a symmetric inertia with principal moments that "
                 "are not negative, none larger than the sum of the others; given: mass "

@@ -4,7 +4,7 @@
 """Closed loops of the joints that turn a free base at zero momentum, and plans of them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from ..arrays import Array, frozen
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation, check_moving_rigid
 from ..forms.decoupled import DecoupledEvaluation
-from ..groups import SO3, Group, base_group
+from ..groups import SO3, base_group
 from ..model import VMSModel
 
 
@@ -29,17 +29,6 @@ class JointMotion(NamedTuple):
     offset: Array
     rate: Array
     acceleration: Array
-
-
-class JointPath(Protocol):
-    """A path of the joints from a start that is given elsewhere, at rest at both ends."""
-
-    @property
-    def duration(self) -> float:
-        """Time from start to end, s."""
-
-    def __call__(self, t: float) -> JointMotion:
-        """Return the motion at a time in [0, duration], s."""
 
 
 @dataclass(frozen=True)
@@ -96,24 +85,6 @@ class EllipticLoop:
         return np.hypot(self.cosine, self.sine) * peak
 
 
-@dataclass(frozen=True)
-class StraightPath:
-    """The straight way to an ``offset`` (n,) at constant rate, for integrals along it.
-
-    Attributes:
-        end: (n,) offset at the end, rad or m.
-        duration: s.
-    """
-
-    end: Array
-    duration: float = 1.0
-
-    def __call__(self, t: float) -> JointMotion:
-        """Return the motion at a time in [0, duration], s."""
-        rate = self.end / self.duration
-        return JointMotion(t * rate, rate, np.zeros_like(rate))
-
-
 def displaced(model: VMSModel, q: Array, offset: Array) -> Array:
     """Return a configuration with its joints displaced by (n,), rad or m."""
     return model.integrate(q, np.concatenate([np.zeros(model.b), offset]))
@@ -126,7 +97,7 @@ _EARLY, _LATE = 0.25 + np.sqrt(3.0) / 6.0, 0.25 - np.sqrt(3.0) / 6.0
 _LEAST_STEPS, _MOST_STEPS = 16, 1 << 14
 
 
-def base_motion(model: VMSModel, q: Array, path: JointPath, steps: int) -> Array:
+def base_motion(model: VMSModel, q: Array, path: EllipticLoop, steps: int) -> Array:
     """Return the poses of the base along a path of the joints at zero momentum.
 
     The base moves with the twist ``-A(q) qdot``, integrated by a commutator-free scheme of order
@@ -187,28 +158,15 @@ def once(model: VMSModel, q: Array, loop: EllipticLoop, steps: int) -> Array:
 def _integrated(model: VMSModel, q: Array, offsets: Array, rates: Array, h: float) -> Array:
     start = model.checked_configuration(q)
     check_moving_rigid(Evaluation(model, start, np.zeros(model.nv)))
-    configurations = _displaced(model, start, offsets)
+    configurations = np.array([displaced(model, start, offset) for offset in offsets])
     zero_velocities = np.zeros((len(offsets), model.nv))
     connections = model.evaluate_batch(configurations, zero_velocities, terms=("A",)).A
     twists = -np.einsum("kbi,ki->kb", connections, rates)
-    return _composed(base_group(model.base), twists[0::2], twists[1::2], h)
-
-
-def _displaced(model: VMSModel, q: Array, offsets: Array) -> Array:
-    if model.nq - model.nq_base != model.n:  # endless joints, as (cos, sin)
-        return np.array([displaced(model, q, offset) for offset in offsets])
-    configurations = np.tile(q, (len(offsets), 1))
-    configurations[:, model.nq_base :] += offsets
-    return configurations
-
-
-def _composed(group: Group, early: Array, late: Array, h: float) -> Array:
-    pose: Array = group.identity()
+    group, pose = base_group(model.base), base_group(model.base).identity()
     poses = [pose]
-    for first, second in zip(
-        h * (_EARLY * early + _LATE * late), h * (_LATE * early + _EARLY * late), strict=True
-    ):
-        pose = pose @ group.exp(first) @ group.exp(second)
+    for early, late in zip(h * twists[0::2], h * twists[1::2], strict=True):
+        first = group.exp(_EARLY * early + _LATE * late)
+        pose = pose @ first @ group.exp(_LATE * early + _EARLY * late)
         poses.append(pose)
     return np.array(poses)
 
@@ -291,7 +249,8 @@ def plan_reorientation(
     if not target.any():
         raise StateError("the rotation is the identity: the base need not turn")
     unit = _least_ellipse(model, start, target)
-    loops = max(1, int(np.ceil((np.max(_excursion(*unit)) / amplitude) ** 2)))
+    excursion = np.abs(unit[0]) + np.hypot(*unit)
+    loops = max(1, int(np.ceil((excursion.max() / amplitude) ** 2)))
     reached = "no loop was tried"
     while loops <= _MOST_LOOPS:
         half = np.concatenate(unit) / np.sqrt(loops)
@@ -325,7 +284,10 @@ def turn_by_curvature(model: VMSModel, q: Array, loop: EllipticLoop) -> Array:
     offset = -loop.cosine
     curvature_there = _curvature_at(model, displaced(model, q, offset))
     at_centre = np.pi * np.einsum("i,ijk,j->k", loop.cosine, curvature_there, loop.sine)
-    to_centre = base_motion(model, q, StraightPath(offset), _WAY_STEPS)[-1]
+    way = np.linspace(0.0, 1.0, _WAY_STEPS, endpoint=False)
+    shares = (way[:, None] + np.array(_GAUSS) / _WAY_STEPS).ravel()
+    rates = np.tile(offset, (len(shares), 1))
+    to_centre = _integrated(model, q, shares[:, None] * offset, rates, 1.0 / _WAY_STEPS)[-1]
     return frozen(to_centre[:3, :3] @ at_centre)
 
 
@@ -371,8 +333,8 @@ def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Arr
 
 
 def _loop(x: Array) -> EllipticLoop:
-    half = len(x) // 2
-    return EllipticLoop(x[:half], x[half:], 1, 1.0)
+    cosine, sine = np.split(x, 2)
+    return EllipticLoop(cosine, sine, 1, 1.0)
 
 
 def _turn(model: VMSModel, q: Array, x: Array) -> Array:
@@ -409,14 +371,10 @@ def _corrected(model: VMSModel, q: Array, x: Array, target: Array) -> Array | No
     return None
 
 
-def _excursion(cosine: Array, sine: Array) -> Array:
-    return np.abs(cosine) + np.hypot(cosine, sine)
-
-
 def _timed(x: Array, loops: int, rate: float) -> EllipticLoop:
-    half = len(x) // 2
-    unit = EllipticLoop(frozen(x[:half]), frozen(x[half:]), loops, 1.0)
-    return EllipticLoop(unit.cosine, unit.sine, loops, float(np.max(unit.fastest)) / rate)
+    cosine, sine = (frozen(half) for half in np.split(x, 2))
+    fastest = EllipticLoop(cosine, sine, loops, 1.0).fastest
+    return EllipticLoop(cosine, sine, loops, float(fastest.max()) / rate)
 
 
 def _obstacle(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) -> str:
