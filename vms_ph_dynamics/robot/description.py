@@ -13,7 +13,6 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from copy import deepcopy
 from xml.parsers import expat
 
@@ -173,8 +172,6 @@ NOT_DYNAMICS = (
 )
 """Elements without influence on the dynamics, at which parsers fail or warn."""
 
-_UNBOUND_PREFIX = expat.errors.codes[expat.errors.XML_ERROR_UNBOUND_PREFIX]
-
 NAMELESS = "robot"
 """The name of a robot whose description gives none."""
 
@@ -203,66 +200,44 @@ _FACTORS = ("origin", "mass", "inertia", "dynamics", "mimic")
 def parse_description(xml: str) -> ET.Element:
     """Return the root element of a URDF text, names without their namespaces.
 
+    Prefixes need not be declared, as Gazebo's often are not. Text that is not well-formed is read
+    up to its first error.
+
     Raises:
         ModelError: the text exceeds a bound, or is not well-formed.
     """
-    xml = xml.lstrip()  # before the declaration XML allows no blank, but files have them
-    if too_large := exceeded_bound(xml):
-        raise ModelError(too_large)
-    try:
-        root = ET.fromstring(xml)
-    except ET.ParseError as error:
-        if error.code != _UNBOUND_PREFIX:
-            raise ModelError(f"not well-formed XML: {error}") from None
-        root = _parse_with_prefixes(xml)
-    except (ValueError, LookupError) as error:
-        raise ModelError(f"not well-formed XML: {error}") from None
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2].rpartition(":")[2]
-    return root
-
-
-def _parse_with_prefixes(xml: str) -> ET.Element:
-    """Return the root of a text with prefixes that it does not declare, for instance Gazebo's."""
-    builder, parser = ET.TreeBuilder(), expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
-    parser.CharacterDataHandler = builder.data
-    try:
-        parser.Parse(xml, True)
-        root: ET.Element = builder.close()
-    except (expat.ExpatError, ValueError, LookupError) as error:
-        raise ModelError(f"not well-formed XML: {error}") from None
-    return root
-
-
-def exceeded_bound(xml: str) -> str:
-    """Return a message about the bound that a text exceeds, or an empty string.
-
-    Text that is not well-formed is checked up to its first error.
-    """
     if len(xml) > LARGEST_TEXT:
-        return f"it has {len(xml)} characters; at most {LARGEST_TEXT} are accepted"
+        raise ModelError(f"it has {len(xml)} characters; at most {LARGEST_TEXT} are accepted")
+    builder, parser, error = ET.TreeBuilder(), expat.ParserCreate(), ""
     depth = deepest = links = 0
 
-    def start(tag: str, _attributes: dict[str, str]) -> None:
+    def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth, deepest, links
         depth += 1
         deepest = max(deepest, depth)
         links += tag == "link" and depth == 2
+        if depth <= DEEPEST:
+            builder.start(tag.rpartition(":")[2], attributes)
 
-    def end(_tag: str) -> None:
+    def end(tag: str) -> None:
         nonlocal depth
+        if depth <= DEEPEST:
+            builder.end(tag.rpartition(":")[2])
         depth -= 1
 
-    parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = start, end
-    with suppress(expat.ExpatError, ValueError):  # reported by the parser that reads the text
-        parser.Parse(xml, True)
+    parser.CharacterDataHandler = builder.data
+    try:
+        parser.Parse(xml.lstrip(), True)  # before the declaration XML allows no blank
+    except (expat.ExpatError, ValueError, LookupError) as failure:
+        error = f"not well-formed XML: {failure}"
     if deepest > DEEPEST:
-        return f"its elements are nested {deepest} deep; at most {DEEPEST} are accepted"
-    if links > MOST_LINKS:
-        return f"it has {links} links; at most {MOST_LINKS} are accepted"
-    return ""
+        error = f"its elements are nested {deepest} deep; at most {DEEPEST} are accepted"
+    elif links > MOST_LINKS:
+        error = f"it has {links} links; at most {MOST_LINKS} are accepted"
+    if error:
+        raise ModelError(error)
+    return builder.close()
 
 
 def dynamics_text(root: ET.Element) -> str:
