@@ -115,11 +115,8 @@ class ActuatorDynamics:
         r = a.rotors
         sent = np.where(np.abs(efforts.commands) < a.dead_zone, 0.0, efforts.commands)[r]
         sent[self._failed[r]] = 0.0
-        k = a.thrust_constant[r]
-        turning = np.sign(sent) * np.sqrt(np.abs(sent) / np.where(k > 0.0, k, 1.0))
         self.rates, self.thrusts = self.rates.copy(), self.thrusts.copy()
-        self.rates[r] = np.where(k > 0.0, turning, 0.0)
-        self.thrusts[r] = sent
+        self.rates[r], self.thrusts[r] = self._turning(sent), sent
         self.hold(wrench, np.zeros(b))
 
     def fail(self, name: str, reported: bool = True) -> None:
@@ -172,7 +169,7 @@ class ActuatorDynamics:
         """
         a, dt = self.actuators, self._dt
         matrix = a.matrix(self.tilts, self.angles)
-        relative = self._relative_rates(matrix, v_base)
+        relative = self._relative_rates(matrix, v_base, self.rates)
         lower, upper = self._limits(relative)
         tilts: Array = self.tilts
         if a.tilting.size:
@@ -213,7 +210,7 @@ class ActuatorDynamics:
         mean = 0.5 * (v_start + v_end)
         before, spun = self.stored, 0.5 * (self.rates + efforts.rates)
         shaft = self.shaft_torques(efforts, spun, mean)
-        relative = self._mean_relative(efforts, spun, mean)
+        relative = self._relative_rates(efforts.matrix, mean, spun)
         lost = {
             "fluid": dt * a.loss_ratio * a.thrust_constant * np.abs(spun) ** 3,
             "friction": -dt * efforts.friction * relative,
@@ -270,16 +267,17 @@ class ActuatorDynamics:
                     energies[f"{name}/{cause}"] = float(value)
         return energies
 
-    def _relative_rates(self, matrix: Array, v_base: Array) -> Array:
-        """Return the rates of wheels and of reaction wheels relative to the base, (m,)."""
-        a, rates = self.actuators, matrix.T @ v_base
-        rates[a.reaction] += self.rates[a.reaction]
-        return np.asarray(rates)
+    def _relative_rates(self, matrix: Array, v_base: Array, rates: Array) -> Array:
+        """Return the rates of wheels, and of reaction wheels relative to the base, (m,)."""
+        r, relative = self.actuators.reaction, matrix.T @ v_base
+        relative[r] += rates[r]
+        return np.asarray(relative)
 
-    def _mean_relative(self, efforts: StepEfforts, spun: Array, mean: Array) -> Array:
-        rates = efforts.matrix.T @ mean
-        rates[self.actuators.reaction] += spun[self.actuators.reaction]
-        return np.asarray(rates)
+    def _turning(self, thrusts: Array) -> Array:
+        """Return the rates at which rotors give thrusts, both of rotors alone; zero for others."""
+        k = self.actuators.thrust_constant[self.actuators.rotors]
+        rates = np.sign(thrusts) * np.sqrt(np.abs(thrusts) / np.where(k > 0.0, k, 1.0))
+        return np.where(k > 0.0, rates, 0.0)
 
     def _limits(self, relative: Array) -> tuple[Array, Array]:
         """Return the bounds of the inputs now, (m,) each."""
@@ -303,15 +301,11 @@ class ActuatorDynamics:
         """Return the inputs (m,) over a step and the rates (m,) of rotors at its end."""
         a, inputs, rates = self.actuators, sent.copy(), self.rates.copy()
         r = a.rotors
-        k = a.thrust_constant[r]
-        modelled = k > 0.0
-        k = np.where(modelled, k, 1.0)
-        left = self._left[r]
-        target = np.sign(sent[r]) * np.sqrt(np.abs(sent[r]) / k)
-        end = np.where(modelled, target + left * (rates[r] - target), 0.0)
+        k, left, target = a.thrust_constant[r], self._left[r], self._turning(sent[r])
+        end = target + left * (rates[r] - target)
         mean = 0.5 * (rates[r] + end)
         static = sent[r] + left * (self.thrusts[r] - sent[r])
-        inputs[r] = np.where(modelled, k * mean * np.abs(mean), static)
+        inputs[r] = np.where(k > 0.0, k * mean * np.abs(mean), static)
         rates[r] = end
         return inputs, rates
 

@@ -3,11 +3,11 @@
 
 """The friction with which a recording is audited: that of the URDF, or one that was identified."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arrays import Array, frozen
+from ..arrays import Array, frozen, zeros
 from ..errors import ModelError
 from ..model import VMSModel
 
@@ -29,9 +29,9 @@ class JointFriction:
 
     viscous: Array
     coulomb: Array
-    slip: Array
-    shift: Array
-    offset: Array
+    slip: Array = field(default_factory=lambda: np.array(0.01))
+    shift: Array = field(default_factory=zeros)
+    offset: Array = field(default_factory=zeros)
 
     def __post_init__(self) -> None:
         """Check the sizes and signs.
@@ -42,6 +42,8 @@ class JointFriction:
         """
         for name in ("viscous", "coulomb", "slip", "shift", "offset"):
             values = np.array(getattr(self, name), dtype=np.float64)
+            if values.ndim == 0:  # the same at all joints
+                values = np.full(np.shape(self.viscous), values)
             if values.shape != np.shape(self.viscous) or not np.isfinite(values).all():
                 raise ModelError(f"{name} friction must be one number per joint; given: {values}")
             object.__setattr__(self, name, frozen(values))
@@ -54,16 +56,12 @@ class JointFriction:
     @classmethod
     def of(cls, model: VMSModel) -> "JointFriction":
         """Return the friction declared in the robot's URDF, as the simulator has it."""
-        n = model.n
-        return cls(
-            model.joints.damping, model.joints.friction, np.full(n, 0.01), np.zeros(n), np.zeros(n)
-        )
+        return cls(model.joints.damping, model.joints.friction)
 
     @classmethod
     def none(cls, model: VMSModel) -> "JointFriction":
         """Return no friction."""
-        zero = np.zeros(model.n)
-        return cls(zero, zero, np.full(model.n, 0.01), zero, zero)
+        return cls(np.zeros(model.n), np.zeros(model.n))
 
     def force(self, rates: Array) -> Array:
         """Return the joint efforts of friction at joint rates, both (..., n)."""

@@ -7,7 +7,7 @@ Blocks of samples are added one after the other, so that a recording of any leng
 of one block and of the series that are kept for plots.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
 from .energy_path import generalised, momentum_drift
 from .joint_friction import JointFriction
-from .samples import MotionSamples, SampleNoise
+from .samples import MotionSamples, SampleNoise, steps
 
 RESETS = "resets"
 """Key of the number of resets among the recorded port energies."""
@@ -267,7 +267,10 @@ class LedgerWriter:
         total = states.kinetic_energy + states.potential_energy
         dt = np.diff(t)[:, None]
         rates = samples.v[:, b:]
-        power, work = samples.torque * rates, self._work(samples, rates, dt)
+        power = samples.torque * rates
+        work = _trapezoid(power, dt)
+        if samples.zero_order_hold:
+            work = samples.torque[:-1] * steps(self.model, samples.q)[:, b:]
         friction = np.zeros_like(rates) if self.friction is None else self.friction.force(rates)
         lost_power = -friction * rates
         port_power, efforts = self._at_ports(samples)
@@ -289,14 +292,14 @@ class LedgerWriter:
         whole_power = port_power.sum(1) - lost_power.sum(1) - drag_power
         if not samples.zero_order_hold:
             whole_power = whole_power + power.sum(1)
-        steps = {
+
+        def integral(part: Callable[[Array], Array]) -> Array:
+            return part(work) if samples.zero_order_hold else _trapezoid(part(power), dt)
+
+        increments = {
             "supplied_by_joint": work,
-            "gross_by_joint": np.abs(work)
-            if samples.zero_order_hold
-            else _trapezoid(np.abs(power), dt),
-            "returned_by_joint": np.minimum(work, 0.0)
-            if samples.zero_order_hold
-            else _trapezoid(np.minimum(power, 0.0), dt),
+            "gross_by_joint": integral(np.abs),
+            "returned_by_joint": integral(lambda flow: np.minimum(flow, 0.0)),
             "dissipated_by_joint": lost,
             "supplied_by_port": at_ports,
             "drag": drag,
@@ -304,11 +307,17 @@ class LedgerWriter:
             "variance": self._variance(samples, power, dt)[:, None],
             "sampling": _halving(t, whole_power, dt),
         }
-        self._begin(float(total[0]), float(t[0]), continues, steps)
-        start = self._last
-        assert start is not None
+        if self._last is None:
+            self._sums = {name: np.zeros((1, part.shape[1])) for name, part in increments.items()}
+            start = (float(t[0]), float(total[0]), 0.0)
+        elif continues:
+            start = self._last
+        else:
+            self._gaps += 1
+            self._unobserved += float(total[0]) - self._last[1]
+            start = (float(t[0]), float(total[0]), self._last[2])
         totals = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
-                 for name, step in steps.items()}  # fmt: skip
+                 for name, step in increments.items()}  # fmt: skip
         flow = np.concatenate([[0.0], np.cumsum(net)])
         from_samples = start[2] + (total - start[1]) - flow
         unaccounted = from_samples if exact is None else self._recorded.unaccounted(exact, total)
@@ -318,20 +327,18 @@ class LedgerWriter:
         variance = self._state_variance(states)
         if not self._count:
             self._first_variance = float(variance[0])
-        self._keep(
-            t,
-            states.kinetic_energy,
-            states.potential_energy,
-            totals,
-            unaccounted,
-            from_samples,
-            variance,
-            continues,
-        )
+        first = self._count - continues
+        kept = np.flatnonzero((first + np.arange(len(t))) % self.stride == 0)
+        kept = np.union1d(kept[kept >= continues], [len(t) - 1])
+        self.rows_in_series = kept
+        kinetic, potential = states.kinetic_energy, states.potential_energy
+        series = {"time": t, "kinetic": kinetic, "potential": potential, "unaccounted": unaccounted}
+        series |= {"from_samples": from_samples, "state_variance": variance, **totals}
+        self._series.append({name: values[kept] for name, values in series.items()})
         self._sums = {name: rows[-1:] for name, rows in totals.items()}
         self._last = (float(t[-1]), float(total[-1]), float(from_samples[-1]))
         self._duration += float(t[-1] - t[0])
-        self._count += len(t) - (1 if continues else 0)
+        self._count += len(t) - continues
         self._windows.add(residual, dt[:, 0])
 
     def ledger(self) -> Ledger:
@@ -358,19 +365,16 @@ class LedgerWriter:
         sums = {name: rows[0] for name, rows in self._sums.items()}
         energy = series["kinetic"] + series["potential"]
         change = float(energy[-1] - energy[0]) - self._unobserved
+        of_names = ("gross", "supplied", "returned", "dissipated", "residual")
         return Ledger(
+            **{f"{name}_by_joint": sums[f"{name}_by_joint"] for name in of_names},
+            supplied_by_port=sums["supplied_by_port"],
+            residual_effort=effort,
             joints=self.model.joint_names,
             balanced=((BASE,) if b else ()) + self.model.joint_names,
             ports=self.ports,
             time=time,
             series=series,
-            gross_by_joint=sums["gross_by_joint"],
-            supplied_by_joint=sums["supplied_by_joint"],
-            returned_by_joint=sums["returned_by_joint"],
-            dissipated_by_joint=sums["dissipated_by_joint"],
-            residual_by_joint=sums["residual_by_joint"],
-            residual_effort=effort,
-            supplied_by_port=sums["supplied_by_port"],
             stored=recorded.stored if recorded.energies else change,
             unobserved=self._unobserved,
             unaccounted=float(series["unaccounted"][-1]),
@@ -385,28 +389,6 @@ class LedgerWriter:
             gaps=self._gaps,
             drag=float(sums["drag"][0]),
         )
-
-    def _begin(self, energy: float, time: float, continues: bool, steps: dict[str, Array]) -> None:
-        if self._last is None:
-            self._sums = {name: np.zeros((1, step.shape[1])) for name, step in steps.items()}
-            self._last = (time, energy, 0.0)
-        elif not continues:
-            self._gaps += 1
-            self._unobserved += energy - self._last[1]
-            self._last = (time, energy, self._last[2])
-
-    def _work(self, samples: MotionSamples, rates: Array, dt: Array) -> Array:
-        """Return the work of the joint efforts in each interval, (N-1, n)."""
-        if not samples.zero_order_hold:
-            return _trapezoid(samples.torque * rates, dt)
-        model = self.model
-        if model.nq - model.nq_base == model.n:
-            displacement = np.diff(samples.q[:, model.nq_base :], axis=0)
-        else:
-            displacement = np.array(
-                [model.difference(a, c)[model.b :] for a, c in pairwise(samples.q)]
-            ).reshape(-1, model.n)
-        return np.asarray(samples.torque[:-1] * displacement)
 
     def _at_ports(self, samples: MotionSamples) -> tuple[Array, Array]:
         """Return powers at the wrench ports (N, ports), and their generalised forces (N, nv)."""
@@ -450,28 +432,6 @@ class LedgerWriter:
             return np.zeros(len(states))
         kinetic = (states.momentum * noise.velocity) ** 2
         return np.asarray((kinetic + (states.g * noise.position) ** 2).sum(1))
-
-    def _keep(
-        self,
-        t: Array,
-        kinetic: Array,
-        potential: Array,
-        totals: dict[str, Array],
-        unaccounted: Array,
-        from_samples: Array,
-        variance: Array,
-        continues: bool,
-    ) -> None:
-        first = self._count - (1 if continues else 0)
-        chosen = np.flatnonzero((first + np.arange(len(t))) % self.stride == 0)
-        chosen = chosen[chosen >= (1 if continues else 0)]
-        if len(t) - 1 not in chosen:
-            chosen = np.append(chosen, len(t) - 1)
-        self.rows_in_series = chosen
-        rows = {name: values[chosen] for name, values in totals.items()}
-        rows |= {"time": t[chosen], "kinetic": kinetic[chosen], "potential": potential[chosen]}
-        rows |= {"unaccounted": unaccounted[chosen], "from_samples": from_samples[chosen]}
-        self._series.append(rows | {"state_variance": variance[chosen]})
 
 
 def _trapezoid(rate: Array, dt: Array) -> Array:

@@ -3,7 +3,6 @@
 
 """States, rates and energies of the forms."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,15 +34,19 @@ class PHRate(NamedTuple):
     zdot: Array
 
 
-class Energy(ABC):
-    """Value of the Hamiltonian, J."""
+class Energy:
+    """Value of the Hamiltonian, J, as the sum of parts that begin with ``kinetic``, and potential.
+
+    Attributes:
+        potential: of gravity and buoyancy, J.
+    """
 
     potential: float
 
     @property
-    @abstractmethod
     def kinetic(self) -> float:
         """Kinetic energy of the whole motion, J."""
+        return float(sum(part for name, part in vars(self).items() if name != "potential"))
 
     @property
     def total(self) -> float:
@@ -63,11 +66,6 @@ class StandardEnergy(Energy):
     kinetic_total: float
     potential: float
 
-    @property
-    def kinetic(self) -> float:
-        """Kinetic energy of the whole motion, J."""
-        return self.kinetic_total
-
 
 @dataclass(frozen=True)
 class BaseShapeEnergy(Energy):
@@ -83,11 +81,6 @@ class BaseShapeEnergy(Energy):
     kinetic_shape: float
     potential: float
 
-    @property
-    def kinetic(self) -> float:
-        """Kinetic energy of the whole motion, J."""
-        return self.kinetic_base + self.kinetic_shape
-
 
 @dataclass(frozen=True)
 class TaskEnergy(Energy):
@@ -102,8 +95,3 @@ class TaskEnergy(Energy):
     kinetic_task: float
     kinetic_null: float
     potential: float
-
-    @property
-    def kinetic(self) -> float:
-        """Kinetic energy of the whole motion, J."""
-        return self.kinetic_task + self.kinetic_null

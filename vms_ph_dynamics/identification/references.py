@@ -7,7 +7,7 @@ The interval of one recording covers its own noise. What changes from recording 
 as friction that warms up or gains that drift, shows in the errors of other recordings only.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -107,7 +107,8 @@ def left_out_loads(
     energy_settings = replace(settings or Settings(), energy=False)
     errors: list[LoadEstimate] = []
     for session in dict.fromkeys(one.group for one in references):
-        rest = [*samples, *unloaded(one for one in references if one.group != session)]
+        others = (one for one in references if one.group != session and one.load == 0.0)
+        rest = [*samples, *(sample for one in others for sample in one.samples)]
         if not rest:
             raise OptionError(
                 f"without the session '{session}' no recording without a load is left to identify "
@@ -121,11 +122,6 @@ def left_out_loads(
             model, of_session, frame=frame, prior=identified.posterior, settings=settings
         )
     return tuple(errors)
-
-
-def unloaded(references: Iterable[Reference]) -> list[MotionSamples]:
-    """Return the samples of the references without a load."""
-    return [s for one in references if one.load == 0.0 for s in one.samples]
 
 
 def scatter(errors: Sequence[LoadEstimate]) -> tuple[float, int]:

@@ -257,11 +257,12 @@ class NonholonomicForm:
         change[self._dependent] = -np.linalg.solve(inner, rates @ basis)
         return change
 
-    def reduced_velocity(self, q: Array, v: Array) -> Array:
-        """Return nu, (m,), m/s and rad/s, of a velocity (nv,) that the constraints allow.
+    def state(self, q: Array, v: Array) -> PHState:
+        """Return the state ``(q, S^T M v)`` of a velocity that the constraints allow.
 
         Raises:
-            StateError: the constraints do not allow it; the message says by how much.
+            StateError: they do not allow it, by how much the message says, or an argument is not
+                valid.
         """
         d = self.model.evaluate(q, v)
         violation = float(np.abs(self._all_rows(d) @ d.v).max())
@@ -270,16 +271,7 @@ class NonholonomicForm:
                 f"the velocity violates a constraint by {violation:.3g} m/s; a velocity that they "
                 "allow is basis(d) @ nu for independent velocities nu"
             )
-        return np.array(d.v[self.independent])
-
-    def state(self, q: Array, v: Array) -> PHState:
-        """Return the state ``(q, S^T M v)`` of a velocity that the constraints allow.
-
-        Raises:
-            StateError: they do not allow it, or an argument is not valid.
-        """
-        t = self.terms(self.model.checked_configuration(q), self.reduced_velocity(q, v))
-        return PHState(t.d.q, t.momentum)
+        return PHState(d.q, self.terms(d.q, d.v[self.independent]).momentum)
 
     def velocity(self, x: PHState) -> Array:
         """Return the velocity (nv,) of a state.
@@ -308,7 +300,7 @@ class NonholonomicForm:
         """
         t = self._terms_at(x)
         force = t.basis.T @ Ports.checked(self.model, ports).force(t.d)
-        return PHRate(t.d.v, t.free_momentum_rate + force)
+        return PHRate(t.d.v, t.coriolis.T @ t.nu + force)
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(dT/dq at fixed z, nu)``, (nv+m,), the gradient of the kinetic energy T.
@@ -415,11 +407,6 @@ class NonholonomicTerms:
     def momentum(self) -> Array:
         """``S^T M v``, (m,)."""
         return frozen(self.mass @ self.nu)
-
-    @cached_property
-    def free_momentum_rate(self) -> Array:
-        """Rate of the momentum without forces, (m,): ``M_nu' nu - coriolis nu``."""
-        return self.coriolis.T @ self.nu
 
     def acceleration(self, force: Array) -> Array:
         """Return nudot, (m,), m/s^2 and rad/s^2, under a generalised force (nv,) with gravity."""

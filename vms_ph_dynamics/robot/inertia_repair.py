@@ -209,14 +209,17 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     """
     defective: list[tuple[LinkInertia, BodyDefect]] = []
     for link in links:
-        _check_finite(link)
+        if not (np.isfinite(link.mass) and np.isfinite(link.rotational).all()):
+            name = link.link
+            raise ModelError(f"the inertia of '{name}' must be finite; given: mass {link.mass}")
         defect = defect_of(link.mass, link.rotational)
         if defect is not None:
             defective.append((link, defect))
     nearest = {
         id(link): nearest_inertia(link.mass, link.rotational)
         for link, defect in defective
-        if not _is_harmless(link, defect)
+        # What is due to rounding, or of a link that does not move, is left.
+        if link.joint and not is_rounding(defect, link.mass, link.rotational)
     }
     repaired, added = _moving(_with_nearest(model, links, nearest), links, projection)
     if joints_without_inertia(repaired, projection):
@@ -233,16 +236,6 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     defects = [grading.of_link(link, defect, nearest.get(id(link))) for link, defect in defective]
     defects += [grading.of_joint(links, joint, small) for joint, small in added.items()]
     return Repaired(repaired, tuple(defects))
-
-
-def _check_finite(link: LinkInertia) -> None:
-    if not (np.isfinite(link.mass) and np.isfinite(link.rotational).all()):
-        raise ModelError(f"the inertia of '{link.link}' must be finite; given: mass {link.mass}")
-
-
-def _is_harmless(link: LinkInertia, defect: BodyDefect) -> bool:
-    """Return whether a defect is left: due to rounding, or of a link that does not move."""
-    return link.joint == 0 or is_rounding(defect, link.mass, link.rotational)
 
 
 def _with_nearest(
