@@ -250,7 +250,7 @@ def plan_reorientation(
         raise StateError("the rotation is the identity: the base need not turn")
     unit = _least_ellipse(model, start, target)
     excursion = np.abs(unit[0]) + np.hypot(*unit)
-    loops = max(1, int(np.ceil((excursion.max() / amplitude) ** 2)))
+    loops = max(1, int(np.ceil((np.max(excursion) / amplitude) ** 2)))
     reached = "no loop was tried"
     while loops <= _MOST_LOOPS:
         half = np.concatenate(unit) / np.sqrt(loops)
@@ -374,7 +374,7 @@ def _corrected(model: VMSModel, q: Array, x: Array, target: Array) -> Array | No
 def _timed(x: Array, loops: int, rate: float) -> EllipticLoop:
     cosine, sine = (frozen(half) for half in np.split(x, 2))
     fastest = EllipticLoop(cosine, sine, loops, 1.0).fastest
-    return EllipticLoop(cosine, sine, loops, float(fastest.max()) / rate)
+    return EllipticLoop(cosine, sine, loops, float(np.max(fastest)) / rate)
 
 
 def _obstacle(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) -> str:
