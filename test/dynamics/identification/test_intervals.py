@@ -11,7 +11,7 @@ from scipy import stats
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.identification import Identification, Settings, identify
-from vms_ph_dynamics.identification.estimate import student
+from vms_ph_dynamics.identification.estimate import estimate, student
 from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.packages import resolve
 
@@ -30,6 +30,17 @@ MASSES = {
 def test_the_quantiles_of_few_windows_are_those_of_student() -> None:
     for freedom in (1, 2, 4, 5, 6, 20, 1000):
         assert student(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-3)
+
+
+def test_a_window_with_a_gross_error_does_not_count(rng: np.random.Generator) -> None:
+    columns, none = rng.normal(size=(200, 1)), np.zeros(200)
+    target = 2.0 * columns[:, 0] + 0.01 * rng.normal(size=200)
+    target[50] += 100.0
+    for correlated in (False, True):
+        found = estimate(
+            columns, target, np.zeros(1), 100.0 * np.eye(1), none, none, correlated=correlated
+        )
+        assert found.mean[0] == pytest.approx(2.0, abs=4e-3)
 
 
 def _model(name: str) -> VMSModel:
