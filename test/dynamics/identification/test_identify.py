@@ -59,12 +59,15 @@ def test_without_noise_the_truth_is_found_to_a_thousandth(truth: Truth, panda: V
 
 
 def test_nothing_is_claimed_of_a_joint_that_does_not_move(truth: Truth, panda: VMSModel) -> None:
-    samples = recording(panda, truth, np.random.default_rng(8), still=(2,))
+    samples = recording(panda, truth, np.random.default_rng(8), still=(0, 2))
     found = identify(panda, samples, settings=PLAIN)
     for term in ("viscous", "coulomb", "offset"):
         assert found[f"friction.panda_joint3.{term}"].value is None
         assert "not excited" in found[f"friction.panda_joint3.{term}"].reason
     assert found["friction.panda_joint2.viscous"].value is not None
+    found = identify(panda, samples, ("inertia",), settings=PLAIN)
+    assert "not excited" in found["inertia.panda_joint1.Izz"].reason
+    assert found["inertia.panda_joint7.mx"].value is not None
 
 
 def test_nothing_is_claimed_of_a_robot_that_stands(truth: Truth, panda: VMSModel) -> None:
