@@ -135,12 +135,20 @@ def test_a_reference_turns_about_the_vertical_alone_also_where_thrusts_are_along
     q[3:7] = pin.Quaternion(to_nose.T).coeffs()
     state = RobotState(q, np.zeros(borinot.nv))
     law.reset(state)
-    twist = np.array([0.0, 0.0, 0.0, 0.2, -0.1, 0.15])
+    twist = np.array([0.3, 0.2, -0.1, 0.2, -0.1, 0.15])
     for _ in range(5):
         law.update(state, Reference(pose=borinot.base_pose(q), twist=twist), 0.02)
-    turn = law._base.pose[:3, :3] @ law._base.twist[3:]
+    level, base = law._base.pose[:3, :3], law._base
+    turn = level @ base.twist[3:]
     assert turn[2] > 0.01
     np.testing.assert_allclose(turn[:2], 0.0, atol=1e-12)
+    # Thrust is along what the motion of the reference needs, and its heading is followed.
+    gains = UnderactuatedFlight.Gains(frequency_position=0.0)
+    wanted = law._base_motion(borinot.evaluate(q, state.v), gains, 0.0)
+    needed = level @ base.acceleration[:3] + np.cross(turn, level @ base.twist[:3]) + [0, 0, 9.81]
+    along = wanted.attitude @ to_nose[:, 2]
+    np.testing.assert_allclose(np.cross(along, needed), 0.0, atol=1e-9)
+    np.testing.assert_allclose(wanted.rotation @ wanted.turning, turn, atol=1e-3)
 
 
 def test_thrust_is_along_the_rotors_in_every_unit_of_the_inputs() -> None:
