@@ -190,7 +190,7 @@ class SampleBudget:
             # Measured from what is held of the weight.
             brake = brake + compensation - d.g
             brake = self._applied(d, brake, self._wrench.braking(brake[:b], d.M_b))
-        return self._limits.scaled(compensation, brake)
+        return self._limits.scale(compensation, brake)
 
     def velocity_ahead(self, d: Evaluation, efforts: Sequence[Array], dt: float) -> Array:
         """Return the velocity (nv,) at which the next effort begins to act, about."""

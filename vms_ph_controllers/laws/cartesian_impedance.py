@@ -256,7 +256,7 @@ class CartesianImpedance(StagedController):
         push = self._push(d, reference, dt, h)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
-        springs = self._base(d, dt).beside(self._limit_springs(d, gains, h))
+        springs = self._base(d, dt).with_joints(self._limit_springs(d, gains, h))
         compliance = self._compliance(attached, dt)
         tool = ToolImpedance(
             self._tool_potential, self._tool, error, self._relative, push, compliance

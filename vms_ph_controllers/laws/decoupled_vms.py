@@ -227,7 +227,9 @@ class DecoupledVMSController(VehicleController):
             np.repeat([k_position, k_rotation], 3)[rows],
         )
         energy = limits.energy + 0.5 * float(pull @ offset)
-        return base.beside(SpringForce(energy, limits.force + pull, limits.stiffness + k_shape))
+        return base.with_joints(
+            SpringForce(energy, limits.force + pull, limits.stiffness + k_shape)
+        )
 
     def _bandwidth(self, gains: "DecoupledVMSController.Gains") -> float:
         return gains.frequency_base

@@ -243,4 +243,4 @@ class PoseIDAPBC(StagedController):
         offset = model.difference(self._posture, d.q)[model.b :]
         pull = hold * offset
         energy = limits.energy + 0.5 * float(pull @ offset)
-        return base.beside(SpringForce(energy, limits.force + pull, limits.stiffness + hold))
+        return base.with_joints(SpringForce(energy, limits.force + pull, limits.stiffness + hold))

@@ -103,8 +103,8 @@ class SampledImpedance:
             drift: (nv,); None for none.
         """
         algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
-        held = (d.M, damping, stiffness, gradient, velocity, h, drift)
-        return cls.of(*held) if algebra is None else cls(*algebra.hold(*held))
+        arguments = (d.M, damping, stiffness, gradient, velocity, h, drift)
+        return cls.of(*arguments) if algebra is None else cls(*algebra.hold(*arguments))
 
     @classmethod
     def of(
@@ -130,7 +130,7 @@ class SampledImpedance:
         """
         if h <= 0.0:
             return cls(gradient, velocity, np.zeros(len(velocity)), "")
-        spring, reduced, along = gradient, False, 0.0 if drift is None else drift
+        spring, reduced, drift_force = gradient, False, 0.0 if drift is None else drift
         most = 0.5 / (h * h)
         if not _is_positive(most * mass - stiffness):
             factor = np.linalg.cholesky(mass)
@@ -142,9 +142,9 @@ class SampledImpedance:
             stiffness = (modes * np.clip(values, 0.0, most)) @ modes.T
             reduced = bool(share.min() < 1.0)
         total = damping + h * stiffness
-        damped_velocity = np.linalg.solve(mass + h * total, mass @ velocity + h * along)
-        desired_power = float(velocity @ (damping @ velocity - along))
-        obtained_power = float(velocity @ (damping @ damped_velocity - along))
+        damped_velocity = np.linalg.solve(mass + h * total, mass @ velocity + h * drift_force)
+        desired_power = float(velocity @ (damping @ velocity - drift_force))
+        obtained_power = float(velocity @ (damping @ damped_velocity - drift_force))
         slowed = desired_power > _LEAST_POWER and obtained_power < _NOTICEABLE * desired_power
         reasons = (DAMPING_REDUCED if slowed else "", STIFFNESS_REDUCED if reduced else "")
         predicted_spring = h * (stiffness @ damped_velocity)

@@ -184,7 +184,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             safe,
             spring.energy,
             dt,
-            lambda: self._torque_limits.scaled(safe, strongest_brake(d, dt)),
+            lambda: self._torque_limits.scale(safe, strongest_brake(d, dt)),
         )
         torque = grant.force
         if grant.reason:

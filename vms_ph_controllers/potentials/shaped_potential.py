@@ -24,7 +24,7 @@ class SpringForce:
     force: Array
     stiffness: Array
 
-    def beside(self, joints: "SpringForce") -> "SpringForce":
+    def with_joints(self, joints: "SpringForce") -> "SpringForce":
         """Return these springs of a base (b,) and those of the joints (n,) as those of a robot."""
         return SpringForce(
             self.energy + joints.energy,

@@ -59,7 +59,7 @@ class TorqueLimits:
         """Note that other torques (n,) are sent instead of the last ones."""
         self._last = torque
 
-    def scaled(self, compensation: Array, effort: Array) -> Array:
+    def scale(self, compensation: Array, effort: Array) -> Array:
         """Return efforts (nv,), brought towards others until the joints are within their limits.
 
         Args:

@@ -168,7 +168,7 @@ class OutputStage:
 
         def brake() -> Array:
             strongest = self._achieved(d, strongest_brake(d, dt) + load).effort
-            return self._limits.scaled(compensation, strongest) - load
+            return self._limits.scale(compensation, strongest) - load
 
         grant = self._tank.grant(d, force - load, net, 0.0, dt, brake)
         if grant.reason:

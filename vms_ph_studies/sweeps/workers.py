@@ -49,14 +49,14 @@ def evaluated(
         TargetError: the target cannot be loaded.
     """
     count = workers or local_cores()
-    lost: list[Point] = []
+    retries: list[Point] = []
     suspects: list[Point] = []
     for batch, records in _batches(target, points, limit, count, _MAX_BATCH):
         if records is None:
-            lost += batch
+            retries += batch
         else:
             yield records
-    for batch, records in _batches(target, lost, limit, count, 1):
+    for batch, records in _batches(target, retries, limit, count, 1):
         if records is None:
             suspects += batch
         else:
@@ -74,25 +74,25 @@ def _batches(
     waiting, size = deque(points), 1
     queued = count * (1 + _QUEUED_BATCHES) if largest > 1 else count
     while waiting:
-        sent: dict[Future[list[Record]], list[Point]] = {}
+        pending: dict[Future[list[Record]], list[Point]] = {}
         try:
             with _pool(count) as pool:
-                while waiting or sent:
-                    while waiting and len(sent) < queued:
+                while waiting or pending:
+                    while waiting and len(pending) < queued:
                         # Towards the end batches become smaller: all processes end together.
                         number = max(1, min(size, len(waiting) // (2 * count)))
                         batch = [waiting[k] for k in range(number)]
-                        sent[pool.submit(evaluate_points, target, batch, limit)] = batch
+                        pending[pool.submit(evaluate_points, target, batch, limit)] = batch
                         for _ in batch:
                             waiting.popleft()
-                    for future in wait(sent, return_when=FIRST_COMPLETED).done:
+                    for future in wait(pending, return_when=FIRST_COMPLETED).done:
                         records = future.result()
                         spent = sum(record.seconds for record in records) / len(records)
                         fitting = int(_BATCH / spent) if spent > 0.0 else largest
                         size = max(1, min(fitting, 4 * size, largest))
-                        yield sent.pop(future), records
+                        yield pending.pop(future), records
         except BrokenProcessPool:
-            for batch in sent.values():
+            for batch in pending.values():
                 yield batch, None
 
 
