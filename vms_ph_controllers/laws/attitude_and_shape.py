@@ -111,7 +111,8 @@ class AttitudeAndShape(VehicleController):
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         limits = self._limit_springs(d, gains)
         gradient = np.zeros(self.model.nv)
-        gradient[3:6] = self._potential.gradient(error, 0.0, k_turn)[3:]
+        attitude_spring = self._potential.spring(error, 0.0, k_turn)
+        gradient[3:6] = attitude_spring.force[3:]
         gradient[b:] = k_shape * offset + limits.force
         stiffness = np.zeros(self.model.nv)
         stiffness[3:6] = k_turn
@@ -140,7 +141,7 @@ class AttitudeAndShape(VehicleController):
         slip = locked @ e
         kinetic_base = 0.5 * float(slip @ base.inertia @ slip) + base.energy.kinetic_base
         kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
-        shaped = base.energy.shaped_potential + self._potential.value(error, 0.0, k_turn)
+        shaped = base.energy.shaped_potential + attitude_spring.energy
         shaped += 0.5 * float(k_shape @ (offset * offset)) + limits.energy
         displacing = float((k_shape * offset) @ self._integral.joint_rates)
         clipped = float((output.effort - desired) @ e)

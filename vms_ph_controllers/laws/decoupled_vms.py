@@ -220,12 +220,8 @@ class DecoupledVMSController(VehicleController):
         k_position = self._active * gains.frequency_base**2 * self._mass
         k_rotation = self._active * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
-        pull, rows = k_shape * offset, self._components
-        base = SpringForce(
-            self._potential.value(error, k_position, k_rotation),
-            self._potential.gradient(error, k_position, k_rotation)[rows],
-            np.repeat([k_position, k_rotation], 3)[rows],
-        )
+        base = self._potential.spring(error, k_position, k_rotation).of(self._components)
+        pull = k_shape * offset
         energy = limits.energy + 0.5 * float(pull @ offset)
         return base.with_joints(
             SpringForce(energy, limits.force + pull, limits.stiffness + k_shape)

@@ -165,11 +165,10 @@ class PoseIDAPBC(StagedController):
         self._potential.follow(error)
         motion = TaskMotion.at(d, self._frame_id)
         reference_twist = self._tool.twist_at(error)
-        k = (gains.stiffness, gains.stiffness_rotation)
-        stiffness = np.diag([k[0]] * 3 + [k[1]] * 3)
+        spring = self._potential.spring(error, gains.stiffness, gains.stiffness_rotation)
+        stiffness = np.diag(spring.stiffness)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
         null_damping = gains.damping_null * (motion.projector.T @ d.M @ motion.projector)
-        spring = self._potential.gradient(error, *k)
         drift = h * (stiffness @ reference_twist)
         rest = self._rest(d, h, dt)
         j = motion.J
@@ -177,14 +176,14 @@ class PoseIDAPBC(StagedController):
             d,
             j.T @ damping @ j + null_damping,
             j.T @ stiffness @ j + np.diag(rest.stiffness),
-            j.T @ (spring - drift) + rest.force,
+            j.T @ (spring.force - drift) + rest.force,
             d.v,
             h,
             j.T @ (damping @ reference_twist),
         )
         on_task = damping @ (j @ impedance.velocity - reference_twist)
         on_null = null_damping @ impedance.velocity + impedance.predicted_spring
-        force = spring + on_task - drift
+        force = spring.force + on_task - drift
         smallest = float(np.linalg.svd(j, compute_uv=False)[-1])
         gyroscopic, exchanged = self._gyroscopic(motion, smallest, dt)
         compensation = d.g + gyroscopic
@@ -195,7 +194,7 @@ class PoseIDAPBC(StagedController):
         braked = brake(d, h, gyroscopic if gyroscopic.any() else None)
         output = self._output.apply(d, compensation + braked - applied, gains, dt)
 
-        potential = self._potential.value(error, *k) + rest.energy
+        potential = spring.energy + rest.energy
         kinetic_task = motion.kinetic_task
         kinetic_null = d.kinetic_energy - kinetic_task
         energy = ControlEnergy(

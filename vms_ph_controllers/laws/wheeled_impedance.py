@@ -103,11 +103,10 @@ class WheeledImpedance(WheeledController):
         """Return the force on the independent velocities (m,), its energies, and why it is less."""
         model, gains, d = self.model, self.gains, t.d
         j = d.J_end_effector @ t.basis
-        k = (gains.stiffness, gains.stiffness_rotation)
-        stiffness = np.diag([k[0]] * 3 + [k[1]] * 3)
+        spring = self._potential.spring(error, gains.stiffness, gains.stiffness_rotation)
+        stiffness = np.diag(spring.stiffness)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
         reference_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
-        spring = self._potential.gradient(error, *k)
         mobility = j @ np.linalg.solve(t.mass, j.T) + _REGULARISATION * np.eye(6)
         rest = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
         positions = model.joint_positions(d.q)
@@ -118,20 +117,20 @@ class WheeledImpedance(WheeledController):
             t.mass,
             j.T @ damping @ j + rest,
             j.T @ stiffness @ j + joints.T @ (limits.stiffness[:, None] * joints),
-            j.T @ spring + joints.T @ limits.force,
+            j.T @ spring.force + joints.T @ limits.force,
             t.nu,
             h,
             j.T @ (damping @ reference_twist),
         )
         on_task = damping @ (j @ impedance.velocity - reference_twist)
         on_null = rest @ impedance.velocity + impedance.predicted_spring
-        potential = self._potential.value(error, *k) + limits.energy
+        potential = spring.energy + limits.energy
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy + potential,
             shaped_potential=potential,
             damping_task=float((j @ t.nu - reference_twist) @ on_task),
             damping_null=float(t.nu @ on_null),
-            reference_power=-float((spring + on_task) @ reference_twist),
+            reference_power=-float((spring.force + on_task) @ reference_twist),
         )
         return (
             t.basis.T @ d.g - impedance.spring - j.T @ on_task - on_null,

@@ -78,26 +78,23 @@ class PosePotential:
         self._sign = -self._sign
         return True
 
-    def value(self, error: Array, k_position: float, k_rotation: float) -> float:
-        """Return the potential at the pose error, J."""
-        e = error[:3, 3]
-        eta, turn = self._sign * float(self._quaternion[3]), self._quaternion[:3]
-        # 1 - eta, without cancellation near the reference.
-        rest = float(turn @ turn) / (1.0 + eta) if eta > 0.0 else 1.0 - eta
-        return 0.5 * k_position * float(e @ e) + 4.0 * k_rotation * rest
-
-    def gradient(self, error: Array, k_position: float, k_rotation: float) -> Array:
-        """Return the wrench in the axes of the body, linear first, that is the gradient.
+    def spring(self, error: Array, k_position: float, k_rotation: float) -> SpringForce:
+        """Return energy, wrench and stiffness (6,) in the axes of the body, linear first.
 
         Args:
             error: (4,4) pose of the body in its reference, as passed to :meth:`follow` last.
             k_position: N/m.
             k_rotation: N m/rad, for small angles.
         """
+        e = error[:3, 3]
+        eta, turn = self._sign * float(self._quaternion[3]), self._quaternion[:3]
+        # 1 - eta, without cancellation near the reference.
+        rest = float(turn @ turn) / (1.0 + eta) if eta > 0.0 else 1.0 - eta
+        energy = 0.5 * k_position * float(e @ e) + 4.0 * k_rotation * rest
         wrench = np.empty(6)
-        wrench[:3] = k_position * (error[:3, 3] @ error[:3, :3])
-        wrench[3:] = (2.0 * k_rotation * self._sign) * self._quaternion[:3]
-        return wrench
+        wrench[:3] = k_position * (e @ error[:3, :3])
+        wrench[3:] = (2.0 * k_rotation * self._sign) * turn
+        return SpringForce(energy, wrench, np.repeat([k_position, k_rotation], 3))
 
     def parts(self, error: Array, k_position: Array, k_rotation: Array) -> "tuple[Pull, Pull]":
         """Return what springs with stiffnesses (3,3) in the axes of the reference store and pull.
@@ -217,8 +214,5 @@ class BaseSpring:
         error = _SE3.inverse(self._home) @ pose
         self._potential.follow(error)
         mass, inertia = self._inertia
-        k = [share * frequency**2 * mass, turning * frequency**2 * inertia]
-        gradient = self._potential.gradient(error, *k)
-        stiffness = np.repeat(k, 3)
-        energy = self._potential.value(error, *k)
-        return SpringForce(energy, gradient[self.components], stiffness[self.components])
+        k = (share * frequency**2 * mass, turning * frequency**2 * inertia)
+        return self._potential.spring(error, *k).of(self.components)

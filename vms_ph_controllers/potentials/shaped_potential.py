@@ -24,6 +24,10 @@ class SpringForce:
     force: Array
     stiffness: Array
 
+    def of(self, rows: Array) -> "SpringForce":
+        """Return the springs of some of the coordinates."""
+        return SpringForce(self.energy, self.force[rows], self.stiffness[rows])
+
     def with_joints(self, joints: "SpringForce") -> "SpringForce":
         """Return these springs of a base (b,) and those of the joints (n,) as those of a robot."""
         return SpringForce(

@@ -12,15 +12,14 @@ from vms_ph_controllers import Command, Controller, DifferentialDrive, Reference
 from vms_ph_controllers.controller import is_usable_step, usable
 from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_controllers.laws.underactuated_flight import ThrustDirection, single_axis
+from vms_ph_controllers.potentials.pose_potential import BASE_COMPONENTS
 from vms_ph_controllers.references.integral_action import IntegralAction
 from vms_ph_controllers.references.pose_reference import JointReference, PoseReference
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
 
-_SE3 = SE3()
-
-_COMPONENTS = {"fixed": [], "planar": [0, 1, 5], "floating": [0, 1, 2, 3, 4, 5]}
+_SE3, _SO3 = SE3(), SO3()
 
 # Rates at which the error of the place and that of the posture fade, 1/s.
 _POSITION_RATE, _POSTURE_RATE = 20.0, 1.0
@@ -41,7 +40,7 @@ class InverseKinematics:
     """
 
     def __init__(self, model: VMSModel) -> None:
-        self._model, self._rows = model, np.array(_COMPONENTS[model.base], dtype=int)
+        self._model, self._rows = model, BASE_COMPONENTS[model.base]
         self._position, self.is_led = PoseReference(), False
 
     def restart(self, d: Evaluation) -> None:
@@ -89,8 +88,6 @@ class InverseKinematics:
         self._q, self._base = model.integrate(self._q, step), base
         self.positions = model.joint_positions(self._q)
 
-
-_SE3, _SO3 = SE3(), SO3()
 
 # Largest products of damping rates and the lag, of a joint by itself and of the fastest motion of
 # all: a loop with that lag alone becomes unstable at pi / 2.
@@ -148,8 +145,7 @@ class DecentralisedPD(Controller):
         """Control base and joints of a robot; see :class:`Controller`."""
         super().__init__(model)
         self.gains = self._checked_gains(gains)
-        rows = {"fixed": np.zeros(0, dtype=int), "planar": np.array([0, 1, 5])}
-        self._rows = rows.get(model.base, np.arange(6))
+        self._rows = BASE_COMPONENTS[model.base]
         self._direction: ThrustDirection | None = None
         falls = model.base == "floating" and bool(np.any(model.gravity))
         if allocation is not None and falls and not allocation.is_fully_actuated:
@@ -179,21 +175,11 @@ class DecentralisedPD(Controller):
             "frequency_turn": getattr(theirs, "frequency_attitude", base),
             "lag": lag,
         }
-        for name in (
-            "frequency_shape",
-            "damping_ratio",
-            "base_speed",
-            "base_turn",
-            "joint_speed",
-            "integral",
-        ):
-            if hasattr(theirs, name):
-                gains[name] = getattr(theirs, name)
-        for name, others in (
-            ("stiffness", ("task_stiffness", "stiffness")),
-            ("speed", ("reference_speed", "speed")),
-        ):
-            for other in others:
+        speeds = ("base_speed", "base_turn", "joint_speed")
+        others = {"stiffness": "task_stiffness stiffness", "speed": "reference_speed speed"}
+        for name in ("frequency_shape", "damping_ratio", "integral", *speeds, *others):
+            # Of several names the first counts.
+            for other in others.get(name, name).split():
                 if hasattr(theirs, other):
                     gains.setdefault(name, getattr(theirs, other))
         return cls(model, cls.Gains(**gains), allocation)
@@ -281,21 +267,15 @@ class DecentralisedPD(Controller):
         error = _SE3.inverse(minimum) @ base
         turn = _SO3.log(error[:3, :3])
         shift = error[:3, 3] @ error[:3, :3]
-        error_vector = np.concatenate(
-            [
-                np.concatenate([shift, turn])[self._rows],
-                model.joint_positions(q) - self._led.positions - self._integral.joints,
-            ]
-        )
+        offset = model.joint_positions(q) - self._led.positions - self._integral.joints
+        error_vector = np.concatenate([np.concatenate([shift, turn])[self._rows], offset])
         moving = _SE3.Ad(_SE3.inverse(error)) @ self._base.twist
         rates = np.concatenate([moving[self._rows], self._led.rates])
         d = model.evaluate(q, v)
-        acceleration = -(frequency**2) * error_vector - 2.0 * gains.damping_ratio * frequency * (
-            v - rates
-        )
-        force = (
-            np.concatenate([self._locked @ acceleration[:b], self._shape * acceleration[b:]]) + d.g
-        )
+        damping = 2.0 * gains.damping_ratio * frequency
+        acceleration = -(frequency**2) * error_vector - damping * (v - rates)
+        inertial = [self._locked @ acceleration[:b], self._shape * acceleration[b:]]
+        force = np.concatenate(inertial) + d.g
         if self._direction is not None:
             force[:6] = self._cascade(d, acceleration[:3], base[:3, :3])
         return force

@@ -30,8 +30,8 @@ def test_the_potential_of_a_turn_is_that_of_its_half_angle_until_the_other_way_i
         way = angle if angle < switched else angle - 2.0 * np.pi
         turned = 4.0 * K_TURN * (1.0 - np.cos(0.5 * way))
         place = 0.5 * K * float(error[:3, 3] @ error[:3, 3])
-        assert potential.value(error, K, K_TURN) == pytest.approx(place + turned, rel=1e-12)
-        wrench = potential.gradient(error, K, K_TURN)
+        assert potential.spring(error, K, K_TURN).energy == pytest.approx(place + turned, rel=1e-12)
+        wrench = potential.spring(error, K, K_TURN).force
         np.testing.assert_allclose(wrench[:3], K * error[:3, :3].T @ error[:3, 3], atol=1e-12)
         torque = 2.0 * K_TURN * np.sin(0.5 * way) * sense * axis
         np.testing.assert_allclose(wrench[3:], torque, atol=1e-12)
@@ -68,8 +68,10 @@ def test_springs_with_a_stiffness_for_each_axis_are_gradients_and_hold_every_att
         # With one stiffness for all axes it is the potential above.
         parts = potential.parts(error, *isotropic)
         both = np.concatenate([part.gradient for part in parts])
-        np.testing.assert_allclose(both, potential.gradient(error, K, K_TURN), atol=1e-10)
-        assert sum(p.energy for p in parts) == pytest.approx(potential.value(error, K, K_TURN))
+        np.testing.assert_allclose(both, potential.spring(error, K, K_TURN).force, atol=1e-10)
+        assert sum(p.energy for p in parts) == pytest.approx(
+            potential.spring(error, K, K_TURN).energy
+        )
 
 
 def test_a_bounded_spring_is_still_the_gradient_of_its_energy() -> None:
