@@ -193,11 +193,8 @@ class PortGuard:
         if grant.reason:
             force = grant.force
             self._limits.replace(force[self._b :])
-        if beyond:
-            why = f"{_WRENCH_LIMITED}; {why}" if why else _WRENCH_LIMITED
-        if is_fading:
-            why = f"{why}; fading in" if why else "fading in"
-        reason = "; ".join(filter(None, (reason, why, grant.reason)))
+        wrench, fading = _WRENCH_LIMITED if beyond else "", "fading in" if is_fading else ""
+        reason = "; ".join(filter(None, (reason, wrench, why, fading, grant.reason)))
         self._count(is_reflex, bool(reason), grant.is_brake)
         self._queue.send(force - self._budget.uncompensated(d), grant.active)
         self._queue.observe(d, d.potential_energy, self._ceiling.kinetic)

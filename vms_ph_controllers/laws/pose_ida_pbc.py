@@ -104,6 +104,7 @@ class PoseIDAPBC(StagedController):
     class Gains(ToolGains):
         """Gains of the law."""
 
+        damping_null: float = gain(2.0, "rate of the null-space damping, 1/s", 0.0, 100.0)
         frequency_posture: float = gain(
             0.0,
             "natural frequency of the joints about their posture of the reset, rad/s; it pulls the "

@@ -33,7 +33,7 @@ class VehicleController(StagedController):
             4.0, "natural frequency of the joint motion, rad/s", 0.0, 100.0
         )
         damping_ratio: float = gain(
-            0.8, "damping ratio of all motions; 1 is critical damping", 0.0, 10.0
+            0.9, "damping ratio of all motions; 1 is critical damping", 0.0, 10.0
         )
         base_speed: float = gain(0.3, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
         base_turn: float = gain(
