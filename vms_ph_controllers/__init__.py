@@ -9,6 +9,8 @@ dataclass ``Gains`` by :func:`gain`, :func:`limit` and :func:`switch`, and keep 
 ``self.gains``.
 """
 
+from vms_ph_dynamics.errors import missing_name
+
 from .controller import (
     Command,
     ControlEnergy,
@@ -43,8 +45,19 @@ __all__ = [
 ]  # fmt: skip
 
 
+_HINTS = {
+    "CartesianImpedance": "EndEffectorImpedance Impedance ImpedanceController OperationalSpace",
+    "PoseIDAPBC or TaskSpaceIDAPBC": "IDAPBC",
+    "EnergyGuard": "Guard PassivityFilter SafetyFilter",
+    "a function (q, v, dt) that returns torques, such as model.evaluate(q, v).g": (
+        "GravityCompensation PD PID PDController PIDController JointPD JointImpedance "
+        "ComputedTorque InverseDynamics"
+    ),
+    "that of vms_ph_controllers.guard": "PortGuard PositionGuard VelocityGuard Certificate",
+    "that of vms_ph_io": "simulate",
+}
+
+
 def __getattr__(name: str) -> object:
-    """Say what a law is called now that had another name."""
-    if name == "EndEffectorImpedance":
-        raise ImportError("EndEffectorImpedance is CartesianImpedance now, with the same gains")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Say what is used in place of a name."""
+    raise missing_name(__name__, name, __all__, _HINTS)

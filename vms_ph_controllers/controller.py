@@ -5,16 +5,18 @@
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from inspect import get_annotations
+from inspect import get_annotations, signature
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel, VmsPhError
+from vms_ph_dynamics import Array, Evaluation, ModelError, OptionError, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import exceeds, is_finite, summary
+from vms_ph_dynamics.errors import WithHints
+from vms_ph_dynamics.robot_model import require_model
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -271,7 +273,7 @@ class NoGains:
     """The gains of a law that declares none."""
 
 
-class Controller(ABC):
+class Controller(WithHints, ABC):
     """A control law.
 
     :meth:`update` never raises, prints or blocks; faults are reported in the status of its command.
@@ -282,6 +284,7 @@ class Controller(ABC):
         gains: the present values; replace the whole record to change one.
         options: arguments of the constructor, apart from the gains, that are not at their defaults.
         FOLLOWS_JOINTS: whether it follows ``Reference.joints``; hosts then take trajectories.
+        IGNORES: fields of a :class:`Reference` that it does not follow.
         LEADS_BASE_AND_TOOL: whether ``Reference.pose`` is that of the base while
             ``Reference.position`` leads the end effector; hosts then take no position from a pose.
 
@@ -303,11 +306,23 @@ class Controller(ABC):
 
     Gains: "ClassVar[type[DataclassInstance]]" = NoGains
     FOLLOWS_JOINTS: ClassVar[bool] = False
+    IGNORES: ClassVar[tuple[str, ...]] = ()
     LEADS_BASE_AND_TOOL: ClassVar[bool] = False
     gains: "DataclassInstance" = NoGains()
     options: tuple[str, ...] = ()
 
+    HINTS: ClassVar[Mapping[str, str]] = {
+        "law(q, v, dt), which returns a command": "step compute torque tau control act predict",
+        "law(q, v, dt, Reference(...))": "set_target set_reference set_goal target reference",
+    }
+
     def __init__(self, model: VMSModel) -> None:
+        """Take the model of a robot.
+
+        Raises:
+            ModelError: it is none.
+        """
+        require_model(model, self)
         self.model = model
 
     def __repr__(self) -> str:
@@ -336,10 +351,12 @@ class Controller(ABC):
         for item in fields(gains):
             low, high = item.metadata.get("low"), item.metadata.get("high")
             setting = getattr(gains, item.name)
-            if low is not None and high is not None and not low <= setting <= high:
+            if low is None or high is None:
+                continue
+            if not (isinstance(setting, Real) and low <= float(setting) <= high):
                 raise ModelError(
-                    f"the gain {item.name} of {type(self).__name__} is from {low:g} to {high:g}; "
-                    f"given: {setting!r}"
+                    f"the gain {item.name} of {type(self).__name__} is a number from {low:g} to "
+                    f"{high:g}; given: {setting!r}"
                 )
         return gains
 
@@ -415,7 +432,7 @@ class Controller(ABC):
         """
         return False
 
-    def missed_updates(self) -> None:  # noqa: B027, most laws have no energy balance
+    def missed_updates(self) -> None:
         """Note that the safe output has acted since the last update.
 
         Hosts call this before the next update. A law with an energy balance must not attribute the
@@ -434,16 +451,32 @@ class FunctionLaw(Controller):
         model: the robot.
         function: from q (nq,), v (nv,) and the time step (s) to torques (n,), base wrench and
             torques (nv,), or a record with ``torque`` and ``wrench_base``.
+
+    Attributes:
+        name: of the function.
+
+    Raises:
+        OptionError: the function does not take these arguments.
     """
 
     def __init__(self, model: VMSModel, function: Callable[..., Any]) -> None:
         super().__init__(model)
         self._function = function
-
-    @property
-    def name(self) -> str:
-        """Name of the function."""
-        return str(getattr(self._function, "__name__", type(self._function).__name__))
+        self.name = name = str(getattr(function, "__name__", type(function).__name__))
+        try:
+            bound = signature(function).bind(model.home, model.home, 1e-3)
+        except TypeError as error:
+            raise OptionError(
+                f"a law is called as {name}(q, v, dt) and returns torques; {name} does not take "
+                f"these arguments: {error}"
+            ) from None
+        except ValueError:
+            return  # a function without a signature, of another language
+        if wrong := {"t", "time"}.intersection(bound.arguments):
+            raise OptionError(
+                f"a law is called as {name}(q, v, dt) with the time step dt, not with the time "
+                f"'{wrong.pop()}'; a law that needs the time adds up dt"
+            )
 
     def reset(self, state: RobotState) -> None:
         """Do nothing: a function has no memory that could be known."""
@@ -474,7 +507,7 @@ class FunctionLaw(Controller):
         accepted = f"torques ({model.n},) of the joints {', '.join(model.joint_names)}"
         if model.b:
             accepted += f", or base wrench and torques ({model.nv},)"
-        shape = f"shape {array.shape}" if array.size else repr(efforts)
+        shape = f"shape {array.shape}" if array.size and array.ndim else repr(efforts)
         raise ControlFault(f"{self.name} returned {shape}; a law returns {accepted}")
 
 
@@ -491,6 +524,7 @@ class LawWrapper(Controller):
         self.law, self.model = law, law.model
         self.Gains = law.Gains  # type: ignore[misc]
         self.FOLLOWS_JOINTS = law.FOLLOWS_JOINTS  # type: ignore[misc]
+        self.IGNORES = law.IGNORES  # type: ignore[misc]
         self.LEADS_BASE_AND_TOOL = law.LEADS_BASE_AND_TOOL  # type: ignore[misc]
 
     @property

@@ -104,10 +104,18 @@ _HOME = {
 
 __all__ = sorted(_HOME)
 
+_HINTS = {
+    "VMSModel": "Model Robot RobotModel MultibodyModel",
+    "that of vms_ph_dynamics.simulation": "Payload Mechanism WaterCurrent Simulation",
+    "that of vms_ph_dynamics.actuation": "Actuators",
+    "load of vms_ph_io, or VMSModel.from_urdf(text)": "load_urdf load load_robot from_urdf",
+    "that of vms_ph_io": "simulate audit Push robots",
+}
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir()")
+        raise import_module(".errors", __name__).missing_name(__name__, name, __all__, _HINTS)
     value = getattr(import_module(f".{_HOME[name]}", __name__), name)
     globals()[name] = value
     return value

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, ClassVar
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -14,7 +15,39 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f" (did you mean '{accepted[close[0]]}'?)" if close else ""
 
 
-def missing_attribute(owner: object, name: str, names: Mapping[str, str]) -> AttributeError:
+def hint_for(name: str, hints: Mapping[str, str]) -> str:
+    """Return the remedy for a name that other libraries use, or an empty text.
+
+    Args:
+        name: the name.
+        hints: names of other libraries, separated by blanks, by the remedy.
+    """
+    return next((remedy for remedy, names in hints.items() if name in names.split()), "")
+
+
+def missing_name(
+    module: str, name: str, names: Iterable[str], hints: Mapping[str, str]
+) -> Exception:
+    """Return the error of a name that a module lacks.
+
+    It is an ImportError where there is a hint, because ``from module import name`` drops the text
+    of any other one.
+
+    Args:
+        module: name of the module.
+        name: the name.
+        names: what it has.
+        hints: see :func:`hint_for`.
+    """
+    if hint := hint_for(name, hints):
+        return ImportError(f"{module} has no '{name}'; use {hint}")
+    known = ", ".join(own for own in names if not own.startswith("_"))
+    return AttributeError(
+        f"module '{module}' has no attribute '{name}'{did_you_mean(name, names)}; it has {known}"
+    )
+
+
+def missing_attribute(owner: object, name: str, hints: Mapping[str, str]) -> AttributeError:
     """Return the error of a missing attribute; it suggests our name for one of another library.
 
     An error inside a property of the object is returned as it is.
@@ -22,16 +55,37 @@ def missing_attribute(owner: object, name: str, names: Mapping[str, str]) -> Att
     Args:
         owner: the object.
         name: of the attribute.
-        names: our names, by those of other libraries.
+        hints: see :func:`hint_for`.
     """
     if hasattr(type(owner), name):
         try:
             object.__getattribute__(owner, name)
         except AttributeError as error:
             return error
-    kind = type(owner).__name__
-    hint = f"; use {names[name]}" if name in names else ""
-    return AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name, obj=owner)
+    message = f"'{type(owner).__name__}' object has no attribute '{name}'"
+    if hint := hint_for(name, hints):
+        message += f"; use {hint}"
+    elif not name.startswith("_"):
+        message += "; it has " + ", ".join(
+            own for own in dir(owner) if own != "HINTS" and not own.startswith("_")
+        )
+    return AttributeError(message, name=name, obj=owner)
+
+
+class WithHints:
+    """An object whose missing attributes are answered by what is meant.
+
+    Attributes:
+        HINTS: see :func:`hint_for`.
+    """
+
+    HINTS: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # mypy reports wrong names itself
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what is used in place of a name."""
+            raise missing_attribute(self, name, self.HINTS)
 
 
 class VmsPhError(Exception):

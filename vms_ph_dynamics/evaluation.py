@@ -6,44 +6,23 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .arrays import Array, cached_property, frozen, summary
-from .errors import ModelError, missing_attribute
+from .errors import ModelError, WithHints
 from .groups import base_group
 from .robot.joints import BASE_POSITION
 from .robot.kinematic_tree import Kinematics
 from .robot_model import RobotModel
-
-_NAMES_ELSEWHERE = {
-    "mass_matrix": "M",
-    "inertia": "M",
-    "coriolis": "C",
-    "coriolis_matrix": "C",
-    "gravity": "g",
-    "nle": "C @ v + g",
-    "bias": "C @ v + g",
-    "connection": "A, the mechanical connection",
-    "momenta": "p; pi and pi_hat are its decoupled parts",
-    "locked_velocity": "v_hat",
-    "shape_inertia": "M_hat_m",
-    "locked_inertia": "M_b",
-    "energy": "kinetic_energy and potential_energy",
-    "J": 'J_end_effector, or jacobian("frame")',
-    "forward_kinematics": 'placement("frame")',
-    "fk": 'placement("frame")',
-    "pose": 'placement("frame")',
-}
-"""Our names for terms, by the names that other libraries give them."""
 
 
 def _at_state(kind: type["Evaluation"], model: RobotModel, q: Array, v: Array) -> "Evaluation":
     return kind(model, frozen(q), frozen(v))
 
 
-class Evaluation(Kinematics):
+class Evaluation(Kinematics, WithHints):
     """An immutable snapshot at a state; every term is computed on first use.
 
     All arrays are read-only and full. ``b``, ``n`` and ``nv = b + n`` are the model's; on a fixed
@@ -56,6 +35,23 @@ class Evaluation(Kinematics):
     Attributes:
         model: the robot.
     """
+
+    HINTS: ClassVar[Mapping[str, str]] = {
+        "M": "mass_matrix inertia",
+        "C": "coriolis coriolis_matrix",
+        "g": "gravity",
+        "C @ v + g": "nle bias h",
+        "A, the mechanical connection": "connection mechanical_connection",
+        "momentum; p, pi and pi_hat are its parts": "momenta",
+        "momenta(evaluation)": "com center_of_mass centre_of_mass centroidal_momentum",
+        "v_hat": "locked_velocity",
+        "M_hat_m": "shape_inertia",
+        "M_b": "locked_inertia",
+        "kinetic_energy and potential_energy": "energy total_energy hamiltonian H",
+        "StandardForm(model).dissipation(state)": "R D damping dissipation dissipation_matrix",
+        'J_end_effector, or jacobian("frame")': "J",
+        'placement("frame")': "forward_kinematics frame_placement fk pose",
+    }
 
     def __init__(self, model: RobotModel, q: Array, v: Array) -> None:
         """Store the arrays as they are; :meth:`VMSModel.evaluate` copies the caller's.
@@ -78,12 +74,6 @@ class Evaluation(Kinematics):
         """Return robot and state, in a few lines."""
         energy = f"kinetic {self.kinetic_energy:.4g} J, potential {self.potential_energy:.4g} J"
         return summary(self, f"'{self.model.name}'", "q", self.q, "v", self.v, energy)
-
-    if not TYPE_CHECKING:  # mypy reports wrong names itself
-
-        def __getattr__(self, name: str) -> Any:
-            """Suggest our name where that of another library is used."""
-            raise missing_attribute(self, name, _NAMES_ELSEWHERE)
 
     @property
     def sampled_algebra(self) -> Any:

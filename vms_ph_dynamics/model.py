@@ -5,14 +5,14 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
 from .arrays import Array, frozen, vector
-from .errors import InertiaWarning, missing_attribute
+from .errors import InertiaWarning
 from .evaluation import Evaluation
 from .evaluation_batch import EvaluationBatch, checked_rows
 from .robot.building import GRAVITY as GRAVITY
@@ -20,32 +20,6 @@ from .robot.building import build, end_effector_of
 from .robot.inertia import InertiaDefect
 from .robot.inertia_repair import InertiaMode
 from .robot_model import RobotModel
-
-_AT_A_STATE = "evaluate(q, v).{}"
-_NAMES_ELSEWHERE = {
-    "M": _AT_A_STATE.format("M"),
-    "mass_matrix": _AT_A_STATE.format("M"),
-    "C": _AT_A_STATE.format("C"),
-    "coriolis": _AT_A_STATE.format("C"),
-    "g": _AT_A_STATE.format("g"),
-    "kinetic_energy": _AT_A_STATE.format("kinetic_energy"),
-    "potential_energy": _AT_A_STATE.format("potential_energy"),
-    "forward_kinematics": 'placement("frame", q)',
-    "frame_placement": 'placement("frame", q)',
-    "fk": 'placement("frame", q)',
-    "pose": 'placement("frame", q)',
-    "base_rotation": "base_pose(q)[:3, :3]",
-    "momentum": _AT_A_STATE.format("p"),
-    "frames": "link_names",
-    "frame_names": "link_names",
-    "joint_limits": "joints.lower and joints.upper",
-    "friction": 'simulate(..., effects=["friction"]) with that of the description, or a Friction',
-    "with_payload": "simulate(..., effects=[Payload(...)])",
-    "mass": "total_mass",
-    "q0": "home",
-    "neutral": "neutral_configuration()",
-}
-"""Our names for terms, by the names that other libraries give them."""
 
 
 class VMSModel(RobotModel):
@@ -62,6 +36,35 @@ class VMSModel(RobotModel):
         >>> panda.placement("panda_hand", panda.home).shape
         (4, 4)
     """
+
+    HINTS: ClassVar[Mapping[str, str]] = {
+        "evaluate(q, v).M": "M mass_matrix inertia_matrix crba",
+        "evaluate(q, v).C": "C coriolis coriolis_matrix",
+        "evaluate(q, v).g": "g gravity_torque gravity_torques gravity_vector generalized_gravity",
+        "C @ v + g of evaluate(q, v)": "nle bias nonlinear_effects",
+        "M @ a + C @ v + g of evaluate(q, v)": "rnea inverse_dynamics",
+        "StandardForm(model).rate(state, ports)": "aba forward_dynamics step",
+        "kinetic_energy and potential_energy of evaluate(q, v)": (
+            "kinetic_energy potential_energy energy hamiltonian H"
+        ),
+        "evaluate(q, v).momentum": "momentum",
+        "momenta(evaluate(q, v))": "com center_of_mass centre_of_mass centroidal_momentum",
+        "evaluate(q, v).M_b": "locked_inertia",
+        'placement("frame", q)': "forward_kinematics frame_placement frame_pose fk pose",
+        "base_pose(q)[:3, :3]": "base_rotation",
+        "link_names": "frames frame_names links bodies",
+        "joints.lower and joints.upper": "joint_limits limits lower_limits upper_limits",
+        "joints.effort and joints.velocity": "torque_limits effort_limits velocity_limits",
+        "nv, or n joints": "dof ndof dofs njoints",
+        "pinocchio": "model pin data",
+        "DecoupledForm(model)": "decouple decoupled",
+        "without_gravity(), or gravity= where it is loaded": "with_gravity set_gravity",
+        'simulate(..., effects=["friction"])': "friction",
+        "simulate(..., effects=[Payload(...)])": "with_payload add_payload payload",
+        "total_mass": "mass",
+        "home": "q0",
+        "neutral_configuration()": "neutral",
+    }
 
     @classmethod
     def from_urdf(
@@ -140,12 +143,6 @@ class VMSModel(RobotModel):
         _warn(model.repairs)
         return model.with_tools(tools)
 
-    if not TYPE_CHECKING:  # mypy reports wrong names itself
-
-        def __getattr__(self, name: str) -> Any:
-            """Suggest our name where that of another library is used."""
-            raise missing_attribute(self, name, _NAMES_ELSEWHERE)
-
     def evaluate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
         """Return the terms of the equations of motion at a state.
 
@@ -204,6 +201,7 @@ class VMSModel(RobotModel):
         Raises:
             ModelError: there is no such frame; the message lists the links.
         """
+        self.frame_id(frame)  # before q, for who confuses the order of the two
         return self.evaluate(q, np.zeros(self.nv)).placement(frame)
 
     def jacobian(self, frame: str, q: Array) -> Array:
@@ -216,6 +214,7 @@ class VMSModel(RobotModel):
         Raises:
             ModelError: there is no such frame; the message lists the links.
         """
+        self.frame_id(frame)
         return self.evaluate(q, np.zeros(self.nv)).jacobian(frame)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .actuation.fluid import Fluid
 from .arrays import Array, frozen, restore, vector
-from .errors import ModelError, StateError
+from .errors import ModelError, StateError, WithHints
 from .robot.inertia import LinkInertia
 from .robot.inertia_repair import InertiaMode
 from .robot.joints import NORM_TOLERANCE, checked_tools
@@ -23,7 +23,7 @@ from .robot.mimic import Mimic
 Model = TypeVar("Model", bound="RobotModel")
 
 
-class RobotModel:
+class RobotModel(WithHints):
     """``n`` joints on a base of ``b`` degrees of freedom, without equations of motion.
 
     Immutable after construction, and safe to share between threads. Configurations and velocities
@@ -352,3 +352,16 @@ class RobotModel:
         names = ("joint", "lower", "upper", "velocity", "effort")
         head = "".join(f"<th>{name}</th>" for name in names)
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{rows}</table>"
+
+
+def require_model(model: object, user: object) -> None:
+    """Check that what is given as a robot is its model.
+
+    Raises:
+        ModelError: it is none; the message says where it comes from.
+    """
+    if not isinstance(model, RobotModel):
+        raise ModelError(
+            f"{type(user).__name__} is made for the model of a robot, from load(file) or "
+            f"robots.load(name) of vms_ph_io; given: {model!r}"
+        )

@@ -6,6 +6,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from vms_ph_dynamics.errors import missing_name
+
 from .installation import share_directory
 
 if TYPE_CHECKING:
@@ -34,6 +36,16 @@ _MODULES = {
 }
 
 
+_HINTS = {
+    "load, which loads URDF, xacro and MJCF files": "load_mjcf load_xacro load_robot from_urdf",
+    "vms_ph_io.recordings.read_recording(folder)": "read_bag load_bag read_recording open",
+    "run.plot() of run = simulate(...), or audit(recording).plot()": "plot",
+    "simulate(...)": "Simulation Simulator run",
+    "that of vms_ph_dynamics.simulation": "Payload Mechanism WaterCurrent",
+    "that of vms_ph_io.tasks.uncertainty": "Uncertainty",
+}
+
+
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that looking up a file does not import Pinocchio.
     if name in ("drivers", "robots"):
@@ -43,9 +55,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(module, "load_urdf" if name == "load" else name)
         globals()[name] = value
         return value
-    if name in ("load_mjcf", "load_xacro", "load_robot"):
-        raise AttributeError(f"use load in place of {name}: it loads URDF, xacro and MJCF files")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir()")
+    raise missing_name(__name__, name, __all__, _HINTS)
 
 
 def __dir__() -> list[str]:

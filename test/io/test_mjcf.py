@@ -210,7 +210,9 @@ def test_load_tells_the_kinds_of_files_apart_by_their_content(tmp_path: Path) ->
         warnings.simplefilter("ignore", UrdfWarning)
         model = vms_ph_io.load_urdf(moon, base="planar", gravity=(0, 0, -2), end_effector="fore")
     assert (model.base, model.gravity[2], model.end_effector) == ("planar", -2.0, "fore")
-    with pytest.raises(AttributeError, match="use load in place of load_mjcf"):
+    with pytest.raises(
+        ImportError, match="no 'load_mjcf'; use load, which loads URDF, xacro and MJ"
+    ):
         vms_ph_io.load_mjcf(moon)
     with pytest.raises(VmsPhError, match=r"there is no file .*none\.xml"):
         vms_ph_io.load_urdf(tmp_path / "none.xml")

@@ -3,13 +3,14 @@
 
 """A law of anybody behind a guard of energy."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Array, ModelError, VMSModel
+from vms_ph_dynamics import Array, ModelError, OptionError, VMSModel
 from vms_ph_dynamics.arrays import summary
 
 from ..controller import Command, Controller, FunctionLaw, LawWrapper, Reference, RobotState, Status
@@ -44,7 +45,7 @@ class EnergyGuard(LawWrapper):
 
     Raises:
         ModelError: the law is none, or settings and options do not fit the robot.
-        OptionError: the budget is no energy.
+        OptionError: the budget is no energy, or there is no such option.
 
     Examples:
         >>> from vms_ph_io import simulate
@@ -64,15 +65,23 @@ class EnergyGuard(LawWrapper):
         **options: Any,
     ) -> None:
         self._settings = settings_with(settings, budget)
+        accepted = list(inspect.signature(PortGuard).parameters)[2:]
+        if unknown := [name for name in options if name not in accepted]:
+            raise OptionError(
+                f"EnergyGuard has no option '{unknown[0]}'; it takes law, budget (J), model, "
+                f"settings, {', '.join(accepted)}"
+            )
         self._options = options
         self._ports: PortGuard | None = None
         self._is_engaged = False
         self._failures, self._first_failure = 0, ""
         self._function: Callable[..., Any] | None = None
-        if isinstance(law, VMSModel) or not (law is None or callable(law)):
+        if isinstance(law, VMSModel | type) or not (law is None or callable(law)):
+            name = getattr(law, "__name__", type(law).__name__)
             raise ModelError(
-                "EnergyGuard guards a law: a Controller, or a function (q, v, dt) that returns "
-                f"torques; given: {type(law).__name__}. PortGuard(model) guards efforts of others"
+                "EnergyGuard guards a law: a Controller, such as CartesianImpedance(model), or a "
+                f"function (q, v, dt) that returns torques; given: {name}. "
+                "PortGuard(model) guards efforts of others"
             )
         if isinstance(law, Controller) or (law is not None and model is not None):
             self.attach(law, model)

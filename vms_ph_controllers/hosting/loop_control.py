@@ -3,7 +3,6 @@
 
 """The controller of a simulated closed loop: a law of any kind, its guard and its reference."""
 
-import inspect
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
@@ -104,7 +103,14 @@ class LoopControl:
         """
         time, self._steps = self._steps * dt, self._steps + 1
         try:
-            command = self.controller.update(state, self._reference(time), dt)
+            reference = self._reference(time)
+            if ignored := [n for n in self.controller.IGNORES if getattr(reference, n) is not None]:
+                followed = [n for n in Reference.__slots__ if n not in self.controller.IGNORES]
+                raise ControlFault(
+                    f"{self.name} follows no {' and no '.join(ignored)} of a reference; give "
+                    f"Reference({', '.join(f'{n}=...' for n in followed)})"
+                )
+            command = self.controller.update(state, reference, dt)
         except ControlFault as fault:
             raise ControlFault(f"at {time:.6g} s {fault}") from fault.__cause__
         except Exception as error:  # a law of a user may raise anything
@@ -188,7 +194,7 @@ def _as_reference(value: Any) -> Reference:
 def _named_law(
     law: Law, model: VMSModel, allocation: Allocation | None, form: NonholonomicForm | None
 ) -> tuple[str, Controller]:
-    """Return the name of a law and the law."""
+    """Return the name of a law, and the law."""
     if isinstance(law, Controller):
         inner = law if not isinstance(law, EnergyGuard) else vars(law).get("law")
         if inner is not None and (inner.model.nq, inner.model.nv) != (model.nq, model.nv):
@@ -207,17 +213,7 @@ def _named_law(
             f"function (q, v, dt) that returns torques, or None; given: {law!r}"
         )
     function = FunctionLaw(model, law)
-    name = function.name
-    try:
-        inspect.signature(law).bind(model.home, model.home, 1e-3)
-    except TypeError as error:
-        raise OptionError(
-            f"a law is called as {name}(q, v, dt) and returns torques; {name} does not take "
-            f"these arguments: {error}"
-        ) from None
-    except ValueError:
-        pass  # a function without a signature, of another language
-    return name, function
+    return function.name, function
 
 
 def _guarded(guard: EnergyGuard, law: Controller) -> EnergyGuard:

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass, replace
 from math import hypot
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -84,6 +84,8 @@ class CartesianImpedance(StagedController):
         >>> law.update(state, Reference(), 1e-3).status
         <Status.OK: 0>
     """
+
+    IGNORES: ClassVar[tuple[str, ...]] = ("twist", "wrench")
 
     @dataclass(frozen=True)
     class Gains(ToolGains):

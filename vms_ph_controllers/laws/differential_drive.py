@@ -42,6 +42,7 @@ class DifferentialDrive(WheeledController):
     """
 
     FOLLOWS_JOINTS = True
+    IGNORES = ("position", "velocity", "twist", "wrench")
 
     @dataclass(frozen=True)
     class Gains(LimitGains):

@@ -100,6 +100,8 @@ class PoseIDAPBC(StagedController):
         Trajectory(panda, 0.1 s, energy balance closed)
     """
 
+    IGNORES = ("twist", "joints", "wrench")
+
     @dataclass(frozen=True)
     class Gains(ToolGains):
         """Gains of the law."""

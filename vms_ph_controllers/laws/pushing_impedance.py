@@ -55,6 +55,8 @@ class PushingImpedance(CartesianImpedance):
     pose that was reached.
     """
 
+    IGNORES = ("twist",)
+
     @dataclass(frozen=True)
     class Gains(CartesianImpedance.Gains):
         """Gains of the law."""

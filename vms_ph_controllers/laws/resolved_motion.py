@@ -39,6 +39,8 @@ class ResolvedMotion(StagedController):
     ``reference_power`` all power of the joints. An energy tank bounds what it gives.
     """
 
+    IGNORES = ("twist", "joints", "wrench")
+
     @dataclass(frozen=True)
     class Gains(OutputGains):
         """Gains of the law."""

@@ -58,6 +58,8 @@ class TaskSpaceIDAPBC(TwinnedController):
         Trajectory(panda, 0.1 s, energy balance closed)
     """
 
+    IGNORES = ("pose", "twist", "joints", "wrench")
+
     @dataclass(frozen=True)
     class Gains(LimitGains):
         """Gains of the law."""

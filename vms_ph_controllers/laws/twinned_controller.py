@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, StateError, VMSModel
+from vms_ph_dynamics import Allocation, Array, ModelError, StateError, VMSModel
 from vms_ph_dynamics.native import NOT_INSTALLED, native_module
 from vms_ph_dynamics.robot.algorithms import native_robot
+from vms_ph_dynamics.robot_model import require_model
 
 from ..controller import Command, ControlEnergy, Controller, Reference, RobotState, Status
 
@@ -32,6 +33,20 @@ class TwinnedController(Controller):
     Attributes:
         gains: the present values; those of a new record act from the next update on.
     """
+
+    def __new__(cls, model: VMSModel | None = None, *options: Any, **named: Any) -> Any:
+        """Refuse what is taken for an argument of a law: a name as its robot, or a gain.
+
+        Raises:
+            ModelError: the model is none, or an argument is a gain.
+        """
+        law = super().__new__(cls)
+        if model is not None:  # as for copies
+            require_model(model, law)
+        if gain := next((item.name for item in fields(cls.Gains) if item.name in named), ""):
+            name = cls.__name__
+            raise ModelError(f"{gain} is a gain: {name}(model, {name}.Gains({gain}=...))")
+        return law
 
     def __init__(
         self,

@@ -48,6 +48,7 @@ class VehicleController(StagedController):
 
     gains: Gains
     FOLLOWS_JOINTS = True
+    IGNORES = ("position", "velocity", "wrench")
 
     def __init__(
         self,

@@ -37,6 +37,8 @@ class WheeledImpedance(WheeledController):
     together span its motions.
     """
 
+    IGNORES = ("twist", "joints", "wrench")
+
     @dataclass(frozen=True)
     class Gains(LimitGains):
         """Gains of the law."""

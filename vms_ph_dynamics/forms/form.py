@@ -4,16 +4,19 @@
 """The interface of the port-Hamiltonian forms of a robot."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..actuation.friction import Friction
 from ..arrays import Array, frozen, summary, vector
+from ..errors import WithHints
 from ..evaluation import Evaluation
 from ..evaluation_batch import checked_rows, threads_of
 from ..model import VMSModel
+from ..robot_model import require_model
 from ..tasks import Task
 from .ports import Ports, PowerBalance
 from .rates import PHRates, acting_at, native_rate, native_velocity, ports_of_state
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from ..export.jax.form import JaxForm
 
 
-class Form(ABC):
+class Form(WithHints, ABC):
     """A robot in port-Hamiltonian form: ``xdot = J(x) dH/dx + G(x) u``, ``y = G(x)^T dH/dx``.
 
     H is the kinetic Hamiltonian here; potential and external forces enter as u. Forms are
@@ -33,6 +36,13 @@ class Form(ABC):
         inspection, and are
     the oracle of the rates in the tests.
     """
+
+    HINTS: ClassVar[Mapping[str, str]] = {
+        "interconnection(x)": "J structure",
+        "dissipation(x)": "R",
+        "input_map(x)": "G B g",
+        "rate(x, ports), with x = state(q, v)": "xdot dynamics f evaluate",
+    }
 
     # Which form of the C++ core it is; None for a form that it lacks.
     _decoupled: bool | None = None
@@ -45,7 +55,11 @@ class Form(ABC):
         Args:
             model: the robot; :meth:`.VMSModel.with_native` says whether terms and rates are
                 computed in C++.
+
+        Raises:
+            ModelError: it is no model.
         """
+        require_model(model, self)
         self.model = model
 
     def __repr__(self) -> str:

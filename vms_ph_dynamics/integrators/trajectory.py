@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..arrays import Array
 from ..energy.legend import word
+from ..errors import WithHints
 from .stepper import Stepper
 
 # A balance is closed when less is unaccounted than this share of what was exchanged, and than the
@@ -20,7 +21,7 @@ _CLOSED, _ROUNDING = 1e-6, 1e-9
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(WithHints):
     """The energy balance between one recorded instant and the next; arrays of length N.
 
     Attributes:
@@ -77,8 +78,10 @@ class Audit:
             f"  {'largest residual at any time':<33}{largest:+14.3g}",
         ]
         verdict = "closed" if self.is_closed else "open"
-        share = largest / self.exchanged if self.exchanged else 0.0
-        return "\n".join([*lines, f"  verdict: {verdict}, {share:.1e} of the energy exchanged"])
+        share = (
+            f", {largest / self.exchanged:.1e} of the energy exchanged" if self.exchanged else ""
+        )
+        return "\n".join([*lines, f"  verdict: {verdict}{share if largest > _ROUNDING else ''}"])
 
 
 @dataclass(frozen=True)

@@ -308,7 +308,10 @@ class KinematicTree:
         """
         model = self.pinocchio
         if not isinstance(name, str):
-            raise ModelError(f"a frame is given by its name, a text; given: {name!r}")
+            raise ModelError(
+                "a frame is given by its name, before q: jacobian('hand', q), placement('hand', q);"
+                f" given: {name!r}"
+            )
         if model.existFrame(name, pin.FrameType.BODY):
             return int(model.getFrameId(name, pin.FrameType.BODY))
         if not model.existFrame(name):

@@ -3,7 +3,8 @@
 
 """A body that an end effector takes, at rest or moving, and may set down again."""
 
-from dataclasses import InitVar, dataclass, field
+from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 import pinocchio as pin
@@ -40,7 +41,6 @@ class Payload:
         within: largest distance from there, and below its support, m.
         in_model: whether the model of the law has its mass, centre and inertia while the robot
             carries it.
-        told: the earlier name of ``in_model``, which is refused.
 
     Raises:
         ModelError: a value is not accepted.
@@ -58,19 +58,17 @@ class Payload:
     to: Array | None = None
     within: float = 0.01
     in_model: bool = True
-    told: InitVar[None] = None
 
-    def __post_init__(self, told: None) -> None:
+    def __post_init__(self) -> None:
         """Check that it is a body, and that times follow each other."""
-        if told is not None:
-            raise ModelError(f"a payload has no 'told'; give in_model={told}")
         for name in ("moments", "place", "centre", "velocity", "spin"):
             checked = parameter(getattr(self, name), 3, f"{name} of a payload")
             object.__setattr__(self, name, frozen(checked.copy()))
         Body(self.mass, np.zeros(3), np.diag(self.moments)).in_frame()
         for name in ("at", "reach", "within"):
             value = getattr(self, name)
-            if not (value > 0.0 and (np.isfinite(value) or name == "at")):
+            largest = np.inf if name == "at" else np.finfo(float).max
+            if not (isinstance(value, Real) and 0.0 < float(value) <= largest):
                 raise ModelError(f"{name} of a payload must be above zero; given: {value}")
         if self.moves and not np.isfinite(self.at):
             raise ModelError("a payload that moves is taken at a time; give 'at', s")

@@ -30,7 +30,7 @@ from ..recordings.base_states import moves
 from ..recordings.conditioning import Conditioning
 from ..recordings.motion import MotionOptions, RecordedMotion
 from ..recordings.reading import read_recording
-from ..recordings.recording import Recording
+from ..recordings.recording import Recording, RecordingError
 from ..robots.robot_settings import RobotSettings
 from .picture import Curves, curves, draw
 from .plots import text_and_plot
@@ -187,6 +187,11 @@ def audit(
         >>> round(audit(folder).ledger.stored, 3)
         -17.222
     """
+    if not isinstance(recording, Recording | str | Path):
+        raise RecordingError(
+            "a recording is the path of a bag or of a CSV, NPZ or MAT file; a Trajectory has its "
+            f"own audit, run.audit; given: {type(recording).__name__}"
+        )
     if not isinstance(recording, Recording):
         recording = read_recording(recording, columns=columns)
     model = robot if isinstance(robot, VMSModel) else None

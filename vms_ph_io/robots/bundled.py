@@ -209,7 +209,8 @@ def get(name: str) -> Robot:
     if robot is None:
         raise OptionError(
             f"there is no robot '{name}'{did_you_mean(name, names())}; bundled are "
-            f"{', '.join(names())}; any other robot can be given by the path of its URDF or MJCF"
+            f"{', '.join(f'{own} ({_robots()[own].title})' for own in names())}; "
+            "any other robot can be given by the path of its URDF or MJCF"
         )
     if robot.wing:
         hook(robot.wing, user=f"the robot '{name}'")

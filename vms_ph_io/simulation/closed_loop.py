@@ -17,7 +17,7 @@ from vms_ph_controllers.hosting.loop_control import Law, LoopControl
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators, Friction
 from vms_ph_dynamics.arrays import vector
-from vms_ph_dynamics.errors import OptionError, StateError
+from vms_ph_dynamics.errors import OptionError, StateError, hint_for
 from vms_ph_dynamics.forms import Form, Ports, StandardForm, port_names
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
@@ -92,17 +92,22 @@ class Push:
         names = port_names(model)
         if self.port not in names:
             raise OptionError(
-                f"'{self.port}' is no port of '{model.name}'; its ports are {', '.join(names)}. A "
-                "further frame becomes a port by model.with_tools([name])"
+                f"'{self.port}' is no port of '{model.name}'; its ports are {', '.join(names)}, of "
+                f"which wrench_end_effector is at '{model.end_effector}'. A further frame becomes "
+                "a port by model.with_tools([name])"
             )
         sizes = {"torque": model.n, "wrench_base": model.b}
         size = sizes.get(self.port, 6)
         try:
             effort = vector(self.effort, size, self.port)
         except StateError as error:
-            joints = f"; its joints are {', '.join(model.joint_names)}"
-            fixed = "; its base is fixed" if not size else ""
-            raise OptionError(f"{error}{joints if self.port == 'torque' else fixed}") from None
+            if self.port == "torque":
+                hint = f"its joints are {', '.join(model.joint_names)}"
+            else:
+                hint = {0: "its base is fixed", 3: "force x, y, moment"}.get(
+                    size, "force x, y, z, moment x, y, z"
+                )
+            raise OptionError(f"{error}; {hint}") from None
         ports = Ports()
         if self.port in ("torque", "wrench_base", "wrench_end_effector"):
             ports = replace(ports, **{self.port: effort})  # type: ignore[arg-type]
@@ -125,7 +130,7 @@ def simulate(
     seconds: float = 1.0,
     *,
     reference: Any = None,
-    disturbances: Iterable[Push] = (),
+    disturbances: Push | Iterable[Push] = (),
     guard: EnergyGuard | None = None,
     rate: float = 1000.0,
     q: npt.ArrayLike | None = None,
@@ -149,13 +154,13 @@ def simulate(
         seconds: duration, s.
         reference: of the law: a :class:`.Reference`, a position (3,) or pose (4,4), a function of
             time that returns one of these, or a trajectory whose joints are followed.
-        disturbances: efforts at ports for some time.
+        disturbances: efforts at ports for some time, one or several.
         guard: limits the energy that the law gives, ``EnergyGuard(budget=1.0)``.
         rate: of law and integrator, Hz.
         q: (nq,) configuration at the start; the home of the robot when None.
         v: (nv,) velocity at the start; at rest when None.
-        effects: on the robot: ``"friction"``, ``"joint_stops"``, ``"actuators"``, or an
-            :class:`.Actuators`, :class:`.Friction`, :class:`.Mechanism`, :class:`.Payload`,
+        effects: on the robot, one or several: ``"friction"``, ``"joint_stops"``, ``"actuators"``,
+            or an :class:`.Actuators`, :class:`.Friction`, :class:`.Mechanism`, :class:`.Payload`,
             :class:`.WaterCurrent` or :class:`.Engine`; wheels that do not slip by their form as
             ``robot``.
         scheme: of the integrator, one of :data:`.integrators.SCHEMES`.
@@ -180,15 +185,16 @@ def simulate(
         >>> simulate("panda", CartesianImpedance, 0.3, disturbances=[push]).audit
         Audit(300 intervals: stored 0.01256 J, supplied 0.01256 J, dissipated 0 J, closed)
     """
-    if not (np.isfinite(seconds) and seconds > 0.0 and np.isfinite(rate) and rate > 0.0):
+    if not (0.0 < seconds < np.inf and 0.0 < rate < np.inf and round(seconds * rate) > 0):
         raise OptionError(
-            f"seconds and rate must be above zero; given: seconds={seconds}, rate={rate} Hz"
+            "seconds and rate must be above zero and give a step of 1/rate s or more; given: "
+            f"seconds={seconds}, rate={rate} Hz"
         )
     if every < 1:
         raise OptionError(f"every must be at least 1 step; given: {every}")
     if unexpected:
         raise OptionError(_refusal(next(iter(unexpected))))
-    pushes = tuple(disturbances)
+    pushes = tuple(_listed(disturbances))
     if strangers := [push for push in pushes if not isinstance(push, Push)]:
         raise OptionError(
             "a disturbance is Push(port, effort, start=0.5, duration=0.3) with the name of a port; "
@@ -212,6 +218,11 @@ def simulate(
     options = dict(_effect(e, form.model) for e in _listed(effects))
     options.setdefault("engine", FormEngine(scheme, native))
     unknown = Uncertainty() if uncertainty is None else uncertainty
+    if not isinstance(unknown, Uncertainty):
+        raise OptionError(
+            "an uncertainty is Uncertainty(mass=..., noise=..., delay=...) of "
+            f"vms_ph_io.tasks.uncertainty; given: {unknown!r}"
+        )
     if seed is not None:
         unknown = Uncertainty(**{**vars(unknown), "seed": seed})
     weight = carried is not None and carried.compensates_weight
@@ -220,25 +231,32 @@ def simulate(
     return run.trajectory(round(seconds * rate), every, pushes)
 
 
-_MEANT = {
-    "seconds": ("duration", "time", "t", "T", "tf", "t_end", "horizon"),
-    "rate=1/dt, in Hz": ("dt", "timestep", "step", "h", "frequency"),
-    "seconds (and rate, Hz)": ("steps", "n_steps"),
-    "disturbances=[Push(...)]": ("pushes", "push", "disturbance", "forces", "external"),
-    "law": ("controller", "control", "policy"),
-    "robot": ("model", "form"),
-    "reference": ("target", "goal", "desired", "x_des", "q_des"),
-    "q": ("q0", "x0", "initial_state", "start"),
-    "v": ("v0", "qdot", "dq"),
-    "effects": ("friction", "payload", "actuators", "joint_stops", "current", "wind"),
-    "scheme": ("integrator", "method"),
+_HINTS = {
+    "seconds": "duration time t T tf t_end horizon",
+    "rate=1/dt, in Hz": "dt timestep step h frequency",
+    "seconds (and rate, Hz)": "steps n_steps",
+    "disturbances=[Push(...)]": (
+        "pushes push disturbance force forces external external_force external_forces wrench "
+        "external_wrench wrenches"
+    ),
+    "law": "controller control policy",
+    "law=Law(model, Law.Gains(...))": "gains",
+    "guard=EnergyGuard(budget=...)": "budget",
+    "robot": "model form urdf",
+    "robot=model.without_gravity()": "gravity",
+    "reference": "target goal desired x_des q_des setpoint",
+    "q": "q0 x0 initial_state initial_configuration start",
+    "v": "v0 qdot dq",
+    "effects": "friction payload actuators joint_stops current wind",
+    "uncertainty=Uncertainty(...)": "noise delay",
+    "scheme": "integrator method solver",
 }
 
 
 def _refusal(name: str) -> str:
     """Return the sentence that refuses an argument and names the one that is meant."""
     accepted = [p for p in inspect.signature(simulate).parameters if p != "unexpected"]
-    meant = next((ours for ours, guesses in _MEANT.items() if name in guesses), "")
+    meant = hint_for(name, _HINTS)
     hint = f"use {meant}" if meant else f"its arguments are {', '.join(accepted)}"
     return f"simulate() has no argument '{name}'; {hint}"
 
@@ -362,8 +380,8 @@ def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]
     )
 
 
-def _listed(effects: Iterable[Any]) -> Iterable[Any]:
-    return [effects] if isinstance(effects, str) else effects
+def _listed(items: Any) -> Iterable[Any]:
+    return items if isinstance(items, Iterable) and not isinstance(items, str) else [items]
 
 
 def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:

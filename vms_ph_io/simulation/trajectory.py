@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pinocchio as pin
@@ -15,6 +15,7 @@ from vms_ph_controllers.guard.certificate import Certificate
 from vms_ph_dynamics import Array, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.energy.legend import BLUE
+from vms_ph_dynamics.errors import WithHints
 from vms_ph_dynamics.forms import port_names
 from vms_ph_dynamics.integrators import Audit
 from vms_ph_dynamics.simulation import Sample
@@ -40,7 +41,7 @@ class SimulationStopped(VmsPhError):
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(WithHints):
     """A run of a closed loop, recorded at N+1 instants; all arrays are read-only.
 
     Attributes:
@@ -80,6 +81,14 @@ class Trajectory:
     dissipated: Array
     certificate: Certificate | None = None
     description: str = ""
+
+    HINTS: ClassVar[Mapping[str, str]] = {
+        "audit, which prints as text": "energy_balance balance report residual",
+        "t": "time times ts",
+        "torque": "tau torques joint_torques u",
+        "save(folder), which writes a bag, or np.savez(file, t=run.t, q=run.q)": "to_csv export",
+        "vms_ph_io.recordings.read_recording(folder)": "load read",
+    }
 
     @classmethod
     def of(

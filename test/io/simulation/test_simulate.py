@@ -22,7 +22,6 @@ from vms_ph_controllers import (
 from vms_ph_dynamics import (
     Array,
     Friction,
-    ModelError,
     OptionError,
     StandardForm,
     VMSModel,
@@ -259,8 +258,6 @@ def test_a_law_whose_model_has_the_payload_carries_its_weight(panda: VMSModel) -
     payload = Payload(0.5, np.full(3, 1e-3), at=0.05, reach=0.5)
     with pytest.raises(OptionError, match=r"give its class, or Payload\(\.\.\., in_model=False\)"):
         simulate(panda, TaskSpaceIDAPBC(panda), 0.1, effects=[payload])
-    with pytest.raises(ModelError, match="give in_model=False"):
-        Payload(0.5, np.full(3, 1e-3), at=0.05, told=False)
 
 
 def test_an_integrated_motion_and_a_simulated_one_have_one_vocabulary(panda: VMSModel) -> None:

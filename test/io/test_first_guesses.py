@@ -1,0 +1,108 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What somebody guesses who knows other libraries: each error names the remedy."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vms_ph_controllers
+import vms_ph_dynamics
+import vms_ph_io
+from vms_ph_controllers import (
+    CartesianImpedance,
+    DecoupledVMSController,
+    EnergyGuard,
+    PoseIDAPBC,
+    PushingImpedance,
+    Reference,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_controllers.laws.twinned_controller import TwinnedController
+from vms_ph_dynamics import StandardForm, VMSModel
+from vms_ph_dynamics.simulation import Payload
+from vms_ph_io import Push, audit, robots, simulate
+
+PANDA = robots.load("panda")
+REST = np.zeros(7)
+
+
+def law(q: Any, v: Any, dt: float) -> Any:
+    return 5.0 * v
+
+
+GUESSES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: PANDA.crba(REST), r"use evaluate\(q, v\)\.M"),  # type: ignore[attr-defined]
+    (lambda: PANDA.torque_limits, "use joints.effort"),  # type: ignore[attr-defined]
+    (lambda: PANDA.gripper, "it has b, base, "),  # type: ignore[attr-defined]
+    (lambda: PANDA.jacobian(REST, "panda_hand"), r"jacobian\('hand', q\)"),  # type: ignore[arg-type]
+    (lambda: PANDA.evaluate(REST, REST).R, r"use StandardForm\(model\)\.dissipation"),  # type: ignore[attr-defined]
+    (lambda: StandardForm(PANDA).J, "use interconnection"),  # type: ignore[attr-defined]
+    (lambda: StandardForm("panda"), "StandardForm is made for the model"),  # type: ignore[arg-type]
+    (lambda: CartesianImpedance("panda"), r"robots\.load\(name\)"),  # type: ignore[arg-type]
+    (lambda: CartesianImpedance(PANDA, stiffness=1.0), r"CartesianImpedance\.Gains\(stiffness="),  # type: ignore[call-arg]
+    (
+        lambda: CartesianImpedance(PANDA, CartesianImpedance.Gains(stiffness=[1.0])),  # type: ignore[arg-type]
+        "a number from 0 to 5000",
+    ),
+    (lambda: CartesianImpedance(PANDA).step(), r"use law\(q, v, dt\)"),  # type: ignore[attr-defined]
+    (lambda: EnergyGuard(law, limit=1.0), r"no option 'limit'; it takes law, budget \(J\)"),
+    (lambda: EnergyGuard(CartesianImpedance, budget=1.0), r"CartesianImpedance\(model\)"),
+    (lambda: vms_ph_controllers.PDController, r"a function \(q, v, dt\)"),
+    (lambda: vms_ph_controllers.Nothing, "it has AttitudeControl, "),
+    (lambda: vms_ph_dynamics.load_urdf, "use load of vms_ph_io"),
+    (lambda: vms_ph_io.plot, r"use run\.plot\(\)"),
+    (lambda: robots.panda, r"robots\.load\('panda'\)"),  # type: ignore[attr-defined]
+    (lambda: vms_ph_io.load("panda"), "loads a bundled robot"),
+    (lambda: simulate("hexarotor"), r"hextilt \(Hextilt, a fully actuated hexarotor"),
+    (lambda: simulate("panda", budget=1.0), r"use guard=EnergyGuard"),  # type: ignore[arg-type]
+    (lambda: simulate("panda", uncertainty=0.1), "Uncertainty"),  # type: ignore[arg-type]
+    (lambda: simulate("panda", seconds=0.1, rate=1.0), "a step of 1/rate"),
+    (lambda: simulate("panda", lambda t, q, v: -v), "not with the time 't'"),
+    (lambda: simulate("panda", lambda q, v, dt: None), "returned None"),
+    (lambda: simulate("panda", disturbances=Push("panda_link8", REST)), "is at 'panda_link8'"),
+    (
+        lambda: simulate("hextilt", DecoupledVMSController, reference=[0.5, 0.0, 1.0]),
+        r"follows no position of a reference; give Reference\(pose=\.\.\., ",
+    ),
+    (lambda: simulate("panda", seconds=0.01).energy_balance, "use audit"),  # type: ignore[attr-defined]
+    (lambda: audit(simulate("panda", seconds=0.01)), r"run\.audit"),  # type: ignore[arg-type]
+    (lambda: Payload(1.0, np.ones(3), "panda_hand"), "at of a payload"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("guess", "remedy"), GUESSES)
+def test_a_wrong_guess_is_answered_by_its_remedy(guess: Callable[[], Any], remedy: str) -> None:
+    with pytest.raises(
+        (AttributeError, ImportError, ValueError, vms_ph_dynamics.VmsPhError), match=remedy
+    ):
+        guess()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [CartesianImpedance, DecoupledVMSController, PoseIDAPBC, PushingImpedance, TaskSpaceIDAPBC],
+)
+def test_a_law_ignores_what_it_says_that_it_ignores(kind: type[TwinnedController]) -> None:
+    name = "hextilt" if kind is DecoupledVMSController else "panda"
+    model: VMSModel = robots.load(name)
+    pose = np.eye(4)
+    pose[:3, 3] = 0.3, 0.1, 0.4
+    whole = Reference(
+        pose[:3, 3], np.full(3, 0.1), pose, np.full(6, 0.1), np.full(model.n, 0.2), np.full(6, 2.0)
+    )
+    followed = replace(whole, **dict.fromkeys(kind.IGNORES))
+    assert kind.IGNORES
+    state = RobotState(model.home, np.zeros(model.nv))
+    torques = []
+    for reference in (whole, followed, Reference()):
+        controller = kind(model, kind.Gains())
+        controller.reset(state)
+        torques.append([controller.update(state, reference, 1e-3).torque for _ in range(5)][-1])
+    np.testing.assert_array_equal(torques[0], torques[1])
+    assert np.abs(torques[0] - torques[2]).max() > 1e-6
