@@ -10,13 +10,15 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import identify
 from vms_ph_dynamics.identification.live import (
     LiveIdentification,
     LiveResult,
 )
-from vms_ph_dynamics.identification.windows import Sample
+from vms_ph_dynamics.identification.result import payload_unknowns
+from vms_ph_dynamics.identification.windows import Sample, WindowSettings, WindowStream
 from vms_ph_io import robots
 
 from .known_truth import Truth, random_truth, recording
@@ -45,6 +47,22 @@ def _recordings(model: VMSModel, *truths: Truth) -> list[MotionSamples]:
 def _first(samples: MotionSamples, count: int) -> MotionSamples:
     rows = {name: getattr(samples, name)[:count] for name in ("t", "q", "v", "torque")}
     return replace(samples, **rows, wrenches={p: w[:count] for p, w in samples.wrenches.items()})
+
+
+def test_a_window_is_ready_as_soon_as_it_has_ended() -> None:
+    model = robots.load("panda")
+    samples = _recordings(model, random_truth(model, np.random.default_rng(3), 0.5))[0]
+    settings = WindowSettings(model.end_effector, 0.3)
+    stream = WindowStream(model, EnergyRegressor(model), payload_unknowns(3.0), settings)
+    ready = []
+    for k in range(260):
+        stream.add(Sample(samples.t[k], samples.q[k], samples.v[k], samples.torque[k], {}))
+        if k % 20 == 0:
+            ready += [(samples.t[k], windows) for windows in stream.take()]
+    assert len(ready) >= 2
+    for t, windows in ready:
+        assert len(windows) == 1
+        assert t - windows.end[0] < 0.2
 
 
 @pytest.mark.parametrize("name", ["panda", "omnidirectional_panda"])
