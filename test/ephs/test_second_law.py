@@ -25,7 +25,7 @@ from vms_ph_ephs import (
     simulate,
 )
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.quantities import displacement, entropy, momentum
+from vms_ph_ephs.quantities import SE2_SPACE, SO3_SPACE, displacement, entropy, momentum
 
 PORTS = {"p": power(momentum), "s": power(entropy)}
 
@@ -226,3 +226,16 @@ def test_a_bracket_that_makes_power_where_it_is_not_sampled_stops_the_motion() -
     )
     with pytest.raises(LawError, match="the first law fails in box 'pkc'"):
         simulate(equations, equations.states.vector({"p": 6.0}), 1e-2, 200)
+
+
+def test_gyroscopic_forces_do_no_work_in_any_group(rng: np.random.Generator) -> None:
+    p, e = rng.normal(size=(2, 6))
+    for space, part in ((SE2_SPACE, [0, 1, 5]), (SO3_SPACE, [3, 4, 5])):
+        # A motion within a subgroup is one of the whole body, which has all momenta.
+        whole = np.zeros((2, 6))
+        whole[:, part] = p[part], e[part]
+        force = mb.LiePoisson(space).law(None, [p[part]], e[part])
+        np.testing.assert_allclose(
+            force, np.array(mb.LiePoisson().law(None, [whole[0]], whole[1]))[part]
+        )
+        assert np.dot(force, e[part]) == pytest.approx(0.0, abs=1e-12)
