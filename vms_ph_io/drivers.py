@@ -9,7 +9,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,8 @@ import numpy as np
 from vms_ph_controllers import Command, Controller
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import Array, ModelError, OptionError, VMSModel
-from vms_ph_dynamics.errors import did_you_mean
 
-from .installation import share_directory
-from .settings.yaml_files import fields_of, read_mapping
+from .settings.yaml_files import bundled_names, fields_of, load_named
 
 # Share of the limit of the driver at which a law limits the rate of its torques.
 _MARGIN = 0.9
@@ -132,33 +129,25 @@ class CarriedWeight:
         return replace(command, torque=command.torque + weight)
 
 
-@cache
-def _drivers() -> Mapping[str, Driver]:
-    readers = dict.fromkeys(("interfaces", "torque", "sources"), lambda value, name: tuple(value))
+_FOLDER = "config/drivers"
+
+
+def _driver(name: str, content: Any) -> Driver:
+    readers = dict.fromkeys(("interfaces", "torque", "sources"), lambda value, _: tuple(value))
     keys = [f.name for f in fields(Driver) if f.name != "name"]
-    return {
-        file.stem: Driver(
-            file.stem,
-            **fields_of(Driver, read_mapping(file), f"the driver '{file.stem}'", readers, (), keys),
-        )
-        for file in sorted((share_directory() / "config/drivers").glob("*.yaml"))
-    }
+    return Driver(name, **fields_of(Driver, content, "the driver", readers, keys, keys))
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the drivers."""
-    return tuple(_drivers())
+    return bundled_names(_FOLDER)
 
 
 def get(name: "str | Driver") -> Driver:
-    """Return a driver by its name.
+    """Return a driver by its name, or by the path of a file like those in config/drivers.
 
     Raises:
         OptionError: there is none of that name.
+        ModelError: the file does not have the format.
     """
-    if isinstance(name, Driver):
-        return name
-    if name not in _drivers():
-        hint = did_you_mean(name, _drivers())
-        raise OptionError(f"there is no driver '{name}'{hint}; there are {', '.join(_drivers())}")
-    return _drivers()[name]
+    return name if isinstance(name, Driver) else load_named(name, _FOLDER, "driver", _driver)

@@ -8,7 +8,6 @@ so that the parts add up to the whole.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,19 +20,11 @@ ODOM = "odom"
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class EnergySplit:
-    """Two parts of a kinetic energy: their fields in records and messages."""
+EnergySplit = tuple[str, str]
+"""Two parts of a kinetic energy: their fields in records and messages."""
 
-    fields: tuple[str, str]
-
-    def parts(self, value_of: Callable[[str], Any]) -> dict[str, Any]:
-        """Return both parts by field; ``value_of`` gives the value of a field."""
-        return {field: value_of(field) for field in self.fields}
-
-
-TASK = EnergySplit(("kinetic_task", "kinetic_null"))
-BASE = EnergySplit(("kinetic_base", "kinetic_shape"))
+TASK: EnergySplit = ("kinetic_task", "kinetic_null")
+BASE: EnergySplit = ("kinetic_base", "kinetic_shape")
 
 
 def moves(inertial_frame: str) -> bool:
@@ -56,7 +47,7 @@ def split_of_law(value_of: Callable[[str], Any], moving: bool) -> EnergySplit | 
 
 def _adds_up(value_of: Callable[[str], Any], split: EnergySplit) -> bool:
     closed, potential = value_of("closed_loop_energy"), value_of("shaped_potential")
-    a, b = (value_of(field) for field in split.fields)
+    a, b = (value_of(field) for field in split)
     scale = np.abs(closed) + np.abs(potential) + np.abs(a) + np.abs(b)
     return bool(np.all(np.abs(closed - potential - a - b) <= _ROUNDING * scale))
 
@@ -86,11 +77,9 @@ def parts_of_law(value_of: Callable[[str], Any], split: EnergySplit | None) -> d
     """Return the potential and the kinetic parts of a closed loop, which add up to its energy."""
     potential = value_of("shaped_potential")
     if split is None or not _adds_up(value_of, split):
-        return {
-            "shaped_potential": potential,
-            "kinetic": value_of("closed_loop_energy") - potential,
-        }
-    return {"shaped_potential": potential, **split.parts(value_of)}
+        kinetic = value_of("closed_loop_energy") - potential
+        return {"shaped_potential": potential, "kinetic": kinetic}
+    return {"shaped_potential": potential, **{field: value_of(field) for field in split}}
 
 
 def parts_of_robot(value_of: Callable[[str], Any], split: EnergySplit | None) -> dict[str, Any]:
@@ -98,6 +87,6 @@ def parts_of_robot(value_of: Callable[[str], Any], split: EnergySplit | None) ->
 
     At a singular configuration there is no task energy; the parts are then base and shape.
     """
-    if split is None or any(np.any(np.isnan(value_of(field))) for field in split.fields):
+    if split is None or any(np.any(np.isnan(value_of(field))) for field in split):
         split = BASE
-    return {"potential": value_of("potential"), **split.parts(value_of)}
+    return {field: value_of(field) for field in ("potential", *split)}

@@ -101,7 +101,7 @@ def run(messages: tuple[str, list[Messages]]) -> RunRecord:
 def test_the_parts_of_every_sum_add_up_to_rounding(run: RunRecord) -> None:
     split = CASES[run.name][2]
     assert run.split == split
-    assert [*run.law_energies] == ["shaped_potential", *split.fields]
+    assert [*run.law_energies] == ["shaped_potential", *split]
     stored, total = run.power["stored"], run.energy["total"]
     scale = np.abs(total).max() + 1.0
     for whole, parts in (
@@ -110,7 +110,7 @@ def test_the_parts_of_every_sum_add_up_to_rounding(run: RunRecord) -> None:
     ):
         np.testing.assert_allclose(sum(parts.values()), whole, rtol=0, atol=1e-13 * scale)
     assert sum(balance(run).values()) == pytest.approx(stored[-1], abs=1e-13 * scale)
-    assert np.abs(run.law_energies[split.fields[0]]).max() > 1e-6
+    assert np.abs(run.law_energies[split[0]]).max() > 1e-6
     # What the robot stores is no sum of zeros.
     assert np.abs(stored).max() > 1e-5
 

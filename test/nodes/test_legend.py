@@ -76,8 +76,8 @@ def test_no_two_curves_of_a_plot_look_alike() -> None:
     for names in (
         [*PORTS, "left", "right", "stored", "dissipated", CONTACT],
         [*model.joint_names, "wrench_base", "wrench_end_effector"],
-        ["total", "shaped_potential", *TASK.fields],
-        ["total", "potential", *BASE.fields],
+        ["total", "shaped_potential", *TASK],
+        ["total", "potential", *BASE],
     ):
         looks = [style[1:] for style in styles(names).values()]
         assert len({*looks}) == len(names)

@@ -115,32 +115,25 @@ class BaseStates:
         recorded = used[1].at(0, rows)[:, len(POSE) :]
         slope = _twist_of(t, pose[:, :3], pose[:, 3:])
         found: dict[str, str] = {}
+        topic, frame = self._twist.series.name, self._twist.series.frame or "the world"
         for what, part in _PARTS.items():
             size = float((slope[:, part] ** 2).sum())
             if size < rows * STANDING**2:
                 continue  # at rest, nothing tells
-            candidates = {
-                "body": recorded[:, part],
-                "world": _rotated_back(pose[:, 3:], recorded[:, part]),
-            }
-            misfit = {
-                axes: float(((values - slope[:, part]) ** 2).sum()) / size
-                for axes, values in candidates.items()
-            }
-            if misfit["world"] < _CLEARLY * misfit["body"]:
+            candidates = recorded[:, part], _rotated_back(pose[:, 3:], recorded[:, part])
+            body, world = (float(((v - slope[:, part]) ** 2).sum()) / size for v in candidates)
+            if world < _CLEARLY * body:
                 found[what] = "world"
-            elif misfit["body"] > 0.5:
+                self.notes.append(
+                    f"the {what} twist on {topic} is in the axes of {frame}, not of the base, as "
+                    "the poses show; it is turned"
+                )
+            elif body > 0.5:  # else, also where it is NaN, nothing tells
                 found[what] = "none"
-            else:  # or NaN: nothing tells
-                continue
-            topic, frame = self._twist.series.name, self._twist.series.frame
-            self.notes.append(
-                f"the {what} twist on {topic} is in the axes of {frame or 'the world'}, not of the "
-                "base, as the poses show; it is turned"
-                if found[what] == "world"
-                else f"the {what} twist on {topic} does not follow the poses (misfit "
-                f"{100 * misfit['body']:.0f} %); it is estimated from them"
-            )
+                self.notes.append(
+                    f"the {what} twist on {topic} does not follow the poses (misfit "
+                    f"{100 * body:.0f} %); it is estimated from them"
+                )
         return found
 
     def noise(self, q: Array) -> Array:

@@ -171,7 +171,20 @@ class Conditioning:
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""
         order, meaning = self.order, self.meaning
+        effort: dict[str, Any]
         base = len(self.noise.velocity) - len(joints)
+        effort = {"taken_as": self.chosen, "held": self.commands_held, "fits_best_as": None}
+        effort |= {"misfit": {}, "gains": {}}
+        if meaning is not None:
+            gains = zip(joints, meaning.gains, meaning.gain_errors, strict=True)
+            effort["fits_best_as"] = meaning.best
+            effort["misfit"] = {
+                name: {"plain": a, "with_friction": b} for name, (a, b) in meaning.misfit.items()
+            }
+            effort["gains"] = {
+                joint: {"value": float(gain), "error": float(e) if e < 1e300 else None}
+                for joint, gain, e in gains
+            }
         return {
             "samples": len(order.t),
             "rate": order.rate,
@@ -197,23 +210,7 @@ class Conditioning:
                 for k, joint in enumerate(joints)
             },
             "saturated": dict(self.saturated),
-            "effort": {
-                "taken_as": self.chosen,
-                "held": self.commands_held,
-                "fits_best_as": None if meaning is None else meaning.best,
-                "misfit": {}
-                if meaning is None
-                else {
-                    name: {"plain": a, "with_friction": b}
-                    for name, (a, b) in meaning.misfit.items()
-                },
-                "gains": {}
-                if meaning is None
-                else {
-                    joint: {"value": float(g), "error": float(e) if e < 1e300 else None}
-                    for joint, g, e in zip(joints, meaning.gains, meaning.gain_errors, strict=True)
-                },
-            },
+            "effort": effort,
             "statements": self.statements(joints),
         }
 

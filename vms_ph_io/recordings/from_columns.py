@@ -16,13 +16,12 @@ from .column_map import BASE_SIZES, JOINT_QUANTITIES, OF_WRENCH, ColumnMap, Quan
 from .number_files import TextColumns, load_arrays
 from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
 
-ARRAY_SUFFIXES = (".npz", ".mat", ".parquet")
+_KINDS = {".npz": "NPZ", ".mat": "MAT", ".parquet": "Parquet"}
+ARRAY_SUFFIXES = tuple(_KINDS)
 TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
 
 _LATEST = 9e9
 """Latest time in s that stamps of 64 bits in ns can have; what is later is a damaged row."""
-
-_KINDS = {".npz": "NPZ", ".mat": "MAT", ".parquet": "Parquet"}
 
 
 def read_columns(
@@ -98,7 +97,9 @@ def _quantities(
     """Return where the quantities stand, by the map or else by names, and the joints."""
     quantities = column_map.quantities
     if column_map.is_empty:
-        return source.arrays_of_joints() or _by_name(path, source.names)
+        return (source.of_joints() if isinstance(source, _Arrays) else None) or _by_name(
+            path, source.names
+        )
     if "position" not in quantities:
         raise RecordingError(f"the column map for {path.name} lacks position")
     if "time" not in quantities and not column_map.rate > 0.0:
@@ -132,12 +133,9 @@ class _Text:
     def __init__(self, recording: Recording, column_map: ColumnMap, progress: Progress) -> None:
         path = recording.path
         self._recording, self._progress = recording, progress
-        self._text = TextColumns(path, column_map.header, column_map.delimiter, column_map.skip)
+        self._text = _text(path, column_map)
         self.names = self._text.names
         recording.bytes = path.stat().st_size
-
-    def arrays_of_joints(self) -> None:
-        """Return None: a text has no arrays."""
 
     def blocks(
         self, quantities: Mapping[str, Quantity], _joints: int
@@ -153,6 +151,10 @@ class _Text:
             yield {name: rows[:, places[name]] * q.scale for name, q in quantities.items()}
         if self._text.reason:
             self._recording.notes.append(self._text.reason)
+
+
+def _text(path: Path, column_map: ColumnMap) -> TextColumns:
+    return TextColumns(path, column_map.header, column_map.delimiter, column_map.skip)
 
 
 def _index(column: str | int, text: TextColumns) -> int:
@@ -180,7 +182,7 @@ class _Arrays:
         """Names of the arrays of the archive."""
         return tuple(self._archive(self._path))
 
-    def arrays_of_joints(self) -> tuple[dict[str, Quantity], tuple[str, ...]] | None:
+    def of_joints(self) -> tuple[dict[str, Quantity], tuple[str, ...]] | None:
         """Return the arrays ``time``, ``position``, ... and the joints, if it has ``joints``."""
         arrays = self._archive(self._path)
         if "position" not in arrays or "joints" not in arrays:
@@ -239,9 +241,7 @@ class _Arrays:
         return self._archives[path]
 
     def _from_text(self, path: Path, quantity: Quantity, size: int) -> Array:
-        text = TextColumns(
-            path, self._column_map.header, self._column_map.delimiter, self._column_map.skip
-        )
+        text = _text(path, self._column_map)
         columns = [_index(c, text) for c in quantity.columns] or range(text.width)
         blocks = list(text.blocks(no_progress, columns))
         if text.reason:

@@ -56,17 +56,16 @@ class TextColumns:
         self.names = tuple(cells) if self.has_header else ()
         self.width = len(cells)
 
-    def blocks(self, progress: Progress, columns: Sequence[int] | None = None) -> Iterator[Array]:
+    def blocks(self, progress: Progress, columns: Sequence[int]) -> Iterator[Array]:
         """Yield rows of some columns, NaN where a cell is empty, without damaged lines.
 
         Args:
             progress: called while the file is read.
-            columns: indices; None: all.
+            columns: indices.
 
         Raises:
             RecordingError: no line has numbers in these columns.
         """
-        columns = range(self.width) if columns is None else columns
         size, count = max(self.path.stat().st_size, 1), 0
         with self.path.open("rb") as file:
             for _ in range(self.skip + int(self.has_header)):
@@ -176,41 +175,40 @@ def load_arrays(path: Path) -> dict[str, Any]:
         RecordingError: the file cannot be read.
         ImportError: scipy is not installed for a MAT file, or pyarrow for a Parquet file.
     """
-    if path.suffix == ".parquet":
-        return _load_parquet(path)
     try:
-        arrays = load_npz(path) if path.suffix == ".npz" else load_mat(path)
+        arrays = _READERS[path.suffix](path)
         check_unfolded(
             path.name, path.stat().st_size, 8 * sum(a.size for a in arrays.values()), "split it"
         )
         return arrays
     except ImportError:
+        kind, package, remedy = _PACKAGES[path.suffix]
         raise ImportError(
-            "MAT files are read with scipy; install it with: pip install 'vms-ph[audit]'"
+            f"{kind} files are read with {package}; install it with: pip install {remedy}"
         ) from None
-    except Exception as error:  # numpy, zipfile and scipy raise anything for a damaged file
+    except Exception as error:  # numpy, zipfile, scipy and pyarrow raise anything for damage
         raise RecordingError(f"{path} cannot be read: {error}") from None
 
 
 def _load_parquet(path: Path) -> dict[str, Any]:
     """Return the columns of numbers, those with a list in each row as (N, columns)."""
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError(
-            "Parquet files are read with pyarrow; install it with: pip install pyarrow"
-        ) from None
-    try:
-        table = parquet.read_table(path)
-        check_unfolded(path.name, path.stat().st_size, table.nbytes, "split it")
-        columns = {name: table.column(name).to_numpy() for name in table.column_names}
-    except Exception as error:  # pyarrow raises anything for a damaged file
-        raise RecordingError(f"{path} cannot be read: {error}") from None
+    from pyarrow import parquet
+
+    table = parquet.read_table(path)
+    check_unfolded(path.name, path.stat().st_size, table.nbytes, "split it")
     arrays = {}
-    for name, values in columns.items():
+    for name in table.column_names:
+        values = table.column(name).to_numpy()
         if values.dtype.kind == "O" and len(values) and np.ndim(values[0]) == 1:
             lengths = {len(row) for row in values}
             values = np.stack(values.tolist()) if len(lengths) == 1 else values
         if values.dtype.kind in "fiub":
             arrays[name] = values
     return arrays
+
+
+_READERS = {".npz": load_npz, ".mat": load_mat, ".parquet": _load_parquet}
+_PACKAGES = {
+    ".mat": ("MAT", "scipy", "'vms-ph[audit]'"), ".parquet": ("Parquet", "pyarrow", "pyarrow"),
+}  # fmt: skip
+"""Kind, package that reads it, and what brings that."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -117,7 +117,13 @@ class _Columns:
             for name, array in load_arrays(path).items():
                 self._add_array(name, np.asarray(array))
         else:
-            self._add_text(TextColumns(path))
+            text = TextColumns(path)
+            self.has_names = bool(text.names) and len(set(text.names)) == len(text.names)
+            numeric = text.numeric_columns()
+            rows = np.vstack(list(text.blocks(no_progress, numeric)))
+            for k, column in zip(numeric, rows.T, strict=True):
+                name = text.names[k] if self.has_names else f"column {k + 1}"
+                self._add(name, column, "", name if self.has_names else k + 1)
         lengths = [len(v) for v in self.values.values()]
         most = max(set(lengths), key=lengths.count, default=0)
         self.values = {n: v for n, v in self.values.items() if len(v) == most and np.ptp(v) >= 0.0}
@@ -133,14 +139,6 @@ class _Columns:
             array = array.T
         for k, column in enumerate(array.T, 1):
             self._add(f"{name}[{k}]", column, name, k)
-
-    def _add_text(self, text: TextColumns) -> None:
-        self.has_names = bool(text.names) and len(set(text.names)) == len(text.names)
-        numeric = text.numeric_columns()
-        rows = np.vstack(list(text.blocks(no_progress, numeric)))
-        for k, column in zip(numeric, rows.T, strict=True):
-            name = text.names[k] if self.has_names else f"column {k + 1}"
-            self._add(name, column, "", name if self.has_names else k + 1)
 
     def _add(self, name: str, values: Array, array: str, column: str | int) -> None:
         self.values[name], self._addresses[name] = values, (array, column)
@@ -192,28 +190,56 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     q[:, turns] = np.unwrap(q[:, turns], axis=0)
     unit = _time_unit(proposal, model, time, t, step, q) if time else _no_time(proposal)
     t = (t - t[0]) * _TIME_UNITS[unit]
-    v = smoothed(t, q, 5)[1]
     tells = "effort" in raw and model.b == 0 and model.nq == model.n
     effort = np.nan_to_num(raw["effort"]) if tells else np.zeros_like(q)
-    order = _order(proposal, model, groups["position"], (t, q, v, effort))
-    q, v, effort = q[:, order], v[:, order], effort[:, order]
+    motion = _Motion(t, q, smoothed(t, q, 5)[1], effort)
+    order = _order(proposal, model, groups["position"], motion)
+    motion = motion.ordered(order)
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
     if time:
         proposal.content["time"] = {**columns.entry([time]), "unit": unit}
     proposal.content["position"] = {**columns.entry(groups["position"]), "unit": angle}
     if "velocity" in raw:
-        rate = _velocity_unit(proposal, v, raw["velocity"][:, order])
+        rate = _velocity_unit(proposal, motion.v, raw["velocity"][:, order])
         if rate:
             proposal.content["velocity"] = {**columns.entry(groups["velocity"]), "unit": rate}
     if tells:
         entry = columns.entry(groups["effort"])
-        proposal.content["effort"] = _efforts(proposal, entry, model, t, q, v, effort)
+        proposal.content["effort"] = _efforts(proposal, entry, model, motion)
     elif "effort" in raw:
         proposal.content["effort"] = {**columns.entry(groups["effort"]), "unit": "N m"}
         proposal.ask("effort", "this kind of robot is not compared", "are the efforts in N m?")
     else:
         proposal.ask("effort", "there are no efforts: the joints supply no energy")
     return proposal
+
+
+class _Motion(NamedTuple):
+    """Times (N,), and positions, their slopes and efforts, (N, n), of the columns."""
+
+    t: Array
+    q: Array
+    v: Array
+    effort: Array
+
+    def ordered(self, order: Any) -> "_Motion":
+        """Return the motion with the columns in another order, (n,)."""
+        return _Motion(self.t, *(columns[:, order] for columns in self[1:]))
+
+    def advanced(self, lag: float) -> "_Motion":
+        """Return the motion with the efforts as they were before they lagged, s."""
+        return self._replace(effort=shifted(self.t, self.effort, lag)) if lag else self
+
+    def lag(self, model: VMSModel) -> float:
+        """Return by how much the efforts follow the motion, s; zero where it is nothing."""
+        lag = effort_lag(model, *self)
+        return lag if abs(lag) > 2e-3 else 0.0
+
+    def meaning(self, model: VMSModel) -> EffortMeaning:
+        """Return what the efforts are, from some of the samples."""
+        every = slice(None, None, max(1, len(self.t) // _TRIED_SAMPLES))
+        measured = np.asarray(np.any(self.effort != 0.0, axis=0))
+        return effort_meaning(model, *_Motion(*(rows[every] for rows in self)), measured)
 
 
 def _normal(name: str) -> str:
@@ -335,25 +361,21 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
     text = f"positions reach {largest[worst]:.4g}; the limits are {reach[worst]:.3g}"
     named = _named_unit(names, ("deg", "rad"))
     if ratio.max() > 1.3 and np.deg2rad(largest.max()) < 1.1 * reach.max():
+        unit, text = "deg", f"{text}: degrees"
         question = "" if named != "rad" else "the names say rad; which is it?"
-        proposal.ask("position", f"{text}: degrees", question)
-        return "deg"
-    if ratio.max() > 1.3:
-        proposal.ask(
-            "position", f"{text}, and they are no degrees either", "which unit are positions in?"
-        )
-        return named or "rad"
-    if named == "deg":
-        proposal.ask("position", f"{text}, and the names say degrees", "are they degrees?")
-        return "deg"
-    moved = float(np.max(np.ptp(position[:, turning], axis=0)))
-    small = "" if np.rad2deg(1.0) * 0.1 < np.rad2deg(moved) else "are the positions radians?"
-    proposal.ask(
-        "position",
-        f"{text}: radians; as degrees nothing would move further than {moved:.2g}",
-        small,
-    )
-    return "rad"
+    elif ratio.max() > 1.3:
+        unit, text = named or "rad", f"{text}, and they are no degrees either"
+        question = "which unit are positions in?"
+    elif named == "deg":
+        unit, text = "deg", f"{text}, and the names say degrees"
+        question = "are they degrees?"
+    else:
+        travel = float(np.max(np.ptp(position[:, turning], axis=0)))
+        unit = "rad"
+        text += f": radians; as degrees nothing would move further than {travel:.2g}"
+        question = "" if travel > 0.1 else "are the positions radians?"
+    proposal.ask("position", text, question)
+    return unit
 
 
 def _no_time(proposal: Proposal) -> str:
@@ -421,30 +443,17 @@ def _error(meaning: EffortMeaning, reading: str) -> float:
     return float(np.sqrt(np.nanmean(np.minimum(ratio, 3.0) ** 2)))
 
 
-def _tried(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> EffortMeaning:
-    every = slice(None, None, max(1, len(t) // _TRIED_SAMPLES))
-    measured = np.asarray(np.any(effort != 0.0, axis=0))
-    return effort_meaning(model, t[every], q[every], v[every], effort[every], measured)
-
-
 def _efforts(
-    proposal: Proposal,
-    entry: dict[str, Any],
-    model: VMSModel,
-    t: Array,
-    q: Array,
-    v: Array,
-    effort: Array,
+    proposal: Proposal, entry: dict[str, Any], model: VMSModel, motion: _Motion
 ) -> dict[str, Any]:
     """Return the efforts of a map: their columns with unit and gains."""
     entry = {**entry, "unit": "N m"}
-    if not effort.any():
+    if not motion.effort.any():
         proposal.ask("effort", "all efforts are zero: the joints supply no energy")
         return entry
-    lag, effort = _without_lag(model, t, q, v, effort)
-    if lag:
+    if lag := motion.lag(model):
         proposal.ask("effort", f"they follow the motion {1e3 * lag:.0f} ms later")
-    meaning = _tried(model, t, q, v, effort)
+    meaning = motion.advanced(lag).meaning(model)
     if not meaning.fits:
         text = "nothing explains them better than friction alone"
         proposal.ask("effort", text, "are these the joint torques?")
@@ -476,42 +485,24 @@ def _efforts(
     return entry
 
 
-def _without_lag(
-    model: VMSModel, t: Array, q: Array, v: Array, effort: Array
-) -> tuple[float, Array]:
-    lag = effort_lag(model, t, q, v, effort)
-    if not abs(lag) > 2e-3:
-        return 0.0, effort
-    return lag, shifted(t, effort, lag)
-
-
-def _order(
-    proposal: Proposal,
-    model: VMSModel,
-    names: Sequence[str],
-    motion: tuple[Array, Array, Array, Array],
-) -> Any:
+def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _Motion) -> Any:
     """Return the columns in the order of the joints, by names or by the efforts, (n,)."""
     order = np.arange(model.n)
     if all(j.lower() in n.lower() for j, n in zip(model.joint_names, names, strict=True)):
         proposal.ask("joints", "the names of the columns are those of the joints")
         return order
-    t, q, v, effort = motion
     question = f"is the first column {model.joint_names[0]}, and the last {model.joint_names[-1]}?"
-    if not effort.any():
+    if not motion.effort.any():
         text = "taken in the order of the columns, which no efforts confirm"
         proposal.ask("joints", text, question)
         return order
 
     def error(order: Any) -> float:
-        tried = _tried(model, t, q[:, order], v[:, order], prompt[:, order])
-        return _error(tried, "scaled")
+        return _error(prompt.ordered(order).meaning(model), "scaled")
 
     for _ in range(3):
         # The lag is that of the motor side of all joints, whatever their order.
-        prompt = np.empty_like(effort)
-        ordered = q[:, order], v[:, order], effort[:, order]
-        prompt[:, order] = _without_lag(model, t, *ordered)[1]
+        prompt = motion.advanced(motion.ordered(order).lag(model))
         best, rivals = error(order), {}
         for pair in combinations(range(model.n), 2):
             other = order.copy()

@@ -9,7 +9,6 @@ it gives a body its inertia; a mesh that is merely drawn may be missing.
 """
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,7 +137,7 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
         geom.mass = 0.0
     for element in (*spec.sites, *spec.tendons):
         element.material = ""
-    for unused in _unused(spec):
+    for unused in [*spec.skins, *spec.sensors, *spec.hfields, *spec.textures]:
         spec.delete(unused)
     for name, mesh in meshes.items():
         mesh.material = ""
@@ -147,11 +146,6 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
     for material in list(spec.materials):
         spec.delete(material)
     return appearances
-
-
-def _unused(spec: Any) -> Iterator[Any]:
-    for kind in (spec.skins, spec.sensors, spec.hfields, spec.textures):
-        yield from list(kind)
 
 
 def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:

@@ -9,11 +9,12 @@ its folder, and has no bound on time and memory. So it runs in a process of its 
 
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
-import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,28 +65,16 @@ class Worker:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
-        expired = threading.Event()
-
-        def end() -> None:
-            expired.set()
-            process.kill()
-
-        timer = threading.Timer(longest, end)
-        timer.start()
-        try:
+        line, expired = b"", False
+        with suppress(BrokenPipeError):
             process.stdin.write(json.dumps(os.path.abspath(path)).encode() + b"\n")
             process.stdin.flush()
-            line = process.stdout.readline()
-        except BrokenPipeError:
-            line = b""
-        finally:
-            timer.cancel()
+            expired = not select.select([process.stdout], [], [], longest)[0]
+            line = b"" if expired else process.stdout.readline()
         if not line.endswith(b"\n"):
             process.kill()
             code = process.wait()
-            reason = (
-                f"takes longer than {longest:g} s" if expired.is_set() else f"ended it ({code})"
-            )
+            reason = f"takes longer than {longest:g} s" if expired else f"ended it ({code})"
             raise ModelError(
                 f"{path.name} cannot be compiled by MuJoCo: the file {reason}; open it in MuJoCo's "
                 "own viewer to see what is wrong with it"
