@@ -137,7 +137,7 @@ ROTOR = "<rotor position='0 0 0' axis='0 0 1' thrust='0 9'{}>{}</rotor>"
         ("<rotor axis='0 0 1' thrust='0 9'/>", "rotor 0 lacks 'position'"),
         (ROTOR.format(" blades='2'", ""), "rotor 0 has the unknown key 'blades'; known are"),
         (ROTOR.format(" time_constant='fast'", ""), "time_constant of rotor 0 must be 1 numbers"),
-        (ROTOR.format("", "<gear/>"), "<rotor> has the unknown element <gear>; known are motor"),
+        (ROTOR.format("", "<gear/>"), "rotor 0 has the unknown key 'gear'; known are"),
         (ROTOR.format("", "<motor/><motor/>"), "<rotor> has <motor> twice"),
         ("<propeller/>", "<propeller> is unknown; known are defaults, rotor, thruster, wheel"),
         ("", "the element has none of rotors, thrusters"),

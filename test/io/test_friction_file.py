@@ -13,7 +13,7 @@ from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Identification, Settings, identify
 from vms_ph_io import robots
-from vms_ph_io.audits.identified import friction_rows
+from vms_ph_io.audits.identified import friction_text
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings.friction_file import read_friction
 
@@ -44,7 +44,8 @@ def test_friction_goes_from_motion_to_file_to_model_and_back(tmp_path: Path) -> 
     bare = robots.load("panda")
     truth = Friction(np.linspace(0.5, 2.0, JOINTS), np.linspace(0.4, 1.0, JOINTS))
     found = _identified(bare, truth)
-    file = _file(tmp_path, "\n".join(friction_rows(bare.joint_names, found)) + "\n")
+    file = tmp_path / "friction.yaml"
+    file.write_text(friction_text(found))
     settings = RobotSettings("panda", friction=str(file))
     model = settings.model(settings.description())
     ours = Friction.of(model)

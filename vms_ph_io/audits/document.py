@@ -13,7 +13,7 @@ import numpy as np
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.energy.legend import word
 
-from .energy_audit import Audit, Entry, balance
+from .energy_audit import Audit, balance
 
 _CLOSED = 0.02  # share of gross that is left over where the balance closes
 _MOSTLY = 0.6  # share of what is unaccounted with which one joint is named alone
@@ -225,7 +225,8 @@ def lines(audit: Audit) -> Iterator[str]:
     yield _throughput(audit)
     yield "energy balance, from the start to the end"
     for entry in balance(audit):
-        yield _line(entry)
+        indent = "  " if entry.is_sum else "    "
+        yield f"{indent}{entry.name:<{32 - len(indent)}}{entry.energy:+.6g} J"
     yield f"gross      {ledger.gross:.6g} J (sum over the joints of the integral of |tau qdot|)"
     share = ledger.largest / ledger.gross if ledger.gross else 0.0
     yield (
@@ -273,8 +274,3 @@ def _throughput(audit: Audit) -> str:
         f"read       {size:.4g} MB in {reading:.3g} s ({size / reading:.3g} MB/s); audited in "
         f"{auditing:.3g} s, {audit.ledger.duration / auditing:.3g} times as fast as recorded"
     )
-
-
-def _line(entry: Entry) -> str:
-    indent = "  " if entry.is_sum else "    "
-    return f"{indent}{entry.name:<{32 - len(indent)}}{entry.energy:+.6g} J"

@@ -32,8 +32,7 @@ from ..recordings.motion import MotionOptions, RecordedMotion
 from ..recordings.reading import read_recording
 from ..recordings.recording import Recording, RecordingError
 from ..robots.robot_settings import RobotSettings
-from .picture import Curves, curves, draw
-from .plots import text_and_plot
+from .plots import Curves, curves, draw, text_and_plot
 
 MAX_INSTANTS = 20_000
 """Largest number of instants of the series of an audit."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.energy.joint_friction import JointFriction
@@ -197,16 +198,8 @@ def write_identified(
     texts = {"prior.json": json.dumps(belief) + "\n"}
     if any(p.kind in ("friction", "payload", "inertia") for p in identification.claimed):
         texts["identified.urdf"] = identified_urdf(description, audit.model, identification)
-    rows = friction_rows(audit.model.joint_names, identification)
-    if rows:
-        texts["friction.yaml"] = "\n".join(
-            [
-                "# Identified from a recording; for vms-ph audit --friction and launch files.",
-                "friction:",
-                *rows,
-            ]
-        )
-        texts["friction.yaml"] += "\n"
+    if friction := friction_text(identification):
+        texts["friction.yaml"] = friction
     written = []
     with writing(folder):
         for name in FILES:
@@ -216,20 +209,15 @@ def write_identified(
     return written
 
 
-def friction_rows(joints: Sequence[str], identification: Identification) -> list[str]:
-    """Return the lines of a friction file, one for each joint with friction that is claimed."""
-    rows = []
-    for joint in joints:
-        terms = {
-            term: p.value
-            for p in identification.claimed
-            for term in ("viscous", "coulomb", "offset")
-            if p.name == f"friction.{joint}.{term}"
-        }
-        if terms:
-            numbers = ", ".join(f"{term}: {value:.6g}" for term, value in terms.items())
-            rows.append(f"  {json.dumps(joint)}: {{{numbers}}}")
-    return rows
+def friction_text(identification: Identification) -> str:
+    """Return the friction that is claimed as the text of a friction file, or an empty text."""
+    joints: dict[str, dict[str, float]] = {}
+    for p in identification.claimed:
+        joint, _, term = p.name.removeprefix("friction.").rpartition(".")
+        if p.kind == "friction" and term in ("viscous", "coulomb", "offset"):
+            joints.setdefault(joint, {})[term] = float(f"{p.value:.6g}")
+    use = "# Identified from a recording; for vms-ph audit --friction and launch files.\n"
+    return use + yaml.safe_dump({"friction": joints}, sort_keys=False) if joints else ""
 
 
 def read_prior(path: Path) -> Posterior:

@@ -1,10 +1,11 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plots of a recorded run: energies, port powers and task error over time."""
+"""Plots of a recorded run and of an audit: energies, powers, task error, friction over time."""
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Array
-from vms_ph_dynamics.energy.legend import styles
+from vms_ph_dynamics.energy.ledger import Ledger, UnaccountedInterval
+from vms_ph_dynamics.energy.legend import GREY, VERMILION, styles
 
 from .run_record import RunRecord, Series
 
@@ -94,3 +96,103 @@ def draw_lines(
     axes.grid(alpha=0.3)
     if axes.lines:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, handlelength=3)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Curves over time.
+
+    Attributes:
+        time: (K,) s.
+        groups: by name: the label of the axis, and the curves by name, each (K,).
+        unaccounted: (K,) J.
+        band: (K,) half the width of its 95 % interval, J.
+    """
+
+    time: Array
+    groups: Mapping[str, tuple[str, Mapping[str, Array]]]
+    unaccounted: Array
+    band: Array
+
+
+def curves(ledger: Ledger, port_name: Callable[[str], str], friction: str, most: int) -> Curves:
+    """Return the curves of an audit.
+
+    Args:
+        ledger: the energy balance.
+        port_name: returns the name of a port of the ledger as topics have it.
+        friction: where that of the ledger is from.
+        most: largest number of instants.
+    """
+    count = len(ledger.time)
+    index = np.linspace(0, count - 1, min(count, most)).astype(int)
+    time = ledger.time[index]
+    series = {name: values[index] for name, values in ledger.series.items()}
+    stored = series["kinetic"] + series["potential"]
+    energy = {
+        "kinetic": series["kinetic"] - series["kinetic"][0],
+        "potential": series["potential"] - series["potential"][0],
+        "stored": stored - stored[0],
+        "torque": series["supplied_by_joint"].sum(1),
+    }
+    for k, port in enumerate(ledger.ports):
+        energy[port_name(port)] = series["supplied_by_port"][:, k]
+    energy["dissipated"] = -(series["dissipated_by_joint"].sum(1) + series["drag"][:, 0])
+    powers = _rates(time, series["supplied_by_joint"])
+    power = {name: powers[:, k] for k, name in enumerate(ledger.joints)}
+    ports = _rates(time, series["supplied_by_port"])
+    power |= {port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)}
+    lost = _rates(time, series["dissipated_by_joint"])
+    residual = series["residual_by_joint"]
+    return Curves(
+        time,
+        {
+            "energy": ("energy since the start (J)", energy),
+            "power": ("power into the robot (W)", power),
+            "friction": (
+                f"friction power (W),\n{friction}",
+                {name: lost[:, k] for k, name in enumerate(ledger.joints)},
+            ),
+            "residual": (
+                "energy of the residual (J)",
+                {name: residual[:, k] for k, name in enumerate(ledger.balanced)},
+            ),
+        },
+        series["unaccounted"],
+        ledger.band[index],
+    )
+
+
+def _rates(time: Array, energy: Array) -> Array:
+    """Return mean powers between the instants, the first one twice."""
+    if len(time) < 2 or not energy.shape[1]:
+        return np.zeros_like(energy)
+    rate = np.diff(energy, axis=0) / np.maximum(np.diff(time), 1e-12)[:, None]
+    return np.vstack([rate[:1], rate])
+
+
+def draw(series: Curves, title: str, appearances: Iterable[UnaccountedInterval]) -> Any:
+    """Return the figure of an audit; what appeared or disappeared is marked."""
+    from matplotlib.figure import Figure
+
+    groups = [
+        (label, {name: values for name, values in lines.items() if np.any(values)})
+        for label, lines in series.groups.values()
+    ]
+    groups = [group for group in groups if group[1]]
+    count = len(groups) + 1
+    # What is zero throughout, such as friction that is not known, takes no room.
+    figure = Figure(figsize=(10, 2.6 * count), layout="constrained", dpi=110)
+    *panels, rest = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (label, lines) in zip(panels, groups, strict=True):
+        draw_lines(axes, series.time, lines, label)
+    rest.fill_between(
+        series.time, series.unaccounted - series.band, series.unaccounted + series.band,
+        color=VERMILION, alpha=0.25, linewidth=0, label="95 %",
+    )  # fmt: skip
+    draw_lines(rest, series.time, {"unaccounted": series.unaccounted}, "energy (J)")
+    for appearance in appearances:
+        rest.axvspan(appearance.begin, appearance.end, color=GREY, alpha=0.25, linewidth=0)
+    rest.set_xlabel("time (s)")
+    figure.suptitle(title, fontsize=11)
+    return figure

@@ -95,7 +95,11 @@ def write_page(audit: Audit, file: Path) -> None:
         ) from None
     ledger, content = audit.ledger, document(audit)
     joints = [{"joint": name, **row} for name, row in content["ledger"]["joint"].items()]
-    base = content["ledger"]["base"]
+    base, model = content["ledger"]["base"], audit.model
+    robot = (
+        f"'{model.name}' on a {model.base} base: {model.n} joints, {model.total_mass:.4g} kg, end "
+        f"effector {model.end_effector}"
+    )
     parts = [
         f"<h1>Energy audit of {escape(audit.recording.path.name)}</h1>",
         "<div class='answers'>",
@@ -106,7 +110,7 @@ def write_page(audit: Audit, file: Path) -> None:
         _figure_html(_sankey(go, audit)),
         "<h2>Energy balance (J)</h2>",
         _table([{"": entry.name, "energy": entry.energy} for entry in balance(audit)]),
-        f"<p>{escape(_robot(audit))}<br>{ledger.duration:.3f} s, {ledger.samples} samples, "
+        f"<p>{escape(robot)}<br>{ledger.duration:.3f} s, {ledger.samples} samples, "
         f"gross {ledger.gross:.6g} J; unaccounted {ledger.unaccounted:+.4g} J at the end "
         f"(95 % within {ledger.band[-1]:.2g} J by noise and sampling, not counting errors of the "
         f"model), largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s.</p>",
@@ -133,14 +137,6 @@ def write_page(audit: Audit, file: Path) -> None:
         + "\n".join(parts)
         + f"\n<script type='application/json' id='audit'>{data}</script></body></html>\n",
         encoding="utf-8",
-    )
-
-
-def _robot(audit: Audit) -> str:
-    model = audit.model
-    return (
-        f"'{model.name}' on a {model.base} base: {model.n} joints, {model.total_mass:.4g} kg, "
-        f"end effector {model.end_effector}"
     )
 
 

@@ -45,16 +45,11 @@ class QosProfile:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the profile in the order and format of version 9 of rosbag2."""
-        entries = {
-            name: _duration(value) if name in _DURATIONS else value
-            for name, value in asdict(self).items()
-        }
+        entries = asdict(self)
+        for name in _DURATIONS:
+            seconds, rest = divmod(entries[name], _NANOSECONDS)
+            entries[name] = {"sec": seconds, "nsec": rest}
         return {**entries, "avoid_ros_namespace_conventions": False}
-
-
-def _duration(nanoseconds: int) -> dict[str, int]:
-    seconds, rest = divmod(nanoseconds, _NANOSECONDS)
-    return {"sec": seconds, "nsec": rest}
 
 
 def dump_profiles(profiles: Sequence[QosProfile]) -> str:
@@ -80,17 +75,14 @@ def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
     Invalid profiles do not prevent reading a bag.
     """
     try:
-        items = _load(content) if isinstance(content, str) else content
+        items = _parsed(content) if isinstance(content, str) else content
         return tuple(_profile(item) for item in items or ())
     except (YamlError, LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return ()
 
 
-@functools.lru_cache(
-    maxsize=256
-)  # cached, as most topics of a bag have equal profiles and YAML parsing is slow
-def _load(text: str) -> Any:
-    return parse_yaml(text)
+# Cached, as most topics of a bag have equal profiles and YAML parsing is slow.
+_parsed = functools.lru_cache(maxsize=256)(parse_yaml)
 
 
 def _profile(item: Any) -> QosProfile:

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -80,20 +80,13 @@ def build(
         "VMS_PH_SANITIZE": sanitize,
     }
     configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]
-    with _build_lock(folder):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:  # waits until no other process builds here
+        fcntl.flock(lock, fcntl.LOCK_EX)
         options = (f"-D{name}={value}" for name, value in switches.items())
         cmake(*configure, *options, listener=listener)
         cmake("--build", folder, "--target", *targets, listener=listener)
     return folder
-
-
-@contextmanager
-def _build_lock(folder: Path) -> Iterator[None]:
-    """Wait until no other process builds in this folder."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def compilers() -> int:
@@ -121,8 +114,8 @@ def install(folder: Path) -> Path:
     return site_packages
 
 
-def cmake(*arguments: object, listener: Listener | None = None) -> str:
-    """Run the CMake of this environment and return its output.
+def cmake(*arguments: object, listener: Listener | None = None) -> None:
+    """Run the CMake of this environment.
 
     Raises:
         VmsPhError: CMake failed; the message contains the end of its output.
@@ -145,7 +138,6 @@ def cmake(*arguments: object, listener: Listener | None = None) -> str:
     if process.returncode:
         end = "".join(lines[-40:]).rstrip("\n")
         raise VmsPhError(f"cmake {' '.join(map(str, arguments[:2]))} failed:\n{end}")
-    return "".join(lines)
 
 
 def require_packages() -> None:

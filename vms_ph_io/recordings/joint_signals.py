@@ -128,19 +128,12 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
 
 def _nearest(missing: list[str], free: list[str]) -> dict[str, str]:
     """Return the recorded joint whose name is nearest, by joint of the model; each once."""
-    scores = sorted(
-        (
-            (difflib.SequenceMatcher(None, joint.lower(), name.lower()).ratio(), joint, name)
-            for joint in missing
-            for name in free
-        ),
-        key=lambda s: (-s[0], missing.index(s[1]), free.index(s[2])),
-    )
     pairs: dict[str, str] = {}
-    for score, joint, name in scores:
-        if score > 0.6 and joint not in pairs and name not in pairs.values():
-            pairs[joint] = name
-    return {joint: pairs[joint] for joint in missing if joint in pairs}
+    for joint in missing:
+        lower = {name.lower(): name for name in free if name not in pairs.values()}
+        for name in difflib.get_close_matches(joint.lower(), lower, 1):
+            pairs[joint] = lower[name]
+    return pairs
 
 
 def _robot_like(recorded: tuple[str, ...], model_joints: tuple[str, ...]) -> str:

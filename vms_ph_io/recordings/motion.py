@@ -28,11 +28,11 @@ from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
 from .signal_checks import (
     MARGIN,
     STANDING,
-    Slopes,
     VelocityDefect,
     check_units,
     lag_of,
     shifted,
+    slopes,
     velocity_defects,
 )
 
@@ -118,8 +118,7 @@ class RecordedMotion:
         if len(self.order.t) < 2:
             what = "; ".join(("", *self._notes))
             raise RecordingError(f"{recording.path} has fewer than two samples of the robot{what}")
-        self._t = self.order.t
-        self._slopes = Slopes(self.order.rate)
+        self._t, self._rate = self.order.t, self.order.rate
         self.ports, self._wrenches = self._found_wrenches()
         self._exact = None
         if recording.port_energies is not None:
@@ -244,7 +243,7 @@ class RecordedMotion:
         if self._lag and len(t) > 1:
             velocity = shifted(t, velocity, self._lag)
         for joint in self._estimated:
-            velocity[:, joint] = self._slopes.of(t, position[:, joint : joint + 1])[0][:, 0]
+            velocity[:, joint] = slopes(self._rate, t, position[:, [joint]])[0][:, 0]
         cut = slice(begin - low, end - low)
         q = np.hstack([q_base, self._configuration(position)])[cut]
         v = np.hstack([v_base, velocity])[cut]
@@ -294,14 +293,14 @@ class RecordedMotion:
         position, velocity = self._positions(signals, t), filled(signals.velocity, t)
         effort = filled(signals.effort, t)
         measured = np.asarray(np.isfinite(signals.effort).any(axis=0))
-        n, names, lag = self.model.n, self.model.joint_names, 0.0
+        n, names, rate, lag = self.model.n, self.model.joint_names, self._rate, 0.0
         # A simulation stamps its samples with its own time, and knows its velocities.
         is_kept = self.options.as_recorded or self._exact is not None
         if n and high - low >= 16:
             if not is_kept:
-                self._estimated = velocity_defects(self._slopes, t, position, signals.velocity)
+                self._estimated = velocity_defects(rate, t, position, signals.velocity)
             good = [joint for joint in range(n) if joint not in self._estimated]
-            lag, is_sure = lag_of(self._slopes, t, position[:, good], velocity[:, good])
+            lag, is_sure = lag_of(rate, t, position[:, good], velocity[:, good])
             self._lag = lag if is_sure and not is_kept else 0.0
         samples = self._samples(low, high, first, behind)
         notes = [*self._base.notes, *self._notes]
@@ -399,7 +398,7 @@ class RecordedMotion:
         velocity = white_noise(samples.v)
         at_joints = white_noise(position)
         for joint in self._estimated:
-            spread = self._slopes.of(samples.t, position[:, joint : joint + 1])[1]
+            spread = slopes(self._rate, samples.t, position[:, [joint]])[1]
             velocity[b + joint] = float(np.sqrt(np.mean(spread**2)))
         where = np.concatenate([self._base.noise(samples.q), at_joints])
         return SampleNoise(where, velocity, white_noise(effort))

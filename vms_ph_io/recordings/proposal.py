@@ -288,11 +288,8 @@ def _of_joints(names: Sequence[str], model: VMSModel) -> list[str]:
                 by_joint.setdefault(max(joints, key=len), name)
         if len(by_joint) == model.n:
             return [by_joint[joint] for joint in model.joint_names]
-        by_number: dict[int, str] = {}
-        for name in some:
-            numbers = re.findall(r"\d+", name)
-            if numbers:
-                by_number.setdefault(int(numbers[-1]), name)
+        numbers = {name: re.findall(r"\d+", name) for name in reversed(some)}
+        by_number = {int(found[-1]): name for name, found in numbers.items() if found}
         order = sorted(by_number)
         if len(order) == model.n and order == list(range(order[0], order[0] + model.n)):
             return [by_number[k] for k in order]

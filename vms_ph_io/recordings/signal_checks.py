@@ -67,20 +67,16 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
             )
 
 
-@dataclass(frozen=True)
-class Slopes:
-    """Velocities from positions by local cubics.
+def slopes(rate: float, t: Array, position: Array) -> tuple[Array, Array]:
+    """Return velocities of positions (N, k) by local cubics, and their standard deviations.
 
-    Attributes:
+    Args:
         rate: Hz, of the samples.
+        t: (N,) s.
+        position: (N, k).
     """
-
-    rate: float
-
-    def of(self, t: Array, position: Array) -> tuple[Array, Array]:
-        """Return velocities of positions (N, k), and their standard deviations."""
-        half = int(np.clip(round(_SMOOTHED * self.rate), 3, MARGIN // 2))
-        return smoothed_velocity(t, position, (half,))
+    half = int(np.clip(round(_SMOOTHED * rate), 3, MARGIN // 2))
+    return smoothed_velocity(t, position, (half,))
 
 
 @dataclass(frozen=True)
@@ -92,17 +88,17 @@ class VelocityDefect:
 
 
 def velocity_defects(
-    slopes: Slopes, t: Array, position: Array, recorded: Array
+    rate: float, t: Array, position: Array, recorded: Array
 ) -> dict[int, VelocityDefect]:
     """Return the joints whose recorded velocities are no use, by index.
 
     Args:
-        slopes: estimates velocities.
+        rate: Hz, of the samples.
         t: (N,) s.
         position: (N, n).
         recorded: (N, n) velocities, NaN where there are none.
     """
-    slope, spread = slopes.of(t, position)
+    slope, spread = slopes(rate, t, position)
     defects: dict[int, VelocityDefect] = {}
     for joint in range(position.shape[1]):
         expected, v = slope[:, joint], recorded[:, joint]
@@ -128,7 +124,7 @@ def velocity_defects(
     return defects
 
 
-def lag_of(slopes: Slopes, t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
+def lag_of(rate: float, t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
     """Return the lag of velocities, s, and whether it is certain enough to be corrected.
 
     It is NaN where the search ended at its bound.
@@ -139,7 +135,7 @@ def lag_of(slopes: Slopes, t: Array, position: Array, velocity: Array) -> tuple[
     lag = velocity_lag(t, position, velocity)
     if not abs(lag) >= max(0.3 * period, 2e-4):
         return lag, False
-    slope = slopes.of(t, position)[0]
+    slope = slopes(rate, t, position)[0]
     inner = slice(MARGIN, -MARGIN) if len(t) > 3 * MARGIN else slice(None)
     before, after = (
         float(((candidate - slope)[inner] ** 2).sum())

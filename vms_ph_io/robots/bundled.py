@@ -192,10 +192,8 @@ def is_on_floor(name: str) -> bool:
 @cache
 def known_as(name: str) -> str:
     """Return the bundled robot whose description has a name, or else that name."""
-    matching = (
-        robot_name for robot_name in names() if _name_in(get(robot_name).description()) == name
-    )
-    return next(matching, name)
+    descriptions = ((robot, get(robot).description()) for robot in names())
+    return next((r for r, xml in descriptions if ET.fromstring(xml).get("name") == name), name)
 
 
 def get(name: str) -> Robot:
@@ -229,10 +227,6 @@ def load(name: str, *, inertia: str = "auto", **arguments: str) -> "VMSModel":
         OptionError: no robot of that name.
     """
     return get(name).load(inertia=inertia, **arguments)
-
-
-def _name_in(description: str) -> str:
-    return ET.fromstring(description).get("name", "")
 
 
 def make_fixed(joint: ET.Element) -> None:

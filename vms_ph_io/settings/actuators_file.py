@@ -143,9 +143,6 @@ _ON_FLOOR: dict[str, Reader] = {"position": sized(2), "motor": _motor}
 
 TAG = "vms_ph_actuators"
 
-# Elements within an actuator.
-_PARTS = ("motor", "tilt")
-
 _ONE = {section[:-1]: section for section in SECTIONS}
 
 
@@ -179,12 +176,10 @@ def actuators_of_urdf(description: str) -> Actuators | None:
 
 def _content(element: ET.Element) -> dict[str, Any]:
     """Return an element as the content of a YAML file."""
-    content: dict[str, Any] = {key: _value(key, text) for key, text in element.attrib.items()}
+    content = _attributes(element)
     for child in element:
         if child.tag == "defaults":
-            content["defaults"] = {}
-            for common in child:
-                content["defaults"][_section_of(common)] = _item(common)
+            content["defaults"] = {_section_of(common): _item(common) for common in child}
         else:
             content.setdefault(_section_of(child), []).append(_item(child))
     return content
@@ -194,23 +189,22 @@ def _section_of(element: ET.Element) -> str:
     if element.tag not in _ONE:
         raise ModelError(
             f"<{element.tag}> is unknown; known are defaults, {', '.join(_ONE)}, and within them "
-            f"{' and '.join(_PARTS)}"
+            "motor and tilt"
         )
     return _ONE[element.tag]
 
 
 def _item(element: ET.Element) -> dict[str, Any]:
-    item: dict[str, Any] = {key: _value(key, text) for key, text in element.attrib.items()}
+    item = _attributes(element)
     for part in element:
-        if part.tag not in _PARTS:
-            raise ModelError(
-                f"<{element.tag}> has the unknown element <{part.tag}>; known are "
-                f"{', '.join(_PARTS)}"
-            )
         if part.tag in item:
             raise ModelError(f"<{element.tag}> has <{part.tag}> twice")
-        item[str(part.tag)] = {key: _value(key, text) for key, text in part.attrib.items()}
+        item[part.tag] = _attributes(part)
     return item
+
+
+def _attributes(element: ET.Element) -> dict[str, Any]:
+    return {key: _value(key, text) for key, text in element.attrib.items()}
 
 
 def _value(key: str, text: str) -> Any:

@@ -63,13 +63,9 @@ class ParameterSpec:
         return ""
 
 
-def _bounds(value: Any, limits: list[Any]) -> bool:
-    return bool(limits[0] <= value <= limits[1])
-
-
 # The check of each rule, and its wording in messages.
 _RULES: dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = {
-    "bounds": (_bounds, lambda a: f"be from {a[0]} to {a[1]}"),
+    "bounds": (lambda v, a: a[0] <= v <= a[1], lambda a: f"be from {a[0]} to {a[1]}"),
     "gt": (lambda v, a: v > a[0], lambda a: f"be greater than {a[0]}"),
     "gt_eq": (lambda v, a: v >= a[0], lambda a: f"be at least {a[0]}"),
     "one_of": (lambda v, a: v in a[0], lambda a: f"be one of {', '.join(map(str, a[0]))}"),

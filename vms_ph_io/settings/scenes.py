@@ -118,7 +118,7 @@ def _task(item: Any, scene: Scene) -> Task:
         "period": positive,
         "shortest": positive,
         "window": lambda value, name: tuple(sized(2)(value, name).tolist()),
-        "moves": _moves,
+        "moves": lambda value, _: tuple(_move(item, f"move {i}") for i, item in enumerate(value)),
         "goals": lambda value, name: {
             str(key): _goal(goal, f"the goal '{key}'", scene)
             for key, goal in mapping(value, "goals", "goals").items()
@@ -137,10 +137,6 @@ def _task(item: Any, scene: Scene) -> Task:
         for law, differing in others.items()
     }
     return replace(task, laws=laws)
-
-
-def _moves(value: Any, _: str) -> tuple[Move, ...]:
-    return tuple(_move(item, f"move {i}") for i, item in enumerate(value))
 
 
 def _move(item: Any, subject: str) -> Move:

@@ -83,9 +83,8 @@ def positive(value: Any, name: str) -> float:
 
 def numbers(value: Any, name: str) -> dict[str, float]:
     """Return a mapping from names to numbers."""
-    if not isinstance(value, Mapping):
-        raise ModelError(f"{name} must be a mapping from names to numbers; given: {value!r}")
-    return {str(key): number(entry, f"{name}: {key}") for key, entry in value.items()}
+    entries = mapping(value, name, "numbers")
+    return {str(key): number(entry, f"{name}: {key}") for key, entry in entries.items()}
 
 
 def mapping(value: Any, name: str, content: str) -> Mapping[Any, Any]:

@@ -54,7 +54,7 @@ def write_bag(
     with BagWriter(folder, ros_distro="") as bag:
         for topic, name in topics.items():
             bag.add_topic(topic, types.definition(name))
-        for time, topic, message in _Messages(model, types.store.types).all(samples, description):
+        for time, topic, message in _Messages(model, types.store).all(samples, description):
             content = types.store.serialize_cdr(message, _TYPES[topic])
             bag.write(topic, bytes(content), time)
 
@@ -62,8 +62,8 @@ def write_bag(
 class _Messages:
     """The messages of a simulation."""
 
-    def __init__(self, model: VMSModel, types: Any) -> None:
-        self._model, self._types = model, types
+    def __init__(self, model: VMSModel, store: Any) -> None:
+        self._model, self._store = model, store
         self._audit, self._task = EnergyAudit(), PositionTask(self._model)
         self._root = LinkTree(self._model.tree).root
         self._inertial = "odom" if self._model.b else self._root
@@ -71,18 +71,25 @@ class _Messages:
     def all(self, samples: Iterable[Sample], description: str) -> Iterator[tuple[int, str, Any]]:
         """Yield time (ns), topic and message of all samples in order."""
         if description:
-            text = self._types["std_msgs/msg/String"](description)
-            yield _START, "/robot_description", text
+            yield _START, "/robot_description", self._message("std_msgs/msg/String", (description,))
         for sample in samples:
             time = _START + round(sample.time * 1e9)
-            for topic, message in self._messages(time, sample).items():
-                yield time, topic, message
+            for topic, content in self._contents(time, sample).items():
+                yield time, topic, self._message(_TYPES[topic], content)
 
-    def _messages(self, time: int, sample: Sample) -> dict[str, Any]:
-        model, types = self._model, self._types
-        stamp = types["builtin_interfaces/msg/Time"](time // 10**9, time % 10**9)
-        head = types["std_msgs/msg/Header"](stamp, "")
-        inertial = types["std_msgs/msg/Header"](stamp, self._inertial)
+    def _message(self, kind: str, content: Any) -> Any:
+        """Return the message of a type with the fields of a tuple, in their order, or by name."""
+        if not isinstance(content, (tuple, dict)):
+            return content
+        fields = self._store.fielddefs[kind][1]
+        if isinstance(content, dict):
+            content = tuple(content[name] for name, _ in fields)
+        parts = zip(fields, content, strict=True)
+        return self._store.types[kind](*(self._message(name, x) for (_, (_, name)), x in parts))
+
+    def _contents(self, time: int, sample: Sample) -> dict[str, Any]:
+        model, stamp = self._model, divmod(time, 10**9)
+        head, inertial = (stamp, ""), (stamp, self._inertial)
         d = model.evaluate(sample.q, sample.v)
         parts = energy_parts(d, self._task)
         energies = {p: e for p, e in sample.port_energy.items() if p not in PORTS}
@@ -96,18 +103,18 @@ class _Messages:
         powers = {p: power.get(p, float("nan")) for p in sample.port_energy}
         audit = self._audit
         audit.add(Flow(time, parts["total"], powers, float("nan"), exact))
-        messages = {
-            "/joint_states": types["sensor_msgs/msg/JointState"](
+        not_known = (float("nan"),) * 3
+        at_tool = (stamp, model.end_effector), _halves(sample.wrench_end_effector)
+        contents = {
+            "/joint_states": (
                 head,
                 list(model.joint_names),
                 model.joint_positions(sample.q),
                 sample.v[model.b :],
                 sample.torque,
             ),
-            "/vms_ph/wrench_end_effector": self._wrench(
-                stamp, model.end_effector, sample.wrench_end_effector
-            ),
-            "/vms_ph/port_energy": types["vms_ph/msg/PortEnergy"](
+            "/vms_ph/wrench_end_effector": at_tool,
+            "/vms_ph/port_energy": (
                 head,
                 *(sample.port_energy[p] for p in PORTS),
                 list(energies),
@@ -115,15 +122,13 @@ class _Messages:
                 sample.dissipated,
                 0,
             ),
-            "/vms_ph/energy": types["vms_ph/msg/Energy"](inertial, **parts),
-            "/vms_ph/power": types["vms_ph/msg/Power"](
+            "/vms_ph/energy": {"header": inertial, **parts},
+            "/vms_ph/power": (
                 inertial,
                 *(power[p] for p in PORTS),
                 list(energies),
                 np.array([powers[p] for p in energies]),
-                float("nan"),
-                float("nan"),
-                float("nan"),
+                *not_known,
                 *(audit.port_energy[p] for p in PORTS),
                 np.array([audit.port_energy[p] for p in energies]),
                 audit.dissipated,
@@ -134,19 +139,12 @@ class _Messages:
             ),
         }
         if model.b:
-            base_wrench = np.concatenate(in_space(model.b, sample.wrench_base))
-            messages["/vms_ph/wrench_base"] = self._wrench(stamp, self._root, base_wrench)
-            messages["/odom"] = self._odometry(inertial, sample)
-        return messages
+            wrench = np.concatenate(in_space(model.b, sample.wrench_base))
+            contents["/vms_ph/wrench_base"] = (stamp, self._root), _halves(wrench)
+            contents["/odom"] = self._odometry(inertial, sample)
+        return contents
 
-    def _wrench(self, stamp: Any, frame: str, wrench: Array) -> Any:
-        types, vector = self._types, self._types["geometry_msgs/msg/Vector3"]
-        content = types["geometry_msgs/msg/Wrench"](vector(*wrench[:3]), vector(*wrench[3:]))
-        head = types["std_msgs/msg/Header"](stamp, frame)
-        return types["geometry_msgs/msg/WrenchStamped"](head, content)
-
-    def _odometry(self, head: Any, sample: Sample) -> Any:
-        types, vector = self._types, self._types["geometry_msgs/msg/Vector3"]
+    def _odometry(self, head: Any, sample: Sample) -> tuple[Any, ...]:
         position: Array = np.zeros(3)
         turn: Array = np.zeros(4)
         if self._model.base == "planar":
@@ -155,15 +153,10 @@ class _Messages:
             position[:2], turn[2:] = (x, y), (np.sin(half), np.cos(half))
         else:
             position, turn = sample.q[:3], sample.q[3:7]
-        pose = types["geometry_msgs/msg/Pose"](
-            types["geometry_msgs/msg/Point"](*position),
-            types["geometry_msgs/msg/Quaternion"](*turn),
-        )
         linear, angular = in_space(self._model.b, sample.v[: self._model.b])
-        motion = types["geometry_msgs/msg/Twist"](vector(*linear), vector(*angular))
-        return types["nav_msgs/msg/Odometry"](
-            head,
-            self._root,
-            types["geometry_msgs/msg/PoseWithCovariance"](pose, np.zeros(36)),
-            types["geometry_msgs/msg/TwistWithCovariance"](motion, np.zeros(36)),
-        )
+        pose, twist = (tuple(position), tuple(turn)), (tuple(linear), tuple(angular))
+        return head, self._root, (pose, np.zeros(36)), (twist, np.zeros(36))
+
+
+def _halves(wrench: Array) -> tuple[Any, ...]:
+    return tuple(wrench[:3]), tuple(wrench[3:])

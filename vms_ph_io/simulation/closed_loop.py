@@ -120,8 +120,12 @@ class Push:
 
     def acts_at(self, time: float) -> bool:
         """Return whether it acts at a time, s."""
-        end = np.inf if self.duration is None else self.start + self.duration
-        return self.start - 1e-9 <= time < end - 1e-9
+        return self.start - 1e-9 <= time < self.end - 1e-9
+
+    @property
+    def end(self) -> float:
+        """When it ends, s; infinite where it acts to the end of the run."""
+        return np.inf if self.duration is None else self.start + self.duration
 
 
 def simulate(
@@ -304,7 +308,9 @@ class _Run:
         simulation, dt = self._simulation, self._dt
         with np.errstate(over="ignore"):  # excessively large efforts are left to the steps
             acting = {push: push.ports(simulation.form.model) for push in pushes}
-        changes = {round(time / dt) for push in pushes for time in _times(push)}
+        changes = {
+            round(time / dt) for push in pushes for time in (push.start, push.end) if time < np.inf
+        }
         payload_times = () if self._payload is None else self._payload.changes
         payload_changes = {round(time / dt) for time in payload_times}
         changes |= payload_changes
@@ -402,10 +408,6 @@ def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
         if isinstance(effect, kind):
             return name, effect
     raise OptionError(f"an effect is {_EFFECTS}; given: {effect!r}")
-
-
-def _times(push: Push) -> tuple[float, ...]:
-    return (push.start,) if push.duration is None else (push.start, push.start + push.duration)
 
 
 def _total(acting: dict[Push, Efforts], time: float) -> Efforts:

@@ -3,7 +3,7 @@
 
 """A simulated closed loop as arrays over time, with its energy balance, a plot and a bag."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -105,15 +105,12 @@ class Trajectory(WithHints):
         current.
         """
         ports = tuple(samples[0].port_energy)
-        frames = port_names(model)[2:]  # wrenches: the end effector, then the tools
-        wrenches = {port: [] for port in frames}  # type: ignore[var-annotated]
-        power: dict[str, list[float]] = {port: [] for port in ports}
-        for sample, (_, _, supplied) in zip(samples, energies, strict=True):
-            at_frames = {frames[0]: sample.wrench_end_effector, **sample.wrench_tools}
-            for port, rows in wrenches.items():
-                rows.append(at_frames[port])
-            for port, rows in power.items():
-                rows.append(supplied.get(port, np.nan))
+        end_effector, *tools = port_names(model)[2:]
+        wrenches = [{end_effector: s.wrench_end_effector, **s.wrench_tools} for s in samples]
+        powers = [{**dict.fromkeys(ports, np.nan), **power} for _, _, power in energies]
+
+        def by_port(rows: list[Any], ports: Iterable[str]) -> dict[str, Array]:
+            return {port: frozen(np.array([row[port] for row in rows])) for port in ports}
 
         def column(name: str) -> Array:
             return frozen(np.array([getattr(sample, name) for sample in samples]))
@@ -126,11 +123,11 @@ class Trajectory(WithHints):
             column("v"),
             column("torque"),
             column("wrench_base"),
-            {port: frozen(np.array(rows)) for port, rows in wrenches.items()},
+            by_port(wrenches, (end_effector, *tools)),
             kinetic,
             potential,
-            {port: frozen(np.array(rows)) for port, rows in power.items()},
-            {p: frozen(np.array([s.port_energy[p] for s in samples])) for p in ports},
+            by_port(powers, ports),
+            by_port([sample.port_energy for sample in samples], ports),
             column("dissipated"),
             certificate,
             description,

@@ -180,8 +180,8 @@ class TaskRun:
             self._advance(min(_SAMPLE, left))
             if not simulation.is_finite():
                 break
-            if self._payload is not None:
-                self._judge_payload(self._payload)
+            if self._payload is not None and self._payload.carried is not None:
+                self._payload_judge.update(self._payload.handle_position(simulation.sample().q))
             self._judge.update(simulation.time, self.state)
         elapsed = clock.process_time() - began
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
@@ -259,10 +259,6 @@ class TaskRun:
 
     def _exergy(self) -> ExergyMap:
         return with_held(self.simulation.exergy_map(), self._mechanism, self._payload)
-
-    def _judge_payload(self, payload: PayloadUse) -> None:
-        if payload.carried is not None:
-            self._payload_judge.update(payload.handle_position(self.simulation.sample().q))
 
     def _total_momentum(self) -> Array | None:
         if self._payload is None:

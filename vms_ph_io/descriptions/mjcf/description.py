@@ -82,7 +82,8 @@ def add_visuals(link: ET.Element, mujoco: Any, compiled: Compiled, body: int) ->
             visual = ET.SubElement(link, "visual")
             visual.append(origin(shape_pose))
             ET.SubElement(visual, "geometry").append(shape)
-            material = ET.SubElement(visual, "material", name=_material(appearance.rgba))
+            colour = "rgba_" + "_".join(f"{x:g}" for x in appearance.rgba)
+            material = ET.SubElement(visual, "material", name=colour)
             ET.SubElement(material, "color", rgba=numbers(appearance.rgba))
 
 
@@ -115,18 +116,6 @@ def _shapes(
                 yield pose * offset, ET.Element("sphere", radius=radius)
 
 
-def _material(rgba: tuple[float, ...]) -> str:
-    return "rgba_" + "_".join(f"{x:g}" for x in rgba)
-
-
-def urdf_equivalent(mujoco: Any, compiled: Compiled, tree: Tree, notes: MjcfNotes) -> str:
-    """Return the text of a URDF with the same bodies, joints, sites and shapes.
-
-    The end effector is a site with a usual name for one, else the last body.
-    """
-    return _Writer(mujoco, compiled, tree).text(notes)
-
-
 _END_EFFECTOR = re.compile(
     r"(^|[^a-z])(attachment|ee|eef|tcp|tool|grip|gripper|grasp|pinch|end_?effector|tip)([^a-z]|$)"
 )
@@ -135,6 +124,11 @@ _NO_LIMIT = 1e101  # read as no limit
 
 
 class _Writer:
+    """Writes a URDF with the same bodies, joints, sites and shapes.
+
+    The end effector is a site with a usual name for one, else the last body.
+    """
+
     def __init__(self, mujoco: Any, compiled: Compiled, tree: Tree) -> None:
         self._m, self._compiled, self._tree = compiled.model, compiled, tree
         self._root = ET.Element("robot", name=compiled.name)
@@ -271,7 +265,7 @@ def convert(file: Path) -> str:
         notes = _notes(mujoco, m, tree)
     except ModelError as error:
         raise ModelError(f"{file.name}: {error}") from None
-    return urdf_equivalent(mujoco, compiled, tree, notes)
+    return _Writer(mujoco, compiled, tree).text(notes)
 
 
 def _notes(mujoco: Any, m: Any, tree: Tree) -> MjcfNotes:

@@ -89,7 +89,9 @@ def _check_structure(xml: str) -> Findings:
         root = parse_description(xml)
     except ModelError as error:
         return Findings((str(error),), ())
-    warnings = (*_left_out(root), *completions(root), *_mesh_warnings(root))
+    # What the MJCF has from which a URDF was made, and the model has not.
+    left_out = (f"the model leaves out {text.text}" for text in root.findall("mjcf/left_out"))
+    warnings = (*left_out, *completions(root), *_mesh_warnings(root))
     errors = (*tree_errors(root), *number_errors(root), *inertial_errors(root))
     if errors:
         return Findings(errors, warnings)
@@ -144,12 +146,6 @@ def _joint_errors(root: ET.Element) -> Iterator[str]:
             direction = [float(x) for x in axis.get("xyz", "1 0 0").split()]
             if not 0.0 < np.linalg.norm(direction) < np.inf:
                 yield f"the axis of joint '{name}' must be nonzero; given: {direction}"
-
-
-def _left_out(root: ET.Element) -> Iterator[str]:
-    """Yield what the MJCF has from which a URDF was made, and the model has not."""
-    for text in root.findall("mjcf/left_out"):
-        yield f"the model leaves out {text.text}"
 
 
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:

@@ -6,6 +6,7 @@
 import xml.etree.ElementTree as ET
 
 import numpy as np
+import pinocchio as pin
 
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
@@ -97,13 +98,10 @@ def _set_body(root: ET.Element, model: VMSModel, joint: int, parameters: Array) 
 
 def _inertial(p: Array) -> ET.Element:
     """Return the tag of ten parameters at the origin of a link."""
-    mass, centre = float(p[0]), p[1:4] / p[0]
-    about_origin = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
-    inertia = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
-    tag = ET.Element("inertial")
-    ET.SubElement(tag, "mass", value=f"{mass:.9g}")
-    ET.SubElement(tag, "origin", xyz=" ".join(f"{c:.9g}" for c in centre), rpy="0 0 0")
-    entries = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2)}
-    entries["izz"] = (2, 2)
-    ET.SubElement(tag, "inertia", {k: f"{inertia[at]:.9g}" for k, at in entries.items()})
+    body, tag = pin.Inertia.FromDynamicParameters(p), ET.Element("inertial")
+    ET.SubElement(tag, "mass", value=f"{body.mass:.9g}")
+    ET.SubElement(tag, "origin", xyz=" ".join(f"{c:.9g}" for c in body.lever), rpy="0 0 0")
+    entries = zip(*np.triu_indices(3), strict=True)
+    values = {f"i{'xyz'[r]}{'xyz'[c]}": f"{body.inertia[r, c]:.9g}" for r, c in entries}
+    ET.SubElement(tag, "inertia", values)
     return tag

@@ -6,7 +6,6 @@
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from enum import Enum
 from pathlib import Path
 from typing import Literal
 from xml.parsers import expat
@@ -23,16 +22,10 @@ from .xacro_text import process_xacro
 _XACRO = ("http://www.ros.org/wiki/xacro", "http://wiki.ros.org/xacro", "http://ros.org/wiki/xacro")
 
 
-class Kind(Enum):
-    """A kind of robot description."""
+def kind_of(text: str, path: Path) -> str:
+    """Return the kind of a description: URDF, xacro or MJCF.
 
-    URDF = "URDF"
-    XACRO = "xacro"
-    MJCF = "MJCF"
-
-
-def kind_of(text: str, path: Path) -> Kind:
-    """Return the kind of a description; text that is not well-formed counts up to its error.
+    Text that is not well-formed counts up to its error.
 
     Args:
         text: content of the file.
@@ -54,10 +47,10 @@ def kind_of(text: str, path: Path) -> Kind:
     with suppress(expat.ExpatError, ValueError, LookupError):
         parser.Parse(text, True)
     if uses_xacro:
-        return Kind.XACRO
+        return "xacro"
     if roots == ["mujoco"]:
-        return Kind.MJCF
-    return Kind.XACRO if path.suffix == ".xacro" else Kind.URDF
+        return "MJCF"
+    return "xacro" if path.suffix == ".xacro" else "URDF"
 
 
 def with_arguments(address: str | Path) -> tuple[str, dict[str, str]]:
@@ -87,9 +80,9 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
     try:
         text = read_text(file)
         kind = kind_of(text, file)
-        if kind is Kind.XACRO:
+        if kind == "xacro":
             return with_own_package(process_xacro(file, xacro_arguments), file)
-        if kind is Kind.MJCF:
+        if kind == "MJCF":
             text = mjcf_to_urdf(file)
     except OSError as error:
         raise VmsPhError(f"{file} cannot be read: {error}") from None
