@@ -12,8 +12,8 @@ import yaml
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io.bag import BagError
+from vms_ph_io.bag.messages import parse_profiles
 from vms_ph_io.bag.metadata import BagMetadata
-from vms_ph_io.bag.qos import parse_profiles
 from vms_ph_io.settings.actuators_file import load_actuators
 from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
 

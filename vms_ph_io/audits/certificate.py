@@ -183,38 +183,31 @@ def certify(
         budget: energy that controllers may give, J; None to find out what they gave.
         progress: is told what share is done.
     """
-    sums, model = _Sums(motion), motion.model
-    count = gaps = lost = 0
-    duration = gap_time = 0.0
-    last: float | None = None
-    has_base = has_exact = is_held = False
+    sums, model, gaps = _Sums(motion), motion.model, motion.order.gaps
+    duration, done, lost = 0.0, 0, 0
     for block in motion.blocks():
-        t = block.samples.t
-        if last is not None and not block.continues:
-            gaps, gap_time = gaps + 1, gap_time + float(t[0]) - last
-        steps = np.diff(t)
+        steps = np.diff(block.samples.t)
         if len(steps):
             period = float(np.median(steps))
             late = steps[steps > _DELAYED_PERIODS * period]
             lost += int(np.round(late / period - 1.0).sum())
-        count += len(t) - block.continues
-        duration += float(t[-1] - t[0])
-        last = float(t[-1])
-        exact = block.exact is not None
-        has_base |= "base" in block.samples.wrenches or (exact and model.b > 0)
-        has_exact, is_held = has_exact or exact, block.samples.zero_order_hold
+        duration += float(steps.sum())
         sums.add(block)
-        progress(count / max(len(motion), 1), "certifying")
+        done += len(steps)
+        progress(done / len(motion), "certifying")
+    is_exact = motion.recording.port_energies is not None
+    has_base = "base" in motion.ports or (is_exact and model.b > 0)
     names = [*(["wrench_base"] if has_base else []), *model.joint_names]
     method = "trapezoidal rule over measured efforts"
-    if has_exact:
+    if is_exact:
         method = "port energies that the simulation has integrated"
-    elif is_held:
+    elif motion.options.commanded:
         method = "efforts held from sample to sample"
     margin = None if budget is None else budget - sums.most
     return RecordedCertificate(
-        tuple(names), duration, count, lost, gaps, gap_time, sums.supplied, sums.most, sums.when,
-        sums.rise, sums.step, sums.quadrature_error, sums.weight, budget, margin, method,
+        tuple(names), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
+        sums.supplied, sums.most, sums.when, sums.rise, sums.step, sums.quadrature_error,
+        sums.weight, budget, margin, method,
     )  # fmt: skip
 
 

@@ -26,10 +26,10 @@ from vms_ph_dynamics.energy.ledger import (
 from vms_ph_dynamics.energy.legend import word
 
 from ..progress import Progress, no_progress
+from ..recordings import read_recording
 from ..recordings.base_states import moves
 from ..recordings.conditioning import Conditioning
 from ..recordings.motion import MotionOptions, RecordedMotion
-from ..recordings.reading import read_recording
 from ..recordings.recording import Recording, RecordingError
 from ..robots.robot_settings import RobotSettings
 from .plots import Curves, curves, draw, text_and_plot

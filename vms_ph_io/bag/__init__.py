@@ -10,9 +10,8 @@ require_packages()
 
 from .earlier_names import PresentNames, present_topic, present_type  # noqa: E402
 from .info import BagInfo, Recovery, bag_info, recover  # noqa: E402
-from .messages import BagMessage, BagTopic, MessageDefinition  # noqa: E402
+from .messages import BagMessage, BagTopic, MessageDefinition, QosProfile  # noqa: E402
 from .metadata import TopicInfo  # noqa: E402
-from .qos import QosProfile  # noqa: E402
 from .reader import BagReader  # noqa: E402
 from .types import MessageTypes  # noqa: E402
 from .writer import BagWriter, was_interrupted  # noqa: E402

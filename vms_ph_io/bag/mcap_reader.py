@@ -82,7 +82,11 @@ class McapReader:
                 if len(body) < length or opcode == 0:
                     break
                 try:
-                    yield from self._inside(opcode, body)
+                    yield from (
+                        self._chunk(body)
+                        if opcode == Opcode.CHUNK
+                        else self._record(opcode, memoryview(body))
+                    )
                 except _DAMAGE:
                     self.unreadable_bytes += _FRAME.size + length
             position += _FRAME.size + length
@@ -93,14 +97,6 @@ class McapReader:
                 position += len(MAGIC) if self.is_complete else 0
                 break
         self.unreadable_bytes += self.size - position
-
-    def _inside(self, opcode: int, body: bytes) -> Iterator[Record]:
-        if opcode == Opcode.CHUNK:
-            yield from self._chunk(body)
-        elif opcode == Opcode.MESSAGE:
-            yield from self._message(memoryview(body))
-        else:
-            yield from self._definition(opcode, body)
 
     def _chunk(self, body: bytes) -> Iterator[Record]:
         chunk = Chunk.read(_stream(body))
@@ -118,28 +114,24 @@ class McapReader:
             if len(record) < length:
                 raise ValueError("a record reaches beyond its chunk")
             position += length
-            if opcode == Opcode.MESSAGE:
-                yield from self._message(record)
-            else:
-                yield from self._definition(opcode, bytes(record))
+            yield from self._record(opcode, record)
 
-    def _definition(self, opcode: int, body: bytes) -> Iterator[Record]:
-        if opcode == Opcode.SCHEMA:
-            schema = Schema.read(_stream(body))
+    def _record(self, opcode: int, record: memoryview) -> Iterator[Record]:
+        if opcode == Opcode.MESSAGE:
+            number, sequence, log_time, publish_time = _MESSAGE.unpack_from(record)
+            if number in self.channels:
+                data = bytes(record[_MESSAGE.size :])
+                yield Message(number, log_time, data, publish_time, sequence)
+            else:  # its channel was defined in a damaged chunk
+                self.unreadable_bytes += len(record)
+        elif opcode == Opcode.SCHEMA:
+            schema = Schema.read(_stream(record))
             self.schemas[schema.id] = schema
         elif opcode == Opcode.CHANNEL:
-            channel = Channel.read(_stream(body))
+            channel = Channel.read(_stream(record))
             if channel.id not in self.channels:  # the summary repeats them
                 self.channels[channel.id] = channel
                 yield channel
-
-    def _message(self, record: memoryview) -> Iterator[Record]:
-        number, sequence, log_time, publish_time = _MESSAGE.unpack_from(record)
-        if number in self.channels:
-            data = bytes(record[_MESSAGE.size :])
-            yield Message(number, log_time, data, publish_time, sequence)
-        else:  # its channel was defined in a damaged chunk
-            self.unreadable_bytes += len(record)
 
 
 # Skipped, as they only serve indexed reading; message indexes have a tenth of the size of messages.
@@ -155,5 +147,5 @@ _DAMAGE = (
 )  # fmt: skip
 
 
-def _stream(body: bytes) -> ReadDataStream:
+def _stream(body: bytes | memoryview) -> ReadDataStream:
     return ReadDataStream(BytesIO(body))

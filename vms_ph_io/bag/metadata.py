@@ -18,8 +18,7 @@ from vms_ph_dynamics import VmsPhError
 
 from ..settings.bounded_text import read_yaml
 from .errors import BagError
-from .messages import BagTopic, MessageDefinition
-from .qos import parse_profiles
+from .messages import BagTopic, MessageDefinition, parse_profiles
 
 FILE_NAME = "metadata.yaml"
 VERSION = 9

@@ -32,18 +32,6 @@ class MessageTypes:
         types.register_folder(PACKAGE, share_directory() / "msg")
         return types
 
-    def register(self, type_name: str, text: str) -> None:
-        """Register a type.
-
-        Args:
-            type_name: Name of the type, as in "vms_ph/msg/Energy".
-            text: Text of its .msg file; bags also store its comments.
-
-        Raises:
-            BagError: The text is malformed, or the type is registered with another definition.
-        """
-        self._register({type_name: text})
-
     def register_folder(self, package: str, folder: Path) -> tuple[str, ...]:
         """Register the types of a folder of .msg files.
 
@@ -55,16 +43,13 @@ class MessageTypes:
             The names of the types.
 
         Raises:
-            BagError: The folder contains no .msg file, or one is malformed.
+            BagError: The folder contains no .msg file, or one is malformed, or a type is registered
+                with another definition.
         """
         files = sorted(folder.glob("*.msg"))
         if not files:
             raise BagError(f"there are no .msg files in {folder}")
         texts = {f"{package}/msg/{f.stem}": f.read_text(encoding="utf-8") for f in files}
-        self._register(texts)
-        return tuple(texts)
-
-    def _register(self, texts: dict[str, str]) -> None:
         types: Typesdict = {}
         for name, text in texts.items():
             try:
@@ -77,6 +62,7 @@ class MessageTypes:
             raise BagError(f"{error} (registering {', '.join(texts)})") from None
         self._texts.update(texts)
         self._definitions.clear()
+        return tuple(texts)
 
     def definition(self, type_name: str) -> MessageDefinition:
         """Return the definition of a type, with those of all types it uses.

@@ -28,9 +28,8 @@ from mcap.records import Channel, Schema
 from mcap.writer import CompressionType, Writer
 
 from .errors import BagError
-from .messages import BagTopic, MessageDefinition
+from .messages import BagTopic, MessageDefinition, QosProfile, dump_profiles
 from .metadata import BagMetadata, FileMetadata, TopicInfo, bag_files, is_being_recorded, time_span
-from .qos import QosProfile, dump_profiles
 
 FLUSH_PERIOD = 0.5
 """Largest time until a message is written to the file, s."""

@@ -35,7 +35,7 @@ from vms_ph_dynamics.simulation import (
 from .. import drivers, robots
 from ..descriptions.urdf import load_urdf, read_urdf
 from ..tasks.payload_use import PayloadUse
-from ..tasks.uncertainty import Uncertainty
+from ..tasks.uncertainty import Sensor, Uncertainty
 from .trajectory import Energies, SimulationStopped, Trajectory
 
 _EFFECTS = (
@@ -293,7 +293,7 @@ class _Run:
         law: Callable[..., Any] | None = control
         if control is not None:
             control.reset(start, np.zeros(model.nv) if rest is None else rest)
-            sensor = unknown.sensor(model, dt)
+            sensor = Sensor(unknown, model, dt)
             if unknown.noise or unknown.delay:
                 law = lambda q, v, dt: control.command(sensor.measured(q, v), dt)  # noqa: E731
         self._carried: drivers.CarriedWeight | None = None

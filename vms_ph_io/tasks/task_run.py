@@ -24,7 +24,7 @@ from . import robot_tasks
 from .payload_use import PayloadUse, energies_between, with_held
 from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, at_most
 from .task_reference import TaskReference
-from .uncertainty import Uncertainty
+from .uncertainty import Sensor, Uncertainty
 
 # Steps between two samples of the errors.
 _SAMPLE = 5
@@ -128,7 +128,7 @@ class TaskRun:
         self._reference = TaskReference(task, model, home, self.law.LEADS_BASE_AND_TOOL)
         start = unknown.start(model, home)
         self._supervisor.reset(RobotState(start, np.zeros(model.nv)))
-        self._sensor = unknown.sensor(model, task.step)
+        self._sensor = Sensor(unknown, model, task.step)
         plant = unknown.plant(model)
         if task.wind is not None:
             task.wind.check(model)
@@ -147,7 +147,6 @@ class TaskRun:
             engine=FormEngine(native=native),
         )
         self._mechanism = self.simulation.mechanism
-        self._changes = list(self._payload.changes) if self._payload else []
         self._exergy_at_start = self._exergy()
         self._momentum = self._total_momentum()
         self._judge = Judge(task, self._reference, self._mechanism_errors)
@@ -176,10 +175,16 @@ class TaskRun:
         """Simulate, and return what is found at the end."""
         began, simulation = clock.process_time(), self.simulation
         total = round(seconds / simulation.dt)
-        for left in range(total, 0, -_SAMPLE):
-            self._advance(min(_SAMPLE, left))
+        times = () if self._payload is None else self._payload.changes
+        changes = {step for time in times if (step := round(time / simulation.dt)) <= total}
+        for end in sorted({*range(_SAMPLE, total, _SAMPLE), total, *changes}):
+            self._integrate(end - simulation.steps)
             if not simulation.is_finite():
                 break
+            if end in changes:
+                assert self._payload is not None
+                self._plant = self._payload.change(simulation, self._empty)
+                self._restart_law(self._payload.known_model(self.model))
             if self._payload is not None and self._payload.carried is not None:
                 self._payload_judge.update(self._payload.handle_position(simulation.sample().q))
             self._judge.update(simulation.time, self.state)
@@ -216,21 +221,6 @@ class TaskRun:
         """Return the motion in the inertial frame now, q (nq,) and v (nv,)."""
         now = self.simulation.sample()
         return now.q, now.v
-
-    def _advance(self, steps: int) -> None:
-        """Simulate steps, and what happens to the payload between them."""
-        while self._changes:
-            left = round((self._changes[0] - self.simulation.time) / self._task.step)
-            if left > steps:
-                break
-            self._integrate(left)
-            steps -= left
-            self._changes.pop(0)
-            if self.simulation.is_finite():
-                assert self._payload is not None
-                self._plant = self._payload.change(self.simulation, self._empty)
-                self._restart_law(self._payload.known_model(self.model))
-        self._integrate(steps)
 
     def _integrate(self, steps: int) -> None:
         task, plant = self._task, self._plant

@@ -95,10 +95,6 @@ class Uncertainty:
         offset[model.b :] = np.clip(offset[model.b :], 0.9 * low, 0.9 * high)
         return model.integrate(home, offset)
 
-    def sensor(self, model: VMSModel, step: float) -> "Sensor":
-        """Return the sensor of a run with samples every ``step`` s."""
-        return Sensor(self, model, step)
-
 
 class Sensor:
     """Measurements with noise, given some samples late."""

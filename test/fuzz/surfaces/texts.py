@@ -18,8 +18,8 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded.commands.message_text import fill, parse, to_yaml
 from vms_ph_embedded.interfaces.messages import serialize
 from vms_ph_io import share_directory
+from vms_ph_io.bag.messages import parse_profiles
 from vms_ph_io.bag.metadata import BagMetadata
-from vms_ph_io.bag.qos import parse_profiles
 from vms_ph_io.settings.actuators_file import load_actuators
 from vms_ph_io.settings.fluid_file import load_fluid
 

@@ -66,17 +66,20 @@ def test_an_unknown_type_is_rejected_with_the_way_to_register_it(types: MessageT
 
 
 @pytest.mark.parametrize("text", ["float64", "nonsense!"])
-def test_a_malformed_definition_is_refused(text: str) -> None:
+def test_a_malformed_definition_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "Bad.msg").write_text(text)
     with pytest.raises(BagError, match="malformed"):
-        MessageTypes().register("mine/msg/Bad", text)
+        MessageTypes().register_folder("mine", tmp_path)
 
 
-def test_a_registered_type_cannot_change() -> None:
-    types = MessageTypes()
-    types.register("mine/msg/One", "float64 x\n")
-    types.register("mine/msg/One", "float64 x\n")
+def test_a_registered_type_cannot_change(tmp_path: Path) -> None:
+    types, file = MessageTypes(), tmp_path / "One.msg"
+    file.write_text("float64 x\n")
+    types.register_folder("mine", tmp_path)
+    types.register_folder("mine", tmp_path)
+    file.write_text("float32 x\n")
     with pytest.raises(BagError, match="different definition"):
-        types.register("mine/msg/One", "float32 x\n")
+        types.register_folder("mine", tmp_path)
 
 
 def test_a_folder_without_definitions_is_refused(tmp_path: Path) -> None:
