@@ -169,7 +169,7 @@ def test_packages_without_all_files_are_installed_anew(tmp_path: Path) -> None:
     (complete / "RECORD").write_text('"a-1.dist-info/METADATA",,\na/__pycache__/a.pyc,,\n')
     (partly / "RECORD").write_text("c-1.dist-info/METADATA,,\nc/__init__.py,,\n")
     (tmp_path / "~umpy").mkdir()
-    assert set(environment.remove_incomplete(tmp_path)) == {killed.name, partly.name}
+    environment.remove_incomplete(tmp_path)
     assert list(tmp_path.iterdir()) == [complete]
 
 

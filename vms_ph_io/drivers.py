@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_controllers import Command, Controller
+from vms_ph_controllers import Command
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import Array, ModelError, OptionError, VMSModel
 
@@ -85,20 +85,22 @@ class Driver:
             limits["torque_rate"] = _MARGIN * self.torque_rate
         return replace(gains, **{k: value for k, value in limits.items() if k in known})
 
-    def law(self, kind: str | type[Controller], model: VMSModel) -> Controller:
-        """Return a law that sends what the driver expects; see :func:`make_controller`."""
-        law = make_controller(kind, self.model(model))
-        law.gains = self.gains(law.gains)
-        return law
+    def law(self, law: Any, model: VMSModel) -> Any:
+        """Return a law that sends what the driver expects.
 
-    def checked(self, law: Any) -> Any:
-        """Return a law that was made for the robot as this driver moves it.
+        Args:
+            law: its class or the name of that, see :func:`make_controller`, or an object or a
+                function that was made for :meth:`model`.
+            model: the robot.
 
         Raises:
-            OptionError: it adds the weight that the driver adds too.
+            OptionError: the law adds the weight that the driver adds too.
         """
-        model = getattr(law, "model", None)
-        if self.compensates_weight and isinstance(model, VMSModel) and model.gravity.any():
+        if isinstance(law, str | type):
+            law = make_controller(law, self.model(model))
+            law.gains = self.gains(law.gains)
+        own = getattr(law, "model", None)
+        if self.compensates_weight and isinstance(own, VMSModel) and own.gravity.any():
             raise OptionError(
                 f"the torques of this law carry the weight, and {self.title} adds it again; make "
                 f"the law by drivers.get({self.name!r}).law(...), or for its .model(model)"

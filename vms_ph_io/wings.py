@@ -115,11 +115,9 @@ def hook(wing: str, module: str = "", *, user: str = "this") -> ModuleType:
         WingError: the wing is not installed, or the module cannot be imported.
     """
     known_wing = WINGS[wing]
+    need, remedy = f"{user} needs the wing '{wing}' ({known_wing.gives})", known_wing.remedy
     if not known_wing.is_installed:
-        raise WingError(
-            f"{user} needs the wing '{wing}' ({known_wing.gives}), which is not installed: "
-            f"{known_wing.remedy}"
-        )
+        raise WingError(f"{need}, which is not installed: {remedy}")
     path = f"{known_wing.package}.{module}".rstrip(".")
     try:
         return import_module(path)
@@ -129,8 +127,8 @@ def hook(wing: str, module: str = "", *, user: str = "this") -> ModuleType:
         if isinstance(error, ImportError) and "pip install" in str(error):
             raise WingError(str(error)) from error
         raise WingError(
-            f"{user} needs the wing '{wing}' ({known_wing.gives}), which is broken: {path} cannot "
-            f"be imported ({type(error).__name__}: {error}); {known_wing.remedy}"
+            f"{need}, which is broken: {path} cannot be imported ({type(error).__name__}: "
+            f"{error}); {remedy}"
         ) from error
 
 

@@ -132,8 +132,7 @@ def document(audit: Audit) -> dict[str, Any]:
 
     What is not defined, such as a number that is not finite, is None.
     """
-    plain: dict[str, Any] = _finite(_document(audit))
-    return plain
+    return dict(_finite(_document(audit)))
 
 
 def _finite(value: Any) -> Any:
@@ -222,7 +221,11 @@ def lines(audit: Audit) -> Iterator[str]:
     )
     for note in recording.notes:
         yield f"damage     {note}"
-    yield _throughput(audit)
+    reading, auditing = (recording.seconds.get(k, 0.0) for k in ("read", "audited"))
+    yield (
+        f"read       in {reading:.3g} s; audited in {auditing:.3g} s, "
+        f"{ledger.duration / max(auditing, 1e-9):.3g} times as fast as recorded"
+    )
     yield "energy balance, from the start to the end"
     for entry in balance(audit):
         indent = "  " if entry.is_sum else "    "
@@ -264,13 +267,3 @@ def lines(audit: Audit) -> Iterator[str]:
     yield "signals"
     for statement in audit.conditioning.statements(audit.model.joint_names):
         yield f"  {statement}"
-
-
-def _throughput(audit: Audit) -> str:
-    recording = audit.recording
-    reading, auditing = (max(recording.seconds.get(k, 0.0), 1e-9) for k in ("read", "audited"))
-    size = recording.bytes / 1e6
-    return (
-        f"read       {size:.4g} MB in {reading:.3g} s ({size / reading:.3g} MB/s); audited in "
-        f"{auditing:.3g} s, {audit.ledger.duration / auditing:.3g} times as fast as recorded"
-    )

@@ -32,7 +32,7 @@ from ..recordings.conditioning import Conditioning
 from ..recordings.motion import MotionOptions, RecordedMotion
 from ..recordings.recording import Recording, RecordingError
 from ..robots.robot_settings import RobotSettings
-from .plots import Curves, curves, draw, text_and_plot
+from .plots import curves, draw, text_and_plot
 
 MAX_INSTANTS = 20_000
 """Largest number of instants of the series of an audit."""
@@ -87,10 +87,6 @@ class Audit:
             ]
         )
 
-    def curves(self, most: int) -> Curves:
-        """Return energies and powers over time at no more than ``most`` instants."""
-        return curves(self.ledger, self.port_name, self.friction, most)
-
     def plot(self, file: str | Path | None = None) -> Any:
         """Return a figure of matplotlib: energies, powers, friction, and what is unaccounted.
 
@@ -101,7 +97,7 @@ class Audit:
             f"{self.recording.path.name}: gross {self.ledger.gross:.4g} J, "
             f"unaccounted {self.ledger.unaccounted:+.3g} J"
         )
-        figure = draw(self.curves(3000), title, self.appearances)
+        figure = draw(curves(self, 3000), title, self.appearances)
         if file is not None:
             figure.savefig(file)
         return figure

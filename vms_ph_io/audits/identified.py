@@ -88,7 +88,8 @@ def with_identification(
     unreferenced = [
         motion for motion in motions if all(motion is not one.motion for one in references)
     ]
-    samples = [part for motion in unreferenced for part in _parts(motion)]
+    unknown_samples = [part for motion in unreferenced for part in _parts(motion)]
+    samples = [*unknown_samples]
     if "payload" not in parameters:
         samples += [part for one in known_loads if one.load == 0.0 for part in one.samples]
     if not samples:
@@ -106,7 +107,6 @@ def with_identification(
         if known_loads or loads:
             identification = predicted(identification, loads)
     elif known_loads:
-        unknown_samples = [part for motion in unreferenced for part in _parts(motion)]
         loads = left_out_loads(audit.model, unknown_samples, known_loads, parameters, **options)
         identification = replace(
             identification, posterior=replace(identification.posterior, references=loads)

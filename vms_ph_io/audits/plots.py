@@ -4,20 +4,24 @@
 """Plots of a recorded run and of an audit: energies, powers, task error, friction over time."""
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vms_ph_dynamics import Array
-from vms_ph_dynamics.energy.ledger import Ledger, UnaccountedInterval
 from vms_ph_dynamics.energy.legend import GREY, VERMILION, styles
 
 from .run_record import RunRecord, Series
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics.energy.ledger import UnaccountedInterval
+
+    from .energy_audit import Audit
 
 
 def plot_run(run: RunRecord, file: Path) -> None:
@@ -63,9 +67,8 @@ def plot_run(run: RunRecord, file: Path) -> None:
         "task error (mm)",
     )
     error.set_xlabel("time (s)")
-    largest = float(np.abs(run.power["residual"]).max(initial=0.0))
     figure.suptitle(
-        f"{run.name}: largest power-balance residual {largest:.1e} W, "
+        f"{run.name}: largest power-balance residual {run.largest_residual:.1e} W, "
         f"unaccounted energy {run.unaccounted_energy:+.1e} J",
         fontsize=11,
     )
@@ -115,15 +118,9 @@ class Curves:
     band: Array
 
 
-def curves(ledger: Ledger, port_name: Callable[[str], str], friction: str, most: int) -> Curves:
-    """Return the curves of an audit.
-
-    Args:
-        ledger: the energy balance.
-        port_name: returns the name of a port of the ledger as topics have it.
-        friction: where that of the ledger is from.
-        most: largest number of instants.
-    """
+def curves(audit: "Audit", most: int) -> Curves:
+    """Return energies and powers of an audit over time at no more than ``most`` instants."""
+    ledger, port_name = audit.ledger, audit.port_name
     count = len(ledger.time)
     index = np.linspace(0, count - 1, min(count, most)).astype(int)
     time = ledger.time[index]
@@ -150,7 +147,7 @@ def curves(ledger: Ledger, port_name: Callable[[str], str], friction: str, most:
             "energy": ("energy since the start (J)", energy),
             "power": ("power into the robot (W)", power),
             "friction": (
-                f"friction power (W),\n{friction}",
+                f"friction power (W),\n{audit.friction}",
                 {name: lost[:, k] for k, name in enumerate(ledger.joints)},
             ),
             "residual": (
@@ -171,7 +168,7 @@ def _rates(time: Array, energy: Array) -> Array:
     return np.vstack([rate[:1], rate])
 
 
-def draw(series: Curves, title: str, appearances: Iterable[UnaccountedInterval]) -> Any:
+def draw(series: Curves, title: str, appearances: Iterable["UnaccountedInterval"]) -> Any:
     """Return the figure of an audit; what appeared or disappeared is marked."""
     from matplotlib.figure import Figure
 

@@ -18,6 +18,7 @@ from vms_ph_dynamics.energy.legend import GREY, VERMILION, rgb, styles, word
 from ..settings.bounded_text import writing
 from .document import document
 from .energy_audit import Audit, balance
+from .plots import curves
 
 _INSTANTS = 1500
 
@@ -197,7 +198,7 @@ def _either(name: str, robot: str, energy: float) -> tuple[str, str, float, str]
 
 
 def _plots(go: Any, audit: Audit) -> list[str]:
-    series = audit.curves(_INSTANTS)
+    series = curves(audit, _INSTANTS)
     titles = {
         "energy": "Energy over time",
         "power": "Power by joint and port",

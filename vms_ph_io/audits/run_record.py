@@ -107,7 +107,7 @@ class RunRecord:
     @property
     def largest_residual(self) -> float:
         """Largest size of the power-balance residual, W."""
-        return float(np.abs(self.power["residual"]).max())
+        return float(np.abs(self.power["residual"]).max(initial=0.0))
 
     @property
     def seconds(self) -> float:

@@ -67,8 +67,7 @@ class BagReader:
         Raises:
             BagError: A file is not of the format of its suffix, or cannot be opened.
         """
-        self.is_complete, self.unreadable_bytes = False, 0
-        complete = True
+        self.is_complete, self.unreadable_bytes = True, 0
         for path in self.files:
             if path.suffix == ".db3":
                 yield from self._from_sqlite(path)
@@ -79,10 +78,9 @@ class BagReader:
                     yield from self._from_mcap(reader)
             except OSError as error:
                 raise BagError(f"cannot read {path}: {error.strerror or error}") from None
-            complete &= reader.is_complete
+            self.is_complete &= reader.is_complete
             self.unreadable_bytes += reader.unreadable_bytes
             self.compression = reader.compression or self.compression
-        self.is_complete = complete
 
     def _from_mcap(self, reader: McapReader) -> Iterator[BagMessage | BagTopic]:
         topics: dict[int, tuple[BagTopic, SchemaDecoder | None]] = {}

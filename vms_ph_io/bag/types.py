@@ -23,7 +23,6 @@ class MessageTypes:
     def __init__(self) -> None:
         self.store = get_typestore(Stores.ROS2_JAZZY)
         self._texts: dict[str, str] = {}
-        self._definitions: dict[str, MessageDefinition] = {}
 
     @classmethod
     def of_project(cls) -> "MessageTypes":
@@ -61,7 +60,6 @@ class MessageTypes:
         except TypesysError as error:
             raise BagError(f"{error} (registering {', '.join(texts)})") from None
         self._texts.update(texts)
-        self._definitions.clear()
         return tuple(texts)
 
     def definition(self, type_name: str) -> MessageDefinition:
@@ -70,15 +68,12 @@ class MessageTypes:
         Raises:
             BagError: The type is unknown.
         """
-        if type_name not in self._definitions:
-            if type_name not in self.store.fielddefs:
-                raise BagError(
-                    f"message type {type_name!r} is not known; register its .msg file, or write it "
-                    "as in 'sensor_msgs/msg/JointState'"
-                )
-            text, hash_ = self._text(type_name), self._hash(type_name)
-            self._definitions[type_name] = MessageDefinition(type_name, text, hash_)
-        return self._definitions[type_name]
+        if type_name not in self.store.fielddefs:
+            raise BagError(
+                f"message type {type_name!r} is not known; register its .msg file, or write it as "
+                "in 'sensor_msgs/msg/JointState'"
+            )
+        return MessageDefinition(type_name, self._text(type_name), self._hash(type_name))
 
     def _text(self, type_name: str) -> str:
         """Return the registered text, with comments, or a generated one."""

@@ -20,7 +20,6 @@ import threading
 from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn
 
 from mcap.data_stream import RecordBuilder
@@ -348,12 +347,7 @@ class BagWriter:
     def __enter__(self) -> "BagWriter":
         return self
 
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, exception: BaseException | None, traceback: object) -> None:
         try:
             self.close()
         except BagError:

@@ -27,16 +27,12 @@ def has_pip(python: Path) -> bool:
         return False
 
 
-def remove_incomplete(folder: Path) -> list[str]:
+def remove_incomplete(folder: Path) -> None:
     """Remove descriptions of packages without all files, which pip would take for installed.
 
     Args:
         folder: site-packages of an environment.
-
-    Returns:
-        Their names.
     """
-    removed = []
     for description in folder.glob("*.dist-info"):
         try:
             with (description / "RECORD").open(newline="", encoding="utf-8") as record:
@@ -45,11 +41,9 @@ def remove_incomplete(folder: Path) -> list[str]:
             files = []
         # Python itself compiles anew.
         if not files or not all((folder / f).exists() for f in files if f[-4:] != ".pyc"):
-            removed.append(description.name)
             shutil.rmtree(description)
     for leftover in folder.glob("~*"):  # what pip had moved away
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-    return removed
 
 
 def main(folder: Path, arguments: list[str]) -> None:

@@ -74,14 +74,12 @@ class NewPackage:
         return folder
 
     def _check_name(self) -> None:
-        if not _NAME.fullmatch(self.name) or self.name.startswith("vms_ph"):
+        is_reserved = self.name.startswith("vms_ph") or self.name in _RESERVED
+        if is_reserved or not _NAME.fullmatch(self.name):
             raise OptionError(
                 "the name of a package has lower-case letters, digits and underscores, begins with "
-                f"a letter, and not with vms_ph; given: '{self.name}'"
-            )
-        if self.name in _RESERVED:
-            raise OptionError(
-                f"'{self.name}' is the name of a folder in the package; choose another"
+                "a letter, and not with vms_ph, and is not that of a folder in the package: "
+                f"{', '.join(_RESERVED)}; given: '{self.name}'"
             )
 
     def _values(self, description: str) -> dict[str, str]:

@@ -42,7 +42,8 @@ def recommendations(model: VMSModel) -> Iterator[str]:
     ):
         missing = [n for n, x in zip(model.joint_names, values, strict=True) if not np.isfinite(x)]
         if missing:
-            yield f"no {quantity} for {_listed(missing)}: {why}"
+            more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
+            yield f"no {quantity} for {', '.join(missing[:4])}{more}: {why}"
     if model.n and not (table.damping.any() or table.friction.any()):
         yield (
             "no joint has friction (<dynamics damping=... friction=...>): on a real robot it will "
@@ -62,8 +63,3 @@ def next_commands(
     options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in chosen.items())
     name = "my_" + "".join(c if c.isalnum() else "_" for c in Path(file).name.split(".")[0].lower())
     return [f"{vms} demo --robot {file}{options}", f"{vms} new {name} --robot {file}{options}"]
-
-
-def _listed(names: "list[str] | tuple[str, ...]") -> str:
-    listing = ", ".join(names[:4])
-    return listing if len(names) <= 4 else f"{listing} and {len(names) - 4} more"

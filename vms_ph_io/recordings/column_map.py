@@ -101,29 +101,21 @@ def read_map(path: Path) -> ColumnMap:
     content = read_yaml(path)
     try:
         check_keys(content, "the map", (), _KEYS)
-        return _column_map(content, path.parent)
+        joints = tuple(map(str, _list(content.get("joints", ()), "joints")))
+        sizes = {"time": 1, **dict.fromkeys(JOINT_QUANTITIES, len(joints)), **BASE_SIZES}
+        quantities = {
+            name: _quantity(content[name], size, name)
+            for name, size in sizes.items()
+            if name in content
+        }
+        for frame, entry in mapping(content.get("wrenches") or {}, "wrenches", "columns").items():
+            quantities[f"{OF_WRENCH}{frame}"] = _quantity(entry, 6, str(frame))
+        rate = number(content.get("rate", 0.0), "rate")
+        skip = int(number(content.get("skip", 0), "skip"))
+        header, delimiter = content.get("header"), str(content.get("delimiter", ""))
+        return ColumnMap(path.parent, joints, quantities, rate, header, delimiter, skip)
     except (ModelError, StateError) as error:
         raise RecordingError(f"{path}: {error}") from None
-
-
-def _column_map(content: Mapping[str, Any], folder: Path) -> ColumnMap:
-    joints = tuple(map(str, _list(content.get("joints", ()), "joints")))
-    quantities = {}
-    for name in ("time", *JOINT_QUANTITIES, *BASE_SIZES):
-        if name in content:
-            size = 1 if name == "time" else BASE_SIZES.get(name, len(joints))
-            quantities[name] = _quantity(content[name], size, name)
-    for frame, entry in mapping(content.get("wrenches") or {}, "wrenches", "columns").items():
-        quantities[f"{OF_WRENCH}{frame}"] = _quantity(entry, 6, str(frame))
-    return ColumnMap(
-        folder,
-        joints,
-        quantities,
-        number(content.get("rate", 0.0), "rate"),
-        content.get("header"),
-        str(content.get("delimiter", "")),
-        int(number(content.get("skip", 0), "skip")),
-    )
 
 
 def _quantity(entry: Any, size: int, name: str) -> Quantity:

@@ -27,18 +27,17 @@ class Columns:
     """The numbers of the messages of one topic.
 
     Attributes:
-        topic: its name.
-        type: its type.
-        names: of the columns, such as ``position.joint1`` or ``twist.linear.x``.
         table: times (ns) and values, NaN where a message lacks a number.
         others: messages with other columns, which are left out.
     """
 
-    topic: str
-    type: str
-    names: tuple[str, ...]
     table: Table
     others: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, such as ``position.joint1`` or ``twist.linear.x``."""
+        return self.table.columns
 
     @property
     def values(self) -> Array:
@@ -78,8 +77,7 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
         content, columns = decoded(message), columns_by_topic.get(message.topic)
         numbers = {} if content is None else numbers_of(content)
         if columns is None and numbers:
-            columns = Columns(message.topic, message.type, tuple(numbers), Table(tuple(numbers)))
-            columns_by_topic[message.topic] = columns
+            columns = columns_by_topic[message.topic] = Columns(Table(tuple(numbers)))
         if columns is not None and tuple(numbers) == columns.names:
             columns.table.append(stamp_of(content, message.log_time), list(numbers.values()))
         elif columns is not None or content is None:

@@ -72,8 +72,7 @@ def _fill(
         rows = len(block["position"])
         seconds = block.get("time")
         if seconds is None:
-            seconds = (recording.messages + np.arange(rows)[:, None]) / rate
-        recording.messages += rows
+            seconds = (len(recording.joints[0].table) + np.arange(rows)[:, None]) / rate
         if rows and not np.any(np.abs(seconds) < _LATEST) and np.isfinite(seconds).any():
             raise RecordingError(
                 f"the times of {name} reach {np.nanmax(np.abs(seconds)):.3g} s, which no clock "
@@ -135,7 +134,6 @@ class _Text:
         self._recording, self._progress = recording, progress
         self._text = _text(path, column_map)
         self.names = self._text.names
-        recording.bytes = path.stat().st_size
 
     def blocks(
         self, quantities: Mapping[str, Quantity], _joints: int
@@ -209,7 +207,6 @@ class _Arrays:
 
     def _array(self, name: str, quantity: Quantity, size: int) -> Array:
         path = self._column_map.folder / quantity.file if quantity.file else self._path
-        self._recording.bytes += path.stat().st_size if quantity.file and path.is_file() else 0
         if path.suffix not in ARRAY_SUFFIXES:
             return self._from_text(path, quantity, size)
         arrays = self._archive(path)
@@ -237,7 +234,6 @@ class _Arrays:
     def _archive(self, path: Path) -> dict[str, Any]:
         if path not in self._archives:
             self._archives[path] = load_arrays(path)
-            self._recording.bytes += path.stat().st_size
         return self._archives[path]
 
     def _from_text(self, path: Path, quantity: Quantity, size: int) -> Array:

@@ -218,16 +218,13 @@ def read_messages(
     messages = Messages(path, progress)
     reader = _Reader(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", chosen)
     types_by_topic: dict[str, str] = {}
-    count = 0
     for message in messages:
-        count += 1
         check_unfolded(path.name, messages.bytes, reader.bytes, "`ros2 bag convert` unpacks it")
         if message.topic not in types_by_topic:
             types_by_topic[message.topic] = message.type
         reader.add(message)
     recording = reader.finish()
     recording.notes = messages.notes + recording.notes
-    recording.bytes, recording.messages = messages.bytes, count
     if missing := [t for t in chosen.values() if t not in types_by_topic]:
         hint = did_you_mean(missing[0], types_by_topic)
         raise RecordingError(

@@ -19,6 +19,7 @@ from vms_ph_dynamics import Array, VMSModel
 from .. import robots
 from .clock_order import GAP, SHORTEST_GAP, ClockOrder
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
+from .signal_checks import interpolated
 
 _COMMANDS = re.compile(r"command|cmd|desired|target|reference|goal|setpoint", re.IGNORECASE)
 """Topics of what joints should do, which are taken where nothing else has a joint."""
@@ -191,14 +192,7 @@ class Companion:
             return np.zeros((end - begin, len(self.series.table.columns) - 1))
         start = self._stamps[begin]
         t = (self._stamps[begin:end] - start).astype(float)
-        times = (self._times[low:high] - start).astype(float)
-        interpolated = np.empty((end - begin, rows.shape[1]))
-        for k in range(rows.shape[1]):
-            finite = np.isfinite(rows[:, k])
-            interpolated[:, k] = (
-                np.interp(t, times[finite], rows[finite, k]) if finite.any() else np.nan
-            )
-        return interpolated
+        return interpolated(t, (self._times[low:high] - start).astype(float), rows)
 
     def spans(self, stamps: Array) -> npt.NDArray[np.bool_]:
         """Return whether stamps (N,) lie between the first row and the last."""
@@ -313,11 +307,4 @@ class JointSignals:
 
 def filled(values: Array, t: Array) -> Array:
     """Return values interpolated where they are not known, zero where none is."""
-    result = values.copy()
-    for column in result.T:
-        finite = np.isfinite(column)
-        if not finite.all():
-            column[~finite] = (
-                np.interp(t[~finite], t[finite], column[finite]) if finite.any() else 0.0
-            )
-    return result
+    return np.nan_to_num(interpolated(t, t, values))

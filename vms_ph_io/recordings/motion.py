@@ -192,7 +192,10 @@ class RecordedMotion:
                 raise RecordingError(
                     f"there is no wrench '{name}'; recorded are {', '.join(by_name) or 'none'}"
                 )
-            self._check_frame(frame)
+            if frame != "base":
+                self.model.frame_id(frame)
+            elif not self.model.b:
+                raise RecordingError(f"'{self.model.name}' has a fixed base, which no wrench moves")
             companions[frame] = Companion(by_name[name], self.order.stamps)
         for series in self.recording.wrenches if not chosen else ():
             frame = self._frame_of(series)
@@ -202,12 +205,6 @@ class RecordedMotion:
                 self._notes.append(self._unknown_frame(series))
         self._companions += companions.values()
         return tuple(companions), companions
-
-    def _check_frame(self, frame: str) -> None:
-        if frame != "base":
-            self.model.frame_id(frame)
-        elif not self.model.b:
-            raise RecordingError(f"'{self.model.name}' has a fixed base, at which no wrench works")
 
     def _unknown_frame(self, series: Series) -> str:
         """Return that the frame of a wrench is unknown; where it is like a known one, raise."""

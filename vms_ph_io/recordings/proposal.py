@@ -199,10 +199,10 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     if time:
         proposal.content["time"] = {**columns.entry([time]), "unit": unit}
     proposal.content["position"] = {**columns.entry(groups["position"]), "unit": angle}
-    if "velocity" in raw:
-        rate = _velocity_unit(proposal, motion.v, raw["velocity"][:, order])
-        if rate:
-            proposal.content["velocity"] = {**columns.entry(groups["velocity"]), "unit": rate}
+    if "velocity" in raw and (
+        rate := _velocity_unit(proposal, motion.v, raw["velocity"][:, order])
+    ):
+        proposal.content["velocity"] = {**columns.entry(groups["velocity"]), "unit": rate}
     if tells:
         entry = columns.entry(groups["effort"])
         proposal.content["effort"] = _efforts(proposal, entry, model, motion)

@@ -148,8 +148,6 @@ class Recording:
             vms_ph/msg/PortEnergy.
         description: URDF in the recording, or empty.
         notes: what was damaged or left out.
-        bytes: size of the files.
-        messages: number of messages or rows.
         seconds: how long reading and auditing took, s, by ``read`` and ``audited``.
     """
 
@@ -161,8 +159,6 @@ class Recording:
     port_energies: Series | None = None
     description: str = ""
     notes: list[str] = field(default_factory=list)
-    bytes: int = 0
-    messages: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -146,4 +146,14 @@ def lag_of(rate: float, t: Array, position: Array, velocity: Array) -> tuple[flo
 
 def shifted(t: Array, velocity: Array, lag: float) -> Array:
     """Return velocities (N, k) as they were before they lagged."""
-    return np.stack([np.interp(t + lag, t, column) for column in velocity.T], axis=1)
+    return interpolated(t + lag, t, velocity)
+
+
+def interpolated(t: Array, times: Array, rows: Array) -> Array:
+    """Return rows (M, k) of some times (M,) at others, (N,), where they are known; else NaN."""
+    columns = []
+    for column in rows.T:
+        finite = np.isfinite(column)
+        values = np.interp(t, times[finite], column[finite]) if finite.any() else 0.0 * t + np.nan
+        columns.append(values)
+    return np.array(columns).reshape(-1, len(t)).T

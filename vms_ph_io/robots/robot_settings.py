@@ -268,12 +268,24 @@ class RobotSettings:
             OptionError: the robot has no actuators of its own, or there is no such file.
             ModelError: they are not valid.
         """
-        from ..settings.actuators_file import load_actuators
+        from ..descriptions.urdf import read_urdf
+        from ..settings.actuators_file import TAG, actuators_of_urdf, load_actuators
 
         if self.actuators in ("", "ideal"):
             return None
         if self.actuators == "own":
-            return self._own_actuators(description)
+            if self.is_bundled:
+                return robots.get(self.robot).own_actuators()
+            if not description and self.is_file:
+                description = read_urdf(self.robot)
+            actuators = actuators_of_urdf(description) if description else None
+            if actuators is None:
+                raise OptionError(
+                    f"'{self.robot}' is no bundled robot, and has no actuators of its own; give "
+                    f"its description an element <{TAG}>, or the path of a file, see "
+                    "docs/actuators.md"
+                )
+            return actuators
         file = resolve(self.actuators)
         file = None if file is None else Path(os.path.expanduser(file))
         if file is None or not file.is_file():
@@ -281,22 +293,6 @@ class RobotSettings:
                 f"actuators must be own, ideal or the path of a file; given: '{self.actuators}'"
             )
         return load_actuators(file)
-
-    def _own_actuators(self, description: str) -> "Actuators":
-        from ..descriptions.urdf import read_urdf
-        from ..settings.actuators_file import TAG, actuators_of_urdf
-
-        if self.is_bundled:
-            return robots.get(self.robot).own_actuators()
-        if not description and self.is_file:
-            description = read_urdf(self.robot)
-        actuators = actuators_of_urdf(description) if description else None
-        if actuators is None:
-            raise OptionError(
-                f"'{self.robot}' is no bundled robot, and has no actuators of its own; give its "
-                f"description an element <{TAG}>, or the path of a file, see docs/actuators.md"
-            )
-        return actuators
 
 
 def from_arguments(text: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import yaml
 
@@ -104,6 +104,10 @@ class YamlError(VmsPhError):
     """A text that is not YAML of plain values within the bounds."""
 
 
+def _refuse(problem: str, mark: Any) -> NoReturn:
+    raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+
+
 class BoundedLoader(yaml.SafeLoader):
     """PyYAML's safe loader, which by itself bounds neither depth nor what aliases repeat."""
 
@@ -120,33 +124,26 @@ class BoundedLoader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             node = super().compose_node(parent, index)
             if id(node) not in self._size_of:
-                raise yaml.MarkedYAMLError(problem="a value contains itself", problem_mark=mark)
+                _refuse("a value contains itself", mark)
             self._values += self._size_of[id(node)]
         else:
             self._depth += 1
             if self._depth > MAX_YAML_DEPTH:
-                raise yaml.MarkedYAMLError(
-                    problem=f"values are nested more than {MAX_YAML_DEPTH} deep", problem_mark=mark
-                )
+                _refuse(f"values are nested more than {MAX_YAML_DEPTH} deep", mark)
             before = self._values
             node = super().compose_node(parent, index)
             self._values += 1
             self._size_of[id(node)] = self._values - before
             self._depth -= 1
         if self._values > MAX_YAML_VALUES:
-            raise yaml.MarkedYAMLError(
-                problem=f"it has more than {MAX_YAML_VALUES} values", problem_mark=mark
-            )
+            _refuse(f"it has more than {MAX_YAML_VALUES} values", mark)
         return node
 
     def construct_yaml_int(self, node: Any) -> int:
         """Return an integer that can be printed, in any base that YAML has."""
         value = int(super().construct_yaml_int(node))
         if value.bit_length() > _MAX_INTEGER_BITS:
-            raise yaml.MarkedYAMLError(
-                problem=f"an integer has more than {_MAX_INTEGER_BITS} bits",
-                problem_mark=node.start_mark,
-            )
+            _refuse(f"an integer has more than {_MAX_INTEGER_BITS} bits", node.start_mark)
         return value
 
 

@@ -98,11 +98,10 @@ def _shape(item: Any, subject: str) -> Shape:
         raise ModelError(f"{subject} must be one of {', '.join(kinds)}; given: {named or 'none'}")
     (kind,) = named
     lengths = vector(item[kind] or [], len(SIZES[kind]), f"{kind} of {subject}").tolist()
-    shape = Shape(kind, tuple(lengths), _pose(item, subject))
-    if "colour" not in item:
-        return shape
-    red, green, blue, alpha = vector(item["colour"], 4, f"colour of {subject}").tolist()
-    return replace(shape, rgba=(red, green, blue, alpha))
+    colour: dict[str, Any] = {}
+    if "colour" in item:
+        colour["rgba"] = tuple(vector(item["colour"], 4, f"colour of {subject}").tolist())
+    return Shape(kind, tuple(lengths), _pose(item, subject), **colour)
 
 
 def _pose(item: Mapping[str, Any], owner: str) -> Array:

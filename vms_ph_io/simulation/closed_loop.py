@@ -108,11 +108,9 @@ class Push:
                     size, "force x, y, z, moment x, y, z"
                 )
             raise OptionError(f"{error}; {hint}") from None
-        ports = Ports()
-        if self.port in ("torque", "wrench_base", "wrench_end_effector"):
-            ports = replace(ports, **{self.port: effort})  # type: ignore[arg-type]
-        else:
-            ports = Ports(wrench_tools={self.port: effort})
+        is_tool = self.port not in (*sizes, "wrench_end_effector")
+        named: dict[str, Any] = {self.port: effort}
+        ports = Ports(wrench_tools=named) if is_tool else Ports(**named)
         if self.axes == "own" or self.port in sizes:
             return ports
         frame = model.end_effector if self.port == "wrench_end_effector" else self.port
@@ -212,10 +210,7 @@ def simulate(
         if driver is not None:
             carried = drivers.get(driver)
             moved = carried.model(moved)
-            if isinstance(law, str | type):
-                law = carried.law(law, form.model)
-            else:
-                law = carried.checked(law)
+            law = carried.law(law, form.model)
         control = LoopControl(moved, law, guard, reference, allocation, wheels)
     elif guard is not None:
         raise OptionError("a guard needs a law; give law=, or leave out guard")

@@ -111,8 +111,9 @@ def model_of(settings: RobotSettings, description: str) -> VMSModel:
 
 
 def _task(name: str, content: Any) -> RobotTask:
+    above_zero = dict.fromkeys(("period", "drag_area", "density"), positive)
     readers: dict[str, Reader] = {
-        "wind": _wind,
+        "wind": lambda item, _: Wind(**fields_of(Wind, item, "the wind", above_zero)),
         "push": lambda item, _: Pushes(**fields_of(Pushes, item, "the push")),
         "mechanism": lambda item, _: Mechanism(**fields_of(Mechanism, item, "a mechanism")),
         "payload": lambda item, _: Payload(**fields_of(Payload, item, "a payload")),
@@ -138,11 +139,6 @@ def _target(item: Any, label: str) -> Target:
     if not item.keys() - {"at", "over"}:
         raise ModelError(f"{label} needs one of base, turn, end_effector, joints, mechanism")
     return target
-
-
-def _wind(item: Any, _: str) -> Wind:
-    above_zero = dict.fromkeys(("period", "drag_area", "density"), positive)
-    return Wind(**fields_of(Wind, item, "the wind", above_zero))
 
 
 def _goals(value: Any, _: str) -> dict[str, ErrorGoal]:

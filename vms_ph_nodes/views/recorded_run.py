@@ -11,6 +11,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array
 from vms_ph_io.audits import Audit
+from vms_ph_io.audits.plots import curves
 
 from .sankey import Flow, Stream
 
@@ -99,7 +100,7 @@ class RecordedRun:
         Args:
             most: largest number of instants.
         """
-        drawn = self.audit.curves(most)
+        drawn = curves(self.audit, most)
         energy = drawn.groups["energy"][1]
         balance = {
             "stored": energy["stored"],

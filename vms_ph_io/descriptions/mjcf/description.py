@@ -60,11 +60,6 @@ def shift(offset: Array) -> Any:
     return pin.SE3(np.eye(3), np.array(offset))
 
 
-def turn(axis: Array, angle: float) -> Any:
-    """Return a rotation by an angle about an axis of length one, (3,)."""
-    return pin.SE3(pin.exp3(axis * angle), np.zeros(3))
-
-
 LAST_VISIBLE_GROUP = 2
 """Last group of geoms that MuJoCo's viewer shows at first; shapes for collisions come after it."""
 
@@ -182,7 +177,8 @@ class _Writer:
             axis = np.array(m.jnt_axis[j])
             reference, last = float(m.qpos0[m.jnt_qposadr[j]]), k == len(joints) - 1
             if m.jnt_type[j] == HINGE:
-                pose = pose * shift(m.jnt_pos[j] - anchor) * turn(axis, -reference)
+                turn = pin.SE3(pin.exp3(-reference * axis), np.zeros(3))
+                pose = pose * shift(m.jnt_pos[j] - anchor) * turn
                 anchor = np.array(m.jnt_pos[j])
             else:
                 pose = pose * shift(-reference * axis)

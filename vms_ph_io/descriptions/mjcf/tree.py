@@ -41,7 +41,10 @@ def robot_tree(m: Any) -> Tree:
         ModelError: there is no robot, there are several, or a joint is a ball.
     """
     tops = [i for i in range(1, m.nbody) if m.body_parentid[i] == WORLD]
-    below = {top: [i for i in range(top, m.nbody) if _top(m, i) == top] for top in tops}
+    top_of = [WORLD]
+    for i, parent in enumerate(m.body_parentid[1:], 1):
+        top_of.append(i if parent == WORLD else top_of[parent])
+    below = {top: [i for i in range(top, m.nbody) if top_of[i] == top] for top in tops}
     moving = {top: sum(int(m.body_jntnum[i]) for i in below[top]) for top in tops}
     free = [top for top in tops if is_free(m, top)]
     fixed = [top for top in tops if top not in free]
@@ -58,7 +61,12 @@ def robot_tree(m: Any) -> Tree:
     base = robots[0] if robots else None
     chosen = [base] if base is not None else fixed
     bodies = tuple(i for top in sorted(chosen) for i in below[top])
-    _refuse_balls(m, bodies)
+    balls = [joint_name(m, j) for i in bodies for j in joints_of(m, i) if m.jnt_type[j] == BALL]
+    if balls:
+        raise ModelError(
+            f"joint{'s' * (len(balls) > 1)} {', '.join(repr(name) for name in balls)}: ball joints "
+            "are not covered; write three hinges in a row instead, or remove the joint"
+        )
     return Tree(
         base,
         bodies,
@@ -104,27 +112,12 @@ class Names:
         return name
 
 
-def _top(m: Any, body: int) -> int:
-    while m.body_parentid[body] != WORLD:
-        body = m.body_parentid[body]
-    return int(body)
-
-
 def _joint_names(m: Any, bodies: tuple[int, ...], is_free: bool) -> dict[int, str]:
     names = Names()
     if is_free:
         names.take("root_joint")  # Pinocchio's name of a floating base
     movable = [j for i in bodies for j in joints_of(m, i) if m.jnt_type[j] != FREE]
     return {j: names.take(joint_name(m, j)) for j in movable}
-
-
-def _refuse_balls(m: Any, bodies: tuple[int, ...]) -> None:
-    balls = [joint_name(m, j) for i in bodies for j in joints_of(m, i) if m.jnt_type[j] == BALL]
-    if balls:
-        raise ModelError(
-            f"joint{'s' * (len(balls) > 1)} {', '.join(repr(name) for name in balls)}: ball joints "
-            "are not covered; write three hinges in a row instead, or remove the joint"
-        )
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ its folder, and has no bound on time and memory. So it runs in a process of its 
 
 import json
 import os
+import resource
 import select
 import subprocess
 import sys
@@ -127,10 +128,6 @@ def _answer(path: Path) -> dict[str, Any]:
 
 
 def _bound_memory() -> None:
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = LARGEST_MEMORY if hard == resource.RLIM_INFINITY else min(LARGEST_MEMORY, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))

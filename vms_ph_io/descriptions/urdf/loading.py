@@ -100,11 +100,8 @@ def existing_file(path: str | Path) -> Path:
     if str(path).startswith("package://"):
         resolved, (package, _, inside) = resolve(str(path)), str(path)[10:].partition("/")
         if resolved is None or not resolved.is_file():
-            cause = (
-                f"there is no package '{package}'"
-                if resolved is None
-                else f"'{inside}' is not in it"
-            )
+            missing = f"there is no package '{package}'"
+            cause = f"'{inside}' is not in it" if resolved else missing
             raise VmsPhError(
                 f"{path} is needed, but {cause}; source the ROS 2 workspace that has it, install "
                 "its Python package, or give the path of a description"

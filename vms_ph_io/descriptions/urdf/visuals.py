@@ -54,13 +54,9 @@ def visuals(xml: str) -> list[Visual]:
     for link in root.findall("link"):
         for visual in link.findall("visual"):
             # What cannot be drawn does not concern the dynamics.
-            with suppress(_NotNumbersError):
+            with suppress(ValueError):
                 shapes += _shapes(str(link.get("name")), visual, materials)
     return shapes
-
-
-class _NotNumbersError(Exception):
-    """A text that does not have the required number of finite numbers."""
 
 
 def _shapes(
@@ -86,15 +82,10 @@ def _shapes(
 
 
 def _numbers(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
-    """Return as many finite numbers as the default has."""
-    if not text:
-        return default
-    try:
-        numbers = tuple(float(x) for x in text.split())
-    except ValueError:
-        raise _NotNumbersError from None
+    """Return as many finite numbers as the default has; a ValueError says that there are none."""
+    numbers = tuple(float(x) for x in text.split()) if text else default
     if len(numbers) != len(default) or not np.isfinite(numbers).all():
-        raise _NotNumbersError
+        raise ValueError(text)
     return numbers
 
 

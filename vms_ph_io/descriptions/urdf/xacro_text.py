@@ -74,11 +74,8 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
         raise ModelError(problem + reason) from None
     unknown = sorted(mappings.keys() - mappings.used)
     if unknown:
-        accepted = (
-            f"its arguments are {', '.join(sorted(mappings.used))}"
-            if mappings.used
-            else "it has none"
-        )
+        names = ", ".join(sorted(mappings.used))
+        accepted = f"its arguments are {names}" if names else "it has none"
         raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {accepted}")
     return text
 
