@@ -32,7 +32,7 @@ from ..recordings.conditioning import Conditioning
 from ..recordings.motion import MotionOptions, RecordedMotion
 from ..recordings.recording import Recording, RecordingError
 from ..robots.robot_settings import RobotSettings
-from .plots import curves, draw, text_and_plot
+from .plots import Curves, draw, text_and_plot
 
 MAX_INSTANTS = 20_000
 """Largest number of instants of the series of an audit."""
@@ -87,6 +87,47 @@ class Audit:
             ]
         )
 
+    def curves(self, most: int) -> Curves:
+        """Return energies and powers over time at no more than ``most`` instants."""
+        ledger, port_name = self.ledger, self.port_name
+        count = len(ledger.time)
+        index = np.linspace(0, count - 1, min(count, most)).astype(int)
+        time = ledger.time[index]
+        series = {name: values[index] for name, values in ledger.series.items()}
+        stored = series["kinetic"] + series["potential"]
+        energy = {
+            "kinetic": series["kinetic"] - series["kinetic"][0],
+            "potential": series["potential"] - series["potential"][0],
+            "stored": stored - stored[0],
+            "torque": series["supplied_by_joint"].sum(1),
+        }
+        for k, port in enumerate(ledger.ports):
+            energy[port_name(port)] = series["supplied_by_port"][:, k]
+        energy["dissipated"] = -(series["dissipated_by_joint"].sum(1) + series["drag"][:, 0])
+        powers = _rates(time, series["supplied_by_joint"])
+        power = {name: powers[:, k] for k, name in enumerate(ledger.joints)}
+        ports = _rates(time, series["supplied_by_port"])
+        power |= {port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)}
+        lost = _rates(time, series["dissipated_by_joint"])
+        residual = series["residual_by_joint"]
+        return Curves(
+            time,
+            {
+                "energy": ("energy since the start (J)", energy),
+                "power": ("power into the robot (W)", power),
+                "friction": (
+                    f"friction power (W),\n{self.friction}",
+                    {name: lost[:, k] for k, name in enumerate(ledger.joints)},
+                ),
+                "residual": (
+                    "energy of the residual (J)",
+                    {name: residual[:, k] for k, name in enumerate(ledger.balanced)},
+                ),
+            },
+            series["unaccounted"],
+            ledger.band[index],
+        )
+
     def plot(self, file: str | Path | None = None) -> Any:
         """Return a figure of matplotlib: energies, powers, friction, and what is unaccounted.
 
@@ -97,7 +138,7 @@ class Audit:
             f"{self.recording.path.name}: gross {self.ledger.gross:.4g} J, "
             f"unaccounted {self.ledger.unaccounted:+.3g} J"
         )
-        figure = draw(curves(self, 3000), title, self.appearances)
+        figure = draw(self.curves(3000), title, self.appearances)
         if file is not None:
             figure.savefig(file)
         return figure
@@ -111,6 +152,14 @@ class Audit:
         if port == "base":
             return "wrench_base"
         return "wrench_end_effector" if port == self.model.end_effector else port
+
+
+def _rates(time: Array, energy: Array) -> Array:
+    """Return mean powers between the instants, the first one twice."""
+    if len(time) < 2 or not energy.shape[1]:
+        return np.zeros_like(energy)
+    rate = np.diff(energy, axis=0) / np.maximum(np.diff(time), 1e-12)[:, None]
+    return np.vstack([rate[:1], rate])
 
 
 def audit_motion(

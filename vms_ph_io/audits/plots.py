@@ -9,19 +9,15 @@ from dataclasses import dataclass
 from html import escape
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics import Array
+from vms_ph_dynamics.energy.ledger import UnaccountedInterval
 from vms_ph_dynamics.energy.legend import GREY, VERMILION, styles
 
 from .run_record import RunRecord, Series
-
-if TYPE_CHECKING:
-    from vms_ph_dynamics.energy.ledger import UnaccountedInterval
-
-    from .energy_audit import Audit
 
 
 def plot_run(run: RunRecord, file: Path) -> None:
@@ -118,57 +114,7 @@ class Curves:
     band: Array
 
 
-def curves(audit: "Audit", most: int) -> Curves:
-    """Return energies and powers of an audit over time at no more than ``most`` instants."""
-    ledger, port_name = audit.ledger, audit.port_name
-    count = len(ledger.time)
-    index = np.linspace(0, count - 1, min(count, most)).astype(int)
-    time = ledger.time[index]
-    series = {name: values[index] for name, values in ledger.series.items()}
-    stored = series["kinetic"] + series["potential"]
-    energy = {
-        "kinetic": series["kinetic"] - series["kinetic"][0],
-        "potential": series["potential"] - series["potential"][0],
-        "stored": stored - stored[0],
-        "torque": series["supplied_by_joint"].sum(1),
-    }
-    for k, port in enumerate(ledger.ports):
-        energy[port_name(port)] = series["supplied_by_port"][:, k]
-    energy["dissipated"] = -(series["dissipated_by_joint"].sum(1) + series["drag"][:, 0])
-    powers = _rates(time, series["supplied_by_joint"])
-    power = {name: powers[:, k] for k, name in enumerate(ledger.joints)}
-    ports = _rates(time, series["supplied_by_port"])
-    power |= {port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)}
-    lost = _rates(time, series["dissipated_by_joint"])
-    residual = series["residual_by_joint"]
-    return Curves(
-        time,
-        {
-            "energy": ("energy since the start (J)", energy),
-            "power": ("power into the robot (W)", power),
-            "friction": (
-                f"friction power (W),\n{audit.friction}",
-                {name: lost[:, k] for k, name in enumerate(ledger.joints)},
-            ),
-            "residual": (
-                "energy of the residual (J)",
-                {name: residual[:, k] for k, name in enumerate(ledger.balanced)},
-            ),
-        },
-        series["unaccounted"],
-        ledger.band[index],
-    )
-
-
-def _rates(time: Array, energy: Array) -> Array:
-    """Return mean powers between the instants, the first one twice."""
-    if len(time) < 2 or not energy.shape[1]:
-        return np.zeros_like(energy)
-    rate = np.diff(energy, axis=0) / np.maximum(np.diff(time), 1e-12)[:, None]
-    return np.vstack([rate[:1], rate])
-
-
-def draw(series: Curves, title: str, appearances: Iterable["UnaccountedInterval"]) -> Any:
+def draw(series: Curves, title: str, appearances: Iterable[UnaccountedInterval]) -> Any:
     """Return the figure of an audit; what appeared or disappeared is marked."""
     from matplotlib.figure import Figure
 

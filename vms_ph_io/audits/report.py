@@ -18,7 +18,6 @@ from vms_ph_dynamics.energy.legend import GREY, VERMILION, rgb, styles, word
 from ..settings.bounded_text import writing
 from .document import document
 from .energy_audit import Audit, balance
-from .plots import curves
 
 _INSTANTS = 1500
 
@@ -198,7 +197,7 @@ def _either(name: str, robot: str, energy: float) -> tuple[str, str, float, str]
 
 
 def _plots(go: Any, audit: Audit) -> list[str]:
-    series = curves(audit, _INSTANTS)
+    series = audit.curves(_INSTANTS)
     titles = {
         "energy": "Energy over time",
         "power": "Power by joint and port",

@@ -11,7 +11,6 @@ import numpy as np
 
 from vms_ph_dynamics import Array
 from vms_ph_io.audits import Audit
-from vms_ph_io.audits.plots import curves
 
 from .sankey import Flow, Stream
 
@@ -100,7 +99,7 @@ class RecordedRun:
         Args:
             most: largest number of instants.
         """
-        drawn = curves(self.audit, most)
+        drawn = self.audit.curves(most)
         energy = drawn.groups["energy"][1]
         balance = {
             "stored": energy["stored"],
