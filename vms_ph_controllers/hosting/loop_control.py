@@ -27,7 +27,6 @@ class LoopControl:
 
     Attributes:
         controller: the law, behind its guard where there is one.
-        time: of the present sample, s; the simulation sets it.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class LoopControl:
             OptionError: law, guard or reference are none.
             VmsPhError: the law does not support this robot.
         """
-        self.model, self.time, self._steps = model, 0.0, 0
+        self.model, self._steps = model, 0
         self._reference = reference_function(reference, model)
         self._law, self._allocation = law, allocation
         self.name, self.controller = _named_law(law, model, allocation, form)

@@ -133,9 +133,14 @@ class TaskSpaceIDAPBC(TwinnedController):
     @property
     def tank(self) -> EnergyTank | None:
         """A copy of the energy tank, or None."""
-        if self.twin is not None:
-            return _tank_of(self.twin.tank)
-        return self._tank_budget.tank
+        if self.twin is None:
+            return self._tank_budget.tank
+        if self.twin.tank is None:
+            return None
+        capacity, level, unaccounted = self.twin.tank
+        tank = EnergyTank(capacity, level)
+        tank.unaccounted_energy = unaccounted
+        return tank
 
     def _resume(self, state: RobotState) -> None:
         self._hold(state.q)
@@ -295,12 +300,3 @@ class TaskSpaceIDAPBC(TwinnedController):
                 "the minimum cannot follow the reference: holding the closest reachable one",
             )
         return Status.OK, effort.reason
-
-
-def _tank_of(parts: tuple[float, float, float] | None) -> EnergyTank | None:
-    """Return the tank of the twin: capacity, level and unaccounted energy, J."""
-    if parts is None:
-        return None
-    tank = EnergyTank(*parts[:2])
-    tank.unaccounted_energy = parts[2]
-    return tank
