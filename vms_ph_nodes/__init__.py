@@ -4,14 +4,14 @@
 """The ROS nodes and the vms-ph command line.
 
 Every module at this level is an executable: a node, two nodes in one process (closed_loop), or a
-program for launch files (describe, check_settings, scene_model). The folders hold what the
-executables share:
+program for launch files (describe, check_settings, scene_model, task_settings, rviz_config). The
+folders hold what the executables share:
 
 - ``messages``: conversion between ROS messages and arrays, energies and text;
 - ``node``: parts of every node: process, life cycle, parameters, diagnostics;
 - ``robot``: the robot of a node: its description, state, topics, references and external efforts;
 - ``views``: markers, and the web page;
-- ``cli``: the commands of vms-ph, one file each.
+- ``cli``: the commands of vms-ph.
 
 Importing this package selects the runtime: an installed ROS 2 if it can be imported, otherwise the
 embedded runtime. (A colcon build does not install the embedded runtime.)
@@ -21,7 +21,7 @@ import signal
 import sys
 
 if sys.argv[:1] == ["-m"]:
-    # Ctrl-C during the imports of python -m vms_ph_nodes.<node> ends the process without a
+    # Ctrl-C during the imports of python -m vms_ph_nodes NODE ends the process without a
     # traceback. The running node installs its own signal handler.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -218,7 +218,3 @@ class BagPlayer(ReportingNode):
 def main() -> None:
     """Run the node."""
     run(BagPlayer)
-
-
-if __name__ == "__main__":
-    main()

@@ -148,7 +148,3 @@ class BagRecorder(ReportingNode):
 def main() -> None:
     """Run the node."""
     run(BagRecorder)
-
-
-if __name__ == "__main__":
-    main()

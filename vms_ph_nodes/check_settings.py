@@ -102,7 +102,3 @@ def main() -> None:
         sys.exit(os.EX_CONFIG)  # the embedded launcher then prints nothing but the sentence
     for warning in warning_texts:
         print(warning, file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()

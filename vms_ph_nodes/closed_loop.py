@@ -23,7 +23,3 @@ def make() -> list[Node]:
 def main() -> None:
     """Run both nodes."""
     run(make)
-
-
-if __name__ == "__main__":
-    main()

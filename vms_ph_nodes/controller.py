@@ -313,7 +313,3 @@ class ControllerNode(ManagedNode):
 def main() -> None:
     """Run the node in its own process."""
     run(ControllerNode)
-
-
-if __name__ == "__main__":
-    main()

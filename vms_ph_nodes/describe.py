@@ -164,7 +164,3 @@ def main() -> None:
         print(describe(**options))
     except VmsPhError as error:
         sys.exit(f"describe: {error}")
-
-
-if __name__ == "__main__":
-    main()

@@ -203,7 +203,3 @@ class EnergyGuardNode(ReportingNode):
 def main() -> None:
     """Run the node."""
     run(EnergyGuardNode)
-
-
-if __name__ == "__main__":
-    main()

@@ -101,7 +101,3 @@ class EnergyMonitor(MotionNode):
 def main() -> None:
     """Run the node."""
     run(EnergyMonitor)
-
-
-if __name__ == "__main__":
-    main()

@@ -139,7 +139,3 @@ class ForceObserver(MotionNode):
 def main() -> None:
     """Run the node."""
     run(ForceObserver)
-
-
-if __name__ == "__main__":
-    main()

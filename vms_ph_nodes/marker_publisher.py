@@ -53,7 +53,3 @@ class MarkerPublisher(MotionNode):
 def main() -> None:
     """Run the node."""
     run(MarkerPublisher)
-
-
-if __name__ == "__main__":
-    main()

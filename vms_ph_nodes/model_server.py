@@ -205,7 +205,3 @@ class ModelServer(ReportingNode):
 def main() -> None:
     """Run the node."""
     run(ModelServer)
-
-
-if __name__ == "__main__":
-    main()

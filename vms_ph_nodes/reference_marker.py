@@ -129,7 +129,3 @@ class ReferenceMarker(MotionNode):
 def main() -> None:
     """Run the node."""
     run(ReferenceMarker)
-
-
-if __name__ == "__main__":
-    main()

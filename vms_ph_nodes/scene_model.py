@@ -59,7 +59,3 @@ def main() -> None:
     path = Path(mkdtemp(prefix="vms_ph_")) / "scene.xml"
     path.write_text(text)
     print(path)
-
-
-if __name__ == "__main__":
-    main()

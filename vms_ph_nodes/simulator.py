@@ -372,7 +372,3 @@ def main() -> None:
         return simulator
 
     run(make)
-
-
-if __name__ == "__main__":
-    main()

@@ -270,7 +270,3 @@ class TaskRunner(ReportingNode):
 def main() -> None:
     """Run the node."""
     run(TaskRunner)
-
-
-if __name__ == "__main__":
-    main()

@@ -171,7 +171,3 @@ def main() -> None:
         print(error, file=sys.stderr)
         sys.exit(os.EX_CONFIG)  # the embedded launcher then prints nothing but the sentence
     print(tuple(launch_arguments[name] for name in ARGUMENTS), end="")  # for $(eval ...)
-
-
-if __name__ == "__main__":
-    main()

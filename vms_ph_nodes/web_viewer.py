@@ -256,7 +256,3 @@ class WebViewer(ReportingNode):
 def main() -> None:
     """Run the node."""
     run(WebViewer)
-
-
-if __name__ == "__main__":
-    main()

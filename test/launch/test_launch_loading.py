@@ -33,7 +33,7 @@ def test_the_default_command_of_a_node_of_this_project_is_a_python_module(
     file = write('<node pkg="vms_ph" exec="simulator" name="sim" namespace="lab"/>')
     (process,) = load(file).processes
     assert process.command == (
-        sys.executable, "-m", "fake_nodes.simulator",
+        sys.executable, "-m", "vms_ph_nodes", "simulator",
         "--ros-args", "-r", "__node:=sim", "-r", "__ns:=/lab",
     )  # fmt: skip
     assert process.name == "simulator-1"

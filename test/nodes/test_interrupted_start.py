@@ -13,7 +13,7 @@ import pytest
 @pytest.mark.parametrize(
     ("program", "imported", "code"),
     [
-        (("-m", "vms_ph_nodes.simulator"), "numpy.linalg", -signal.SIGINT),
+        (("-m", "vms_ph_nodes", "simulator"), "numpy.linalg", -signal.SIGINT),
         (("-c", "from vms_ph_nodes.cli import main; main()"), "typer._click.parser", 130),
     ],
     ids=["a node", "a command"],

@@ -27,7 +27,7 @@ def test_the_node_says_in_one_sentence_what_it_lacks() -> None:
     if HAS_MARKERS:
         pytest.skip("the package interactive_markers is installed")
     done = subprocess.run(
-        [sys.executable, "-m", "vms_ph_nodes.reference_marker"],
+        [sys.executable, "-m", "vms_ph_nodes", "reference_marker"],
         capture_output=True,
         text=True,
         check=False,

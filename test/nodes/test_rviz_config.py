@@ -17,7 +17,7 @@ import yaml
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io import robots, share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
-from vms_ph_nodes.views.rviz_config import fitted, named, shown_box
+from vms_ph_nodes.rviz_config import fitted, named, shown_box
 
 RVIZ = share_directory() / "rviz"
 
@@ -80,7 +80,7 @@ def test_frames_topics_and_markers_are_those_of_the_namespace() -> None:
 @pytest.mark.parametrize("robot", ["hextilt", "no_such_robot"])
 def test_the_command_prints_a_file_that_rviz_can_open(robot: str, tmp_path: Path) -> None:
     template = RVIZ / "moving.rviz"
-    command = [sys.executable, "-m", "vms_ph_nodes.views.rviz_config", str(template)]
+    command = [sys.executable, "-m", "vms_ph_nodes", "rviz_config", str(template)]
     done = subprocess.run(
         [*command, f"robot={robot}", "--prefix=", "--namespace="],
         env={**os.environ, "ROS_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},

@@ -71,7 +71,8 @@ def find_executable(
     """
     if package == OWN_PACKAGE:
         try:
-            return (sys.executable, "-m", find_program(executable))
+            find_program(executable)
+            return (sys.executable, "-m", "vms_ph_nodes", executable)
         except VmsPhError as error:
             raise LookupError(f"package {package!r}: {error}") from error
     prefix = _prefix_of(package, environment)

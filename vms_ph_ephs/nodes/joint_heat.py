@@ -106,7 +106,3 @@ class JointHeatNode(ReportingNode):
 def main() -> None:
     """Run the node."""
     run(JointHeatNode)
-
-
-if __name__ == "__main__":
-    main()

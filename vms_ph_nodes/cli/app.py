@@ -11,7 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS, Wing, hook
 
-from . import audit, bag, check, demo, launch, native, new, page, plot
+from . import audit, bag, check, demo, launch, new, page, plot
+from .progress import native
 
 _HELP = f"""Port-Hamiltonian models, controllers and energy audits for manipulators.
 
@@ -99,16 +100,11 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(help=_HELP)(_options)
-    app.command("demo")(demo.demo)
-    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command("launch", context_settings=anything)(launch.launch)
-    app.command("run", context_settings=anything)(launch.run)
     app.add_typer(bag.app, name="bag")
-    app.command("page", context_settings={"allow_extra_args": True})(page.page)
-    app.command("check")(check.check)
-    app.command("new")(new.new)
-    app.command("plot")(plot.plot)
-    app.command("audit")(audit.audit)
-    app.command("env")(launch.env)
-    app.command("native")(native.native)
+    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    for command in (launch.launch, launch.run):
+        app.command(context_settings=anything)(command)
+    app.command(context_settings={"allow_extra_args": True})(page.page)
+    for command in (demo.demo, check.check, new.new, plot.plot, audit.audit, launch.env, native):
+        app.command()(command)
     return app

@@ -4,6 +4,7 @@
 """vms-ph audit: where the energy of a recorded motion came from and went."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,13 +90,14 @@ def audit(
     if kinds:
         # Before the recording is read, which may take long.
         from vms_ph_dynamics.identification.result import checked_kinds
-        from vms_ph_io.audits.identified import read_prior
+        from vms_ph_io.audits import identified as identification
 
         checked_kinds(kinds)
-        belief = None if prior is None else read_prior(prior)
+        belief = None if prior is None else identification.read_prior(prior)
     topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
     with shown_progress() as progress:
-        read = read_recording(recording, columns=columns, topics=topics, progress=progress)
+        reading = partial(read_recording, columns=columns, topics=topics, progress=progress)
+        read = reading(recording)
         model, description = recorded_robot(read, settings, warn)
         wrenches = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
@@ -114,24 +116,19 @@ def audit(
             done = audit_motion(motion, law, law_name, progress)
             identified = None
             if kinds:
-                from vms_ph_io.audits.identified import RecordedReference, with_identification
 
                 def read_motion(path: Path) -> RecordedMotion:
                     if path == recording:
                         return motion
-                    other_recording = read_recording(
-                        path, columns=columns, topics=topics, progress=progress
-                    )
-                    return RecordedMotion(other_recording, model, options)
+                    return RecordedMotion(reading(path), model, options)
 
-                further = [read_motion(path) for path in also or ()]
                 reference_motions = [
-                    RecordedReference(path.stem, kilograms, read_motion(path), session)
-                    for path, kilograms, session in loads
+                    identification.RecordedReference(path.stem, mass, read_motion(path), session)
+                    for path, mass, session in loads
                 ]
-                done, identified = with_identification(
+                done, identified = identification.with_identification(
                     done,
-                    [motion, *further],
+                    [motion, *map(read_motion, also or ())],
                     kinds,
                     frame=payload_frame,
                     friction=law if friction not in ("", "urdf") else None,
@@ -146,19 +143,13 @@ def audit(
     if as_json:
         typer.echo(json.dumps(document(done), indent=2))
     else:
-        for line in lines(done):
+        further = () if identified is None else identification.identified_lines(done, identified)
+        for line in (*lines(done), *further):
             typer.echo(line)
-        if identified is not None:
-            from vms_ph_io.audits.identified import identified_lines
-
-            for line in identified_lines(done, identified):
-                typer.echo(line)
     if out is not None:
         files = write_report(done, out)
         if identified is not None:
-            from vms_ph_io.audits.identified import write_identified
-
-            files += write_identified(done, identified, description, out)
+            files += identification.write_identified(done, identified, description, out)
         typer.echo(f"report     {files[0]}", err=as_json)
 
 

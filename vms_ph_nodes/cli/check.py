@@ -6,7 +6,6 @@
 import os
 import warnings
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -20,15 +19,11 @@ def check(
     end_effector: str = typer.Option(
         "", help="frame of a link or joint; default: the last link that a joint moves"
     ),
-    inertia: Annotated[
-        str, typer.Option(help="inertias of no body: auto, strict, repair or as_given")
-    ] = "auto",
-    locked_joints: Annotated[
-        str, typer.Option(help="joints to lock: 'name name=position ...'")
-    ] = "",
-    xacro: Annotated[
-        list[str], typer.Option(help="argument of a xacro file, name:=value; repeatable")
-    ] = [],  # noqa: B006  not changed
+    inertia: str = typer.Option(
+        "auto", help="inertias of no body: auto, strict, repair or as_given"
+    ),
+    locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
+    xacro: list[str] = typer.Option([], help="argument of a xacro file, name:=value; repeatable"),
 ) -> None:
     """Say what a robot description is, what is wrong with it, and what to type next."""
     import numpy as np

@@ -4,8 +4,8 @@
 """vms-ph launch, run and env: start nodes, and let other programs join their DDS domain."""
 
 import os
-import runpy
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import typer
@@ -71,9 +71,8 @@ def run(
 
     For instance: vms-ph run simulator --ros-args -p rate:=50.0 -r __ns:=/left
     """
-    module = find_program(node)
-    sys.argv = [module, *context.args]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    sys.argv = [node, *context.args]
+    import_module(find_program(node)).main()
 
 
 def env() -> None:

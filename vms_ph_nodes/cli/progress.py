@@ -1,11 +1,14 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A progress bar with the time left, for commands that take longer than two seconds."""
+"""A progress bar for commands that take longer than two seconds, and vms-ph native, which has one."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+import typer
 
 if TYPE_CHECKING:
     from vms_ph_io.progress import Progress
@@ -33,3 +36,21 @@ def shown_progress(quiet: bool = False) -> "Iterator[Progress]":
             bar.update(task, completed=share, total=total, description=doing)
 
         yield report
+
+
+def native() -> None:
+    """Build the C++ core of this checkout and install it as the module vms_ph_native."""
+    from vms_ph_io.build import native_build
+
+    typer.echo("Building the C++ core; the first build takes about two minutes.")
+    native_build.require_compiler()
+    native_build.install_packages()
+    with shown_progress() as draw:
+
+        def show(line: str) -> None:
+            if step := re.match(r"\[(\d+)/(\d+)\]", line):
+                draw(int(step[1]) / int(step[2]), "")
+
+        built = native_build.build(targets=native_build.TARGETS, listener=show)
+    folder = native_build.install(built)
+    typer.echo(f"vms_ph_native is installed in {folder}")

@@ -63,7 +63,7 @@ class Recording:
             self._bag = bag = self._folder / time.strftime("%Y-%m-%d_%H-%M-%S")
             words = ["ros2", "bag", "record", "-a", "-o", str(bag)]
             if embedded:
-                words = [sys.executable, "-m", "vms_ph_nodes.bag_recorder", "--ros-args"]
+                words = [sys.executable, "-m", "vms_ph_nodes", "bag_recorder", "--ros-args"]
                 words += ["-r", "__node:=page_recorder", "-p", f"bag:={bag}"]
             self._process = subprocess.Popen(words, start_new_session=True)
         return f"{TERMINAL} bag record{'' if embedded else ' -a'} -o {shlex.quote(str(self._bag))}"

@@ -24,7 +24,7 @@ from vms_ph_io.installation import write_user_file
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings.bounded_text import read_yaml
 
-from .shapes import bar_offsets, reach, up_axes
+from .views.shapes import bar_offsets, reach, up_axes
 
 # Sine of half the vertical angle of the view, 45 degrees; a twelfth is left free around the robot.
 _SINE = sin(radians(22.5)) / 1.09
@@ -116,7 +116,3 @@ def main() -> None:
     )
     file = write_user_file(f"{label}.rviz", yaml.safe_dump(content, sort_keys=False))
     print(file, end="")  # a launch file takes the output as it is
-
-
-if __name__ == "__main__":
-    main()
