@@ -139,24 +139,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Print the URDF of a robot.")
     add = parser.add_argument
     add("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
-    add(
-        "--ros2-control",
-        default="",
-        metavar="TAG",
-        help="'simulated', or a xacro file with the tag",
-    )
+    add("--ros2-control", default="", help="'simulated', or a xacro file with the tag")
     add("--step", type=float, default=0.001, help="integrator step of the simulated hardware, s")
-    add(
-        "--argument",
-        dest="arguments",
-        action="append",
-        type=_argument,
-        metavar="NAME:=VALUE",
-        help="an argument of that xacro file instead of step",
-    )
+    of_xacro = "an argument of that xacro file instead of step, NAME:=VALUE"
+    add("--argument", dest="arguments", action="append", type=_argument, help=of_xacro)
     add("--actuators", default="", help="of the base, for the plugins: own, ideal or a YAML file")
     add("--fluid", default="", help="around the robot, for the plugins: none or a YAML file")
-    add("--locked", default="", metavar="JOINTS", help="joints that become fixed, at zero")
+    add("--locked", default="", help="joints that become fixed, at zero")
     options = vars(parser.parse_args())
     options["locked"] = options["locked"].replace(",", " ").split()
     options["arguments"] = options["arguments"] and dict(options["arguments"])

@@ -30,32 +30,21 @@ def audit(
     inertia: str = typer.Option("", help="inertias of no body: auto, strict, repair or as_given"),
     gravity: str = typer.Option("", help="gravity, m/s^2: '0 0 -9.81'"),
     columns: Path = typer.Option(None, help="column map (YAML) of a CSV, NPZ, MAT or Parquet file"),
-    propose: bool = typer.Option(
-        False, help="print a column map for the file, with the evidence, and write it to --out"
-    ),
-    topic: list[str] = typer.Option(
-        None, help="ROLE=TOPIC: joints, base, or wrench.FRAME for a wrench at a frame"
-    ),
+    propose: bool = typer.Option(False, help="write a column map of the file, and its evidence"),
+    topic: list[str] = typer.Option(None, help="ROLE=TOPIC; roles: joints, base, wrench.FRAME"),
     joint: list[str] = typer.Option(None, help="JOINT=RECORDED: a joint's name in the recording"),
-    effort: str = typer.Option(
-        "torque", help="what the efforts are: torque, opposite or without_gravity"
-    ),
+    effort: str = typer.Option("torque", help="as recorded: torque, opposite or without_gravity"),
     commanded: bool = typer.Option(False, help="efforts are commands, held to the next sample"),
     friction: str = typer.Option("", help="urdf, none, or a friction file; default: as recorded"),
     as_recorded: bool = typer.Option(False, help="leave clock and velocities as they are"),
     identify: str = typer.Option(
-        "",
-        help="what to identify: payload, friction, gains, armature, inertia, drag; commas between",
+        "", help="payload, friction, gains, armature, inertia, drag; commas between"
     ),
     also: list[Path] = typer.Option(None, help="a further recording to identify from"),
-    reference: list[str] = typer.Option(
-        None, help="FILE=KG or FILE=KG@SESSION: a recording with a known load, 0 without"
-    ),
+    reference: list[str] = typer.Option(None, help="FILE=KG or FILE=KG@SESSION: with a known load"),
     payload_frame: str = typer.Option("", help="frame of the payload; default: the end effector"),
     prior: Path = typer.Option(None, help="prior.json of an earlier identification"),
-    certificate: bool = typer.Option(
-        False, help="certify the energy given through the recorded ports, instead of an audit"
-    ),
+    certificate: bool = typer.Option(False, help="certify the energy given through the ports"),
     budget: float = typer.Option(None, min=0.0, help="energy to certify, J; with --certificate"),
     load_friction: bool = typer.Option(False, help="friction may grow with the load of the gears"),
     out: Path = typer.Option(None, help="folder for the report (HTML, PNG, CSV, JSON, bag)"),

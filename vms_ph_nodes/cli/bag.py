@@ -68,9 +68,7 @@ def report(
 @app.command()
 def record(
     topics: list[str] = typer.Argument(None, help="topics to record; all if none is given"),
-    output: Path = typer.Option(
-        Path("vms_ph_bag"), "--output", "-o", help="folder of the bag; must not exist"
-    ),
+    output: Path = typer.Option(Path("vms_ph_bag"), "--output", "-o", help="folder, a new one"),
 ) -> None:
     """Record topics until Ctrl-C."""
     from ..bag_recorder import main
@@ -83,15 +81,11 @@ def record(
 @app.command()
 def play(
     bag: Path = _BAG,
-    rate: float = typer.Option(
-        1.0, "--rate", "-r", help="ratio of bag time to real time", min=0.01
-    ),
+    rate: float = typer.Option(1.0, "--rate", "-r", min=0.01, help="bag time to real time"),
     topics: list[str] = typer.Option(None, "--topics", help="topics to play; all if none is given"),
     clock: float = typer.Option(0.0, "--clock", help="publish /clock at this rate, Hz", min=0.0),
     loop: bool = typer.Option(False, "--loop", "-l", help="start again after the last message"),
-    delay: float = typer.Option(
-        0.0, "--delay", "-d", help="delay before the first message, s", min=0.0
-    ),
+    delay: float = typer.Option(0.0, "--delay", "-d", min=0.0, help="before the first message, s"),
     paused: bool = typer.Option(False, "--paused", "-p", help="start paused"),
 ) -> None:
     """Publish the messages of a bag at their recorded times; with --clock also publish /clock.
@@ -148,10 +142,7 @@ def export(
 def recover(
     bag: Path = _BAG,
     output: Path = typer.Option(
-        None,
-        "--output",
-        "-o",
-        help="folder of the new bag; default: <bag>_recovered beside the old one",
+        None, "--output", "-o", help="folder of the new bag; default: <bag>_recovered beside it"
     ),
 ) -> None:
     """Copy what can be read of a bag, after a kill or a full disk, into a new, complete bag."""

@@ -19,9 +19,7 @@ def check(
     end_effector: str = typer.Option(
         "", help="frame of a link or joint; default: the last link that a joint moves"
     ),
-    inertia: str = typer.Option(
-        "auto", help="inertias of no body: auto, strict, repair or as_given"
-    ),
+    inertia: str = typer.Option("auto", help="wrong inertias: auto, strict, repair or as_given"),
     locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
     xacro: list[str] = typer.Option([], help="argument of a xacro file, name:=value; repeatable"),
 ) -> None:

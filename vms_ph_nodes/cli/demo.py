@@ -40,29 +40,21 @@ def demo(
     end_effector: str = typer.Option("", help="frame of the end-effector wrench"),
     tools: str = typer.Option("", help="frames of further wrench ports"),
     locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
-    inertia: str = typer.Option(
-        "auto", help="inertias that no rigid body has: auto, strict, repair or as_given"
-    ),
+    inertia: str = typer.Option("auto", help="wrong inertias: auto, strict, repair or as_given"),
     gravity: str = typer.Option("", help="gravity, m/s^2: '0 0 -9.81'"),
     friction: str = typer.Option("", help="YAML file with the friction of the joints"),
     actuators: str = typer.Option("", help="of the base: own, ideal or a YAML file"),
     initial_positions: str = typer.Option("", help="initial positions: 'name=position ...'"),
-    controller: str = typer.Option(
-        "", help="control law: a class name, package.module:Class or path/to/law.py:Class"
-    ),
-    engine: str = typer.Option(
-        "", help="vms_ph (default); ephs, with motors, battery and heat; or mujoco"
-    ),
+    controller: str = typer.Option("", help="law: class name, package.module:Class, law.py:Class"),
+    engine: str = typer.Option("", help="vms_ph (default); mujoco; ephs: motors, battery, heat"),
     headless: bool = typer.Option(False, help="no web page, for scripts"),
-    seconds: float = typer.Option(
-        0.0, help="duration of the run, s; 0: until Ctrl-C, and 60 s of a task", min=0.0
-    ),
+    seconds: float = typer.Option(0.0, min=0.0, help="duration, s; 0: to Ctrl-C, 60 s of a task"),
     rate: float = typer.Option(100.0, help="rate of the topics, Hz", min=0.1, max=1000.0),
     speed: float = typer.Option(1.0, help="ratio of simulated to real time", min=0.01, max=100.0),
     push: float = typer.Option(5.0, help="period of the pushes, s; 0: no pushes", min=0.0),
     port: int = typer.Option(8080, help="port of the web page on 127.0.0.1", min=1, max=65535),
     token: str = typer.Option(
-        "auto", help="of the page's address: auto for a new one, off for none, or a fixed one"
+        "auto", help="of the page's address: auto (new), off, or a fixed one"
     ),
     bag: bool = typer.Option(True, help="record a bag and plot it at the end"),
     out: Path = typer.Option(None, help="folder for bag and plot; default: vms_ph_runs/<time>"),

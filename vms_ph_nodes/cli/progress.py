@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A progress bar for commands that take longer than two seconds, and vms-ph native, which has one."""
+"""A progress bar for commands that take long, and vms-ph native, which has one."""
 
 import re
 from collections.abc import Iterator

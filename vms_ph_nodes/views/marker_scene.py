@@ -27,62 +27,49 @@ class Group:
     """Markers that are shown or hidden together.
 
     Attributes:
-        name: of the group; those of its markers begin with one of ``names``.
-        names: see above.
+        name: of the group.
         colours: of its markers.
         text: what they mean.
-        is_visible: whether they are shown at first.
+        names: with which the names of its markers begin; that of the group where there are none.
     """
 
     name: str
-    names: tuple[str, ...]
     colours: tuple[Rgba, ...]
     text: str
-    is_visible: bool = True
+    names: tuple[str, ...] = ()
 
+
+_PORTS = tuple(rgba(LEGEND[port].colour) for port in PORTS)
 
 GROUPS = (
-    Group("centre of mass", ("centre of mass",), (POINT,), "of the whole robot"),
+    Group("centre of mass", (POINT,), "of the whole robot"),
     Group(
         "momentum",
-        ("linear momentum", "angular momentum"),
         (LINEAR, ANGULAR),
         "of the whole robot at the centre of mass: linear, angular",
+        ("linear momentum", "angular momentum"),
     ),
     Group(
         "locked velocity",
-        ("locked velocity", "locked angular velocity"),
         (LOCKED,),
         "of the base if all joints locked at once, with the same momentum",
+        ("locked velocity", "locked angular velocity"),
     ),
+    Group("power", _PORTS, "at joints, base and end effector: arrows into the robot or out of it"),
     Group(
-        "power",
-        ("power",),
-        tuple(rgba(LEGEND[port].colour) for port in PORTS),
-        "at joints, base and end effector: arrows into the robot or out of it",
+        "locked inertia", (BODY,), "homogeneous ellipsoid with mass and inertia of the robot now"
     ),
-    Group(
-        "locked inertia",
-        ("locked inertia",),
-        (BODY,),
-        "the homogeneous ellipsoid with mass and inertia of the robot as it stands",
-        is_visible=False,
-    ),
-    Group(
-        "task inertia",
-        ("task inertia",),
-        (TASK,),
-        "mass that a push at the end effector feels, by direction",
-        is_visible=False,
-    ),
+    Group("task inertia", (TASK,), "mass that a push at the end effector feels, by direction"),
     Group(
         "energy bars",
-        ("kinetic energy",),
         (rgba(LEGEND["kinetic"].colour),),
         "kinetic energy: total, base, shape",
-        is_visible=False,
+        ("kinetic energy",),
     ),
 )
+
+# Those that are not shown at first.
+_HIDDEN = ("locked inertia", "task inertia", "energy bars")
 
 
 class MarkerScene:
@@ -97,12 +84,13 @@ class MarkerScene:
         server.scene.add_frame("/world/markers", show_axes=False)
         self._arrows: Any = None
         self._bodies = Bodies(server.scene)
-        self._hidden = {group.name for group in GROUPS if not group.is_visible}
+        self._hidden = {*_HIDDEN}
         self.boxes: list[Any] = []
         self._legend: dict[str, Any] = {}
         for group in GROUPS:
             # There is a line for what has been drawn.
-            box = server.gui.add_checkbox(group.name, initial_value=group.is_visible, visible=False)
+            is_on = group.name not in _HIDDEN
+            box = server.gui.add_checkbox(group.name, initial_value=is_on, visible=False)
             self._legend[group.name] = server.gui.add_html(_legend(group), visible=False)
             self.boxes.append(box)
             box.on_update(partial(self._switch, group, box))
@@ -156,7 +144,7 @@ class MarkerScene:
 
 def _group(name: str) -> str:
     """Return the name of the group of a namespace, or an empty string."""
-    return next((group.name for group in GROUPS if name.startswith(group.names)), "")
+    return next((group.name for group in GROUPS if name.startswith(group.names or group.name)), "")
 
 
 def _legend(group: Group) -> str:
