@@ -21,7 +21,7 @@ from vms_ph_nodes.views.shapes import Arrow, Scales, Shapes, is_visible
 
 # An optional dependency.
 viser = pytest.importorskip("viser")
-from vms_ph_nodes.views.marker_scene import GROUPS, MarkerScene, Surroundings  # noqa: E402
+from vms_ph_nodes.views.marker_scene import GROUPS, HIDDEN, MarkerScene, Surroundings  # noqa: E402
 from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
 
 
@@ -81,18 +81,18 @@ def test_every_marker_belongs_to_a_group_of_the_legend_that_hides_it(server: Any
     d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
     ports = Ports(rng.normal(size=5), rng.normal(size=6), rng.normal(size=6))
     array = to_markers(Header(), Shapes(Scales(), PositionTask(model)).of(d, ports))
-    groups = {m.ns: [g for g in GROUPS if m.ns.startswith(g.names)] for m in array.markers}
+    groups = {m.ns: [g for g in GROUPS if m.ns.startswith(g.names or g.name)] for m in array.markers}
     assert all(len(found) == 1 for found in groups.values()), groups
     scene = MarkerScene(server)
     scene.show(array)
     arrows = len(scene._arrows.points)
     for box, group in zip(scene.boxes, GROUPS, strict=True):
-        box.value = not group.is_visible
+        box.value = group.name in HIDDEN
     scene.show(array)
     assert len(scene._arrows.points) == arrows
     assert not scene._arrows.visible
     shown = {name for name, handle in _drawn(scene).items() if handle.visible}
-    assert shown == {name for name in _drawn(scene) if not groups[name][0].is_visible}
+    assert shown == {name for name in _drawn(scene) if groups[name][0].name in HIDDEN}
 
 
 def test_the_legend_names_what_is_drawn(

@@ -41,7 +41,7 @@ def audit(
         "", help="payload, friction, gains, armature, inertia, drag; commas between"
     ),
     also: list[Path] = typer.Option(None, help="a further recording to identify from"),
-    reference: list[str] = typer.Option(None, help="FILE=KG or FILE=KG@SESSION: with a known load"),
+    reference: list[str] = typer.Option(None, help="FILE=KG or FILE=KG@SESSION: a load, or 0 kg"),
     payload_frame: str = typer.Option("", help="frame of the payload; default: the end effector"),
     prior: Path = typer.Option(None, help="prior.json of an earlier identification"),
     certificate: bool = typer.Option(False, help="certify the energy given through the ports"),

@@ -68,8 +68,9 @@ GROUPS = (
     ),
 )
 
-# Those that are not shown at first.
-_HIDDEN = ("locked inertia", "task inertia", "energy bars")
+
+HIDDEN = ("locked inertia", "task inertia", "energy bars")
+"""Groups that are not shown at first."""
 
 
 class MarkerScene:
@@ -84,12 +85,12 @@ class MarkerScene:
         server.scene.add_frame("/world/markers", show_axes=False)
         self._arrows: Any = None
         self._bodies = Bodies(server.scene)
-        self._hidden = {*_HIDDEN}
+        self._hidden = {*HIDDEN}
         self.boxes: list[Any] = []
         self._legend: dict[str, Any] = {}
         for group in GROUPS:
             # There is a line for what has been drawn.
-            is_on = group.name not in _HIDDEN
+            is_on = group.name not in HIDDEN
             box = server.gui.add_checkbox(group.name, initial_value=is_on, visible=False)
             self._legend[group.name] = server.gui.add_html(_legend(group), visible=False)
             self.boxes.append(box)
