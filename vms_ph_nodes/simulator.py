@@ -27,10 +27,9 @@ from .node.health import ERROR, OK, PAUSED, SPEED, WARN
 from .node.parameters import declare
 from .node.process import ManagedNode, run
 from .node.robot_parameters import RobotParameters
-from .simulation.actuator_publishers import ActuatorPublisher, ExergyPublisher
 from .simulation.engine import Engine
 from .simulation.external_efforts import Brake, ExternalEfforts
-from .simulation.robot_publishers import RobotPublishers
+from .simulation.robot_publishers import ActuatorPublisher, ExergyPublisher, RobotPublishers
 from .simulation.scene_publishers import GraspPublishers, ScenePublishers
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from std_msgs.msg import Header
 
 from vms_ph_dynamics import OptionError
 from vms_ph_ephs.nodes.exergy_view import ExergyFlow, colour_of, exergy_list
-from vms_ph_nodes.simulation.actuator_publishers import ExergyMessages
+from vms_ph_nodes.simulation.robot_publishers import ExergyMessages
 from vms_ph_nodes.simulator import Simulator
 from vms_ph_nodes.views.sankey import quantity
 

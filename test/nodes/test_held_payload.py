@@ -33,7 +33,7 @@ from vms_ph_nodes.simulation.scene_publishers import (
     mechanism_shapes,
     payload_shapes,
 )
-from vms_ph_nodes.tasks.task_score import PayloadScore
+from vms_ph_nodes.task_runner import PayloadScore
 
 # Its handle is in the hand at the start.
 BODY = Payload(2.0, np.array([0.004, 0.003, 0.002]), np.inf, centre=np.array([0.02, 0.0, -0.05]))

@@ -36,8 +36,7 @@ from vms_ph_nodes.views.marker_scene import MarkerScene, ViewTab
 from vms_ph_nodes.views.overview import Overview
 from vms_ph_nodes.views.page_address import page_address
 from vms_ph_nodes.views.page_server import serve_page, stop_page
-from vms_ph_nodes.views.recorded_run import Finding
-from vms_ph_nodes.views.replay import Replay
+from vms_ph_nodes.views.replay import Finding, Replay
 from vms_ph_nodes.views.robot_scene import RobotScene
 from vms_ph_nodes.views.strip_chart import LivePlots
 

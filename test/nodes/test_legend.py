@@ -18,7 +18,7 @@ from vms_ph_io import robots
 from vms_ph_io.energy_split import BASE, TASK
 
 pytest.importorskip("viser")
-from vms_ph_nodes.views.energy_flow import LoopFlow, RobotFlow
+from vms_ph_nodes.views.overview import LoopFlow, RobotFlow
 
 ROOT = Path(__file__).parents[2]
 OKABE_ITO = {"#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#000000"}

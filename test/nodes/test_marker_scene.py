@@ -81,7 +81,9 @@ def test_every_marker_belongs_to_a_group_of_the_legend_that_hides_it(server: Any
     d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
     ports = Ports(rng.normal(size=5), rng.normal(size=6), rng.normal(size=6))
     array = to_markers(Header(), Shapes(Scales(), PositionTask(model)).of(d, ports))
-    groups = {m.ns: [g for g in GROUPS if m.ns.startswith(g.names or g.name)] for m in array.markers}
+    groups = {
+        m.ns: [g for g in GROUPS if m.ns.startswith(g.names or g.name)] for m in array.markers
+    }
     assert all(len(found) == 1 for found in groups.values()), groups
     scene = MarkerScene(server)
     scene.show(array)

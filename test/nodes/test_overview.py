@@ -17,8 +17,14 @@ from vms_ph_io.energy_split import BASE, TASK
 
 pytest.importorskip("viser")
 from vms_ph_nodes.node.health import SPEED
-from vms_ph_nodes.views.energy_flow import LoopFlow, RobotFlow
-from vms_ph_nodes.views.overview import Overview, Pace, status_line, verdict
+from vms_ph_nodes.views.overview import (
+    LoopFlow,
+    Overview,
+    Pace,
+    RobotFlow,
+    status_line,
+    verdict,
+)
 from vms_ph_nodes.views.sankey import Flow, Sankey, Scale, Stream, quantity
 
 

@@ -38,7 +38,6 @@ def _declared(path: Path) -> set[str]:
 PARTS = {
     "simulator": (
         "simulator",
-        "simulation/actuator_publishers",
         "simulation/engine",
         "simulation/external_efforts",
         "simulation/robot_publishers",
@@ -46,7 +45,7 @@ PARTS = {
     ),
     "controller": ("controller", "node/process"),
     "energy_guard": ("energy_guard",),
-    "energy_monitor": ("energy_monitor", "topics/live_identification", "topics/robot_motion"),
+    "energy_monitor": ("energy_monitor", "topics/robot_motion"),
     "force_observer": ("force_observer", "topics/robot_motion"),
     "marker_publisher": ("marker_publisher", "topics/robot_motion"),
     "reference_marker": ("reference_marker", "topics/robot_motion"),

@@ -22,8 +22,7 @@ from .test_audit_command import record
 viser = pytest.importorskip("viser")
 from vms_ph_nodes.cli.app import make_app  # noqa: E402
 from vms_ph_nodes.cli.bag_view import recordings  # noqa: E402
-from vms_ph_nodes.views.recorded_run import RecordedRun  # noqa: E402
-from vms_ph_nodes.views.replay import Replay  # noqa: E402
+from vms_ph_nodes.views.replay import RecordedRun, Replay  # noqa: E402
 
 
 def _load(path: Path) -> RecordedRun:

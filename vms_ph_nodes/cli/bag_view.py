@@ -3,7 +3,6 @@
 
 """vms-ph bag view: recorded runs on a web page."""
 
-import signal
 import time
 from pathlib import Path
 
@@ -31,16 +30,16 @@ def view(
     For instance: vms-ph bag view run/bag other/bag
     """
     try:
+        from ..node.process import note_signals
         from ..views.page_address import page_address, page_token
         from ..views.page_server import serve_page, stop_page
-        from ..views.replay import SPEEDS, Replay
+        from ..views.replay import SPEEDS, RecordedRun, Replay
     except ModuleNotFoundError as error:
         raise VmsPhError(f"the web page requires {error.name}: pip install 'vms-ph[web]'") from None
     from vms_ph_io.audits import audit, recorded_robot
     from vms_ph_io.recordings import read_recording
     from vms_ph_io.robots.robot_settings import RobotSettings
 
-    from ..views.recorded_run import RecordedRun
     from .audit import warn
 
     settings = RobotSettings(robot, base)
@@ -62,9 +61,7 @@ def view(
         print(f"web page at {address} ; press Ctrl-C to end", flush=True)
         last = time.monotonic()
         # No exception: it is lost where it arises in what Python calls by itself.
-        ended: list[int] = []
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, _: ended.append(number))
+        ended = note_signals()
         while not ended:
             time.sleep(1.0 / _HZ)
             now = time.monotonic()

@@ -3,8 +3,6 @@
 
 """The demo: starts the nodes, waits for their end and prints a summary of the run."""
 
-import signal
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +21,7 @@ from vms_ph_io.installation import command_name
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.wings import hook
 
-from ..node.process import require_free_port
+from ..node.process import note_signals, require_free_port
 from ..views.commands import CHOICES
 from ..views.page_address import HOST, page_address, page_token
 from .launch import find_launch_file
@@ -56,9 +54,7 @@ class Demo:
 
     def run(self) -> int:
         """Run to the end, and a demo that is chosen on the page after it; return the exit code."""
-        stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
+        stop = note_signals()
         rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
         self._node = rclpy.create_node("demo", start_parameter_services=False)
         if "task" in self._arguments:
@@ -66,7 +62,7 @@ class Demo:
         first, count, self._chosen = self._folder, 1, ""
         try:
             code = self._run(stop)
-            while self._chosen and not stop.is_set():
+            while self._chosen and not stop:
                 count += 1
                 folder = first.with_name(f"{first.name}_{count}_{self._chosen}")
                 self._choose({**self._arguments, "task": self._chosen}, folder)
@@ -93,7 +89,7 @@ class Demo:
         if message.data in robot_tasks.demos():
             self._chosen = message.data
 
-    def _run(self, stop: threading.Event) -> int:
+    def _run(self, stop: list[int]) -> int:
         start_time, log = time.monotonic(), self._folder / "log"
         launch = hook("embedded", "launch")
         launcher = launch.Launcher(self._description, screen=typer.echo, log_folder=log)
@@ -122,7 +118,7 @@ class Demo:
         typer.echo(f"topics    in another terminal: {command_name()} topic echo /vms_ph/energy")
         typer.echo(f'ROS 2     eval "$({command_name()} env)" in its terminal, with Cyclone DDS')
 
-    def _watch(self, launcher: Any, stop: threading.Event, start_time: float) -> bool:
+    def _watch(self, launcher: Any, stop: list[int], start_time: float) -> bool:
         """Wait until the end; return whether any energy message was received."""
         node = self._node
         first: float | None = None
@@ -136,7 +132,7 @@ class Demo:
 
         subscription = node.create_subscription(Energy, "vms_ph/energy", on_energy, 10)
         try:
-            while not (stop.is_set() or self._chosen) and launcher.poll() is None:
+            while not (stop or self._chosen) and launcher.poll() is None:
                 rclpy.spin_once(node, timeout_sec=0.05)
                 now = time.monotonic()
                 if first is None and now - start_time > _PATIENCE:

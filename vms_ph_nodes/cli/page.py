@@ -3,7 +3,6 @@
 
 """vms-ph page: a launch with the web page, whose robot, law and scene are chosen on the page."""
 
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -121,7 +120,7 @@ def supervise(
     from std_msgs.msg import String
 
     from ..check_settings import check
-    from ..node.process import interrupt
+    from ..node.process import interrupt, note_signals
     from ..views.commands import CHOICES
 
     present, good, choices = first, first, [first]
@@ -134,9 +133,7 @@ def supervise(
         else:
             choices.append(choice)
 
-    stopped: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, _: stopped.append(number))
+    stopped = note_signals()
     rclpy.init(args=[], signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = Node("page_supervisor", start_parameter_services=False)
 

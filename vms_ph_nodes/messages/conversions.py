@@ -66,26 +66,20 @@ def require_finite(message: Any) -> None:
     Raises:
         StateError: a number is infinite or undefined.
     """
-    path = _not_finite(message)
-    if path:
+    if path := not_finite(message):
         raise StateError(
             f"the result is not finite ({path}): the given state is too far from any that a robot "
             "can have"
         )
 
 
-def is_finite(message: Any) -> bool:
-    """Return whether every number in a message is finite, also in the messages within it."""
-    return not _not_finite(message)
-
-
-def _not_finite(message: Any) -> str:
-    """Return the path of a field that is not finite, or an empty string."""
+def not_finite(message: Any) -> str:
+    """Return the path of a field of a message that is not finite, or an empty string."""
     for name, kind in message.get_fields_and_field_types().items():
         value = getattr(message, name)
         if "/" in kind:
             parts = value if isinstance(value, list) else [value]
-            within = next(filter(None, (_not_finite(part) for part in parts)), "")
+            within = next(filter(None, (not_finite(part) for part in parts)), "")
             if within:
                 return f"{name}.{within}"
         elif ("double" in kind or "float" in kind) and not np.isfinite(value).all():

@@ -9,7 +9,7 @@ controller are fields of its ``Gains`` record instead, since any class may be a 
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import Field, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -54,8 +54,7 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
         VmsPhError: the given value is outside the bounds in the file.
     """
     spec = parameters_of(file or node.PARAMETERS)[name]
-    descriptor = ParameterDescriptor(description=spec.description, read_only=spec.read_only)
-    _bound(descriptor, spec.default, spec.bounds)
+    descriptor = _descriptor(spec.description, spec.default, spec.bounds, spec.read_only)
     initial = spec.default if default is None else default
     value = _declared(node, name, initial, descriptor)
     wrong = spec.complaint(value)
@@ -130,8 +129,8 @@ def declare_gains(node: Node, controller: Callable[[], Any], record: str = "gain
     taken_names = {f.name for f in fields(gains) if node.has_parameter(f.name)}
     gain_of = {gain_parameter(f.name, taken_names): f.name for f in fields(gains)}
     for item in fields(gains):
-        descriptor = ParameterDescriptor(description=item.metadata["description"])
-        _bound(descriptor, item.default, gain_bounds(item))
+        bounds = item.metadata.get("low"), item.metadata.get("high")
+        descriptor = _descriptor(item.metadata["description"], item.default, bounds)
         present = getattr(gains, item.name)
         value = _declared(node, gain_parameter(item.name, taken_names), present, descriptor)
         gains = replace(gains, **{item.name: value})
@@ -189,20 +188,17 @@ def _accept_integers(node: Node, names: set[str]) -> None:
         node.add_pre_set_parameters_callback(convert)
 
 
-def gain_bounds(item: "Field[Any]") -> tuple[float, float] | None:
-    """Return the smallest and largest value of a gain, or None if it is not a number."""
-    low, high = item.metadata.get("low"), item.metadata.get("high")
-    return None if low is None or high is None else (low, high)
-
-
-def _bound(
-    descriptor: ParameterDescriptor, default: Any, bounds: tuple[float, float] | None
-) -> None:
-    if bounds is None:
-        return
-    low, high = bounds
+def _descriptor(
+    description: str, default: Any, bounds: Any, read_only: bool = False
+) -> ParameterDescriptor:
+    """Return the descriptor of a parameter; bounds, or one of them, may be None."""
+    descriptor = ParameterDescriptor(description=description, read_only=read_only)
+    low, high = bounds or (None, None)
+    if low is None or high is None:
+        return descriptor
     if isinstance(default, float):
         limits = FloatingPointRange(from_value=float(low), to_value=float(high))
         descriptor.floating_point_range = [limits]
     else:
         descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=1)]
+    return descriptor

@@ -58,6 +58,14 @@ def interrupt(process: "subprocess.Popen[bytes]", seconds: float) -> None:
         process.wait()
 
 
+def note_signals() -> list[int]:
+    """Return a list that takes SIGINT and SIGTERM from now on; they do nothing else."""
+    received: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: received.append(number))
+    return received
+
+
 def require_free_port(host: str, port: int, another: str) -> None:
     """Check that a server can have a port.
 
@@ -110,9 +118,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     """
     # The signal handlers of ROS would shut the context down before nodes announce their shutdown
     # and complete their files.
-    stopped = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopped.append(True))
+    stopped = note_signals()
     try:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # RCLError: arguments or a parameter file cannot be parsed

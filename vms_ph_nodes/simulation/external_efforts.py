@@ -56,14 +56,6 @@ class EffortBounds:
         force = _CRASH_ACCELERATION * model.total_mass
         return cls(force, force * max(_reach(model), _SMALLEST_ARM))
 
-    @classmethod
-    def declared(cls, node: Node, model: VMSModel) -> "EffortBounds":
-        """Return the bounds that the parameters of a node set; where they are 0, the robot's."""
-        of_robot = cls.of(model)
-        force: float = declare(node, "largest_force")
-        moment: float = declare(node, "largest_moment")
-        return cls(force or of_robot.force, moment or of_robot.moment)
-
     def check_wrench(self, wrench: Array) -> None:
         """Check a wrench (6,), linear first.
 
@@ -140,7 +132,9 @@ class ExternalEfforts:
         self._model, self._frames = model, frames
         self._timeout: float = declare(node, "command_timeout")
         self._pushes = declare_record(node, "push", Pushes)
-        self._bounds = EffortBounds.declared(node, model)
+        of_robot = EffortBounds.of(model)  # where the parameters are 0
+        force: float = declare(node, "largest_force") or of_robot.force
+        self._bounds = EffortBounds(force, declare(node, "largest_moment") or of_robot.moment)
         self._largest_torque = self._bounds.of_joints(model)
         self._input_diagnostics = InputDiagnostics(node)
         self._ignored_until = 0

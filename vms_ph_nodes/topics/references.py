@@ -4,7 +4,6 @@
 """References of a controller on topics: poses, twists, joint positions and wrenches."""
 
 from collections.abc import Collection
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -129,7 +128,7 @@ class ReferenceTopics:
         return twist[:3], np.concatenate([twist[:3] @ to_inertial, twist[3:] @ to_inertial])
 
     def _on_pose(self, message: PoseStamped) -> None:
-        with self._refusing("pose"):
+        with self._input_diagnostics.refusing("a reference pose "):
             position, o = from_xyz(message.pose.position), message.pose.orientation
             self._check(message, position)
             quaternion = np.array([o.x, o.y, o.z, o.w])
@@ -141,13 +140,13 @@ class ReferenceTopics:
             pose[:3, 3] = position
 
     def _on_position(self, message: PointStamped) -> None:
-        with self._refusing("position"):
+        with self._input_diagnostics.refusing("a reference position "):
             position = from_xyz(message.point)
             self._check(message, position)
             self._new["position"] = position
 
     def _on_twist(self, message: TwistStamped) -> None:
-        with self._refusing("twist"):
+        with self._input_diagnostics.refusing("a reference twist "):
             parts = (message.twist.linear, message.twist.angular)
             twist = np.concatenate([from_xyz(part) for part in parts])
             frame = self._check(message, twist, moving=True)
@@ -159,7 +158,7 @@ class ReferenceTopics:
     def _on_joints(self, message: JointState) -> None:
         if self._model is None:
             return
-        with self._refusing("of the joints"):
+        with self._input_diagnostics.refusing("a reference of the joints "):
             positions = by_name(self._model, list(message.name), message.position, "position")
             missing = set(self._model.joint_names) - set(message.name)
             if missing:
@@ -167,7 +166,7 @@ class ReferenceTopics:
             self._new["joints"] = positions
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        with self._refusing("wrench"):
+        with self._input_diagnostics.refusing("a reference wrench "):
             try:
                 wrench = from_wrench(message.wrench)
             except StateError as error:
@@ -188,9 +187,6 @@ class ReferenceTopics:
         if not np.isfinite(value.sum()):
             raise StateError(f"must be finite; given: {value.tolist()}")
         return frame
-
-    def _refusing(self, kind: str) -> AbstractContextManager[None]:
-        return self._input_diagnostics.refusing(f"a reference {kind} ")
 
 
 class ReferencePublishers:

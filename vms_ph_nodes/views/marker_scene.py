@@ -15,7 +15,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph_dynamics.energy.legend import LEGEND
 from vms_ph_dynamics.forms import PORTS
 
-from ..messages.conversions import in_range, is_finite
+from ..messages.conversions import in_range, not_finite
 from .robot_scene import RobotScene
 from .shapes import ANGULAR, BODY, LINEAR, LOCKED, POINT, TASK, Rgba, rgba
 from .strip_chart import StripChart
@@ -163,7 +163,7 @@ def is_sound(marker: Marker) -> bool:
     places = [marker.pose.position, marker.scale, *marker.points]
     sizes = [(place.x, place.y, place.z) for place in places]
     return bool(
-        is_finite(marker)
+        not not_finite(marker)
         and in_range(np.array(sizes))
         and (len(marker.points) == 2 or (marker.type, marker.action) != (Marker.ARROW, Marker.ADD))
     )
