@@ -10,9 +10,13 @@ import pytest
 
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import robots
-from vms_ph_nodes.cli.check import check
+from vms_ph_nodes.cli import check as command
 
 HAND = runpy.run_path(str(Path(__file__).parents[1] / "io/mjcf_texts.py"))["HAND"]
+
+
+def check(robot: str, base: str, end_effector: str, inertia: str = "auto") -> None:
+    command.check(robot, base, end_effector, inertia, "", [])
 
 
 @pytest.mark.parametrize("name", robots.names())
