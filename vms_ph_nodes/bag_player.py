@@ -35,6 +35,7 @@ with errors_in_one_sentence():
         present_topic,
         present_type,
     )
+    from vms_ph_io.bag import QosProfile as BagQos
 
 # Period of the check for messages that are due, s; it bounds the delay of a message.
 _TICK = 0.002
@@ -201,11 +202,11 @@ class BagPlayer(ReportingNode):
             self._next_clock += self._clock_period
 
     def _publisher_of(self, topic: Any) -> Publisher:
-        offered = topic.qos[0] if topic.qos else None
-        latched = offered is not None and offered.durability == "transient_local"
-        best_effort = offered is not None and offered.reliability == "best_effort"
+        offered = (*topic.qos, BagQos())[0]
+        latched = offered.durability == "transient_local"
+        best_effort = offered.reliability == "best_effort"
         profile = QoSProfile(
-            depth=max(1, offered.depth) if offered is not None else 10,
+            depth=max(1, offered.depth),
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
             reliability=(
                 ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE

@@ -7,6 +7,7 @@ As a separate process it subscribes to joint_states and publishes efforts; withi
 the simulator calls it at every step.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +39,7 @@ from .node.process import ManagedNode, run
 from .node.robot_parameters import NO_DESCRIPTION, RobotParameters
 from .topics.references import ReferenceTopics
 from .topics.robot_motion import EffortPublishers, MeasuredStates
-from .topics.trajectory_action import TrajectoryAction, serve_trajectories
+from .topics.trajectory_action import TrajectoryAction
 
 # Rounding of the level of an empty energy tank, J.
 _ROUNDING = 1e-9
@@ -203,7 +204,8 @@ class ControllerNode(ManagedNode):
             self.create_subscription(Payload, "vms_ph/payload", carry, 10)
         self._supervisor = self._supervised(self.controller)
         declare_gains(self, lambda: self.controller)
-        self._trajectories = serve_trajectories(self, model, self.controller.FOLLOWS_JOINTS)
+        with suppress(ImportError):  # the runtime has no actions, or control_msgs is missing
+            self._trajectories = TrajectoryAction(self, model, self.controller.FOLLOWS_JOINTS)
 
     def _law_of(self, model: VMSModel) -> Controller:
         """Return the law for a robot."""

@@ -3,17 +3,19 @@
 
 """Shows momentum, inertia, power and energy as markers for RViz and the web page."""
 
-from visualization_msgs.msg import MarkerArray
+import numpy as np
+import pinocchio as pin
+from std_msgs.msg import ColorRGBA, Header
+from visualization_msgs.msg import Marker, MarkerArray
 
 from vms_ph_dynamics import PositionTask, VMSModel
 
-from .messages.conversions import NANOSECONDS, from_stamp
+from .messages.conversions import NANOSECONDS, from_stamp, to_point, to_quaternion, to_vector
 from .node.health import OK, WARN
 from .node.parameters import declare, declare_record
 from .node.process import run
 from .topics.robot_motion import MotionNode, RobotMotion
-from .views.markers import to_markers
-from .views.shapes import Scales, Shapes
+from .views.shapes import Arrow, Bar, Ellipsoid, Rgba, Scales, Shape, Shapes, is_visible
 
 
 class MarkerPublisher(MotionNode):
@@ -48,6 +50,70 @@ class MarkerPublisher(MotionNode):
             self._health.report(WARN, f"{count}; {motion.unknown}, which count as zero")
         else:
             self._health.report(OK, count)
+
+
+_SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m, for a robot with a reach of 1 m
+
+
+def to_markers(header: Header, shapes: list[Shape], size: float = 1.0) -> MarkerArray:
+    """Return shapes as markers, each in its own namespace, so that RViz can hide each one.
+
+    Args:
+        header: of every marker.
+        shapes: what is drawn.
+        size: reach of the robot, m, to which the width of arrows, bars and labels is proportional.
+    """
+    markers = []
+    for shape in shapes:
+        if isinstance(shape, Arrow):
+            markers.append(_arrow(header, shape, size))
+        elif isinstance(shape, Ellipsoid):
+            markers.append(_ellipsoid(header, shape))
+        else:
+            markers += [_bar(header, shape, size), _label(header, shape, size)]
+    return MarkerArray(markers=markers)
+
+
+def _arrow(header: Header, arrow: Arrow, size: float) -> Marker:
+    action = Marker.ADD if is_visible(arrow) else Marker.DELETE
+    marker = _marker(header, arrow.name, Marker.ARROW, arrow.colour, action)
+    if action == Marker.ADD:
+        marker.points = [to_point(arrow.start), to_point(arrow.start + arrow.vector)]
+        head = min(2 * size * _HEAD, 0.5 * float(np.linalg.norm(arrow.vector)))
+        marker.scale = to_vector((size * _SHAFT, size * _HEAD, head))
+    return marker
+
+
+def _ellipsoid(header: Header, ellipsoid: Ellipsoid) -> Marker:
+    marker = _marker(header, ellipsoid.name, Marker.SPHERE, ellipsoid.colour)
+    marker.pose.position = to_point(ellipsoid.centre)
+    marker.pose.orientation = to_quaternion(ellipsoid.axes)
+    marker.scale = to_vector(2 * ellipsoid.half)
+    return marker
+
+
+def _bar(header: Header, bar: Bar, size: float) -> Marker:
+    marker = _marker(header, bar.name, Marker.CUBE, bar.colour)
+    marker.pose.position = to_point(bar.position + bar.height / 2 * bar.up)
+    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).matrix()
+    marker.pose.orientation = to_quaternion(turn)
+    marker.scale = to_vector((size * _WIDTH, size * _WIDTH, bar.height))
+    return marker
+
+
+def _label(header: Header, bar: Bar, size: float) -> Marker:
+    marker = _marker(header, f"{bar.name}, label", Marker.TEXT_VIEW_FACING, (0.1, 0.1, 0.1, 1.0))
+    marker.pose.position = to_point(bar.position + (bar.height + 3 * size * _TEXT) * bar.up)
+    # RViz takes x of a text for the width of a blank; without one its words are far apart.
+    marker.scale.x, marker.scale.z = 0.5 * size * _TEXT, size * _TEXT
+    marker.text = bar.text
+    return marker
+
+
+def _marker(header: Header, name: str, kind: int, colour: Rgba, action: int = Marker.ADD) -> Marker:
+    r, g, b, a = colour
+    tint = ColorRGBA(r=r, g=g, b=b, a=a)
+    return Marker(header=header, ns=name, type=kind, action=action, color=tint)
 
 
 def main() -> None:

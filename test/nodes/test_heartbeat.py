@@ -19,7 +19,7 @@ from rclpy.node import Node
 
 from vms_ph_nodes.node import health, heartbeat
 from vms_ph_nodes.node.health import TIMEOUT, TOPIC, Health, node_name
-from vms_ph_nodes.node.unexpected import UnexpectedErrors
+from vms_ph_nodes.node.heartbeat import UnexpectedErrors
 
 
 class Worker:

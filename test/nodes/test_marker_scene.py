@@ -15,8 +15,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph_dynamics import Ports, PositionTask
 from vms_ph_dynamics.simulation.contact import Shape
 from vms_ph_io import robots
+from vms_ph_nodes.marker_publisher import to_markers
 from vms_ph_nodes.simulation.scene_publishers import marker_of
-from vms_ph_nodes.views.markers import to_markers
 from vms_ph_nodes.views.shapes import Arrow, Scales, Shapes, is_visible
 
 # An optional dependency.

@@ -34,10 +34,10 @@ def test_a_new_rate_is_fully_reported_after_two_seconds() -> None:
 
 def test_idle_time_counts_from_the_last_event() -> None:
     rate = RateStatistics()
-    assert not rate.has_ticked
+    assert not rate.count
     sample(rate, 0)
     rate.tick()
-    assert rate.has_ticked
+    assert rate.count
     assert sample(rate, 1)[1] == 0.0
     assert sample(rate, 13) == (pytest.approx(1 / 3.25), pytest.approx(3.0))
     for beat in range(14, 22):

@@ -21,7 +21,7 @@ from .test_audit_command import record
 
 viser = pytest.importorskip("viser")
 from vms_ph_nodes.cli.app import make_app  # noqa: E402
-from vms_ph_nodes.cli.bag_view import recordings  # noqa: E402
+from vms_ph_nodes.cli.bag import recordings  # noqa: E402
 from vms_ph_nodes.views.replay import RecordedRun, Replay  # noqa: E402
 
 

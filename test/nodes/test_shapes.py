@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker
 
 from vms_ph_dynamics import Evaluation, Ports, PositionTask, momenta
 from vms_ph_io import robots
-from vms_ph_nodes.views.markers import to_markers
+from vms_ph_nodes.marker_publisher import to_markers
 from vms_ph_nodes.views.shapes import (
     Arrow,
     Bar,

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS, Wing, hook
 
-from . import audit, bag, check, demo, launch, new, page, plot
+from . import audit, bag, check, demo, launch, page
 from .progress import native
 
 _HELP = f"""Port-Hamiltonian models, controllers and energy audits for manipulators.
@@ -105,6 +105,6 @@ def make_app() -> typer.Typer:
     for command in (launch.launch, launch.run):
         app.command(context_settings=anything)(command)
     app.command(context_settings={"allow_extra_args": True})(page.page)
-    for command in (demo.demo, check.check, new.new, plot.plot, audit.audit, launch.env, native):
+    for command in (demo.demo, check.check, check.new, audit.plot, audit.audit, launch.env, native):
         app.command()(command)
     return app

@@ -123,7 +123,8 @@ def supervise(
     from ..node.process import interrupt, note_signals
     from ..views.commands import CHOICES
 
-    present, good, choices = first, first, [first]
+    present, good = first, first
+    chosen: list[Choice] = []
 
     def choose(choice: Choice) -> None:
         try:
@@ -131,7 +132,7 @@ def supervise(
         except VmsPhError as error:
             node.get_logger().warning(str(error))
         else:
-            choices.append(choice)
+            chosen.append(choice)
 
     stopped = note_signals()
     rclpy.init(args=[], signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
@@ -153,22 +154,22 @@ def supervise(
         node.create_subscription(String, topic, partial(take, choice), 10)
     try:
         while not stopped:
-            present = choices[-1]
-            del choices[:-1]
             # A session of its own: Ctrl-C reaches it from here only.
             process = subprocess.Popen(command_of(present), start_new_session=True)
             try:
-                while not stopped and len(choices) == 1 and process.poll() is None:
+                while not (stopped or chosen) and process.poll() is None:
                     rclpy.spin_once(node, timeout_sec=0.1)
-                if len(choices) > 1:
-                    good = present
-                elif not stopped:
-                    if not process.returncode or present == good:
-                        return process.returncode
-                    node.get_logger().warning(f"{present} has failed; {good} is shown again")
-                    choices.append(good)
             finally:
+                code = process.poll()
                 interrupt(process, _PATIENCE)
+            if chosen:
+                good, present = present, chosen.pop()
+                chosen.clear()
+            elif not stopped:
+                if not code or present == good:
+                    return code or 0
+                node.get_logger().warning(f"{present} has failed; {good} is shown again")
+                present = good
         return 0
     finally:
         node.destroy_node()

@@ -64,6 +64,9 @@ _SCALARS = (
 )
 _TERMS = ("viscous", "coulomb", "offset")
 
+# Ends of the names of fields, and what they hold of a parameter.
+_ENDS = {"": "value", "_low": "low", "_high": "high"}
+
 
 def to_identification(
     header: Header, joints: tuple[str, ...], result: LiveResult
@@ -80,14 +83,11 @@ def to_identification(
     for name in _SCALARS:
         # Commanded efforts that are held have no lag.
         p, field = parameters.get(name), name.removeprefix("timing.")
-        numbers[field] = _number(p.value if p else None)
-        numbers[f"{field}_low"] = _number(p.low if p else None)
-        numbers[f"{field}_high"] = _number(p.high if p else None)
+        numbers |= {field + end: _number(getattr(p, of, None)) for end, of in _ENDS.items()}
     for term in _TERMS:
         terms = [parameters[f"friction.{joint}.{term}"] for joint in joints]
-        numbers[term] = [_number(p.value) for p in terms]
-        numbers[f"{term}_low"] = [_number(p.low) for p in terms]
-        numbers[f"{term}_high"] = [_number(p.high) for p in terms]
+        for end, of in _ENDS.items():
+            numbers[term + end] = [_number(getattr(p, of)) for p in terms]
     change_time, changed_part = result.changed or (math.nan, "")
     return Identification(
         header=header,

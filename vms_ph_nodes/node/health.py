@@ -24,29 +24,27 @@ from vms_ph_dynamics import VMSModel, VmsPhError
 
 from ..messages.conversions import NANOSECONDS
 from .agreement import OTHER, Agreement
-from .heartbeat import PERIOD, HeartbeatThread
-from .unexpected import UNEXPECTED
+from .heartbeat import PERIOD, UNEXPECTED, HeartbeatThread
 
 # Number of samples in the frequency: two seconds of heartbeats.
 _SAMPLES = 8
 
 
 class RateStatistics:
-    """Counts events; computes their frequency and the time since the last one."""
+    """Counts events; computes their frequency and the time since the last one.
+
+    Attributes:
+        count: of events.
+    """
 
     def __init__(self) -> None:
-        self._count = 0
+        self.count = 0
         self._samples: deque[tuple[int, int]] = deque(maxlen=_SAMPLES + 1)
         self._changed = 0
 
-    @property
-    def has_ticked(self) -> bool:
-        """Whether an event has been counted."""
-        return self._count > 0
-
     def tick(self) -> None:
         """Count one event."""
-        self._count += 1
+        self.count += 1
 
     def sample(self, now: int) -> tuple[float, float]:
         """Return the frequency (Hz) over the last samples, and the time since the last event (s).
@@ -54,12 +52,12 @@ class RateStatistics:
         Args:
             now: time of a monotonic clock, ns.
         """
-        if not self._samples or self._samples[-1][1] != self._count:
+        if not self._samples or self._samples[-1][1] != self.count:
             self._changed = now
-        self._samples.append((now, self._count))
+        self._samples.append((now, self.count))
         oldest, counted = self._samples[0]
         passed = (now - oldest) / NANOSECONDS
-        frequency = (self._count - counted) / passed if passed > 0.0 else 0.0
+        frequency = (self.count - counted) / passed if passed > 0.0 else 0.0
         return frequency, (now - self._changed) / NANOSECONDS
 
 
@@ -269,7 +267,7 @@ class Health:
             values = {**values, "also runs in": self._namesake}
             if level < ERROR:
                 level, message = WARN, _NAMESAKE.format(self._name, self._namesake)
-        if not self._rate.has_ticked:
+        if not self._rate.count:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
             why = f"; {message}" if level > OK else ""

@@ -22,8 +22,8 @@ from rclpy.signals import SignalHandlerOptions
 from vms_ph_dynamics import VmsPhError
 
 from .health import WARN, Health, InputDiagnostics
+from .heartbeat import UNEXPECTED
 from .parameters import declare
-from .unexpected import UNEXPECTED
 
 # The variable by which the embedded launcher marks its processes: its process id.
 _MARK = "VMS_PH_LAUNCH"

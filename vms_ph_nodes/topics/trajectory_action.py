@@ -85,13 +85,12 @@ def path_from_message(model: VMSModel, message: Any, q: Array) -> JointPath:
     if times[0] < 0.0 or not increasing:
         raise StateError(f"the times of the points must increase from zero on; given: {times}")
     has_velocities = all(len(p.velocities) for p in points)
-    wrong = next((p for p in points if len(p.positions) != len(names)), None)
-    wrong = wrong or next((p for p in points if len(p.velocities) not in (0, len(names))), None)
-    if wrong is not None:
-        raise StateError(
-            f"every point needs {len(names)} positions, and as many velocities or none; given: "
-            f"{len(wrong.positions)} and {len(wrong.velocities)}"
-        )
+    for p in points:
+        if len(p.positions) != len(names) or len(p.velocities) not in (0, len(names)):
+            raise StateError(
+                f"every point needs {len(names)} positions, and as many velocities or none; given: "
+                f"{len(p.positions)} and {len(p.velocities)}"
+            )
     positions = np.array([p.positions for p in points], dtype=float)[:, order]
     velocities = np.zeros_like(positions)
     if has_velocities:
@@ -241,11 +240,3 @@ class TrajectoryAction:
         goal, self._goal = self._goal, None
         if goal is not None:
             goal.done.set_result((code, why))
-
-
-def serve_trajectories(node: Node, model: VMSModel, supported: bool) -> TrajectoryAction | None:
-    """Return the action, or None where the runtime has no actions or control_msgs is missing."""
-    try:
-        return TrajectoryAction(node, model, supported)
-    except ImportError:
-        return None
