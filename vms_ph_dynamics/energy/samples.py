@@ -6,8 +6,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Array, frozen
 from ..errors import StateError
@@ -134,6 +136,11 @@ def steps(model: VMSModel, q: Array) -> Array:
     if model.nq == model.n:  # a fixed base without joints that turn on for ever
         return np.diff(q, axis=0)
     return np.array([model.difference(a, b) for a, b in pairwise(q)]).reshape(len(q) - 1, model.nv)
+
+
+def window_sums(x: Array, edges: npt.NDArray[Any]) -> Array:
+    """Return the sums of rows (N,...) from each of some increasing indices to the next."""
+    return np.asarray(np.add.reduceat(x[: edges[-1]], edges[:-1], axis=0))
 
 
 def smoothed_velocity(

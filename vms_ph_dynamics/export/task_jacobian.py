@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..tasks import (
-    CentreOfMassTask,
-    DistanceTask,
-    OrientationTask,
-    PoseTask,
-    PositionTask,
-    StackedTask,
-    Task,
-)
+from ..tasks import CentreOfMassTask, DistanceTask, FrameTask, StackedTask, Task
 from .spatial import Expression
 
 
@@ -32,24 +24,18 @@ def task_jacobian(tree: Any, task: Task) -> Expression:
     """
     if isinstance(task, StackedTask):
         return tree.xp.vstack([task_jacobian(tree, part) for part in task.parts])
-    if isinstance(task, PoseTask):
-        return _frame_rows(tree, task.frame, linear=True, angular=True)
-    if isinstance(task, PositionTask):
-        return _frame_rows(tree, task.frame, linear=True)
-    if isinstance(task, OrientationTask):
-        return _frame_rows(tree, task.frame, angular=True)
+    if isinstance(task, FrameTask):
+        return _frame_rows(tree, task)
     if isinstance(task, CentreOfMassTask):
         return tree.centre_of_mass_jacobian
     if isinstance(task, DistanceTask):
-        separation, relative = (
-            tree.pose(task.frame).position,
-            _frame_rows(tree, task.frame, linear=True),
-        )
-        if isinstance(task.to, str):
-            separation -= tree.pose(task.to).position
-            relative -= _frame_rows(tree, task.to, linear=True)
-        else:
+        first, second = task.points
+        separation, relative = tree.pose(first.frame).position, _frame_rows(tree, first)
+        if second is None:
             separation -= tree.xp.constant(np.reshape(task.to, (3, 1)))
+        else:
+            separation -= tree.pose(second.frame).position
+            relative -= _frame_rows(tree, second)
         return (separation / (separation.T @ separation) ** 0.5).T @ relative
     raise ModelError(
         f"a {type(task).__name__} has no export; exported are PoseTask, PositionTask, "
@@ -57,7 +43,7 @@ def task_jacobian(tree: Any, task: Task) -> Expression:
     )
 
 
-def _frame_rows(tree: Any, frame: str, linear: bool = False, angular: bool = False) -> Expression:
-    jacobian, rotation = tree.jacobian(frame), tree.pose(frame).rotation
-    rows = [rotation @ jacobian[:3, :]] * linear + [rotation @ jacobian[3:, :]] * angular
-    return tree.xp.vstack(rows)
+def _frame_rows(tree: Any, task: FrameTask) -> Expression:
+    jacobian, rotation = tree.jacobian(task.frame), tree.pose(task.frame).rotation
+    parts = [rotation @ jacobian[:3, :], rotation @ jacobian[3:, :]]
+    return tree.xp.vstack(parts[task.rows.start // 3 : task.rows.stop // 3])

@@ -9,13 +9,13 @@ that it was not fitted to.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
 from ..energy.energy_path import momentum_drift
+from ..energy.samples import window_sums
 from ..model import VMSModel
 
 MEANINGS = {
@@ -106,14 +106,11 @@ def effort_meaning(
     """
     b, count = model.b, int(measured.sum())
     # The momenta at some samples; the impulses of the efforts are summed over all.
-    every = slice(None, None, -(-len(t) // _MAX_SAMPLES))
+    every = np.arange(0, len(t), -(-len(t) // _MAX_SAMPLES))
     full = np.diff(t)[:, None]
-
-    def impulse(effort: Array) -> Array:
-        total = np.concatenate([np.zeros((1, effort.shape[1])), np.cumsum(effort * full, axis=0)])
-        return np.diff(total[every], axis=0)
-
-    sampled, commanded = impulse(_mean(effort)), impulse(effort[:-1])
+    sampled, commanded = (
+        window_sums(force * full, every) for force in (_mean(effort), effort[:-1])
+    )
     t, q, v = t[every], q[every], v[every]
     states = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
     dt = np.diff(t)[:, None]
@@ -121,7 +118,7 @@ def effort_meaning(
     edges = np.flatnonzero(np.diff(window, prepend=-1))
     rates = v[:, b:]
     required, sampled, commanded, weight, *friction = (
-        _window_sums(part, edges)[:, measured]
+        window_sums(part, edges)[:, measured]
         for part in (
             np.diff(states.momentum[:, b:], axis=0) - _mean(momentum_drift(states)[:, b:]) * dt,
             sampled,
@@ -226,12 +223,6 @@ def held_out(target: Array, terms: Sequence[Array]) -> Array:
 
 def _mean(x: Array) -> Array:
     return np.asarray(0.5 * (x[1:] + x[:-1]))
-
-
-def _window_sums(x: Array, edges: Any) -> Array:
-    """Return the sums over windows, without an incomplete last one."""
-    cumulative = np.vstack([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
-    return np.diff(cumulative[edges], axis=0)
 
 
 def _size(x: Array) -> float:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..energy.energy_path import fluid_path, generalised
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import MotionSamples, clock_of, smoothed_velocity, steps
+from ..energy.samples import MotionSamples, clock_of, smoothed_velocity, steps, window_sums
 from ..errors import StateError
 from ..model import VMSModel
 from .result import EFFORT_LAG, Unknown
@@ -196,20 +196,16 @@ def balance(
     if settings.friction is not None:
         supplied = supplied - (settings.friction(motion.rate) * step).sum(axis=1)
 
-    def summed(values: Array) -> Array:
-        total = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
-        return np.diff(total[edges], axis=0)
-
     work_by_name = {
-        name: summed(rates * step[:, j])
+        name: window_sums(rates * step[:, j], edges)
         for name, (j, rates) in joint_columns(model, motion.rate, motion.effort).items()
     }
     for j, joint in enumerate(model.joint_names):
         work_by_name[f"armature.{joint}"] = np.diff(armature[:, j])
-    work_by_name |= {name: summed(work) for name, work in drag.items()}
+    work_by_name |= {name: window_sums(work, edges) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
     later = np.diff(samples.torque, axis=0) * motion.rate
-    work_by_name[EFFORT_LAG] = -summed(later.sum(axis=1))
+    work_by_name[EFFORT_LAG] = -window_sums(later.sum(axis=1), edges)
     body, transform = regressor.of_frame(settings.payload_frame)
     changes = np.diff(rows, axis=0)
     carried = changes[:, 10 * body : 10 * body + 10] @ transform
@@ -221,7 +217,7 @@ def balance(
             columns[:, k] = carried[:, index] if unknown.kind == "payload" else changes[:, index]
         else:
             columns[:, k] = work_by_name[unknown.name]
-    target = summed(supplied) - np.diff(energy)
+    target = window_sums(supplied, edges) - np.diff(energy)
     gains = [k for k, unknown in enumerate(unknowns) if unknown.kind == "gains"]
     # known = columns (x - mean) for the gains: the efforts count once already.
     target = target + columns[:, gains].sum(axis=1)
@@ -231,8 +227,8 @@ def balance(
         samples.t[edges[1:]],
         target,
         columns,
-        summed(np.abs(work).sum(axis=1)),
-        np.sqrt(summed(((effort_rms * step) ** 2).sum(axis=1))),
+        window_sums(np.abs(work).sum(axis=1), edges),
+        np.sqrt(window_sums(((effort_rms * step) ** 2).sum(axis=1), edges)),
         np.zeros(len(edges) - 1),
     )
 

@@ -117,25 +117,15 @@ GRAVITY = (0.0, 0.0, -9.81)
 """Gravity where nothing else is given, m/s^2."""
 
 
-def base_of_description(description: ET.Element) -> str:
-    """Return the base that a description gives: ``floating`` for an MJCF with a free joint."""
+def notes_of(description: ET.Element) -> Mapping[str, str]:
+    """Return what a description gives of its MJCF, by the names of attributes; numbers as text."""
     mjcf = description.find("mjcf")
-    return "floating" if mjcf is not None and mjcf.get("base") == "floating" else "auto"
-
-
-def gravity_of(description: ET.Element) -> Sequence[float]:
-    """Return the gravity that a description gives, whose numbers were checked, or the default."""
-    mjcf = description.find("mjcf")
-    text = None if mjcf is None else mjcf.get("gravity")
-    return GRAVITY if text is None else [float(word) for word in text.split()]
+    return {} if mjcf is None else mjcf.attrib
 
 
 def end_effector_of(xml: str) -> str | None:
     """Return the end effector that a description gives, or None."""
-    if "<mjcf" not in xml:
-        return None
-    mjcf = parse_description(xml).find("mjcf")
-    return None if mjcf is None else mjcf.get("end_effector")
+    return notes_of(parse_description(xml)).get("end_effector") if "<mjcf" in xml else None
 
 
 def add_armature(model: Any, description: ET.Element) -> None:
@@ -187,7 +177,9 @@ def build(
         )
         if wrong:
             raise ModelError("; ".join(wrong))
-        base = base_of_description(description) if base == "auto" else base
+        notes = notes_of(description)
+        if base == "auto" and notes.get("base") == "floating":  # the free joint of an MJCF
+            base = "floating"
         root, text = make_root_joint(base), dynamics_text(description)
         model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
     except (ValueError, RuntimeError) as error:
@@ -201,7 +193,9 @@ def build(
             f"base='fixed' was requested, but the first joint '{model.names[1]}' of "
             f"'{model.name}' is {base_kind}; use base='auto', or make that joint fixed"
         )
-    gravity = gravity_of(description) if gravity is None else gravity
+    if gravity is None:
+        words = notes.get("gravity", "").split()
+        gravity = [float(word) for word in words] or GRAVITY
     model.gravity.linear = vector(gravity, 3, "gravity")
     add_armature(model, description)
     locked = _positions(locked_joints)

@@ -30,6 +30,7 @@ from .inertia import (
     nearest_inertia,
     sampled_configurations,
 )
+from .joints import is_above
 
 NEGLIGIBLE = 0.1
 """Largest relative change of the kinetic energy that is repaired unasked; published inertias, of
@@ -116,7 +117,7 @@ class RepairGrading:
         model = self._model
         change = self.change(joint, small.matrix(), others=True)
         immovable = not any(
-            self._is_above(joint, other) or self._is_above(other, joint)
+            is_above(model, joint, other) or is_above(model, other, joint)
             for other in self._added - {joint}
         )
         others = any(
@@ -147,11 +148,6 @@ class RepairGrading:
         frames = self._model.frames
         links = (f.name for f in frames if f.type == pin.FrameType.BODY and f.parentJoint == joint)
         return str(next(links, self._model.names[joint]))
-
-    def _is_above(self, joint: int, other: int) -> bool:
-        while other > joint:
-            other = self._model.parents[other]
-        return bool(other == joint)
 
 
 def _percent(change: float) -> str:

@@ -44,28 +44,18 @@ def independent_motion(form: SimulatedForm, q: Array, v: Array) -> tuple[Array, 
     return form.model.evaluate(q, v).M, np.eye(form.model.nv), v
 
 
-def friction_rate(form: SimulatedForm, friction: Friction, q: Array) -> float:
-    """Return the fastest rate at which friction stops a motion at rest, 1/s.
+def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -> bool:
+    """Return whether friction is too stiff for an explicit integrator with steps of ``dt`` (s).
 
-    Args:
-        form: of the robot.
-        friction: in its joints.
-        q: (nq,) configuration.
+    That is so if the fastest rate at which it stops a motion at rest, at q (nq,), is.
     """
     model = form.model
-    if not model.n:
-        return 0.0
+    if not (model.joints.damping + model.joints.friction).any():
+        return False
     slope = np.zeros(model.nv)
     slope[model.b :] = friction.slope(np.zeros(model.n))
     inertia = model.evaluate(q, np.zeros(model.nv)).M
-    return float(eigvals(solve(inertia, np.diag(slope))).real.max())
-
-
-def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -> bool:
-    """Return whether friction is too stiff for an explicit integrator with steps of ``dt`` (s)."""
-    return bool((form.model.joints.damping + form.model.joints.friction).any()) and (
-        friction_rate(form, friction, q) * dt > _STIFF
-    )
+    return float(eigvals(solve(inertia, np.diag(slope))).real.max()) * dt > _STIFF
 
 
 class HeldFriction:

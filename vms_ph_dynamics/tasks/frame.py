@@ -28,10 +28,11 @@ class FrameTask(Task):
 
     Attributes:
         frame: its name.
+        rows: of the Jacobian that count.
         frame_id: its index among the frames of Pinocchio's model.
     """
 
-    _rows: slice
+    rows: slice
 
     def __init__(self, model: VMSModel, frame: str | None = None) -> None:
         """Create the task of ``frame``, the model's end effector when None.
@@ -52,11 +53,11 @@ class FrameTask(Task):
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (m,nv)."""
-        return d.frame_jacobian(self.frame_id, _AXES)[self._rows]
+        return d.frame_jacobian(self.frame_id, _AXES)[self.rows]
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along ``d.v``, (m,nv)."""
-        return d.frame_jacobian_rate(self.frame_id, _AXES)[self._rows]
+        return d.frame_jacobian_rate(self.frame_id, _AXES)[self.rows]
 
     def jacobian_gradient(self, d: Evaluation) -> Array:
         """Return the derivatives of ``J`` along each unit velocity, (m,nv,nv).
@@ -73,11 +74,11 @@ class FrameTask(Task):
         ).reshape(6, d.tree.pinocchio.nv)
         turning = (_CROSS @ full[3:]).transpose(2, 0, 1)
         blocks = []
-        if self._rows.start == 0:
+        if self.rows.start == 0:
             # carried[a,j,k] = (w_k x l_j)_a, for all pairs at once.
             carried = (turning @ full[:3]).transpose(1, 2, 0)
             blocks.append(np.where(self._by_k, carried, carried.transpose(0, 2, 1)))
-        if self._rows.stop == 6:
+        if self.rows.stop == 6:
             blocks.append((turning @ full[3:]).transpose(1, 2, 0) * self._by_k)
         gradient = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         p = d.tree.projection
@@ -91,7 +92,7 @@ class OrientationTask(FrameTask):
     """
 
     dimension = 3
-    _rows = slice(3, 6)
+    rows = slice(3, 6)
 
     def value(self, d: Evaluation) -> Array:
         """Return the rotation from the frame's axes to inertial axes, (3,3)."""
@@ -112,7 +113,7 @@ class PoseTask(FrameTask):
     """
 
     dimension = 6
-    _rows = slice(0, 6)
+    rows = slice(0, 6)
 
     def value(self, d: Evaluation) -> Array:
         """Return the pose in the inertial frame, (4,4)."""
@@ -133,7 +134,7 @@ class PositionTask(FrameTask):
     """
 
     dimension = 3
-    _rows = slice(0, 3)
+    rows = slice(0, 3)
 
     def value(self, d: Evaluation) -> Array:
         """Return the position in the inertial frame, (3,), m."""
@@ -153,6 +154,7 @@ class DistanceTask(Task):
     Attributes:
         frame: name of the frame whose origin is the first point.
         to: name of the frame of the second point, or the point (3,) itself.
+        points: tasks of the first point, and of the second where it is that of a frame.
     """
 
     dimension = 1
@@ -172,13 +174,12 @@ class DistanceTask(Task):
             StateError: ``to`` is not a point.
         """
         super().__init__(model)
-        self._first = PositionTask(model, frame)
-        self._second = PositionTask(model, to) if isinstance(to, str) else None
-        self._point: Array = np.zeros(3)
-        if not isinstance(to, str):
-            self._point = frozen(vector(to, 3, "the point of a distance").copy())
-        self.frame = self._first.frame
-        self.to: str | Array = to if isinstance(to, str) else self._point
+        second = PositionTask(model, to) if isinstance(to, str) else None
+        self.points = PositionTask(model, frame), second
+        self.frame = self.points[0].frame
+        self.to: str | Array = (
+            to if isinstance(to, str) else frozen(vector(to, 3, "the point of a distance").copy())
+        )
 
     def value(self, d: Evaluation) -> float:
         """Return the distance, m."""
@@ -201,18 +202,20 @@ class DistanceTask(Task):
         u, relative = separation / distance, self._relative(d)
         speed = relative @ d.v
         turning = (speed - u * (u @ speed)) / distance
-        rate = self._first.jacobian_rate(d)
-        if self._second is not None:
-            rate = rate - self._second.jacobian_rate(d)
+        first, second = self.points
+        rate = first.jacobian_rate(d)
+        if second is not None:
+            rate = rate - second.jacobian_rate(d)
         return (turning @ relative + u @ rate)[None, :]
 
     def _separation(self, d: Evaluation) -> Array:
-        second = self._point if self._second is None else self._second.value(d)
-        return self._first.value(d) - second
+        first, second = self.points
+        return first.value(d) - (np.asarray(self.to) if second is None else second.value(d))
 
     def _relative(self, d: Evaluation) -> Array:
-        jacobian = self._first.jacobian(d)
-        return jacobian if self._second is None else jacobian - self._second.jacobian(d)
+        first, second = self.points
+        jacobian = first.jacobian(d)
+        return jacobian if second is None else jacobian - second.jacobian(d)
 
 
 class CentreOfMassTask(Task):
