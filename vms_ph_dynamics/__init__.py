@@ -22,58 +22,34 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:  # the same names as below, for type checkers
     from .arrays import Array as Array
     from .actuation import (
-        Allocation as Allocation,
-        Fluid as Fluid,
-        Friction as Friction,
-        ImmersedBody as ImmersedBody,
-        Rotor as Rotor,
-        immersed_cylinder as immersed_cylinder,
-    )
+        Allocation as Allocation, Fluid as Fluid, Friction as Friction,
+        ImmersedBody as ImmersedBody, Rotor as Rotor, immersed_cylinder as immersed_cylinder,
+    )  # fmt: skip
     from .evaluation import Evaluation as Evaluation
     from .evaluation_batch import EvaluationBatch as EvaluationBatch
     from .forms import (
-        CanonicalForm as CanonicalForm,
-        DecoupledForm as DecoupledForm,
-        Energy as Energy,
-        EnergyDerivatives as EnergyDerivatives,
-        Form as Form,
-        FreeFloating as FreeFloating,
-        LinearPortHamiltonian as LinearPortHamiltonian,
-        Momenta as Momenta,
-        PHRate as PHRate,
-        PHState as PHState,
-        Ports as Ports,
-        PowerBalance as PowerBalance,
-        RateDerivatives as RateDerivatives,
-        StandardForm as StandardForm,
-        StructureCheck as StructureCheck,
-        TaskEvaluation as TaskEvaluation,
-        TaskSpaceForm as TaskSpaceForm,
-        energy_derivatives as energy_derivatives,
-        linear_port_hamiltonian as linear_port_hamiltonian,
-        momenta as momenta,
-        rate_derivatives as rate_derivatives,
-        rate_derivatives_batch as rate_derivatives_batch,
+        CanonicalForm as CanonicalForm, DecoupledForm as DecoupledForm, Energy as Energy,
+        EnergyDerivatives as EnergyDerivatives, Form as Form, FreeFloating as FreeFloating,
+        LinearPortHamiltonian as LinearPortHamiltonian, Momenta as Momenta, PHRate as PHRate,
+        PHState as PHState, Ports as Ports, PowerBalance as PowerBalance,
+        RateDerivatives as RateDerivatives, StandardForm as StandardForm,
+        StructureCheck as StructureCheck, TaskEvaluation as TaskEvaluation,
+        TaskSpaceForm as TaskSpaceForm, energy_derivatives as energy_derivatives,
+        linear_port_hamiltonian as linear_port_hamiltonian, momenta as momenta,
+        rate_derivatives as rate_derivatives, rate_derivatives_batch as rate_derivatives_batch,
         structure_checks as structure_checks,
-    )
+    )  # fmt: skip
     from .integrators import (
-        IntegrationError as IntegrationError,
-        Trajectory as Trajectory,
-        TrajectoryBatch as TrajectoryBatch,
-        integrate as integrate,
+        IntegrationError as IntegrationError, Trajectory as Trajectory,
+        TrajectoryBatch as TrajectoryBatch, integrate as integrate,
         integrate_batch as integrate_batch,
-    )
+    )  # fmt: skip
     from .model import VMSModel as VMSModel
     from .tasks import (
-        CentreOfMassTask as CentreOfMassTask,
-        DistanceTask as DistanceTask,
-        FrameTask as FrameTask,
-        OrientationTask as OrientationTask,
-        PoseTask as PoseTask,
-        PositionTask as PositionTask,
-        StackedTask as StackedTask,
-        Task as Task,
-    )
+        CentreOfMassTask as CentreOfMassTask, DistanceTask as DistanceTask, FrameTask as FrameTask,
+        OrientationTask as OrientationTask, PoseTask as PoseTask, PositionTask as PositionTask,
+        StackedTask as StackedTask, Task as Task,
+    )  # fmt: skip
 
 # The module of each name. Importing Pinocchio takes a tenth of a second, which a user of the error
 # classes alone (a launcher, a command that lists topics) need not wait for.

@@ -339,7 +339,10 @@ class Actuators:
         self.columns = TurningColumns(columns, by, self._rows)
         self._collect(by)
         matrix = self.matrix(np.zeros(len(names)), self.start_angles)
-        self.weights = default_weights(matrix) if weights is None else self._weights(weights)
+        row_weights = default_weights(matrix) if weights is None else weights
+        self.weights = frozen(parameter(row_weights, len(self._rows), "weights").copy())
+        if (self.weights <= 0.0).any():
+            raise ModelError(f"weights must be above zero; given: {self.weights.tolist()}")
 
     def matrix(self, tilts: Array, angles: Array) -> Array:
         """Return B (b,m).
@@ -388,12 +391,6 @@ class Actuators:
             if name in (name_of_input, name_of_input.partition("/")[0]):
                 return int(owner)
         raise ModelError(f"there is no actuator '{name}'; there are {', '.join(self.names)}")
-
-    def _weights(self, weights: Array) -> Array:
-        row_weights = parameter(weights, len(self._rows), "weights")
-        if (row_weights <= 0.0).any():
-            raise ModelError(f"weights must be above zero; given: {row_weights.tolist()}")
-        return frozen(row_weights.copy())
 
     def _collect(self, by: Sequence[int]) -> None:
         """Collect what the inputs have, in arrays (m,)."""

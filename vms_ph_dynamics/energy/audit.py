@@ -80,10 +80,14 @@ class EnergyAudit:
     def add(self, flow: Flow) -> None:
         """Add the next sample to the balance."""
         first, last = self._first, self._last
-        if last is not None and _lacks_port_energies(last, flow):
-            return
+        lacks = last is not None and last.exact is not None and flow.exact is None
+        if lacks and last is not None and 0 <= flow.time - last.time < _PATIENCE:
+            return  # others with port energies arrived shortly before
         if first is None or last is None or not _follows(last, flow):
-            self._begin(flow)
+            self._first = self._last = flow
+            self.port_energy = dict.fromkeys(_ports(flow), 0.0)
+            self.dissipated = self.stored = self.residual = 0.0
+            self.exact = flow.exact is not None
             return
         before, seconds = self.unaccounted_energy, (flow.time - last.time) * 1e-9
         if flow.exact is not None and first.exact is not None:
@@ -98,12 +102,6 @@ class EnergyAudit:
         self.residual = (self.unaccounted_energy - before) / seconds
         self._last = flow
 
-    def _begin(self, flow: Flow) -> None:
-        self._first = self._last = flow
-        self.port_energy = dict.fromkeys(_ports(flow), 0.0)
-        self.dissipated = self.stored = self.residual = 0.0
-        self.exact = flow.exact is not None
-
 
 def _ports(flow: Flow) -> Mapping[str, float]:
     return flow.power if flow.exact is None else flow.exact.supplied
@@ -115,12 +113,6 @@ def _follows(last: Flow, flow: Flow) -> bool:
     if flow.exact is None or last.exact is None:
         return flow.exact is last.exact
     return flow.exact.resets == last.exact.resets
-
-
-def _lacks_port_energies(last: Flow, flow: Flow) -> bool:
-    """Whether a sample lacks port energies although others arrived shortly before."""
-    lost = last.exact is not None and flow.exact is None
-    return lost and 0 <= flow.time - last.time < _PATIENCE
 
 
 class CompensatedSum(NamedTuple):

@@ -537,25 +537,15 @@ def unaccounted_intervals(ledger: Ledger, most: int = 20) -> list[UnaccountedInt
 
 def port_supplies(ledger: Ledger) -> list[PortSupply]:
     """Return what each wrench port, and what is unexplained at each joint, supplied at most."""
-    noise = float(ledger.band[-1])
-    least = max(noise, _LEAST * ledger.gross)
-    ports = []
+    least = max(float(ledger.band[-1]), _LEAST * ledger.gross)
+    time, ports = ledger.time, []
     for names, key in ((ledger.ports, "supplied_by_port"), (ledger.balanced, "residual_by_joint")):
         for name, energy in zip(names, ledger.series[key].T, strict=True):
-            ports.append(_supply(name, ledger.time, energy, least))
+            top, end = np.argmax(energy), np.argmax(energy - np.minimum.accumulate(energy))
+            begin, net = np.argmin(energy[: end + 1]), max(float(energy[top]), 0.0)
+            rise = float(energy[end] - energy[begin]), float(time[begin]), float(time[end])
+            ports.append(PortSupply(name, net, float(time[top]), *rise, net > least))
     return ports
-
-
-def _supply(name: str, time: Array, energy: Array, least: float) -> PortSupply:
-    top = int(np.argmax(energy))
-    lowest = np.minimum.accumulate(energy)
-    end = int(np.argmax(energy - lowest))
-    begin = int(np.argmin(energy[: end + 1]))
-    net = max(float(energy[top]), 0.0)
-    rise = float(energy[end] - energy[begin])
-    return PortSupply(
-        name, net, float(time[top]), rise, float(time[begin]), float(time[end]), net > least
-    )
 
 
 def _runs(sign: Array) -> list[tuple[int, int]]:

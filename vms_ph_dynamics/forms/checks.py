@@ -52,41 +52,32 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
     flow = max(sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored), 1.0)
     smallest = float(np.linalg.eigvalsh(d.M)[0])
     energy = decoupled.hamiltonian(x_hat)
-    checks = [
-        ("the mass matrix has an eigenvalue below zero", max(-smallest, 0.0), 0.0),
-        ("the mass matrix is not symmetric", _relative(d.M - d.M.T, d.M), _ROUNDING),
-        (
-            "the rate of the mass matrix is not C + C^T",
-            _relative(_mass_rate(d) - d.C - d.C.T, d.C),
-            _DIFFERENCES,
+    kinetic = d.kinetic_energy
+    values = {
+        "the mass matrix has an eigenvalue below zero": max(-smallest, 0.0),
+        "the mass matrix is not symmetric": _relative(d.M - d.M.T, d.M),
+        "the rate of the mass matrix is not C + C^T": _relative(_mass_rate(d) - d.C - d.C.T, d.C),
+        "J is not skew": _skewness(standard.interconnection(x)),
+        "J_hat is not skew": _skewness(decoupled.interconnection(x_hat)),
+        "standard and decoupled form do not move alike": _relative(
+            rates[0].qdot - rates[1].qdot, d.v
         ),
-        ("J is not skew", _skewness(standard.interconnection(x)), _ROUNDING),
-        ("J_hat is not skew", _skewness(decoupled.interconnection(x_hat)), _ROUNDING),
-        (
-            "standard and decoupled form do not move alike",
-            _relative(rates[0].qdot - rates[1].qdot, d.v),
-            _ROUNDING,
+        "base and shape energy do not add up": _relative(
+            np.array(energy.kinetic - kinetic), np.array(kinetic)
         ),
-        (
-            "base and shape energy do not add up",
-            _relative(np.array(energy.kinetic - d.kinetic_energy), np.array(d.kinetic_energy)),
-            _ROUNDING,
-        ),
-        (
-            "the power at the ports is not the rate of the stored energy",
-            abs(balance.residual) / flow,
-            _ROUNDING,
-        ),
-    ]
+        "the power at the ports is not the rate of the stored energy": abs(balance.residual) / flow,
+    }
     if model.is_plain:
-        checks.append(
-            (
-                "the momentum rates are not those of Pinocchio's articulated bodies",
-                _against_aba(d, ports, rates[0].zdot),
-                _ROUNDING,
-            )
+        values["the momentum rates are not those of Pinocchio's articulated bodies"] = _against_aba(
+            d, ports, rates[0].zdot
         )
-    return [StructureCheck(*item) for item in checks]
+    limits = {
+        "the mass matrix has an eigenvalue below zero": 0.0,
+        "the rate of the mass matrix is not C + C^T": _DIFFERENCES,
+    }
+    return [
+        StructureCheck(name, value, limits.get(name, _ROUNDING)) for name, value in values.items()
+    ]
 
 
 def _against_aba(d: Evaluation, ports: Ports, zdot: Array) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from ..arrays import Array, cached_property, frozen
 from ..evaluation import Evaluation
 from .standard import coadjoint_matrix
-from .task_terms import Eigenbasis, TaskTerms, null_space_rate, null_space_rate_transpose
+from .task_terms import NullSpaceRate, TaskTerms
 
 
 class TaskCoupling:
@@ -80,9 +80,7 @@ class TaskCoupling:
         """
         t, n, u = self._t, self._n, self._u
         d, b = t.d, t.d.model.b
-        weight = t.pi[:, None] * (n - u) + null_space_rate_transpose(
-            t.regular.pseudo_inverse, t.nu, d.momentum, t.Z, t.reference, self._eigen
-        )
+        weight = t.pi[:, None] * (n - u) + self._null_space.transpose(t.nu, d.momentum)
         # The map that completes a derivative of J near a singularity is its own transpose.
         gradient = self._task_gradient
         result = t.regular.rate(weight).ravel() @ gradient.reshape(-1, gradient.shape[2])
@@ -129,8 +127,8 @@ class TaskCoupling:
         return float(t.eta @ along_n[:m] - t.nu @ along_u[m:])
 
     @cached_property
-    def _eigen(self) -> Eigenbasis:
-        return Eigenbasis(self._t.Z, self._t.reference)
+    def _null_space(self) -> NullSpaceRate:
+        return NullSpaceRate(self._t.regular.pseudo_inverse, self._t.Z, self._t.reference)
 
     @cached_property
     def _jacobian_rate(self) -> Array:
@@ -154,8 +152,7 @@ class TaskCoupling:
         t = self._t
         pull = np.swapaxes(jacobian_rate, -1, -2) @ t.pi + mass_rate @ self._n
         task = (jacobian_rate @ self._n) @ t.Lambda_t - pull @ t.J_sharp
-        inverse = t.regular.pseudo_inverse
-        turning = null_space_rate(inverse, jacobian_rate, t.Z, t.reference, self._eigen)
+        turning = self._null_space.along(jacobian_rate)
         return np.concatenate([task, turning @ t.d.momentum], axis=-1)
 
     def _mass_slope(self, u: Array, n: Array) -> Array:

@@ -50,27 +50,8 @@ def aligned_basis(basis: Array, reference: Array) -> AlignedBasis:
     return AlignedBasis((left @ right) @ basis, float(values[-1]))
 
 
-class Eigenbasis:
-    """Eigenvectors of ``Zref Z^T``, symmetric up to rounding, and sums of its eigenvalues.
-
-    Attributes:
-        vectors: the columns, (k,k). sums: of eigenvalues i and j, (k,k).
-    """
-
-    def __init__(self, null_space: Array, reference: Array) -> None:
-        s = reference @ null_space.T
-        values, self.vectors = np.linalg.eigh((s + s.T) / 2)
-        self.sums = values[:, None] + values
-
-
-def null_space_rate(
-    pseudo_inverse: Array,
-    jacobian_rate: Array,
-    null_space: Array,
-    reference: Array,
-    eigen: Eigenbasis,
-) -> Array:
-    """Return the derivative of :func:`aligned_basis` along a motion, exact, (...,nv-m,nv).
+class NullSpaceRate:
+    """The derivative of :func:`aligned_basis` along motions, exact.
 
     The part of ``Zdot`` in the row space of J, ``-Z Jdot^T (J^+)^T``, follows from ``J Z^T = 0``;
     the part in the null space, ``Omega Z`` with Omega skew, from the symmetry of ``S = Zref Z^T``:
@@ -78,45 +59,40 @@ def null_space_rate(
 
     Args:
         pseudo_inverse: J^+ (nv,m).
-        jacobian_rate: (...,m,nv), of one motion or of several.
         null_space: Z (nv-m,nv).
         reference: Zref (nv-m,nv).
-        eigen: of ``Zref Z^T``.
     """
-    row_part = -null_space @ np.swapaxes(pseudo_inverse @ jacobian_rate, -1, -2)
-    f = reference @ np.swapaxes(row_part, -1, -2)
-    vectors = eigen.vectors
-    skew = vectors.T @ (f - np.swapaxes(f, -1, -2)) @ vectors / eigen.sums
-    return vectors @ skew @ vectors.T @ null_space + row_part
 
+    def __init__(self, pseudo_inverse: Array, null_space: Array, reference: Array) -> None:
+        self._inverse, self._null_space, self._reference = pseudo_inverse, null_space, reference
+        s = reference @ null_space.T  # symmetric up to rounding
+        values, self._vectors = np.linalg.eigh((s + s.T) / 2)
+        self._sums = values[:, None] + values
 
-def null_space_rate_transpose(
-    pseudo_inverse: Array,
-    nu: Array,
-    momentum: Array,
-    null_space: Array,
-    reference: Array,
-    eigen: Eigenbasis,
-) -> Array:
-    """Return B (m,nv) with ``<B, Jdot> = nu^T Zdot p`` for every ``Jdot``.
+    def along(self, jacobian_rate: Array) -> Array:
+        """Return Zdot (...,nv-m,nv) of ``Jdot`` (...,m,nv), of one motion or of several."""
+        row_part = -self._null_space @ np.swapaxes(self._inverse @ jacobian_rate, -1, -2)
+        f = self._reference @ np.swapaxes(row_part, -1, -2)
+        vectors = self._vectors
+        skew = vectors.T @ (f - np.swapaxes(f, -1, -2)) @ vectors / self._sums
+        return vectors @ skew @ vectors.T @ self._null_space + row_part
 
-    The transpose of :func:`null_space_rate`, which replaces its evaluation along every direction.
+    def transpose(self, nu: Array, momentum: Array) -> Array:
+        """Return B (m,nv) with ``<B, Jdot> = nu^T Zdot p`` for every ``Jdot``.
 
-    Args:
-        pseudo_inverse: J^+ (nv,m).
-        nu: (nv-m,).
-        momentum: p (nv,).
-        null_space: Z (nv-m,nv).
-        reference: Zref (nv-m,nv).
-        eigen: of ``Zref Z^T``.
-    """
-    vectors = eigen.vectors
-    a, b = nu @ vectors, (null_space @ momentum) @ vectors
-    product = a[:, None] * b
-    weight = (product - product.T) / eigen.sums
-    turning = (reference @ pseudo_inverse).T @ (vectors @ weight @ vectors.T)
-    rows = (momentum @ pseudo_inverse)[:, None] * (nu @ null_space)
-    return -rows - turning @ null_space
+        The transpose of :meth:`along`, which replaces its evaluation along every direction.
+
+        Args:
+            nu: (nv-m,).
+            momentum: p (nv,).
+        """
+        vectors = self._vectors
+        a, b = nu @ vectors, (self._null_space @ momentum) @ vectors
+        product = a[:, None] * b
+        weight = (product - product.T) / self._sums
+        turning = (self._reference @ self._inverse).T @ (vectors @ weight @ vectors.T)
+        rows = (momentum @ self._inverse)[:, None] * (nu @ self._null_space)
+        return -rows - turning @ self._null_space
 
 
 # A singular direction has no derivative if its singular value is below this fraction of the

@@ -272,7 +272,8 @@ def _wrong_model(
                 wrong = f"{joint}: the sign of its {reversal} is opposite to that of the model"
     after, change = error(motion, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
-    is_elsewhere = _angle(model.gravity, gravity) > _GRAVITY_TURN
+    across = float(np.linalg.norm(np.cross(model.gravity, gravity)))
+    is_elsewhere = np.arctan2(across, model.gravity @ gravity) > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
     is_elsewhere &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
     if after < _BETTER * best and is_elsewhere:
@@ -284,10 +285,6 @@ def _wrong_model(
     if best < _BETTER * before:
         return (Finding("sign", wrong, {"error_before": before, "error": best}),)
     return ()
-
-
-def _angle(a: Array, b: Array) -> float:
-    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
 
 
 def _gravity_columns(model: VMSModel, motion: Motion, rows: Windows) -> Array:

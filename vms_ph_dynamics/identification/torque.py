@@ -13,6 +13,7 @@ from ..arrays import Array
 from ..energy.energy_path import generalised
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import LONGEST_LAG, MotionSamples, smoothed
+from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out
 from .result import EFFORT_LAG, Unknown
@@ -83,12 +84,15 @@ def torque_windows(
         rows = pin.computeJointTorqueRegressor(tree.pinocchio, data, *full)
         rows = (rows if tree.projection is None else tree.projection.T @ rows)[skip:]
         target[row] -= rows @ regressor.parameters + (armature * a)[skip:]
-        if model.fluid is not None:
-            target[row] -= _fluid_torque(model, samples.q[k], v, a)[skip:]
-        for name, drag in _drag_columns(model, unknowns, samples.q[k], v).items():
-            columns[row][:, index[name]] = drag[skip:]
-            # The known forces have all of the drag; the unknown is the factor on it.
-            target[row] += drag[skip:]
+        if (fluid := model.fluid) is not None:
+            d = model.evaluate(samples.q[k], v)
+            needed = fluid.added_mass(d) @ a + fluid.coriolis(d) @ v - fluid.buoyancy(d)
+            target[row] -= (needed - fluid.drag(d))[skip:]
+            for name, drag in _drag_columns(d).items():
+                if name in index:
+                    columns[row][:, index[name]] = drag[skip:]
+                    # The known forces have all of the drag; the unknown is the factor on it.
+                    target[row] += drag[skip:]
         if kinds["payload"]:
             columns[row][:, kinds["payload"]] = rows[:, 10 * body : 10 * body + 10] @ transform
         if kinds["inertia"]:
@@ -256,28 +260,13 @@ def torque_error(
     return np.sqrt(np.mean(error**2, axis=0)), np.maximum(residual, 1e-3), x
 
 
-def _fluid_torque(model: VMSModel, q: Array, v: Array, a: Array) -> Array:
-    """Return the generalised efforts that the fluid needs, (nv,)."""
-    fluid = model.fluid
-    assert fluid is not None
-    d = model.evaluate(q, v)
-    inertial = fluid.added_mass(d) @ a + fluid.coriolis(d) @ v
-    return np.asarray(inertial - fluid.buoyancy(d) - fluid.drag(d))
-
-
-def _drag_columns(
-    model: VMSModel, unknowns: Sequence[Unknown], q: Array, v: Array
-) -> dict[str, Array]:
-    """Return the generalised efforts against each drag that is unknown, (nv,) by name."""
-    names = [u.name for u in unknowns if u.kind == "drag"]
-    if model.fluid is None or not names:
-        return {}
-    d, columns = model.evaluate(q, v), {}
-    for body in model.fluid.bodies:
+def _drag_columns(d: Evaluation) -> dict[str, Array]:
+    """Return the generalised efforts against the drag of each link, (nv,) by name."""
+    columns: dict[str, Array] = {}
+    for body in d.model.fluid.bodies if d.model.fluid is not None else ():
         jacobian = d.jacobian(body.link)
-        twist = jacobian @ v
-        linear = jacobian.T @ (body.linear_drag * twist)
-        quadratic = jacobian.T @ (body.quadratic_drag * np.abs(twist) * twist)
-        columns[f"drag.{body.link}.linear"] = linear
-        columns[f"drag.{body.link}.quadratic"] = quadratic
-    return {name: columns[name] for name in names}
+        twist = jacobian @ d.v
+        columns[f"drag.{body.link}.linear"] = jacobian.T @ (body.linear_drag * twist)
+        quadratic = body.quadratic_drag * np.abs(twist) * twist
+        columns[f"drag.{body.link}.quadratic"] = jacobian.T @ quadratic
+    return columns

@@ -63,15 +63,13 @@ class LoopSteps(NamedTuple):
     """Steps of a closed loop; fewer than asked for where the next one fails.
 
     Attributes:
-        result: of all of them together.
-        steps: number of steps.
+        result: of all of them together, with their number.
         before: torque and base wrench of the control over the last step.
         now: the same after it; not of this time where the control has failed.
         error: what the control has raised after the last step, or None.
     """
 
     result: StepResult
-    steps: int
     before: tuple[Array, Array]
     now: tuple[Array, Array]
     error: BaseException | None
@@ -188,7 +186,7 @@ class CompiledStepper(RobotStepper):
             solver_state, self._native_ports(outside), *command, *span
         )
         before, now = (efforts[0], efforts[1]), (efforts[2], efforts[3])
-        return LoopSteps(_step_result(after, result), steps, before, now, error)
+        return LoopSteps(_step_result(after, result)._replace(steps=steps), before, now, error)
 
     def closes(
         self, energy: Array, supplied: Array, dissipated: Array, steps: int

@@ -39,11 +39,6 @@ class PastSteps(NamedTuple):
     times: tuple[float, ...] = ()
     values: tuple[Array, ...] = ()
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the maximum number of points is stored."""
-        return len(self.times) == _POINTS
-
     def with_point(self, t: float, value: Array) -> "PastSteps":
         """Return the past with one more point, without the oldest one if full."""
         keep = [i for i, time in enumerate(self.times) if time != t][1 - _POINTS :]
@@ -297,7 +292,7 @@ class DiscreteGradient(RobotStepper):
         return CentroidalState(q, v, x.fall, x.angular, x.energy, x.t)
 
     def _guess(self, x: MidpointState, t: float, dt: float) -> Array:
-        if x.past.is_full:
+        if len(x.past.times) == _POINTS:
             return x.past.extrapolated(t + 0.5 * dt)
         motion_now = self._centroidal(x)
         acceleration = self.robot.acceleration(motion_now.q, motion_now.v, self.robot.nothing)

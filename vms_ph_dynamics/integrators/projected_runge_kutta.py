@@ -106,7 +106,9 @@ class ProjectedRungeKutta(RobotStepper):
             u = s * rate
             q = robot.integrate(x.q, u) if lead else x.q
             v = x.v + s * a if lead else x.v
-            acting, d = self._acting_in_space(ports, t, s, q, v, x)
+            centre, velocity = x.fall.centre_at(x.t, s), x.fall.velocity_at(x.t, s)
+            in_space = robot.inertial(q, v, centre, velocity)
+            acting, d = self.acting(ports, t + s, *in_space), Evaluation(model, *in_space)
             force = acting.external_force(d)
             a = robot.acceleration(q, v, force)
             rate = inverse_differential(model.base, u, v) if k and lead else v
@@ -123,15 +125,6 @@ class ProjectedRungeKutta(RobotStepper):
                 thrust = thrust + part * dt * dt * push
         advanced = self._advanced(x, energies, t, dt, impulse, turn, thrust / robot.mass)
         return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, advanced, energies
-
-    def _acting_in_space(
-        self, ports: Efforts, t: float, s: float, q: Array, v: Array, x: CentroidalState
-    ) -> tuple[Ports, Evaluation]:
-        """Return the efforts ``s`` s after the state ``x`` of time ``t``, and the terms there."""
-        if self.robot.k:
-            centre, velocity = x.fall.centre_at(x.t, s), x.fall.velocity_at(x.t, s)
-            q, v = self.robot.inertial(q, v, centre, velocity)
-        return self.acting(ports, t + s, q, v), Evaluation(self.model, q, v)
 
     def _advanced(
         self,

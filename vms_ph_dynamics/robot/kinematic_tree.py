@@ -23,7 +23,6 @@ from .joints import (
     BASE_DIMENSION,
     BASE_POSITION,
     Base,
-    JointTable,
     base_of,
     check_joints,
     joint_table,
@@ -106,7 +105,11 @@ class KinematicTree:
         self.nq: int = pinocchio.nq if self._map is None else self._map.nq
         self.nv: int = pinocchio.nv if self.projection is None else self.projection.shape[1]
         self.n = self.nv - self.b
-        self.joints = self._joint_table()
+        first = 1 if self.base == "fixed" else 2
+        names = list(pinocchio.names)
+        independent = [i for i in range(first, len(names)) if names[i] not in self.mimics]
+        table = joint_table(pinocchio, independent, self.projection)
+        self.joints = table if self._map is None else self._map.within_followers(pinocchio, table)
         self.rotations = rotations_of(pinocchio, self.mimics)
         self.total_mass = float(pin.computeTotalMass(pinocchio))
         self.gravity = frozen(np.array(pinocchio.gravity.linear))
@@ -318,13 +321,6 @@ class KinematicTree:
             links = ", ".join(self.link_names) or "none: add one with pinocchio's addBodyFrame"
             raise ModelError(f"'{name}' is not a frame of '{self.name}'; its links are {links}")
         return int(model.getFrameId(name))
-
-    def _joint_table(self) -> JointTable:
-        model = self.pinocchio
-        first = 1 if self.base == "fixed" else 2
-        independent = [i for i in range(first, model.njoints) if model.names[i] not in self.mimics]
-        table = joint_table(model, independent, self.projection)
-        return table if self._map is None else self._map.within_followers(model, table)
 
 
 def _planar_pose(q: Array) -> Array:

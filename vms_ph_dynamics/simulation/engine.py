@@ -246,6 +246,6 @@ class FormEngine(Engine):
         else:
             run = partial(self._loop.run, twin[0], *twin[1])
         steps = self.stepper.run_loop(run, self.state, outside, command, span)
-        if steps.steps:
+        if steps.result.steps:
             self.state = steps.result.solver_state
         return steps

@@ -54,16 +54,12 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         """Check that it can turn and only loses energy."""
-        for name in ("inertia", "slip", "grip_stiffness"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
-                raise ModelError(
-                    f"{name} of a mechanism must be above zero; given: {getattr(self, name)}"
-                )
-        for name in ("damping", "friction", "closer", "grip_damping"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0.0):
-                raise ModelError(
-                    f"{name} of a mechanism must not be negative; given: {getattr(self, name)}"
-                )
+        positive = ("inertia", "slip", "grip_stiffness")
+        for name in (*positive, "damping", "friction", "closer", "grip_damping"):
+            number = getattr(self, name)
+            if not (np.isfinite(number) and number >= 0.0) or (name in positive and number == 0.0):
+                accepted = "be above zero" if name in positive else "not be negative"
+                raise ModelError(f"{name} of a mechanism must {accepted}; given: {number}")
         hinge = parameter(self.hinge, 3, "hinge of a mechanism")
         axis = parameter(self.axis, 3, "axis of a mechanism")
         length = float(np.linalg.norm(axis))

@@ -305,19 +305,19 @@ class Simulation:
         )
         span = (0.0, self.dt, self.steps, steps)
         loop = self.engine.run_loop(control, outside, self._command, span)
-        if loop is None or loop.steps == 0:
+        if loop is None or loop.result.steps == 0:
             return 0
         self.q, self.v = self.engine.motion()
-        self.steps += loop.steps
+        self.steps += loop.result.steps
         self._account(loop.result.supplied, loop.result.dissipated)
         if loop.error is not None:
             raise loop.error
         self._combine(*loop.before)
         self._keep_efforts()
-        if loop.steps == steps and external is not None:
+        if loop.result.steps == steps and external is not None:
             self._external = external
         self._combine(*loop.now)
-        return loop.steps
+        return loop.result.steps
 
     def sample(self) -> Sample:
         """Return the present motion over ground, efforts and port energies.
