@@ -541,10 +541,12 @@ def port_supplies(ledger: Ledger) -> list[PortSupply]:
     time, ports = ledger.time, []
     for names, key in ((ledger.ports, "supplied_by_port"), (ledger.balanced, "residual_by_joint")):
         for name, energy in zip(names, ledger.series[key].T, strict=True):
-            top, end = np.argmax(energy), np.argmax(energy - np.minimum.accumulate(energy))
-            begin, net = np.argmin(energy[: end + 1]), max(float(energy[top]), 0.0)
-            rise = float(energy[end] - energy[begin]), float(time[begin]), float(time[end])
-            ports.append(PortSupply(name, net, float(time[top]), *rise, net > least))
+            top = int(np.argmax(energy))
+            end = int(np.argmax(energy - np.minimum.accumulate(energy)))
+            begin, net = int(np.argmin(energy[: end + 1])), max(float(energy[top]), 0.0)
+            rise = float(energy[end] - energy[begin])
+            times = float(time[top]), rise, float(time[begin]), float(time[end])
+            ports.append(PortSupply(name, net, *times, net > least))
     return ports
 
 
