@@ -47,6 +47,21 @@ def test_it_books_what_an_independent_integration_finds(panda: VMSModel) -> None
         assert found.ports == panda.joint_names
 
 
+def test_efforts_under_way_spend_the_budget_to_its_end_and_no_further(panda: VMSModel) -> None:
+    for delay in (0, 3):
+        plant = ContactPlant(panda, panda.configuration(robots.get("panda").home), np.zeros(7), [])
+        guard = PortGuard(panda, EnergyGuardSettings(0.3, 0.3), delay=delay)
+        guard.engage(plant.q, plant.v)
+        queue, given = [np.array(panda.evaluate(plant.q, plant.v).g)] * delay, []
+        for k in range(60):
+            d = panda.evaluate(plant.q, plant.v)
+            sent = guard.update(plant.q, plant.v, d.g + d.M @ np.full(7, 40.0), DT if k else 0.0)
+            queue.append(sent.effort)
+            plant.hold(queue.pop(0), np.zeros(7), DT, np.zeros(7))
+            given.append(plant.given)
+        assert 0.299 < max(given) < 0.3 + 1e-6
+
+
 def test_lost_samples_are_counted_and_nothing_is_credited_for_them(panda: VMSModel) -> None:
     guard, plant = _driven(panda, lost=5)
     guard.update(plant.q, plant.v, np.zeros(7), DT)
