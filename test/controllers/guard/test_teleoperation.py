@@ -141,6 +141,7 @@ def test_repeated_and_late_packets_bring_no_energy() -> None:
     other.guard.tank.drain(1.0)
     first, second = one.send(), one.send()
     assert (first.energy, second.energy) == (1.0, 0.0)
+    assert (first.number, second.number) == (1, 2)
     for packet in (second, first, second):
         other.receive(packet)
     assert other.guard.tank.level == 0.0  # the late one is lost, with its energy
