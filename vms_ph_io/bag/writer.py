@@ -144,19 +144,16 @@ class BagWriter:
         self._flusher.start()
 
     def _create(self) -> _File:
-        is_new = False
         try:
             self.folder.mkdir(parents=True)
-            is_new = True
             return _File(self.file)
         except FileExistsError:
             raise BagError(
                 f"{self.folder} exists; bags are not overwritten: choose another name, or remove it"
             ) from None
         except OSError as error:
-            if is_new:
-                with contextlib.suppress(OSError):
-                    self.folder.rmdir()
+            with contextlib.suppress(OSError):  # where it is new, it is empty
+                self.folder.rmdir()
             raise BagError(
                 f"cannot create a bag in {self.folder}: {error.strerror}; choose a folder that can "
                 "be written"

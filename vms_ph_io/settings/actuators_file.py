@@ -88,7 +88,7 @@ def _rotor(item: Mapping[str, Any], name: str) -> Actuator:
     names = [f.name for f in fields(Rotor) if f.name not in ("position", "lower", "upper")]
     check_keys(item, name, ("position", "thrust"), (*names, *_OF_A_FILE[1:]))
     entries = {key: value for key, value in item.items() if key not in _OF_A_FILE}
-    readers = {"tilt": _tilt, "motor": _motor}
+    readers = {"tilt": _tilt, **_MOTOR}
     values = fields_of(Rotor, entries, name, readers, names=("position", *names))
     values["lower"], values["upper"] = sized(2)(item["thrust"], f"thrust of {name}").tolist()
     values["axis"] = _axis(values.get("axis"), item.get("orientation"), name)
@@ -124,10 +124,6 @@ def _tilt(value: Any, name: str) -> Tilt:
     return Tilt(lower=lower, upper=upper, **values)
 
 
-def _motor(value: Any, name: str) -> Motor:
-    return Motor(**fields_of(Motor, value or {}, name))
-
-
 _OF_A_FILE = ("thrust", "orientation", "torque_sign")  # keys of a rotor that are no fields
 _KINDS: dict[str, Callable[[Mapping[str, Any], str], Actuator]] = {
     "rotors": _rotor,
@@ -135,10 +131,13 @@ _KINDS: dict[str, Callable[[Mapping[str, Any], str], Actuator]] = {
     "wheels": lambda item, name: Wheel(**fields_of(Wheel, item, name, _ON_FLOOR)),
     "casters": lambda item, name: Caster(**fields_of(Caster, item, name, _ON_FLOOR)),
     "reaction_wheels": lambda item, name: ReactionWheel(
-        **fields_of(ReactionWheel, item, name, {"motor": _motor})
+        **fields_of(ReactionWheel, item, name, _MOTOR)
     ),
 }
-_ON_FLOOR: dict[str, Reader] = {"position": sized(2), "motor": _motor}
+_MOTOR: Mapping[str, Reader] = {
+    "motor": lambda value, name: Motor(**fields_of(Motor, value or {}, name))
+}
+_ON_FLOOR: Mapping[str, Reader] = {"position": sized(2), **_MOTOR}
 
 
 TAG = "vms_ph_actuators"

@@ -271,7 +271,15 @@ class Trajectory(WithHints):
                 f"a run is saved as a bag, which is a folder; give '{Path(folder).stem}' in place "
                 f"of '{folder}'. np.savez(file, t=run.t, q=run.q, v=run.v) writes arrays"
             )
-        write_bag(Path(folder), self.model, self.samples(), self.description)
+        types, moving = MessageTypes.of_project(), ("/vms_ph/wrench_base", "/odom")
+        messages = _Messages(self.model, types.store).all(self.samples(), self.description)
+        with BagWriter(folder, ros_distro="") as bag:
+            for topic, kind in _TYPES.items():
+                if self.model.b or topic not in moving:
+                    bag.add_topic(topic, types.definition(kind))
+            for time, topic, message in messages:
+                content = types.store.serialize_cdr(message, _TYPES[topic])
+                bag.write(topic, bytes(content), time)
         return Path(folder)
 
 
@@ -288,31 +296,6 @@ _TYPES = {
     "/odom": "nav_msgs/msg/Odometry",
     "/robot_description": "std_msgs/msg/String",
 }
-
-
-def write_bag(
-    folder: Path, model: VMSModel, samples: Iterable[Sample], description: str = ""
-) -> None:
-    """Write a bag of a simulation.
-
-    Args:
-        folder: of the bag.
-        model: the robot.
-        samples: in the order of time.
-        description: URDF of the robot; empty for none.
-
-    Raises:
-        BagError: the folder exists, or cannot be created.
-    """
-    types = MessageTypes.of_project()
-    moving = {"/vms_ph/wrench_base", "/odom"}
-    topics = {t: k for t, k in _TYPES.items() if model.b or t not in moving}
-    with BagWriter(folder, ros_distro="") as bag:
-        for topic, name in topics.items():
-            bag.add_topic(topic, types.definition(name))
-        for time, topic, message in _Messages(model, types.store).all(samples, description):
-            content = types.store.serialize_cdr(message, _TYPES[topic])
-            bag.write(topic, bytes(content), time)
 
 
 class _Messages:

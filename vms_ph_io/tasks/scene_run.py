@@ -21,7 +21,7 @@ from vms_ph_dynamics.simulation.contact.task import ForceGoal, Goal, PlaceGoal, 
 from ..descriptions.robot_shapes import robot_shapes
 from ..robots.robot_settings import RobotSettings
 from ..settings import scenes
-from .task_goals import at_most
+from .task_goals import at_most, take_gains
 
 # What the gains of a task, those of CartesianImpedance, are called by laws that call a spring and
 # a damper of the end effector otherwise.
@@ -76,8 +76,7 @@ class _SceneRun:
             self._law = make_controller(task.controller, model, allocation)
             names = _SYNONYMS if hasattr(self._law.gains, "task_stiffness") else {}
             renamed_gains = {names.get(k, k): v for k, v in task.gains.items()}
-            accepted_gains = {k: v for k, v in renamed_gains.items() if hasattr(self._law.gains, k)}
-            self._law.gains = replace(self._law.gains, **accepted_gains)
+            accepted_gains = take_gains(self._law, renamed_gains)
             self._stiffness = accepted_gains.get(names.get("stiffness", "stiffness"), np.inf)
             self._supervisor = Supervisor(self._law, allocation)
             self._supervisor.reset(RobotState(q, np.zeros(self._model.nv)))

@@ -4,10 +4,12 @@
 """The goals of tasks: errors, payloads, shares of limits; obtained, judged and in words."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from vms_ph_controllers import Controller
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 from vms_ph_dynamics.actuation import Actuators
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
@@ -29,6 +31,13 @@ def at_most(
     """Return the state of a goal that bounds what is obtained; None is not judged, and not met."""
     met = obtained is not None and obtained <= bound + rounding
     return {"what": quantity, "wanted": bound, "obtained": obtained, "met": met}
+
+
+def take_gains(law: Controller, gains: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give a law those gains of a task that it has, and return them."""
+    accepted = {name: gain for name, gain in gains.items() if hasattr(law.gains, name)}
+    law.gains = replace(law.gains, **accepted)
+    return accepted
 
 
 class ActuatorUse:

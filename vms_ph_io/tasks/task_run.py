@@ -22,7 +22,7 @@ from vms_ph_dynamics.simulation.robot_task import RobotTask
 
 from . import robot_tasks
 from .payload_use import PayloadUse, energies_between, with_held
-from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, at_most
+from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, at_most, take_gains
 from .task_reference import TaskReference
 from .uncertainty import Sensor, Uncertainty
 
@@ -155,11 +155,9 @@ class TaskRun:
         """Make the law of the task for a model, and its supervisor."""
         task = self._task
         law = self._make_law(task.controller, model, self._allocation, form=wheels)
-        accepted_gains = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
-        if task.controller == type(law).__name__ and len(accepted_gains) < len(task.gains):
-            missing = ", ".join(sorted(set(task.gains) - set(accepted_gains)))
-            raise OptionError(f"{task.controller} has no gains {missing}")
-        law.gains = replace(law.gains, **accepted_gains)
+        missing = sorted(set(task.gains) - set(take_gains(law, task.gains)))
+        if missing and task.controller == type(law).__name__:
+            raise OptionError(f"{task.controller} has no gains {', '.join(missing)}")
         self.law = law
         actuated = task.base_actuated and wheels is None
         self._supervisor = Supervisor(law, self._allocation, actuated)
