@@ -77,7 +77,7 @@ def random_case(rng: np.random.Generator, damped: bool) -> Case:
     kind, known = LAWS[law]
     delay = int(rng.integers(2))
     gains: dict[str, Any] = {}
-    for item in fields(kind.Gains):
+    for item in sorted(fields(kind.Gains), key=lambda field: field.name):
         low, high = item.metadata["low"], item.metadata["high"]
         gains[item.name] = bool(rng.integers(2)) if low is None else (low, high)[rng.integers(2)]
     # A delay beyond the declared one is not promised; a tank has tests of its own.
