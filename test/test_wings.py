@@ -82,10 +82,9 @@ def layout(tmp_path: Path) -> Layout:
 
 
 def clone(folder: Path, packages: tuple[str, ...] = PACKAGES) -> Path:
-    """Copy some packages, and what they share, into a folder."""
-    everything = shutil.ignore_patterns("__pycache__")
+    """Copy some packages, as they are compiled, and what they share, into a folder."""
     for name in (*(f"vms_ph_{name}" for name in packages), *SHARED):
-        shutil.copytree(ROOT / name, folder / name, ignore=everything)
+        shutil.copytree(ROOT / name, folder / name)
     for name in ("package.xml", "pyproject.toml", "setup.py", "README.md"):
         shutil.copy(ROOT / name, folder)
     return folder

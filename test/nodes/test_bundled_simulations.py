@@ -67,7 +67,7 @@ def _pushed(simulation: Simulation, size: float, ticks: int) -> list[Sample]:
 @cache
 def _after_a_push(name: str) -> list[Sample]:
     push = float(_parameters(name, "simulator")["push.force"])  # type: ignore[arg-type]
-    return _pushed(_simulation(name), push, 160)
+    return _pushed(_simulation(name), push, 100)
 
 
 @pytest.mark.parametrize("name", HOLDING)

@@ -267,7 +267,7 @@ def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: O
 def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     start: Start, tmp_path: Path
 ) -> None:
-    program = start("demo", "--headless", "--seconds", "8", "--push", "2", "--out", str(tmp_path))
+    program = start("demo", "--headless", "--seconds", "4", "--push", "1", "--out", str(tmp_path))
     assert program.wait(60) == 0
     script = Path(__file__).with_name("independent_audit.py")
     ran = subprocess.run(
@@ -278,8 +278,8 @@ def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
         check=True,
     )
     found = json.loads(ran.stdout)
-    assert found["samples"] > 300  # fewer where the machine is busy
-    assert found["seconds"] > 5
+    assert found["samples"] > 150  # fewer where the machine is busy
+    assert found["seconds"] > 2.5
     assert found["wrench_end_effector_energy"] > 0.05
     assert found["energy"] < 1e-9
     assert found["power"] < 1e-9
@@ -289,7 +289,7 @@ def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     monitored, control = recorded.power["null_to_task"], recorded.control
     # Topics are discovered one after the other: the first samples may lack some topics.
     both = np.intersect1d(recorded.power["time"], control["time"], return_indices=True)
-    assert len(both[0]) > 300
+    assert len(both[0]) > 150
     np.testing.assert_allclose(monitored[both[1]], control["null_to_task"][both[2]], atol=1e-12)
     assert np.abs(monitored).max() > 1e-5
     assert np.isfinite(recorded.power["null_to_task_g12"]).all()

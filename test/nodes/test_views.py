@@ -98,7 +98,14 @@ def test_every_robot_has_a_launch_file_a_parameter_file_and_an_rviz_file(name: s
     assert defaults["rviz_config"].endswith(f"/rviz/{kind}.rviz")
 
 
-@pytest.mark.parametrize("name", robots.names())
+# One of every view; reading the launch files of a robot takes a second.
+VIEWS = ("panda", "bluerov2_alpha5", "prismatic_hopper")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in VIEWS else pytest.param(n, marks=pytest.mark.slow) for n in robots.names()],
+)
 def test_a_replay_shows_a_robot_as_its_own_launch_file_does(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,7 @@ def checks(identifier: str, **given: str) -> dict[str, Check]:
 def test_operational_space_control_is_not_passive_and_its_elbow_moves_the_task(
     posture: str,
 ) -> None:
-    found = checks("operational-space-comparison", posture=posture, seconds="0.6")
+    found = checks("operational-space-comparison", posture=posture, seconds="0.4")
     assert {check.verdict for check in found.values()} == {"agrees"}
     assert {check.origin for check in found.values()} == {"baseline"}
     closed = found["work of the springs around a closed path"]

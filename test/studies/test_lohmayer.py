@@ -23,7 +23,7 @@ def checks(*settings: str) -> dict[str, dict[str, object]]:
 
 
 def test_the_equations_of_source_c_are_reproduced_and_its_misprints_refuted() -> None:
-    found = checks("duration=0.4", "states=2")
+    found = checks("duration=0.2", "states=2")
     verdicts = {name: check["verdict"] for name, check in found.items()}
     refuted = [name for name, verdict in verdicts.items() if verdict == "refuted"]
     assert refuted == [
@@ -35,5 +35,5 @@ def test_the_equations_of_source_c_are_reproduced_and_its_misprints_refuted() ->
 
 def test_the_error_of_the_first_law_grows_with_the_step() -> None:
     name = "first law: the same, projected Runge-Kutta"
-    fine, coarse = (checks("duration=0.4", "states=1", f"dt={dt}")[name] for dt in (1e-3, 1e-2))
+    fine, coarse = (checks("duration=0.2", "states=1", f"dt={dt}")[name] for dt in (1e-3, 1e-2))
     assert float(str(coarse["obtained"])) > 100 * float(str(fine["obtained"]))

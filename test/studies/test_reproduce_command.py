@@ -114,9 +114,9 @@ def test_strict_ends_with_an_error_when_a_check_differs() -> None:
 
 
 def test_the_decoupled_law_holds_the_base_while_the_arm_moves() -> None:
-    found = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="2.5")
+    found = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="0.8")
     moved = found["omnidirectional_panda while the arm moves: largest displacement of the base"]
     assert float(str(moved["baseline"])) > 100 * float(str(moved["obtained"]))
-    weaker = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="1", push="1")
+    weaker = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="0.6", push="1")
     pushed = "omnidirectional_panda pushed at the tool: largest displacement of the base"
     assert float(str(weaker[pushed]["obtained"])) < 0.3 * float(str(found[pushed]["obtained"]))
