@@ -27,7 +27,7 @@ TASK: EnergySplit = ("kinetic_task", "kinetic_null")
 BASE: EnergySplit = ("kinetic_base", "kinetic_shape")
 
 
-def moves(inertial_frame: str) -> bool:
+def is_moving_base(inertial_frame: str) -> bool:
     """Return whether a robot is on a moving base, by its inertial frame with any prefix."""
     return inertial_frame.endswith(ODOM)
 
@@ -64,7 +64,7 @@ class LawSplit:
         """The split of the last record; before the first, that of the base."""
         return self._last_split or (BASE if self.moving else TASK)
 
-    def see(self, value_of: Callable[[str], Any]) -> None:
+    def update(self, value_of: Callable[[str], Any]) -> None:
         """Take a record into account; at rest all splits fit, and the last one stays."""
         split = split_of_law(
             value_of, self.moving if self._last_split is None else self._last_split is BASE

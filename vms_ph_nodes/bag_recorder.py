@@ -76,7 +76,7 @@ class BagRecorder(ReportingNode):
         return free
 
     def _search(self) -> None:
-        self._note_hole()
+        self._record_gap()
         for name, kinds in self.get_topic_names_and_types():
             if name in self._recorded_topics or (
                 self._chosen_topics and name not in self._chosen_topics
@@ -88,7 +88,7 @@ class BagRecorder(ReportingNode):
                 self._record(name, kinds[0], offered)
         self._report()
 
-    def _note_hole(self) -> None:
+    def _record_gap(self) -> None:
         """Tell where this process has not run for a time: what came meanwhile may be missing."""
         now = time.monotonic()
         stood, self._ran_at = now - self._ran_at, now

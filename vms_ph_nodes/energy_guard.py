@@ -23,7 +23,7 @@ from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
 from .messages.conversions import NANOSECONDS, by_name, from_wrench_base, to_stamp
 from .messages.energy_messages import to_certificate
 from .messages.frames import Frames
-from .messages.stamps import Recent
+from .messages.stamps import LatestMessage
 from .messages.state_join import JoinedState
 from .node.health import OK, WARN
 from .node.parameters import declare, declare_gains
@@ -51,8 +51,8 @@ class EnergyGuardNode(ReportingNode):
         self._period = NANOSECONDS / float(declare(self, "publish_rate"))
         self._prefix: str = declare(self, "frame_prefix")
         self._guard: PortGuard | None = None
-        self._torque = Recent[Array](command_timeout)
-        self._wrench = Recent[Array](command_timeout)
+        self._torque = LatestMessage[Array](command_timeout)
+        self._wrench = LatestMessage[Array](command_timeout)
         self._last: int | None = None  # the stamp of the last state
         self._last_state_time, self._published = 0, 0.0
         robot.when_known(self._watch)

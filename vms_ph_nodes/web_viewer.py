@@ -20,7 +20,7 @@ from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import Array, VmsPhError
 from vms_ph_io import robots
-from vms_ph_io.energy_split import BASE, LawSplit, moves
+from vms_ph_io.energy_split import BASE, LawSplit, is_moving_base
 
 from .messages.conversions import in_range
 from .node.health import TOPIC
@@ -108,7 +108,7 @@ class WebViewer(ReportingNode):
         tabs = server.gui.add_tab_group()
         with tabs.add_tab("Energy"):
             self._plots = LivePlots(server, self._law)
-        self._view = ViewTab(server, self._plots.strips, tabs.add_tab("View"))
+        self._view = ViewTab(server, self._plots.charts, tabs.add_tab("View"))
         self._controls: Controls | None = None
         self._tab = None if self._commands is None else tabs.add_tab("Control")
 
@@ -206,12 +206,12 @@ class WebViewer(ReportingNode):
         self._overview.on_power(message)
 
     def _on_control(self, message: ControllerState) -> None:
-        self._law.see(partial(getattr, message))
+        self._law.update(partial(getattr, message))
         self._plots.on_control(message)
         self._overview.on_control(message)
 
     def _on_energy(self, message: Energy) -> None:
-        self._law.moving = moves(message.header.frame_id)
+        self._law.moving = is_moving_base(message.header.frame_id)
         self._overview.on_energy(message)
 
     def _draw_robot(self) -> None:

@@ -18,7 +18,7 @@ from vms_ph_nodes.node.agreement import (
     RANK,
     ROBOT,
     SIMULATOR,
-    Agreement,
+    RobotAgreement,
     identity,
 )
 
@@ -33,7 +33,7 @@ def _drone(**settings: object) -> VMSModel:
 
 
 def _says(model: VMSModel, rank: int) -> dict[str, str]:
-    node = Agreement("any")
+    node = RobotAgreement("any")
     node.declare(model, rank)
     return {key: str(value) for key, value in node.values().items()}
 
@@ -58,7 +58,7 @@ def test_every_setting_changes_the_identity_of_a_robot_and_nothing_else_does() -
 
 
 def test_a_node_disagrees_with_the_one_that_determines_the_motion() -> None:
-    node = Agreement("left/model_server")
+    node = RobotAgreement("left/model_server")
     node.update("left/simulator", _says(_drone(), SIMULATOR))
     assert node.disagreement == ""  # without a robot of its own yet
     node.declare(_drone(base="fixed"), OTHER)
@@ -70,7 +70,7 @@ def test_a_node_disagrees_with_the_one_that_determines_the_motion() -> None:
 
 
 def test_the_simulator_is_right_and_other_namespaces_do_not_count() -> None:
-    simulator, server = Agreement("simulator"), Agreement("model_server")
+    simulator, server = RobotAgreement("simulator"), RobotAgreement("model_server")
     simulator.declare(_drone(), SIMULATOR)
     server.declare(_drone(), OTHER)
     other = _says(_drone(base="fixed"), OTHER)

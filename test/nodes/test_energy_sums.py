@@ -117,7 +117,7 @@ def test_the_parts_of_every_sum_add_up_to_rounding(run: RunRecord) -> None:
 
 def test_the_base_port_is_shown_on_a_moving_base_only(run: RunRecord) -> None:
     moving = run.name != "panda"
-    assert run.moves is moving
+    assert run.is_moving_base is moving
     assert ("wrench_base" in run.shown_ports) is moving
     assert ("wrench_base" in balance(run)) is moving
 
@@ -150,7 +150,7 @@ def test_live_views_show_the_same_parts_from_messages_one_by_one(
     law = LawSplit()
     for energy, _, control in found:
         law.moving = energy.header.frame_id == "odom"
-        law.see(partial(getattr, control))
+        law.update(partial(getattr, control))
         parts = parts_of_law(partial(getattr, control), law.split)
         assert sum(parts.values()) == pytest.approx(control.closed_loop_energy, abs=1e-12)
         parts = parts_of_robot(partial(getattr, energy), law.split)

@@ -136,7 +136,7 @@ def test_names_of_a_live_robot_are_text(tmp_path: Path) -> None:
         overview.draw()
     plots.draw()
     scene = RobotScene(server, model, description)
-    view = ViewTab(server, plots.strips, tabs.add_tab("View"))
+    view = ViewTab(server, plots.charts, tabs.add_tab("View"))
     markers = [
         Marker(ns=_hostile("markers"), type=kind, text=_hostile("label"))
         for kind in (Marker.SPHERE, Marker.TEXT_VIEW_FACING)

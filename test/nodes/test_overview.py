@@ -20,8 +20,8 @@ from vms_ph_nodes.node.health import SPEED
 from vms_ph_nodes.views.overview import (
     LoopFlow,
     Overview,
-    Pace,
     RobotFlow,
+    TimeRatio,
     status_line,
     verdict,
 )
@@ -229,7 +229,7 @@ def test_the_verdict_goes_by_the_share_of_the_energy_that_was_moved(
 def test_the_pace_is_that_of_the_last_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)
-    pace = Pace()
+    pace = TimeRatio()
     for k in range(100):
         now = 0.1 * k
         pace.add(round(0.5e8 * k))

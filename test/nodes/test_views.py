@@ -157,11 +157,11 @@ def _arguments(file: Path, share: Path) -> dict[str, ET.Element]:
 
 def test_the_usual_push_is_as_large_as_what_it_pushes() -> None:
     pytest.importorskip("viser")
-    from vms_ph_nodes.views.controls import usual_force
+    from vms_ph_nodes.views.controls import suggested_force
 
     def force(name: str, port: str = "") -> float:
         model = robots.load(name)
-        return usual_force(model, model.configuration(robots.get(name).home), port)
+        return suggested_force(model, model.configuration(robots.get(name).home), port)
 
     assert 20.0 < force("panda") < 35.0
     assert force("omnidirectional_panda") == pytest.approx(force("panda"), rel=0.05)

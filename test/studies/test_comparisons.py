@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vms_ph_studies import Check, get
-from vms_ph_studies.comparisons.cartesian_impedance import OurLaw, _phases, run_phase
+from vms_ph_studies.comparisons.cartesian_impedance import GuardedImpedance, _phases, run_phase
 from vms_ph_studies.comparisons.sampled_passivity import Encoder
 
 
@@ -62,7 +62,7 @@ def test_an_encoder_rounds_positions_and_gives_their_differences() -> None:
 
 def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate() -> None:
     phase = replace(_phases(1.0)["stiffness times ten"], seconds=0.3, stiffness=_after(0.1))
-    ours = run_phase(phase, OurLaw, 0.1)
+    ours = run_phase(phase, GuardedImpedance, 0.1)
     assert ours.verdict == "kept"
     assert ours.rate < 1000.0
     assert ours.torque < 0.5

@@ -27,7 +27,7 @@ _RISE, _FED_SHARE = 1e-9, 0.25
 _SMALLEST_SUPPLY, _SUPPLY_SHARE = 1e-3, 0.1
 
 
-class Counts:
+class SampleCounts:
     """What a guard counts besides energy given: the attributes of :class:`Certificate`."""
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Certificate(PortCertificate):
         cls,
         model: VMSModel,
         tank: EnergyTank,
-        counts: Counts,
+        counts: SampleCounts,
         delay: int,
         carries_weight: bool,
         largest_work: float = 0.0,

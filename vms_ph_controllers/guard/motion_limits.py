@@ -84,7 +84,7 @@ _SLOWEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class EffortShare:
     """A share of an effort, the rest of which is a brake.
 
     Attributes:
@@ -104,7 +104,7 @@ def largest_share(
     compensation: Array,
     settings: EnergyGuardSettings,
     dt: float,
-) -> Share:
+) -> EffortShare:
     """Return the largest share of an effort with which a sample meets the limits.
 
     With accelerations linear in the share s, velocities after the sample are ``v_1 = v + dt a(s)``.
@@ -123,7 +123,7 @@ def largest_share(
     inverse = np.linalg.inv(d.M)
     slow = v + dt * (inverse @ (brake - d.C @ d.v - d.g))
     step = dt * (inverse @ (desired - brake))
-    shares = [Share(1.0, "")]
+    shares = [EffortShare(1.0, "")]
     if s.power > 0.0:
         least, more = brake - compensation, desired - brake
         mean = 0.5 * (v + slow)
@@ -132,18 +132,18 @@ def largest_share(
             float(more @ mean) + 0.5 * float(least @ step),
             float(least @ mean) - s.power,
         )
-        shares.append(Share(share, f"power at its limit of {s.power:g} W"))
+        shares.append(EffortShare(share, f"power at its limit of {s.power:g} W"))
     if s.joint_speed > 0.0:
         b = d.model.b
         share = _slowest(slow[b:], step[b:], s.joint_speed)
-        shares.append(Share(share, f"joint rate at its limit of {s.joint_speed:g}"))
+        shares.append(EffortShare(share, f"joint rate at its limit of {s.joint_speed:g}"))
     if s.speed > 0.0 or s.kinetic_energy > 0.0:
         jacobian = d.J_end_effector[:3]
         first, more = jacobian @ slow, jacobian @ step
         squares = float(more @ more), 2.0 * float(first @ more), float(first @ first)
         if s.speed > 0.0:
             share = _largest(squares[0], squares[1], squares[2] - s.speed * s.speed)
-            shares.append(Share(share, f"speed at its limit of {s.speed:g} m/s"))
+            shares.append(EffortShare(share, f"speed at its limit of {s.speed:g} m/s"))
         if s.kinetic_energy > 0.0:
             now = jacobian @ v
             u = now if float(np.sqrt(now @ now)) > _SLOWEST else first + more
@@ -153,7 +153,7 @@ def largest_share(
                 most = 2.0 * s.kinetic_energy * float(direction @ inverse @ direction)
                 share = _largest(squares[0], squares[1], squares[2] - most)
                 reason = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
-                shares.append(Share(share, reason))
+                shares.append(EffortShare(share, reason))
     return min(shares, key=lambda limited: limited.share)
 
 

@@ -14,7 +14,7 @@ from ..safety.energy_tank import EnergyTank
 from ..safety.limits import TorqueLimits
 from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import LONGEST_STEP, RECOVERING, PlausibilityBounds, StatePlausibility
-from .certificate import Certificate, Counts
+from .certificate import Certificate, SampleCounts
 from .effort_queue import DebtCeiling, EffortQueue
 from .motion_limits import EnergyGuardSettings, checked_delay, is_limited, largest_share
 from .sample_budget import BaseWrench, SampleBudget
@@ -238,7 +238,7 @@ class PortGuard:
         s = self.settings
         self.tank = EnergyTank(s.tank_capacity, s.tank_initial)
         self._ceiling = DebtCeiling(self.delay)
-        self._counts = Counts()
+        self._counts = SampleCounts()
         self._limits.restart()
         self._acting = self._offset = None
         self._fading = 0.0

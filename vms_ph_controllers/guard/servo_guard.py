@@ -17,7 +17,7 @@ from vms_ph_dynamics.arrays import summary
 
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank
-from .certificate import Certificate, Counts
+from .certificate import Certificate, SampleCounts
 from .motion_limits import EnergyGuardSettings, checked_delay, settings_with
 
 # Halvings by which the share of a command is found; what is granted lies on the safe side.
@@ -114,7 +114,7 @@ class ServoGuard(ABC):
             command: (n,) that the servos follow now; None for one that moves nothing.
         """
         s = self.settings
-        self.tank, self._counts = EnergyTank(s.tank_capacity, s.tank_initial), Counts()
+        self.tank, self._counts = EnergyTank(s.tank_capacity, s.tank_initial), SampleCounts()
         self._positions = np.array(positions, float)
         acting = self._idle_command() if command is None else np.array(command, float)
         # What acts since the last measurement, then what is under way.

@@ -84,15 +84,15 @@ class PayloadCompensation(LawWrapper):
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             return self.law.update(state, reference, dt)
         self._follow(dt)
-        return self._carrying(state.q, lambda: self.law.update(state, reference, dt))
+        return self._with_payload_weight(state.q, lambda: self.law.update(state, reference, dt))
 
     def safe_output(self, q: Array) -> Command:
         """Return the safe output of the law with the weight of the payload."""
         if not RobotState(q, np.zeros(self.model.nv)).is_usable(self.model):
             return self.law.safe_output(q)
-        return self._carrying(q, lambda: self.law.safe_output(q))
+        return self._with_payload_weight(q, lambda: self.law.safe_output(q))
 
-    def _carrying(self, q: Array, command: Callable[[], Command]) -> Command:
+    def _with_payload_weight(self, q: Array, command: Callable[[], Command]) -> Command:
         """Return a command of the law with the weight of the payload at a configuration (nq,)."""
         load = self._load(q)
         is_carried = self.law.carry_load(load)

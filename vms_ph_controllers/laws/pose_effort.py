@@ -17,7 +17,7 @@ from ..safety.output_stage import OutputGains
 from .sampled_impedance import LawEffort, SampledImpedance, brake
 from .task_effort import split
 
-USED_UP = "the energy for pushing is used up"
+PUSH_ENERGY_USED = "the energy for pushing is used up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Push:
         """Return the push with a force, N, and a damping, N s/m, along a unit vector (3,)."""
         axis = np.concatenate([direction, np.zeros(3)])
         projection = np.outer(axis, axis)
-        reason = USED_UP if authority < 1.0 else ""
+        reason = PUSH_ENERGY_USED if authority < 1.0 else ""
         return cls(force * axis, np.eye(6) - projection, damping * projection, authority, reason)
 
 
@@ -76,7 +76,7 @@ _REGULARISATION = 1e-6
 
 # Smallest singular value of the Jacobian below which the directions that are being lost fade from
 # the task inertia into the null space, and the mobility to which they do, of the mean one.
-_FADING, _LOST_SHARE = 0.1, 0.05
+_FADING_SINGULAR_VALUE, _FADING_MOBILITY = 0.1, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +86,21 @@ class Compliance:
     Attributes:
         stiffness: (6,) linear first, N/m and N m/rad.
         damping: (6,) N s/m and N m s/rad.
-        tool_share: share of both that is along the axes of the reference, in [0, 1]; the rest is
-            along those of the frame in which the reference is given.
+        reference_share: share of both that is along the axes of the reference, in [0, 1]; the rest
+            is along those of the frame in which the reference is given.
         force, moment: largest ones of the springs, N and N m; 0 for no bound.
     """
 
     stiffness: Array
     damping: Array
-    tool_share: float
+    reference_share: float
     force: float
     moment: float
 
     def equals(self, other: "Compliance") -> bool:
         """Return whether the springs are those of another."""
-        return (self.tool_share, self.force, self.moment) == (
-            other.tool_share,
+        return (self.reference_share, self.force, self.moment) == (
+            other.reference_share,
             other.force,
             other.moment,
         ) and self.stiffness.tolist() == other.stiffness.tolist()
@@ -133,7 +133,7 @@ class ToolImpedance:
         """
         c, turn, error = compliance, self.error[:3, :3], self.error
         k_position, k_rotation = (
-            c.tool_share * np.diag(k) + self._inertial(k, c.tool_share)
+            c.reference_share * np.diag(k) + self._inertial(k, c.reference_share)
             for k in (c.stiffness[:3], c.stiffness[3:])
         )
         pulls = self.potential.parts(error, k_position, k_rotation)
@@ -144,11 +144,11 @@ class ToolImpedance:
         stiffness[:3, :3] = share * (turn.T @ k_position @ turn)
         stiffness[3:, 3:] = moment_share * self.potential.stiffness(k_rotation)
         power = 0.0
-        if not self.reference.is_resting and c.tool_share < 1.0:
+        if not self.reference.is_resting and c.reference_share < 1.0:
             rate, e = self.reference.twist[3:], error[:3, 3]
-            matrix = self._inertial(c.stiffness[:3], c.tool_share)
+            matrix = self._inertial(c.stiffness[:3], c.reference_share)
             power = share * float((matrix @ e) @ cross(rate, e))
-            matrix = self._inertial(c.stiffness[3:], c.tool_share)
+            matrix = self._inertial(c.stiffness[3:], c.reference_share)
             power += moment_share * self.potential.turning(matrix, rate)
         gradient = np.concatenate([pull.gradient, moment.gradient])
         return pull.energy + moment.energy, gradient, stiffness, power
@@ -159,17 +159,17 @@ class ToolImpedance:
         damping = np.zeros((6, 6))
         for part in (slice(0, 3), slice(3, 6)):
             d = c.damping[part]
-            matrix = c.tool_share * np.diag(d) + self._inertial(d, c.tool_share)
+            matrix = c.reference_share * np.diag(d) + self._inertial(d, c.reference_share)
             damping[part, part] = turn.T @ matrix @ turn
         return damping
 
-    def _inertial(self, diagonal: Array, tool_share: float) -> Array:
+    def _inertial(self, diagonal: Array, reference_share: float) -> Array:
         """Return what is along the axes of the inertial frame, (3,3) in those of the reference."""
         x, y, z = diagonal.tolist()
         if x == y == z:  # the same along all axes
-            return (1.0 - tool_share) * np.diag(diagonal)
+            return (1.0 - reference_share) * np.diag(diagonal)
         axes = self.reference.pose[:3, :3]
-        return (1.0 - tool_share) * (axes.T @ (diagonal[:, None] * axes))
+        return (1.0 - reference_share) * (axes.T @ (diagonal[:, None] * axes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ def pose_effort(
 def _task_inertia(mobility: Array, smallest: float) -> Array:
     """Return the inertia (6,6) of the task, without the directions that are being lost."""
     mean = float(np.trace(mobility[:3, :3])) / 3.0
-    lost = _LOST_SHARE * max(0.0, 1.0 - (smallest / _FADING) ** 2) * mean
+    lost = _FADING_MOBILITY * max(0.0, 1.0 - (smallest / _FADING_SINGULAR_VALUE) ** 2) * mean
     inverse = np.linalg.inv(mobility + (_REGULARISATION + lost) * np.eye(6))
     # What is left of an eigenvalue mu in the null space is (lost / (mu + lost))^2.
     return inverse + lost * (inverse @ inverse)

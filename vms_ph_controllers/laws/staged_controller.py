@@ -13,7 +13,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 from ..controller import Command, ControlEnergy, Reference, RobotState, Status, is_usable_step
 from ..potentials.shaped_potential import JointLimitPotential, SpringForce
 from ..safety.base_actuation import PrioritisedActuation
-from ..safety.limits import Limited
+from ..safety.limits import LimitedEfforts
 from ..safety.output_stage import OutputStage
 from .gain_ramp import GainRamp
 from .twinned_controller import TwinnedController
@@ -106,7 +106,7 @@ class StagedController(TwinnedController):
         return self._joint_limits.springs(positions, predicted, stiffness, gains.limit_margin)
 
     def _command(
-        self, output: Limited, energy: ControlEnergy, *reasons: str, **about: float
+        self, output: LimitedEfforts, energy: ControlEnergy, *reasons: str, **about: float
     ) -> Command:
         """Return the command of what the output stage passes, with further reasons and fields."""
         b, self._is_limited = self.model.b, bool(output.reason)

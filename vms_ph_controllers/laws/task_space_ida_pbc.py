@@ -17,7 +17,7 @@ from ..potentials.shaped_potential import (
     SpringForce,
     weight_of_task_stiffness,
 )
-from ..references.reference_governor import Minimum, ReferenceGovernor
+from ..references.reference_governor import PotentialMinimum, ReferenceGovernor
 from ..safety.energy_tank import EnergyTank, TankBudget
 from ..safety.limits import LimitGains, TorqueLimits
 from ..safety.sample_grant import strongest_brake
@@ -242,7 +242,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         governor.accept(next_minimum)
         return supplied
 
-    def _potential(self, minimum: Minimum) -> ShapedPotential:
+    def _potential(self, minimum: PotentialMinimum) -> ShapedPotential:
         """Return the potential that the gains define at a minimum."""
         gains, share = self._ramp.now, self._by_task.share
         if share == 0.0:

@@ -28,13 +28,13 @@ MARGIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Pull:
+class SpringEnergy:
     """Energy of a spring, J, and its gradient (3,) in the axes of the body, N or N m."""
 
     energy: float
     gradient: Array
 
-    def within(self, most: float, stiffness: float) -> "tuple[Pull, float]":
+    def within(self, most: float, stiffness: float) -> "tuple[SpringEnergy, float]":
         """Return the spring that pulls with at most ``most``, and its share of this one.
 
         The energy V becomes ``2 sqrt(V_0 V) - V_0`` beyond ``V_0 = most^2 / (2 stiffness)``, so
@@ -48,7 +48,7 @@ class Pull:
             return self, 1.0
         bend = 0.5 * most * most / stiffness
         share = sqrt(bend / self.energy)
-        return Pull(2.0 * share * self.energy - bend, share * self.gradient), share
+        return SpringEnergy(2.0 * share * self.energy - bend, share * self.gradient), share
 
 
 class PosePotential:
@@ -96,7 +96,9 @@ class PosePotential:
         wrench[3:] = (2.0 * k_rotation * self._sign) * turn
         return SpringForce(energy, wrench, np.repeat([k_position, k_rotation], 3))
 
-    def parts(self, error: Array, k_position: Array, k_rotation: Array) -> "tuple[Pull, Pull]":
+    def parts(
+        self, error: Array, k_position: Array, k_rotation: Array
+    ) -> "tuple[SpringEnergy, SpringEnergy]":
         """Return what springs with stiffnesses (3,3) in the axes of the reference store and pull.
 
         ``1/2 e^T K_p e`` and ``4 eps^T K_r eps / (1 + s eta)`` with the vector part eps of the
@@ -117,8 +119,8 @@ class PosePotential:
         moment = 4.0 / rest * (eta * spread + cross(spread, turn))
         moment += 2.0 * self._sign * stored / (rest * rest) * turn
         return (
-            Pull(0.5 * float(e @ pull), pull @ error[:3, :3]),
-            Pull(4.0 * stored / rest, moment),
+            SpringEnergy(0.5 * float(e @ pull), pull @ error[:3, :3]),
+            SpringEnergy(4.0 * stored / rest, moment),
         )
 
     def stiffness(self, k_rotation: Array) -> Array:

@@ -24,7 +24,7 @@ _POSTURE_RATE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Minimum:
+class PotentialMinimum:
     """A minimum of the potential and the task position that it represents.
 
     Attributes:
@@ -63,14 +63,16 @@ class ReferenceGovernor:
             StateError: it is not a configuration of the model.
         """
         d = self._model.evaluate(q, np.zeros(self._model.nv))
-        self.now = Minimum(d.q, np.array(self._task.value(d)))
+        self.now = PotentialMinimum(d.q, np.array(self._task.value(d)))
         self.target: Array | None = None
         self.is_rejected = self.is_out_of_reach = False
         self._settled = True
         self._posture = self._model.joint_positions(d.q)
         return d
 
-    def propose(self, reference: Reference, dt: float, speed: float, margin: float) -> Minimum:
+    def propose(
+        self, reference: Reference, dt: float, speed: float, margin: float
+    ) -> PotentialMinimum:
         """Return the minimum after a time step; it takes effect by :meth:`accept`.
 
         Args:
@@ -96,7 +98,7 @@ class ReferenceGovernor:
                 *(task.frame_id, self.now.q, self.now.x, step, self._posture),
                 *(self._damping, dt, reach, margin),
             )
-            return Minimum(q, x)
+            return PotentialMinimum(q, x)
         jacobian = task.jacobian(at_minimum)
         here = task.value(at_minimum)
         lead = self.now.x + step - here
@@ -108,15 +110,15 @@ class ReferenceGovernor:
         lead *= min(1.0, largest / distance) if distance > 0.0 else 0.0
         before = model.joint_positions(self.now.q)
         after = self._next_positions(jacobian, lead, before, dt, margin)
-        return Minimum(model.integrate(self.now.q, after - before), here + lead)
+        return PotentialMinimum(model.integrate(self.now.q, after - before), here + lead)
 
-    def interpolate(self, minimum: Minimum, share: float) -> Minimum:
+    def interpolate(self, minimum: PotentialMinimum, share: float) -> PotentialMinimum:
         """Return the minimum at a share of the way from the present one to another."""
         displacement = share * self._model.difference(self.now.q, minimum.q)
         x = self.now.x + share * (minimum.x - self.now.x)
-        return Minimum(self._model.integrate(self.now.q, displacement), x)
+        return PotentialMinimum(self._model.integrate(self.now.q, displacement), x)
 
-    def accept(self, minimum: Minimum) -> None:
+    def accept(self, minimum: PotentialMinimum) -> None:
         """Set the present minimum."""
         self.now = minimum
 

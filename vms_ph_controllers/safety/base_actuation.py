@@ -8,7 +8,7 @@ import numpy as np
 from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
 from vms_ph_dynamics.actuation.allocation import default_weights, nearest_inputs
 
-from .limits import Limited
+from .limits import LimitedEfforts
 
 # Part of the weighted wrench that may be missing before it is said, N or N m.
 _NOTICEABLE = 1e-6
@@ -60,7 +60,7 @@ class BaseActuation:
             self._offset = allocation.matrix @ self._fixed_thrusts
             self._reach = allocation.matrix @ self._inverse
 
-    def apply(self, desired: Array, compensation: Array) -> Limited:
+    def apply(self, desired: Array, compensation: Array) -> LimitedEfforts:
         """Return the wrench that the base applies for a desired one.
 
         Args:
@@ -68,10 +68,10 @@ class BaseActuation:
             compensation: (b,) wrench that compensates gravity.
         """
         if not self.actuated:
-            return Limited(np.zeros(self._b), "")
+            return LimitedEfforts(np.zeros(self._b), "")
         allocation = self._allocation
         if allocation is None:
-            return Limited(desired, "")
+            return LimitedEfforts(desired, "")
         thrusts = self._fixed_thrusts + self._inverse @ (desired - self._offset)
         least = self._fixed_thrusts + self._inverse @ (compensation - self._offset)
         # A start at a bound is not outside by rounding.
@@ -88,7 +88,7 @@ class BaseActuation:
         desired = desired - self._offset
         if not reason and np.abs(self._reach @ desired - desired).max() > 1e-9:
             reason = "the base has no actuator for a part of the wrench"
-        return Limited(wrench, reason)
+        return LimitedEfforts(wrench, reason)
 
 
 def share_within(start: Array, step: Array, lower: Array, upper: Array) -> float:
@@ -119,7 +119,7 @@ class PrioritisedActuation:
         weighted = self._weights[:, None] * allocation.matrix
         self._reach = weighted @ np.linalg.pinv(weighted)
 
-    def apply(self, desired: Array, compensation: Array) -> Limited:
+    def apply(self, desired: Array, compensation: Array) -> LimitedEfforts:
         """Return the wrench that the base applies for a desired one.
 
         Args:
@@ -134,4 +134,4 @@ class PrioritisedActuation:
         reason = ""
         if np.abs(missing).max() > _NOTICEABLE * (1.0 + np.abs(self._weights * desired).max()):
             reason = "base wrench at the limits of its actuators"
-        return Limited(allocation.matrix @ nearest.inputs, reason)
+        return LimitedEfforts(allocation.matrix @ nearest.inputs, reason)

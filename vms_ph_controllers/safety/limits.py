@@ -32,7 +32,7 @@ class LimitGains:
 
 
 @dataclass(frozen=True, slots=True)
-class Limited:
+class LimitedEfforts:
     """Efforts within their limits.
 
     Attributes:
@@ -80,7 +80,7 @@ class TorqueLimits:
         rate: float,
         power: float,
         dt: float,
-    ) -> Limited:
+    ) -> LimitedEfforts:
         """Return torques within the limits.
 
         Args:
@@ -116,4 +116,4 @@ class TorqueLimits:
             if names[1:]:
                 reason += ", " + ", ".join(names[1:])
         self._last = torque
-        return Limited(torque, reason)
+        return LimitedEfforts(torque, reason)

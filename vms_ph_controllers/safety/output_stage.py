@@ -12,7 +12,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 from ..controller import TOO_FAR, UNUSABLE, Command, RobotState, Status, gain, limit
 from .base_actuation import BaseActuation, PrioritisedActuation, share_within
 from .energy_tank import SampledTank
-from .limits import Limited, LimitGains, TorqueLimits
+from .limits import LimitedEfforts, LimitGains, TorqueLimits
 from .plausibility import braking_rate
 from .sample_grant import strongest_brake
 
@@ -33,7 +33,7 @@ class OutputGains(LimitGains):
 
 def achieved(
     actuation: BaseActuation | PrioritisedActuation, d: Evaluation, desired: Array, held: Array
-) -> Limited:
+) -> LimitedEfforts:
     """Return the efforts (nv,) that a base can apply for desired ones (nv,).
 
     The shape force is the desired one, whatever wrench the base applies.
@@ -48,9 +48,9 @@ def achieved(
     wrench = desired[:b]
     applied = actuation.apply(wrench, held[:b])
     if applied.effort is wrench:
-        return Limited(desired, applied.reason)
+        return LimitedEfforts(desired, applied.reason)
     torque = desired[b:] + d.A.T @ (applied.effort - wrench)
-    return Limited(np.concatenate([applied.effort, torque]), applied.reason)
+    return LimitedEfforts(np.concatenate([applied.effort, torque]), applied.reason)
 
 
 class OutputStage:
@@ -146,7 +146,7 @@ class OutputStage:
         self.missed_updates()
         return replace(self.safe, reason=TOO_FAR)
 
-    def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> Limited:
+    def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> LimitedEfforts:
         """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
         stored = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
         self._tank.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
@@ -161,7 +161,9 @@ class OutputStage:
         if limited.effort is not torque:
             force = np.concatenate([force[:b], limited.effort])
         if self._tank.tank is None:
-            return Limited(force - load, "; ".join(filter(None, (achieved.reason, limited.reason))))
+            return LimitedEfforts(
+                force - load, "; ".join(filter(None, (achieved.reason, limited.reason)))
+            )
         compensation = np.concatenate([self.safe.wrench_base, self.safe.torque])
         # The motion of the robot is predicted without the load and what holds it.
         net = compensation - load
@@ -177,13 +179,13 @@ class OutputStage:
         # Gravity that the resting effort leaves is not counted.
         self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
         reasons = (grant.reason, achieved.reason, limited.reason)
-        return Limited(force - load, "; ".join(filter(None, reasons)))
+        return LimitedEfforts(force - load, "; ".join(filter(None, reasons)))
 
     def _hold(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
         self._configuration, self._weight, self._safe = np.array(d.q), d.g + self.load, None
 
-    def _achieved(self, d: Evaluation, desired: Array) -> Limited:
+    def _achieved(self, d: Evaluation, desired: Array) -> LimitedEfforts:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
         return achieved(self._actuation, d, desired, d.g + self.load)
 

@@ -210,7 +210,7 @@ class StatePlausibility:
             if continues:  # the next step may be as large again
                 self._travelled = 0.5 * np.abs(self._model.difference(self._q, q))
                 self._q = q
-        self._v = self._credible(v, rate, dt)
+        self._v = self._consistent_velocity(v, rate, dt)
         if not continues:
             self._travelled = self._travelled + dt * np.abs(self._v)
         # Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
@@ -227,7 +227,7 @@ class StatePlausibility:
             return Judgement("", q, v, restarts=True)
         return Judgement(problem, self._q, self._v)
 
-    def _credible(self, v: Array, rate: Array | None, dt: float) -> Array:
+    def _consistent_velocity(self, v: Array, rate: Array | None, dt: float) -> Array:
         """Return the velocity that measurement and positions agree on, within the speed bounds."""
         finite = np.shape(v) == self._v.shape and bool(np.isfinite(v).all())
         if rate is not None:

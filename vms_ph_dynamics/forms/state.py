@@ -43,6 +43,10 @@ class Energy:
 
     potential: float
 
+    def __repr__(self) -> str:
+        """Return kinetic and potential energy, in one line."""
+        return f"Energy(kinetic={self.kinetic:.6g} J, potential={self.potential:.6g} J)"
+
     @property
     def kinetic(self) -> float:
         """Kinetic energy of the whole motion, J."""

@@ -35,7 +35,7 @@ _ENOUGH = 20  # windows after a change that tell what it is
 
 
 @dataclass(frozen=True)
-class Change:
+class ParameterChange:
     """What changed at once.
 
     Attributes:
@@ -55,7 +55,7 @@ def change_of(
     size: int,
     groups: Mapping[str, Sequence[int]],
     usual: float,
-) -> tuple[Change | None, float]:
+) -> tuple[ParameterChange | None, float]:
     """Return what changed, and the misfit.
 
     Windows are compared with what an estimate from earlier windows predicts. A change of a group
@@ -103,7 +103,7 @@ def change_of(
     most, first = evidence[order[0]]
     names = tuple(name for name in order if evidence[name][0] > most - _AMBIGUOUS)
     begin = int(calm[first])
-    return Change(names, begin, len(before) - begin >= _ENOUGH), misfit
+    return ParameterChange(names, begin, len(before) - begin >= _ENOUGH), misfit
 
 
 def _likelihood(error: Array, covariance: Array) -> tuple[float, float]:

@@ -89,7 +89,7 @@ class CentroidalState(NamedTuple):
     t: float
 
 
-class Locked(NamedTuple):
+class LockedRobot(NamedTuple):
     """The robot as one body at a configuration.
 
     Attributes:
@@ -237,12 +237,12 @@ class Centroidal:
         """Return the kinetic energy of a motion and :meth:`potential`, J."""
         return Evaluation(self.model, q, v).kinetic_energy + self.potential(q)
 
-    def locked(self, q: Array, v: Array) -> Locked:
+    def locked(self, q: Array, v: Array) -> LockedRobot:
         """Return the robot as one body, with the momentum and the kinetic energy of a motion."""
         d = Evaluation(self.model, q, v)
-        return Locked(d.M_b_inverse, lever_of(d.M, self.mass, self.k), d.p, d.kinetic_energy)
+        return LockedRobot(d.M_b_inverse, lever_of(d.M, self.mass, self.k), d.p, d.kinetic_energy)
 
-    def settle(self, q: Array, here: Locked, angular: Array) -> Array:
+    def settle(self, q: Array, here: LockedRobot, angular: Array) -> Array:
         """Move the centre of mass of ``q`` to the origin, in place.
 
         Returns the angular momentum ``angular`` (r,) in base axes.

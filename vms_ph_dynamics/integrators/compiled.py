@@ -20,7 +20,7 @@ from ..native import chosen, native_module
 from ..robot.algorithms import native_robot
 from .centroidal import CentroidalState, Fall
 from .discrete_gradient import MidpointState, PastSteps
-from .retry import SHARE
+from .retry import BALANCE_TOLERANCE
 from .robot_stepper import RobotStepper
 from .stepper import Efforts, SolverState, StepFailure, StepResult
 
@@ -204,7 +204,7 @@ class CompiledStepper(RobotStepper):
         crossed = supplied.sum(axis=0) - dissipated
         size = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
         size = size + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
-        allowed = steps * (SHARE * size + 2.0 * self._floor)
+        allowed = steps * (BALANCE_TOLERANCE * size + 2.0 * self._floor)
         return np.all(np.abs(np.diff(energy, axis=1) - crossed) <= allowed, axis=1)
 
     def _native_ports(self, ports: Ports) -> Any:

@@ -80,7 +80,7 @@ class MidpointState(NamedTuple):
     past: PastSteps
 
 
-class Middle(NamedTuple):
+class MidstepForces(NamedTuple):
     """The forces and efforts in the middle of a step.
 
     Attributes:
@@ -99,7 +99,7 @@ class Middle(NamedTuple):
     d: Evaluation | None = None
 
 
-class Guess(NamedTuple):
+class IterateTerms(NamedTuple):
     """The quantities of a step that follow from a guess.
 
     Attributes:
@@ -231,7 +231,7 @@ class DiscreteGradient(RobotStepper):
             if middle.push.any():
                 fall = fall.pushed(x.t, dt * gain, dt * middle.push, dt)._replace(since=t + dt)
         end = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
-        here = Guess(following, l0, l1, middle.slope, reach[b:], dt)
+        here = IterateTerms(following, l0, l1, middle.slope, reach[b:], dt)
         following[nv] = multiplier = self._multiplier(x, end, here)
         if multiplier != unknown[nv]:
             # The newer multiplier is used at once: the sweeps contract twice as fast.
@@ -251,11 +251,11 @@ class DiscreteGradient(RobotStepper):
         y: Array,
         centre_velocity: Array,
         mass: Array,
-    ) -> Middle:
+    ) -> MidstepForces:
         robot, k, b = self.robot, self.robot.k, self.model.b
         slope = robot.shape_slope(q, y)
         if ports is None:
-            return Middle(slope, np.zeros(robot.r), robot.nothing[b:], robot.nothing[:k])
+            return MidstepForces(slope, np.zeros(robot.r), robot.nothing[b:], robot.nothing[:k])
         if k:
             rotation = base_rotation(self.model.base, q)
             q[:k] = -(rotation @ lever_of(mass, robot.mass, k))
@@ -265,10 +265,12 @@ class DiscreteGradient(RobotStepper):
         d = Evaluation(self.model, q, y)
         force = acting.external_force(d)
         if not k:
-            return Middle(slope, force[:0], force, force[:0], acting, d)
+            return MidstepForces(slope, force[:0], force, force[:0], acting, d)
         # The effect of a force at a fixed centre of mass, whose motion is integrated separately.
         around = force[k:] - mass[:k, k:].T @ force[:k] / robot.mass
-        return Middle(slope, around[: robot.r], around[robot.r :], rotation @ force[:k], acting, d)
+        return MidstepForces(
+            slope, around[: robot.r], around[robot.r :], rotation @ force[:k], acting, d
+        )
 
     def _impulse(self, q: Array, turn: Array, torque: Array) -> Array:
         """Return the torque in mount axes, such that its work is ``w . torque``."""
@@ -305,7 +307,7 @@ class DiscreteGradient(RobotStepper):
             return self.robot.nothing[self.model.b :]
         return (multiplier * self._typical / sqrt(square)) * weighted
 
-    def _multiplier(self, x: MidpointState, end: MidpointState, guess: Guess) -> float:
+    def _multiplier(self, x: MidpointState, end: MidpointState, guess: IterateTerms) -> float:
         square = float(guess.reach.dot(self._weights * guess.reach))
         if square == 0.0:
             return 0.0

@@ -14,10 +14,10 @@ from .trajectory import FailedStep
 # times the condition of the inertia, and the schemes keep up to 1e-7 of the energy for the next
 # step where the shape stands still (see the projection and the discrete gradient). A mistake in an
 # effort or in gravity is of the size of its power times the step: 1e-3 of the energies and more.
-SHARE = 1e-6
+BALANCE_TOLERANCE = 1e-6
 
 
-class BalanceMissed(StepFailure):
+class EnergyBalanceError(StepFailure):
     """Steps whose energy did not change by the energies that crossed the ports."""
 
 
@@ -33,7 +33,7 @@ def check_balance(stepper: Stepper, before: SolverState, result: StepResult) -> 
         result: of the step, or of several together.
 
     Raises:
-        BalanceMissed: the residual is far above rounding.
+        EnergyBalanceError: the residual is far above rounding.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         first = stepper.stored(before)
@@ -43,9 +43,9 @@ def check_balance(stepper: Stepper, before: SolverState, result: StepResult) -> 
         crossed = [*result.supplied.values(), -result.dissipated]
         residual = last.total - first.total - sum(crossed)
         size = first.size + last.size + sum(map(abs, crossed))
-        allowed = result.steps * (SHARE * size + first.floor + last.floor)
+        allowed = result.steps * (BALANCE_TOLERANCE * size + first.floor + last.floor)
     if not abs(residual) <= allowed:  # not a number is not accepted either
-        raise BalanceMissed(
+        raise EnergyBalanceError(
             f"the energy changes by {residual:.3g} J that crossed no port, beside energies of "
             f"{size:.3g} J; rounding leaves at most {allowed:.3g} J"
         )
@@ -86,7 +86,7 @@ def multi_step_with_retry(
         try:
             check_balance(stepper, solver_state, result)
             return RetriedStep(result, ())
-        except BalanceMissed:
+        except EnergyBalanceError:
             if result.steps == 1:
                 break
             steps = result.steps // 2  # to find the step that misses it
@@ -142,7 +142,7 @@ def step_with_retry(
     try:
         # A balance that halves miss by less is not closed by halving.
         check_balance(stepper, solver_state, both)
-    except BalanceMissed as missed:
+    except EnergyBalanceError as missed:
         raise IntegrationError(
             f"the step at t={t:.9g} s of dt={dt:.3g} s does not close its energy balance in parts "
             f"either: {missed}"

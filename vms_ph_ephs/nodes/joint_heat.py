@@ -26,7 +26,7 @@ from ..multibody.urdf import body_names
 _CELSIUS = 273.15
 
 # Longest gap between joint states that count as samples of one motion, s.
-_LONGEST = 1.0
+_LONGEST_GAP = 1.0
 
 
 class JointHeatNode(ReportingNode):
@@ -43,9 +43,9 @@ class JointHeatNode(ReportingNode):
         self._ambient: float = declare(self, "ambient_temperature")
         rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
-        robot.when_known(self._watch)
+        robot.when_known(self._begin)
 
-    def _watch(self, model: VMSModel) -> None:
+    def _begin(self, model: VMSModel) -> None:
         self._model = model
         self._health.declare_robot(model)
         theta_0 = self._ambient + _CELSIUS
@@ -78,7 +78,7 @@ class JointHeatNode(ReportingNode):
                 self._published = 0
             return
         dt = (now - before[0]) / NANOSECONDS
-        if dt > _LONGEST:
+        if dt > _LONGEST_GAP:
             self._health.report(
                 WARN, f"{dt:.1f} s without joint states; the heat of that time is unknown"
             )
@@ -91,9 +91,9 @@ class JointHeatNode(ReportingNode):
 
     def _publish(self, stamp: Time, temperatures: "dict[str, float]") -> None:
         for name, theta in temperatures.items():
-            stamped = Header(stamp=stamp, frame_id=self._frames[name])
+            header = Header(stamp=stamp, frame_id=self._frames[name])
             self._temperatures[name].publish(
-                Temperature(header=stamped, temperature=theta - _CELSIUS, variance=0.0)
+                Temperature(header=header, temperature=theta - _CELSIUS, variance=0.0)
             )
         warmest = max(temperatures, key=lambda name: temperatures[name])
         self._health.report(

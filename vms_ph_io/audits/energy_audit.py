@@ -27,7 +27,7 @@ from vms_ph_dynamics.energy.legend import word
 
 from ..progress import Progress, no_progress
 from ..recordings import read_recording
-from ..recordings.base_states import moves
+from ..recordings.base_states import moving_root
 from ..recordings.conditioning import Conditioning
 from ..recordings.motion import MotionOptions, RecordedMotion
 from ..recordings.recording import Recording, RecordingError
@@ -263,11 +263,12 @@ def recorded_robot(
     model = settings.model(description)
     at_tool = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
     frame = next(at_tool, "").rpartition("/")[2]
-    if not settings.robot and not settings.end_effector and model.tree.has_frame(frame):
+    chosen = settings.robot or settings.end_effector or frame == model.end_effector
+    if not chosen and model.tree.has_frame(frame):
         settings = settings.updated({"end_effector": frame})
         model = settings.model(description)
     if not settings.base and not settings.is_bundled and model.base == "fixed":
-        root = moves(recording, model)
+        root = moving_root(recording, model)
         if root:
             warn(f"'{root}' moves in the recording: the base is taken as floating (--base)")
             return settings.updated({"base": "floating"}).model(description), description

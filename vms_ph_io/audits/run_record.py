@@ -18,7 +18,7 @@ from ..energy_split import (
     BASE,
     TASK,
     EnergySplit,
-    moves,
+    is_moving_base,
     parts_of_law,
     parts_of_robot,
     split_of_law,
@@ -62,9 +62,9 @@ class RunRecord:
         return (*PORTS, *(name for name in tools if name not in standard))
 
     @property
-    def moves(self) -> bool:
+    def is_moving_base(self) -> bool:
         """Whether the robot is on a moving base."""
-        return moves(self.frame)
+        return is_moving_base(self.frame)
 
     @property
     def shown_ports(self) -> tuple[str, ...]:
@@ -74,15 +74,15 @@ class RunRecord:
             for port in self.ports
             if self.port_powers[port].any()
             or self.port_energies[port].any()
-            or (port == "wrench_base" and self.moves)
+            or (port == "wrench_base" and self.is_moving_base)
         )
 
     @property
     def split(self) -> EnergySplit | None:
         """The split of kinetic energies that the law has; without one, that of the robot."""
         if not self.control:
-            return BASE if self.moves else TASK
-        return split_of_law(self.control.__getitem__, self.moves)
+            return BASE if self.is_moving_base else TASK
+        return split_of_law(self.control.__getitem__, self.is_moving_base)
 
     @property
     def law_energies(self) -> Series:

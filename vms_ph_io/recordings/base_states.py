@@ -146,7 +146,7 @@ class BaseStates:
         return np.concatenate([noise[:3], 2.0 * noise[3:6]])
 
 
-def moves(recording: Recording, model: VMSModel) -> str:
+def moving_root(recording: Recording, model: VMSModel) -> str:
     """Return the root link of a robot if its pose is recorded and changes, or an empty text."""
     root = LinkTree(model.tree).root
     for series in recording.bases:

@@ -13,7 +13,7 @@ from .conversions import NANOSECONDS
 T = TypeVar("T")
 
 
-class Recent(Generic[T]):
+class LatestMessage(Generic[T]):
     """The last value of a topic, which holds until its timeout.
 
     Attributes:

@@ -56,7 +56,7 @@ def _rounded(values: object) -> bytes:
     return " ".join(f"{x + 0.0:.{_DIGITS}g}" for x in np.round(flat, 12)).encode()
 
 
-class Agreement:
+class RobotAgreement:
     """Compares the robot of a node with those of the other nodes of its namespace."""
 
     def __init__(self, name: str) -> None:

@@ -23,7 +23,7 @@ from rclpy.node import Node
 from vms_ph_dynamics import VMSModel, VmsPhError
 
 from ..messages.conversions import NANOSECONDS
-from .agreement import OTHER, Agreement
+from .agreement import OTHER, RobotAgreement
 from .heartbeat import PERIOD, UNEXPECTED, HeartbeatThread
 
 # Number of samples in the frequency: two seconds of heartbeats.
@@ -160,7 +160,7 @@ class Health:
         self._rate = RateStatistics()
         self._name = node.get_fully_qualified_name().lstrip("/")
         self._reported: tuple[bytes, str, dict[str, object]] = (OK, "running", {})
-        self._agreement = Agreement(self._name)
+        self._agreement = RobotAgreement(self._name)
         self._process = f"{socket.gethostname()} process {os.getpid()}"
         self._namesake, self._namesake_seen = "", 0
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)

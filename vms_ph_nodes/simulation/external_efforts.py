@@ -23,7 +23,7 @@ from vms_ph_dynamics.simulation import Pushes, in_world_axes
 
 from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
 from ..messages.frames import WORLD, Frames, tool_topic
-from ..messages.stamps import Recent
+from ..messages.stamps import LatestMessage
 from ..node.health import InputDiagnostics
 from ..node.parameters import declare, declare_record
 
@@ -154,9 +154,9 @@ class ExternalEfforts:
 
     def _discard(self) -> None:
         # A wrench, and whether it is in the axes of its tool.
-        self._wrenches: dict[str, Recent[tuple[Array, bool]]] = {}
-        self._base = Recent[Array](self._timeout)
-        self._torque = Recent[Array](self._timeout)
+        self._wrenches: dict[str, LatestMessage[tuple[Array, bool]]] = {}
+        self._base = LatestMessage[Array](self._timeout)
+        self._torque = LatestMessage[Array](self._timeout)
 
     @property
     def is_commanded(self) -> bool:
@@ -199,7 +199,7 @@ class ExternalEfforts:
             frame = self._frames.accepted(message, accepted, "a wrench ")
             wrench = from_wrench(message.wrench)
             self._bounds.check_wrench(wrench)
-            recent = self._wrenches.setdefault(tool, Recent(self._timeout))
+            recent = self._wrenches.setdefault(tool, LatestMessage(self._timeout))
             recent.take((wrench, frame in ("", tool)))
 
     def _on_base_wrench(self, message: WrenchStamped) -> None:

@@ -18,7 +18,7 @@ from vms_ph_dynamics import Array, StateError, VMSModel
 
 from ..messages.conversions import by_name, from_wrench, from_xyz, to_point, to_pose
 from ..messages.frames import WORLD, Frames
-from ..messages.stamps import Recent
+from ..messages.stamps import LatestMessage
 from ..node.health import InputDiagnostics
 
 # Depth of a queue in which a reference takes the place of the one before: a node that is busy must
@@ -47,8 +47,8 @@ class ReferenceTopics:
         self._leads_both = False
         self._input_diagnostics = InputDiagnostics(node)
         # A twist, and whether it is in base axes.
-        self._twist = Recent[tuple[Array, bool]](timeout)
-        self._wrench = Recent[Array](timeout)
+        self._twist = LatestMessage[tuple[Array, bool]](timeout)
+        self._wrench = LatestMessage[Array](timeout)
         self.forget()
         node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _LAST)
         node.create_subscription(PointStamped, "~/reference_position", self._on_position, _LAST)

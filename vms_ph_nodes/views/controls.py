@@ -150,7 +150,9 @@ class Controls:
         model, named = self._model, self._commands.full_name
         bodies = [port for port in _PORTS if model.b or port != "base"]
         ports = (*dict.fromkeys([*bodies, *model.tools]),)
-        forces = {name: usual_force(model, self._start, _PORTS.get(name, name)) for name in ports}
+        forces = {
+            name: suggested_force(model, self._start, _PORTS.get(name, name)) for name in ports
+        }
         with self._folder("Push") as gui:
             port = gui.add_dropdown("at", ports)
             vector = gui.add_vector3(
@@ -403,7 +405,7 @@ class Choices:
         send(self._answer, request)
 
 
-def usual_force(model: VMSModel, q: Array, port: str) -> float:
+def suggested_force(model: VMSModel, q: Array, port: str) -> float:
     """Return a force that is seen and does no harm, N, in two digits.
 
     It accelerates what it pushes, which at the end effector is much less than the whole robot.

@@ -19,7 +19,7 @@ from ..messages.conversions import in_range, not_finite
 from .robot_scene import RobotScene
 from .shapes import ANGULAR, BODY, LINEAR, LOCKED, POINT, TASK, Rgba, rgba
 from .strip_chart import StripChart
-from .viewpoint import theme
+from .viewpoint import set_theme
 
 
 @dataclass(frozen=True)
@@ -288,12 +288,12 @@ class ViewTab:
         markers: in the scene.
     """
 
-    def __init__(self, server: viser.ViserServer, strips: Sequence[StripChart], tab: Any) -> None:
+    def __init__(self, server: viser.ViserServer, charts: Sequence[StripChart], tab: Any) -> None:
         """Add them to the page.
 
         Args:
             server: of the page.
-            strips: plots of the page, which become dark with it.
+            charts: plots of the page, which become dark with it.
             tab: where on the page.
         """
         self._scene: RobotScene | None = None
@@ -309,9 +309,9 @@ class ViewTab:
 
         @dark.on_update
         def _(_: Any) -> None:
-            theme(server, dark.value)
-            for strip in strips:
-                strip.darken(dark.value)
+            set_theme(server, dark.value)
+            for chart in charts:
+                chart.darken(dark.value)
 
     def show(self, scene: RobotScene) -> None:
         """Take another robot."""

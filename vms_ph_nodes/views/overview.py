@@ -191,7 +191,7 @@ class Overview:
         self._status = gui.add_html("")
         self._destroyers = gui.add_html("", visible=False)
         self._verdict, self._sums, self._picture, self._about = "", "", "", ["", ""]
-        self._pace = Pace()
+        self._pace = TimeRatio()
         self._robot, self._loop = RobotFlow(), LoopFlow()
         # The flow of exergy, and the module of the wing that draws it.
         self._exergetic: Any = None
@@ -358,7 +358,7 @@ def conservation(unaccounted: float, turnover: float) -> str:
     return _badge("Energy is not accounted for", _BAD)
 
 
-class Pace:
+class TimeRatio:
     """How fast simulated or recorded time passes, by the stamps of what arrives.
 
     Attributes:

@@ -23,7 +23,7 @@ _STIFFNESS = 4.0
 
 
 @dataclass(frozen=True)
-class Grip:
+class DraggedPoint:
     """What is dragged.
 
     Attributes:
@@ -60,7 +60,7 @@ class PointerSpring:
         self._server, self._model, self._scene = server, model, scene
         self._commands, self._world = commands, world
         self.stiffness = float(f"{_STIFFNESS * model.total_mass:.2g}")
-        self._grip: Grip | None = None
+        self._grip: DraggedPoint | None = None
         self._line: Any = None
         for link, meshes in scene.meshes.items():
             for mesh in meshes:
@@ -97,20 +97,20 @@ class PointerSpring:
     def grip(self, link: str, point: Array) -> None:
         """Take hold of a link at a point (3,) in the inertial frame, m."""
         local_point = self._scene.world_pose(link).actInv(point)
-        self._grip = Grip(link, local_point, point)
+        self._grip = DraggedPoint(link, local_point, point)
         self._commands.pull(self._efforts)
 
     def move(self, pointer: Array) -> None:
         """Move the other end of the spring to a point (3,) in the inertial frame, m."""
         if self._grip is not None:
-            self._grip = Grip(self._grip.link, self._grip.point, pointer)
+            self._grip = DraggedPoint(self._grip.link, self._grip.point, pointer)
 
     def release(self) -> None:
         """Let go."""
         self._grip = None
         self._commands.pull(None)
 
-    def _world_point(self, grip: Grip) -> Array:
+    def _world_point(self, grip: DraggedPoint) -> Array:
         point: Array = self._scene.world_pose(grip.link).act(grip.point)
         return point
 

@@ -24,7 +24,7 @@ from .overview import balance, conservation
 from .robot_scene import RobotScene
 from .sankey import Flow, Sankey, Stream
 from .strip_chart import LOOK, axes, rounded, series
-from .viewpoint import WorldView, theme, viewpoint
+from .viewpoint import WorldView, set_theme, viewpoint
 
 _GHOST = rgb(PURPLE)
 _NONE = "none"
@@ -248,7 +248,7 @@ class Replay:
 
         @self._dark.on_update
         def _(_: Any) -> None:
-            theme(self._server, self._dark.value)
+            set_theme(self._server, self._dark.value)
             with self._lock:
                 for drawing in self._drawings:
                     drawing.axes = axes("time (s)", drawing.axes[1]["label"], self._dark.value)

@@ -145,7 +145,7 @@ class LivePlots:
     """Plots over the last seconds.
 
     Attributes:
-        strips: the plots.
+        charts: the plots.
     """
 
     def __init__(self, server: viser.ViserServer, law: LawSplit) -> None:
@@ -159,7 +159,7 @@ class LivePlots:
             name: StripChart(server, f"{name} of the joints", unit, 0.1)
             for name, unit in _OF_JOINTS.items()
         }
-        self.strips = (self._energy, self._power, self._error, *self._joints.values())
+        self.charts = (self._energy, self._power, self._error, *self._joints.values())
         self._shown.on_update(lambda _: self._choose())
         self._choose()
         self._start: int | None = None
@@ -186,19 +186,19 @@ class LivePlots:
         """Take the states of the joints into account."""
         time = self._seconds(from_stamp(message.header.stamp))
         columns = (message.position, message.velocity, message.effort)
-        for strip, column in zip(self._joints.values(), columns, strict=True):
+        for chart, column in zip(self._joints.values(), columns, strict=True):
             if len(column) == len(message.name) and np.isfinite(column).all():
-                strip.add(time, dict(zip(short_names(message.name), column, strict=True)))
+                chart.add(time, dict(zip(short_names(message.name), column, strict=True)))
 
     def _choose(self) -> None:
-        for name, strip in self._joints.items():
-            strip.plot.visible = name == self._shown.value
+        for name, chart in self._joints.items():
+            chart.plot.visible = name == self._shown.value
 
     def draw(self) -> None:
         """Send them to the page."""
-        for strip in self.strips:
-            if strip.plot.visible:
-                strip.draw()
+        for chart in self.charts:
+            if chart.plot.visible:
+                chart.draw()
 
     def _seconds(self, stamp: int) -> float:
         if self._start is None or stamp < self._start:

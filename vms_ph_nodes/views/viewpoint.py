@@ -110,7 +110,7 @@ class WorldView:
 
     def __init__(self, server: viser.ViserServer) -> None:
         """Begin a page with it: light, with its panel at the right."""
-        theme(server, False)
+        set_theme(server, False)
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(400.0)  # pixels
         self._server = server
@@ -168,7 +168,7 @@ class WorldView:
                 client.camera.look_at = camera.look_at
 
 
-def theme(server: viser.ViserServer, dark: bool) -> None:
+def set_theme(server: viser.ViserServer, dark: bool) -> None:
     """Make a page dark or light."""
     # The button to share a page would send its scene to a server of viser.
     server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False)

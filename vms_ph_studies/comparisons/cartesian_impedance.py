@@ -85,7 +85,7 @@ class ExampleLaw:
         return self._last
 
 
-class OurLaw:
+class GuardedImpedance:
     """CartesianImpedance behind a guard, for the driver."""
 
     def __init__(self, model: VMSModel, stiffness: float) -> None:
@@ -192,13 +192,15 @@ def _phases(figure: float) -> dict[str, Phase]:
     }
 
 
-def run_phase(phase: Phase, kind: type[OurLaw] | type[ExampleLaw], armature: float) -> Measured:
+def run_phase(
+    phase: Phase, kind: type[GuardedImpedance] | type[ExampleLaw], armature: float
+) -> Measured:
     """Return what a law does in a phase, on an arm with rotors of an inertia, kg m^2."""
     fr3, driver = robots.get("fr3"), drivers.get(_DRIVER)
     rotors = fr3.description().replace("<dynamics ", f'<dynamics armature="{armature:g}" ')
     model = fr3.model(rotors)
     moved = driver.model(model)
-    law = kind(model if kind is OurLaw else moved, phase.stiffness(0.0))
+    law = kind(model if kind is GuardedImpedance else moved, phase.stiffness(0.0))
     held = [np.zeros(model.n)]
     # The driver carries the weight: the arm moves like one without.
     simulation = Simulation(StandardForm(moved), model.home, _DT, lambda q, v, dt: Ports(held[0]))
@@ -233,7 +235,7 @@ def run_phase(phase: Phase, kind: type[OurLaw] | type[ExampleLaw], armature: flo
         posture = max(posture, float(np.linalg.norm(null @ (q - model.home))))
         if 3 * k > 2 * steps:
             errors.append(float(np.linalg.norm(offset - target)))
-    verdict = law.guard.certificate.verdict if isinstance(law, OurLaw) else ""
+    verdict = law.guard.certificate.verdict if isinstance(law, GuardedImpedance) else ""
     return Measured(max(errors), force, posture, share, rate, given, verdict)
 
 
@@ -246,7 +248,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         if chosen not in ("all", name):
             continue
         stages.begin(f"{name}, CartesianImpedance")
-        ours = run_phase(phase, OurLaw, armature)
+        ours = run_phase(phase, GuardedImpedance, armature)
         stages.begin(f"{name}, example")
         theirs = run_phase(phase, ExampleLaw, armature)
         checks.append(_check(name, ours, theirs))

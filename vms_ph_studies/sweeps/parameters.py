@@ -34,7 +34,7 @@ _FORMS = (
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedParameter:
     """A parameter with one value."""
 
     value: Value
@@ -61,7 +61,7 @@ class Sampled:
         return [self.distribution.value(uniform(seed, name, run, k)) for k in range(self.size)]
 
 
-Parameter = Fixed | Grid | Sampled
+Parameter = FixedParameter | Grid | Sampled
 
 
 def read_parameter(name: str, entry: Any) -> Parameter:
@@ -75,7 +75,7 @@ def read_parameter(name: str, entry: Any) -> Parameter:
             return _read_mapping(entry)
         if isinstance(entry, list):
             return _grid([_value(item) for item in entry])
-        return Fixed(_value(entry))
+        return FixedParameter(_value(entry))
     except OptionError as error:
         raise OptionError(f"parameter '{name}': {error}") from None
 
@@ -83,7 +83,7 @@ def read_parameter(name: str, entry: Any) -> Parameter:
 def _read_mapping(entry: Mapping[Any, Any]) -> Parameter:
     keys = [str(key) for key in entry]
     if keys == ["value"]:
-        return Fixed(_value(entry["value"]))
+        return FixedParameter(_value(entry["value"]))
     if keys == ["values"] and isinstance(entry["values"], list):
         return _grid([_value(item) for item in entry["values"]])
     if "from" in keys or "to" in keys:
@@ -176,7 +176,9 @@ def make_points(
     are not differences between samples.
     """
     axes = {name: p.values for name, p in parameters.items() if isinstance(p, Grid)}
-    fixed: dict[str, Value] = {n: p.value for n, p in parameters.items() if isinstance(p, Fixed)}
+    fixed: dict[str, Value] = {
+        n: p.value for n, p in parameters.items() if isinstance(p, FixedParameter)
+    }
     sampled = {name: p for name, p in parameters.items() if isinstance(p, Sampled)}
     samples: list[tuple[int | None, dict[str, Value]]] = [
         (k, {name: p.draw(seed, name, k) for name, p in sampled.items()}) for k in range(runs or 0)

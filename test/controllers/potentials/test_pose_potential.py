@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_controllers.potentials.pose_potential import MARGIN, PosePotential, Pull
+from vms_ph_controllers.potentials.pose_potential import MARGIN, PosePotential, SpringEnergy
 
 K, K_TURN = 300.0, 20.0
 
@@ -77,8 +77,8 @@ def test_springs_with_a_stiffness_for_each_axis_are_gradients_and_hold_every_att
 def test_a_bounded_spring_is_still_the_gradient_of_its_energy() -> None:
     for most, stretch in ((0.0, 0.3), (40.0, 0.1), (40.0, 0.3)):
 
-        def pulled(e: float, most: float = most) -> Pull:
-            return Pull(0.5 * K * e * e, np.array([K * e, 0.0, 0.0])).within(most, K)[0]
+        def pulled(e: float, most: float = most) -> SpringEnergy:
+            return SpringEnergy(0.5 * K * e * e, np.array([K * e, 0.0, 0.0])).within(most, K)[0]
 
         force = pulled(stretch).gradient[0]
         slope = (pulled(stretch + 1e-6).energy - pulled(stretch - 1e-6).energy) / 2e-6

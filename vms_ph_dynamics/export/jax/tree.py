@@ -42,9 +42,9 @@ class JaxArrays(FormArrays):
         """Return a vector as a matrix with one column."""
         return x[:, None]
 
-    def factorised(self, matrix: Expression) -> "Eliminated":
+    def factorised(self, matrix: Expression) -> "EliminationFactors":
         """Return a matrix that is eliminated where it is solved with."""
-        return Eliminated(matrix)
+        return EliminationFactors(matrix)
 
     def repeat(self, improve: Callable[[Any], Any], start: Any, times: int) -> Any:
         """Apply a function some times, in a loop that is compiled once."""
@@ -77,7 +77,7 @@ def momentum(inertias: Expression, twists: Expression) -> Expression:
     return jnp.concatenate([mass * v + jnp.cross(w, first), angular], axis=-1)
 
 
-class Eliminated:
+class EliminationFactors:
     """A symmetric positive definite matrix (n,n) to solve with."""
 
     def __init__(self, matrix: Expression) -> None:

@@ -55,7 +55,7 @@ def pose_of(position: Array, quaternion: Array) -> Any:
     return pin.SE3(pin.Quaternion(w, x, y, z).matrix(), np.array(position))
 
 
-def shift(offset: Array) -> Any:
+def translation_by(offset: Array) -> Any:
     """Return a translation by (3,)."""
     return pin.SE3(np.eye(3), np.array(offset))
 
@@ -107,7 +107,7 @@ def _shapes(
         yield pose, ET.Element("cylinder", radius=radius, length=repr(2.0 * float(size[1])))
         if kind == int(shapes.mjGEOM_CAPSULE):  # not a shape of the standard
             for end in (-size[1], size[1]):
-                offset = shift(np.array([0.0, 0.0, end]))
+                offset = translation_by(np.array([0.0, 0.0, end]))
                 yield pose * offset, ET.Element("sphere", radius=radius)
 
 
@@ -118,7 +118,7 @@ _END_EFFECTOR = re.compile(
 _NO_LIMIT = 1e101  # read as no limit
 
 
-class _Writer:
+class _UrdfWriter:
     """Writes a URDF with the same bodies, joints, sites and shapes.
 
     The end effector is a site with a usual name for one, else the last body.
@@ -130,9 +130,9 @@ class _Writer:
         self._links, self._joints = Names(), Names()
         self._drives = drives(mujoco, self._m, tree)
         off, bits = int(self._m.opt.disableflags), mujoco.mjtDisableBit
-        self._damped = not off & int(bits.mjDSBL_DAMPER)
-        self._rubbing = not off & int(bits.mjDSBL_FRICTIONLOSS)
-        self._limited = not off & int(bits.mjDSBL_LIMIT)
+        self._has_damping = not off & int(bits.mjDSBL_DAMPER)
+        self._has_friction_loss = not off & int(bits.mjDSBL_FRICTIONLOSS)
+        self._has_limits = not off & int(bits.mjDSBL_LIMIT)
         self._mujoco = mujoco
 
     def text(self, notes: MjcfNotes) -> str:
@@ -155,7 +155,7 @@ class _Writer:
                 name = self._link(m.site(k).name or f"site{k}")
                 if not end_effector and _END_EFFECTOR.search(name.lower()):
                     end_effector = name
-                self._fixed(frames[body], name, pose_of(m.site_pos[k], m.site_quat[k]))
+                self._fixed_joint(frames[body], name, pose_of(m.site_pos[k], m.site_quat[k]))
         end_effector = end_effector or frames[tree.bodies[-1]]
         self._root.append(replace(notes, end_effector=end_effector).element())
         ET.indent(self._root)
@@ -171,27 +171,27 @@ class _Writer:
         add_visuals(link, self._mujoco, self._compiled, i)
         if i == self._tree.free:
             return  # the root link of a floating base
-        above = frames[int(m.body_parentid[i])]
+        parent = frames[int(m.body_parentid[i])]
         anchor = np.zeros(3)
         for k, j in enumerate(joints):
             axis = np.array(m.jnt_axis[j])
             reference, last = float(m.qpos0[m.jnt_qposadr[j]]), k == len(joints) - 1
             if m.jnt_type[j] == HINGE:
-                turn = pin.SE3(pin.exp3(-reference * axis), np.zeros(3))
-                pose = pose * shift(m.jnt_pos[j] - anchor) * turn
+                rotation_by = pin.SE3(pin.exp3(-reference * axis), np.zeros(3))
+                pose = pose * translation_by(m.jnt_pos[j] - anchor) * rotation_by
                 anchor = np.array(m.jnt_pos[j])
             else:
-                pose = pose * shift(-reference * axis)
+                pose = pose * translation_by(-reference * axis)
             # The link of the body has the axes and the origin of the body.
             child = name if last and not anchor.any() else self._link(f"{name}_{joint_names[j]}")
-            self._moving(j, joint_names[j], above, child, pose)
-            above, pose = child, pin.SE3.Identity()
-        if above != name:
-            self._fixed(above, name, pose * shift(-anchor))
+            self._moving_joint(j, joint_names[j], parent, child, pose)
+            parent, pose = child, pin.SE3.Identity()
+        if parent != name:
+            self._fixed_joint(parent, name, pose * translation_by(-anchor))
 
-    def _moving(self, j: int, name: str, parent: str, child: str, pose: Any) -> None:
+    def _moving_joint(self, j: int, name: str, parent: str, child: str, pose: Any) -> None:
         m = self._m
-        limited = bool(m.jnt_limited[j]) and self._limited
+        limited = bool(m.jnt_limited[j]) and self._has_limits
         hinge = m.jnt_type[j] == HINGE
         kind = ("revolute" if limited else "continuous") if hinge else "prismatic"
         joint = self._joint(name, kind, parent, child, pose)
@@ -209,8 +209,8 @@ class _Writer:
         dynamics = ET.SubElement(
             joint,
             "dynamics",
-            damping=repr(damping if self._damped else 0.0),
-            friction=repr(float(m.dof_frictionloss[dof]) if self._rubbing else 0.0),
+            damping=repr(damping if self._has_damping else 0.0),
+            friction=repr(float(m.dof_frictionloss[dof]) if self._has_friction_loss else 0.0),
             armature=repr(armature),
         )
         stiffness = float(np.ravel(m.jnt_stiffness[j])[0])
@@ -236,7 +236,7 @@ class _Writer:
         ET.SubElement(self._root, "link", name=name)
         return name
 
-    def _fixed(self, parent: str, child: str, pose: Any) -> None:
+    def _fixed_joint(self, parent: str, child: str, pose: Any) -> None:
         self._joint(self._joints.take(f"{child}_fixed"), "fixed", parent, child, pose)
 
     def _joint(self, name: str, kind: str, parent: str, child: str, pose: Any) -> ET.Element:
@@ -261,7 +261,7 @@ def convert(file: Path) -> str:
         notes = _notes(mujoco, m, tree)
     except ModelError as error:
         raise ModelError(f"{file.name}: {error}") from None
-    return _Writer(mujoco, compiled, tree).text(notes)
+    return _UrdfWriter(mujoco, compiled, tree).text(notes)
 
 
 def _notes(mujoco: Any, m: Any, tree: Tree) -> MjcfNotes:
