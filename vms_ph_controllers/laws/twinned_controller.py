@@ -41,8 +41,8 @@ class TwinnedController(Controller):
             ModelError: the model is none, or an argument is a gain.
         """
         law = super().__new__(cls)
-        if model is not None:  # as for copies
-            require_model(model, law)
+        if model is not None:  # as for copies; a law of wheels takes their form
+            require_model(getattr(model, "model", model), law)
         if gain := next((item.name for item in fields(cls.Gains) if item.name in named), ""):
             name = cls.__name__
             raise ModelError(f"{gain} is a gain: {name}(model, {name}.Gains({gain}=...))")
