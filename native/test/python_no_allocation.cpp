@@ -1,8 +1,8 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a host takes from the heap in the thread that calls it: nothing, late answers and all.
-// Python's own thread does, so that each thread is counted for itself.
+// The host of a law in Python allocates nothing in the thread that calls it, also where an answer
+// is late. The thread of Python allocates, so that the calls of each thread are counted separately.
 #include <cstddef>
 
 #include "arm.hpp"
@@ -10,7 +10,7 @@
 #include "vms_ph_native/python_controller.hpp"
 
 extern "C" {
-// What glibc keeps them under for those who stand in for them.
+// The allocation functions of glibc, under the names that it keeps for replacements.
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
@@ -66,7 +66,7 @@ void a_controller() {
   CHECK(law.reset(state));
   const long before = calls;
   for (int k = 0; k < 20000; ++k) {
-    state.q[0] = k % 100 == 7 ? 1.5 : k % 100 == 8 ? NAN : 0.1;  // it raises; it is none
+    state.q[0] = k % 100 == 7 ? 1.5 : k % 100 == 8 ? NAN : 0.1;  // the law raises; not a number
     if (k % 1000 == 0) law.set_gain(nap, k % 5000 == 0 ? 1e-3 : 0.0);
     law.update(state, reference, 1e-3);
   }
