@@ -20,12 +20,9 @@ SimulatedForm: TypeAlias = Form | NonholonomicForm
 # up to 2.8; half of a step's retries and the growth of the rate with the configuration are left.
 _STIFF = 0.5
 
-# Iterations on the secant slope of Coulomb friction, and the change of speed at which they end.
-_ITERATIONS, _CONVERGED = 50, 1e-9
-
-# Sweeps over the joints for the torques of several stops, and the change of speed at which they
-# end, rad/s or m/s.
-_SWEEPS, _CONVERGED = 400, 1e-12
+# Iterations on the secant slope of Coulomb friction, sweeps over the joints for the torques of
+# several stops, and the change of speed at which both end, rad/s or m/s.
+_ITERATIONS, _SWEEPS, _CONVERGED = 50, 400, 1e-12
 
 # Distance from a stop beyond which no step needs to be watched, rad or m, besides what the present
 # speed covers; and the time for which that holds, s: up to 2500 rad/s^2.

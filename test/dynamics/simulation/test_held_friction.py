@@ -115,6 +115,24 @@ def test_on_a_stop_it_dissipates_what_falls_and_no_torque_supplies_any() -> None
     assert now.dissipated == pytest.approx(before - energy(model, held) + work, rel=1e-6)
 
 
+def test_every_joint_feels_the_friction_of_the_velocity_that_it_reaches() -> None:
+    model, rng = finger(damping=0.0, friction=1e-2), np.random.default_rng(11)
+    friction, form, ports = (
+        Friction.of(model),
+        StandardForm(model),
+        Ports(np.zeros(2), gravity=False),
+    )
+    for _ in range(20):
+        q, v = model.random_configuration(rng), rng.normal(size=2)
+        torque = HeldFriction(form, friction).torque(q, v, ports, 1e-3)
+        x = form.state(q, v)
+        z = x.z + 1e-3 * (form.rate(x, ports).zdot + torque)
+        reached = form.velocity(PHState(model.integrate(q, 1e-3 * v), z))
+        np.testing.assert_allclose(
+            torque, friction.force(reached), atol=1e-9 * np.abs(torque).max()
+        )
+
+
 @pytest.mark.parametrize("speed", [1e-9, 1e-2, 1.0, 1e4])
 def test_friction_never_turns_a_joint_back(speed: float) -> None:
     model, rng = finger(damping=1e3, friction=1e3), np.random.default_rng(11)
