@@ -72,7 +72,7 @@ def test_the_pendulum_keeps_both_laws_and_its_joints_closed(
     heat: mb.Heat | None,
 ) -> None:
     equations = assemble(pendulum(heat))
-    motion = simulate(equations, pendulum_state(equations), dt=1e-3, steps=1000, every=50)
+    motion = simulate(equations, pendulum_state(equations), dt=1e-3, steps=500, every=50)
     rest = mechanical(motion)
     scale = rest[0] - rest.min()
     # The campaign below runs the full minute.
