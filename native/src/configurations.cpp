@@ -173,15 +173,6 @@ void Model::fill_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full
   }
 }
 
-void Model::project_force(const ConstVector& full,
-                          Eigen::Ref<Eigen::VectorXd> force) const noexcept {
-  force.head(b_) = full.head(b_);
-  force.tail(n_).setZero();
-  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leads_.size(); ++i) {
-    force[b_ + leads_[i].joint] += leads_[i].multiplier * full[model_->idx_vs[i]];
-  }
-}
-
 pinocchio::SE3 Model::base_pose(const ConstVector& q) const noexcept {
   if (base_ == Base::fixed) return pinocchio::SE3::Identity();
   pinocchio::SE3 rotated = pinocchio::SE3::Identity();

@@ -4,7 +4,6 @@
 // Driving and reaching of a robot on two wheels with one axle, in the velocities they allow.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -208,9 +207,6 @@ namespace {
 // Share of the rate of the velocities up to which errors are fed back to them.
 constexpr double kFeedbackShare = 0.25;
 
-// Speed over which dry friction is smoothed, rad/s or m/s.
-constexpr double kSlip = 0.01;
-
 PlanarPose planar(const pinocchio::SE3& pose) noexcept {
   return {pose.translation().head<2>(), std::atan2(pose.rotation()(1, 0), pose.rotation()(0, 0))};
 }
@@ -261,7 +257,7 @@ class DifferentialDrive final : public WheeledController {
       const auto turns = [&](const Wheel& wheel) { return wheel.joint == name; };
       if (std::none_of(wheels.begin(), wheels.end(), turns)) arm_.push_back(i);
       const double bound = model.velocity()[i];
-      largest_rates_[i] = bound > 0.0 ? bound : std::numeric_limits<double>::infinity();
+      largest_rates_[i] = bound > 0.0 ? bound : kInfinity;
     }
     const int m = t_.dimension();
     RobotState initial;

@@ -14,7 +14,6 @@ namespace {
 
 // Below this smallest singular value the task inertia, and with it the split, is not meaningful.
 constexpr double kSingular = 1e-3;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 

@@ -171,6 +171,12 @@ const VectorV& Evaluation::g() noexcept {
   return g_;
 }
 
+VectorV Evaluation::drag() noexcept {
+  VectorV force = VectorV::Zero(v_.size());
+  if (fluid_.exist()) flowing().add_drag(force);
+  return force;
+}
+
 double Evaluation::coriolis_power(const VectorV& x, const VectorV& y) noexcept {
   if (fluid_.exist()) return x.dot(product<VectorV>(C(), y));
   return with_velocity().coriolis_power(x.data(), y.data());

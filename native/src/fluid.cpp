@@ -9,6 +9,7 @@
 
 #include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/se3.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
@@ -23,17 +24,11 @@ constexpr double kRounding = 1e-9;
 
 using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
-Matrix3d cross(const Vector3d& a) {
-  Matrix3d matrix;
-  matrix << 0.0, -a.z(), a.y(), a.z(), 0.0, -a.x(), -a.y(), a.x(), 0.0;
-  return matrix;
-}
-
 /// The skew matrix ad~_p with ad~_p V = ad_V^T p, of a momentum p, linear part first.
 Matrix6 coadjoint_matrix(const Eigen::Matrix<double, 6, 1>& p) {
   Matrix6 matrix = Matrix6::Zero();
-  matrix.topRightCorner<3, 3>() = matrix.bottomLeftCorner<3, 3>() = cross(p.head<3>());
-  matrix.bottomRightCorner<3, 3>() = cross(p.tail<3>());
+  matrix.topRightCorner<3, 3>() = matrix.bottomLeftCorner<3, 3>() = se3::skew(p.head<3>());
+  matrix.bottomRightCorner<3, 3>() = se3::skew(p.tail<3>());
   return matrix;
 }
 

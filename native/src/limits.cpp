@@ -8,16 +8,12 @@
 #include <cmath>
 
 namespace vms_ph {
-namespace {
 
-// Room for a sentence that names every joint.
 std::size_t longest_reason(const Model& model) {
-  std::size_t length = 128;
+  std::size_t length = 160;
   for (const auto& name : model.joint_names()) length += name.size() + 2;
   return length;
 }
-
-}  // namespace
 
 const GainTable<LimitGains>& LimitGains::table() {
   using G = LimitGains;

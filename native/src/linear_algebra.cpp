@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "vms_ph_native/lanes.hpp"
@@ -94,7 +93,7 @@ VMS_PH_WIDE bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matr
     }
   }
   is_positive_ = symmetric::factorise(factor_, over_, size_, kMaxRows);
-  if (!is_positive_) std::fill(over_, over_ + size_, std::numeric_limits<double>::quiet_NaN());
+  if (!is_positive_) std::fill(over_, over_ + size_, kNaN);
   return is_positive_;
 }
 
@@ -179,7 +178,7 @@ constexpr double kUnique = 1e-9;
 constexpr int kCorrections = 3;
 
 // A gradient of this size, relative to its terms, releases no bound: what is added is 1e-9 of them.
-constexpr double kRounding = 1e-13;
+constexpr double kMultiplierRounding = 1e-13;
 
 }  // namespace
 
@@ -225,13 +224,13 @@ void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::Vect
     gradient_.noalias() = H_.lazyProduct(x);
     gradient_ -= g_;
     Eigen::Index worst = 0;
-    double largest_multiplier = -std::numeric_limits<double>::infinity();
+    double largest_multiplier = -kInfinity;
     for (Eigen::Index i = 0; i < m; ++i) {
       const double multiplier = lower[i] == upper[i] ? 0.0 : active_bounds_[i] * gradient_[i];
       if (multiplier > largest_multiplier) largest_multiplier = multiplier, worst = i;
     }
     const double size = largest_g + largest_entry * x.cwiseAbs().maxCoeff();
-    if (!(largest_multiplier > kRounding * size)) break;
+    if (!(largest_multiplier > kMultiplierRounding * size)) break;
     active_bounds_[worst] = 0;
   }
 }
@@ -254,7 +253,7 @@ bool BoundedLeastSquares::step_to_bound(const Eigen::VectorXd& lower, const Eige
   }
   Cholesky(free_hessian_).solve(step_.data());
   Eigen::Index first = 0;
-  double step_length = std::numeric_limits<double>::infinity();
+  double step_length = kInfinity;
   for (Eigen::Index i = 0; i < count; ++i) {
     if (step_[i] == 0.0) continue;
     const double bound = step_[i] > 0.0 ? upper[free_indices_[i]] : lower[free_indices_[i]];

@@ -141,7 +141,6 @@ pinocchio::FrameIndex frame_named(const pinocchio::Model& model, const std::stri
 
 // URDF writers put 0 where they mean "not given", Pinocchio the largest double.
 constexpr double kNoLimit = 1e100;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double limit(double value) { return value > 0.0 && value < kNoLimit ? value : kInfinity; }
 

@@ -9,6 +9,7 @@
 
 #include <Eigen/LU>
 
+#include "vms_ph_native/limits.hpp"
 #include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
@@ -25,13 +26,6 @@ constexpr double kLongestGap = 0.1;
 
 // Time constant of the test for frozen joints, s.
 constexpr double kFrozenTime = 0.5;
-
-// Room for a sentence with the name of any joint.
-std::size_t longest_reason(const Model& model) {
-  std::size_t longest = 0;
-  for (const auto& name : model.joint_names()) longest = std::max(longest, name.size());
-  return longest + 160;
-}
 
 }  // namespace
 

@@ -4,7 +4,6 @@
 #include "vms_ph_native/cartesian_impedance.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -146,7 +145,7 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
   const bool is_turning = strength > kLeast && desired_force_.dot(normal_) < 0.999 * strength;
   // Before the direction changes, the force goes down to zero.
   const double target = is_turning ? 0.0 : std::min(strength, gains.push_force);
-  const double step = dt > 0.0 ? gains.push_rate * dt : std::numeric_limits<double>::infinity();
+  const double step = dt > 0.0 ? gains.push_rate * dt : kInfinity;
   force_ += std::min(std::max(target - force_, -step), step);
   if (force_ > kLeast) return true;
   force_ = correction_ = 0.0;

@@ -4,7 +4,6 @@
 // Resolved motion of a free-floating robot: the tool by its joints alone, the base held or free.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -114,7 +113,7 @@ struct ResolvedGains : OutputGains {
 
 namespace {
 
-const Model& checked(const Model& model) {
+const Model& floating(const Model& model) {
   if (model.base() != Base::floating) {
     throw ModelError("ResolvedMotion is for robots that float in space; '" + model.name() +
                      "' is on a " + (model.b() == 0 ? "fixed" : "planar") + " base");
@@ -152,7 +151,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   ///
   /// @throws ModelError  the base is not floating.
   explicit ResolvedMotion(const Model& model)
-      : RampedGains(checked(model), std::make_unique<BaseActuation>(model, std::nullopt, false)),
+      : RampedGains(floating(model), std::make_unique<BaseActuation>(model, std::nullopt, false)),
         desired_rates_(n_),
         last_(VectorV::Zero(n_)),
         acceleration_(last_),
@@ -178,7 +177,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
 
   const Command& control(const Reference& reference, double dt) noexcept override {
     ResolvedGains gains = gains_now();
-    const double outer = age_ > 0.0 ? 0.25 / age_ : std::numeric_limits<double>::infinity();
+    const double outer = age_ > 0.0 ? 0.25 / age_ : kInfinity;
     for (double* rate : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
       *rate = std::min(*rate, outer);
     }

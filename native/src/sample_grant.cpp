@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/se3.hpp"
@@ -144,7 +143,7 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
   double p1 = rate(first_, v1_, force, a1_);
   result.acceleration = a1_;
   result.displacement.setZero(v1_.size());
-  result.lack = energy_ = std::numeric_limits<double>::infinity();
+  result.lack = energy_ = kInfinity;
   const double reach = dt_ * ((v1_ + dt_ * a1_).cwiseAbs().maxCoeff() + v1_.cwiseAbs().maxCoeff());
   if (!(reach < kLongestPredicted * kMostSteps)) return;
   const int steps = std::max(1, static_cast<int>(std::ceil(reach / kLongestPredicted)));

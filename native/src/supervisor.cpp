@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "vms_ph_native/limits.hpp"
@@ -14,8 +13,6 @@
 
 namespace vms_ph {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Time step of the safe output where the measured one cannot be one, s.
 constexpr double kStep = 1e-3;
@@ -127,7 +124,7 @@ const Command& Supervisor::safe(const char* problem, const char* why, double dt)
   command_.status = Status::holding;
   command_.reason = reason_.text();
   command_.task_error = 0.0;
-  command_.smallest_singular_value = std::numeric_limits<double>::infinity();
+  command_.smallest_singular_value = kInfinity;
   command_.authority = 1.0;
   return command_;
 }

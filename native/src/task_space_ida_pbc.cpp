@@ -3,7 +3,6 @@
 
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
-#include <limits>
 #include <memory>
 
 #include "vms_ph_native/laws.hpp"
@@ -145,7 +144,7 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
   command_.status = Status::holding;
   command_.reason = reasons::unusable_state_of_arm;
   command_.task_error = 0.0;
-  command_.smallest_singular_value = std::numeric_limits<double>::infinity();
+  command_.smallest_singular_value = kInfinity;
   command_.authority = 1.0;
   return command_;
 }

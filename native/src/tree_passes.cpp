@@ -4,7 +4,6 @@
 // The passes along a tree: where its bodies are and how they move, the factors of its mass matrix,
 // and what follows from efforts and momenta.
 #include <algorithm>
-#include <limits>
 
 #include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/linear_algebra.hpp"
@@ -272,7 +271,7 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
   if (!symmetric::factorise(factor_.data(), inverse_diagonal_.data(), size,
                             static_cast<std::ptrdiff_t>(stride))) {
     std::fill(inverse_diagonal_.begin(), inverse_diagonal_.end(),
-              std::numeric_limits<double>::quiet_NaN());
+              kNaN);
   }
 }
 

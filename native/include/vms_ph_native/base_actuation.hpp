@@ -4,7 +4,6 @@
 // How a wrench on the base is made by its actuators.
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -22,8 +21,8 @@ struct Rotor {
   Eigen::Vector3d position;  ///< in the base frame, m
   Eigen::Vector3d axis;      ///< direction of its thrust in the base frame; scaled to length one
   double drag_ratio = 0.0;   ///< reaction torque on the base about the axis over thrust, m
-  double lower = -std::numeric_limits<double>::infinity();  ///< thrust, N
-  double upper = std::numeric_limits<double>::infinity();   ///< thrust, N
+  double lower = -kInfinity;  ///< thrust, N
+  double upper = kInfinity;   ///< thrust, N
 };
 
 /// The map w = B u from actuator thrusts to the base wrench.

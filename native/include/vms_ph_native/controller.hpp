@@ -5,7 +5,6 @@
 #pragma once
 
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -102,7 +101,7 @@ struct Command {
   const char* reason = "";  ///< one sentence or empty; valid as long as the controller
   double task_error = 0.0;  ///< distance between task and reference, m
   double smallest_singular_value =
-      std::numeric_limits<double>::infinity();  ///< of the task Jacobian
+      kInfinity;  ///< of the task Jacobian
   double authority = 1.0;                       ///< share of the potential in force, in [0, 1]
 };
 

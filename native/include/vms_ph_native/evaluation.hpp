@@ -66,6 +66,9 @@ class Evaluation {
   /// Generalised gravity, (nv,): the force that holds the robot still.
   const VectorV& g() noexcept;
 
+  /// Force of the drag of a fluid, (nv,).
+  VectorV drag() noexcept;
+
   /// Power v^T g that raises the robot at another configuration (nq,), W.
   double lifting_power(const ConstVector& q) noexcept;
 

@@ -18,6 +18,9 @@ struct LimitGains {
   static const GainTable<LimitGains>& table();
 };
 
+/// Room for a sentence that names every joint of a robot.
+std::size_t longest_reason(const Model& model);
+
 /// Clip torques (n,) to the effort limits of a robot's joints.
 void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept;
 

@@ -139,9 +139,6 @@ class Model {
   void fill_configuration(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
   void fill_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
 
-  /// The generalised force (nv,) of one on all joints, (pinocchio().nv,).
-  void project_force(const ConstVector& full, Eigen::Ref<Eigen::VectorXd> force) const noexcept;
-
   pinocchio::FrameIndex end_effector() const { return end_effector_; }
 
   /// Pinocchio's index of a frame; where a link and a joint share the name, that of the link.

@@ -2,12 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Vectors and matrices of bounded size, stored inline: they, their products and their
-// decompositions do not allocate memory.
+// decompositions do not allocate memory. And numbers that several parts share.
 #pragma once
+
+#include <limits>
 
 #include <Eigen/Core>
 
 namespace vms_ph {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Coulomb friction is rounded over this speed, rad/s or m/s; as in friction.py.
+constexpr double kSlip = 0.01;
 
 /// Largest number of velocities, base and joints, of the native controllers.
 constexpr int kMaxVelocities = 64;

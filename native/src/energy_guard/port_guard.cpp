@@ -11,8 +11,6 @@
 namespace vms_ph {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 // The energies do not balance where the kinetic energy rises by more than this beyond the energy
 // given, J, in more than one of so many samples. A push ends; a weight that is not there, or
 // another delay than the declared one, does not.

@@ -39,7 +39,7 @@ FixedPoint::FixedPoint(int size) : slope_(size, size) {
 }
 
 bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
-  const double infinite = std::numeric_limits<double>::infinity();
+
   result.failure = Failure::none;
   y_ = unknown;
   double last = infinite, before = infinite;
@@ -123,7 +123,6 @@ using Eigen::Vector3d;
 using Eigen::VectorXd;
 
 // As in the Python scheme, which gives the reasons.
-constexpr double kRounding = 8.0 * std::numeric_limits<double>::epsilon();
 constexpr double kLinearLimit = 1e-3, kStalled = 1e-9;
 
 /// The angle of cay(turn) over the length of turn.
@@ -319,7 +318,7 @@ double DiscreteGradient::multiplier(const VectorXd& following, const Vector3d& l
   for (int i = 0; i < n; ++i) gained += following[b + i] * (result_state_->pi[i] - x.pi[i]);
   double missed = here.value - x.energy.value - gained;
   if (robot_.k > 0) missed -= robot_.tree.base_twist(following).angular.dot(l1 - l0_);
-  if (std::abs(missed) <= kRounding * here.scale) return 0.0;
+  if (std::abs(missed) <= kEnergyRounding * here.scale) return 0.0;
   return dt_ * missed / (typical_ * std::sqrt(square_));
 }
 
@@ -339,7 +338,7 @@ void DiscreteGradient::polish(StepResult& result) noexcept {
   const Energy here = energy(result_state_->q, in_base(result_state_->q, result_state_->angular),
                              result_state_->pi);
   const double gap = here.value - result_state_->energy.value;
-  if (std::abs(gap) <= kRounding * here.scale) return;
+  if (std::abs(gap) <= kEnergyRounding * here.scale) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.
   const double slope = weighted_.dot(velocity_.tail(n));
   end_.solve(Screw{}, weighted_, velocity_);

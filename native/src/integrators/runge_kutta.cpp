@@ -18,7 +18,6 @@ namespace {
 
 // As in the Python scheme, which gives the reasons.
 constexpr double kMaxRelativeGap = 0.01;
-constexpr double kRounding = 8.0 * std::numeric_limits<double>::epsilon();
 constexpr double kWaiting = 1e-7;
 constexpr int kIterations = 8;
 constexpr double kRestSpeed = 1e-9;
@@ -37,7 +36,7 @@ Screw Projection::momentum_in_base(const Eigen::VectorXd& q, const SolverState& 
 }
 
 double Projection::at_rest(double dt) const noexcept {
-  return 0.5 * robot_.mass * kRestSpeed * kRestSpeed + 2.0 * kRounding * gained(dt);
+  return 0.5 * robot_.mass * kRestSpeed * kRestSpeed + 2.0 * kEnergyRounding * gained(dt);
 }
 
 double Projection::gained(double dt) const noexcept {
@@ -47,7 +46,7 @@ double Projection::gained(double dt) const noexcept {
 double Projection::rounding(const SolverState& x, double terms, double dt) const noexcept {
   const double square = robot_.k == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
   const double energy_scale = terms + std::abs(x.energy.value) + robot_.mass * square;
-  return kRounding * energy_scale + at_rest(dt);
+  return kEnergyRounding * energy_scale + at_rest(dt);
 }
 
 VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& result) noexcept {
@@ -132,7 +131,7 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
     gap = energy - present;
     scale = std::abs(energy) + std::abs(present);
     const bool is_too_far = count == 0 && std::abs(gap) > kMaxRelativeGap * gradient_norm;
-    if (std::abs(gap) <= kRounding * scale || is_too_far) break;
+    if (std::abs(gap) <= kEnergyRounding * scale || is_too_far) break;
     step += gap / gradient_norm;
   }
   if (robot_.k > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "vms_ph_native/linear_algebra.hpp"
@@ -236,7 +235,7 @@ void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
 void ContactDetector::by_energy() noexcept {
   const Sums& now = recent_sums(1);
   report_.by_energy = report_.work = 0.0;
-  report_.work_deviation = std::numeric_limits<double>::infinity();
+  report_.work_deviation = kInfinity;
   for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
     const Sums &then = recent_sums(1 + length), &first = recent_sums(length);
     if (!first.work.is_known) break;

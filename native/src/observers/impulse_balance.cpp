@@ -12,9 +12,6 @@
 namespace vms_ph {
 namespace {
 
-// Coulomb friction is smoothed over this speed, rad/s or m/s; as in friction.py.
-constexpr double kSlip = 0.01;
-
 NoiseModel checked(const NoiseModel& noise) {
   noise.check();
   return noise;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <Eigen/LU>
 
@@ -154,7 +153,7 @@ Eigen::Vector3d Payload::centre() const noexcept {
 
 Eigen::Vector3d Payload::centre_deviation() const noexcept {
   if (!(mass > 0.0)) {
-    return Eigen::Vector3d::Constant(std::numeric_limits<double>::infinity());
+    return Eigen::Vector3d::Constant(kInfinity);
   }
   Matrix34 slope;
   slope.col(0) = -centre();

@@ -14,7 +14,7 @@ namespace {
 
 // Squares of singular values below this share of the largest are those of wrenches that no inputs
 // make.
-constexpr double kRank = 1e-13;
+constexpr double kSquareRank = 1e-13;
 
 // Forces below this define no tilt angle, N.
 constexpr double kMinForce = 1e-9;
@@ -83,7 +83,7 @@ bool NearestInputs::solve_freely(const VectorB& goal, const Eigen::VectorXd& low
   const auto& squares = eigen_.values();
   coordinates_.noalias() = eigen_.vectors().transpose().lazyProduct(residual_);
   for (Eigen::Index k = 0; k < b; ++k) {
-    coordinates_[k] = squares[k] > kRank * squares[b - 1] ? coordinates_[k] / squares[k] : 0.0;
+    coordinates_[k] = squares[k] > kSquareRank * squares[b - 1] ? coordinates_[k] / squares[k] : 0.0;
   }
   residual_.noalias() = eigen_.vectors().lazyProduct(coordinates_);
   for (Eigen::Index i = 0; i < m; ++i) {

@@ -124,10 +124,7 @@ const VectorXd& JointStops::displacement(const VectorXd& from, const VectorXd& t
 namespace {
 
 // Number of times a failed step is halved, as in integrators/retry.py.
-constexpr int kHalvings = 10;
-
-// Coulomb friction is rounded over this speed, rad/s or m/s; as in friction.py.
-constexpr double kSlip = 0.01;
+constexpr int kMaxHalvings = 10;
 
 std::unique_ptr<Stepper> stepper_of(const PlantOptions& options, const Model& model) {
   if (!options.wheels.empty() && options.actuators) {
@@ -244,10 +241,10 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool by_stand,
 
 bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
   const double dt = options_.step;
-  if (!stops_) return step_with_retry(t, dt, kHalvings);
+  if (!stops_) return step_with_retry(t, dt, kMaxHalvings);
   const StepResult before = result_;
   started_ = at_;
-  if (!step_with_retry(t, dt, kHalvings)) return false;
+  if (!step_with_retry(t, dt, kMaxHalvings)) return false;
   stepper_->motion(at_, free_q_, free_v_);
   if (stops_->is_stop_reached(free_q_, free_v_, dt)) {
     stepper_->motion(started_, q_, v_);
@@ -255,7 +252,7 @@ bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
     at_ = started_;
     result_ = before;
     ports_.torque = torque + pushing;
-    const bool done = step_with_retry(t, dt, kHalvings);
+    const bool done = step_with_retry(t, dt, kMaxHalvings);
     ports_.torque = torque;
     if (!done) return false;
     stepper_->motion(at_, free_q_, free_v_);

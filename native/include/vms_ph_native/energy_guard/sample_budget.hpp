@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "vms_ph_native/base_actuation.hpp"
@@ -111,7 +110,7 @@ class DebtCeiling {
     const double unobserved = unobserved_work_.add(work), debt = -level;
     if (debt <= SampleGrant::kRounding) {
       ceiling_ = 0.0;
-      margin_ = std::numeric_limits<double>::infinity();
+      margin_ = kInfinity;
       return unobserved;
     }
     const double loan = std::max(kMinLoan, kLoanShare * kinetic);
@@ -150,7 +149,7 @@ class DebtCeiling {
 
   UnobservedWork unobserved_work_;
   double ceiling_ = 0.0, kinetic_ = 0.0, largest_loan_ = kMinLoan;
-  double margin_ = std::numeric_limits<double>::infinity();
+  double margin_ = kInfinity;
 };
 
 /// A queue of efforts: one sent in a sample acts from `delay` samples later on, for a sample.

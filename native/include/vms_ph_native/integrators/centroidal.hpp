@@ -4,12 +4,17 @@
 // The motion of a robot split into that of its centre of mass and the rest.
 #pragma once
 
+#include <limits>
+
 #include <Eigen/Core>
 
 #include "vms_ph_native/integrators/stepper.hpp"
 #include "vms_ph_native/tree.hpp"
 
 namespace vms_ph {
+
+/// Rounding of energies, as a share of their terms; as in the Python schemes.
+constexpr double kEnergyRounding = 8.0 * std::numeric_limits<double>::epsilon();
 
 /// The split of a robot's motion; see vms_ph_dynamics/integrators/centroidal.py. A workspace.
 class Centroidal {

@@ -4,12 +4,10 @@
 // The servos of a simulated robot, for joints without effort commands.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "vms_ph_native/controller.hpp"
-#include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/wheels.hpp"
 
@@ -44,7 +42,6 @@ class Servo {
   /// @param wheels               that do not slip; then joints drive the base.
   /// @throws ModelError  a mistake in the wheels.
   Servo(const Model& model, double frequency, const std::vector<Wheel>& wheels = {});
-  ~Servo();
 
   /// Which of the nv degrees of freedom are held; the others are driven by their efforts.
   std::vector<bool> active;
@@ -65,15 +62,11 @@ class Servo {
   void fill(const RobotState& state, Eigen::VectorXd& effort) noexcept;
 
  private:
-  void solve(const RobotState& state) noexcept;
-  void add_fluid(const RobotState& state) noexcept;
-
-  struct Workspace;
-  Model model_;
+  const Model model_;
   double frequency_;
-  FluidTerms fluid_;
+  Evaluation d_;
   std::optional<WheeledInverseDynamics> wheeled_dynamics_;
-  std::unique_ptr<Workspace> workspace_;
+  Eigen::VectorXd target_, advanced_, error_, acceleration_, torque_;
 };
 
 }  // namespace vms_ph
