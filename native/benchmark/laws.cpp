@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "contender.hpp"
-#include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/se3.hpp"
+#include "vms_ph_native/supervisor.hpp"
 #include "vms_ph_native/task_space.hpp"
 
 namespace vms_ph {

@@ -15,7 +15,7 @@
 #include "bindings.hpp"
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/dynamics.hpp"
-#include "vms_ph_native/integrators/runge_kutta.hpp"
+#include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
 
 namespace py = pybind11;
@@ -274,8 +274,6 @@ void KeptPorts::bind(py::module_& module) {
 }
 
 namespace {
-
-using Eigen::VectorXd;
 
 /// A function of Python, from q (nq,), v (nv,) and dt to an object with torque and base wrench.
 class PythonControl final : public Control {

@@ -20,7 +20,6 @@
 #include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/staged_controller.hpp"
-#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 
@@ -33,7 +32,23 @@ struct AttitudeGains : OutputGains {
   double base_speed = 0.5, base_turn = 0.5, joint_speed = 0.5;
   double integral = 0.0;
 
-  static const GainTable<AttitudeGains>& table();
+  static const GainTable<AttitudeGains>& table() {
+    using G = AttitudeGains;
+    static const GainTable<G> gains{
+        OutputGains::table(),
+        {
+            {"frequency_attitude", "natural frequency of the attitude, rad/s",
+             &G::frequency_attitude, 0.0, 50.0},
+            {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
+            {"damping_ratio", "damping ratio of all motions; 1 is critical damping",
+             &G::damping_ratio, 0.0, 10.0},
+            {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
+            {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
+            {"joint_speed", gain_text::joint_speed, &G::joint_speed, 1e-3, 20.0},
+            {"integral", gain_text::integral, &G::integral, 0.0, 1.0},
+        }};
+    return gains;
+  }
 };
 
 /// Desired force and attitude of the base, and their energies; vectors in base axes.
@@ -57,24 +72,6 @@ struct LockedBody {
   Eigen::Matrix3d inertia;   ///< about it
   double mass = 0.0;         ///< kg
 };
-
-const GainTable<AttitudeGains>& AttitudeGains::table() {
-  using G = AttitudeGains;
-  static const GainTable<G> gains{
-      OutputGains::table(),
-      {
-          {"frequency_attitude", "natural frequency of the attitude, rad/s", &G::frequency_attitude,
-           0.0, 50.0},
-          {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
-          {"damping_ratio", "damping ratio of all motions; 1 is critical damping",
-           &G::damping_ratio, 0.0, 10.0},
-          {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
-          {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
-          {"joint_speed", gain_text::joint_speed, &G::joint_speed, 1e-3, 20.0},
-          {"integral", gain_text::integral, &G::integral, 0.0, 1.0},
-      }};
-  return gains;
-}
 
 /// Energy shaping of the attitude of a base and of the shape; see
 /// vms_ph_controllers/laws/attitude_and_shape.py. A derived law defines the force on the base and
@@ -184,9 +181,7 @@ class AttitudeAndShape : public StagedController {
       desired.topLeftCorner<3, 3>() = attitude_of(reference.pose->topLeftCorner<3, 3>());
       base_.set_target(desired);
     }
-    if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-      joints_.set_target(reference.joints);
-    }
+    joints_.set_target(reference);
     const bool moving = reference.twist && reference.twist->allFinite();
     Twist twist = Twist::Zero();
     if (moving) twist = twist_of(*reference.twist);
@@ -298,7 +293,10 @@ struct AttitudeControlGains : AttitudeGains {
     frequency_shape = 4.0;
   }
 
-  static const GainTable<AttitudeControlGains>& table();
+  static const GainTable<AttitudeControlGains>& table() {
+    static const GainTable<AttitudeControlGains> gains{AttitudeGains::table(), {}};
+    return gains;
+  }
 };
 
 namespace {
@@ -332,11 +330,6 @@ const Allocation& satellite_wheels(const Model& model, const std::optional<Alloc
 }
 
 }  // namespace
-
-const GainTable<AttitudeControlGains>& AttitudeControlGains::table() {
-  static const GainTable<AttitudeControlGains> gains{AttitudeGains::table(), {}};
-  return gains;
-}
 
 /// Holds the attitude of a base by moments alone, and its joints; the position is free. The law is
 /// described in vms_ph_controllers/laws/attitude_and_shape.py.
@@ -467,7 +460,18 @@ class ThrustDirection {
 struct UnderactuatedFlightGains : AttitudeGains {
   double frequency_position = 1.2, largest_tilt = 0.6;
 
-  static const GainTable<UnderactuatedFlightGains>& table();
+  static const GainTable<UnderactuatedFlightGains>& table() {
+    using G = UnderactuatedFlightGains;
+    static const GainTable<G> gains{
+        AttitudeGains::table(),
+        {
+            {"frequency_position", "natural frequency of the motion of the centre of mass, rad/s",
+             &G::frequency_position, 0.0, 10.0},
+            {"largest_tilt", "largest angle of the wanted thrust from the vertical, rad",
+             &G::largest_tilt, 0.0, 1.2},
+        }};
+    return gains;
+  }
 };
 
 namespace {
@@ -491,19 +495,6 @@ const Allocation& flight_rotors(const Model& model, const std::optional<Allocati
 }
 
 }  // namespace
-
-const GainTable<UnderactuatedFlightGains>& UnderactuatedFlightGains::table() {
-  using G = UnderactuatedFlightGains;
-  static const GainTable<G> gains{
-      AttitudeGains::table(),
-      {
-          {"frequency_position", "natural frequency of the motion of the centre of mass, rad/s",
-           &G::frequency_position, 0.0, 10.0},
-          {"largest_tilt", "largest angle of the wanted thrust from the vertical, rad",
-           &G::largest_tilt, 0.0, 1.2},
-      }};
-  return gains;
-}
 
 /// Geometric flight with a thrust along one axis, in the inertially decoupled coordinates of
 /// [A (59)]. The law is described in vms_ph_controllers/laws/underactuated_flight.py.

@@ -12,7 +12,6 @@
 
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/reason.hpp"
-#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 namespace {

@@ -176,9 +176,7 @@ Compliance PoseImpedance::compliance(double attached, double dt) noexcept {
 /// Move the posture, account for its spring, and compute its offset and its stiffness.
 void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept {
   const ImpedanceGains& gains = gains_now();
-  if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-    posture_.set_target(reference.joints);
-  }
+  posture_.set_target(reference);
   posture_.advance(gains.posture_speed, gains.posture_speed / 0.05, dt);
   const double step = std::min(dt / kCrossing, 1.0);
   for (int i = 0; i < n_; ++i) weights_now_[i] = approach(weights_now_[i], weights_[i], step);

@@ -25,7 +25,23 @@ struct DecoupledVmsGains : OutputGains {
   double base_speed = 0.3, base_turn = 0.5, joint_speed = 0.5;
   double integral = 0.0;
 
-  static const GainTable<DecoupledVmsGains>& table();
+  static const GainTable<DecoupledVmsGains>& table() {
+    using G = DecoupledVmsGains;
+    static const GainTable<G> gains{
+        OutputGains::table(),
+        {
+            {"frequency_base", "natural frequency of the base motion, rad/s", &G::frequency_base,
+             0.0, 50.0},
+            {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
+            {"damping_ratio", "damping ratio of both motions; 1 is critical damping",
+             &G::damping_ratio, 0.0, 10.0},
+            {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
+            {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
+            {"joint_speed", gain_text::joint_speed, &G::joint_speed, 1e-3, 20.0},
+            {"integral", gain_text::integral, &G::integral, 0.0, 1.0},
+        }};
+    return gains;
+  }
 };
 
 namespace {
@@ -51,24 +67,6 @@ std::vector<bool> continuous_joints(const Model& model) {
 }
 
 }  // namespace
-
-const GainTable<DecoupledVmsGains>& DecoupledVmsGains::table() {
-  using G = DecoupledVmsGains;
-  static const GainTable<G> gains{
-      OutputGains::table(),
-      {
-          {"frequency_base", "natural frequency of the base motion, rad/s", &G::frequency_base, 0.0,
-           50.0},
-          {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
-          {"damping_ratio", "damping ratio of both motions; 1 is critical damping",
-           &G::damping_ratio, 0.0, 10.0},
-          {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
-          {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
-          {"joint_speed", gain_text::joint_speed, &G::joint_speed, 1e-3, 20.0},
-          {"integral", gain_text::integral, &G::integral, 0.0, 1.0},
-      }};
-  return gains;
-}
 
 /// Energy shaping and damping in the inertially decoupled coordinates of [A (59)].
 /// The storage function H_cl = 1/2 e^T M e + V_b(h) + V_m(q) with the velocity error e decreases by
@@ -162,9 +160,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   /// Advance the references; a target that is not finite is ignored.
   void follow(const Reference& reference, double dt) noexcept {
     if (reference.pose && reference.pose->allFinite()) base_.set_target(*reference.pose);
-    if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-      joints_.set_target(reference.joints);
-    }
+    joints_.set_target(reference);
     const bool moving = reference.twist && reference.twist->allFinite();
     const DecoupledVmsGains& gains = gains_now();
     base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,

@@ -199,7 +199,30 @@ struct DriveGains : LimitGains {
   double rate = 25.0, rate_base = 2.0, rate_joints = 5.0, lateral = 8.0, friction = 1.0;
   double speed = 0.4, turn = 0.6, acceleration = 0.5, turn_acceleration = 1.0, joint_speed = 0.3;
 
-  static const GainTable<DriveGains>& table();
+  static const GainTable<DriveGains>& table() {
+    using G = DriveGains;
+    static const GainTable<G> gains{
+        LimitGains::table(),
+        {
+            {"rate", "rate r at which errors of the velocities decay, 1/s", &G::rate, 0.0, 1e3},
+            {"rate_base", "rate k at which the base follows its reference, 1/s", &G::rate_base, 0.0,
+             50.0},
+            {"rate_joints", "rate k_q at which the joints follow their reference, 1/s",
+             &G::rate_joints, 0.0, 50.0},
+            {"lateral", "turn against an error to the side, of a base that drives, 1/m^2",
+             &G::lateral, 0.0, 1e3},
+            {"friction", "share of the joints' friction that is compensated", &G::friction, 0.0,
+             1.0},
+            {"speed", "largest speed of the reference of the base, m/s", &G::speed, 1e-3, 20.0},
+            {"turn", "largest rate of its heading, rad/s", &G::turn, 1e-3, 20.0},
+            {"acceleration", "largest rate of its speed, m/s^2", &G::acceleration, 1e-3, 50.0},
+            {"turn_acceleration", "largest rate of its turn, rad/s^2", &G::turn_acceleration, 1e-3,
+             50.0},
+            {"joint_speed", "largest rate of the joints' reference, rad/s or m/s", &G::joint_speed,
+             1e-3, 20.0},
+        }};
+    return gains;
+  }
 };
 
 namespace {
@@ -213,33 +236,9 @@ PlanarPose planar(const pinocchio::SE3& pose) noexcept {
 
 }  // namespace
 
-const GainTable<DriveGains>& DriveGains::table() {
-  using G = DriveGains;
-  static const GainTable<G> gains{
-      LimitGains::table(),
-      {
-          {"rate", "rate r at which errors of the velocities decay, 1/s", &G::rate, 0.0, 1e3},
-          {"rate_base", "rate k at which the base follows its reference, 1/s", &G::rate_base, 0.0,
-           50.0},
-          {"rate_joints", "rate k_q at which the joints follow their reference, 1/s",
-           &G::rate_joints, 0.0, 50.0},
-          {"lateral", "turn against an error to the side, of a base that drives, 1/m^2",
-           &G::lateral, 0.0, 1e3},
-          {"friction", "share of the joints' friction that is compensated", &G::friction, 0.0, 1.0},
-          {"speed", "largest speed of the reference of the base, m/s", &G::speed, 1e-3, 20.0},
-          {"turn", "largest rate of its heading, rad/s", &G::turn, 1e-3, 20.0},
-          {"acceleration", "largest rate of its speed, m/s^2", &G::acceleration, 1e-3, 50.0},
-          {"turn_acceleration", "largest rate of its turn, rad/s^2", &G::turn_acceleration, 1e-3,
-           50.0},
-          {"joint_speed", "largest rate of the joints' reference, rad/s or m/s", &G::joint_speed,
-           1e-3, 20.0},
-      }};
-  return gains;
-}
-
 /// The base comes to a pose by turning and driving, while the joints go to their positions; it is
 /// described in vms_ph_controllers/laws/differential_drive.py.
-class DifferentialDrive final : public WheeledController {
+class DifferentialDrive final : public WheeledController<DriveGains> {
  public:
   /// Control base and joints of a robot, which must outlive the controller.
   ///
@@ -284,10 +283,9 @@ class DifferentialDrive final : public WheeledController {
       throw ModelError("the origin of the base of '" + model.name() +
                        "' is not on the axle of its wheels: it moves sideways as the base turns");
     }
-    if (!drives_all(initial.q)) {
+    if (!drives_all(initial)) {
       throw ModelError("no joint of '" + model.name() + "' drives its base; name its wheels");
     }
-    DriveGains::table();  // constructed here, so that setting a gain later does not allocate
     nu_ = nu_rate_ = reference_ = VectorV::Zero(m);
     reset(initial);
   }
@@ -299,11 +297,6 @@ class DifferentialDrive final : public WheeledController {
     joints_.restart(positions_);
     limits_.restart();
     return true;
-  }
-
-  std::vector<Gain> gains() const override { return DriveGains::table().list(gains_); }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return DriveGains::table().set(gains_, name, value);
   }
 
  private:
@@ -325,7 +318,7 @@ class DifferentialDrive final : public WheeledController {
     auto force = product<VectorV>(transposed(t_.basis), compensated);
     add_product(t_.mass, slope, force);
     add_product(t_.coriolis, nu_, force);
-    if (const char* obstacle = send(force, gains_, dt)) return obstacle;
+    if (const char* obstacle = send(force, dt)) return obstacle;
     const auto pushed = product<VectorV>(t_.mass, error);
     const double stored = 0.5 * error.dot(pushed);
     const auto slip = product<VectorV>(drives, error);
@@ -344,9 +337,7 @@ class DifferentialDrive final : public WheeledController {
       const Eigen::Matrix4d& pose = *reference.pose;
       base_.set_target({pose.block<2, 1>(0, 3), std::atan2(pose(1, 0), pose(0, 0))});
     }
-    if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-      joints_.set_target(reference.joints);
-    }
+    joints_.set_target(reference);
     base_.advance({gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
     VectorV speeds = largest_rates_;
     for (Eigen::Index i = 0; i < n_; ++i) speeds[i] = std::min(speeds[i], gains_.joint_speed);
@@ -415,7 +406,6 @@ class DifferentialDrive final : public WheeledController {
     return true;
   }
 
-  DriveGains gains_;
   DriveReference base_;
   JointReference joints_;
   std::vector<Eigen::Index> arm_;  // joints that are no wheels

@@ -4,8 +4,319 @@
 #include "vms_ph_native/energy_tank.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
+namespace {
+
+// Bound of the error for turning axes: relative to the work, and the square of the angle.
+constexpr double kTurning = 0.1;
+
+// The bracket of two twists of a base, (b,).
+VectorB bracket(const VectorB& x, const VectorB& y) {
+  if (x.size() == 6) return product<VectorB>(se3::ad(Twist(x)), y);
+  VectorB result(3);
+  result << y[2] * x[1] - x[2] * y[1], x[2] * y[0] - y[2] * x[0], 0.0;
+  return result;
+}
+
+}  // namespace
+
+SampleWork::SampleWork(const Model& model)
+    : model_(model),
+      q_(VectorQ::Zero(model.nq())),
+      v_(VectorV::Zero(model.nv())),
+      force_(v_),
+      safe_(v_),
+      predicted_(v_),
+      displacement_(v_) {}
+
+void SampleWork::hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
+                      double store) noexcept {
+  q_ = d.q();
+  v_ = d.v();
+  force_ = force;
+  predicted_ = displacement;
+  store_ = store;
+  has_effort_ = true;
+  has_missed_updates_ = false;
+}
+
+void SampleWork::missed_updates(const VectorV& safe) noexcept {
+  safe_ = safe;
+  has_missed_updates_ = true;
+}
+
+double SampleWork::recovered_energy(const Evaluation& d, double store, double dt) noexcept {
+  if (!has_effort_) return 0.0;
+  model_.difference(q_, d.q(), displacement_);
+  double work = force_.dot(displacement_);
+  if (has_missed_updates_) {
+    const double both = force_.dot(predicted_) + safe_.dot(displacement_ - predicted_);
+    return std::min(store_ - store - std::max({work, safe_.dot(displacement_), both}), 0.0);
+  }
+  if (model_.b() > 0) work += turning(d, dt);
+  return store_ - store - work;
+}
+
+// An upper bound of the work that turning axes add to f^T (q_next - q), J.
+double SampleWork::turning(const Evaluation& d, double dt) const noexcept {
+  const int b = model_.b(), linear = b == 6 ? 3 : 2, angular = b - linear;
+  const VectorB force = force_.head(b), before = v_.head(b), after = d.v().head(b);
+  const VectorB turn = dt * dt / 12.0 * bracket(before, after);
+  const double f = force.head(linear).norm(), m = force.tail(angular).norm();
+  const VectorB most = before.cwiseAbs().cwiseMax(after.cwiseAbs());
+  const double displacement = dt * most.head(linear).norm(), angle = dt * most.tail(angular).norm();
+  const double bound = f * turn.head(linear).norm() + m * turn.tail(angular).norm();
+  return bound + kTurning * angle * angle * (f * displacement + m * angle) - force.dot(turn);
+}
+
+namespace {
+
+// Share of the difference between the schemes of second and of fourth order that is added to the
+// predicted energy. The error of the fourth-order one is smaller by the square of the step.
+constexpr double kMargin = 0.1;
+
+// Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
+// number of steps; a faster motion is not predicted.
+constexpr double kLongestPredicted = 0.2;
+constexpr int kMostSteps = 16;
+
+// A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
+constexpr double kNoPeak = 1e-15;
+
+// The largest value in (0, 1] of the cubic from 0 to `gain` with these slopes at its ends.
+double highest(double gain, double start, double end) {
+  const double square = 3.0 * gain - 2.0 * start - end, cube = start + end - 2.0 * gain;
+  const double root = square * square - 3.0 * cube * start;
+  if (root > 0.0) {
+    // The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
+    const double below = std::sqrt(root) - square;
+    const double x = below > 0.0 ? start / below : -1.0;
+    const double top = 0.0 < x && x < 1.0 ? x * (start + x * (square + x * cube)) : 0.0;
+    if (top > kNoPeak) return std::max(gain, top);
+  }
+  return gain;
+}
+
+}  // namespace
+
+SamplePrediction::SamplePrediction(const Model& model)
+    : model_(model),
+      first_(model),
+      second_(model),
+      at_(model),
+      start_(Eigen::VectorXd::Zero(model.nq())),
+      q_(start_),
+      velocity_(Eigen::VectorXd::Zero(model.nv())),
+      tangent_(velocity_),
+      force_(velocity_),
+      weight_(velocity_),
+      acceleration_(velocity_),
+      unactuated_gravity_(VectorV::Zero(model.nv())),
+      a1_(unactuated_gravity_),
+      a2_(unactuated_gravity_),
+      a3_(unactuated_gravity_),
+      a4_(unactuated_gravity_),
+      v1_(unactuated_gravity_),
+      v2_(unactuated_gravity_),
+      v3_(unactuated_gravity_),
+      v4_(unactuated_gravity_),
+      displacement_(unactuated_gravity_) {
+  if (model.fluid() != nullptr) in_fluid_.emplace(model);
+}
+
+void SamplePrediction::begin(Evaluation& d, const VectorV& unactuated_gravity, double budget,
+                             double dt) noexcept {
+  d_ = &d;
+  unactuated_gravity_ = unactuated_gravity;
+  budget_ = budget;
+  dt_ = dt;
+}
+
+void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcept {
+  start_ = q_ = d_->q();
+  v1_ = d_->v();
+  double p1 = rate(first_, v1_, force, a1_);
+  result.acceleration = a1_;
+  result.displacement.setZero(v1_.size());
+  result.lack = energy_ = kInfinity;
+  const double reach = dt_ * ((v1_ + dt_ * a1_).cwiseAbs().maxCoeff() + v1_.cwiseAbs().maxCoeff());
+  if (!(reach < kLongestPredicted * kMostSteps)) return;
+  const int steps = std::max(1, static_cast<int>(std::ceil(reach / kLongestPredicted)));
+  const double h = dt_ / steps;
+  double energy = 0.0, peak = 0.0, margin = 0.0;
+  for (int k = 0; k < steps; ++k) {
+    v2_ = v1_ + 0.5 * h * a1_;
+    move(0.5 * h * v1_);
+    const double p2 = rate(second_, v2_, force, a2_);
+    v3_ = v1_ + 0.5 * h * a2_;
+    move(0.5 * h * v2_);
+    const double p3 = rate(at_, v3_, force, a3_);
+    v4_ = v1_ + h * a3_;
+    move(h * v3_);
+    const double p4 = rate(at_, v4_, force, a4_);
+    const double gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4), before = p1;
+    displacement_ = h / 6.0 * (v1_ + 2.0 * (v2_ + v3_) + v4_);
+    move(displacement_);
+    start_ = q_;
+    v1_ += h / 6.0 * (a1_ + 2.0 * (a2_ + a3_) + a4_);
+    p1 = k + 1 < steps ? rate(first_, v1_, force, a1_) : power(v1_, force);
+    margin += kMargin * std::abs(gain - h * p2);
+    peak = std::max(peak, energy + highest(gain, h * before, h * p1) + margin);
+    energy += gain;
+    result.displacement += displacement_;
+  }
+  const double lack = std::max(energy + margin - budget_, peak - std::max(budget_, 0.0));
+  if (!std::isfinite(lack)) return;
+  result.lack = lack;
+  energy_ = energy + margin;
+}
+
+void SamplePrediction::move(const VectorV& displacement) noexcept {
+  tangent_ = displacement;
+  model_.integrate(start_, tangent_, q_);
+}
+
+double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& force,
+                              VectorV& result) noexcept {
+  velocity_ = v;
+  if (in_fluid_) {
+    in_fluid_->set(q_, velocity_);
+    const VectorV& weight = in_fluid_->g();
+    result = force - weight;
+    const double supplied = (result - unactuated_gravity_).dot(v);
+    add_product(in_fluid_->C(), v, result, -1.0);
+    inertia_.compute(in_fluid_->M());
+    inertia_.solve(result.data());
+    return supplied;
+  }
+  at.set_configuration(q_.data());
+  at.gravity(weight_.data());
+  force_ = force - weight_;
+  const double power = (force_ - unactuated_gravity_).dot(v);
+  at.accelerate(velocity_, force_, acceleration_);
+  result = acceleration_;
+  return power;
+}
+
+double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept {
+  if (in_fluid_) {
+    velocity_ = v;
+    in_fluid_->set(q_, velocity_);
+    return (force - unactuated_gravity_ - in_fluid_->g()).dot(v);
+  }
+  return (force - unactuated_gravity_).dot(v) - at_.lifting_power(q_.data(), v.data());
+}
+
+namespace {
+
+// Number of shares that are tried; each trial corrects the work per share by its prediction.
+constexpr int kTrials = 5;
+
+// What the first share of the strongest brake exceeds the estimate by: the margin of a prediction
+// is part of it. Smallest share that is tried.
+constexpr double kChordFactor = 1.05, kMinShare = 0.01;
+
+// Largest ratio of a share to the one tried before it.
+constexpr double kShrinking = 0.9;
+
+// Part of the momentum that the strongest brake takes out per sample: a third is stable with one
+// sample of delay too.
+constexpr double kBrake = 1.0 / 3.0;
+
+// The largest share s with s a + s^2 b / 2 within the room, J. Where a is negative, that is
+// room - a^2 / 2 b, and the least work without room.
+double largest(double a, double b, double room) {
+  if (!(b > 0.0 && std::isfinite(a + b))) return 0.0;
+  room = std::max(room, 0.0);
+  if (a < 0.0) return (-a + std::sqrt(2.0 * b * room)) / b;
+  return room > 0.0 ? 2.0 * room / (a + std::sqrt(a * a + 2.0 * b * room)) : 0.0;
+}
+
+}  // namespace
+
+SampleGrant::SampleGrant(const Model& model)
+    : prediction_(model), excess_(VectorV::Zero(model.nv())), force_(excess_) {
+  for (Prediction* prediction : {&rest_, &candidate_, &chosen_})
+    prediction->acceleration = prediction->displacement = excess_;
+}
+
+bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double budget,
+                        double dt) noexcept {
+  reason_.clear();
+  share_ = 1.0;
+  if (dt == 0.0) {
+    chosen_.displacement.setZero();
+    return true;
+  }
+  budget_ = budget;
+  prediction_.begin(d, static_effort - d.g(), budget, dt);
+  prediction_.predict(force, chosen_);
+  if (chosen_.lack <= 0.0) return true;
+  excess_ = force - static_effort;
+  prediction_.predict(static_effort, rest_);
+  rest_energy_ = prediction_.energy();
+  const double b = dt * dt * excess_.dot(chosen_.acceleration - rest_.acceleration);
+  double a = dt * excess_.dot(d.v() + 0.5 * dt * rest_.acceleration), most = kShrinking;
+  chosen_ = rest_;
+  share_ = 0.0;
+  for (int k = 0; k < kTrials; ++k) {
+    const double s = std::min(largest(a, b, -rest_.lack), most);
+    if (!(s > 0.0)) break;
+    force_ = static_effort + s * excess_;
+    prediction_.predict(force_, candidate_);
+    if (candidate_.lack <= 0.0 || candidate_.lack < chosen_.lack) {
+      share_ = s;
+      chosen_ = candidate_;
+    }
+    if (candidate_.lack <= 0.0) break;
+    a = (candidate_.lack - rest_.lack) / s - 0.5 * s * b;
+    most = kShrinking * s;
+  }
+  force = static_effort;
+  if (share_ > 0.0) force += share_ * excess_;
+  reason_.set("the energy tank covers %.0f%% of the effort", 100.0 * share_);
+  return chosen_.lack <= 0.0;
+}
+
+void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
+                        const VectorV& strongest) noexcept {
+  prediction_.predict(strongest, candidate_);
+  const double full = prediction_.energy();
+  if (candidate_.lack > 0.0 && !(candidate_.lack < chosen_.lack)) return;
+  chosen_ = candidate_;
+  force = strongest;
+  if (chosen_.lack > 0.0) return;
+  if (rest_.lack <= kRounding) {
+    chosen_ = rest_;
+    force = static_effort;
+    return;
+  }
+  if (!std::isfinite(rest_energy_) || !(rest_energy_ > full)) return;
+  excess_ = strongest - static_effort;
+  // The energy is a convex function of the share: it lies below its chord. Only a peak within the
+  // sample may be too high.
+  double share =
+      std::max(kChordFactor * (rest_energy_ - budget_) / (rest_energy_ - full), kMinShare);
+  for (int k = 0; k < kTrials && share < 1.0; ++k) {
+    force_ = static_effort + share * excess_;
+    prediction_.predict(force_, candidate_);
+    if (candidate_.lack <= 0.0) {
+      force = force_;
+      chosen_ = candidate_;
+      return;
+    }
+    share *= 2.0;
+  }
+}
+
+void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
+  result = d.g() - (kBrake / dt) * d.momentum();
+}
 
 SampledTank::SampledTank(const Model& model) : work_(model), grant_(model) {}
 

@@ -8,9 +8,9 @@
 #include <Eigen/Geometry>
 
 #include "vms_ph_native/dynamics.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/se3.hpp"
-#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 namespace {

@@ -8,14 +8,13 @@
 #include <utility>
 
 #include "vms_ph_native/lanes.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 
+using Eigen::Index;
+
 namespace products {
 namespace {
-
-using Eigen::Index;
 
 /// The sums of four neighbouring rows of `a x`, the columns of which lie in memory one by one.
 VMS_PH_INLINED inline Lanes along_columns(const double* a, Index stride, Index count,
@@ -121,8 +120,6 @@ void Cholesky::solve_root(double* x) const noexcept {
     x[j] *= std::sqrt(over_[j]);
   }
 }
-
-using Eigen::Index;
 
 bool solve_square(Eigen::Ref<Eigen::MatrixXd> A, Eigen::Ref<Eigen::MatrixXd> B,
                   double least) noexcept {

@@ -117,8 +117,12 @@ void MechanismTree::set_configuration(const double* x) {
   }
 }
 
-Twist MechanismTree::relative(const Joint& joint, const Twist& first, const Twist& second) const {
-  return joint.first_to_joint.pull(first) - joint.offset_2.pull(second);
+/// The acceleration at which the joint of a loop opens, in frame C2.
+Twist MechanismTree::gap(std::size_t joint) const {
+  const Twist first = acceleration(parts_.joints[joint].first);
+  const Twist second = acceleration(parts_.joints[joint].second);
+  const Joint& loop = joints[joint];
+  return loop.first_to_joint.pull(first) - loop.offset_2.pull(second) + loop.bias;
 }
 
 void MechanismTree::find_rates(const double* x) {
@@ -274,10 +278,8 @@ void MechanismTree::factorise_loops() {
       }
       for (std::size_t i = 0; i < joints.size(); ++i) {
         if (!joints[i].is_loop) continue;
-        const MechanismJoint& other = parts_.joints[i];
-        const Twist gap =
-            relative(joints[i], acceleration(other.first), acceleration(other.second));
-        apply(other.closed, gap.data(), &delassus_(joints[i].row, column));
+        const Twist opening = gap(i);
+        apply(parts_.joints[i].closed, opening.data(), &delassus_(joints[i].row, column));
       }
     }
   }
@@ -297,11 +299,8 @@ void MechanismTree::solve() {
   if (!rows()) return;
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const MechanismJoint& description = parts_.joints[j];
-    const Twist gap =
-        relative(joints[j], acceleration(description.first), acceleration(description.second)) +
-        joints[j].bias;
-    apply(description.closed, gap.data(), &right_[joints[j].row]);
+    const Twist opening = gap(j);
+    apply(parts_.joints[j].closed, opening.data(), &right_[joints[j].row]);
   }
   const MatrixView part = MatrixView(eigen_.vectors()).right_columns(rank_);
   for (Eigen::Index i = 0; i < right_.size(); ++i) right_[i] /= scale_[i];
@@ -320,12 +319,8 @@ void MechanismTree::solve() {
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const MechanismJoint& description = parts_.joints[j];
-    const Twist gap =
-        relative(joints[j], acceleration(description.first), acceleration(description.second)) +
-        joints[j].bias;
-    const Twist closing = -gap;
-    apply(description.rates, closing.data(), joints[j].acceleration.data());
+    const Twist closing = -gap(j);
+    apply(parts_.joints[j].rates, closing.data(), joints[j].acceleration.data());
   }
 }
 

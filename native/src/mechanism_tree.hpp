@@ -10,9 +10,9 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/mechanism.hpp"
 #include "vms_ph_native/se3.hpp"
-#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 
@@ -253,7 +253,7 @@ class MechanismTree {
   void span();
   void factorise_loops();
   void pass();
-  Twist relative(const Joint& joint, const Twist& first, const Twist& second) const;
+  Twist gap(std::size_t joint) const;
   Twist acceleration(int body) const;
 
   const MechanismParts& parts_;

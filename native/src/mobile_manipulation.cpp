@@ -24,7 +24,20 @@ struct MobileGains : ImpedanceGains {
   }
   double base_speed = 0.2, base_turn = 0.3, base_share = 0.0;
 
-  static const GainTable<MobileGains>& table();
+  static const GainTable<MobileGains>& table() {
+    using G = MobileGains;
+    static const GainTable<G> gains{
+        ImpedanceGains::table(),
+        {
+            {"frequency_base", "natural frequency of the base about its reference, rad/s",
+             &G::frequency_base, 0.0, 50.0},
+            {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
+            {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
+            {"base_share", "share of the end effector's reference motion that the base takes over",
+             &G::base_share, 0.0, 1.0},
+        }};
+    return gains;
+  }
 };
 
 namespace {
@@ -42,21 +55,6 @@ const Model& checked(const Model& model, const std::optional<Allocation>& alloca
 }
 
 }  // namespace
-
-const GainTable<MobileGains>& MobileGains::table() {
-  using G = MobileGains;
-  static const GainTable<G> gains{
-      ImpedanceGains::table(),
-      {
-          {"frequency_base", "natural frequency of the base about its reference, rad/s",
-           &G::frequency_base, 0.0, 50.0},
-          {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
-          {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
-          {"base_share", "share of the end effector's reference motion that the base takes over",
-           &G::base_share, 0.0, 1.0},
-      }};
-  return gains;
-}
 
 /// The impedance of an end effector, on a base with a reference of its own; it is described in
 /// vms_ph_controllers/laws/mobile_manipulation.py.

@@ -5,89 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
-#include <optional>
 #include <tuple>
 #include <utility>
 
-#include "urdf_text.hpp"
+#include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
+#include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
-namespace {
-
-double number(const std::string& tag, const std::string& name, double otherwise,
-              const std::string& joint) {
-  const auto text = urdf::attribute(tag, name);
-  if (!text) return otherwise;
-  char* end = nullptr;
-  const double value = std::strtod(text->c_str(), &end);
-  const bool is_number =
-      end != text->c_str() &&
-      text->find_first_not_of(urdf::kSpace, static_cast<std::size_t>(end - text->c_str())) ==
-          std::string::npos;
-  if (!is_number || !std::isfinite(value)) {
-    throw ModelError("the " + name + " of the <mimic> of joint '" + joint +
-                     "' must be a finite number; given: '" + *text + "'");
-  }
-  return value;
-}
-
-}  // namespace
-
-std::vector<Mimic> mimics_of_urdf(const std::string& xml) {
-  const std::string begin = "<mimic";
-  std::vector<Mimic> parsed;
-  for (auto at = xml.find(begin); at != std::string::npos; at = xml.find(begin, at + 1)) {
-    const std::string tag = urdf::tag_at(xml, at), joint = urdf::joint_around(xml, at);
-    const bool is_longer_word =
-        tag.size() > begin.size() &&
-        (urdf::kSpace + std::string("/")).find(tag[begin.size()]) == std::string::npos;
-    if (is_longer_word || urdf::attribute(joint, "type").value_or("") == "fixed") continue;
-    const std::string name = urdf::attribute(joint, "name").value_or("");
-    const auto of = urdf::attribute(tag, "joint");
-    if (!of) throw ModelError("joint '" + name + "' has a <mimic> that gives no joint");
-    parsed.push_back(
-        {name, *of, number(tag, "multiplier", 1.0, name), number(tag, "offset", 0.0, name)});
-  }
-  return parsed;
-}
-
-ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,
-                              const std::map<std::string, double>& locked) {
-  const auto mimic_named = [&](const std::string& name) {
-    return std::find_if(mimics.begin(), mimics.end(),
-                        [&](const Mimic& mimic) { return mimic.joint == name; });
-  };
-  ResolvedMimics resolved{{}, locked};
-  for (const Mimic& mimic : mimics) {
-    if (locked.count(mimic.joint) > 0) continue;
-    Mimic combined{mimic.joint, mimic.of, mimic.multiplier, mimic.offset};
-    std::string cycle = mimic.joint;
-    for (std::size_t steps = 0; locked.count(combined.of) == 0; ++steps) {
-      const auto next = mimic_named(combined.of);
-      if (next == mimics.end()) break;
-      if (combined.of == mimic.joint || steps == mimics.size()) {
-        throw ModelError("the joints " + cycle + " mimic each other in a circle");
-      }
-      cycle += ", " + combined.of;
-      combined.offset += combined.multiplier * next->offset;
-      combined.multiplier *= next->multiplier;
-      combined.of = next->of;
-    }
-    const auto locked_joint = locked.find(combined.of);
-    if (locked_joint == locked.end()) {
-      resolved.mimics.push_back(combined);
-    } else {
-      resolved.locked[combined.joint] =
-          combined.multiplier * locked_joint->second + combined.offset;
-    }
-  }
-  return resolved;
-}
-
 namespace {
 
 Base base_of(const pinocchio::Model& model) {
@@ -287,6 +213,12 @@ Model Model::in_fluid(const Fluid& fluid) const {
   return immersed;
 }
 
+double Model::reach() const {
+  double length = 0.0;
+  for (const auto& joint : model_->jointPlacements) length += joint.translation().norm();
+  return length;
+}
+
 void Model::take_gravity() { base_gravity_ = base_mount().rotation().transpose() * gravity(); }
 
 const std::string& Model::name() const { return model_->name; }
@@ -388,5 +320,185 @@ pinocchio::Model pinocchio_model(const ModelNumbers& numbers) {
 Model::Model(const ModelNumbers& numbers, const std::string& end_effector,
              std::vector<Mimic> mimics)
     : Model(pinocchio_model(numbers), end_effector, std::move(mimics)) {}
+
+namespace {
+
+using Eigen::Vector3d;
+
+// A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding.
+constexpr double kNormTolerance = 1e-6;
+
+// Pinocchio's functions of configurations take seconds to compile, for every kind of joint there
+// is. Here are the base, joints of one coordinate and those with (cos, sin), which are kept at
+// length one to second order.
+
+/// Turn (cos, sin) by an angle.
+void turn(const double* from, double angle, double* to) noexcept {
+  const double c = std::cos(angle), s = std::sin(angle);
+  const double x = c * from[0] - s * from[1], y = s * from[0] + c * from[1];
+  const double scale = 0.5 * (3.0 - x * x - y * y);
+  to[0] = scale * x;
+  to[1] = scale * y;
+}
+
+/// The angle from one (cos, sin) to another.
+double angle_between(const double* from, const double* to) noexcept {
+  return std::atan2(from[0] * to[1] - from[1] * to[0], from[0] * to[0] + from[1] * to[1]);
+}
+
+void integrate_plane(const double* q, const double* dv, double* out) noexcept {
+  const Stumpff c(dv[2] * dv[2]);
+  const double x = c.c1 * dv[0] - dv[2] * c.c2 * dv[1], y = dv[2] * c.c2 * dv[0] + c.c1 * dv[1];
+  const double cosine = q[2], sine = q[3];
+  out[0] = q[0] + cosine * x - sine * y;
+  out[1] = q[1] + sine * x + cosine * y;
+  turn(q + 2, dv[2], out + 2);
+}
+
+Eigen::Quaterniond quaternion_of(const double* q) noexcept { return {q[6], q[3], q[4], q[5]}; }
+
+/// The twist from the planar pose a to b in unit time; Pinocchio's own loses half the digits for
+/// rotations just above 1e-4 rad.
+void difference_plane(const double* a, const double* b, double* out) noexcept {
+  const double dx = b[0] - a[0], dy = b[1] - a[1];
+  const double x = a[2] * dx + a[3] * dy, y = a[2] * dy - a[3] * dx;
+  const double half = 0.5 * angle_between(a + 2, b + 2);
+  // V^-1 = h cot h - h J with h half the angle and J the quarter turn.
+  const double along = half == 0.0 ? 1.0 : half / std::tan(half);
+  out[0] = along * x + half * y;
+  out[1] = along * y - half * x;
+  out[2] = 2.0 * half;
+}
+
+void integrate_space(const double* q, const double* dv, double* out) noexcept {
+  const Vector3d v(dv[0], dv[1], dv[2]), w(dv[3], dv[4], dv[5]), position(q[0], q[1], q[2]);
+  const double square = w.dot(w);
+  const Stumpff full_step(square), half(0.25 * square);
+  const Vector3d across = w.cross(v);
+  const Vector3d way = v + full_step.c2 * across + full_step.c3 * w.cross(across);
+  const Eigen::Quaterniond pose = quaternion_of(q);
+  const Vector3d end = position + pose.toRotationMatrix() * way;
+  const Vector3d vector = 0.5 * half.c1 * w;
+  const double cosine = 1.0 - 0.25 * square * half.c2;
+  const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
+  const Eigen::Quaterniond step(sign * cosine, sign * vector.x(), sign * vector.y(),
+                                sign * vector.z());
+  const Eigen::Quaterniond rotated = pose * step;
+  const double scale = 0.5 * (3.0 - rotated.squaredNorm());
+  for (int i = 0; i < 3; ++i) out[i] = end[i];
+  for (int i = 0; i < 4; ++i) out[3 + i] = scale * rotated.coeffs()[i];
+}
+
+void difference_space(const double* from, const double* to, double* out) noexcept {
+  const Eigen::Quaterniond start = quaternion_of(from), end = quaternion_of(to);
+  const Eigen::Quaterniond relative = start.conjugate() * end;
+  const Vector3d way(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
+  const Vector3d local = start.toRotationMatrix().transpose() * way;
+  const double sign = relative.w() < 0.0 ? -1.0 : 1.0, w = sign * relative.w();
+  const Vector3d vector = sign * relative.vec();
+  const double sine = vector.norm();
+  // Half the angle is atan2(sine, w); the ratio has a limit where both sine and angle vanish.
+  const double ratio = sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(sine, w) / sine;
+  const Vector3d rotation = ratio * vector;
+  const Vector3d across = rotation.cross(local);
+  const double e = Stumpff(rotation.dot(rotation)).inverse();
+  const Vector3d twist = local - 0.5 * across + e * rotation.cross(across);
+  for (int i = 0; i < 3; ++i) {
+    out[i] = twist[i];
+    out[3 + i] = rotation[i];
+  }
+}
+
+}  // namespace
+
+bool Model::is_configuration(const ConstVector& q) const noexcept {
+  if (q.size() != nq() || !q.allFinite()) return false;
+  for (const Rotation& entry : rotations_) {
+    const double length = q.segment(entry.first, entry.size).norm();
+    if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
+  }
+  return true;
+}
+
+void Model::integrate(const ConstVector& q, const ConstVector& dv,
+                      Eigen::Ref<Eigen::VectorXd> result) const noexcept {
+  if (base_ == Base::floating) {
+    integrate_space(q.data(), dv.data(), result.data());
+  } else if (base_ == Base::planar) {
+    integrate_plane(q.data(), dv.data(), result.data());
+  }
+  for (int i = 0; i < n_; ++i) {
+    const int at = position_index(i), by = b_ + i;
+    if (is_pair(i)) {
+      turn(q.data() + at, dv[by], result.data() + at);
+    } else {
+      result[at] = q[at] + dv[by];
+    }
+  }
+}
+
+void Model::difference(const ConstVector& q0, const ConstVector& q1,
+                       Eigen::Ref<Eigen::VectorXd> result) const noexcept {
+  if (base_ == Base::floating) {
+    difference_space(q0.data(), q1.data(), result.data());
+  } else if (base_ == Base::planar) {
+    difference_plane(q0.data(), q1.data(), result.data());
+  }
+  for (int i = 0; i < n_; ++i) {
+    const int at = position_index(i), by = b_ + i;
+    result[by] = is_pair(i) ? angle_between(q0.data() + at, q1.data() + at) : q1[at] - q0[at];
+  }
+}
+
+void Model::joint_positions(const ConstVector& q,
+                            Eigen::Ref<Eigen::VectorXd> result) const noexcept {
+  if (nq() - base_size() == n_) {
+    result = q.tail(n_);
+    return;
+  }
+  VectorV deviation(nv());
+  difference(neutral_, q, deviation);
+  result = deviation.tail(n_);
+}
+
+void Model::fill_configuration(const ConstVector& q,
+                               Eigen::Ref<Eigen::VectorXd> full) const noexcept {
+  full.head(base_size()) = q.head(base_size());
+  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leads_.size(); ++i) {
+    const Lead& lead = leads_[i];
+    const int at = position_index(lead.joint);
+    const int to = model_->idx_qs[i];
+    if (is_pair(lead.joint)) {
+      full[to] = q[at];
+      full[to + 1] = q[at + 1];
+    } else {
+      full[to] = lead.multiplier * q[at] + lead.offset;
+    }
+  }
+}
+
+void Model::fill_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept {
+  full.head(b_) = v.head(b_);
+  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leads_.size(); ++i) {
+    full[model_->idx_vs[i]] = leads_[i].multiplier * v[b_ + leads_[i].joint];
+  }
+}
+
+pinocchio::SE3 Model::base_pose(const ConstVector& q) const noexcept {
+  if (base_ == Base::fixed) return pinocchio::SE3::Identity();
+  pinocchio::SE3 rotated = pinocchio::SE3::Identity();
+  rotated.translation().head(base_positions()) = q.head(base_positions());
+  if (base_ == Base::floating) {
+    rotated.rotation() = Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
+  } else {
+    rotated.rotation().topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
+  }
+  return model_->jointPlacements[1] * rotated;
+}
+
+bool RobotState::is_usable(const Model& model) const noexcept {
+  return q.size() == model.nq() && v.size() == model.nv() && std::isfinite(q.sum() + v.sum()) &&
+         age >= 0.0 && std::isfinite(age);
+}
 
 }  // namespace vms_ph

@@ -2,28 +2,142 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Models from URDF.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <pinocchio/algorithm/joint-configuration.hpp>
 #include <pinocchio/algorithm/model.hpp>
 #include <pinocchio/parsers/urdf.hpp>
 
-#include "urdf_text.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {
 namespace {
 
+// Tags of a URDF that Pinocchio's parser does not pass on are found in the text.
+
+constexpr const char* kSpace = " \t\r\n";
+
+std::string without_comments(std::string xml) {
+  for (auto at = xml.find("<!--"); at != std::string::npos; at = xml.find("<!--", at)) {
+    const auto end = xml.find("-->", at + 4);
+    xml.erase(at, end == std::string::npos ? end : end + 3 - at);
+  }
+  return xml;
+}
+
+/// The text of the tag that begins at a position, up to its bracket.
+std::string tag_at(const std::string& xml, std::size_t at) {
+  return xml.substr(at, xml.find('>', at) - at);
+}
+
+/// The value of an attribute of a tag.
+std::optional<std::string> attribute(const std::string& tag, const std::string& name) {
+  for (auto equals = tag.find('='); equals != std::string::npos;) {
+    const auto quote = tag.find_first_of("\"'", equals);
+    const auto end = quote == std::string::npos ? quote : tag.find(tag[quote], quote + 1);
+    if (end == std::string::npos) return std::nullopt;
+    const auto last = tag.find_last_not_of(kSpace, equals - 1);
+    const auto first = tag.find_last_of(kSpace, last) + 1;
+    if (tag.compare(first, last + 1 - first, name) == 0) {
+      return tag.substr(quote + 1, end - quote - 1);
+    }
+    equals = tag.find('=', end);
+  }
+  return std::nullopt;
+}
+
+/// The tag of the joint whose element encloses a position; empty if none does.
+std::string joint_around(const std::string& xml, std::size_t at) {
+  const auto joint = xml.rfind("<joint", at);
+  return joint == std::string::npos ? "" : tag_at(xml, joint);
+}
+
+double number(const std::string& tag, const std::string& name, double otherwise,
+              const std::string& joint) {
+  const auto text = attribute(tag, name);
+  if (!text) return otherwise;
+  char* end = nullptr;
+  const double value = std::strtod(text->c_str(), &end);
+  const bool is_number =
+      end != text->c_str() &&
+      text->find_first_not_of(kSpace, static_cast<std::size_t>(end - text->c_str())) ==
+          std::string::npos;
+  if (!is_number || !std::isfinite(value)) {
+    throw ModelError("the " + name + " of the <mimic> of joint '" + joint +
+                     "' must be a finite number; given: '" + *text + "'");
+  }
+  return value;
+}
+
+}  // namespace
+
+std::vector<Mimic> mimics_of_urdf(const std::string& xml) {
+  const std::string begin = "<mimic";
+  std::vector<Mimic> parsed;
+  for (auto at = xml.find(begin); at != std::string::npos; at = xml.find(begin, at + 1)) {
+    const std::string tag = tag_at(xml, at), joint = joint_around(xml, at);
+    const bool is_longer_word =
+        tag.size() > begin.size() &&
+        (kSpace + std::string("/")).find(tag[begin.size()]) == std::string::npos;
+    if (is_longer_word || attribute(joint, "type").value_or("") == "fixed") continue;
+    const std::string name = attribute(joint, "name").value_or("");
+    const auto of = attribute(tag, "joint");
+    if (!of) throw ModelError("joint '" + name + "' has a <mimic> that gives no joint");
+    parsed.push_back(
+        {name, *of, number(tag, "multiplier", 1.0, name), number(tag, "offset", 0.0, name)});
+  }
+  return parsed;
+}
+
+ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,
+                              const std::map<std::string, double>& locked) {
+  const auto mimic_named = [&](const std::string& name) {
+    return std::find_if(mimics.begin(), mimics.end(),
+                        [&](const Mimic& mimic) { return mimic.joint == name; });
+  };
+  ResolvedMimics resolved{{}, locked};
+  for (const Mimic& mimic : mimics) {
+    if (locked.count(mimic.joint) > 0) continue;
+    Mimic combined{mimic.joint, mimic.of, mimic.multiplier, mimic.offset};
+    std::string cycle = mimic.joint;
+    for (std::size_t steps = 0; locked.count(combined.of) == 0; ++steps) {
+      const auto next = mimic_named(combined.of);
+      if (next == mimics.end()) break;
+      if (combined.of == mimic.joint || steps == mimics.size()) {
+        throw ModelError("the joints " + cycle + " mimic each other in a circle");
+      }
+      cycle += ", " + combined.of;
+      combined.offset += combined.multiplier * next->offset;
+      combined.multiplier *= next->multiplier;
+      combined.of = next->of;
+    }
+    const auto locked_joint = locked.find(combined.of);
+    if (locked_joint == locked.end()) {
+      resolved.mimics.push_back(combined);
+    } else {
+      resolved.locked[combined.joint] =
+          combined.multiplier * locked_joint->second + combined.offset;
+    }
+  }
+  return resolved;
+}
+
+namespace {
+
 // Sets the inertia of rotors, an attribute of <dynamics> that is not in the URDF standard.
 void add_armature(const std::string& xml, pinocchio::Model& model) {
   for (auto at = xml.find("<dynamics"); at != std::string::npos;
        at = xml.find("<dynamics", at + 1)) {
-    const auto attribute_text = urdf::attribute(urdf::tag_at(xml, at), "armature");
-    const auto name = urdf::attribute(urdf::joint_around(xml, at), "name").value_or("");
+    const auto attribute_text = attribute(tag_at(xml, at), "armature");
+    const auto name = attribute(joint_around(xml, at), "name").value_or("");
     if (!attribute_text || !model.existJointName(name)) continue;
     const double armature = std::strtod(attribute_text->c_str(), nullptr);
     const auto joint = model.getJointId(name);
@@ -78,7 +192,7 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   } catch (const std::exception& error) {
     throw ModelError(std::string("this is not the URDF of a robot: ") + error.what());
   }
-  const std::string text = urdf::without_comments(xml);
+  const std::string text = without_comments(xml);
   add_armature(text, model);
   std::map<std::string, double> locked;
   for (const auto& name : locked_joints) locked[name] = 0.0;

@@ -24,7 +24,30 @@ struct PoseIdaPbcGains : OutputGains {
   bool hold_base = true, cancel_coupling = false;
   double speed = 0.2, turn = 0.5;
 
-  static const GainTable<PoseIdaPbcGains>& table();
+  static const GainTable<PoseIdaPbcGains>& table() {
+    using G = PoseIdaPbcGains;
+    static const GainTable<G> gains{
+        OutputGains::table(),
+        {
+            {"stiffness", gain_text::stiffness, &G::stiffness, 0.0, 5000.0},
+            {"stiffness_rotation", gain_text::stiffness_rotation, &G::stiffness_rotation, 0.0,
+             500.0},
+            {"damping", gain_text::damping, &G::damping, 0.0, 1000.0},
+            {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
+            {"damping_null", "rate of the null-space damping, 1/s", &G::damping_null, 0.0, 100.0},
+            {"frequency_base", gain_text::frequency_base, &G::frequency_base, 0.0, 50.0},
+            {"frequency_posture",
+             "natural frequency of the joints about their posture of the reset, rad/s; it pulls "
+             "the "
+             "end effector from its reference too; 0: none",
+             &G::frequency_posture, 0.0, 50.0},
+            {"hold_base", gain_text::hold_base, &G::hold_base},
+            {"cancel_coupling", gain_text::cancel_coupling, &G::cancel_coupling},
+            {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
+            {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
+        }};
+    return gains;
+  }
 };
 
 namespace {
@@ -47,29 +70,6 @@ const Model& checked(const Model& model, const std::optional<Allocation>& alloca
 }
 
 }  // namespace
-
-const GainTable<PoseIdaPbcGains>& PoseIdaPbcGains::table() {
-  using G = PoseIdaPbcGains;
-  static const GainTable<G> gains{
-      OutputGains::table(),
-      {
-          {"stiffness", gain_text::stiffness, &G::stiffness, 0.0, 5000.0},
-          {"stiffness_rotation", gain_text::stiffness_rotation, &G::stiffness_rotation, 0.0, 500.0},
-          {"damping", gain_text::damping, &G::damping, 0.0, 1000.0},
-          {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
-          {"damping_null", "rate of the null-space damping, 1/s", &G::damping_null, 0.0, 100.0},
-          {"frequency_base", gain_text::frequency_base, &G::frequency_base, 0.0, 50.0},
-          {"frequency_posture",
-           "natural frequency of the joints about their posture of the reset, rad/s; it pulls the "
-           "end effector from its reference too; 0: none",
-           &G::frequency_posture, 0.0, 50.0},
-          {"hold_base", gain_text::hold_base, &G::hold_base},
-          {"cancel_coupling", gain_text::cancel_coupling, &G::cancel_coupling},
-          {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
-          {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
-      }};
-  return gains;
-}
 
 /// Interconnection and damping assignment for a pose on SE(3) [D (37)]; see
 /// vms_ph_controllers/laws/pose_ida_pbc.py.

@@ -80,8 +80,10 @@ void JointReference::restart(const ConstVector& positions) noexcept {
   is_resting_ = true;
 }
 
-void JointReference::set_target(const ConstVector& target) noexcept {
-  target_ = target;
+void JointReference::set_target(const Reference& reference) noexcept {
+  const auto& joints = reference.joints;
+  if (!(reference.has_joints && joints.size() == target_.size() && joints.allFinite())) return;
+  target_ = joints;
   is_resting_ = false;
 }
 

@@ -12,7 +12,6 @@
 #include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
-
 namespace {
 
 // Bandwidth of the observer of the force, 1/s, and of its correction.

@@ -9,7 +9,6 @@
 
 #include <dlfcn.h>
 #include <pybind11/embed.h>
-#include <pybind11/numpy.h>
 
 namespace py = pybind11;
 namespace fs = std::filesystem;
@@ -201,60 +200,6 @@ void PythonTask::locked(void (*action)(PythonTask&, int), int job) {
     raised = message_of(error);
   }
   throw PythonError(raised);
-}
-
-namespace {
-
-py::list list_of(const Eigen::Ref<const Eigen::MatrixXd>& values) {
-  py::list entries;
-  for (Eigen::Index i = 0; i < values.size(); ++i) entries.append(values(i, 0));
-  return entries;
-}
-
-/// A matrix row by row.
-py::list rows_of(const Eigen::Ref<const Eigen::MatrixXd>& matrix) {
-  py::list entries;
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    entries.append(list_of(matrix.row(i).transpose()));
-  }
-  return entries;
-}
-
-}  // namespace
-
-PythonSizes sizes_of(const py::object& model) {
-  PythonSizes sizes{model.attr("b").cast<int>(),
-                    model.attr("n").cast<int>(),
-                    model.attr("nq").cast<int>(),
-                    model.attr("nv").cast<int>(),
-                    {}};
-  for (const auto& name : model.attr("joint_names")) {
-    sizes.joint_names.push_back(py::cast<std::string>(name));
-  }
-  return sizes;
-}
-
-double* numbers_of(const py::object& array) { return py::array_t<double>(array).mutable_data(); }
-
-py::tuple arguments(const PythonRobot& robot) {
-  py::tuple locked(robot.locked_joints.size());
-  for (std::size_t k = 0; k < robot.locked_joints.size(); ++k) locked[k] = robot.locked_joints[k];
-  const auto& g = robot.gravity;
-  py::list immersed;
-  for (const auto& body : robot.immersed) {
-    immersed.append(py::make_tuple(body.link, rows_of(body.added_mass), body.volume,
-                                   list_of(body.centre_of_buoyancy), list_of(body.linear_drag),
-                                   list_of(body.quadratic_drag)));
-  }
-  return py::make_tuple(robot.urdf, robot.base, robot.end_effector, locked,
-                        py::make_tuple(g[0], g[1], g[2]), immersed, robot.density);
-}
-
-py::object allocation_of(const PythonRobot& robot) {
-  const PythonAllocation& actuators = robot.allocation;
-  if (actuators.matrix.cols() == 0) return py::none();
-  return py::make_tuple(rows_of(actuators.matrix), list_of(actuators.lower),
-                        list_of(actuators.upper));
 }
 
 }  // namespace vms_ph

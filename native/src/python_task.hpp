@@ -4,9 +4,7 @@
 // The one Python interpreter of the process, and a task of a worker that runs in it.
 #pragma once
 
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <pybind11/pybind11.h>
 
@@ -57,23 +55,5 @@ class PythonTask : public Task {
   PyGILState_STATE before_{};
   PyThreadState* thread_ = nullptr;
 };
-
-/// The sizes of a vms_ph_dynamics.VMSModel.
-struct PythonSizes {
-  int b = 0, n = 0, nq = 0, nv = 0;
-  std::vector<std::string> joint_names;
-};
-PythonSizes sizes_of(const pybind11::object& model);
-
-/// The numbers of an array that Python and C++ share, which must not be resized.
-double* numbers_of(const pybind11::object& array);
-
-/// The arguments of VMSModel.from_urdf in the order of
-/// vms_ph_controllers.hosting.hosted_controller.make_model.
-pybind11::tuple arguments(const PythonRobot& robot);
-
-/// The arguments of vms_ph_dynamics.actuation.allocation.Allocation.of_matrix; None without
-/// actuators.
-pybind11::object allocation_of(const PythonRobot& robot);
 
 }  // namespace vms_ph

@@ -14,7 +14,6 @@
 #include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/sizes.hpp"
 #include "vms_ph_native/staged_controller.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 
@@ -108,7 +107,26 @@ struct ResolvedGains : OutputGains {
   bool hold_attitude = true;
   double joint_speed = 0.5, speed = 0.1, turn = 0.2;
 
-  static const GainTable<ResolvedGains>& table();
+  static const GainTable<ResolvedGains>& table() {
+    using G = ResolvedGains;
+    static const GainTable<G> gains{
+        OutputGains::table(),
+        {
+            {"bandwidth", "rate at which tool errors decay, 1/s", &G::bandwidth, 0.0, 20.0},
+            {"bandwidth_attitude", "rate at which attitude errors of the base decay, 1/s",
+             &G::bandwidth_attitude, 0.0, 20.0},
+            {"bandwidth_rates", "rate at which errors of the joint rates decay, 1/s",
+             &G::bandwidth_rates, 0.0, 200.0},
+            {"least_singular_value",
+             "singular value below which the inverse of a Jacobian is damped",
+             &G::least_singular_value, 1e-6, 1.0},
+            {"hold_attitude", "hold the attitude of the base by the joints", &G::hold_attitude},
+            {"joint_speed", "largest joint rate, rad/s or m/s", &G::joint_speed, 1e-3, 20.0},
+            {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
+            {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
+        }};
+    return gains;
+  }
 };
 
 namespace {
@@ -122,26 +140,6 @@ const Model& floating(const Model& model) {
 }
 
 }  // namespace
-
-const GainTable<ResolvedGains>& ResolvedGains::table() {
-  using G = ResolvedGains;
-  static const GainTable<G> gains{
-      OutputGains::table(),
-      {
-          {"bandwidth", "rate at which tool errors decay, 1/s", &G::bandwidth, 0.0, 20.0},
-          {"bandwidth_attitude", "rate at which attitude errors of the base decay, 1/s",
-           &G::bandwidth_attitude, 0.0, 20.0},
-          {"bandwidth_rates", "rate at which errors of the joint rates decay, 1/s",
-           &G::bandwidth_rates, 0.0, 200.0},
-          {"least_singular_value", "singular value below which the inverse of a Jacobian is damped",
-           &G::least_singular_value, 1e-6, 1.0},
-          {"hold_attitude", "hold the attitude of the base by the joints", &G::hold_attitude},
-          {"joint_speed", "largest joint rate, rad/s or m/s", &G::joint_speed, 1e-3, 20.0},
-          {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
-          {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
-      }};
-  return gains;
-}
 
 /// Joint rates by the generalised Jacobian and the reaction null space, and the torques that give
 /// them; the law is described in vms_ph_controllers/laws/resolved_motion.py.

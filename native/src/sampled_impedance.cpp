@@ -9,7 +9,6 @@
 
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/reason.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 namespace {

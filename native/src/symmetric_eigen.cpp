@@ -1,8 +1,6 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/symmetric_eigen.hpp"
-
 #include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {

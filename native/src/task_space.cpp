@@ -10,7 +10,6 @@
 #include <Eigen/LU>
 
 #include "vms_ph_native/linear_algebra.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 namespace {

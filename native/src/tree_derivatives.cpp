@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "vms_ph_native/tree_inlined.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 namespace {

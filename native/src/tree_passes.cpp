@@ -9,7 +9,6 @@
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 
@@ -195,9 +194,6 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
   return sum_of(power) - field.dot(whole_mass_ * base.linear + base.angular.cross(first));
 }
 
-using Eigen::Vector3d;
-using Eigen::VectorXd;
-
 VMS_PH_WIDE void Tree::propagate_forces() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
@@ -270,8 +266,7 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
   const auto size = static_cast<std::ptrdiff_t>(n);
   if (!symmetric::factorise(factor_.data(), inverse_diagonal_.data(), size,
                             static_cast<std::ptrdiff_t>(stride))) {
-    std::fill(inverse_diagonal_.begin(), inverse_diagonal_.end(),
-              kNaN);
+    std::fill(inverse_diagonal_.begin(), inverse_diagonal_.end(), kNaN);
   }
 }
 

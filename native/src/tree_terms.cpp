@@ -6,7 +6,6 @@
 
 #include "vms_ph_native/tree.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 namespace {
@@ -305,8 +304,6 @@ VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexce
   }
   return sum_of(sum) + (b_ == 0 ? 0.0 : transport_power(root_, base_, base_x, base_y, rate));
 }
-
-using Eigen::Vector3d;
 
 Screw Tree::transported() const noexcept {
   const Screw& p = momentum_;

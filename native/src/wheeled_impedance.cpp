@@ -23,31 +23,30 @@ struct WheeledGains : LimitGains {
   double damping_null = 1.0, limit_margin = 0.05, limit_frequency = 10.0;
   double speed = 0.2, turn = 0.5;
 
-  static const GainTable<WheeledGains>& table();
+  static const GainTable<WheeledGains>& table() {
+    using G = WheeledGains;
+    static const GainTable<G> gains{
+        LimitGains::table(),
+        {
+            {"stiffness", gain_text::stiffness, &G::stiffness, 0.0, 5000.0},
+            {"stiffness_rotation", gain_text::stiffness_rotation, &G::stiffness_rotation, 0.0,
+             500.0},
+            {"damping", gain_text::damping, &G::damping, 0.0, 1000.0},
+            {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
+            {"damping_null", "rate at which motion beside it is damped, 1/s", &G::damping_null, 0.0,
+             100.0},
+            {"limit_margin", gain_text::limit_margin, &G::limit_margin, 0.0, 1.0},
+            {"limit_frequency", gain_text::limit_frequency, &G::limit_frequency, 0.0, 100.0},
+            {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
+            {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
+        }};
+    return gains;
+  }
 };
-
-const GainTable<WheeledGains>& WheeledGains::table() {
-  using G = WheeledGains;
-  static const GainTable<G> gains{
-      LimitGains::table(),
-      {
-          {"stiffness", gain_text::stiffness, &G::stiffness, 0.0, 5000.0},
-          {"stiffness_rotation", gain_text::stiffness_rotation, &G::stiffness_rotation, 0.0, 500.0},
-          {"damping", gain_text::damping, &G::damping, 0.0, 1000.0},
-          {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
-          {"damping_null", "rate at which motion beside it is damped, 1/s", &G::damping_null, 0.0,
-           100.0},
-          {"limit_margin", gain_text::limit_margin, &G::limit_margin, 0.0, 1.0},
-          {"limit_frequency", gain_text::limit_frequency, &G::limit_frequency, 0.0, 100.0},
-          {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
-          {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
-      }};
-  return gains;
-}
 
 /// A spring and a damper hold the end effector, and all joints follow as the wheels allow; the law
 /// is described in vms_ph_controllers/laws/wheeled_impedance.py.
-class WheeledImpedance final : public WheeledController {
+class WheeledImpedance final : public WheeledController<WheeledGains> {
  public:
   /// Control the end effector of a robot, which must outlive the controller.
   ///
@@ -56,34 +55,28 @@ class WheeledImpedance final : public WheeledController {
       : WheeledController(model, wheels),
         joint_limits_(model),
         effort_(model, t_.nu.size()),
-        initial_state_(model),
         limit_inertia_(VectorV::Zero(n_)),
         positions_(limit_inertia_),
         desired_(zero_velocity_),
         reason_(1024) {
     RobotState initial;
     initial.q = model.neutral_configuration();
-    if (!drives_all(initial.q)) {
+    initial.v = zero_velocity_;
+    if (!drives_all(initial)) {
       throw ModelError("the joints of '" + model.name() +
                        "' do not move all motions that its wheels allow");
     }
-    WheeledGains::table();  // constructed here, so that setting a gain later does not allocate
     reset(initial);
   }
 
   bool reset(const RobotState& state) noexcept override {
     if (!model_.is_configuration(state.q)) return false;
-    initial_state_.set(state.q, zero_velocity_);
-    tool_.restart(initial_state_.placement(model_.end_effector()).toHomogeneousMatrix());
-    limit_inertia_ = initial_state_.M_hat_m().diagonal();
+    static_state_.set(state.q, zero_velocity_);
+    tool_.restart(static_state_.placement(model_.end_effector()).toHomogeneousMatrix());
+    limit_inertia_ = static_state_.M_hat_m().diagonal();
     effort_.restart();
     limits_.restart();
     return true;
-  }
-
-  std::vector<Gain> gains() const override { return WheeledGains::table().list(gains_); }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return WheeledGains::table().set(gains_, name, value);
   }
 
  private:
@@ -103,7 +96,7 @@ class WheeledImpedance final : public WheeledController {
     effort_.compute(t_.mass, jacobian_, t_.nu, horizon(dt, gains.delay, age_));
     multiply(transposed(t_.basis), d.g(), desired_);
     desired_ += effort_.sampled;
-    if (const char* obstacle = send(desired_, gains, dt)) return obstacle;
+    if (const char* obstacle = send(desired_, dt)) return obstacle;
     ControlEnergy& energy = command_.energy;
     energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
     energy.shaped_potential = effort_.potential;
@@ -135,11 +128,9 @@ class WheeledImpedance final : public WheeledController {
     multiply(by_joints, scaled, effort_.rest_stiffness);
   }
 
-  WheeledGains gains_;
   JointLimitPotential joint_limits_;
   PoseReference tool_;
   PoseEffort effort_;
-  Evaluation initial_state_;
   VectorV limit_inertia_, positions_, desired_;
   Matrix6V jacobian_, momentum_;
   Reason reason_;

@@ -11,7 +11,6 @@
 
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "golden.hpp"
 #include "vms_ph_native/laws.hpp"
-#include "vms_ph_native/payload_compensation.hpp"
+#include "vms_ph_native/supervisor.hpp"
 
 namespace vms_ph::golden {
 

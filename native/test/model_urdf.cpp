@@ -9,7 +9,7 @@
 #include "arm.hpp"
 #include "check.hpp"
 #include "vms_ph_native/dynamics.hpp"
-#include "vms_ph_native/integrators/runge_kutta.hpp"
+#include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "allocations.hpp"
 #include "arm.hpp"
-#include "vms_ph_native/integrators/runge_kutta.hpp"
+#include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
 #include "vms_ph_native/laws.hpp"
 

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "allocations.hpp"
-#include "vms_ph_native/integrators/discrete_gradient.hpp"
-#include "vms_ph_native/integrators/runge_kutta.hpp"
+#include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace {

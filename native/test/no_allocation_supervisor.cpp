@@ -10,7 +10,6 @@
 #include "arm.hpp"
 #include "check.hpp"
 #include "vms_ph_native/laws.hpp"
-#include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/supervisor.hpp"
 
 using namespace vms_ph;

@@ -17,9 +17,9 @@
 #include "vms_ph_native/energy_split.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/observers/robot_observers.hpp"
-#include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/plausibility.hpp"
 #include "vms_ph_native/reason.hpp"
+#include "vms_ph_native/supervisor.hpp"
 
 namespace py = pybind11;
 using vms_ph::Evaluation;

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <exception>
 
-#include "vms_ph_native/payload_compensation.hpp"
+#include "vms_ph_native/supervisor.hpp"
 
 namespace vms_ph_ros2_control {
 

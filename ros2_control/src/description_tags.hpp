@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "vms_ph_native/fluid.hpp"
-#include "vms_ph_native/plant/actuators.hpp"
+#include "vms_ph_native/plant/actuated_base.hpp"
 
 namespace vms_ph_ros2_control {
 

@@ -18,7 +18,7 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/model.hpp"
-#include "vms_ph_native/payload_compensation.hpp"
+#include "vms_ph_native/supervisor.hpp"
 #include "vms_ph_native/plausibility.hpp"
 
 namespace vms_ph_ros2_control {

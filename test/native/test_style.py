@@ -16,7 +16,7 @@ SOURCES = sorted(
     path for room in ("native", "ros2_control") for path in (ROOT / room).rglob("*.[ch]pp")
 )
 # Each takes many seconds: these stand for laws, integrators, the Python host and the model.
-EXAMPLES = ("laws", "output_stage", "tank_budget", "integrators/stepper", "model", "worker")
+EXAMPLES = ("laws", "output_stage", "energy_tank", "integrators/stepper", "model", "worker")
 
 
 def tool(name: str) -> str:

@@ -18,9 +18,9 @@ namespace vms_ph {
 
 /// A rotor or thruster fixed to the base.
 struct Rotor {
-  Eigen::Vector3d position;  ///< in the base frame, m
-  Eigen::Vector3d axis;      ///< direction of its thrust in the base frame; scaled to length one
-  double drag_ratio = 0.0;   ///< reaction torque on the base about the axis over thrust, m
+  Eigen::Vector3d position;   ///< in the base frame, m
+  Eigen::Vector3d axis;       ///< direction of its thrust in the base frame; scaled to length one
+  double drag_ratio = 0.0;    ///< reaction torque on the base about the axis over thrust, m
   double lower = -kInfinity;  ///< thrust, N
   double upper = kInfinity;   ///< thrust, N
 };

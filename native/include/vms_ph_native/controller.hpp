@@ -12,6 +12,8 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/sizes.hpp"
+
 namespace vms_ph {
 
 class Dynamics;
@@ -100,9 +102,8 @@ struct Command {
   Status status = Status::ok;
   const char* reason = "";  ///< one sentence or empty; valid as long as the controller
   double task_error = 0.0;  ///< distance between task and reference, m
-  double smallest_singular_value =
-      kInfinity;  ///< of the task Jacobian
-  double authority = 1.0;                       ///< share of the potential in force, in [0, 1]
+  double smallest_singular_value = kInfinity;  ///< of the task Jacobian
+  double authority = 1.0;                      ///< share of the potential in force, in [0, 1]
 };
 
 /// A number that a user can set, with its bounds.

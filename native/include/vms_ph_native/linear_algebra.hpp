@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Products of matrices of any size, the Cholesky decomposition, square systems, pseudo-inverses,
-// and least squares within bounds; none takes memory where it is not said.
+// eigenvalues of symmetric matrices, and least squares within bounds; none takes memory where it is
+// not said.
 #pragma once
 
 #include <cassert>
@@ -11,9 +12,10 @@
 #include <limits>
 
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 
+#include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/sizes.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 
@@ -319,6 +321,32 @@ class BoundedLeastSquares {
   MatrixV free_hessian_;
   int active_bounds_[kMaxVelocities];  // the bound that an entry is at: -1, 0 for none, 1
   Eigen::Index free_indices_[kMaxVelocities];
+};
+
+/// Eigenvalues, in increasing order, and eigenvectors of symmetric matrices. Compilers take seconds
+/// for every type of Eigen's solver: this one serves all sizes.
+class SymmetricEigen {
+ public:
+  /// @param size  of the matrices; one of another size takes memory.
+  explicit SymmetricEigen(Eigen::Index size = 0);
+
+  /// Decompose a matrix, of which the lower triangle is read; false for one that is not finite.
+  bool compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept;
+
+  /// Return the least eigenvalue of a matrix; eigenvectors are not computed.
+  double least(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept;
+
+  const Eigen::VectorXd& values() const noexcept { return solver_.eigenvalues(); }
+  const Eigen::MatrixXd& vectors() const noexcept { return vectors_; }
+
+ private:
+  bool solve(const Eigen::Ref<const Eigen::MatrixXd>& matrix, int options) noexcept;
+
+  // SelfAdjointEigenSolver alone takes memory for the vectors in every call.
+  Eigen::Tridiagonalization<Eigen::MatrixXd> tridiagonal_;
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver_;
+  Eigen::VectorXd diagonal_, below_, workspace_;
+  Eigen::MatrixXd matrix_, turn_, vectors_;
 };
 
 }  // namespace vms_ph

@@ -164,6 +164,9 @@ class Model {
   /// Total mass of the moving bodies, kg.
   double total_mass() const { return total_mass_; }
 
+  /// Sum of the distances from joint to joint, m.
+  double reach() const;
+
   /// Gravity in the inertial frame, m/s^2.
   Eigen::Vector3d gravity() const;
 

@@ -9,11 +9,11 @@
 #include <Eigen/Core>
 
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/se3.hpp"
 #include "vms_ph_native/sizes.hpp"
 #include "vms_ph_native/springs.hpp"
-#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 

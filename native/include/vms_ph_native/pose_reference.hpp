@@ -57,8 +57,8 @@ class JointReference {
   /// Restart at rest at positions (n,).
   void restart(const ConstVector& positions) noexcept;
 
-  /// Set the target positions (n,).
-  void set_target(const ConstVector& target) noexcept;
+  /// Set the target to the positions of a reference, if it has (n,) finite ones.
+  void set_target(const Reference& reference) noexcept;
 
   /// Advance by one time step; see PoseReference::advance.
   void advance(double speed, double bandwidth, double dt) noexcept {

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/sizes.hpp"
-#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 

@@ -12,7 +12,6 @@
 #include <Eigen/Geometry>
 
 #include "vms_ph_native/lanes.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 

@@ -15,8 +15,14 @@
 namespace vms_ph {
 
 /// A law in the velocities that wheels allow; the joints compensate gravity where it cannot act.
+template <class Gains>
 class WheeledController : public Controller {
  public:
+  std::vector<Gain> gains() const override { return Gains::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return Gains::table().set(gains_, name, value);
+  }
+
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept final {
     if (!(state.is_usable(model_) && is_usable_step(dt))) {
@@ -44,6 +50,7 @@ class WheeledController : public Controller {
         limits_(model),
         torque_(VectorV::Zero(n_)),
         static_state_(model) {
+    Gains::table();  // constructed here, so that setting a gain later does not allocate
     command_.wrench_base.setZero(b_);
     command_.torque.setZero(n_);
     last_command_ = command_;
@@ -58,21 +65,18 @@ class WheeledController : public Controller {
 
   /// Compute the smallest torques S_j^T tau = f of all joints and send them within the limits; why
   /// they cannot be sent, or null.
-  const char* send(const VectorV& force, const LimitGains& gains, double dt) noexcept {
+  const char* send(const VectorV& force, double dt) noexcept {
     if (!torque_for(force) || !torque_.allFinite()) return reasons::reference_too_large;
     Evaluation& d = t_.d();
-    command_.torque =
-        limits_.apply(torque_, d.g().tail(n_), d.v().tail(n_), gains.torque_rate, gains.power, dt);
+    command_.torque = limits_.apply(torque_, d.g().tail(n_), d.v().tail(n_), gains_.torque_rate,
+                                    gains_.power, dt);
     command_.status = limits_.reason().empty() ? Status::ok : Status::saturated;
     command_.reason = limits_.reason().text();
     return nullptr;
   }
 
-  /// Whether the joints move all motions of the wheels at a configuration (nq,).
-  bool drives_all(const Eigen::VectorXd& q) noexcept {
-    RobotState initial;
-    initial.q = q;
-    initial.v.setZero(model_.nv());
+  /// Whether the joints move all motions of the wheels at a state.
+  bool drives_all(const RobotState& initial) noexcept {
     return t_.compute(initial) && torque_for(VectorV::Zero(t_.dimension()));
   }
 
@@ -84,6 +88,8 @@ class WheeledController : public Controller {
   VectorV torque_;  // (n,) before the limits
   Command command_;
   double age_ = 0.0;  // of the state of t_, s
+  Gains gains_;
+  Evaluation static_state_;  // where gravity is compensated, or a reference begins
 
  private:
   /// Compensate gravity by the joints.
@@ -107,7 +113,6 @@ class WheeledController : public Controller {
     return true;
   }
 
-  Evaluation static_state_;
   MatrixV gram_;
   Eigen::VectorXd fallback_torque_;  // (n,) the safe output for no state
   Command last_command_;

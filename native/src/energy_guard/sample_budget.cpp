@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/energy_guard/sample_budget.hpp"
+#include "vms_ph_native/energy_guard/port_guard.hpp"
 
 #include <algorithm>
 #include <cmath>

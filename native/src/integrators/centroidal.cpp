@@ -1,12 +1,11 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/integrators/centroidal.hpp"
+#include "vms_ph_native/integrators/schemes.hpp"
 
 #include <cmath>
 
 #include "vms_ph_native/tree_inlined.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 

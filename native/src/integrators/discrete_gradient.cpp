@@ -1,11 +1,10 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/integrators/discrete_gradient.hpp"
+#include "vms_ph_native/integrators/schemes.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
@@ -39,10 +38,9 @@ FixedPoint::FixedPoint(int size) : slope_(size, size) {
 }
 
 bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
-
   result.failure = Failure::none;
   y_ = unknown;
-  double last = infinite, before = infinite;
+  double last = kInfinity, before = kInfinity;
   int count = 1;
   for (; count <= kFixedPointLimit; ++count) {
     if (!sweep.sweep(y_, following_)) {
@@ -57,7 +55,7 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
       result.iterations = count;
       return true;
     }
-    if (stalls || !(change < infinite)) break;
+    if (stalls || !(change < kInfinity)) break;
     y_ = following_;
     before = last;
     last = change;

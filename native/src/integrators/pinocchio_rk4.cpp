@@ -5,7 +5,7 @@
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/joint-configuration.hpp>
 
-#include "vms_ph_native/integrators/runge_kutta.hpp"
+#include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {

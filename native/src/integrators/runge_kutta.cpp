@@ -1,17 +1,15 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/integrators/runge_kutta.hpp"
+#include "vms_ph_native/integrators/schemes.hpp"
 
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 namespace {
@@ -151,14 +149,10 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-VMS_PH_INLINED inline Screw commutator(const Screw& u, const Screw& v) {
-  return {u.angular.cross(v.linear) + u.linear.cross(v.angular), u.angular.cross(v.angular)};
-}
-
 }  // namespace
 
 Screw inverse_differential(const Screw& u, const Screw& v) {
-  const Screw once = commutator(u, v), twice = commutator(u, once);
+  const Screw once = bracket(u, v), twice = bracket(u, once);
   return {v.linear + 0.5 * once.linear + twice.linear / 12.0,
           v.angular + 0.5 * once.angular + twice.angular / 12.0};
 }
@@ -323,8 +317,6 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced(const SolverState& x, const Ports& 
 }
 
 namespace {
-
-using Eigen::VectorXd;
 
 // Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
 // residual of the step is left in the balance.

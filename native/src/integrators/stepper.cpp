@@ -8,8 +8,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "vms_ph_native/integrators/discrete_gradient.hpp"
-#include "vms_ph_native/integrators/runge_kutta.hpp"
+#include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {

@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/observers/payload_observer.hpp"
+#include "vms_ph_native/observers/robot_observers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include <Eigen/LU>
 
 #include "vms_ph_native/linear_algebra.hpp"
-#include "vms_ph_native/observers/contact_detector.hpp"
 #include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {

@@ -3,7 +3,257 @@
 
 #include "vms_ph_native/observers/robot_observers.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "vms_ph_native/linear_algebra.hpp"
+
 namespace vms_ph {
+namespace {
+
+constexpr double kHour = 3600.0;
+
+// Share of a threshold below which a statistic counts as quiet.
+constexpr double kQuiet = 0.25;
+
+// Added to the variances of an impulse, so that a robot without noise has a covariance.
+constexpr double kFloor = 1e-18;
+
+// Terms of the series and of the continued fraction, and halvings of the interval.
+constexpr int kTerms = 500, kHalvings = 200;
+
+/// The probability that a chi-square variable exceeds a value.
+double chi_square_tail(double value, int dimension) noexcept {
+  const double a = 0.5 * dimension, x = 0.5 * value;
+  if (x <= 0.0) return 1.0;
+  const double front = std::exp(a * std::log(x) - x - std::lgamma(a));
+  if (x < a + 1.0) {
+    double term = 1.0 / a, total = term;
+    for (int i = 1; i < kTerms; ++i) {
+      term *= x / (a + i);
+      total += term;
+      if (term < 1e-17 * total) break;
+    }
+    return std::max(0.0, 1.0 - front * total);
+  }
+  // Lentz's continued fraction of the upper incomplete gamma function.
+  constexpr double kTiny = 1e-300;
+  const auto nonzero = [](double number) { return number == 0.0 ? kTiny : number; };
+  double b = x + 1.0 - a, c = 1.0 / kTiny, d = 1.0 / b, h = d;
+  for (int i = 1; i < kTerms; ++i) {
+    const double an = -i * (i - a);
+    b += 2.0;
+    d = 1.0 / nonzero(an * d + b);
+    c = nonzero(b + an / c);
+    h *= d * c;
+    if (std::abs(d * c - 1.0) < 1e-16) break;
+  }
+  return front * h;
+}
+
+int checked(double false_alarms, int windows) {
+  if (!(false_alarms > 0.0 && false_alarms <= 1e6)) {
+    throw ModelError("false_alarms must be in (0, 1e6] in an hour; given: " +
+                     std::to_string(false_alarms));
+  }
+  if (windows < 1 || windows > 10) {
+    throw ModelError("windows must be from 1 to 10; given: " + std::to_string(windows));
+  }
+  return windows;
+}
+
+}  // namespace
+
+double chi_square_quantile(double tail, int dimension) noexcept {
+  double low = 0.0, high = 1.0;
+  while (chi_square_tail(high, dimension) > tail && high < 1e6) high *= 2.0;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = 0.5 * (low + high);
+    if (middle == low || middle == high) break;
+    (chi_square_tail(middle, dimension) > tail ? low : high) = middle;
+  }
+  return high;
+}
+
+ContactDetector::Sums::Sums(Eigen::Index nv)
+    : time(0.0),
+      work_sum(0.0),
+      work_noise(0.0),
+      work_bias(0.0),
+      impulse(Eigen::VectorXd::Zero(nv)),
+      systematic(impulse),
+      effort_noise(Eigen::MatrixXd::Zero(nv, nv)),
+      before(effort_noise) {}
+
+ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_alarms, int windows)
+    : model_(balance.model()),
+      false_alarms_(false_alarms),
+      windows_(checked(false_alarms, windows)),
+      positions_(NoiseModel::stacked(model_, 0.0, 0.0, balance.noise().position).cwiseAbs2()),
+      velocities_(NoiseModel::stacked(model_, balance.noise().base_linear,
+                                      balance.noise().base_angular, balance.noise().velocity)
+                      .cwiseAbs2()),
+      efforts_(NoiseModel::stacked(model_, balance.noise().force, balance.noise().moment,
+                                   balance.noise().torque)
+                   .cwiseAbs2()),
+      sums_((std::size_t{1} << (windows - 1)) + 1, Sums(model_.nv())),
+      q_(VectorQ::Zero(model_.nq())),
+      momentum_(VectorV::Zero(model_.nv())),
+      gravity_(momentum_),
+      model_effort_(momentum_),
+      displacement_(momentum_),
+      value_(momentum_),
+      solved_(momentum_),
+      diagonal_(momentum_),
+      spread_(MatrixV::Zero(model_.nv(), model_.nv())) {
+  begin();
+}
+
+void ContactDetector::restart() noexcept {
+  contact_ = false;
+  samples_without_contact_ = 0;
+  begin();
+}
+
+/// Begin windows anew; a contact goes on.
+void ContactDetector::begin() noexcept {
+  last_ = 0;
+  count_ = 1;
+  Sums& first = sums_[0];
+  first.time = first.work_sum = first.work_noise = first.work_bias = 0.0;
+  first.impulse.setZero();
+  first.systematic.setZero();
+  first.effort_noise.setZero();
+  first.before.setZero();
+  first.work = Work();
+  has_end_ = false;
+}
+
+ContactDetector::Sums& ContactDetector::recent_sums(int k) noexcept {
+  const int size = static_cast<int>(sums_.size());
+  return sums_[static_cast<std::size_t>((last_ - k + 1 + size) % size)];
+}
+
+const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexcept {
+  if (impulse.begins) begin();
+  add_work(impulse);
+  const int size = static_cast<int>(sums_.size());
+  const Sums& before = recent_sums(1);
+  last_ = (last_ + 1) % size;
+  count_ = std::min(count_ + 1, size);
+  Sums& now = recent_sums(1);
+  now.time = before.time + impulse.dt;
+  now.impulse = before.impulse + impulse.value;
+  now.effort_noise = before.effort_noise + impulse.effort_noise;
+  now.systematic = before.systematic + impulse.systematic;
+  now.work_sum = before.work_sum + work_.value;
+  now.work_noise = before.work_noise + work_.effort_noise;
+  now.work_bias = before.work_bias + work_.systematic;
+  now.before = *impulse.before;
+  now.work = work_;
+  find_thresholds(impulse.dt);
+  report_.joint = -1;
+  by_momentum(impulse);
+  by_energy();
+  const double largest = std::max(report_.by_momentum, report_.by_energy);
+  report_.began = !contact_ && largest > 1.0;
+  samples_without_contact_ = largest > kQuiet ? 0 : samples_without_contact_ + 1;
+  contact_ = (contact_ || report_.began) && samples_without_contact_ < (1 << (windows_ - 1));
+  report_.contact = contact_;
+  if (!(largest > 1.0)) report_.joint = -1;
+  return report_;
+}
+
+/// Balance the energy over the sample that ends with an impulse.
+void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
+  Evaluation& d = *impulse.d;
+  const double energy = d.kinetic_energy() + d.potential_energy();
+  work_ = Work();
+  if (has_end_) {
+    model_.difference(q_, d.q(), displacement_);
+    model_effort_ = impulse.effort + impulse.friction;
+    work_.is_known = true;
+    work_.value = energy - energy_ - model_effort_.dot(displacement_);
+    work_.before = variance(momentum_, gravity_);
+    work_.after = variance(d.momentum(), d.g());
+    work_.effort_noise = efforts_.dot(displacement_.cwiseAbs2());
+    work_.systematic = displacement_.cwiseAbs().dot(impulse.systematic) / impulse.dt;
+    work_.curvature = d.M().diagonal().dot(velocities_);
+  }
+  has_end_ = true;
+  energy_ = energy;
+  q_ = d.q();
+  momentum_ = d.momentum();
+  gravity_ = d.g();
+}
+
+double ContactDetector::variance(const VectorV& momentum, const VectorV& gravity) noexcept {
+  return velocities_.dot(momentum.cwiseAbs2()) +
+         positions_.dot((gravity - model_effort_).cwiseAbs2());
+}
+
+/// Find the thresholds, for samples half as long, s; they serve until samples are half or twice as
+/// long: what jitters needs no new quantiles.
+void ContactDetector::find_thresholds(double dt) noexcept {
+  if (threshold_period_ > 0.0 && dt > 0.5 * threshold_period_ && dt < 2.0 * threshold_period_)
+    return;
+  const int nv = model_.nv();
+  const double tail = std::min(0.5, false_alarms_ * 0.5 * dt / kHour / (2 * windows_));
+  threshold_period_ = dt;
+  momentum_threshold_ = chi_square_quantile(tail, nv);
+  energy_threshold_ = chi_square_quantile(tail, 1);
+  single_threshold_ = chi_square_quantile(tail / nv, 1);
+}
+
+void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
+  const int b = model_.b(), nv = model_.nv();
+  const Sums& now = recent_sums(1);
+  report_.by_momentum = report_.duration = 0.0;
+  for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
+    const Sums &then = recent_sums(1 + length), &first = recent_sums(length);
+    value_ = now.impulse - then.impulse;
+    spread_ = *impulse.after + first.before + now.effort_noise - then.effort_noise;
+    spread_.diagonal().array() += kFloor;
+    spread_.diagonal() += (now.systematic - then.systematic).cwiseAbs2();
+    diagonal_ = spread_.diagonal();
+    const Cholesky spread(spread_);
+    if (!spread.is_positive()) continue;
+    solved_ = value_;
+    spread.solve(solved_.data());
+    const double statistic = value_.dot(solved_) / momentum_threshold_;
+    if (!(statistic > report_.by_momentum)) continue;
+    report_.by_momentum = statistic;
+    report_.duration = now.time - then.time;
+    report_.joint = -1;
+    for (int i = b; i < nv; ++i) {
+      if (value_[i] * value_[i] > single_threshold_ * diagonal_[i]) report_.joint = i - b;
+    }
+  }
+}
+
+void ContactDetector::by_energy() noexcept {
+  const Sums& now = recent_sums(1);
+  report_.by_energy = report_.work = 0.0;
+  report_.work_deviation = kInfinity;
+  for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
+    const Sums &then = recent_sums(1 + length), &first = recent_sums(length);
+    if (!first.work.is_known) break;
+    const double value = now.work_sum - then.work_sum;
+    const double systematic_error = now.work_bias - then.work_bias;
+    const double noise = now.work.after + first.work.before + now.work_noise - then.work_noise;
+    const double deviation = std::sqrt(noise + systematic_error * systematic_error);
+    const double curvature =
+        0.5 * momentum_threshold_ * (now.work.curvature + first.work.curvature);
+    const double excess = std::max(0.0, std::abs(value) - curvature);
+    report_.work = value;
+    report_.work_deviation = deviation;
+    if (deviation > 0.0) {
+      const double ratio = excess / deviation;
+      report_.by_energy = std::max(report_.by_energy, ratio * ratio / energy_threshold_);
+    }
+  }
+}
 
 RobotObservers::RobotObservers(const Model& model, const ObserverOptions& options)
     : balance_(model, options.noise, options.decoupled, options.friction),

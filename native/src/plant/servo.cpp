@@ -9,37 +9,6 @@
 
 namespace vms_ph {
 
-WheeledInverseDynamics::WheeledInverseDynamics(const Model& model, const std::vector<Wheel>& wheels)
-    : terms_(model, wheels),
-      static_state_(model),
-      zero_velocity_(Eigen::VectorXd::Zero(model.nv())) {}
-
-void WheeledInverseDynamics::solve(const RobotState& state, Eigen::VectorXd& values) noexcept {
-  const Eigen::Index n = static_state_.model().n();
-  if (terms_.compute(state, WheeledTerms::Velocities::best_here)) {
-    // Joint rates are S_j nu: their accelerations S_j nudot + Sdot_j nu, and S_j^T tau = f.
-    const auto drives = terms_.basis.bottomRows(n);
-    gram_ = drives.transpose().lazyProduct(drives);
-    const Cholesky squares(gram_);
-    if (squares.is_positive()) {
-      force_ = values.tail(n);
-      force_ -= terms_.basis_rate.bottomRows(n).lazyProduct(terms_.nu);
-      rates_ = drives.transpose().lazyProduct(force_);
-      squares.solve(rates_.data());
-      force_ = terms_.mass.lazyProduct(rates_);
-      force_ += terms_.coriolis.lazyProduct(terms_.nu);
-      force_ += terms_.basis.transpose().lazyProduct(terms_.d().g());
-      squares.solve(force_.data());
-      values.setZero();
-      values.tail(n) = drives.lazyProduct(force_);
-      return;
-    }
-  }
-  static_state_.set(state.q, zero_velocity_);
-  values.setZero();
-  values.tail(n) = static_state_.g().tail(n);
-}
-
 Servo::Servo(const Model& model, double frequency, const std::vector<Wheel>& wheels)
     : active(static_cast<std::size_t>(model.nv()), true),
       rate(Eigen::VectorXd::Zero(model.nv())),
@@ -51,7 +20,7 @@ Servo::Servo(const Model& model, double frequency, const std::vector<Wheel>& whe
       error_(rate),
       acceleration_(rate),
       torque_(rate) {
-  if (!wheels.empty()) wheeled_dynamics_.emplace(model_, wheels);
+  if (!wheels.empty()) wheels_.emplace(model_, wheels);
 }
 
 void Servo::hold_position(const Eigen::VectorXd& q) noexcept {
@@ -94,9 +63,8 @@ void Servo::fill(const RobotState& state, Eigen::VectorXd& effort) noexcept {
   for (int i = 0; i < model_.nv(); ++i) {
     if (!active[static_cast<std::size_t>(i)]) acceleration_[i] = 0.0;
   }
-  if (wheeled_dynamics_) {
-    torque_ = acceleration_;
-    wheeled_dynamics_->solve(state, torque_);
+  if (wheels_) {
+    solve_on_wheels(state);
   } else {
     d_.set(state);
     multiply(d_.M(), acceleration_, torque_);
@@ -106,6 +74,34 @@ void Servo::fill(const RobotState& state, Eigen::VectorXd& effort) noexcept {
   for (int i = 0; i < model_.nv(); ++i) {
     if (active[static_cast<std::size_t>(i)]) effort[i] = torque_[i];
   }
+}
+
+/// Write the torques of all joints, wheels and arm, under which these have the accelerations, in
+/// the reduced equations: zero at the base, and the smallest torques. A wheel feels the mass of the
+/// robot that it drives. Where the wheels determine none, those against gravity.
+void Servo::solve_on_wheels(const RobotState& state) noexcept {
+  const Eigen::Index n = model_.n();
+  torque_.setZero();
+  if (wheels_->compute(state, WheeledTerms::Velocities::best_here)) {
+    // Joint rates are S_j nu: their accelerations S_j nudot + Sdot_j nu, and S_j^T tau = f.
+    const auto drives = wheels_->basis.bottomRows(n);
+    gram_ = drives.transpose().lazyProduct(drives);
+    const Cholesky squares(gram_);
+    if (squares.is_positive()) {
+      force_ = acceleration_.tail(n);
+      force_ -= wheels_->basis_rate.bottomRows(n).lazyProduct(wheels_->nu);
+      rates_ = drives.transpose().lazyProduct(force_);
+      squares.solve(rates_.data());
+      force_ = wheels_->mass.lazyProduct(rates_);
+      force_ += wheels_->coriolis.lazyProduct(wheels_->nu);
+      force_ += wheels_->basis.transpose().lazyProduct(wheels_->d().g());
+      squares.solve(force_.data());
+      torque_.tail(n) = drives.lazyProduct(force_);
+      return;
+    }
+  }
+  d_.set(state);
+  torque_.tail(n) = d_.g().tail(n);
 }
 
 }  // namespace vms_ph

@@ -1,19 +1,330 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A guard of energy between any controller and a robot.
+// A guard of energy between any controller and a robot, and what a sample may give: the base wrench
+// that acts, efforts under way, and the grant of the tank.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <memory>
 #include <optional>
 
-#include "vms_ph_native/energy_guard/sample_budget.hpp"
+#include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/energy_tank.hpp"
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/gain_table.hpp"
+#include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/linear_algebra.hpp"
+#include "vms_ph_native/model.hpp"
 #include "vms_ph_native/output_stage.hpp"
 #include "vms_ph_native/plausibility.hpp"
+#include "vms_ph_native/reason.hpp"
+#include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
+
+/// Tank and limits of an energy guard, as in vms_ph_controllers.guard.EnergyGuardSettings;
+/// they may change while it acts.
+struct EnergyGuardSettings {
+  double tank_capacity = 5.0, tank_initial = 5.0, refill_power = 0.0;
+  double power = 0.0, kinetic_energy = 0.0, speed = 0.0, joint_speed = 0.0;
+  double torque = 1.0, torque_rate = 0.0, engagement_time = 0.2;
+  bool freeze = false;
+
+  static const GainTable<EnergyGuardSettings>& table();
+};
+
+/// Finds the wrench that the actuators of a base give for a desired one, within their limits; see
+/// vms_ph_controllers.guard.sample_budget. After construction nothing allocates or throws.
+class BaseWrench {
+ public:
+  /// Serve a base. Without an allocation it can apply any wrench; one that is not actuated none.
+  ///
+  /// @param weights      (b,) of the components of a wrench, those of small weight are given up
+  ///                     first; when (0,), forces before moments.
+  /// @throws ModelError  an allocation or weights for another kind of base, or more actuators than
+  ///                     kMaxVelocities.
+  BaseWrench(const Model& model, std::optional<Allocation> allocation, bool actuated,
+             const Eigen::VectorXd& weights);
+
+  /// Whether every wrench is given, and so that of a fixed base.
+  bool is_ideal() const noexcept { return is_ideal_; }
+
+  /// Replace a desired wrench (b,) by the nearest that is given; return whether it is another one.
+  bool deliver(VectorB& wrench) noexcept;
+
+  /// Replace a brake (b,) by the nearest wrench in the norm of the inverse of M_b (b,b), which
+  /// takes energy out.
+  void brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept;
+
+ private:
+  bool is_ideal_;
+  std::optional<Allocation> allocation_;
+  std::optional<PrioritisedActuation> nearest_;
+  std::optional<BoundedLeastSquares> search_;
+  Cholesky root_;
+  Eigen::MatrixXd scaled_;  // (b,m) map of the inputs in the norm of a brake
+  Eigen::VectorXd inputs_;
+};
+
+/// Largest delay of an energy guard from measurement to effort, samples.
+constexpr int kMostDelay = 5;
+
+/// Work over the delay + 1 samples until a state shows the effect of an effort.
+class UnobservedWork {
+ public:
+  explicit UnobservedWork(int delay) noexcept : size_(static_cast<std::size_t>(delay + 1)) {}
+
+  /// Count the work of a sample, J; return the largest of the last samples up to its end, J.
+  double add(double work) noexcept {
+    starts_[next_] = supplied_;
+    next_ = (next_ + 1) % size_;
+    supplied_ += work;
+    double least = supplied_;
+    for (std::size_t i = 0; i < size_; ++i) least = std::min(least, starts_[i]);
+    return supplied_ - least;
+  }
+
+ private:
+  std::array<double, kMostDelay + 1> starts_{};  // energy given at the start of each sample, J
+  std::size_t size_, next_ = 0;
+  double supplied_ = 0.0;
+};
+
+/// Keeps efforts that repay a debt from raising it; see
+/// vms_ph_controllers.guard.effort_queue.
+class DebtCeiling {
+ public:
+  explicit DebtCeiling(int delay) noexcept : unobserved_work_(delay) {}
+
+  /// Begin with a kinetic energy, J.
+  void restart(double kinetic) noexcept { kinetic_ = kinetic; }
+
+  /// Update the ceiling after a sample.
+  ///
+  /// @param level    of the tank, J.
+  /// @param work     given by the efforts over the sample, J.
+  /// @param kinetic  energy of the robot, J.
+  /// @param friction energy taken as lost to friction in the sample, J.
+  /// @return the work that no state has shown yet, J.
+  double update(double level, double work, double kinetic, double friction) noexcept {
+    kinetic_ = std::max(kinetic, kinetic_ + work - friction);
+    const double unobserved = unobserved_work_.add(work), debt = -level;
+    if (debt <= SampleGrant::kRounding) {
+      ceiling_ = 0.0;
+      margin_ = kInfinity;
+      return unobserved;
+    }
+    const double loan = std::max(kMinLoan, kLoanShare * kinetic);
+    largest_loan_ = std::max(largest_loan_, loan);
+    // A share of the energy of the motion when the debt began, as it could be risked then.
+    const double risked = kRiskShare * std::max(0.0, kinetic_ - debt);
+    ceiling_ = std::max(ceiling_, std::min(unobserved, risked) + loan);
+    if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
+    margin_ = ceiling_ - debt;
+    return unobserved;
+  }
+
+  /// Sum by which efforts, those under way included, may raise the root of twice the kinetic
+  /// energy at a level, J.
+  double speed_rise(double level) const noexcept {
+    const double risk = level < -SampleGrant::kRounding
+                            ? kRiskShare * std::max(0.0, margin_)
+                            : std::max(0.0, level) + kRiskShare * kinetic_;
+    return std::sqrt(2.0 * (kinetic_ + risk)) - std::sqrt(2.0 * kinetic_);
+  }
+
+  /// Largest energy of the motion after the last state as long as no more is given, J: kinetic
+  /// energy and what contacts may hold.
+  double kinetic() const noexcept { return kinetic_; }
+
+  /// Largest loan so far, J.
+  double largest_loan() const noexcept { return largest_loan_; }
+
+ private:
+  // Loan beyond the unobserved work, while a debt is repaid: share of the kinetic energy, and its
+  // minimum, J.
+  static constexpr double kLoanShare = 0.05, kMinLoan = 1e-3;
+  // Share of the margin below the ceiling that one effort may use, and of the kinetic energy that
+  // efforts may give beyond a level.
+  static constexpr double kRiskShare = 0.8;
+
+  UnobservedWork unobserved_work_;
+  double ceiling_ = 0.0, kinetic_ = 0.0, largest_loan_ = kMinLoan;
+  double margin_ = kInfinity;
+};
+
+/// A queue of efforts: one sent in a sample acts from `delay` samples later on, for a sample.
+/// Efforts here are those whose work counts: without a part of the weight that no actuator holds.
+/// What they may give while no state is seen: vms_ph_controllers.guard.effort_queue.
+class EffortQueue {
+ public:
+  EffortQueue(const Model& model, int delay);
+
+  /// Restart; an effort (nv,), with its part beyond the resting one, acts until the next one does.
+  void forget(const VectorV& effort, const VectorV& active) noexcept;
+
+  /// Take an effort (nv,) into the queue; the first one in it begins to act.
+  void send(const VectorV& effort, const VectorV& active) noexcept;
+
+  /// The number of efforts that act before the next one that is sent, and the k-th of them.
+  int waiting() const noexcept { return delay_; }
+  const VectorV& waiting(int k) const noexcept { return at(k + 1); }
+
+  /// Its part beyond the resting effort for which it was sent.
+  const VectorV& waiting_active(int k) const noexcept { return active_[index(k + 1)]; }
+
+  /// Note the state at which the first effort of the queue begins to act.
+  ///
+  /// @param kinetic  largest energy of the motion after it, see DebtCeiling, J.
+  void begin_effort(Evaluation& d, double kinetic) noexcept;
+
+  /// Write the velocity (nv,) over a time, s, since the last state; zero after lost ones.
+  void mean_velocity(const ConstVector& q, double dt, VectorV& result) noexcept;
+
+  /// Note that the first effort acts on for a time, s, after which no state is seen.
+  void lose(double dt) noexcept;
+
+  /// Note that the first effort of the queue begins to act at a state that is not seen.
+  void act_unseen() noexcept;
+
+  /// Whether no state was lost since the last one.
+  bool is_measured() const noexcept { return is_measured_; }
+
+  /// Largest work since the last state if others were lost, whatever the motion was meanwhile, J.
+  double largest_work() const noexcept;
+
+  /// The share of an effort beyond the resting one (nv,) that a level, J, covers, unseen.
+  double share_within(const VectorV& active, double level, double dt) noexcept;
+
+  /// The energy given since the last state, J; at most, and no credit, after lost ones.
+  double work(Evaluation& d, double dt) noexcept;
+
+ private:
+  std::size_t index(int k) const noexcept {
+    return static_cast<std::size_t>((first_ + k) % (delay_ + 1));
+  }
+  const VectorV& at(int k) const noexcept { return queue_[index(k)]; }
+  void elapse(double dt) noexcept;
+  double norm(const VectorV& effort) noexcept;
+
+  const Model& model_;
+  const int delay_;
+  int first_ = 0;
+  std::array<VectorV, kMostDelay + 1> queue_, active_;
+  SampleWork sample_;
+  bool has_start_ = false, is_measured_ = true;
+  VectorQ start_;
+  double potential_ = 0.0;
+  double first_speed_ = 0.0, speed_ = 0.0, path_ = 0.0, spread_ = 0.0;
+  Evaluation lost_;  // the state after which others were lost
+  bool has_weight_ = false;
+  Cholesky inertia_;
+  VectorV acting_, acting_active_, displacement_, scratch_;
+  const VectorV zero_velocity_;
+};
+
+/// Predicts the efforts under way, then grants a share of the next one; see
+/// vms_ph_controllers.guard.sample_budget.
+class SampleBudget {
+ public:
+  /// @param delay  of the guard, samples.
+  SampleBudget(const Model& model, BaseWrench wrench, int delay);
+
+  /// Replace an effort (nv,) that is sent by the one that acts, with the torques of joints that are
+  /// sent; return whether it is another one.
+  bool deliver(VectorV& effort) noexcept;
+
+  /// Write the effort (nv,) that compensates gravity as far as the actuators can.
+  void static_effort(Evaluation& d, VectorV& result) noexcept;
+
+  /// Write the part of gravity (nv,) that no actuator holds; its work does not count.
+  void unactuated_gravity(Evaluation& d, VectorV& result) noexcept;
+
+  /// Whether the actuators hold the whole weight.
+  bool holds_weight(Evaluation& d) noexcept;
+
+  /// Write the strongest brake (nv,) within the limits of the actuators: those of all samples that
+  /// are not seen take out a third of the momentum together.
+  void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept;
+
+  /// Write the velocity (nv,) at which the next effort begins to act, about.
+  void next_velocity(Evaluation& d, const EffortQueue& effort_queue, double dt,
+                     VectorV& result) noexcept;
+
+  /// Reduce an effort (nv,) to the share that the tank covers; unchanged where it covers it.
+  ///
+  /// @param level    energy available, J; negative for a debt.
+  /// @param ceiling  bounds what may be risked while there is a debt.
+  /// @param dt       duration of a sample, s.
+  void grant(Evaluation& d, VectorV& force, const EffortQueue& effort_queue, double level,
+             const DebtCeiling& ceiling, double dt) noexcept;
+
+  /// The part (nv,) of the last grant beyond the resting effort.
+  const VectorV& active() const noexcept { return limited_; }
+
+  /// What the last grant changed; empty for an effort that was covered.
+  const char* reason() const noexcept { return reason_; }
+
+  /// Whether the robot is braked because no share of the effort is covered.
+  bool is_brake() const noexcept { return is_brake_; }
+
+ private:
+  bool is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue, double level,
+                double kinetic, double dt) noexcept;
+  double neutral(const VectorV& force) noexcept;
+  double speed_rise(const VectorV& active, double dt) noexcept;
+  void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
+
+  const Model& model_;
+  BaseWrench wrench_;
+  const int samples_;  // from a state to the end of an effort that it led to
+  Evaluation predicted_;
+  SamplePrediction prediction_;
+  Prediction candidate_;
+  SampleGrant grant_;
+  TorqueLimits limits_;
+  Cholesky inertia_;
+  VectorV static_effort_, unactuated_gravity_, active_, limited_, step_, rest_, brake_;
+  const char* reason_ = "";
+  bool is_brake_ = false;
+};
+
+/// Finds the largest share of an effort with which a sample meets the limits; see
+/// vms_ph_controllers.guard.motion_limits.
+class MotionLimits {
+ public:
+  explicit MotionLimits(const Model& model);
+
+  /// Whether any limit of the motion is set.
+  static bool is_limited(const EnergyGuardSettings& settings) noexcept;
+
+  /// The share of the desired effort, in [0, 1].
+  ///
+  /// @param v         (nv,) velocity at which the effort begins to act.
+  /// @param desired    (nv,) effort.
+  /// @param brake     (nv,) effort that takes its place.
+  /// @param static_effort   (nv,) effort that compensates gravity, no power of the controller.
+  /// @param dt        duration of the sample, s.
+  double share(Evaluation& d, const VectorV& v, const VectorV& desired, const VectorV& brake,
+               const VectorV& static_effort, const EnergyGuardSettings& settings,
+               double dt) noexcept;
+
+  /// Which limit the last share meets; empty for a share of one.
+  const Reason& reason() const noexcept { return reason_; }
+
+ private:
+  void limit_tool(Evaluation& d, const VectorV& v, const EnergyGuardSettings& s,
+                  double& share_bound) noexcept;
+  bool meets(double share, double& share_bound) noexcept;
+
+  const Model& model_;
+  VectorV braked_velocity_, step_, effort_change_, braked_effort_, direction_;
+  Cholesky inertia_;
+  Reason reason_;
+};
 
 /// What a guard sends to a robot.
 struct GuardedEffort {

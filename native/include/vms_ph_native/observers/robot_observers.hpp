@@ -1,14 +1,210 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// All observers of a robot, for a host with states and efforts.
+// The observers of contacts and payloads, from the balances of momentum and energy, and all
+// observers of a robot, for a host with states and efforts.
 #pragma once
 
-#include "vms_ph_native/observers/contact_detector.hpp"
+#include <array>
+#include <vector>
+
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/observers/impulse_balance.hpp"
-#include "vms_ph_native/observers/payload_observer.hpp"
 
 namespace vms_ph {
+
+/// The value that a chi-square variable of a dimension exceeds with probability `tail`.
+double chi_square_quantile(double tail, int dimension) noexcept;
+
+/// What is known of contact after a sample; see vms_ph_controllers.observers.ContactReport. The
+/// bindings follow from this list.
+#define VMS_PH_CONTACT_NUMBERS(FIELD) \
+  FIELD(by_momentum)                  \
+  FIELD(by_energy)                    \
+  FIELD(duration)                     \
+  FIELD(work)                         \
+  FIELD(work_deviation)
+
+struct ContactReport {
+  bool contact = false, began = false;
+#define VMS_PH_FIELD(name) double name = 0.0;
+  VMS_PH_CONTACT_NUMBERS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  int joint = -1;
+};
+
+/// Tests whether the external impulse and work of the last samples are noise; see
+/// vms_ph_controllers.observers.ContactDetector. Nothing but the constructor allocates.
+class ContactDetector {
+ public:
+  /// @param false_alarms  largest expected number of them in an hour.
+  /// @param windows       number of windows; the longest has 2^(windows - 1) samples.
+  /// @throws ModelError   a number is not in its range.
+  ContactDetector(const ImpulseBalance& balance, double false_alarms, int windows = 6);
+
+  /// Begin without contact.
+  void restart() noexcept;
+
+  /// What is known after a sample.
+  const ContactReport& add(const ExternalImpulse& impulse) noexcept;
+
+ private:
+  // The work of the external forces over a sample, with its uncertainty, J and J^2.
+  struct Work {
+    bool is_known = false;
+    double value = 0.0, before = 0.0, after = 0.0, effort_noise = 0.0, systematic = 0.0,
+           curvature = 0.0;
+  };
+  // Sums over all samples up to one, of which a window is a difference; and of that sample.
+  struct Sums {
+    explicit Sums(Eigen::Index nv);
+    double time, work_sum, work_noise, work_bias;
+    Eigen::VectorXd impulse, systematic;
+    Eigen::MatrixXd effort_noise, before;
+    Work work;
+  };
+
+  void begin() noexcept;
+  void add_work(const ExternalImpulse& impulse) noexcept;
+  double variance(const VectorV& momentum, const VectorV& gravity) noexcept;
+  void find_thresholds(double dt) noexcept;
+  void by_momentum(const ExternalImpulse& impulse) noexcept;
+  void by_energy() noexcept;
+  Sums& recent_sums(int k) noexcept;  // the k-th sums from the end, 1 for the last
+
+  const Model& model_;
+  const double false_alarms_;
+  const int windows_;
+  const VectorV positions_, velocities_, efforts_;
+  std::vector<Sums> sums_;
+  int count_ = 0, last_ = 0, samples_without_contact_ = 0;
+  bool contact_ = false, has_end_ = false;
+  double threshold_period_ = 0.0, momentum_threshold_ = 0.0, energy_threshold_ = 0.0,
+         single_threshold_ = 0.0;
+  Work work_;
+  VectorQ q_;
+  VectorV momentum_, gravity_, model_effort_, displacement_, value_, solved_, diagonal_;
+  MatrixV spread_;
+  double energy_ = 0.0;
+  ContactReport report_;
+};
+
+/// The samples of at least 4.5 ms, added up; see vms_ph_controllers.observers.motion_window.
+struct Frame {
+  double time = 0.0, dt = 0.0;  ///< of its end, and its duration, s
+  VectorQ q;                    ///< (nq,) and (nv,) measured at its end
+  VectorV v;
+  VectorV value;         ///< (nv,) external impulse, in the standard coordinates
+  VectorV effort_noise;  ///< (nv,) variances of the impulse by noise of the efforts
+  VectorV systematic;    ///< (nv,) standard deviations of slow errors
+};
+
+/// The frame in the middle of a window.
+struct SmoothedFrame {
+  const Frame* frame = nullptr;
+  VectorV velocity;         ///< (nv,) at its end, from all velocities of the window but its own
+  VectorV smoothing_error;  ///< (nv,) measured minus smoothed velocity, beyond noise
+  int error_frames = 0;     ///< frames over which a smoothing error is correlated
+  double share = 0.0;       ///< variance of the velocity by noise, of that of one measurement
+};
+
+/// Frames around the one whose velocity is smoothed; see
+/// vms_ph_controllers.observers.motion_window.MotionWindow. Nothing but the constructor allocates.
+class MotionWindow {
+ public:
+  /// Smooth velocities with the standard deviations (nv,) of their noise.
+  MotionWindow(const Model& model, const VectorV& deviations);
+
+  /// Forget all frames.
+  void restart() noexcept;
+
+  /// The middle of the window where a sample completes it, valid until the next one; else nullptr.
+  const SmoothedFrame* add(const ExternalImpulse& impulse) noexcept;
+
+ private:
+  static constexpr int kMaxHalfWidth = 10;
+  static constexpr int kFrames = 2 * kMaxHalfWidth + 1;
+
+  Frame& at(int k) noexcept { return frames_[static_cast<std::size_t>((first_ + k) % kFrames)]; }
+  void smooth() noexcept;
+
+  const VectorV deviations_;
+  std::array<Frame, kFrames> frames_;
+  int first_ = 0, count_ = 0, half_width_ = 0;
+  bool is_frame_open_ = false;
+  double time_ = 0.0;
+  SmoothedFrame smoothed_;
+};
+
+/// An observed payload; see vms_ph_controllers.observers.Payload.
+struct Payload {
+  double mass = 0.0;                                         ///< kg
+  Eigen::Vector3d moment = Eigen::Vector3d::Zero();          ///< mass times centre of mass, kg m
+  Eigen::Matrix4d covariance = Eigen::Matrix4d::Identity();  ///< of mass and moment
+  bool changed = false;  ///< whether a change was noticed in this sample
+
+  /// Standard deviation of the mass, kg.
+  double mass_deviation() const noexcept;
+
+  /// Centre of mass from the end effector in its axes, m; zero without a mass.
+  Eigen::Vector3d centre() const noexcept;
+
+  /// Its standard deviations, m; infinite without a mass.
+  Eigen::Vector3d centre_deviation() const noexcept;
+};
+
+/// Least squares of the momentum that a payload takes from the robot; see
+/// vms_ph_controllers.observers.PayloadObserver. Nothing but the constructor allocates.
+class PayloadObserver {
+ public:
+  /// The standard coordinates are those of the balance. Standard deviations before anything is
+  /// measured: of the mass, kg, of the distance of its parts from the end effector, m, and of the
+  /// external force on a moving base, N.
+  PayloadObserver(const ImpulseBalance& balance, double mass = 10.0, double reach = 0.2,
+                  double wind = 0.5);
+
+  /// Forget payload and offsets.
+  void restart() noexcept;
+
+  /// The payload observed half a window before the end of a sample.
+  const Payload& add(const ExternalImpulse& impulse) noexcept;
+
+ private:
+  using Regressor = Eigen::Matrix<double, Eigen::Dynamic, 10, 0, kMaxVelocities, 10>;
+
+  // What the model says of the end of a frame.
+  struct End {
+    Regressor momentum, rate;  // of the payload's momentum and of its rate
+    MatrixV noise;             // covariance of the momentum by noise of the velocity
+    VectorV smoothing_error;   // momentum of the payload at the error of the smoothing
+  };
+
+  void begin() noexcept;
+  void forget_payload() noexcept;
+  bool observe(const SmoothedFrame& smoothed) noexcept;
+  void find_end(const SmoothedFrame& smoothed, End& end) noexcept;
+  void solve() noexcept;
+  const Payload& report(bool changed) noexcept;
+
+  const Model& model_;
+  const int nv_;
+  const double error_, limit_;
+  const VectorV deviations_;
+  MotionWindow window_;
+  Evaluation smoothed_state_;  // the state with the smoothed velocity
+  // Slow efforts, then payload: prior, information, mean and covariance.
+  Eigen::VectorXd prior_, vector_, mean_, scale_;
+  Eigen::MatrixXd information_, inverse_, scaled_;
+  Cholesky factors_;
+  Eigen::MatrixXd slope_, weighted_, product_;  // (nv,nv+10)
+  Eigen::MatrixXd cross_terms_;                 // (10,nv+1)
+  VectorV sum_, expected_, innovation_, rest_;
+  MatrixV covariance_, spread_, gain_, predicted_, load_;
+  End ends_[2];
+  int latest_ = 0;
+  bool has_sum_ = false, has_last_ = false;
+  Payload payload_;
+};
 
 /// What a host may choose of the observers; see the parameters of force_observer.
 struct ObserverOptions {

@@ -13,29 +13,8 @@
 
 namespace vms_ph {
 
-/// The torques of all joints, wheels and arm, under which these have given accelerations, in the
-/// reduced equations. A wheel feels the mass of the robot that it drives.
-///
-/// After construction nothing allocates or throws.
-class WheeledInverseDynamics {
- public:
-  /// @param model                must outlive this.
-  /// @throws ModelError  a mistake in the wheels.
-  WheeledInverseDynamics(const Model& model, const std::vector<Wheel>& wheels);
-
-  /// Replace accelerations (nv,), of which those of the joints are taken, by efforts: zero at the
-  /// base, and the smallest torques. Where the wheels determine none, those against gravity.
-  void solve(const RobotState& state, Eigen::VectorXd& values) noexcept;
-
- private:
-  WheeledTerms terms_;
-  Evaluation static_state_;
-  Eigen::VectorXd zero_velocity_;
-  MatrixV gram_;
-  VectorV rates_, force_;
-};
-
 /// Computed-torque servos, critically damped, for the degrees of freedom without effort commands.
+/// After construction nothing allocates or throws.
 class Servo {
  public:
   /// @param frequency            of all servos, rad/s.
@@ -62,11 +41,15 @@ class Servo {
   void fill(const RobotState& state, Eigen::VectorXd& effort) noexcept;
 
  private:
+  void solve_on_wheels(const RobotState& state) noexcept;
+
   const Model model_;
   double frequency_;
   Evaluation d_;
-  std::optional<WheeledInverseDynamics> wheeled_dynamics_;
+  std::optional<WheeledTerms> wheels_;
   Eigen::VectorXd target_, advanced_, error_, acceleration_, torque_;
+  MatrixV gram_;
+  VectorV rates_, force_;
 };
 
 }  // namespace vms_ph

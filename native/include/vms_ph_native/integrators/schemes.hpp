@@ -1,22 +1,145 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runge-Kutta schemes: in velocities with a projection on momentum and energy balance, on the group
-// of base motions, and for robots on wheels that do not slip.
+// The schemes, in the motion about the centre of mass: the energy- and momentum-conserving one with
+// no projection; Runge-Kutta in velocities with a projection on momentum and energy balance, on the
+// group of base motions, and for robots on wheels that do not slip.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include <Eigen/Core>
 
 #include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/fluid.hpp"
-#include "vms_ph_native/integrators/centroidal.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/tree.hpp"
 #include "vms_ph_native/wheels.hpp"
 
 namespace vms_ph {
+
+/// Rounding of energies, as a share of their terms; as in the Python schemes.
+constexpr double kEnergyRounding = 8.0 * std::numeric_limits<double>::epsilon();
+
+/// The split of a robot's motion; see vms_ph_dynamics/integrators/centroidal.py. A workspace.
+class Centroidal {
+ public:
+  Centroidal(const Model& model, bool gravity);
+
+  Tree tree;
+  const int k;                 ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
+  const double mass;           ///< kg
+  const Eigen::Vector3d fall;  ///< gravity that the centre of mass follows, m/s^2
+  const bool has_potential;    ///< whether a part of gravity acts on the shape
+
+  /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
+  void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, SolverState& x) noexcept;
+
+  /// From a frame at `at` with `velocity` to the inertial one, in place.
+  void to_inertial(const Eigen::Vector3d& at, const Eigen::Vector3d& velocity, Eigen::VectorXd& q,
+                   Eigen::VectorXd& v) const noexcept;
+
+  /// From base axes to inertial axes.
+  Eigen::Matrix3d rotation(const Eigen::VectorXd& q) const noexcept;
+
+  Eigen::Vector3d position(const Eigen::VectorXd& q) const noexcept;
+  void set_position(const Eigen::Vector3d& at, Eigen::VectorXd& q) const noexcept;
+
+  /// Move the centre of mass of q to the origin and evaluate the tree there.
+  void settle(const Eigen::Matrix3d& rotation, Eigen::VectorXd& q) const noexcept;
+
+  /// q after a displacement (nv,) along the exponential; `turn_only` leaves the position unchanged.
+  void integrate(const Eigen::VectorXd& q, const Eigen::VectorXd& reach, Eigen::VectorXd& out,
+                 bool turn_only = false) const noexcept;
+
+  /// As displace(), for the joints of q only.
+  void integrate_joints(const Eigen::VectorXd& q, const Eigen::VectorXd& reach,
+                        Eigen::VectorXd& out) const noexcept;
+
+  /// Kinetic energy of a motion plus the potential of the gravity that acts on the shape, J.
+  double energy(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
+
+  /// Generalised force (nv,) of all efforts but gravity at time t; the tree is evaluated at the
+  /// configuration.
+  void external_force(const Ports& ports, double t, const Eigen::VectorXd& v,
+                      Eigen::VectorXd& force) const noexcept;
+
+  /// Add the work of the efforts at a velocity (nv,) in the inertial frame, held for `duration` s.
+  void add_port_energies(const Ports& ports, const Eigen::VectorXd& v, double duration,
+                         StepResult& result) const noexcept;
+
+ private:
+  void friction(const Ports& ports, int joint, double rate, double& force) const noexcept;
+};
+
+/// Finds the fixed point of a sweep; see vms_ph_dynamics/integrators/implicit.py.
+class FixedPoint {
+ public:
+  /// Evaluates one sweep from a guess of the unknown; false when the result is not finite.
+  class Sweep {
+   public:
+    virtual ~Sweep() = default;
+    virtual bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& following) noexcept = 0;
+  };
+
+  explicit FixedPoint(int size);
+
+  Eigen::VectorXd unknown;  ///< the guess, then the solution
+
+  /// Solve; the last sweep made is that of the solution. Writes iterations and failure.
+  bool solve(Sweep& sweep, StepResult& result) noexcept;
+
+ private:
+  bool newton(Sweep& sweep, StepResult& result) noexcept;
+
+  Eigen::VectorXd y_, following_, residual_, step_, trial_, left_;
+  Eigen::MatrixXd slope_;
+};
+
+/// Advances by the Cayley map of the velocity in the middle of the step, with Gonzalez' correction
+/// of the shape force; see vms_ph_dynamics/integrators/{cayley,discrete_gradient}.py.
+class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
+ public:
+  DiscreteGradient(const Model& model, bool gravity);
+
+  int order() const override { return 2; }
+  SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
+                  SolverState& next) noexcept override;
+  void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
+
+ private:
+  /// An energy and the magnitude of its terms; the velocity is in `velocity_`.
+  struct Energy {
+    double value, scale;
+  };
+
+  bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& following) noexcept override;
+  void guess(const SolverState& x, double t, double dt, bool fresh) noexcept;
+  Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular,
+                const Eigen::VectorXd& pi) noexcept;
+  double multiplier(const Eigen::VectorXd& following, const Eigen::Vector3d& l1) noexcept;
+  void correct(double by) noexcept;
+  void polish(StepResult& result) noexcept;
+  void inertial_motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
+  Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
+
+  Centroidal robot_;
+  Tree end_;  ///< evaluated at the end of the step; that of robot_ in the middle
+  FixedPoint free_, forced_;
+  Eigen::VectorXd weights_;  ///< (n,) of the joints in the discrete gradient
+  double typical_;
+  Eigen::VectorXd zero_effort_, reach_, q_mid_, v_mid_, force_, slope_, pi_mean_, velocity_,
+      weighted_;
+  // The present step:
+  const SolverState* from_ = nullptr;
+  const Ports* ports_ = nullptr;
+  SolverState* result_state_ = nullptr;
+  double t_ = 0.0, dt_ = 0.0, square_ = 0.0;
+  Eigen::Vector3d l0_ = Eigen::Vector3d::Zero();
+};
 
 /// The projection of vms_ph_dynamics/integrators/projection.py, with its workspace.
 class Projection {
