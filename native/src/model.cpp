@@ -216,7 +216,7 @@ Model Model::in_fluid(const Fluid& fluid) const {
 double Model::reach() const {
   double length = 0.0;
   for (const auto& joint : model_->jointPlacements) length += joint.translation().norm();
-  return length;
+  return std::max(1.0, length);
 }
 
 void Model::take_gravity() { base_gravity_ = base_mount().rotation().transpose() * gravity(); }

@@ -21,9 +21,6 @@ constexpr double kReliableShare = 0.2;
 // The first moment changes at most as that of a mass this far from the end effector, m.
 constexpr double kLever = 0.3;
 
-// Reach of a robot whose joints all lie together, m.
-constexpr double kLeastReach = 1.0;
-
 }  // namespace
 
 PayloadCompensation::PayloadCompensation(const Model& model, std::shared_ptr<Controller> law,
@@ -34,7 +31,7 @@ PayloadCompensation::PayloadCompensation(const Model& model, std::shared_ptr<Con
       rest_(Eigen::VectorXd::Zero(model.nv())),
       d_(model),
       weight_(rest_),
-      reach_(std::max(kLeastReach, model.reach())),
+      reach_(model.reach()),
       reason_(1024) {
   command_.wrench_base.setZero(model.b());
   command_.torque.setZero(model.n());

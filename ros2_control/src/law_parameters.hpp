@@ -18,8 +18,8 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/model.hpp"
-#include "vms_ph_native/supervisor.hpp"
 #include "vms_ph_native/plausibility.hpp"
+#include "vms_ph_native/supervisor.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -81,7 +81,7 @@ class PayloadParameters {
   PayloadParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
                     vms_ph::Controller& law)
       : mass_(model.total_mass()),
-        distance_(vms_ph::PayloadCompensation::reach_of(model) / std::sqrt(3.0)),
+        distance_(model.reach() / std::sqrt(3.0)),
         numbers_(std::move(node), declared(),
                  [this](const std::string& name, double value) { return set(name, value); }) {
     update_law(law);

@@ -164,7 +164,7 @@ class Model {
   /// Total mass of the moving bodies, kg.
   double total_mass() const { return total_mass_; }
 
-  /// Sum of the distances from joint to joint, m.
+  /// Sum of the distances from joint to joint, a bound of the reach; at least 1 m.
   double reach() const;
 
   /// Gravity in the inertial frame, m/s^2.
