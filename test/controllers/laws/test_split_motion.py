@@ -11,9 +11,9 @@ from vms_ph_controllers import (
     Status,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.laws.task_effort import split
+from vms_ph_controllers.laws.task_effort import exchange, split
 from vms_ph_controllers.potentials.shaped_potential import JointLimitPotential
-from vms_ph_dynamics import CanonicalForm, Ports, VMSModel
+from vms_ph_dynamics import CanonicalForm, Ports, TaskSpaceForm, VMSModel
 
 from ..support.closed_loops import HOLD, Q0
 
@@ -54,6 +54,16 @@ def test_the_split_joins_the_regular_one_at_the_threshold(panda: VMSModel) -> No
     np.testing.assert_allclose(
         handed.null_map.T @ handed.nu, regular.null_map.T @ regular.nu, atol=1e-6
     )
+
+
+def test_the_energy_that_tasks_exchange_is_that_of_the_form(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
+    task = TaskSpaceIDAPBC(panda).task
+    for _ in range(3):
+        d = panda.evaluate(Q0 + 0.1 * rng.normal(size=7), rng.normal(size=7))
+        found = exchange(d, split(d, task.jacobian(d), 1e-3), task.jacobian_rate(d))
+        assert found == pytest.approx(TaskSpaceForm(panda, task).terms(d).coupling.exchange)
 
 
 def test_near_a_singularity_the_law_stays_passive(
