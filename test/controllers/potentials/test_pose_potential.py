@@ -7,7 +7,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_controllers.potentials.pose_potential import MARGIN, PosePotential, SpringEnergy
+from vms_ph_controllers.potentials.pose_potential import (
+    MARGIN,
+    BaseSpring,
+    PosePotential,
+    SpringEnergy,
+)
+from vms_ph_io import robots
 
 K, K_TURN = 300.0, 20.0
 
@@ -110,3 +116,17 @@ def test_the_stiffness_of_a_turn_bounds_the_curvature_up_to_the_switch(
             assert curvature <= float(way @ bound @ way) + 1e-4 * K_TURN
     potential.restart(np.eye(4))
     np.testing.assert_allclose(potential.stiffness(k_turn), k_turn, atol=1e-12)
+
+
+def test_the_springs_of_place_and_attitude_of_a_base_act_alone_and_add_up() -> None:
+    model = robots.load("satellite_panda")
+    spring = BaseSpring(model)
+    spring.restart(model.evaluate(model.neutral_configuration(), np.zeros(model.nv)))
+    pose = error_at(0.3, np.array([0.48, -0.6, 0.64]))
+    place, attitude, both = (
+        spring.at(spring._home @ pose, 2.0, *shares)
+        for shares in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+    )
+    assert min(place.energy, attitude.energy) > 0.0
+    assert place.energy + attitude.energy == pytest.approx(both.energy)
+    np.testing.assert_allclose(place.force + attitude.force, both.force)
