@@ -35,10 +35,6 @@ class WheeledController(TwinnedController):
 
     gains: Any
 
-    def __new__(cls, form: Any = None, *options: Any, **named: Any) -> Any:
-        """Check the robot of the form; see :class:`TwinnedController`."""
-        return super().__new__(cls, getattr(form, "model", form), *options, **named)
-
     def __init__(self, form: NonholonomicForm, gains: Any) -> None:
         """Prepare a law.
 
