@@ -15,7 +15,7 @@ from vms_ph_controllers import Controller
 from vms_ph_controllers.guard import EnergyGuardSettings
 from vms_ph_io import share_directory
 from vms_ph_io.wings import WINGS, hook
-from vms_ph_nodes.node.parameters import gain_bounds, parameters_of
+from vms_ph_nodes.node.parameters import parameters_of
 
 _HEAD = """# Parameters
 
@@ -44,8 +44,8 @@ def document() -> str:
     ]:
         lines += ["", f"## {title}", *_TABLE]
         for item in fields(record):
-            bounds = gain_bounds(item)
-            accepted = "" if bounds is None else f"{bounds[0]:g} … {bounds[1]:g}"
+            low, high = item.metadata.get("low"), item.metadata.get("high")
+            accepted = "" if low is None else f"{low:g} … {high:g}"
             lines.append(
                 _row(item.name, _type(item.default), item.default, accepted, False)
                 + f" {item.metadata['description']} |"

@@ -143,7 +143,7 @@ def test_a_launch_of_a_robot_that_there_is_not_ends_with_one_sentence(start: Sta
     launch = start("launch", "panda", "robot:=no_such_robot")
     assert launch.wait(60) == 1
     (line,) = launch.output.splitlines()
-    assert line.startswith("error: there is no robot 'no_such_robot'; bundled are panda, ")
+    assert line.startswith("error: there is no robot 'no_such_robot'; bundled are panda (")
 
 
 def test_no_node_outlives_its_launcher(start: Start) -> None:

@@ -300,7 +300,7 @@ def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     [
         (("--robot", "nobody"), "there is no robot 'nobody'; bundled are panda"),
         (("--robot", "/no/such.urdf"), "there is no file /no/such.urdf"),
-        (("--rate", "0"), "greater than or equal to 0.1"),
+        (("--rate", "0"), "Invalid value for '--rate'"),
     ],
 )
 def test_invalid_options_are_reported_in_one_sentence(

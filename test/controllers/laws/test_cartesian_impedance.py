@@ -337,7 +337,7 @@ def test_source_d_is_a_preset_with_the_same_torques(rng: np.random.Generator) ->
 
 
 def test_the_earlier_name_says_the_new_one() -> None:
-    with pytest.raises(ImportError, match="is CartesianImpedance now"):
+    with pytest.raises(ImportError, match="'EndEffectorImpedance'; use CartesianImpedance"):
         vms_ph_controllers.EndEffectorImpedance  # noqa: B018
     with pytest.raises(OptionError, match="CartesianImpedance"):
         make_controller("EndEffectorImpedance", robots.load("panda"))
