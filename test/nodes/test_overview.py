@@ -226,6 +226,14 @@ def test_the_verdict_goes_by_the_share_of_the_energy_that_was_moved(
     assert "since the start: 2.00 J stored = 2.00 J supplied" in sums
 
 
+def test_the_balance_has_the_digits_with_which_it_adds_up() -> None:
+    power = Power(
+        torque_energy=-93.63, wrench_end_effector_energy=97.0, stored=3.34, dissipated_energy=0.03
+    )
+    sums = verdict(power)[1]
+    assert "3.34 J stored = 3.37 J supplied − 0.03 J dissipated + <b>0.00 J unacc" in sums
+
+
 def test_the_pace_is_that_of_the_last_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)

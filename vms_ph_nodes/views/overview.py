@@ -32,6 +32,8 @@ _SMALL, _LARGE = 1e-3, 5e-2
 
 _SMALLEST_ENERGY = 1e-12  # J
 
+_DIGITS = 6  # at most, of an energy balance whose rounded terms do not add up with three
+
 _FASTEST = 1e3  # ratio of simulated to real time
 _LETTERS = 500  # of a sentence of a node
 _PACE_SECONDS = 4.0  # over which the ratio to real time is a mean
@@ -332,7 +334,9 @@ def balance(
     stored: float, supplied: float, dissipated: float, unaccounted: float, turnover: float
 ) -> str:
     """Return an energy balance as HTML; all energies in J, ``turnover`` is what was moved."""
-    scale = Scale(turnover, "J")
+    scales = [Scale(turnover, "J", digits) for digits in range(3, _DIGITS + 1)]
+    terms = stored, supplied, -dissipated, unaccounted
+    scale = next((scale for scale in scales if scale.adds_up(*terms)), scales[0])
     has_moved = turnover > _SMALLEST_ENERGY
     share = f" ({abs(unaccounted) / turnover:.0e} of what moved)" if has_moved else ""
     return (

@@ -56,20 +56,27 @@ def quantity(value: float, unit: str) -> str:
 
 
 class Scale:
-    """Writes quantities of one picture: in one unit, the largest of them with three digits."""
+    """Writes quantities of one picture: in one unit, the largest with three digits or more."""
 
-    def __init__(self, largest: float, unit: str) -> None:
+    def __init__(self, largest: float, unit: str, digits: int = 3) -> None:
         size = min(max(1e-3, largest), LARGEST)  # also of what is no number
         factor, prefix = next((f, p) for f, p in PREFIXES if size >= 0.9995 * f)
         self._factor, self._unit = factor, f"{prefix}{unit}"
-        self._decimals = max(0, 2 - floor(log10(size / factor * 1.0005)))
+        self._decimals = max(0, digits - 1 - floor(log10(size / factor * 1.0005)))
 
     def text(self, value: float) -> str:
         """Return a quantity, without a sign where it is zero; empty where it is not known."""
         if not isfinite(value):
             return ""
-        number = round(value / self._factor, self._decimals) + 0.0
-        return f"{number:.{self._decimals}f} {self._unit}"
+        return f"{self._rounded(value):.{self._decimals}f} {self._unit}"
+
+    def adds_up(self, total: float, *parts: float) -> bool:
+        """Return whether a sum is right in the digits that are written."""
+        difference = self._rounded(total) - sum(map(self._rounded, parts))
+        return abs(difference) < 0.5 * 10.0**-self._decimals
+
+    def _rounded(self, value: float) -> float:
+        return round(value / self._factor, self._decimals) + 0.0
 
 
 @dataclass(frozen=True)
