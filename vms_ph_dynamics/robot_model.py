@@ -310,7 +310,8 @@ class RobotModel(WithHints):
     @property
     def plain_core(self) -> Any:
         """The algorithms in C++ where its terms are those of the robot; None elsewhere."""
-        return self.tree.in_cpp if self.is_plain else None
+        tree = self.tree
+        return tree.in_cpp if tree.projection is None and self.fluid is None else None
 
     @property
     def link_names(self) -> tuple[str, ...]:

@@ -76,7 +76,9 @@ def describe(
             )
     else:
         file = Path(ros2_control)
-    hardware_parameters = {"step": str(step)} if arguments is None else dict(arguments)
+    hardware_parameters = dict(arguments or {})
+    if arguments is None and os.path.isfile(file) and b'name="step"' in file.read_bytes():
+        hardware_parameters["step"] = str(step)  # drivers of real robots have no such argument
     for tag in ET.fromstring(read_urdf(file, hardware_parameters)).findall("ros2_control"):
         root.append(tag)
     _add_effects(root, xml, RobotSettings(robot=robot, actuators=actuators), fluid)

@@ -40,3 +40,16 @@ def test_a_description_takes_casters_from_a_file(tmp_path: Path) -> None:
     inputs = root.findall(f"{ALLOCATION_TAG}/input")
     steering = [item.get("steering") for item in inputs]
     assert steering == [f"caster_{k // 2}/steering" for k in range(6)]
+
+
+@pytest.mark.parametrize("step", ["", '<xacro:arg name="step" default="0.001"/>'])
+def test_the_step_goes_to_hardware_that_has_one(step: str, tmp_path: Path) -> None:
+    file = tmp_path / "driver.xacro"
+    period = "$(arg step)" if step else "of the driver"
+    file.write_text(
+        f'<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="panda">{step}'
+        f'<ros2_control name="arm" type="system"><param name="period">{period}</param>'
+        "</ros2_control></robot>"
+    )
+    root = ET.fromstring(describe("panda", str(file), step=0.004))
+    assert root.findtext("ros2_control/param") == ("0.004" if step else period)

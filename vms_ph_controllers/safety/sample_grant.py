@@ -160,7 +160,7 @@ class SamplePrediction:
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
-        self._is_plain = model.tree.projection is None and model.fluid is None
+        self._is_plain = model.is_plain
 
     def start_at(self, d: Evaluation, uncompensated: Array, budget: float, dt: float) -> None:
         """Begin at a state.

@@ -190,6 +190,12 @@ class Ledger(ArrayRecord):
         return float(self.gross_by_joint.sum())
 
     @property
+    def exchanged(self) -> float:
+        """What unaccounted energy is compared with, J: gross, or more where ports supply more."""
+        ports = [*self.supplied_by_port, *(self.exact[name] for name in self.exact)]
+        return max(self.gross, abs(self.stored), float(np.abs(ports).sum()) if ports else 0.0)
+
+    @property
     def supplied(self) -> float:
         """Energy supplied by all ports, J."""
         if self.exact:

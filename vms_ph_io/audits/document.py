@@ -28,15 +28,15 @@ def answers(audit: Audit) -> list[str]:
 
 def _sentences(audit: Audit) -> Iterator[str]:
     ledger, meaning = audit.ledger, audit.conditioning.meaning
-    share = ledger.largest / ledger.gross if ledger.gross else 0.0
-    if not ledger.gross:
+    share = ledger.largest / ledger.exchanged if ledger.exchanged else 0.0
+    if not ledger.exchanged:
         yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
         yield "Record efforts in N m while the robot moves."
         return
     if share < _CLOSED or ledger.largest <= ledger.band[-1]:
         yield (
-            f"The energy adds up: of {ledger.gross:.3g} J that the joints exchanged, at most "
-            f"{ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
+            f"The energy adds up: of {ledger.exchanged:.3g} J that joints and ports exchanged, at "
+            f"most {ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
         )
         yield "There is nothing to mend in the model or the recording."
     elif meaning is not None and not meaning.fits:
@@ -231,11 +231,11 @@ def lines(audit: Audit) -> Iterator[str]:
         indent = "  " if entry.is_sum else "    "
         yield f"{indent}{entry.name:<{32 - len(indent)}}{entry.energy:+.6g} J"
     yield f"gross      {ledger.gross:.6g} J (sum over the joints of the integral of |tau qdot|)"
-    share = ledger.largest / ledger.gross if ledger.gross else 0.0
+    share = ledger.largest / ledger.exchanged if ledger.exchanged else 0.0
     yield (
         f"unaccounted {ledger.unaccounted:+.6g} J, 95 % within {ledger.band[-1]:.2g} J by noise "
         f"and sampling; largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s "
-        f"({100 * share:.3g} % of gross)"
+        f"({100 * share:.3g} % of the energy exchanged)"
     )
     if ledger.exact:
         yield (

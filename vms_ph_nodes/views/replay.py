@@ -360,7 +360,7 @@ class Replay:
             if run is None:
                 continue
             ledger = run.audit.ledger
-            gross = max(ledger.gross, abs(ledger.supplied), abs(ledger.stored))
+            gross = ledger.exchanged
             badge = badge or conservation(ledger.unaccounted, gross)
             sums = balance(
                 ledger.stored, ledger.supplied, ledger.dissipated, ledger.unaccounted, gross
