@@ -133,3 +133,11 @@ def test_twists_of_every_base_are_vectors_in_space() -> None:
     found = in_space(6, np.arange(1.0, 7.0))
     np.testing.assert_array_equal(found.linear, [1, 2, 3])
     np.testing.assert_array_equal(found.angular, [4, 5, 6])
+
+
+def test_a_jacobian_is_found_by_index_and_name() -> None:
+    model = robots.load("panda")
+    d = model.evaluate(model.home, np.zeros(model.nv))
+    found = d.frame_jacobian("panda_link4")
+    np.testing.assert_array_equal(found, d.frame_jacobian(model.frame_id("panda_link4")))
+    np.testing.assert_array_equal(found, model.jacobian("panda_link4", model.home))

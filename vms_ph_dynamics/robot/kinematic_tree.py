@@ -382,8 +382,9 @@ class Kinematics:
         """
         return frozen(self.frame_jacobian(self.tree.frame_id(frame)))
 
-    def frame_jacobian(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
-        """Return the Jacobian of a frame by its index, (6,nv), in the given axes."""
+    def frame_jacobian(self, frame: int | str, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
+        """Return the Jacobian of a frame by its index or name, (6,nv), in the given axes."""
+        frame_id = self.tree.frame_id(frame) if isinstance(frame, str) else frame
         return self.tree.columns(self.tree.algorithms.frame_jacobian(self, frame_id, axes))
 
     def frame_jacobian_rate(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:

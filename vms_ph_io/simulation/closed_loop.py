@@ -203,6 +203,9 @@ def simulate(
             f"given: {strangers[0]!r}"
         )
     form, description, allocation = _robot(robot)
+    options = dict(_effect(e, form.model) for e in _listed(effects))
+    if "actuators" in options:
+        allocation = options["actuators"].allocation
     control, carried = None, None
     if law is not None:
         wheels = form if isinstance(form, NonholonomicForm) else None
@@ -214,7 +217,6 @@ def simulate(
         control = LoopControl(moved, law, guard, reference, allocation, wheels)
     elif guard is not None:
         raise OptionError("a guard needs a law; give law=, or leave out guard")
-    options = dict(_effect(e, form.model) for e in _listed(effects))
     options.setdefault("engine", FormEngine(scheme, native))
     unknown = Uncertainty() if uncertainty is None else uncertainty
     if not isinstance(unknown, Uncertainty):

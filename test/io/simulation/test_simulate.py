@@ -18,10 +18,12 @@ from vms_ph_controllers import (
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
+    UnderactuatedFlight,
 )
 from vms_ph_dynamics import (
     Array,
     Friction,
+    ModelError,
     OptionError,
     StandardForm,
     VMSModel,
@@ -316,3 +318,11 @@ def test_a_saved_run_is_audited_by_its_path_alone(tmp_path: Path) -> None:
     assert done.model.joint_names == run.model.joint_names
     assert len(str(done).splitlines()) <= 10
     assert done.ledger.stored == pytest.approx(run.energy[-1] - run.energy[0], abs=1e-9)
+
+
+def test_a_law_knows_the_actuators_of_its_robot() -> None:
+    # Without effects the base of this robot is ideal, and has no rotors that a law could turn.
+    with pytest.raises(ModelError, match="allocation"):
+        simulate("borinot", UnderactuatedFlight, 0.01)
+    run = simulate("borinot", UnderactuatedFlight, 0.01, effects="actuators")
+    assert run.t[-1] == pytest.approx(0.01)
