@@ -329,6 +329,7 @@ py::tuple minimum_step(SampledAlgebra& self, pinocchio::FrameIndex frame, const 
                        const Numbers& x, const Numbers& step, const Numbers& posture,
                        double damping, double dt, double reach, double margin) {
   const Model& model = self.d.model();
+  if (model.b() > 0) throw py::value_error("minimum_step is for arms on a fixed base");
   self.minimum.q = q.vector(model.nq(), "q");
   self.minimum.x = x.vector(3, "x");
   self.step.compute(task_of(model, frame), self.minimum, step.vector(3, "step"),

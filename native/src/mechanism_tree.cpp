@@ -42,7 +42,7 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     for (const Joint& joint : joints) joint_rates.push_back(joint.rate);
   }
   delassus_ = Eigen::MatrixXd::Zero(rows, rows);
-  eigen_ = SymmetricEigen(rows);
+  if (rows > 0) eigen_.compute(delassus_);  // takes its memory here
   scale_ = right_ = values_ = Eigen::VectorXd::Zero(rows);
   rank_ = rows;
 }
