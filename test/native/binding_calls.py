@@ -297,6 +297,9 @@ ANYTHING: list[Any] = [
     np.zeros(0), np.array("text"), np.array([None, 1.0]), b"\xff", [("x",) * 3], 1j,
 ]  # fmt: skip
 
+# For arms on a fixed base alone.
+_OF_ARMS = "SampledAlgebra.minimum_step"
+
 # Numbers of steps and sizes: larger ones only take time and memory.
 _COUNTS = {
     "Scheme.run": (5,), "ClosedLoop.run": (14,), "ClosedLoop.run_function": (8,),
@@ -325,11 +328,18 @@ def say(text: str) -> None:
 
 def each(native: ModuleType) -> None:
     """Call everything with one wrong argument after the other."""
-    robot = "hextilt"
-    kit = Kit(native, robot, "discrete_gradient")
+    kit = Kit(native, "hextilt", "discrete_gradient")
     missing = set(kit.calls) - set(kit.right)
     assert not missing, f"no right arguments are known for {sorted(missing)}"
-    for name, call in kit.calls.items():
+    assert _refused(kit.calls[_OF_ARMS], kit.right[_OF_ARMS])
+    _each_of(kit, "hextilt", set(kit.calls) - {_OF_ARMS})
+    _each_of(Kit(native, "panda", "discrete_gradient"), "panda", {_OF_ARMS})
+    _call_with_parts_of_another(kit, Kit(native, "panda", "rkmk4"))
+
+
+def _each_of(kit: Kit, robot: str, names: set[str]) -> None:
+    for name in sorted(names):
+        call = kit.calls[name]
         right = kit.right[name]
         say(f"{robot} {name}")
         call(*right)
@@ -346,7 +356,6 @@ def each(native: ModuleType) -> None:
                 if isinstance(argument, np.ndarray) and _has_other_size(value, argument):
                     may = JUDGES.search(name) or (name in OF_ANY_COUNT and np.ndim(value) < 3)
                     assert refused or may, f"{name} takes {np.shape(value)} as {index}"
-    _call_with_parts_of_another(kit, Kit(native, "panda", "rkmk4"))
 
 
 def _has_other_size(value: object, right: np.ndarray) -> bool:
