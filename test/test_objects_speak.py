@@ -101,7 +101,6 @@ def test_audits_of_recordings_and_flows_of_energy_have_pictures(
     assert "joint torques" in html
     assert "data:image/png;base64," in html
     pytest.importorskip("viser")
-    pytest.importorskip("viser")
     from vms_ph_nodes.views.replay import RecordedRun
 
     flow = RecordedRun(tmp_path, found, "").flow(0.1)._repr_html_()

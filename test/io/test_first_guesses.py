@@ -14,14 +14,17 @@ import vms_ph_controllers
 import vms_ph_dynamics
 import vms_ph_io
 from vms_ph_controllers import (
+    AttitudeControl,
     CartesianImpedance,
     DecoupledVMSController,
     EnergyGuard,
     PoseIDAPBC,
     PushingImpedance,
     Reference,
+    ResolvedMotion,
     RobotState,
     TaskSpaceIDAPBC,
+    UnderactuatedFlight,
 )
 from vms_ph_controllers.laws.twinned_controller import TwinnedController
 from vms_ph_dynamics import StandardForm, VMSModel
@@ -85,12 +88,24 @@ def test_a_wrong_guess_is_answered_by_its_remedy(guess: Callable[[], Any], remed
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [CartesianImpedance, DecoupledVMSController, PoseIDAPBC, PushingImpedance, TaskSpaceIDAPBC],
+    ("kind", "robot"),
+    [
+        (CartesianImpedance, "panda"),
+        (PoseIDAPBC, "panda"),
+        (PushingImpedance, "panda"),
+        (TaskSpaceIDAPBC, "panda"),
+        (DecoupledVMSController, "hextilt"),
+        (UnderactuatedFlight, "borinot"),
+        (AttitudeControl, "satellite_panda"),
+        (ResolvedMotion, "satellite_panda"),
+    ],
 )
-def test_a_law_ignores_what_it_says_that_it_ignores(kind: type[TwinnedController]) -> None:
-    name = "hextilt" if kind is DecoupledVMSController else "panda"
-    model: VMSModel = robots.load(name)
+def test_a_law_ignores_what_it_says_that_it_ignores(
+    kind: type[TwinnedController], robot: str
+) -> None:
+    model: VMSModel = robots.load(robot)
+    needs_rotors = kind in (UnderactuatedFlight, AttitudeControl)
+    options = {"allocation": robots.get(robot).own_actuators().allocation} if needs_rotors else {}
     pose = np.eye(4)
     pose[:3, 3] = 0.3, 0.1, 0.4
     whole = Reference(
@@ -99,10 +114,12 @@ def test_a_law_ignores_what_it_says_that_it_ignores(kind: type[TwinnedController
     followed = replace(whole, **dict.fromkeys(kind.IGNORES))
     assert kind.IGNORES
     state = RobotState(model.home, np.zeros(model.nv))
-    torques = []
+    efforts = []
     for reference in (whole, followed, Reference()):
-        controller = kind(model, kind.Gains())
+        controller = kind(model, kind.Gains(), **options)
         controller.reset(state)
-        torques.append([controller.update(state, reference, 1e-3).torque for _ in range(5)][-1])
-    np.testing.assert_array_equal(torques[0], torques[1])
-    assert np.abs(torques[0] - torques[2]).max() > 1e-6
+        for _ in range(5):
+            command = controller.update(state, reference, 1e-3)
+        efforts.append(np.concatenate([command.wrench_base, command.torque]))
+    np.testing.assert_array_equal(efforts[0], efforts[1])
+    assert np.abs(efforts[0] - efforts[2]).max() > 1e-6
