@@ -68,6 +68,30 @@ def test_the_tool_is_to_move_straight_to_its_goal(light: VMSModel, home: Array) 
     )
 
 
+def test_with_late_states_the_tool_approaches_its_goal_without_overshoot(
+    light: VMSModel, home: Array
+) -> None:
+    # The error e of a speed k e that comes T late crosses zero for k T > 1 / e only.
+    age, rest = 0.1, np.zeros(light.nv)
+    gains = ResolvedMotion.Gains(bandwidth=10.0, bandwidth_rates=100.0, hold_attitude=False)
+    law = ResolvedMotion(light, gains)
+    law.reset(RobotState(home, rest))
+    goal = light.evaluate(home, rest).placement(light.end_effector)[:3, 3]
+    q = light.integrate(home, np.linspace(0.01, -0.01, light.nv))
+    d = light.evaluate(q, rest)
+    error = goal - d.placement(light.end_effector)[:3, 3]
+    moving = np.full(light.n, 0.01)
+    accelerations = []
+    for v in (rest, np.concatenate([-d.A @ moving, moving])):  # of a robot without momentum
+        command = law.update(RobotState(q, v, age), Reference(), 0.0)
+        accelerations.append(_wanted_acceleration(light, q, v, command.torque))
+    bandwidth_rates = (accelerations[0] - accelerations[1]) @ moving / (moving @ moving)
+    rates = accelerations[0] / bandwidth_rates
+    twist = d.J_end_effector @ np.concatenate([-d.A @ rates, rates])
+    velocity = d.placement(light.end_effector)[:3, :3] @ twist[:3]
+    assert 0.5 / np.e < velocity @ error / (error @ error) * age < 1.0 / np.e
+
+
 def test_joint_rates_stay_within_their_bound_where_the_task_allows(
     light: VMSModel, home: Array
 ) -> None:

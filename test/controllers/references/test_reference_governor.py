@@ -11,7 +11,8 @@ from vms_ph_controllers import (
     Status,
     TaskSpaceIDAPBC,
 )
-from vms_ph_dynamics import VMSModel
+from vms_ph_controllers.references.reference_governor import ReferenceGovernor
+from vms_ph_dynamics import PositionTask, VMSModel
 
 from ..support.closed_loops import HOLD, Q0
 
@@ -73,3 +74,12 @@ def test_a_reference_that_is_not_finite_is_reported(law: TaskSpaceIDAPBC) -> Non
     assert "reference is not finite" in command.reason
     assert law.update(RobotState(Q0, REST), HOLD, 1e-3).status is Status.OK
     assert law.update(RobotState(Q0, REST), Reference(np.zeros(2)), 1e-3).status is Status.HOLDING
+
+
+def test_without_a_reference_the_minimum_stays_where_it_was_set(panda: VMSModel) -> None:
+    beyond = panda.joints.upper + 0.01
+    governor = ReferenceGovernor(panda, PositionTask(panda), 0.05)
+    governor.restart(beyond)
+    for _ in range(3):
+        governor.accept(governor.propose(Reference(), 0.01, 0.1, 0.05))
+    np.testing.assert_array_equal(governor.now.q, beyond)

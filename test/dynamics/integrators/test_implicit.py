@@ -31,6 +31,12 @@ def test_a_fixed_point_that_attracts_needs_no_slope() -> None:
     np.testing.assert_allclose(found.unknown, 0.01 * np.cos(found.unknown), rtol=1e-11)
 
 
+def test_a_step_sixty_times_too_long_is_shortened_where_a_force_saturates() -> None:
+    # Newton's method for atan(y) = 0 diverges beyond 1.4; at 60 only 1 / 64 of its step helps.
+    found = solve(lambda y: Sweep(y - 10.0 * np.arctan(y), None), np.array([60.0]))
+    np.testing.assert_allclose(found.unknown, 0.0, atol=1e-9)
+
+
 def test_without_a_fixed_point_the_step_fails() -> None:
     with pytest.raises(StepFailure, match="Newton's iteration"):
         solve(lambda y: Sweep(y + 1.0 + y**2, None), np.array([0.5]))
