@@ -15,13 +15,14 @@ from geometry_msgs.msg import PoseStamped, Quaternion
 from std_msgs.msg import ColorRGBA
 
 from vms_ph_dynamics import Array, VMSModel, VmsPhError
+from vms_ph_dynamics.energy.legend import LEGEND
 
 from .messages.conversions import from_stamp, to_pose
 from .node.health import OK
 from .node.parameters import declare
 from .node.process import run
 from .topics.robot_motion import MotionNode, RobotMotion
-from .views.shapes import reach
+from .views.shapes import reach, rgba
 
 _NAME = "reference"
 
@@ -97,7 +98,8 @@ class ReferenceMarker(MotionNode):
     def _ball(self, size: float) -> Any:
         """Return the control that is seen, and moves nothing."""
         kinds = self._kinds
-        ball = kinds.Marker(type=kinds.Marker.SPHERE, color=ColorRGBA(r=0.1, g=0.6, b=0.9, a=0.6))
+        r, g, b, a = rgba(LEGEND["reference"].colour, 0.6)
+        ball = kinds.Marker(type=kinds.Marker.SPHERE, color=ColorRGBA(r=r, g=g, b=b, a=a))
         ball.scale.x = ball.scale.y = ball.scale.z = 0.15 * size
         return kinds.InteractiveMarkerControl(always_visible=True, markers=[ball])
 

@@ -3,6 +3,7 @@
 
 """Ports, stores and losses have one word and one colour, wherever they are shown."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,3 +94,33 @@ def test_no_other_file_has_a_colour_of_its_own_for_a_port_or_store() -> None:
     for file in (file for folder in folders for file in folder.rglob("*.py") if file != table):
         text = file.read_text(encoding="utf-8").lower()
         assert not [c for c in (*colours, *triples) if c in text], file
+
+
+# Where lines have no dashes, dashed ones of the table are darker or paler, and parts of the
+# kinetic energy have the colours of their ports.
+_DARK, _PALE = "#00503a", "#7fd1b9"
+_UNDASHED = {
+    "potential": _DARK, "shaped_potential": _DARK, "tank_level": _PALE,
+    "kinetic_base": LEGEND["wrench_base"].colour, "kinetic_shape": LEGEND["torque"].colour,
+    "kinetic_task": LEGEND["wrench_end_effector"].colour, "kinetic_null": GREY,
+    "closed_loop_energy": LEGEND["total"].colour, "task_error": LEGEND["torque"].colour,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", ["foxglove/energy.json", "plotjuggler/energy.xml"])
+def test_layouts_of_other_viewers_have_the_colours_of_the_table(file: str) -> None:
+    text = (ROOT / "config" / file).read_text(encoding="utf-8")
+    pattern = r'"(/vms_ph/(?:energy|power)|/controller/state)[./](\w+)"[^#{}<]*"(#\w+)"'
+    curves = re.findall(pattern, text)
+    assert len(curves) > 12
+    for _, name, colour in curves:
+        port = name.removesuffix("_energy")
+        known = LEGEND[port].colour if port in LEGEND else ""
+        assert colour == _UNDASHED.get(name, known), name
+
+
+@pytest.mark.parametrize("kind", ["fixed", "moving", "hopper"])
+def test_wrenches_in_rviz_have_the_colour_of_their_port(kind: str) -> None:
+    text = (ROOT / "rviz" / f"{kind}.rviz").read_text(encoding="utf-8")
+    found = re.findall(r"(?:Force|Torque) Color: (.*)", text)
+    assert found == 2 * ["; ".join(map(str, LEGEND["wrench_end_effector"].rgb))]

@@ -5,6 +5,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -164,6 +165,21 @@ def test_what_supplies_is_left_and_what_receives_right_and_both_are_equally_wide
     assert len(re.findall('class="h"', svg)) == 4
     for now, before in re.findall(r'stroke-dashoffset="([-0-9.]+)" style="--a:([-0-9.]+)"', svg):
         assert float(now) < float(before)
+
+
+def test_bars_of_a_side_are_in_the_picture_and_apart_also_where_stores_supply() -> None:
+    sankey = Sankey()
+    ports = [Stream(name, 0.0, 0.0) for name in ("torque", "hand", "unaccounted")]
+    for base, kinetic in ((5.0, -5.0), (10.0, 0.0)):
+        sources = Stream("wrench_base", base, 1.0), *ports
+        stores = [Stream(name, kinetic / 2.0, 1.0) for name in ("base", "shape")]
+        flow = Flow(sources, (*stores, Stream("potential", 10.0, 1.0)), 0.2)
+        svg = sankey.draw(flow, "robot")
+    bars = re.findall('<rect x="118" y="([-0-9.]+)" width="5" height="([0-9.]+)"', svg)
+    ends = [(float(top), float(top) + float(high)) for top, high in bars]
+    assert len(ends) == 6
+    assert ends[0][0] >= 0.0
+    assert all(low <= top for (_, low), (top, _) in pairwise(ends))
 
 
 def test_a_stream_that_hardly_flows_stays_on_its_side() -> None:

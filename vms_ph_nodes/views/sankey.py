@@ -17,8 +17,8 @@ from vms_ph_dynamics.energy.legend import Style, styles
 _WIDTH, _TOP, _BOTTOM = 380.0, 10.0, 36.0
 _LEFT, _BUS, _RIGHT = 118.0, 184.0, 250.0  # of the bars
 
-# Height of a row; distance of rows where there is room, and that of labels of two lines, pixels.
-_ROW, _PITCH, _TWO_LINES = 27.0, 34.0, 25.0
+# Height of a row, in which half of all bands fits; distance of rows where there is room, pixels.
+_ROW, _PITCH = 27.0, 34.0
 
 # Width of all bands of a side at full scale, and length of an arrowhead, pixels.
 _FULL, _HEAD = 46.0, 8.0
@@ -122,6 +122,7 @@ class Sankey:
         self._scale = _SMALLEST
         self._offsets: dict[str, float] = {}  # of the dashes, by stream
         self._sides: dict[str, int] = {}  # of streams: 0 supplies, 1 receives
+        self._rows = 4  # as many as a side has had: the picture does not shrink
 
     def draw(self, flow: Flow, title: str) -> str:
         """Return the next picture.
@@ -137,7 +138,8 @@ class Sankey:
         # After a peak the scale falls slowly, but what flows stays thick.
         decayed = self._scale * 0.5 ** (flow.seconds / _HALF)
         self._scale = max(min(max(most, decayed), most / _FILLED), _SMALLEST)
-        inner = max(len(flow.sources), len(flow.sinks), 4) * _ROW
+        self._rows = max(self._rows, *map(len, sides))
+        inner = self._rows * _ROW
         height = _TOP + inner + _BOTTOM
         centre = _TOP + inner / 2.0
         energies = [abs(s.energy) for side in sides for s in side if isfinite(s.energy)]
@@ -161,7 +163,7 @@ class Sankey:
                     offsets[stream.name] = phase % _PERIOD  # only the difference counts
                     middle = edge + width / 2.0
                     parts.append(_band(look.colour, side, row, middle, width, (offset, phase)))
-                parts.append(_label(stream, look, side, row, width, units, pitch >= _TWO_LINES))
+                parts.append(_label(stream, look, side, row, width, units))
                 edge += width
         self._offsets = offsets
         high = max(_FULL * most / self._scale, 6.0)
@@ -229,15 +231,9 @@ def _band(
 
 
 def _label(
-    stream: Stream,
-    look: Style,
-    side: int,
-    row: float,
-    width: float,
-    units: tuple[Scale, Scale],
-    both: bool,
+    stream: Stream, look: Style, side: int, row: float, width: float, units: tuple[Scale, Scale]
 ) -> str:
-    """Return the bar of a stream with its name, its power and, where ``both``, its energy."""
+    """Return the bar of a stream with its name, its power and its energy."""
     bar = _LEFT if side == 0 else _RIGHT
     x, anchor = (_LEFT - 5.0, "end") if side == 0 else (_RIGHT + 10.0, "start")
     high = max(width, 8.0)
@@ -246,14 +242,10 @@ def _label(
     numbers = " · ".join(filter(None, (power, energy)))
     name = escape(look.word)
     text = f'<text x="{x:g}" text-anchor="{anchor}" '
-    lines = (
-        f'{text}y="{row - 2:.1f}">{name}</text>{text}y="{row + 10:.1f}" class="n">{numbers}</text>'
-        if both
-        else f'{text}y="{row + 4:.1f}">{name} <tspan class="n">{power}</tspan></text>'
-    )
     return (
         f'<rect x="{bar:g}" y="{row - high / 2:.1f}" width="5" height="{high:.1f}" '
-        f'fill="{look.colour}" fill-opacity="{1 if width else 0.4}"/>{lines}'
+        f'fill="{look.colour}" fill-opacity="{1 if width else 0.4}"/>'
+        f'{text}y="{row - 2:.1f}">{name}</text>{text}y="{row + 10:.1f}" class="n">{numbers}</text>'
     )
 
 
