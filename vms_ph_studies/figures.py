@@ -7,10 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import numpy.typing as npt
+
+from vms_ph_dynamics.energy.legend import BLUE, GREEN, LEGEND, ORANGE, PURPLE, SKY, VERMILION
 
 Curve = tuple[npt.ArrayLike, npt.ArrayLike]
 """Abscissae and ordinates."""
+
+# Of curves that are no ports or stores.
+_LOOKS = [
+    (colour, dashes)
+    for dashes in ((), (6, 3), (2, 2))
+    for colour in (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY)
+]
+_BESIDE = 6  # curves, beyond which one legend stands beside the last panel
 
 
 @dataclass(frozen=True)
@@ -20,7 +31,7 @@ class Panel:
     Attributes:
         title: over it.
         x, y: labels of its axes, with units.
-        curves: curves by their names in the legend.
+        curves: curves by their names in the legend; a port or store by its name in the project's.
         shaded: spans of x with a grey background.
         log: which axes are logarithmic, as in ``"xy"``.
         span: smallest range of y shown, below which rounding errors would show; 0 for any.
@@ -45,7 +56,10 @@ def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, panel in zip(grid, panels, strict=False):
         for k, (name, curve) in enumerate(panel.curves.items()):
-            axes.plot(*curve, ("-", "--", ":")[k // 10], label=name)
+            word, colour, dashes = LEGEND.get(name, (name, *_LOOKS[k]))
+            style = (0, dashes) if dashes else "-"
+            marker = "." if np.size(curve[0]) < 20 else ""
+            axes.plot(*curve, marker, color=colour, linestyle=style, label=word)
         for begin, end in panel.shaded:
             axes.axvspan(begin, end, color="black", alpha=0.07, lw=0)
         for axis in panel.log:
@@ -55,7 +69,10 @@ def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "")
             axes.set_ylim(0.5 * (low + high - panel.span), 0.5 * (low + high + panel.span))
         axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
         axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
+        if len(panel.curves) <= _BESIDE:
+            axes.legend(fontsize="small")
+        elif panel is panels[-1]:
+            axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
     figure.suptitle(title)

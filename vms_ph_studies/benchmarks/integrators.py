@@ -344,13 +344,18 @@ def _plot(results: Sequence[Result], file: Path) -> None:
         ("energy", "largest error of the energy, as a share"),
     ):
         curves = {}
-        for name in dict.fromkeys(r.name for r in results):
+        # Those in C++ stand last in the same order: a scheme has one colour in both languages.
+        for name in sorted(dict.fromkeys(r.name for r in results), key=_place):
             mine = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
             errors = [max(getattr(r, quantity), 1e-16) for r in mine]
             curves[name] = ([r.cost for r in mine], errors)
         cost = "processor time for a simulated second (s)"
         panels.append(Panel(quantity, cost, label, curves, log="xy"))
-    draw(panels, file)
+    draw(panels, file, 2)
+
+
+def _place(name: str) -> tuple[bool, bool]:
+    return _CPP in name or "MuJoCo" in name, "Pinocchio" in name
 
 
 def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:

@@ -248,8 +248,8 @@ def _files(records: dict[tuple[str, str], PushRecord], pulse: float, out: Path) 
     ]
     for case, r in records.items():
         early = r.time <= 3.0
-        energies = {"task": r.kinetic_task, "null space": r.kinetic_null, "total": r.total}
-        curves = {name: (r.time[early], energy[early]) for name, energy in energies.items()}
+        shown = ("kinetic_task", "kinetic_null", "total")
+        curves = {name: (r.time[early], getattr(r, name)[early]) for name in shown}
         panels.append(Panel(f"{case[0]}*, {case[1]}", "time (s)", "energy (J)", curves, pulses))
     picture, table = draw(panels, out / "califano-fig2.png", 2), out / "califano-fig2.csv"
     columns, names = [next(iter(records.values())).time], ["time"]

@@ -17,12 +17,13 @@ from .experiments import Trial
 # Stances are shaded in runs of up to this, s; longer ones have too many.
 _SHADED = 5.0
 
-# Channels of a run, and their names in a legend.
+# Channels of a run, and their names in the legend of ports and stores. The joints are net of the
+# damping; ground and damping take energy.
 _PORT_ENERGIES = {
-    "external": "external, in",
-    "joint": "joints net of the damper, in",
-    "floor_dissipated": "floor, out",
-    "radial_damping": "radial damper, out",
+    "external": "wrench_base",
+    "joint": "torque",
+    "floor_dissipated": "ground",
+    "radial_damping": "damping",
 }
 
 
@@ -45,7 +46,7 @@ def draw_run(trial: Trial, run: HoppingRun, title: str, file: Path, zoom: float 
     }
     energies = {
         "kinetic": view.of("kinetic"),
-        "gravity": view.of("potential"),
+        "potential": view.of("potential"),
         "radial spring": spring,
         "total": view.of("energy") + spring,
     }
@@ -87,8 +88,8 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     power, momentum = efforts * view.of("v"), view.of("momentum")
     rates = {"length (m/s)": view.of("length_rate"), "angle (rad/s)": view.of("angle_rate")}
     ground = {name: [getattr(f, name) for f in floor] for name in ("tangential", "normal")}
-    joined = {"external": power[:, :3].sum(axis=1), "joint": power[:, 3:].sum(axis=1)}
-    moments = {"external": efforts[:, 2], "joint": efforts[:, 3]}
+    joined = {"wrench_base": power[:, :3].sum(axis=1), "torque": power[:, 3:].sum(axis=1)}
+    moments = {"wrench_base": efforts[:, 2], "torque": efforts[:, 3]}
     linear = {"horizontal": momentum[:, 0], "vertical": momentum[:, 1]}
     panels = [
         view.panel("(a) linear momentum", "N s", linear),
@@ -96,7 +97,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
         view.panel("(c) floor forces", "on the foot (N)", ground),
         view.panel("(d) moment and torque", "N m", moments),
         view.panel("(e) power of the controller", "into the leg (W)", joined),
-        view.panel("(f) port energies", "J", _port_energies(run, view)),
+        view.panel("(f) energies in; ground and damping out", "J", _port_energies(run, view)),
     ]
     return draw(panels, file, 2, title + view.note)
 
@@ -106,7 +107,8 @@ def draw_energy_balance(run: HoppingRun, file: Path) -> Path:
     view = _View(run, 0.0)
     net = {"net inflow": run.energy("external") + run.energy("joint")}
     energies = {**net, **_port_energies(run, view)}
-    return draw([view.panel("Cumulative flows of energy", "J", energies)], file)
+    title = "Energies since the start: in at base and joints, out at ground and damping"
+    return draw([view.panel(title, "J", energies)], file)
 
 
 Quantities = Mapping[str, npt.ArrayLike]
