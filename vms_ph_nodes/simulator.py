@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from .controller import ControllerNode
 
 
-# Largest number of late ticks that are caught up; the simulator drops the others.
-_CATCH_UP = 25
+# Largest number of late ticks that are caught up; the simulator drops the others. A controller
+# elsewhere takes states that are at most 0.1 s late (its state_age).
+_CATCH_UP, _CATCH_UP_WITH_CLOCK = 25, 5
 
 # Time for which a dropped tick is reported in the diagnostics, ns.
 _RECENT = 2 * NANOSECONDS
@@ -167,14 +168,15 @@ class Simulator(ManagedNode):
             return
         passed = (self._steady.now().nanoseconds - self._start) / NANOSECONDS * self._speed
         due = int(passed / (self._steps_per_tick * self.step)) - self._ticks
-        if due > _CATCH_UP:
-            dropped = due - _CATCH_UP
+        most = _CATCH_UP_WITH_CLOCK if self._follows_clock else _CATCH_UP
+        if due > most:
+            dropped = due - most
             self._dropped += dropped
             self._dropped_at = self._steady.now().nanoseconds
             lost = round(dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed)
             self._start += lost
             self._epoch += lost if self._follows_clock else 0
-            due = _CATCH_UP
+            due = most
         end = self._steady.now().nanoseconds + _SLICE
         for _ in range(due):
             self._advance(self._steps_per_tick)
