@@ -90,6 +90,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="a long campaign; run with --campaign"))
 
 
+def pytest_sessionfinish() -> None:
+    # There where tests of nodes have run.
+    if module := sys.modules.get("nodes.fork_server"):
+        module.close()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     # Modules and thousands of tests live to the end: no search for garbage looks at them again.

@@ -37,9 +37,9 @@ def start(tmp_path: Path, domain: int) -> Iterator[Start]:
     """Start commands in the domain of this test, and end them with it."""
     programs = list[Program]()
 
-    def begin(*words: str, **more: str) -> Program:
+    def begin(*words: str, fresh: bool = False, **more: str) -> Program:
         given = {**environment(domain), "ROS_LOG_DIR": str(tmp_path / "log"), **more}
-        programs.append(Program(list(words), given, tmp_path))
+        programs.append(Program(list(words), given, tmp_path, fresh))
         return programs[-1]
 
     yield begin
@@ -147,7 +147,8 @@ def test_a_launch_of_a_robot_that_there_is_not_ends_with_one_sentence(start: Sta
 
 
 def test_no_node_outlives_its_launcher(start: Start) -> None:
-    launch = start("launch", "panda", "markers:=false")
+    # Its nodes have it for a parent, as those of users.
+    launch = start("launch", "panda", "markers:=false", fresh=True)
     names = ("closed_loop", "energy_monitor", "model_server")
     nodes = [psutil.Process(pid_of(launch, name)) for name in names]
     assert _output(start("topic", "echo", "--once", "/vms_ph/energy"))

@@ -90,7 +90,8 @@ def test_an_hour_of_a_robot_has_a_closed_balance_and_flat_memory(
     name: str, start: Start, domain: int
 ) -> None:
     launch = start(
-        "launch", name, "rate:=10", "real_time_factor:=100", "push_period:=5", "markers:=false"
+        *("launch", name, "rate:=10", "real_time_factor:=100", "push_period:=5", "markers:=false"),
+        fresh=True,
     )
     _soak(launch, domain, HOUR, simulated=True)
 
@@ -101,7 +102,7 @@ def test_ten_minutes_of_a_launch_at_real_time_have_a_closed_balance_and_flat_mem
 ) -> None:
     launch = start(
         "launch", name, "push_period:=5", "web:=true", f"port:={free_port()}", "record:=true",
-        f"bag:={tmp_path / 'bag'}",
+        f"bag:={tmp_path / 'bag'}", fresh=True,
     )  # fmt: skip
     _soak(launch, domain, TEN_MINUTES, simulated=False)
 

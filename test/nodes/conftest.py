@@ -19,13 +19,12 @@ import pytest
 
 from vms_ph_dynamics import VmsPhError
 
+from .fork_server import ADDRESS, COMMAND, Copy, can_copy, fork_server
 from .observer import Observer, joined
 
 # VMS_PH_PYTHON is the Python of another environment in which vms_ph is installed: programs then run
 # in that one, for instance with the runtime extras only, and the tests in this one.
 PYTHON = os.environ.get("VMS_PH_PYTHON", sys.executable)
-
-COMMAND = (PYTHON, "-c", "import sys; from vms_ph_nodes.cli import main; sys.exit(main())")
 
 
 # Python packages that rosdep cannot install; see docs/interoperability.md.
@@ -73,19 +72,29 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 class Program:
-    """A process whose output is kept and awaited; ``folder`` is where it runs."""
+    """A process whose output is kept and awaited; ``folder`` is where it runs.
 
-    def __init__(self, words: list[str], environment: dict[str, str], folder: Path) -> None:
+    It is a copy of one that has imported this project, unless it is to be ``fresh``.
+    """
+
+    def __init__(
+        self, words: list[str], environment: dict[str, str], folder: Path, fresh: bool = False
+    ) -> None:
         self.folder = folder
-        self.process = subprocess.Popen(
-            [*COMMAND, *words],
-            env=environment,
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        command = [PYTHON, *COMMAND, *words]
+        if fresh or "AMENT_PREFIX_PATH" in environment or not can_copy(command, environment):
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+        else:
+            environment = {**environment, ADDRESS: fork_server().address}
+            self.process = Copy(command, environment, folder, stderr=subprocess.STDOUT, text=True)
         self._lines: list[str] = []
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -201,9 +210,9 @@ def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
     folder = tmp_path_factory.mktemp("home")
     programs: list[Program] = []
 
-    def begin(*words: str, **more: str) -> Program:
+    def begin(*words: str, fresh: bool = False, **more: str) -> Program:
         log = {"ROS_LOG_DIR": str(folder / "log")}
-        program = Program(list(words), {**environment(domain), **log, **more}, folder)
+        program = Program(list(words), {**environment(domain), **log, **more}, folder, fresh)
         programs.append(program)
         return program
 

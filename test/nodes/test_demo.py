@@ -43,7 +43,8 @@ class Demo:
 @pytest.fixture(scope="module")
 def demo(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     folder = tmp_path_factory.mktemp("run")
-    program = start("demo", "--headless", "--push", "2", "--out", str(folder))
+    # Every program of it begins as those of users do.
+    program = start("demo", "--headless", "--push", "2", "--out", str(folder), fresh=True)
     program.await_output(r"first energy message after [\d.]+ s")
     yield Demo(program, folder)
     program.close()
