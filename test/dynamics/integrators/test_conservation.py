@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import DecoupledForm, PHState, Ports, StandardForm, VMSModel, integrate
-from vms_ph_dynamics.integrators import SCHEMES
+from vms_ph_dynamics.integrators import SCHEMES, StepFailure, make_stepper
 
 from .conftest import centred, moving, panda_on, seen
 
@@ -53,6 +53,19 @@ def test_a_drifting_arm_keeps_its_momentum_and_its_centre_of_mass_goes_straight(
         np.testing.assert_allclose(now.angular, first.angular, rtol=0, atol=1e-12)
         straight = first.centre + t * first.linear / form.model.total_mass
         np.testing.assert_allclose(now.centre, straight, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("pace", [1.0, 1e-5])
+def test_a_step_too_long_for_a_motion_in_space_is_refused_at_any_pace(
+    pace: float, still_centre: tuple[DecoupledForm, PHState]
+) -> None:
+    # A slower motion goes through the same states, with its energy less by the square.
+    form, x = still_centre
+    stepper = make_stepper("projected_rk4", form, native=False)
+    begin = stepper.begin(form.state(x.q, pace * form.velocity(x)), 0.0)
+    stepper.step(begin, Ports(), 0.0, 0.3 / pace)
+    with pytest.raises(StepFailure, match="the energy is off"):
+        stepper.step(begin, Ports(), 0.0, 1.0 / pace)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
