@@ -5,6 +5,7 @@
 
 import doctest
 import re
+import statistics
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -67,6 +68,27 @@ def test_the_example_of_a_docstring_prints_what_it_says(
         runner = doctest.DocTestRunner()
         runner.run(example)
         assert runner.failures == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_on_a_page_fits_eighty_columns(page: Path) -> None:
+    for block in re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.M | re.S):
+        assert [line for line in block.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sentences_of_a_page_are_short(page: Path) -> None:
+    text = re.sub(
+        r"```.*?```|^    .*?$|\$\$.*?\$\$|\$[^$]*\$|`[^`]*`",
+        "x",
+        page.read_text(),
+        flags=re.S | re.M,
+    )
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    passages = re.split(r"\n\s*(?=\n|[-*|#]|\d+\. )|(?<=[.!?])\s+|[|]", text)
+    sentences = [re.findall(r"[A-Za-z][\w'-]*", passage) for passage in passages]
+    assert [" ".join(words) for words in sentences if len(words) > 45] == []
+    assert statistics.median(len(words) for words in sentences if len(words) > 2) <= 18
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -124,3 +124,14 @@ def test_nothing_on_a_page_is_fetched_from_elsewhere(site: Path) -> None:
             '<img src="http',
         ):
             assert attribute not in text, page
+
+
+def test_no_formula_of_a_page_is_left_as_text(site: Path) -> None:
+    code = re.compile(r"<(pre|code|script|svg|style)\b.*?</\1>", re.S)
+    raw = re.compile(r"\\[(\[]|\$[^$<\n]+\$|arithmatex|[_^]\{")
+    left = {
+        page.name: found[0]
+        for page in site.rglob("*.html")
+        if (found := raw.search(code.sub("", page.read_text())))
+    }
+    assert left == {}

@@ -23,7 +23,8 @@ PAGE = (Path(__file__).parents[2] / "docs/your-robot.md").read_text()
 FILES = dict(
     zip(("drone.urdf", "arm.xml"), re.findall(r"```xml\n(.*?)```", PAGE, re.S), strict=True)
 )
-TUTORIALS = [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", PAGE, re.S)]
+_BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
+TUTORIALS = [block.replace("\\\n", "").splitlines() for block in _BLOCKS]
 
 
 def _free_ports(count: int) -> list[int]:
