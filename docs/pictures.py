@@ -3,8 +3,9 @@
 
 """Makes the pictures that the code of pages draws and that of the demo, beside the pages.
 
-Usage: ``python docs/pictures.py``. Those of the web page come from test/nodes/page_pictures.py, and
-those of studies from ``vms-ph reproduce ID --out DIR``.
+Usage: ``python docs/pictures.py``. Those of the web page come from test/nodes/page_pictures.py,
+those of studies from ``vms-ph reproduce ID --out DIR``, and that of integrators from ``vms-ph bench
+integrators --out DIR``.
 """
 
 import os
