@@ -8,7 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from vms_ph_controllers.safety.plausibility import PlausibilityBounds, StatePlausibility
+from vms_ph_controllers import Reference
+from vms_ph_controllers.safety.plausibility import (
+    PlausibilityBounds,
+    ReferencePlausibility,
+    StatePlausibility,
+)
 from vms_ph_io import robots
 
 DT, GAP = 0.01, 20  # s, samples
@@ -100,3 +105,46 @@ def test_speeds_are_bounded_by_the_joints_and_by_the_largest_of_all() -> None:
     panda = robots.load("panda")
     wide = PlausibilityBounds(joint_speed=100.0)
     np.testing.assert_allclose(wide.speeds(panda), wide.velocity_factor * panda.joints.velocity)
+
+
+def test_after_a_jump_a_place_is_believed_where_measured_positions_scatter_about_it() -> None:
+    model = robots.load("panda")
+    states, bounds, rest = StatePlausibility(model), PlausibilityBounds(), np.zeros(7)
+    states.restart(model.home)
+    noise = 0.45 * (bounds.step_tolerance + DT * bounds.speeds(model))
+    times, restarts = np.arange(0.0, bounds.restart_time + 3 * DT, DT), []
+    for k in range(len(times)):
+        jumped = model.home + 0.5 + (-1) ** k * noise
+        restarts.append(states.judge(jumped, rest, DT).restarts)
+    assert not any(restarts[: int(bounds.restart_time / DT) - 1])
+    assert sum(restarts) == 1
+
+
+@pytest.mark.parametrize(("offset", "frozen"), [(0.38, False), (0.42, True)])
+def test_an_offset_of_velocities_at_rest_means_frozen_positions_beyond_a_bound(
+    offset: float, frozen: bool
+) -> None:
+    # What a velocity adds up to fades within half a second: 0.2 rad are reached from 0.4 rad/s on.
+    model = robots.load("panda")
+    states = StatePlausibility(model)
+    states.restart(model.home)
+    v = np.array([0.0, 0.0, -offset, 0.0, 0.0, 0.0, 0.0])
+    reasons = {states.judge(model.home, v, DT).reason for _ in range(300)}
+    assert any("position is frozen" in reason for reason in reasons) is frozen
+
+
+def test_a_reference_may_be_near_origin_base_or_tool_and_a_joint_between_its_limits() -> None:
+    model = robots.load("satellite_panda")
+    q = model.configuration(robots.get("satellite_panda").home)
+    q[:3] = 50.0, -20.0, 10.0
+    bounds = PlausibilityBounds(reference_distance=0.1)
+    tool = model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
+    assert np.linalg.norm(tool - q[:3]) > 0.2
+    references = ReferencePlausibility(model, bounds)
+    for place in (np.zeros(3), q[:3], tool):
+        for away, refused in ((0.09, False), (0.11, True)):
+            reference = Reference(position=place + away * np.array([0.6, 0.0, 0.8]))
+            assert bool(references.checked(reference, q)[1]) is refused
+    lower, upper = bounds.positions(model)
+    for joints, refused in ((lower, False), (upper, False), (upper + 1e-6, True)):
+        assert bool(references.checked(Reference(joints=joints), q)[1]) is refused
