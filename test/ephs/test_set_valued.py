@@ -24,6 +24,7 @@ from vms_ph_ephs import (
     simulate,
 )
 from vms_ph_ephs import multibody as mb
+from vms_ph_ephs.errors import SimulationError
 from vms_ph_ephs.library import PlaneContact, point_mass
 from vms_ph_ephs.quantities import R
 from vms_ph_ephs.simulation.impulses import Acting, impulses
@@ -185,6 +186,20 @@ def test_every_contact_of_a_stack_that_lands_carries_the_momentum_above_it(n: in
     stack = Acting([], none, np.full(n, np.inf), none, normal, none, rows, fall, mobility, rows.T)
     carried = impulses(stack, fall, 1e-3, none, none)
     np.testing.assert_allclose(carried, np.cumsum(masses[::-1])[::-1], rtol=1e-12)
+
+
+def test_impulses_that_are_not_found_are_refused_and_not_taken_for_found_ones() -> None:
+    # Sweeps go round in a circle between what sticks and what slides at these three contacts.
+    rng, k = np.random.default_rng(78), 9
+    rows, masses = rng.normal(size=(k, 8)), 10.0 ** rng.uniform(-0.5, 0.5, 8)
+    fall, mobility = rows @ rng.normal(size=8), (rows / masses) @ rows.T
+    none, is_normal = np.zeros(k), np.arange(k) % 3 == 0
+    scene = Acting(
+        [], np.full(k, -np.inf), np.where(is_normal, 0.0, np.inf), np.where(is_normal, 0.0, 1.0),
+        np.where(is_normal, -1, 3 * (np.arange(k) // 3)), none, rows, fall, mobility, rows.T,
+    )  # fmt: skip
+    with pytest.raises(SimulationError, match=r"not found: velocities of up to 5.43 m/s"):
+        impulses(scene, fall, 1e-3, none, none)
 
 
 def test_a_bounce_that_dies_away_ends_at_rest_on_the_ground() -> None:

@@ -12,11 +12,13 @@ from vms_ph_dynamics import Array
 from ..components.set_valued import SetValued
 from ..equations.layout import StateEntry
 from ..equations.states import Index
+from ..errors import SimulationError
 
-_SWEEPS, _CONVERGED = 500, 1e-14
+# Sweeps, the change of a velocity in one that ends them, and the largest accepted after all, m/s.
+_SWEEPS, _CONVERGED, _ACCEPTED = 2000, 1e-14, 1e-9
 
 # Sweeps after which the linear system is tried, and the velocity to which it must hold, m/s.
-_TRIALS, _EXACT = frozenset((1, 3, 7, 15, 30, 60, 120, 240, 480)), 1e-13
+_TRIALS, _EXACT = frozenset((1, 3, 7, 15, 30, 60, 120, 240, 480, 960, 1920)), 1e-13
 
 
 class Process(NamedTuple):
@@ -66,19 +68,29 @@ def impulses(here: Acting, velocity: Array, dt: float, first: Array, returned: A
         dt: duration that multiplies the bounds of forces, s.
         first: (k,) impulses.
         returned: (k,) velocities at which contacts leave.
+
+    Raises:
+        SimulationError: they are not found.
     """
     problem = _Problem(here, velocity - returned + here.mobility @ first, dt)
     total = first.copy()
     if not total.size:
         return total
     for sweep in range(_SWEEPS):
-        arrived = problem.sweep(total)
-        if arrived:
-            break
+        change = problem.sweep(total)
+        if change <= _CONVERGED:
+            return total
         if sweep in _TRIALS:
             exact = problem.exact(total)
             if exact is not None:
                 return exact
+    if not change <= _ACCEPTED:
+        boxes = ", ".join(dict.fromkeys(f"'{process.box}'" for process in here.processes))
+        raise SimulationError(
+            f"the impulses of contacts and dry friction in {boxes} are not found: velocities of up "
+            f"to {np.abs(velocity).max():.3g} m/s still change by {change:.2g} after {_SWEEPS} "
+            "sweeps; a shorter step, less friction or masses nearer to each other may help"
+        )
     return total
 
 
@@ -106,8 +118,11 @@ class _Problem:
         blocks = (here.mobility[np.ix_(indices, indices)] for _, indices in self._cones)
         self._eased = [max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]
 
-    def sweep(self, total: Array) -> bool:
-        """Improve the impulses, (k,), in place; return whether they have converged."""
+    def sweep(self, total: Array) -> float:
+        """Improve the impulses, (k,), in place; return the largest change of a velocity.
+
+        It is relative to the largest velocity where that is above 1 m/s.
+        """
         u = self._push - self._mobility @ total
         largest = 0.0
         for k in self._normals:
@@ -126,7 +141,7 @@ class _Problem:
                 u -= self._mobility[:, indices] @ change
                 total[indices] = projected
                 largest = max(largest, float(np.abs(change).max()) * mobility)
-        return largest <= _CONVERGED * (1.0 + float(np.abs(u).max()))
+        return largest / (1.0 + float(np.abs(u).max()))
 
     def exact(self, total: Array) -> Array | None:
         """Return the impulses of what presses, sticks and slides as these do, if there are any."""
