@@ -11,6 +11,7 @@ from pathlib import Path
 from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.progress import Progress, no_progress
+from vms_ph_io.settings.bounded_text import writing
 
 from .check import Check
 
@@ -86,10 +87,8 @@ def make_folder(folder: Path) -> None:
     Raises:
         VmsPhError: it cannot be created.
     """
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise VmsPhError(f"cannot create the folder {folder}: {error.strerror}") from None
 
 
 @dataclass(frozen=True)

@@ -228,6 +228,14 @@ def test_a_log_folder_that_cannot_be_made_costs_a_warning_and_nothing_else(
     assert any("to out" in line for line in screen.lines)
 
 
+def test_a_full_disk_costs_the_log_and_nothing_else(launch, screen, tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log/launch.log").symlink_to("/dev/full")
+    assert launch(executable(PRINT_BOTH, output="both")).wait(20) == 0
+    assert sum("no log files" in line for line in screen.lines) == 1
+    assert any("to out" in line for line in screen.lines)
+
+
 def test_a_launch_stops_when_nobody_reads_its_output_any_more(launch, tmp_path: Path) -> None:
     def closed(line: str) -> None:
         raise BrokenPipeError

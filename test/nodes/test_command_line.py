@@ -3,6 +3,7 @@
 
 """Whatever stands on the command line, it ends with a result or one sentence."""
 
+import errno
 import os
 import shutil
 import sys
@@ -38,6 +39,30 @@ def test_an_impossible_argument_is_reported(
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "a file cannot be written: No space"),
+        (PermissionError(errno.EACCES, "Permission denied", "x.png"), "x.png cannot be written: P"),
+        (OSError(errno.EROFS, "Read-only file system", "run"), "run cannot be written: Read-only"),
+    ],
+)
+def test_a_full_disk_and_a_forbidden_folder_are_told_in_one_sentence(
+    error: OSError, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command(prog_name: str) -> None:
+        raise error
+
+    monkeypatch.setattr("vms_ph_nodes.cli.app.make_app", lambda: command)
+    monkeypatch.setattr(sys, "argv", ["vms-ph"])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    assert ending.value.code == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {said}")
+    assert told.count("\n") == 1
 
 
 @pytest.mark.parametrize("value", [{"a": 1}, 10**30, [1, "a"], [10**30], types])

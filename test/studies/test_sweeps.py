@@ -3,6 +3,7 @@
 
 """Sweeps: the same table after kills of workers and clients, failed points, the command."""
 
+import resource
 import subprocess
 import sys
 import time
@@ -259,6 +260,25 @@ def test_more_runs_of_a_study_compute_only_the_new_ones(tmp_path: Path) -> None:
     study = make_study(tmp_path, 15)
     with Sweep(study, tmp_path / "out") as sweep:
         assert run_here(sweep) == 10
+        sweep.write()
+    assert (tmp_path / "out/results.parquet").read_bytes() == expected(study, tmp_path)
+
+
+def test_a_full_disk_is_told_and_the_points_before_are_kept(tmp_path: Path) -> None:
+    study, limits = make_study(tmp_path), resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Sweep(study, tmp_path / "out") as sweep:
+        # A limit on the file size fails as a full disk does.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, limits[1]))
+        try:
+            with pytest.raises(VmsPhError, match=r"points.jsonl cannot be written: File too large"):
+                run_here(sweep)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with Sweep(study, tmp_path / "out") as sweep:
+        assert 0 < run_here(sweep) < 40
+        (tmp_path / "out/results.part").symlink_to("/dev/full")
+        with pytest.raises(VmsPhError, match=r"out cannot be written: .*No space left on device"):
+            sweep.write()
         sweep.write()
     assert (tmp_path / "out/results.parquet").read_bytes() == expected(study, tmp_path)
 

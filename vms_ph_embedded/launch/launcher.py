@@ -215,7 +215,8 @@ class Launcher:
             for process in self.processes:
                 process.join_readers()
             for file in self._files:
-                file.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    file.unlink()
             self._outputs.close()
             self._over.set()
 

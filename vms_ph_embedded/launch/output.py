@@ -3,6 +3,7 @@
 
 """Output of the processes: to the screen and to the launch log, in whole lines."""
 
+import contextlib
 import os
 import socket
 import sys
@@ -76,7 +77,8 @@ class Outputs:
         """Write no more log file."""
         with self._lock:
             if self._log is not None:
-                self._log.close()
+                with contextlib.suppress(OSError):  # of what a full disk did not take
+                    self._log.close()
             self._folder = self._log = None
 
     def _write(self, line: str, targets: frozenset[str]) -> None:

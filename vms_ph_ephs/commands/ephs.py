@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_io.settings.bounded_text import writing
 
 from .ledger import ledger
 
@@ -56,10 +57,8 @@ def draw(
     from ..pictures import draw as picture
 
     system = _system(model)
-    try:
+    with writing(output):
         output.write_text(picture(system, flat=flat, title=model))
-    except OSError as error:
-        raise VmsPhError(f"cannot write {output}: {error.strerror}") from None
     typer.echo(f"written: {output}")
 
 

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_io.settings.bounded_text import MAX_YAML_CHARACTERS, YamlError, parse_yaml, read_yaml
+from vms_ph_io.settings.bounded_text import (
+    MAX_YAML_CHARACTERS,
+    YamlError,
+    parse_yaml,
+    read_yaml,
+    writing,
+)
 
 if TYPE_CHECKING:
     from .. import System
@@ -84,10 +90,8 @@ def save_pattern(data: Any, path: str | Path) -> None:
             f"the system has {len(text)} characters as YAML; at most {MAX_YAML_CHARACTERS} can be "
             "read again; write its parts to files of their own"
         )
-    try:
+    with writing(Path(path)):
         Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise VmsPhError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 class _Dumper(yaml.SafeDumper):

@@ -52,7 +52,15 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise VmsPhError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise VmsPhError(writing_failure(path, error)) from None
+
+
+def writing_failure(path: object, error: OSError) -> str:
+    """Return the sentence of an error while a file or folder is written."""
+    return (
+        f"{path} cannot be written: {error.strerror or error}; make room or allow it, or choose "
+        "another folder"
+    )
 
 
 _DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")

@@ -3,12 +3,16 @@
 
 """The vms-ph command line."""
 
+import errno
 import os
 import sys
 
 from vms_ph_dynamics import VmsPhError
 
 _INTERRUPTED = 130  # the exit code of a shell after SIGINT
+
+# Errors of a file that whoever runs a command can mend.
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def main() -> None:
@@ -20,17 +24,21 @@ def main() -> None:
         import typer
 
         from vms_ph_io.installation import command_name
+        from vms_ph_io.settings.bounded_text import writing_failure
 
         from .app import make_app
 
         try:
             _check_words(sys.argv[1:])
             make_app()(prog_name=command_name())
-        except (VmsPhError, ImportError) as error:
+        except (VmsPhError, ImportError, OSError) as error:
+            said = str(error)
+            if isinstance(error, OSError) and error.errno in _NO_ROOM:
+                said = writing_failure(error.filename or "a file", error)
             # Of import errors those that name an extra of this package to install.
-            if not isinstance(error, VmsPhError) and "pip install 'vms-ph[" not in str(error):
+            elif not isinstance(error, VmsPhError) and "pip install 'vms-ph[" not in said:
                 raise
-            typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
+            typer.secho(f"error: {said}", fg=typer.colors.RED, err=True)
             sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)

@@ -18,6 +18,7 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.audits.run_record import read_run, report
 from vms_ph_io.installation import command_name
+from vms_ph_io.settings.bounded_text import writing
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.wings import hook
 
@@ -164,9 +165,5 @@ def _warn(text: str) -> None:
 def _make_folder(folder: Path) -> None:
     if (folder / "bag").exists():
         raise VmsPhError(f"{folder} already contains a bag; choose another folder with --out")
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise VmsPhError(
-            f"{folder} cannot be created: {error.strerror}; choose one with --out"
-        ) from None

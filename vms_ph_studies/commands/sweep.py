@@ -89,7 +89,7 @@ def _run(opened: "Sweep", workers: int, retry_failed: bool, quiet: bool) -> None
     try:
         with _progress_display(quiet) as progress:
             opened.run(workers, progress, retry_failed)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, VmsPhError):
         summary = opened.summary()
         typer.echo(
             f"interrupted: {summary.done + summary.failed} of {summary.total} points are kept in "

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_io.settings.bounded_text import writing
 
 from .evaluation import Record
 
@@ -41,11 +42,10 @@ class Journal:
                 file is no journal.
         """
         self._path = folder / NAME
-        try:
+        with writing(self._path):
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = self._path.open("a+b")
-        except OSError as error:
-            raise VmsPhError(f"{self._path} cannot be written: {error.strerror}") from None
+            # What a full disk did not take must not be written when the file is closed.
+            self._file = self._path.open("a+b", buffering=0)
         _lock(self._file, folder)
         self.records: dict[str, Record] = {}
         try:
@@ -61,7 +61,11 @@ class Journal:
             raise
 
     def append(self, records: Sequence[Record]) -> None:
-        """Append records; they are durable when this returns."""
+        """Append records; they are durable when this returns.
+
+        Raises:
+            VmsPhError: the file cannot be written, for instance because the disk is full.
+        """
         self._write([asdict(record) for record in records])
         self.records.update((record.point, record) for record in records)
 
@@ -71,9 +75,11 @@ class Journal:
 
     def _write(self, documents: Sequence[dict[str, Any]]) -> None:
         lines = [json.dumps(document, ensure_ascii=False) for document in documents]
-        self._file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        rest = memoryview("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+        with writing(self._path):
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
 
     def _whole_lines(self) -> list[bytes]:
         self._file.seek(0)

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_io.settings.bounded_text import writing
 
 from . import results as table
 from .journal import Journal, archive_journal
@@ -51,10 +52,8 @@ class Sweep:
         self._journal = Journal(folder, study.target.name, study.target.digest)
         try:
             self._check_origin(keep)
-            (folder / STUDY).write_text(study.text, encoding="utf-8")
-        except OSError as error:
-            self.close()
-            raise VmsPhError(f"{folder} cannot be written: {error.strerror}") from None
+            with writing(folder):
+                (folder / STUDY).write_text(study.text, encoding="utf-8")
         except BaseException:
             self.close()
             raise
@@ -118,11 +117,13 @@ class Sweep:
 
         Raises:
             ImportError: pyarrow is not installed.
+            VmsPhError: the folder cannot be written.
         """
         results = Results.of(self.study, self._journal.records)
-        file = results.write(self.folder / table.NAME, self.study)
         summary = self.summary()
-        write_report(self.study, results, self._journal.records, summary, self.folder / REPORT)
+        with writing(self.folder):
+            file = results.write(self.folder / table.NAME, self.study)
+            write_report(self.study, results, self._journal.records, summary, self.folder / REPORT)
         return self.summary((str(file), str(self.folder / REPORT)))
 
     def summary(self, files: Iterable[str] = ()) -> SweepSummary:
