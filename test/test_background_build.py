@@ -4,11 +4,14 @@
 """The C++ core of a checkout: built in the background by ./vms, once, and said once if it fails."""
 
 import contextlib
+import fcntl
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from vms_ph_dynamics import VmsPhError
@@ -24,6 +27,32 @@ def test_all_processors_compile_as_far_as_the_memory_allows(
     assert native_build.compilers() == len(os.sched_getaffinity(0))
     monkeypatch.setattr(native_build, "_MEMORY", 10**18)
     assert native_build.compilers() == 1
+
+
+def test_a_compiler_whose_build_was_killed_keeps_the_next_one_waiting(tmp_path: Path) -> None:
+    # The program cmake of this test works for a while, as a compiler does.
+    (tmp_path / "cmake.py").write_text(
+        "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(60)\n"
+    )
+    program = (
+        "from pathlib import Path; from vms_ph_io.build import native_build as b\n"
+        "b.require_packages = b.require_compiler = lambda: None\n"
+        "b._pinocchio = lambda: ''\n"
+        "b.build(Path('native'))"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment) as build:
+        end = time.monotonic() + 30.0
+        while not (tmp_path / "begun").exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        (compiler,) = psutil.Process(build.pid).children()
+        build.kill()
+    with (tmp_path / "native.lock").open() as lock:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        compiler.kill()
+        fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def test_without_a_compiler_nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

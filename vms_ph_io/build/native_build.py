@@ -83,6 +83,8 @@ def build(
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as lock:  # waits until no other process builds here
         fcntl.flock(lock, fcntl.LOCK_EX)
+        # Compilers hold it too: they go on when this process is killed.
+        os.set_inheritable(lock.fileno(), True)
         options = (f"-D{name}={value}" for name, value in switches.items())
         cmake(*configure, *options, listener=listener)
         cmake("--build", folder, "--target", *targets, listener=listener)
@@ -127,6 +129,7 @@ def cmake(*arguments: object, listener: Listener | None = None) -> None:
         env={"CMAKE_BUILD_PARALLEL_LEVEL": str(compilers()), **os.environ, "PATH": tools},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        close_fds=False,
         text=True,
         errors="replace",
     ) as process:
