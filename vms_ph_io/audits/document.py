@@ -66,9 +66,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
 def _vanished(audit: Audit, share: float) -> Iterator[str]:
     """Say at which joint energy vanished or appeared, and whether it looks like friction."""
     ledger = audit.ledger
-    joints = ledger.series["residual_by_joint"][
-        :, [ledger.balanced.index(n) for n in ledger.joints]
-    ]
+    rows = [ledger.balanced.index(n) for n in ledger.joints]
+    joints = ledger.series["residual_by_joint"][:, rows]
     total = joints[-1] - joints[0]
     size = float(np.abs(total).sum()) or 1.0
     order = np.argsort(-np.abs(total))
@@ -88,9 +87,11 @@ def _vanished(audit: Audit, share: float) -> Iterator[str]:
             f"It looks like friction of {coulomb:.2g} {unit} and {viscous:.2g} {unit} s/rad that "
             "the model lacks."
         )
+        known = ledger.series["dissipated_by_joint"][:, worst]
+        coulomb, viscous, _ = _friction(audit, joints[:, worst] - known, worst)
         yield (
-            f"Put this line into the joint '{ledger.joints[worst]}' of the URDF: <dynamics "
-            f'damping="{viscous:.3g}" friction="{coulomb:.3g}"/>'
+            f'Set damping="{viscous:.3g}" friction="{coulomb:.3g}" in <dynamics> of the joint '
+            f"'{ledger.joints[worst]}' of the URDF: all friction that it has."
         )
     elif total[worst] < 0.0:
         yield (

@@ -13,6 +13,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.ledger import LedgerWriter
 from vms_ph_dynamics.energy.samples import velocity_lag
 from vms_ph_dynamics.identification.effort_meaning import saturation
+from vms_ph_io import robots
 from vms_ph_io.audits import audit_motion
 from vms_ph_io.audits.document import answers
 from vms_ph_io.recordings import RecordingError, read_recording
@@ -24,8 +25,6 @@ from vms_ph_io.recordings.recording import Table
 
 @pytest.fixture(scope="module")
 def known(request: pytest.FixtureRequest) -> Known:
-    from vms_ph_io import robots
-
     return excited(robots.load("panda"), 3.0, 500.0)
 
 
@@ -291,3 +290,17 @@ def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path
     assert 'friction="4.' in said_first[2]
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
     assert "not taken for what they are" in answers(audit_motion(currents))[0]
+
+
+def test_the_friction_that_is_advised_includes_that_of_the_urdf(tmp_path: Path) -> None:
+    fr3 = robots.load("fr3")
+    known = excited(fr3, 3.0, 500.0)
+    viscous, coulomb = fr3.joints.damping.copy(), fr3.joints.friction.copy()
+    assert viscous[3] > 0.0
+    assert coulomb[3] > 0.0
+    viscous[3], coulomb[3] = 5.0, 3.0
+    rubbing = viscous * known.v + coulomb * np.tanh(known.v / 0.01)
+    motion = motion_of(known.changed(effort=known.effort + rubbing), fr3, tmp_path)
+    _, lacking, advice, *_ = answers(audit_motion(motion))
+    assert "friction of 2.8 N m and 5 N m s/rad that the model lacks" in lacking
+    assert 'damping="5" friction="3" in <dynamics> of the joint \'fr3_joint4\'' in advice
