@@ -110,6 +110,10 @@ class VMSModel(RobotModel):
             inertia=inertia,
         )
         _warn(model.repairs)
+        if built.home or built.home_base:
+            joints = {name: x for name, x in built.home.items() if name in model.joint_names}
+            pose = built.home_base if model.base == "floating" else None
+            model = model.with_home(model.configuration(joints, pose or None))
         return model.with_tools(tools)
 
     @classmethod

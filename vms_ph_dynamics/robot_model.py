@@ -47,8 +47,9 @@ class RobotModel(WithHints):
         base_gravity: the same in the axes of the base's position coordinates. These are the
             inertial axes unless a URDF mounts its floating or planar joint with a rotation, see
             :attr:`.KinematicTree.mount`.
-        home: (nq,) configuration in which it starts: that of a bundled robot, else the neutral one;
-            see :meth:`with_home`.
+        home: (nq,) configuration in which it starts: that of a bundled robot or of the keyframe of
+            an MJCF; else every joint at zero, or in the middle of its range where the limits
+            exclude zero. See :meth:`with_home`.
         fluid: the fluid that surrounds the robot, or None.
         tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
     """
@@ -86,7 +87,7 @@ class RobotModel(WithHints):
         self.end_effector_id = tree.frame_id(self.end_effector)
         self.tools: tuple[str, ...] = ()
         self.tool_ids: tuple[int, ...] = ()
-        self.home = frozen(self.neutral_configuration())
+        self.home = frozen(self._within_limits())
         self.fluid = fluid
         if fluid is not None:
             fluid.check(tree)
@@ -148,6 +149,14 @@ class RobotModel(WithHints):
     def neutral_configuration(self) -> Array:
         """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
         return self.tree.neutral()
+
+    def _within_limits(self) -> Array:
+        """Return the neutral configuration, with joints that exclude zero inside their limits."""
+        v, lower, upper = np.zeros(self.nv), self.joints.lower, self.joints.upper
+        for k in np.flatnonzero((lower > 0.0) | (upper < 0.0)):
+            middle = 0.5 * (lower[k] + upper[k])
+            v[self.b + k] = middle if np.isfinite(middle) else np.clip(0.0, lower[k], upper[k])
+        return self.integrate(self.neutral_configuration(), v)
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a configuration with joints uniform within their limits, (nq,).

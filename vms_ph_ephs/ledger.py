@@ -145,7 +145,7 @@ class _Run:
         settings = RobotSettings(robot)
         description = settings.description()
         model = settings.model(description)
-        home = settings.initial_configuration(model, description)
+        home = settings.initial_configuration(model)
         allocation = settings.allocation()
         asked = _parameters(robot)
         actuated = bool(asked.get("base_actuated", True))

@@ -39,7 +39,7 @@ def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
         settings = settings.updated({"initial_positions": " ".join(words)})
     description = settings.description()
     model = settings.model(description)
-    home = settings.initial_configuration(model, description)
+    home = settings.initial_configuration(model)
     around = Scene() if file is None else file.scene
     shapes = robot_shapes(model, description) if file is not None else []
     return mjcf_text(model, home, step, around, shapes=shapes)

@@ -85,7 +85,7 @@ class TaskRunner(ReportingNode):
         law = make_controller(kind, model, settings.allocation(), task.base_actuated, form)
         self._both = law.LEADS_BASE_AND_TOOL
         self._model, self._simulated = model, bool(simulator)
-        self._home = settings.initial_configuration(model, settings.description())
+        self._home = settings.initial_configuration(model)
         self._score: Any = (
             leg_tasks(name).LegScore(self, name, model, self._simulated)
             if is_of_leg(name)

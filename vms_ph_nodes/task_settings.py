@@ -139,7 +139,7 @@ def arguments(name: str) -> dict[str, str]:
     form = settings.wheel_form(model)
     allocation = settings.allocation()
     law = make_controller(task.controller, model, allocation, task.base_actuated, form)
-    home = settings.initial_configuration(model, settings.description())
+    home = settings.initial_configuration(model)
     # These say what is wrong with a target, and with what the end effector takes.
     TaskReference(task, model, home, law.LEADS_BASE_AND_TOOL)
     if task.payload is not None:

@@ -4,6 +4,7 @@
 """Joints, actuators, bases and kinds of MJCF files, and what is left out."""
 
 import warnings
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import mujoco
@@ -14,17 +15,15 @@ from mjcf_texts import DRONE, HAND, ROBOTS, TWO_JOINTS_IN_A_BODY, mjcf
 
 import vms_ph_io
 from vms_ph_dynamics import VMSModel, VmsPhError
-from vms_ph_io.descriptions.mjcf import MjcfNotes, Worker, notes_of
+from vms_ph_io.descriptions.mjcf import Worker
 from vms_ph_io.descriptions.urdf import UrdfWarning
 from vms_ph_io.robots.robot_settings import RobotSettings
 
 BODY = '<body name="link"><joint name="j"/><geom size="0.1"/></body>'
 
 
-def notes(text: str) -> MjcfNotes:
-    found = notes_of(text)
-    assert found is not None
-    return found
+def left_out(text: str) -> list[str]:
+    return [note.text or "" for note in ET.fromstring(text).findall("mjcf/left_out")]
 
 
 def test_joints_have_the_limits_rotors_and_friction_of_the_file(urdf) -> None:
@@ -72,15 +71,12 @@ def test_disabled_damping_friction_limits_and_gravity_are_left_out(urdf) -> None
 
 def test_a_free_joint_is_a_floating_base_with_the_pose_of_the_keyframe_home(urdf) -> None:
     text = urdf(DRONE)
-    given = notes(text)
-    assert given.home_base == (1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 0.0)
-    assert given.home == {"shoulder": 0.3, "elbow": -0.4}
-    assert given.gravity == (0.0, 0.0, -1.62)
     for base in ("auto", "floating"):
         model = VMSModel.from_urdf(text, base)
         assert (model.base, model.joint_names) == ("floating", ("shoulder", "elbow"))
-        np.testing.assert_allclose(model.gravity, given.gravity)
-        model.configuration(given.home, given.home_base)
+        np.testing.assert_allclose(model.gravity, [0.0, 0.0, -1.62])
+        np.testing.assert_array_equal(model.home[:7], [1, 2, 3, 0, 0, 1, 0])
+        np.testing.assert_allclose(model.joint_positions(model.home), [0.3, -0.4])
     # Held, or on wheels, where that is asked for.
     assert VMSModel.from_urdf(text, "fixed").nv == 2
     assert VMSModel.from_urdf(text, "planar").nv == 5
@@ -88,9 +84,10 @@ def test_a_free_joint_is_a_floating_base_with_the_pose_of_the_keyframe_home(urdf
 
 
 def test_without_a_keyframe_home_is_the_reference_posture(urdf) -> None:
-    given = notes(urdf(TWO_JOINTS_IN_A_BODY))
-    assert given.home_base == ()
-    assert given.home == pytest.approx({"tilt": np.radians(20), "lift": 0.05})
+    model = VMSModel.from_urdf(urdf(TWO_JOINTS_IN_A_BODY))
+    at_home = dict(zip(model.joint_names, model.joint_positions(model.home), strict=True))
+    expected = {"pan": 0.0, "tilt": np.radians(20), "lift": 0.05, "twist": 0.0}
+    assert at_home == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -142,11 +139,11 @@ def test_a_joint_named_as_pinocchio_names_a_floating_base_is_renamed(urdf) -> No
     text = urdf(mjcf(world, '<keyframe><key qpos="0 0 0 1 0 0 0 0.1 0.2"/></keyframe>'))
     model = VMSModel.from_urdf(text)
     assert model.joint_names == ("root_joint_2", "joint2")
-    assert notes(text).home == {"root_joint_2": 0.1, "joint2": 0.2}
+    np.testing.assert_array_equal(model.joint_positions(model.home), [0.1, 0.2])
 
 
 def test_what_the_model_leaves_out_is_named(urdf) -> None:
-    said = notes(urdf(HAND)).left_out
+    said = left_out(urdf(HAND))
     for text in (
         "tendons: flexor",
         "equality constraints: joint 'coupled'",
@@ -157,15 +154,15 @@ def test_what_the_model_leaves_out_is_named(urdf) -> None:
     ):
         assert text in said
     assert not any("wrist_motor" in text for text in said)
-    said = notes(urdf(DRONE)).left_out
+    said = left_out(urdf(DRONE))
     assert any("thrust_front, thrust_back" in text for text in said)
-    said = notes(urdf(TWO_JOINTS_IN_A_BODY)).left_out
+    said = left_out(urdf(TWO_JOINTS_IN_A_BODY))
     assert "the laws of actuators, in place of which efforts are commanded: p_lift" in said
 
 
 def test_armature_of_a_free_joint_and_a_fluid_are_named(urdf) -> None:
     world = '<body name="b"><joint name="f" type="free" armature="1"/><geom size="0.1"/></body>'
-    said = " ".join(notes(urdf(mjcf(world, '<option density="1.2"/>'))).left_out)
+    said = " ".join(left_out(urdf(mjcf(world, '<option density="1.2"/>'))))
     assert "armature of the free joint" in said
     assert "fluid around it, density 1.2 kg/m^3" in said
 
@@ -175,7 +172,7 @@ def test_a_free_object_beside_an_arm_is_left_out_and_named(urdf) -> None:
     text = urdf(mjcf(BODY + box))
     model = VMSModel.from_urdf(text)
     assert (model.base, model.joint_names) == ("fixed", ("j",))
-    assert "free objects beside the robot: box" in notes(text).left_out
+    assert "free objects beside the robot: box" in left_out(text)
 
 
 def test_load_tells_the_kinds_of_files_apart_by_their_content(tmp_path: Path) -> None:
@@ -237,7 +234,7 @@ def test_nodes_begin_in_the_home_posture_of_the_file(tmp_path: Path) -> None:
     text = settings.description(said.append)
     assert any("actuators that do not drive one hinge" in line for line in said)
     model = settings.model(text)
-    q = settings.initial_configuration(model, text)
+    q = settings.initial_configuration(model)
     np.testing.assert_allclose(q[:7], [1, 2, 3, 0, 0, 1, 0])
     np.testing.assert_allclose(model.joint_positions(q), [0.3, -0.4])
     np.testing.assert_allclose(model.gravity, [0, 0, -1.62])
@@ -251,7 +248,7 @@ def test_nodes_begin_in_the_home_posture_of_the_file(tmp_path: Path) -> None:
         initial_positions="shoulder=0.1",
     )
     model = held.model(text)
-    q = held.initial_configuration(model, text)
+    q = held.initial_configuration(model)
     np.testing.assert_allclose(model.joint_positions(q), [0.1])
     assert (model.end_effector, model.gravity[2]) == ("front", -9.81)
 

@@ -47,7 +47,7 @@ class SeenRobot:
         description = settings.description()
         self.model: VMSModel = settings.model(description)
         if q is None:
-            q = settings.initial_configuration(self.model, description)
+            q = settings.initial_configuration(self.model)
         self.canvas = canvas
         self._meshes = [(each.link, each.pose, _to_mesh(each)) for each in visuals(description)]
         tree = LinkTree(self.model.tree)

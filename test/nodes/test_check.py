@@ -27,6 +27,8 @@ def test_every_bundled_robot_is_valid(name: str, capsys: pytest.CaptureFixture[s
     assert f"{robot.path().name} is valid" in said.out
     assert f"base          {robot.base}" in said.out
     assert f"end effector  {robot.end_effector}" in said.out
+    if name == "fr3":
+        assert "home          fr3_joint2 at -0.7854, fr3_joint4 at -2.356, " in said.out
     assert f"moving mass   {robots.load(name).total_mass:.6g} kg" in said.out
     assert said.err == ""
 

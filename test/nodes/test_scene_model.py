@@ -33,7 +33,7 @@ def test_the_mjcf_moves_as_the_engine_with_the_same_torques() -> None:
     settings = RobotSettings("panda", initial_positions=words)
     description = settings.description()
     model = settings.model(description)
-    q = settings.initial_configuration(model, description)
+    q = settings.initial_configuration(model)
     assert data.qpos == pytest.approx(q)
     assert [loaded.actuator(i).name for i in range(loaded.nu)] == list(model.joint_names)
     shapes = robot_shapes(model, description)

@@ -4,7 +4,8 @@
 """From URDF text to a Pinocchio model, with what a description may give beyond the standard.
 
     <dynamics damping="0.1" friction="0" armature="0.02"/>             in a joint: its rotor
-    <mjcf base="floating" gravity="0 0 -1.62" end_effector="tcp"/>     in the robot: of its MJCF
+    <mjcf base="floating" gravity="0 0 -1.62" end_effector="tcp">      in the robot: of its MJCF,
+      <home base="0 0 1 0 0 0 1"><joint name="elbow" position="1"/>    where it starts
 
 Other readers ignore both.
 """
@@ -147,11 +148,16 @@ class BuiltRobot(NamedTuple):
         pinocchio: a ``pinocchio.Model``.
         mimics: the joints that mimic others, by name.
         links: the inertias of its links as given.
+        home: joint positions in which its MJCF starts, rad or m, by name; those at zero are not
+            listed.
+        home_base: pose of a floating base there, [x y z qx qy qz qw].
     """
 
     pinocchio: Any
     mimics: dict[str, Mimic]
     links: list[LinkInertia]
+    home: dict[str, float]
+    home_base: list[float]
 
 
 def build(
@@ -177,7 +183,9 @@ def build(
         )
         if wrong:
             raise ModelError("; ".join(wrong))
-        notes = notes_of(description)
+        notes, home = notes_of(description), description.findall("mjcf/home/joint")
+        positions = {str(joint.get("name")): float(joint.get("position", "")) for joint in home}
+        poses = [place.get("base", "").split() for place in description.findall("mjcf/home")]
         if base == "auto" and notes.get("base") == "floating":  # the free joint of an MJCF
             base = "floating"
         root, text = make_root_joint(base), dynamics_text(description)
@@ -201,7 +209,8 @@ def build(
     locked = _positions(locked_joints)
     mimics, locked = resolve_mimics(read_mimics(description), locked)
     model = _lock(model, locked)
-    return BuiltRobot(model, mimics, links_of_urdf(description, model))
+    base_pose = [float(word) for pose in poses for word in pose]
+    return BuiltRobot(model, mimics, links_of_urdf(description, model), positions, base_pose)
 
 
 def check_base(base: str) -> None:
@@ -220,7 +229,7 @@ def inertia_defects(
     Raises:
         ModelError: no robot can be built to grade them.
     """
-    model, mimics, links = build(xml, base, (0.0, 0.0, 0.0), locked_joints)
+    model, mimics, links, *_ = build(xml, base, (0.0, 0.0, 0.0), locked_joints)
     check_joints(model)
     if model.nv == 0:
         return ()

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from vms_ph_dynamics.nonholonomic import NonholonomicForm
     from vms_ph_dynamics.simulation import WaterCurrent
 
-    from ..descriptions.mjcf import MjcfNotes
-    from .bundled import Robot
-
 _SUFFIXES = (".urdf", ".xacro", ".xml", ".mjcf")
 
 BASES = ("auto", "fixed", "planar", "floating")
@@ -152,26 +149,14 @@ class RobotSettings:
             model = VMSModel.from_urdf(description, base or "auto", end_effector, **options)  # type: ignore[arg-type]
         return model.with_tools(_words(self.tools))
 
-    def initial_configuration(self, model: "VMSModel", description: str = "") -> "Array":
-        """Return the configuration in which a simulation begins, (nq,).
-
-        Args:
-            model: the model.
-            description: its URDF text, which has the home posture of an MJCF.
+    def initial_configuration(self, model: "VMSModel") -> "Array":
+        """Return the configuration in which a simulation begins, (nq,): home, but for what is set.
 
         Raises:
             VmsPhError: a joint is unknown, or a position is not a number.
         """
-        from ..descriptions.mjcf import notes_of
-
-        source: Robot | MjcfNotes | None = None
-        if self.is_bundled:
-            source = robots.get(self.robot)
-        elif description:
-            source = notes_of(description)
-        home = {} if source is None else dict(source.home)
-        # A joint that the settings lock has no position, and another base another pose.
-        positions = {name: value for name, value in home.items() if name in model.joint_names}
+        home = model.joint_positions(model.home)
+        positions = dict(zip(model.joint_names, home.tolist(), strict=True))
         for name, value in _positions(self.initial_positions, "initial_positions", True).items():
             if name not in model.joint_names:
                 raise OptionError(
@@ -180,8 +165,7 @@ class RobotSettings:
                     f"{', '.join(model.joint_names)}"
                 )
             positions[name] = value
-        pose = None if source is None or model.base != source.base else source.home_base or None
-        return model.configuration(positions, pose)
+        return model.configuration(positions, model.home[: model.nq_base].tolist())
 
     def on_floor(self) -> bool:
         """Return whether the robot is simulated with a floor."""

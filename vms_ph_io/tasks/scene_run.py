@@ -67,7 +67,7 @@ class _SceneRun:
         settings = RobotSettings(task.robot, initial_positions=positions)
         description = settings.description()
         self._model: VMSModel = settings.model(description)
-        q = settings.initial_configuration(self._model, description)
+        q = settings.initial_configuration(self._model)
         self._task, self._scene = task, scene
         self._law: Controller | None = None
         if task.controller:

@@ -110,7 +110,7 @@ class TaskRun:
         if native is False:
             model = model.with_native(False)
         self.model = model
-        home = settings.initial_configuration(model, description)
+        home = settings.initial_configuration(model)
         allocation, actuators = settings.allocation(), settings.chosen_actuators()
         current = WaterCurrent(task.current) if task.current.any() else None
         wheels = on_wheels(model, task.wheels)

@@ -56,8 +56,7 @@ def check(
         warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
         model = settings.model(xml)
     # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
-    q = model.neutral_configuration() if bundled is None else model.configuration(bundled.home)
-    inertias = np.linalg.eigvalsh(model.evaluate(q, np.zeros(model.nv)).M)
+    inertias = np.linalg.eigvalsh(model.evaluate(model.home, np.zeros(model.nv)).M)
     least, most = inertias[0], inertias[-1]
     singular = least <= 1e-12 * most
     typer.echo(f"{name} is valid")
@@ -67,6 +66,9 @@ def check(
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
     guessed = "" if bundled is not None or end_effector else " (guessed: the last link)"
     typer.echo(f"  end effector  {model.end_effector}{guessed}")
+    starts = zip(model.joint_names, model.joint_positions(model.home), strict=True)
+    bent = ", ".join(f"{name} at {position:.4g}" for name, position in starts if position)
+    typer.echo(f"  home          {bent or 'every joint at zero'}{bent and ', the others at zero'}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
     state = "singular here" if singular else f"positive definite, condition {most / least:.3g}"
     typer.echo(f"  mass matrix   {state}")

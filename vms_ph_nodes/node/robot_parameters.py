@@ -71,7 +71,7 @@ class RobotParameters:
 
     def initial_configuration(self, model: VMSModel) -> Array:
         """Return the configuration in which a simulation begins, (nq,)."""
-        return self.settings.initial_configuration(model, self._description)
+        return self.settings.initial_configuration(model)
 
     def allocation(self) -> Allocation | None:
         """Return the allocation of the base's actuators, or None for an ideal base."""

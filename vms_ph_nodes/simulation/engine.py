@@ -143,7 +143,7 @@ class Engine:
             return self._robot.initial_configuration(model)
         words = (f"{name}={value!r}" for name, value in task.initial_positions.items())
         posed = settings.updated({"initial_positions": " ".join(words)})
-        return posed.initial_configuration(model, description)
+        return posed.initial_configuration(model)
 
     def simulation(self, home: Array, step: float, control: Control | None) -> Simulation:
         """Return the simulation.

@@ -147,7 +147,7 @@ def _robot(settings: RobotSettings) -> tuple[VMSModel, Array, Allocation | None]
     """Return model, home configuration and actuators; a worker reads a description once."""
     description = settings.description()
     model = settings.model(description)
-    home = settings.initial_configuration(model, description)
+    home = settings.initial_configuration(model)
     home.setflags(write=False)
     return model, home, settings.allocation()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import DecoupledForm, Form, Friction, Ports, StandardForm
-from vms_ph_io import robots
+from vms_ph_io import load_urdf, robots
 
 
 @pytest.mark.parametrize("form", [StandardForm, DecoupledForm])
@@ -24,7 +24,11 @@ def test_the_dissipated_power_is_that_of_friction_and_drag(name: str, form: type
     assert np.linalg.eigvalsh(r).min() > -1e-12 * np.abs(r).max()
 
 
-def test_a_bundled_robot_starts_at_home_and_any_other_at_its_neutral_configuration() -> None:
+def test_a_bundled_robot_starts_at_home_and_any_other_at_zero_or_inside_its_limits() -> None:
+    fr3 = load_urdf(robots.get("fr3").path())
+    middle = 0.5 * (fr3.joints.lower + fr3.joints.upper)
+    expected = np.where(np.isin(fr3.joint_names, ["fr3_joint4", "fr3_joint6"]), middle, 0.0)
+    np.testing.assert_array_equal(fr3.home, expected)
     panda = robots.load("panda")
     assert panda.home == pytest.approx(panda.configuration(robots.get("panda").home))
     assert panda.with_home(panda.neutral_configuration()).home == pytest.approx(np.zeros(7))

@@ -5,10 +5,10 @@
 
 from pathlib import Path
 
-from .notes import MjcfNotes, notes_of
+from .notes import MjcfNotes
 from .worker import Worker
 
-__all__ = ["MjcfNotes", "Worker", "mjcf_to_urdf", "notes_of"]
+__all__ = ["MjcfNotes", "Worker", "mjcf_to_urdf"]
 
 
 def mjcf_to_urdf(path: str | Path) -> str:

@@ -18,12 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.robot.description import parse_description
-
 from .tree import HINGE, SLIDE, Tree, covered_actuators, joint_name, joints_of
-
-TAG = "mjcf"
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ class MjcfNotes:
 
     def element(self) -> ET.Element:
         """Return the element of the URDF equivalent."""
-        root = ET.Element(TAG, base=self.base, gravity=numbers(self.gravity))
+        root = ET.Element("mjcf", base=self.base, gravity=numbers(self.gravity))
         if self.end_effector:
             root.set("end_effector", self.end_effector)
         home = ET.SubElement(root, "home")
@@ -69,31 +64,6 @@ class MjcfNotes:
 def numbers(values: object) -> str:
     """Return numbers as text that is read as the same numbers."""
     return " ".join(repr(float(x)) for x in values)  # type: ignore[attr-defined]
-
-
-def notes_of(urdf: str) -> MjcfNotes | None:
-    """Return the notes in the URDF equivalent of an MJCF; None for any other URDF.
-
-    Raises:
-        ModelError: the text is not well-formed, or has a number that is none.
-    """
-    root = parse_description(urdf).find(TAG)
-    if root is None:
-        return None
-    try:
-        x, y, z = (float(word) for word in root.get("gravity", "").split())
-        home = root.find("home")
-        joints = () if home is None else home.findall("joint")
-        base = "" if home is None else home.get("base", "")
-        return MjcfNotes(
-            (x, y, z),
-            {str(j.get("name")): float(j.get("position", "")) for j in joints},
-            tuple(float(word) for word in base.split()),
-            tuple(text.text or "" for text in root.findall("left_out")),
-            root.get("end_effector", ""),
-        )
-    except ValueError as error:
-        raise ModelError(f"the element <{TAG}> is not the one that was written: {error}") from None
 
 
 _MOST_NAMES = 8

@@ -42,7 +42,7 @@ def at_home(name: str) -> tuple[VMSModel, np.ndarray]:
     settings = RobotSettings(name)
     description = settings.description()
     model = settings.model(description)
-    return model, settings.initial_configuration(model, description)
+    return model, settings.initial_configuration(model)
 
 
 def efforts(model: VMSModel) -> Ports:
