@@ -22,6 +22,7 @@ from .energy_audit import Audit, balance
 _INSTANTS = 1500
 
 _STYLE = """
+html { overflow-y: scroll; }
 body { font-family: sans-serif; margin: 1.5em auto; max-width: 75em; padding: 0 1em; color: #222; }
 .answers { font-size: 1.15em; line-height: 1.45; padding-left: 1em; }
 .answers { border-left: 4px solid; }
