@@ -37,8 +37,10 @@ def ros_python(request: pytest.FixtureRequest) -> str:
     if not finished.exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         packages = [f"ros-{request.param}-{name}" for name in _PACKAGES]
-        install = [python, "-m", "pip", "install", "-q", *packages, "numpy", "pytest"]
-        done = subprocess.run([*install, "pytest-timeout"], capture_output=True, text=True)
+        # Few of the modules are imported: they are compiled then.
+        install = [python, "-m", "pip", "install", "-q", "--no-compile", *packages]
+        install += ["numpy", "pytest", "pytest-timeout"]
+        done = subprocess.run(install, capture_output=True, text=True)
         if done.returncode != 0:
             pytest.skip(f"rclpy of {request.param} cannot be installed: {done.stderr[-300:]}")
         finished.touch()

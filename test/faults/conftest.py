@@ -25,7 +25,7 @@ def world(start: Start, domain: int, tmp_path_factory: pytest.TempPathFactory) -
     bag: Path = tmp_path_factory.mktemp("world") / "bag"
     launch = start(
         "launch", "panda", "use_sim_time:=true", "web:=true", f"port:={free_port()}",
-        "record:=true", f"bag:={bag}",
+        "record:=true", f"bag:={bag}", "rate:=50.0",
     )  # fmt: skip
     with joined(domain):
         made = World(launch)

@@ -109,7 +109,8 @@ def test_a_launch_restarts_every_node_that_is_killed_and_continues_the_recording
 ) -> None:
     bag = tmp_path / "bag"
     launch = start(
-        "launch", "panda", "record:=true", f"bag:={bag}", "web:=true", f"port:={free_port()}"
+        *("launch", "panda", "record:=true", f"bag:={bag}", "web:=true", f"port:={free_port()}"),
+        "rate:=50.0",
     )
     watch = echo_of(start, "/diagnostics")
     watch.await_output(r"name: '?bag_recorder: vms_ph node'?\s+message: recording", 60.0)

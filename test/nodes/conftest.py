@@ -19,7 +19,7 @@ import pytest
 
 from vms_ph_dynamics import VmsPhError
 
-from .fork_server import ADDRESS, COMMAND, Copy, can_copy, fork_server
+from .fork_server import ADDRESS, COMMAND, Copy, Popen, can_copy, fork_server
 from .observer import Observer, joined
 
 # VMS_PH_PYTHON is the Python of another environment in which vms_ph is installed: programs then run
@@ -218,6 +218,14 @@ def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
 
     yield begin
     end(programs)
+
+
+@pytest.fixture
+def copied_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in launch files that are read in this process run as copies, as those of nodes."""
+    if "AMENT_PREFIX_PATH" not in os.environ:
+        monkeypatch.setattr(subprocess, "Popen", Popen)
+        monkeypatch.setenv(ADDRESS, fork_server().address)
 
 
 @pytest.fixture(scope="module")

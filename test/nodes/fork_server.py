@@ -219,6 +219,21 @@ def _import_all() -> None:
             hook(name, "commands")
     for module in ("vms_ph_nodes.cli.demo_run", "vms_ph_embedded.launch", "vms_ph_embedded.wire"):
         import_module(module)
+    # What programs then read from files of the project.
+    from vms_ph_embedded.interfaces import idl, store
+    from vms_ph_embedded.interfaces.names import STANDARD_PACKAGES
+    from vms_ph_io import robots, share_directory
+    from vms_ph_nodes.node.parameters import parameters_of
+
+    for package in (*STANDARD_PACKAGES, "vms_ph"):
+        kinds = store.interfaces(package, "msg"), store.interfaces(package, "srv")
+        types = [f"msg/{name}" for name in kinds[0]]
+        types += [f"srv/{name}_{part}" for name in kinds[1] for part in ("Request", "Response")]
+        for name in types:
+            idl.carrier(f"{package}/{name}").__idl__.fill_type_data()
+    robots.names()
+    for file in (share_directory() / "config/parameters").glob("*.yaml"):
+        parameters_of(file.stem)
 
 
 def _serve(listener: socket.socket) -> tuple[list[str], dict[str, str], str]:

@@ -103,6 +103,7 @@ def test_a_drone_of_a_user_flies_and_nodes_with_another_robot_refuse_to_answer(
     launch = start(
         "launch", "robot", f"robot:={DRONE}", "base:=floating", "end_effector:=tip",
         "initial_positions:=elbow=0.5", "gravity:=0 0 -1.62", "markers:=false",
+        "rate:=50.0",
     )  # fmt: skip
     info = observer.call(
         GetModelInfo, "/model_server/get_model_info", GetModelInfo.Request(), seconds=40.0

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.wire
 def test_the_wrench_of_a_push_is_published_as_the_simulators_sensor_has_it(
     start: Callable[..., Program],
 ) -> None:
-    start("launch", "panda", "markers:=false")
+    start("launch", "panda", "markers:=false", "rate:=50.0")
     start("run", "force_observer", "--ros-args", "-p", "robot:=panda")
     echo = start("topic", "echo", "/vms_ph/estimated_wrench")
     echo.await_output(r"force:", 90.0)

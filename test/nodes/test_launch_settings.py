@@ -18,6 +18,8 @@ launching = pytest.importorskip(
     "vms_ph_embedded.launch"
 )  # a colcon build does not have the embedded launcher
 
+pytestmark = pytest.mark.usefixtures("copied_commands")
+
 DRONE = (Path(__file__).parent / "own_drone.urdf").as_posix()
 
 OF_A_ROBOT = {

@@ -96,7 +96,10 @@ def test_two_robots_share_one_domain_by_namespace_and_frame_prefix(
     start: Start, observer: Observer
 ) -> None:
     programs = [
-        start("launch", name, f"namespace:={side}", f"prefix:={side}_", "markers:=false")
+        start(
+            *("launch", name, f"namespace:={side}", f"prefix:={side}_"),
+            *("markers:=false", "rate:=50.0"),
+        )
         for name, side in (("panda", "left"), ("hextilt", "right"))
     ]
     for side, frame in (("left", "left_panda_link0"), ("right", "right_odom")):

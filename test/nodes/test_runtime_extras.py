@@ -75,10 +75,7 @@ def _normalised(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
 
 
-@pytest.mark.parametrize(
-    "code", [DRAWS_MESHES_OF_EVERY_FORMAT, PLOTS, COMMANDS], ids=["page", "plots", "cli"]
-)
-def test_the_programs_run_with_the_runtime_extras_alone(code: str) -> None:
+def test_the_programs_run_with_the_runtime_extras_alone() -> None:
     try:
         brought = _brought("vms-ph", RUNTIME, set())
     except importlib.metadata.PackageNotFoundError:
@@ -89,6 +86,7 @@ def test_the_programs_run_with_the_runtime_extras_alone(code: str) -> None:
         if not brought & {_normalised(name) for name in distributions} and module not in _TOOLS
     ]
     assert {"mpmath", "sympy", "hypothesis"} <= set(foreign)
-    words = [sys.executable, "-c", PROGRAM + code, json.dumps(foreign)]
+    program = PROGRAM + PLOTS + COMMANDS + DRAWS_MESHES_OF_EVERY_FORMAT
+    words = [sys.executable, "-c", program, json.dumps(foreign)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]

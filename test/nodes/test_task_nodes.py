@@ -259,6 +259,7 @@ def test_a_task_holds_its_goals_for_a_minute_under_nodes(name: str, start: Start
     assert "NOT" not in program.output
 
 
+@pytest.mark.usefixtures("copied_commands")
 @pytest.mark.parametrize("name", ["flight_survey", "arm_reach"])
 def test_the_launch_file_of_tasks_hands_every_node_the_robot_of_the_task(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -14,7 +14,7 @@ from .observer import Observer, joined
 
 @pytest.mark.wire
 def test_pushes_at_both_hands_are_accounted_by_name(start: Start, domain: int) -> None:
-    start("launch", "baxter", "tools:=left_gripper", "markers:=false")
+    start("launch", "baxter", "tools:=left_gripper", "markers:=false", "rate:=50.0")
     with joined(domain):
         observer = Observer()
         topics = {

@@ -106,6 +106,7 @@ VIEWS = ("panda", "bluerov2_alpha5", "prismatic_hopper")
     "name",
     [n if n in VIEWS else pytest.param(n, marks=pytest.mark.slow) for n in robots.names()],
 )
+@pytest.mark.usefixtures("copied_commands")
 def test_a_replay_shows_a_robot_as_its_own_launch_file_does(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

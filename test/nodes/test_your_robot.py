@@ -87,7 +87,7 @@ def test_the_robots_of_the_tutorial_run_with_page_bag_report_and_plot(
     for check, new, launch, _, _ in tutorials:
         assert "is valid" in _type(check)
         _type(new)
-        words = [*_words(launch), f"port:={next(ports)}"]
+        words = [*_words(launch), f"port:={next(ports)}", "rate:=50.0"]
         launches.append(Program(words, environment(next(_domains)), tmp_path))
     try:
         for program, (_, _, launch, _, _) in zip(launches, tutorials, strict=True):
