@@ -11,7 +11,7 @@ from vms_ph_io import robots
 
 model = robots.load("panda")
 form = DecoupledForm(model)
-start = form.state(model.configuration(robots.get("panda").home), np.zeros(model.nv))
+start = form.state(model.home, np.zeros(model.nv))
 friction = Friction(np.full(model.n, 2.0), np.zeros(model.n))  # viscous, Coulomb
 
 

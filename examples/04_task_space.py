@@ -10,7 +10,7 @@ from vms_ph_io import robots
 
 model = robots.load("panda")
 form = TaskSpaceForm(model, PositionTask(model))  # three numbers, so four are left
-q = model.configuration(robots.get("panda").home)
+q = model.home
 rng = np.random.default_rng(4)
 x = form.state(q, rng.normal(size=model.nv))
 t = form.evaluate(x.q, form.velocity(x))

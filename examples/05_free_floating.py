@@ -10,7 +10,7 @@ from vms_ph_io import robots
 
 model = robots.load("satellite_panda")
 space = FreeFloating(model)
-q = model.configuration(robots.get("satellite_panda").home)
+q = model.home
 rates = np.array([0.4, -0.3, 0.5, 0.2, -0.4, 0.3, 0.6])
 d = model.evaluate(q, np.zeros(model.nv))
 base = -d.A @ rates  # zero momentum: the base reacts by the mechanical connection

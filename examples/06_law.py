@@ -44,7 +44,7 @@ class Spring(Controller):
 
 
 model = robots.load("panda")
-home = model.configuration(robots.get("panda").home)
+home = model.home
 law = Spring(model)
 law.reset(RobotState(home, np.zeros(model.nv)))
 

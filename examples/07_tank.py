@@ -10,7 +10,7 @@ from vms_ph_dynamics import DecoupledForm, Ports, integrate
 from vms_ph_io import robots
 
 model, dt = robots.load("panda"), 2e-3
-home = model.configuration(robots.get("panda").home)
+home = model.home
 
 
 def unstable(q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:

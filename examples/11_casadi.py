@@ -18,7 +18,7 @@ form = DecoupledForm(model)
 exported = form.casadi()
 print(exported.rate)
 
-x = form.state(model.configuration(robots.get("panda").home), np.full(model.nv, 0.1))
+x = form.state(model.home, np.full(model.nv, 0.1))
 here = exported.rate(q=x.q, z=x.z, torque=np.ones(7))
 there = form.rate(x, Ports(torque=np.ones(7)))
 assert np.allclose(here["zdot"].full()[:, 0], there.zdot)

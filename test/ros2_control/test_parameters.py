@@ -4,6 +4,7 @@
 """The parameters of the plugins follow from the gains of the laws."""
 
 import importlib.util
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -45,3 +46,33 @@ def test_the_force_broadcaster_states_its_noise_as_the_node_does() -> None:
     (node,) = yaml.safe_load(path.read_text()).values()
     shared = set(node) - {"frame_prefix"}
     assert {name: plugin[name] for name in shared} == {name: node[name] for name in shared}
+
+
+def _schema(name: str) -> dict[str, dict[str, object]]:
+    (schema,) = yaml.safe_load((FOLDER / f"{name}.yaml").read_text()).values()
+    return dict(schema)
+
+
+@pytest.mark.parametrize(
+    ("name", "schemas"),
+    [
+        ("cartesian_impedance", ("cartesian_impedance", "controller_shell")),
+        ("energy_guard", ("energy_guard", "energy_guard_settings", "controller_shell")),
+    ],
+)
+def test_the_file_of_a_real_arm_has_parameters_of_the_plugins_with_their_types(
+    name: str, schemas: tuple[str, ...]
+) -> None:
+    content = yaml.safe_load((FOLDER.parents[1] / "config/fr3_controllers.yaml").read_text())
+    known = {key: spec for schema in schemas for key, spec in _schema(schema).items()}
+    kinds = {"double": float, "int": int, "bool": bool, "string": str, "double_array": list}
+    for key, value in content[f"/**/{name}"]["ros__parameters"].items():
+        assert type(value) is kinds[str(known[key]["type"])], key
+
+
+def test_the_page_of_drivers_shows_the_law_of_that_file() -> None:
+    page = (FOLDER.parents[1] / "docs/drivers.md").read_text()
+    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    content = yaml.safe_load((FOLDER.parents[1] / "config/fr3_controllers.yaml").read_text())
+    ((name, law),) = yaml.safe_load(block).items()
+    assert law == content[name]
