@@ -66,6 +66,9 @@ def test_the_tool_is_to_move_straight_to_its_goal(light: VMSModel, home: Array) 
     np.testing.assert_allclose(
         velocity / np.linalg.norm(velocity), way / np.linalg.norm(way), atol=1e-6
     )
+    generalised = d.J_end_effector[:, 6:] - d.J_end_effector[:, :6] @ d.A
+    least = np.linalg.svd(generalised, compute_uv=False)[-1]
+    assert command.smallest_singular_value == pytest.approx(least, rel=1e-9)
 
 
 def test_with_late_states_the_tool_approaches_its_goal_without_overshoot(

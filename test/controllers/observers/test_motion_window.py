@@ -8,21 +8,24 @@ import pytest
 
 from vms_ph_controllers import RobotState
 from vms_ph_controllers.observers import ImpulseBalance, NoiseModel
+from vms_ph_controllers.observers.impulse_balance import ExternalImpulse
 from vms_ph_controllers.observers.motion_window import MotionWindow, SmoothedFrame
 from vms_ph_io import robots
 
 _SLOPES = np.linspace(-1.0, 1.0, 7)
 
 
-def _seen(velocities: np.ndarray, dt: float) -> list[SmoothedFrame]:
+def _impulses(velocities: np.ndarray, dt: float) -> list[ExternalImpulse]:
     model = robots.load("panda")
     balance = ImpulseBalance(model, NoiseModel())
-    window = MotionWindow(balance.noise.of_velocity(model))
-    q, none, found = model.configuration(robots.get("panda").home), np.zeros(7), []
-    for v in velocities:
-        impulse = balance.add(RobotState(q, v), none, dt)
-        if impulse is not None:
-            found.append(window.add(impulse))
+    q, none = model.configuration(robots.get("panda").home), np.zeros(7)
+    found = [balance.add(RobotState(q, v), none, dt) for v in velocities]
+    return [each for each in found if each is not None]
+
+
+def _seen(velocities: np.ndarray, dt: float) -> list[SmoothedFrame]:
+    window = MotionWindow(NoiseModel().of_velocity(robots.load("panda")))
+    found = [window.add(impulse) for impulse in _impulses(velocities, dt)]
     return [each for each in found if each is not None]
 
 
@@ -47,6 +50,15 @@ def test_a_velocity_that_is_quadratic_in_time_is_found_whatever_was_measured_in_
     # What the measurement differs by, less three deviations of 1 to 1.4 mm/s.
     assert seen.missed[2] == pytest.approx(0.1, abs=5e-3)
     assert np.count_nonzero(seen.missed) == 1
+
+
+def test_a_frame_has_the_impulse_of_all_of_its_samples() -> None:
+    velocities, dt, per_frame = _quadratic(1e-3 * np.arange(106)), 1e-3, 5
+    (seen,) = _seen(velocities, dt)
+    middle = slice(10 * per_frame, 11 * per_frame)
+    expected = sum(each.value for each in _impulses(velocities, dt)[middle])
+    np.testing.assert_allclose(seen.frame.value, expected, rtol=1e-12)
+    assert seen.frame.time == pytest.approx(11 * per_frame * dt)
 
 
 def test_noise_of_a_robot_at_rest_is_no_motion() -> None:
