@@ -42,12 +42,14 @@ class Remembers(Controller):
         super().__init__(model)
         self.gains = self.Gains()
         self.seen: list[RobotState] = []
+        self.references: list[Reference] = []
 
     def reset(self, state: RobotState) -> None:
         self.seen = [state]
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         self.seen.append(state)
+        self.references.append(reference)
         away = state.q - self.seen[0].q
         return Command(np.zeros(self.model.b), -self.gains.stiffness * self.gains.on * away)
 
@@ -70,6 +72,24 @@ def test_what_a_controller_keeps_of_a_state_is_not_written_over(panda: VMSModel)
     assert [s.age for s in host.controller.seen] == [0.0, 0.01, 0.02]
     with pytest.raises(ValueError, match="read-only"):
         host.controller.seen[0].q[0] = 1.0
+
+
+def test_a_law_gets_the_parts_of_a_reference_that_are_flagged(panda: VMSModel) -> None:
+    host, q = hosted(panda), panda.neutral_configuration()
+    parts, numbers = host.layout["flags"], host.layout["inputs"]
+    pose = panda.evaluate(q, np.zeros(7)).placement(panda.end_effector)
+    host.inputs[:7] = q
+    host.inputs[numbers["pose"]], host.inputs[numbers["wrench"]] = pose.ravel(), np.arange(6.0)
+    host.reset()
+    host.update()
+    host.flags[parts["pose"]] = host.flags[parts["wrench"]] = 1
+    host.update()
+    nothing, given = host.controller.references  # type: ignore[attr-defined]
+    assert nothing == Reference()
+    np.testing.assert_array_equal(given.pose, pose)
+    np.testing.assert_array_equal(given.wrench, np.arange(6.0))
+    assert given.position is given.velocity is given.twist is given.joints is None
+    assert host.outputs[host.layout["outputs"]["status"]].tolist() == [Status.OK]
 
 
 def test_gains_keep_their_types(panda: VMSModel) -> None:

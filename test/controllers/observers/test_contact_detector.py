@@ -127,8 +127,27 @@ def test_thresholds_share_the_false_alarms_of_an_hour_among_windows_and_statisti
         spread + np.diag(impulse.systematic**2), impulse.value
     )
     tail = 0.5 * dt / 3600.0 / (2 * windows)
-    found = detector.add(impulse).by_momentum
-    assert found == pytest.approx(statistic / chi2.isf(tail, model.nv), rel=1e-5)
+    found = detector.add(impulse)
+    assert found.by_momentum == pytest.approx(statistic / chi2.isf(tail, model.nv), rel=1e-5)
+    assert found.duration == dt
+
+
+@pytest.mark.parametrize(("share", "last"), [(0.99, 0), (1.01, 4)])
+def test_a_joint_feels_a_contact_where_its_own_impulse_is_beyond_its_share_of_the_alarms(
+    share: float, last: int
+) -> None:
+    model, q = _home("panda")
+    balance, dt, rest = ImpulseBalance(model, _NOISE), 4e-3, np.zeros(7)
+    weight, unit = model.evaluate(q, rest).g, np.eye(7)
+    balance.add(RobotState(q, rest), weight, dt)
+    still = balance.add(RobotState(q, rest), weight, dt)
+    assert still is not None
+    spread = still.before + still.after + still.effort_noise + np.diag(still.systematic**2)
+    limit = chi2.isf(0.5 * dt / 3600.0 / 2 / 7, 1)
+    small = share * np.sqrt(limit * spread[4, 4]) / dt
+    impulse = balance.add(RobotState(q, rest), weight + 100.0 * unit[0] + small * unit[4], dt)
+    assert impulse is not None
+    assert ContactDetector(balance, windows=1).add(impulse).joint == last
 
 
 def test_without_noise_a_robot_that_is_held_against_its_torques_is_touched() -> None:

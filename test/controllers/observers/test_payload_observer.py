@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_controllers import RobotState
-from vms_ph_controllers.observers import ImpulseBalance, NoiseModel, PayloadObserver
+from vms_ph_controllers.observers import ImpulseBalance, NoiseModel, Payload, PayloadObserver
 from vms_ph_controllers.observers.payload_observer import payload_regressor
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
@@ -122,3 +122,9 @@ def test_states_that_no_robot_has_leave_a_covariance_or_nothing_known(seed: int)
         impulse = balance.add(state, size * rng.normal(size=7), dt)
         if impulse is not None:
             assert observer.add(impulse).mass_deviation > 0.0
+
+
+def test_nothing_has_no_centre() -> None:
+    nothing = Payload(0.0, np.array([0.0, 0.0, 1e-3]), np.eye(4), False)
+    np.testing.assert_array_equal(nothing.centre, np.zeros(3))
+    np.testing.assert_array_equal(nothing.centre_deviation, np.full(3, np.inf))
