@@ -88,6 +88,8 @@ def test_it_is_plain_data_and_lines_that_say_what_was_not_seen(panda: VMSModel) 
     text = "\n".join(found.lines())
     assert "not seen     energy at other ports" in text
     assert "the energy given stayed within the budget" in text
+    assert "without being booked" not in text
+    assert "0.25 J that may have been given" in "\n".join(replace(found, unsettled=0.25).lines())
     carried = replace(found, effort_carries_weight=False)
     assert "which the hardware adds" in "\n".join(carried.lines())
 

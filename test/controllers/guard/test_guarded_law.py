@@ -101,6 +101,17 @@ def test_a_law_that_fails_is_replaced_by_the_safe_output(panda: VMSModel) -> Non
         )
 
 
+def test_the_first_failure_of_a_law_is_the_one_that_is_reported(panda: VMSModel) -> None:
+    def fails(q: Any, v: Any, dt: float) -> Any:
+        raise RuntimeError(f"at {dt}")
+
+    law, q = EnergyGuard(fails, budget=1.0, model=panda), panda.neutral_configuration()
+    for dt in (0.01, 0.02):
+        law(q, np.zeros(7), dt)
+    failed = "the law failed in 2 of 2 updates, first: RuntimeError: at 0.01; "
+    assert law.certificate.summary.startswith(failed)
+
+
 def test_efforts_may_be_arrays_or_records(panda: VMSModel) -> None:
     model = robots.load("hextilt")
     d = model.evaluate(model.neutral_configuration(), np.zeros(model.nv))

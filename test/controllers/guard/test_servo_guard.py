@@ -221,11 +221,14 @@ def test_what_people_do_to_a_held_command_costs_nothing() -> None:
     assert guard.tank.level == pytest.approx(level, abs=1e-12)
 
 
-def test_energy_comes_back_with_the_command() -> None:
-    guard = PositionGuard(sliders(1), 100.0, budget=0.6)
-    guard.update([0.0], [0.09], 0.01)
+@pytest.mark.parametrize("delay", [0, 2])
+def test_energy_comes_back_with_the_command(delay: int) -> None:
+    guard = PositionGuard(sliders(1), 100.0, budget=0.6, delay=delay)
+    sent = guard.update([0.0], [0.09], 0.01)
     assert guard.tank.level < 0.2
-    guard.update([0.0], [0.0], 0.01)
+    assert sent.command[0] > 0.04
+    for _ in range(2 * delay + 1):
+        guard.update([0.0], [0.0], 0.01)
     assert guard.tank.level == pytest.approx(0.6)
 
 
@@ -246,6 +249,7 @@ def test_a_drained_tank_takes_the_command_back_without_a_step() -> None:
     sent = guard.update([0.0], [0.2], 0.01)
     assert sent.command == pytest.approx([0.18])  # 2 m/s for 10 ms
     assert sent.status is Status.SATURATED
+    assert (guard.certificate.scaled, guard.certificate.braked) == (0, 1)
 
 
 def test_a_velocity_is_paid_for_before_it_acts() -> None:

@@ -147,6 +147,15 @@ def test_repeated_and_late_packets_bring_no_energy() -> None:
     assert other.guard.tank.level == 0.0  # the late one is lost, with its energy
 
 
+def test_a_packet_has_the_last_positions_that_were_all_measured() -> None:
+    side = TeleoperationSide(PositionGuard(sliders(2), 100.0, budget=1.0))
+    assert side.send().positions.size == 0
+    side.engage([0.1, 0.2])
+    for positions in ([0.11, 0.2], [np.nan, 0.3]):
+        side.update(positions, PERIOD)
+    np.testing.assert_array_equal(side.send().positions, [0.11, 0.2])
+
+
 def test_a_share_beyond_one_is_refused() -> None:
     with pytest.raises(OptionError, match="share must be from 0 to 1"):
         TeleoperationSide(PositionGuard(sliders(1), 100.0, budget=1.0), share=2.0)
