@@ -312,6 +312,13 @@ class RobotModel(WithHints):
         return self.joints.names
 
     @property
+    def armature(self) -> Array:
+        """Inertia of the rotors at the n joints, (n,), kg m^2 or kg; not that of followers."""
+        tree = self.tree.pinocchio
+        rows = [tree.joints[tree.getJointId(name)].idx_v for name in self.joint_names]
+        return np.asarray(tree.armature)[rows]
+
+    @property
     def is_plain(self) -> bool:
         """Whether Pinocchio's terms are those of the robot: no mimic joints and no fluid."""
         return self.tree.projection is None and self.fluid is None

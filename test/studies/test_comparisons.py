@@ -62,7 +62,7 @@ def test_an_encoder_rounds_positions_and_gives_their_differences() -> None:
 
 def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate() -> None:
     phase = replace(_phases(1.0)["stiffness times ten"], seconds=0.3, stiffness=_after(0.1))
-    ours = run_phase(phase, GuardedImpedance, 0.1)
+    ours = run_phase(phase, GuardedImpedance)
     assert ours.verdict == "kept"
     assert ours.rate < 1000.0
     assert ours.torque < 0.5

@@ -395,7 +395,7 @@ def _unknowns(
     if "gains" in unknown_kinds:
         unknowns += [Unknown(f"gain.{name}", "gains", "1", 1.0, _GAIN, 0.0) for name in joints]
     if "armature" in unknown_kinds:
-        unknowns += armature_unknowns(joints, model.tree.pinocchio.armature[-model.n :])
+        unknowns += armature_unknowns(joints, model.armature)
     if "inertia" in unknown_kinds:
         unknowns += inertia_unknowns(regressor)
     if "drag" in unknown_kinds:
@@ -412,7 +412,7 @@ def _corrections(
     model: VMSModel, regressor: EnergyRegressor, unknowns: Sequence[Unknown], share: float
 ) -> list[Unknown]:
     """Return deviations of inertias and armatures from the description, of some size."""
-    armature = armature_unknowns(model.joint_names, model.tree.pinocchio.armature[-model.n :])
+    armature = armature_unknowns(model.joint_names, model.armature)
     names = {u.name for u in unknowns}
     return [
         *inertia_unknowns(regressor, share),

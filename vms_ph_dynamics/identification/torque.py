@@ -17,7 +17,7 @@ from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out
 from .result import EFFORT_LAG, Unknown
-from .windows import Motion, Windows, WindowSettings, armature_of, joint_columns
+from .windows import Motion, Windows, WindowSettings, joint_columns
 
 EVERY = 10  # samples to a row: accelerations of neighbours share their samples
 _MAX_INSTANTS = 3000
@@ -76,7 +76,7 @@ def torque_windows(
     if settings.friction is not None:
         law = settings.friction(motion.v[:, b:])
         of_joints -= smoothed(samples.t, law, width)[0][chosen]
-    armature, tree = np.concatenate([np.zeros(b), armature_of(model)]), model.tree
+    armature, tree = np.concatenate([np.zeros(b), model.armature]), model.tree
     data = tree.pinocchio.createData()
     for row, k in enumerate(chosen):
         v, a = motion.v[k], acceleration[k]

@@ -183,7 +183,7 @@ def balance(
     supplied = work.sum(axis=1) + _port_work(model, motion)
     armature = 0.5 * motion.v[edges, model.b :] ** 2
     rows = regressor.rows(samples.q[edges], motion.v[edges])
-    energy = rows @ regressor.parameters + armature @ armature_of(model)
+    energy = rows @ regressor.parameters + armature @ model.armature
     estimated = {u.name for u in unknowns if u.kind == "drag"}
     drag: dict[str, Array] = {}
     if model.fluid is not None:
@@ -265,13 +265,6 @@ def joint_columns(model: VMSModel, rate: Array, effort: Array) -> dict[str, tupl
         for j, joint in enumerate(model.joint_names)
         for name, values in terms.items()
     }
-
-
-def armature_of(model: VMSModel) -> Array:
-    """Return the armature of the joints, (n,), kg m^2 or kg."""
-    tree = model.tree.pinocchio
-    rows = [tree.joints[tree.getJointId(name)].idx_v for name in model.joint_names]
-    return np.asarray(tree.armature)[rows]
 
 
 def _port_work(model: VMSModel, motion: Motion) -> Array:

@@ -25,6 +25,8 @@ from .joint_effects import STOP_HORIZON, HeldFriction, JointStops, SimulatedForm
 from .mechanism import Mechanism
 from .surroundings import WaterCurrent
 
+_LARGEST_CHANGE = 10.0  # of the speed of a joint by its torque in one step, rad/s
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -246,11 +248,25 @@ class Simulation:
             try:
                 self._step()
             except (IntegrationError, StateError) as error:
-                self.failure = str(error)
+                self.failure = f"{error}{self._light_joint()}"
                 return
             if k == steps - 1 and external is not None:
                 self._external = external
             self._update()
+
+    def _light_joint(self) -> str:
+        """Return which joint without a rotor is too light for its torque in a step, in words."""
+        model = self.form.model
+        torque = np.minimum(np.abs(self.sample().torque), model.joints.effort)
+        mobility = np.diag(np.linalg.inv(model.evaluate(self.q, self.v).M))[model.b :]
+        change = np.where(model.armature, 0.0, torque * mobility * self.dt)
+        if not model.n or not change.max() > _LARGEST_CHANGE:
+            return ""
+        k = int(np.argmax(change))
+        return (
+            f"; '{model.joint_names[k]}' moves {1.0 / mobility[k]:.2g} kg m^2 and no rotor: state "
+            'armature="..." of its motor in <dynamics>'
+        )
 
     def _step(self) -> None:
         """Integrate one step under the efforts that are in force."""

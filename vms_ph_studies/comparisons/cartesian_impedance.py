@@ -192,14 +192,10 @@ def _phases(figure: float) -> dict[str, Phase]:
     }
 
 
-def run_phase(
-    phase: Phase, kind: type[GuardedImpedance] | type[ExampleLaw], armature: float
-) -> Measured:
-    """Return what a law does in a phase, on an arm with rotors of an inertia, kg m^2."""
-    fr3, driver = robots.get("fr3"), drivers.get(_DRIVER)
-    rotors = fr3.description().replace("<dynamics ", f'<dynamics armature="{armature:g}" ')
-    model = fr3.model(rotors)
-    moved = driver.model(model)
+def run_phase(phase: Phase, kind: type[GuardedImpedance] | type[ExampleLaw]) -> Measured:
+    """Return what a law does in a phase."""
+    model = robots.load("fr3")
+    moved = drivers.get(_DRIVER).model(model)
     law = kind(model if kind is GuardedImpedance else moved, phase.stiffness(0.0))
     held = [np.zeros(model.n)]
     # The driver carries the weight: the arm moves like one without.
@@ -241,16 +237,15 @@ def run_phase(
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     phases, checks = _phases(float(settings["figure"])), []
-    armature = float(settings["armature"])
     chosen = str(settings["phase"])
     stages = Stages(progress, 2 * len(phases))
     for name, phase in phases.items():
         if chosen not in ("all", name):
             continue
         stages.begin(f"{name}, CartesianImpedance")
-        ours = run_phase(phase, GuardedImpedance, armature)
+        ours = run_phase(phase, GuardedImpedance)
         stages.begin(f"{name}, example")
-        theirs = run_phase(phase, ExampleLaw, armature)
+        theirs = run_phase(phase, ExampleLaw)
         checks.append(_check(name, ours, theirs))
     return Outcome(checks)
 
@@ -281,7 +276,6 @@ STUDY = Study(
     title="CartesianImpedance and Franka's example controller on a Franka Research 3",
     parameters={
         "figure": Parameter(60.0, "seconds of the figure of eight", above=0.0),
-        "armature": Parameter(0.1, "of each joint, as in models of MuJoCo's Menagerie, kg m^2"),
         "phase": Parameter("all", "which one", ("all", *_phases(1.0))),
     },
     compute=_compute,

@@ -191,6 +191,21 @@ def test_a_term_with_a_name_of_other_libraries_is_answered_by_ours(
         getattr(panda.evaluate(panda.home, np.zeros(7)), name)
 
 
+def test_gains_of_a_real_arm_hold_the_fr3_and_a_joint_without_a_rotor_is_named() -> None:
+    robot, stiffness = robots.get("fr3"), np.array([24.0, 24.0, 24.0, 24.0, 10.0, 6.0, 2.0])
+    damping = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 0.5])  # of Franka's joint impedance example
+    fr3 = robots.load("fr3")
+    light = robot.model(re.sub(' armature="[0-9.]+"', "", robot.description()))
+
+    def hold(q: Array, v: Array, dt: float) -> Array:
+        weight = fr3.evaluate(q, np.zeros(7)).g
+        return weight + stiffness * (fr3.home + 0.2 - q) - damping * v
+
+    assert np.abs(simulate(fr3, hold, 0.3).v).max() < 2.0
+    with pytest.raises(SimulationStopped, match=r"'fr3_joint7' moves 0\.00.* state armature="):
+        simulate(light, hold, 0.3)
+
+
 def test_a_motion_that_diverges_has_its_trajectory_up_to_there(panda: VMSModel) -> None:
     push = Push("torque", np.full(7, 1e200), start=0.005)
     with pytest.raises(SimulationStopped, match=r"beyond 0\.00") as stopped:
