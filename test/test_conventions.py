@@ -12,7 +12,7 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from vms_ph_dynamics import CanonicalForm, Friction, Ports, VMSModel
+from vms_ph_dynamics import CanonicalForm, Friction, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
 from vms_ph_nodes.messages.conversions import from_joint_state, from_wrench, to_wrench
@@ -93,6 +93,10 @@ def v4_base_twist_in_the_base_frame() -> None:
     forward = np.zeros(13)
     forward[0] = 1.0
     np.testing.assert_allclose(FLOATING.integrate(q, forward)[:3], [0, 1, 0], atol=1e-15)
+    # Its linear part is the velocity of the origin, whatever the base turns by.
+    forward[3:6] = 1.0, -2.0, 3.0
+    there = FLOATING.integrate(q, 1e-8 * forward)[:3]
+    np.testing.assert_allclose(there / 1e-8, [0, 1, 0], atol=1e-6)
 
 
 def v5_continuous_joints() -> None:
@@ -146,6 +150,21 @@ def m4_connection() -> None:
     np.testing.assert_allclose(d.v_hat, v[:6] + d.A @ v[6:])
 
 
+def m5_momenta() -> None:
+    q, v = floating_state()
+    d = FLOATING.evaluate(q, v)
+    np.testing.assert_allclose(np.concatenate([d.p, d.pi]), d.M @ v, atol=1e-12)
+    # Pinocchio has it about the centre of mass, in inertial axes.
+    model = FLOATING.pinocchio
+    data = model.createData()
+    about_centre = pin.computeCentroidalMomentum(model, data, q, v).vector
+    base = FLOATING.base_pose(q)
+    lever = data.com[0] - base[:3, 3]
+    moment = about_centre[3:] + np.cross(lever, about_centre[:3])
+    expected = np.concatenate([base[:3, :3].T @ about_centre[:3], base[:3, :3].T @ moment])
+    np.testing.assert_allclose(d.p, expected, atol=1e-12)
+
+
 def supplied(ports: Ports) -> dict[str, float]:
     form = CanonicalForm(ARM)
     x = form.state(ARM.configuration(robots.get("panda").home), np.full(7, 0.1))
@@ -187,6 +206,16 @@ def p5_dissipation_is_positive() -> None:
     assert form.power_balance(x, Ports(friction=Friction.of(ARM))).dissipated == pytest.approx(
         7 * 0.003 * 4
     )
+
+
+def p6_wrench_before_torque() -> None:
+    q, v = floating_state()
+    form, wrench, torque = StandardForm(FLOATING), np.arange(1.0, 7.0), np.arange(7.0, 14.0)
+    x = form.state(q, v)
+    ports = Ports(torque=torque, wrench_base=wrench)
+    change = form.rate(x, ports).zdot - form.rate(x, Ports()).zdot
+    np.testing.assert_allclose(change, np.concatenate([wrench, torque]), atol=1e-9)
+    np.testing.assert_allclose((form.input_map(x) @ change)[:6], wrench)
 
 
 def r1_by_name() -> None:
