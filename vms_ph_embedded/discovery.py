@@ -17,12 +17,12 @@ from vms_ph_dynamics import VmsPhError
 
 RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
 _LAST_DOMAIN = 232  # the largest domain with valid port numbers
-_FIRST_PORT, _LAST_PORT, _PORTS = (
+_FIRST_PORT, _LAST_PORT, _PORTS_PER_DOMAIN = (
     7410,
     65535,
     250,
 )  # first unicast port, and number of ports per domain
-_PARTICIPANTS = 119  # largest participant index whose ports are within the domain
+_LARGEST_PARTICIPANT = 119  # largest participant index whose ports are within the domain
 
 _LOOPBACK = """<CycloneDDS><Domain Id="{domain}"><General><AllowMulticast>false</AllowMulticast>\
 <Interfaces><NetworkInterface address="127.0.0.1" multicast="false"/></Interfaces></General>\
@@ -59,14 +59,14 @@ def configuration(domain: int) -> str | None:
     """Return the Cyclone DDS configuration, or None for Cyclone's default."""
     if os.environ.get("CYCLONEDDS_URI"):
         return None
-    within = discovery_range()
-    if within in ("SUBNET", "SYSTEM_DEFAULT"):
+    range_name = discovery_range()
+    if range_name in ("SUBNET", "SYSTEM_DEFAULT"):
         return None
     # Without multicast, discovery uses the unicast ports of every participant index.
-    last = min(_PARTICIPANTS, (_LAST_PORT - _FIRST_PORT - _PORTS * domain) // 2)
+    last = min(_LARGEST_PARTICIPANT, (_LAST_PORT - _FIRST_PORT - _PORTS_PER_DOMAIN * domain) // 2)
     peers = '<Peers><Peer address="127.0.0.1"/></Peers>'
     # Only participants with the same tag discover each other: here, this process alone.
-    tag = f"<Tag>off_{os.getpid()}</Tag>" if within == "OFF" else ""
+    tag = f"<Tag>off_{os.getpid()}</Tag>" if range_name == "OFF" else ""
     return _LOOPBACK.format(domain=domain or "any", last=last, peers="" if tag else peers, tag=tag)
 
 

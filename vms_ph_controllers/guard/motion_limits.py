@@ -80,7 +80,7 @@ def checked_delay(delay: int) -> int:
 
 
 # A speed below this, m/s, has no direction.
-_SLOWEST = 1e-9
+_MIN_SPEED = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,37 +121,38 @@ def largest_share(
     """
     s = settings
     inverse = np.linalg.inv(d.M)
-    slow = v + dt * (inverse @ (brake - d.C @ d.v - d.g))
+    braked_velocity = v + dt * (inverse @ (brake - d.C @ d.v - d.g))
     step = dt * (inverse @ (desired - brake))
     shares = [EffortShare(1.0, "")]
     if s.power > 0.0:
-        least, more = brake - compensation, desired - brake
-        mean = 0.5 * (v + slow)
-        share = _largest(
-            0.5 * float(more @ step),
-            float(more @ mean) + 0.5 * float(least @ step),
-            float(least @ mean) - s.power,
+        braked, change = brake - compensation, desired - brake
+        mean = 0.5 * (v + braked_velocity)
+        share = _largest_root(
+            0.5 * float(change @ step),
+            float(change @ mean) + 0.5 * float(braked @ step),
+            float(braked @ mean) - s.power,
         )
         shares.append(EffortShare(share, f"power at its limit of {s.power:g} W"))
     if s.joint_speed > 0.0:
         b = d.model.b
-        share = _slowest(slow[b:], step[b:], s.joint_speed)
+        share = _largest_rate_share(braked_velocity[b:], step[b:], s.joint_speed)
         shares.append(EffortShare(share, f"joint rate at its limit of {s.joint_speed:g}"))
     if s.speed > 0.0 or s.kinetic_energy > 0.0:
         jacobian = d.J_end_effector[:3]
-        first, more = jacobian @ slow, jacobian @ step
-        squares = float(more @ more), 2.0 * float(first @ more), float(first @ first)
+        first, rise = jacobian @ braked_velocity, jacobian @ step
+        squares = float(rise @ rise), 2.0 * float(first @ rise), float(first @ first)
         if s.speed > 0.0:
-            share = _largest(squares[0], squares[1], squares[2] - s.speed * s.speed)
+            share = _largest_root(squares[0], squares[1], squares[2] - s.speed * s.speed)
             shares.append(EffortShare(share, f"speed at its limit of {s.speed:g} m/s"))
         if s.kinetic_energy > 0.0:
-            now = jacobian @ v
-            u = now if float(np.sqrt(now @ now)) > _SLOWEST else first + more
+            velocity = jacobian @ v
+            is_moving = float(np.sqrt(velocity @ velocity)) > _MIN_SPEED
+            u = velocity if is_moving else first + rise
             length = float(np.sqrt(u @ u))
-            if length > _SLOWEST:
+            if length > _MIN_SPEED:
                 direction = jacobian.T @ (u / length)
-                most = 2.0 * s.kinetic_energy * float(direction @ inverse @ direction)
-                share = _largest(squares[0], squares[1], squares[2] - most)
+                limit = 2.0 * s.kinetic_energy * float(direction @ inverse @ direction)
+                share = _largest_root(squares[0], squares[1], squares[2] - limit)
                 reason = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
                 shares.append(EffortShare(share, reason))
     return min(shares, key=lambda limited: limited.share)
@@ -163,19 +164,18 @@ def is_limited(settings: EnergyGuardSettings) -> bool:
     return s.power > 0.0 or s.kinetic_energy > 0.0 or s.speed > 0.0 or s.joint_speed > 0.0
 
 
-def _slowest(slow: Array, step: Array, most: float) -> float:
+def _largest_rate_share(braked_velocity: Array, step: Array, limit: float) -> float:
     """Return the largest share s in [0, 1] with ``|slow + s step| <= most`` for every entry."""
-    full = np.abs(slow + step)
-    beyond = full > most
-    if not beyond.any():
+    is_exceeded = np.abs(braked_velocity + step) > limit
+    if not is_exceeded.any():
         return 1.0
-    start, change = slow[beyond], step[beyond]
-    end = np.sign(start + change) * most
-    share = np.where(np.abs(start) < most, (end - start) / np.where(change == 0.0, 1.0, change), 0)
+    start, change = braked_velocity[is_exceeded], step[is_exceeded]
+    end = np.sign(start + change) * limit
+    share = np.where(np.abs(start) < limit, (end - start) / np.where(change == 0.0, 1.0, change), 0)
     return float(np.clip(share, 0.0, 1.0).min())
 
 
-def _largest(a: float, b: float, c: float) -> float:
+def _largest_root(a: float, b: float, c: float) -> float:
     """Return the largest share s in [0, 1] with ``a s^2 + b s + c <= 0``, for a >= 0; else 0."""
     if a + b + c <= 0.0:
         return 1.0

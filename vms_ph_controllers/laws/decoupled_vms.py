@@ -204,7 +204,7 @@ class DecoupledVMSController(VehicleController):
     def _minimum(self) -> Array:
         """Return the pose of the least energy."""
         pose = self._base.pose.copy()
-        pose[:3, :3] = pose[:3, :3] @ self._integral.turn
+        pose[:3, :3] = pose[:3, :3] @ self._integral.rotation
         pose[:3, 3] += self._integral.position
         return pose
 
@@ -212,7 +212,7 @@ class DecoupledVMSController(VehicleController):
         """Return the power by which the integral action moves the minimum, W."""
         integral = self._integral
         twist = np.concatenate(
-            [integral.position_rate @ pose[:3, :3], integral.turn_rate @ error[:3, :3]]
+            [integral.position_rate @ pose[:3, :3], integral.angular_velocity @ error[:3, :3]]
         )
         spring = self._ramp.now.frequency_shape**2 * self._shape_inertia * offset
         base = gradient[: self.model.b] @ twist[self._components]
@@ -239,7 +239,7 @@ class DecoupledVMSController(VehicleController):
             return None
         b, rows = self.model.b, self._components
         from_reference = error.copy()  # in the axes of the reference, not of the minimum
-        from_reference[:3] = self._integral.turn @ error[:3]
+        from_reference[:3] = self._integral.rotation @ error[:3]
         to_body = _SE3.Ad(_SE3.inverse(from_reference))
         twist = to_body @ self._base.twist
         velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)

@@ -86,15 +86,15 @@ class ContactDetector:
         self._balance = WorkBalance(balance)
         self._windows = tuple(2**i for i in range(windows))
         self._limits: tuple[float, float, float] | None = None
-        self._limits_of = 0.0
+        self._limits_period = 0.0
         self.restart()
 
     def restart(self) -> None:
         """Begin without contact."""
-        self._contact, self._quiet = False, 0
-        self._begin()
+        self._contact, self._quiet_samples = False, 0
+        self._clear_windows()
 
-    def _begin(self) -> None:
+    def _clear_windows(self) -> None:
         """Begin windows anew; a contact goes on."""
         self._samples: deque[tuple[ExternalImpulse, ExternalWork | None]]
         self._samples = deque(maxlen=self._windows[-1])
@@ -103,15 +103,15 @@ class ContactDetector:
     def add(self, impulse: ExternalImpulse) -> ContactReport:
         """Return what is known after a sample."""
         if impulse.begins:
-            self._begin()
+            self._clear_windows()
         self._samples.append((impulse, self._balance.add(impulse)))
-        joint_count, one, joint_limit = self._thresholds(impulse.dt)
-        by_momentum, duration, joint = self._by_momentum(joint_count, joint_limit)
-        by_energy, work, deviation = self._by_energy(one, joint_count)
+        momentum_limit, energy_limit, joint_limit = self._thresholds(impulse.dt)
+        by_momentum, duration, joint = self._by_momentum(momentum_limit, joint_limit)
+        by_energy, work, deviation = self._by_energy(energy_limit, momentum_limit)
         largest = max(by_momentum, by_energy)
         began = not self._contact and largest > 1.0
-        self._quiet = 0 if largest > _QUIET else self._quiet + 1
-        self._contact = (self._contact or began) and self._quiet < self._windows[-1]
+        self._quiet_samples = 0 if largest > _QUIET else self._quiet_samples + 1
+        self._contact = (self._contact or began) and self._quiet_samples < self._windows[-1]
         return ContactReport(
             self._contact,
             began,
@@ -129,10 +129,10 @@ class ContactDetector:
         They are for samples half as long, and serve until samples are half or twice as long: what
         jitters needs no new quantiles.
         """
-        if self._limits is None or not 0.5 * self._limits_of < dt < 2.0 * self._limits_of:
+        if self._limits is None or not 0.5 * self._limits_period < dt < 2.0 * self._limits_period:
             tests = 2 * len(self._windows)
             tail = min(0.5, self.false_alarms * 0.5 * dt / _HOUR / tests)
-            nv, self._limits_of = self._model.nv, dt
+            nv, self._limits_period = self._model.nv, dt
             momentum, energy = chi_square_quantile(tail, nv), chi_square_quantile(tail, 1)
             self._limits = momentum, energy, chi_square_quantile(tail / nv, 1)
         return self._limits
@@ -150,15 +150,15 @@ class ContactDetector:
             noise = noise + sample.effort_noise
             if length not in self._windows:
                 continue
-            spread = noise + sample.before + np.diag(systematic**2)
-            statistic = float(value @ np.linalg.solve(spread, value)) / limit
+            covariance = noise + sample.before + np.diag(systematic**2)
+            statistic = float(value @ np.linalg.solve(covariance, value)) / limit
             if statistic > largest:
                 largest, duration = statistic, time
-                felt = np.flatnonzero(value[b:] ** 2 > joint_limit * np.diag(spread)[b:])
-                joint = int(felt[-1]) if felt.size else -1
+                joints = np.flatnonzero(value[b:] ** 2 > joint_limit * np.diag(covariance)[b:])
+                joint = int(joints[-1]) if joints.size else -1
         return largest, duration, joint
 
-    def _by_energy(self, limit: float, joint_count: float) -> tuple[float, float, float]:
+    def _by_energy(self, limit: float, momentum_limit: float) -> tuple[float, float, float]:
         """Return the largest statistic over its limit, the work and its standard deviation."""
         largest, work, deviation = 0.0, 0.0, inf
         value = noise = systematic = 0.0
@@ -172,7 +172,7 @@ class ContactDetector:
             if length not in self._windows:
                 continue
             work, deviation = value, sqrt(last.after + first.before + noise + systematic**2)
-            beyond = max(0.0, abs(value) - 0.5 * joint_count * (last.curved + first.curved))
+            excess = max(0.0, abs(value) - 0.5 * momentum_limit * (last.curved + first.curved))
             if deviation > 0.0:
-                largest = max(largest, (beyond / deviation) ** 2 / limit)
+                largest = max(largest, (excess / deviation) ** 2 / limit)
         return largest, work, deviation

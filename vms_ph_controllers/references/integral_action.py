@@ -12,7 +12,7 @@ _SO3 = SO3()
 
 # Of the standard acceleration of gravity, m/s^2, as a force on the base relative to its mass; of
 # the attitude and of a joint, rad or m. The displacement of the reference reaches no further.
-_LARGEST_PULL, _LARGEST_TURN = 0.5 * 9.80665, 0.5
+_MAX_ACCELERATION, _MAX_ANGLE = 0.5 * 9.80665, 0.5
 
 # Largest rate of the correction, over the horizon: a quarter of that of the largest damping.
 _LARGEST_RATE = 0.25
@@ -33,9 +33,9 @@ class IntegralAction:
     Attributes:
         position: (3,) displacement of the base reference in the inertial frame, m.
         position_rate: (3,) its rate, m/s.
-        turn: (3,3) displacement of the attitude, from the axes of the minimum to those of the
+        rotation: (3,3) displacement of the attitude, from the axes of the minimum to those of the
             reference.
-        turn_rate: (3,) its angular velocity in the axes of the minimum, rad/s.
+        angular_velocity: (3,) its angular velocity in the axes of the minimum, rad/s.
         joints: (n,) displacement of the joint reference.
         joint_rates: (n,) its rate.
         is_none: whether there is no displacement, and no rate of one.
@@ -51,14 +51,14 @@ class IntegralAction:
         self.is_none = True
         self.position: Array = np.zeros(3)
         self.joints: Array = np.zeros(self._n)
-        self.turn: Array = np.eye(3)
-        self._rotation: Array = np.zeros(3)
+        self.rotation: Array = np.eye(3)
+        self._angles: Array = np.zeros(3)
         self.rest()
 
     def rest(self) -> None:
         """Keep the displacement during a time step."""
         self.position_rate: Array = np.zeros(3)
-        self.turn_rate: Array = np.zeros(3)
+        self.angular_velocity: Array = np.zeros(3)
         self.joint_rates: Array = np.zeros(self._n)
 
     def advance(
@@ -97,21 +97,19 @@ class IntegralAction:
         largest = dt * _LARGEST_RATE / h
         rate, position = min(dt * share * base, largest), np.zeros(3)
         if base > 0.0:
-            position[:] = _within(self.position - rate * position_error, _LARGEST_PULL / base**2)
+            position[:] = _clip(self.position - rate * position_error, _MAX_ACCELERATION / base**2)
         if rotation_error is not None:
-            self._rotation = _within(
-                self._rotation - rate * _SO3.log(rotation_error), _LARGEST_TURN
-            )
-            before, self.turn = self.turn, _SO3.exp(self._rotation)
-            self.turn_rate = _SO3.log(before.T @ self.turn) / dt
+            self._angles = _clip(self._angles - rate * _SO3.log(rotation_error), _MAX_ANGLE)
+            before, self.rotation = self.rotation, _SO3.exp(self._angles)
+            self.angular_velocity = _SO3.log(before.T @ self.rotation) / dt
         joints: Array = self.joints - np.minimum(dt * share * shape, largest) * offset
-        joints = np.clip(joints, -_LARGEST_TURN, _LARGEST_TURN)
+        joints = np.clip(joints, -_MAX_ANGLE, _MAX_ANGLE)
         self.position_rate = (position - self.position) / dt
         self.joint_rates = (joints - self.joints) / dt
         self.position, self.joints = position, np.asarray(joints)
 
 
-def _within(vector: Array, reach: float) -> Array:
+def _clip(vector: Array, largest: float) -> Array:
     """Return a vector, shortened to a length that it may have."""
-    far = float(np.sqrt(vector @ vector))
-    return vector if far <= reach else vector * (reach / far)
+    length = float(np.sqrt(vector @ vector))
+    return vector if length <= largest else vector * (largest / length)

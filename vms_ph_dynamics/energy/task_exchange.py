@@ -52,7 +52,7 @@ def energy_parts(d: Evaluation, task: Task) -> dict[str, float]:
 
 
 # The null-space basis is renewed below this alignment.
-_ALIGNED = 0.5
+_RENEWAL_ALIGNMENT = 0.5
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class TaskExchange:
         t = self._form.terms(d)
         if not t.is_regular:
             return Exchange()
-        if t.alignment < _ALIGNED:
+        if t.alignment < _RENEWAL_ALIGNMENT:
             self._form = self._form.anchored_at(d.q)
             t = self._form.terms(d)
         return Exchange(t.coupling.exchange, t.coupling.exchange_through_G_12)

@@ -127,9 +127,9 @@ def rate_derivatives(
     """
     _check(form)
     core = form.model.plain_core
-    acting = acting_at(form.model, ports)
-    if core is not None and acting is not None:
-        compiled = core.dynamics.rate_derivatives(form._decoupled, parameters, x.q, x.z, *acting)
+    arguments = acting_at(form.model, ports)
+    if core is not None and arguments is not None:
+        compiled = core.dynamics.rate_derivatives(form._decoupled, parameters, x.q, x.z, *arguments)
         if compiled is not None:
             return RateDerivatives(*compiled)
     ports = Ports.checked(form.model, ports)
@@ -163,14 +163,14 @@ def rate_derivatives_batch(
     _check(form)
     model, threads = form.model, threads_of(threads)
     q, z = checked_rows(model, Q, Z, "Z", copy=False)
-    acting = Ports.checked(model, Ports() if ports is None else ports, len(q))
-    core, arguments = model.plain_core, acting_at(model, acting)
+    efforts = Ports.checked(model, Ports() if ports is None else ports, len(q))
+    core, arguments = model.plain_core, acting_at(model, efforts)
     if core is not None and arguments is not None:
         batch = core.batch(threads)
         compiled = batch.rate_derivatives(form._decoupled, parameters, q, z, *arguments)
         return RateDerivatives(*compiled)
     states = [
-        _Sensitivity(form, PHState(q[i], z[i]), ports_of_state(acting, i), parameters).rate()
+        _Sensitivity(form, PHState(q[i], z[i]), ports_of_state(efforts, i), parameters).rate()
         for i in range(len(q))
     ]
     width = PARAMETERS * (model.pinocchio.njoints - 1) if parameters else 0
@@ -205,13 +205,13 @@ class _Motion(NamedTuple):
 
     Attributes:
         twists: (bodies,6). momenta: (nv,6) of all that each velocity moves.
-        turned: (nv,6), ``ad(V_j) S_j``.
+        ad_screw: (nv,6), ``ad(V_j) S_j``.
         change: (nv,6), of the momentum of what j moves, as it moves.
     """
 
     twists: Array
     momenta: Array
-    turned: Array
+    ad_screw: Array
     change: Array
 
 
@@ -222,8 +222,8 @@ class _Bodies:
 
     Attributes:
         screws: S (nv,6), the twist of each unit velocity; ad: (nv,6,6), their adjoints.
-        moves: (nv,bodies) whether a velocity moves a body; behind: (nv,nv) whether velocity j moves
-            the body of velocity k, or is of it.
+        is_moved: (nv,bodies) whether a velocity moves a body.
+        descendants: (nv,nv) whether velocity j moves the body of velocity k, or is of it.
         composite: (nv,6,6) inertias of all that a velocity moves.
     """
 
@@ -240,31 +240,31 @@ class _Bodies:
         carries = np.zeros((len(bodies), len(bodies)), dtype=bool)
         for i in bodies:
             carries[[above - 1 for above in model.supports[i] if above], i - 1] = True
-        self.moves = carries[self.body]
-        self.behind = self.moves[:, self.body]
-        self.composite = self.carried(self.inertias)
+        self.is_moved = carries[self.body]
+        self.descendants = self.is_moved[:, self.body]
+        self.composite = self.subtree_sums(self.inertias)
 
-    def carried(self, of_bodies: Array) -> Array:
+    def subtree_sums(self, body_values: Array) -> Array:
         """Return the sums over the bodies that each velocity moves, (nv,...)."""
-        return np.tensordot(self.moves, of_bodies, axes=1)
+        return np.tensordot(self.is_moved, body_values, axes=1)
 
     def twists(self, v: Array) -> Array:
         """Return the twists of all bodies under a velocity (nv,), (bodies,6)."""
-        return (self.moves * v[:, None]).T @ self.screws
+        return (self.is_moved * v[:, None]).T @ self.screws
 
     def motion(self, v: Array) -> _Motion:
         """Return the motion of a velocity (nv,)."""
         twists = self.twists(v)
-        momenta = self.carried(_times(self.inertias, twists))
-        turned = _times(adjoints(twists)[self.body], self.screws)
-        turned[: self.b] = 0.0
-        change = _times(self.composite, turned) - _times(self.ad.transpose(0, 2, 1), momenta)
-        return _Motion(twists, momenta, turned, change)
+        momenta = self.subtree_sums(_times(self.inertias, twists))
+        ad_screw = _times(adjoints(twists)[self.body], self.screws)
+        ad_screw[: self.b] = 0.0
+        change = _times(self.composite, ad_screw) - _times(self.ad.transpose(0, 2, 1), momenta)
+        return _Motion(twists, momenta, ad_screw, change)
 
-    def pairs(self, behind: tuple[Array, Array], before: tuple[Array, Array]) -> Array:
-        """Return products of rows, (nv,nv): ``behind`` where j moves k, ``before`` where k j."""
-        one, other = (rows @ columns.T for rows, columns in (behind, before))
-        return np.where(self.behind.T, one, np.where(self.behind, other, 0.0))
+    def pairs(self, descendants: tuple[Array, Array], ancestors: tuple[Array, Array]) -> Array:
+        """Return products of rows, (nv,nv): the first pair where j moves k, the other where k j."""
+        first, other = (rows @ columns.T for rows, columns in (descendants, ancestors))
+        return np.where(self.descendants.T, first, np.where(self.descendants, other, 0.0))
 
     def regressor(self, twists: Array) -> Array:
         """Return the momentum of each body by its ten parameters, (bodies,6,10).
@@ -273,20 +273,20 @@ class _Bodies:
             twists: (bodies,6); an acceleration gives its inertial wrench.
         """
         local = _times(self.into_bodies, twists)
-        of_bodies = np.zeros((len(local), 6, PARAMETERS))
+        body_values = np.zeros((len(local), 6, PARAMETERS))
         cross, w = adjoints(local), local[:, 3:]
         # f = m v + w x h and n = I w - v x h, with h = m c.
-        of_bodies[:, :3, 0] = local[:, :3]
-        of_bodies[:, :3, 1:4], of_bodies[:, 3:, 1:4] = cross[:, :3, :3], -cross[:, :3, 3:]
+        body_values[:, :3, 0] = local[:, :3]
+        body_values[:, :3, 1:4], body_values[:, 3:, 1:4] = cross[:, :3, :3], -cross[:, :3, 3:]
         for row, column in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)):
             k = 4 + row + column * (column + 1) // 2
-            of_bodies[:, 3 + row, k] = w[:, column]
-            of_bodies[:, 3 + column, k] = w[:, row]
-        return self.into_bodies.transpose(0, 2, 1) @ of_bodies
+            body_values[:, 3 + row, k] = w[:, column]
+            body_values[:, 3 + column, k] = w[:, row]
+        return self.into_bodies.transpose(0, 2, 1) @ body_values
 
     def by_parameters(self, left: Array, regressor: Array) -> Array:
         """Return ``left_k^T sum(momenta that k moves)`` by all parameters, (nv,10 bodies)."""
-        products = np.einsum("ka,iap->kip", left, regressor) * self.moves[:, :, None]
+        products = np.einsum("ka,iap->kip", left, regressor) * self.is_moved[:, :, None]
         return products.reshape(len(left), -1)
 
 
@@ -361,21 +361,21 @@ class _Sensitivity:
         """The derivatives of ``M w`` at fixed w, less those of the first momenta by themselves."""
         bodies = self.bodies
         reactions = _times(bodies.composite, bodies.screws)
-        by_q = bodies.pairs((reactions, motion.turned), (bodies.screws, motion.change))
-        result = self._filled(by_q, [(bodies.screws, bodies.regressor(motion.twists))])
+        by_q = bodies.pairs((reactions, motion.ad_screw), (bodies.screws, motion.change))
+        result = self._columns(by_q, [(bodies.screws, bodies.regressor(motion.twists))])
         result[:momenta, self.nv : self.nv + momenta] = -np.eye(momenta)
         return result
 
     def _slope(self) -> Array:
         """The derivatives of ``C^T v`` and of all forces at fixed v."""
         b, nv, bodies, motion = self.b, self.nv, self.bodies, self.motion
-        by_q = bodies.pairs((motion.change, motion.turned), (motion.turned, motion.change))
-        regressors = [(motion.turned, bodies.regressor(motion.twists))]
+        by_q = bodies.pairs((motion.change, motion.ad_screw), (motion.ad_screw, motion.change))
+        regressors = [(motion.ad_screw, bodies.regressor(motion.twists))]
         if self.ports.gravity:
-            fall = np.concatenate([self.model.tree.gravity, np.zeros(3)])
-            weight = bodies.regressor(np.tile(fall, (len(bodies.inertias), 1)))
+            gravity_field = np.concatenate([self.model.tree.gravity, np.zeros(3)])
+            weight = bodies.regressor(np.tile(gravity_field, (len(bodies.inertias), 1)))
             regressors.append((bodies.screws, weight))
-        result = self._filled(by_q + self._force_by_q(), regressors)
+        result = self._columns(by_q + self._force_by_q(), regressors)
         if b:
             result[:b, nv : nv + b] = base_group(self.model.base).ad(self.d.v[:b]).T
         return result
@@ -393,8 +393,9 @@ class _Sensitivity:
                 continue
             frame = tree.pinocchio.frames[tree.frame_id(name)]
             body = frame.parentJoint - 1
-            acting = (bodies.placements[body] * frame.placement).dualAction @ wrench
-            change = -np.einsum("jba,b->ja", bodies.ad, acting) * bodies.moves[:, body, None]
+            root_wrench = (bodies.placements[body] * frame.placement).dualAction @ wrench
+            change = -np.einsum("jba,b->ja", bodies.ad, root_wrench)
+            change *= bodies.is_moved[:, body, None]
             total += bodies.pairs((0.0 * change, change), (bodies.screws, change))
         return total
 
@@ -405,28 +406,28 @@ class _Sensitivity:
         v_hat_rate = d.M_b_inverse @ (momentum_rate - locked_inertia_rate @ d.v_hat)
         accelerations = bodies.twists(self._of_base(v_hat_rate))
         relative = adjoints(bodies.twists(self.model.tree.full_velocity(d.v * self._of_joints)))
-        turning = relative.transpose(0, 2, 1) @ bodies.inertias
+        relative_inertia = relative.transpose(0, 2, 1) @ bodies.inertias
         composite, composite_rate = (
             bodies.composite,
-            -bodies.carried(turning + turning.transpose(0, 2, 1)),
+            -bodies.subtree_sums(relative_inertia + relative_inertia.transpose(0, 2, 1)),
         )
         rates = _times(relative[bodies.body], bodies.screws)
-        turned_rate = _times(adjoints(accelerations)[bodies.body], bodies.screws)
-        turned_rate += _times(adjoints(locked.twists)[bodies.body], rates)
-        turned_rate[:b] = 0.0
+        ad_screw_rate = _times(adjoints(accelerations)[bodies.body], bodies.screws)
+        ad_screw_rate += _times(adjoints(locked.twists)[bodies.body], rates)
+        ad_screw_rate[:b] = 0.0
         h_rate = _times(composite_rate, locked.twists[bodies.body])
         h_rate += _times(composite, accelerations[bodies.body])
-        change_rate = _times(composite_rate, locked.turned) + _times(composite, turned_rate)
+        change_rate = _times(composite_rate, locked.ad_screw) + _times(composite, ad_screw_rate)
         change_rate -= _times(adjoints(rates).transpose(0, 2, 1), locked.momenta)
         change_rate -= _times(bodies.ad.transpose(0, 2, 1), h_rate)
         reactions = _times(composite, bodies.screws)
         reaction_rates = _times(composite_rate, bodies.screws) + _times(composite, rates)
-        by_q = bodies.pairs((reaction_rates, locked.turned), (rates, locked.change))
-        by_q += bodies.pairs((reactions, turned_rate), (bodies.screws, change_rate))
+        by_q = bodies.pairs((reaction_rates, locked.ad_screw), (rates, locked.change))
+        by_q += bodies.pairs((reactions, ad_screw_rate), (bodies.screws, change_rate))
         momenta = bodies.regressor(locked.twists)
-        moved = bodies.regressor(accelerations - _times(relative, locked.twists))
-        moved -= relative.transpose(0, 2, 1) @ momenta
-        return self._filled(by_q, [(rates, momenta), (bodies.screws, moved)])
+        locked_regressor = bodies.regressor(accelerations - _times(relative, locked.twists))
+        locked_regressor -= relative.transpose(0, 2, 1) @ momenta
+        return self._columns(by_q, [(rates, momenta), (bodies.screws, locked_regressor)])
 
     def _by_shape(self, rows: Array) -> Array:
         """Of derivatives of ``M (w, 0)`` at fixed w, those of ``M_bm^T M_b^-1 p`` at fixed p."""
@@ -436,7 +437,7 @@ class _Sensitivity:
         velocity = np.concatenate([twist, np.zeros(self.model.n)])
         return self.model.tree.full_velocity(velocity)
 
-    def _filled(self, by_q: Array, regressors: list[tuple[Array, Array]]) -> Array:
+    def _columns(self, by_q: Array, regressors: list[tuple[Array, Array]]) -> Array:
         """Columns of derivatives by q and by the parameters, zero by momenta."""
         tree, result = self.model.tree, np.zeros((self.nv, self.columns))
         result[:, : self.nv] = tree.projected(by_q)

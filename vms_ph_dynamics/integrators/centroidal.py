@@ -116,7 +116,7 @@ class Centroidal:
         acceleration: (q, v, force) -> (nv,), with the part of gravity that does not accelerate the
             centre of mass.
         integrate: as :meth:`VMSModel.integrate`, without checks.
-        nothing: (nv,) zeros.
+        zeros: (nv,) zeros.
     """
 
     def __init__(self, model: VMSModel, gravity: bool) -> None:
@@ -149,7 +149,7 @@ class Centroidal:
         self.acceleration = (
             partial(pin.aba, self._pin, self._data) if model.is_plain else self._acceleration
         )
-        self.nothing = np.zeros(model.nv)
+        self.zeros = np.zeros(model.nv)
 
     def split(self, q: Array, v: Array, t: float) -> CentroidalState:
         """Return the state of a motion (q, v) in the inertial frame at a time, s."""
@@ -231,7 +231,7 @@ class Centroidal:
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the mass matrix at a configuration, (nv,nv)."""
-        return Evaluation(self.model, q, self.nothing).M
+        return Evaluation(self.model, q, self.zeros).M
 
     def energy(self, q: Array, v: Array) -> float:
         """Return the kinetic energy of a motion and :meth:`potential`, J."""

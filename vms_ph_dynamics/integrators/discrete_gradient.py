@@ -255,7 +255,7 @@ class DiscreteGradient(RobotStepper):
         robot, k, b = self.robot, self.robot.k, self.model.b
         slope = robot.shape_slope(q, y)
         if ports is None:
-            return MidstepForces(slope, np.zeros(robot.r), robot.nothing[b:], robot.nothing[:k])
+            return MidstepForces(slope, np.zeros(robot.r), robot.zeros[b:], robot.zeros[:k])
         if k:
             rotation = base_rotation(self.model.base, q)
             q[:k] = -(rotation @ lever_of(mass, robot.mass, k))
@@ -297,14 +297,14 @@ class DiscreteGradient(RobotStepper):
         if len(x.past.times) == _POINTS:
             return x.past.extrapolated(t + 0.5 * dt)
         motion_now = self._centroidal(x)
-        acceleration = self.robot.acceleration(motion_now.q, motion_now.v, self.robot.nothing)
+        acceleration = self.robot.acceleration(motion_now.q, motion_now.v, self.robot.zeros)
         return np.append(motion_now.v + (0.5 * dt) * acceleration, 0.0)
 
     def _correction(self, multiplier: float, reach: Array) -> Array:
         weighted = self._weights * reach
         square = float(reach.dot(weighted))
         if square == 0.0:
-            return self.robot.nothing[self.model.b :]
+            return self.robot.zeros[self.model.b :]
         return (multiplier * self._typical / sqrt(square)) * weighted
 
     def _multiplier(self, x: MidpointState, end: MidpointState, guess: IterateTerms) -> float:

@@ -78,7 +78,7 @@ def integrate(
     stepper = (
         scheme if isinstance(scheme, Stepper) else _stepper(form, x0, ports, t0, scheme, native)
     )
-    ports = stepper.nothing if ports is None else ports
+    ports = stepper.no_ports if ports is None else ports
     run = _Run(stepper, ports, tuple(events), halvings, stepper.begin(x0, t0), t0)
     for k in range(0, steps, every):
         run.go(t0, dt, k, min(k + every, steps))

@@ -26,14 +26,14 @@ class RungeKuttaStage(NamedTuple):
     """One stage of an explicit scheme, each of which depends on the one before.
 
     Attributes:
-        lead: fraction of the step that has passed.
+        fraction: of the step that has passed.
         weight: of its rates in the step.
-        push: of its forces in the displacement of the centre of mass, as a fraction of dt^2.
+        displacement_weight: of its forces in that of the centre of mass, as a fraction of dt^2.
     """
 
-    lead: float
+    fraction: float
     weight: float
-    push: float
+    displacement_weight: float
 
 
 class ProjectedRungeKutta(RobotStepper):
@@ -74,18 +74,16 @@ class ProjectedRungeKutta(RobotStepper):
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if isinstance(ports, Ports) and ports.is_free:
             self.checked(ports)
-            advanced, energies = solver_state._replace(t=t + dt), _NO_ENERGY
+            end, energies = solver_state._replace(t=t + dt), _NO_ENERGY
             q, v = self._free(solver_state.q, solver_state.v, dt)
         else:
-            q, v, advanced, energies = self._forced(solver_state, ports, t, dt)
+            q, v, end, energies = self._forced(solver_state, ports, t, dt)
         if not isfinite(q.dot(q) + v.dot(v)):
             raise StepFailure("the motion after the step is not finite")
-        q, v, dropped = project(self.robot, q, v, advanced, dt, energies)
-        if dropped:
-            advanced = advanced._replace(energy=advanced.energy.plus(-dropped))
-        return StepResult(
-            CentroidalState(q, v, *advanced[2:]), energies.supplied, energies.dissipated
-        )
+        q, v, rounding = project(self.robot, q, v, end, dt, energies)
+        if rounding:
+            end = end._replace(energy=end.energy.plus(-rounding))
+        return StepResult(CentroidalState(q, v, *end[2:]), energies.supplied, energies.dissipated)
 
     @abstractmethod
     def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
@@ -99,41 +97,41 @@ class ProjectedRungeKutta(RobotStepper):
         rate: Array = np.zeros(model.nv)
         a = mean = mean_a = rate
         impulse: Array = np.zeros(k)
-        turn: Array = np.zeros(robot.r)
-        thrust = impulse
-        for lead, weight, part in self.stages:
-            s = lead * dt
+        spin: Array = np.zeros(robot.r)
+        displacements = impulse
+        for fraction, weight, displacement_weight in self.stages:
+            s = fraction * dt
             u = s * rate
-            q = robot.integrate(x.q, u) if lead else x.q
-            v = x.v + s * a if lead else x.v
+            q = robot.integrate(x.q, u) if fraction else x.q
+            v = x.v + s * a if fraction else x.v
             centre, velocity = x.fall.centre_at(x.t, s), x.fall.velocity_at(x.t, s)
-            in_space = robot.inertial(q, v, centre, velocity)
-            acting, d = self.acting(ports, t + s, *in_space), Evaluation(model, *in_space)
+            motion = robot.inertial(q, v, centre, velocity)
+            acting, d = self.acting(ports, t + s, *motion), Evaluation(model, *motion)
             force = acting.external_force(d)
             a = robot.acceleration(q, v, force)
-            rate = inverse_differential(model.base, u, v) if k and lead else v
+            rate = inverse_differential(model.base, u, v) if k and fraction else v
             mean = mean + weight * rate
             mean_a = mean_a + weight * a
             if weight:
                 energies.add(acting, d, weight * dt)
             if k:
                 rotation = base_rotation(model.base, q)
-                push = rotation @ force[:k]
-                impulse = impulse + weight * dt * push
+                thrust = rotation @ force[:k]
+                impulse = impulse + weight * dt * thrust
                 moment = force[k : model.b] if k == 2 else rotation @ force[k : model.b]
-                turn = turn + weight * dt * (moment + robot.moment(q[:k], push))
-                thrust = thrust + part * dt * dt * push
-        advanced = self._advanced(x, energies, t, dt, impulse, turn, thrust / robot.mass)
-        return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, advanced, energies
+                spin = spin + weight * dt * (moment + robot.moment(q[:k], thrust))
+                displacements = displacements + displacement_weight * dt * dt * thrust
+        end = self._end_state(x, energies, t, dt, impulse, spin, displacements / robot.mass)
+        return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, end, energies
 
-    def _advanced(
+    def _end_state(
         self,
         x: CentroidalState,
         energies: PowerQuadrature,
         t: float,
         dt: float,
         impulse: Array,
-        turn: Array,
+        spin: Array,
         displacement: Array,
     ) -> CentroidalState:
         """Advance momenta, centre of mass and energy by ``dt``, given the impulses of the ports."""
@@ -144,13 +142,13 @@ class ProjectedRungeKutta(RobotStepper):
         # potential energy of that motion, so only differences by the impulse appear: no large
         # numbers are subtracted after a long fall.
         speed = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot.mass)
-        to_centre = float(impulse @ speed - robot.mass * robot.fall @ displacement)
+        centre_energy = float(impulse @ speed - robot.mass * robot.fall @ displacement)
         fall = x.fall
         if impulse.any():
             fall = fall.pushed(x.t, displacement, impulse, dt)._replace(since=t + dt)
-        angular = x.angular + turn - robot.moment(displacement, impulse)
+        angular = x.angular + spin - robot.moment(displacement, impulse)
         return CentroidalState(
-            x.q, x.v, fall, angular, x.energy.plus(energies.net - to_centre), t + dt
+            x.q, x.v, fall, angular, x.energy.plus(energies.net - centre_energy), t + dt
         )
 
 
@@ -167,20 +165,20 @@ class ProjectedRK4(ProjectedRungeKutta):
 
     def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
         robot, half = self.robot, 0.5 * dt
-        integrate, acceleration, nothing = robot.integrate, robot.acceleration, robot.nothing
-        a1 = acceleration(q, v, nothing)
+        integrate, acceleration, zero_force = robot.integrate, robot.acceleration, robot.zeros
+        a1 = acceleration(q, v, zero_force)
         v2 = v + half * a1
-        a2 = acceleration(integrate(q, half * v), v2, nothing)
+        a2 = acceleration(integrate(q, half * v), v2, zero_force)
         v3 = v + half * a2
-        a3 = acceleration(integrate(q, half * v2), v3, nothing)
+        a3 = acceleration(integrate(q, half * v2), v3, zero_force)
         v4 = v + dt * a3
-        a4 = acceleration(integrate(q, dt * v3), v4, nothing)
-        inner = a2 + a3
-        reach = dt * v + (dt * dt / 6.0) * (a1 + inner)
+        a4 = acceleration(integrate(q, dt * v3), v4, zero_force)
+        middle_sum = a2 + a3
+        increment = dt * v + (dt * dt / 6.0) * (a1 + middle_sum)
         if robot.k == 3:
             # The commutator that makes the exponentials of rotations of fourth order; see RKMK4.
-            reach[3:6] += (dt * dt / 12.0) * cross(v[3:6], v4[3:6])
-        return integrate(q, reach), v + (dt / 6.0) * (a1 + 2.0 * inner + a4)
+            increment[3:6] += (dt * dt / 12.0) * cross(v[3:6], v4[3:6])
+        return integrate(q, increment), v + (dt / 6.0) * (a1 + 2.0 * middle_sum + a4)
 
 
 class ProjectedMidpoint(ProjectedRungeKutta):
@@ -194,6 +192,6 @@ class ProjectedMidpoint(ProjectedRungeKutta):
 
     def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
         robot, half = self.robot, 0.5 * dt
-        middle = v + half * robot.acceleration(q, v, robot.nothing)
-        a = robot.acceleration(robot.integrate(q, half * v), middle, robot.nothing)
+        middle = v + half * robot.acceleration(q, v, robot.zeros)
+        a = robot.acceleration(robot.integrate(q, half * v), middle, robot.zeros)
         return robot.integrate(q, dt * middle), v + dt * a

@@ -40,14 +40,14 @@ def check_balance(stepper: Stepper, before: SolverState, result: StepResult) -> 
         last = None if first is None else stepper.stored(result.solver_state)
         if first is None or last is None:
             return
-        crossed = [*result.supplied.values(), -result.dissipated]
-        residual = last.total - first.total - sum(crossed)
-        size = first.size + last.size + sum(map(abs, crossed))
-        allowed = result.steps * (BALANCE_TOLERANCE * size + first.floor + last.floor)
-    if not abs(residual) <= allowed:  # not a number is not accepted either
+        exchanged = [*result.supplied.values(), -result.dissipated]
+        residual = last.total - first.total - sum(exchanged)
+        size = first.size + last.size + sum(map(abs, exchanged))
+        tolerance = result.steps * (BALANCE_TOLERANCE * size + first.floor + last.floor)
+    if not abs(residual) <= tolerance:  # not a number is not accepted either
         raise EnergyBalanceError(
             f"the energy changes by {residual:.3g} J that crossed no port, beside energies of "
-            f"{size:.3g} J; rounding leaves at most {allowed:.3g} J"
+            f"{size:.3g} J; rounding leaves at most {tolerance:.3g} J"
         )
 
 
@@ -133,7 +133,7 @@ def step_with_retry(
     supplied = dict(first.supplied)
     for name, energy in second.supplied.items():
         supplied[name] = supplied.get(name, 0.0) + energy
-    both = StepResult(
+    combined = StepResult(
         second.solver_state,
         supplied,
         first.dissipated + second.dissipated,
@@ -141,10 +141,10 @@ def step_with_retry(
     )
     try:
         # A balance that halves miss by less is not closed by halving.
-        check_balance(stepper, solver_state, both)
-    except EnergyBalanceError as missed:
+        check_balance(stepper, solver_state, combined)
+    except EnergyBalanceError as balance_error:
         raise IntegrationError(
             f"the step at t={t:.9g} s of dt={dt:.3g} s does not close its energy balance in parts "
-            f"either: {missed}"
-        ) from missed
-    return RetriedStep(both, (failed, *before, *after))
+            f"either: {balance_error}"
+        ) from balance_error
+    return RetriedStep(combined, (failed, *before, *after))

@@ -35,7 +35,7 @@ class RobotStepper(Stepper):
         self.form = form
         self.model = form.model
         self.gravity = gravity
-        self.nothing = Ports(gravity=gravity)
+        self.no_ports = Ports(gravity=gravity)
         self._stored: tuple[SolverState, StoredEnergy | None] = None, None
         # Potentials of the bodies, at heights of a metre, may cancel in the sum; and the schemes
         # drop the kinetic energy of the speed that counts as rest.

@@ -36,17 +36,17 @@ class RK4(RobotStepper):
     def step(self, solver_state: SolverState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         x, energies = solver_state, PowerQuadrature()
-        slope = mean = self._still
+        slope = mean = self._zero_coordinates
         zdot = mean_z = 0.0 * x.z
-        for lead, weight in STAGES:
-            u = lead * dt * slope
-            stage = PHState(self._displaced(x.q, u), x.z + lead * dt * zdot)
-            acting = self.acting_on(ports, t + lead * dt, stage)
+        for fraction, weight in STAGES:
+            u = fraction * dt * slope
+            stage = PHState(self._configuration_at(x.q, u), x.z + fraction * dt * zdot)
+            acting = self.ports_at_state(ports, t + fraction * dt, stage)
             v, zdot = self.form.rate_arrays(stage.q, stage.z, acting)
             slope = self._rate(x.q, u, v)
             mean, mean_z = mean + weight * slope, mean_z + weight * zdot
             energies.add(acting, Evaluation(self.model, stage.q, v), weight * dt)
-        end = PHState(self._displaced(x.q, dt * mean), x.z + dt * mean_z)
+        end = PHState(self._configuration_at(x.q, dt * mean), x.z + dt * mean_z)
         if not isfinite(end.q.dot(end.q) + end.z.dot(end.z)):
             raise StepFailure("the state after the step is not finite")
         return StepResult(end, energies.supplied, energies.dissipated)
@@ -59,16 +59,16 @@ class RK4(RobotStepper):
         """Return the state."""
         return solver_state
 
-    def acting_on(self, ports: Efforts, t: float, x: PHState) -> Ports:
+    def ports_at_state(self, ports: Efforts, t: float, x: PHState) -> Ports:
         """Return the efforts at a state."""
         return self.checked(ports if isinstance(ports, Ports) else ports(t, x))
 
     @property
-    def _still(self) -> Array:
+    def _zero_coordinates(self) -> Array:
         """The coordinates of a step at its beginning: zeros."""
         return np.zeros(self.model.nq)
 
-    def _displaced(self, q: Array, u: Array) -> Array:
+    def _configuration_at(self, q: Array, u: Array) -> Array:
         """Return the configuration (nq,) at coordinates of the step that begins at ``q``."""
         if not u.any():
             return q
@@ -90,10 +90,10 @@ class RKMK4(RK4):
     """
 
     @property
-    def _still(self) -> Array:
+    def _zero_coordinates(self) -> Array:
         return np.zeros(self.model.nv)
 
-    def _displaced(self, q: Array, u: Array) -> Array:
+    def _configuration_at(self, q: Array, u: Array) -> Array:
         return self.model.integrate(q, u) if u.any() else q
 
     def _rate(self, q: Array, u: Array, v: Array) -> Array:

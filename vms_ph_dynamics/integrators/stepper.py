@@ -86,12 +86,12 @@ class Stepper(ABC):
     Attributes:
         name: of the scheme; empty for one that was not created by name.
         order: order of convergence.
-        nothing: the default ports, for none.
+        no_ports: the default ports, for none.
     """
 
     name: str = ""
     order: int
-    nothing: Any = None
+    no_ports: Any = None
 
     @abstractmethod
     def begin(self, state: Any, t: float) -> SolverState:

@@ -28,7 +28,7 @@ from .form import NonholonomicForm
 
 # Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
 # residual of the step is left in the balance.
-_CLOSABLE = 1e-3
+_LARGEST_CORRECTION = 1e-3
 
 
 class _Motion(NamedTuple):
@@ -49,7 +49,7 @@ class NonholonomicRK4(Stepper):
 
     name = "projected_rk4"
     order = 4
-    nothing = Ports()
+    no_ports = Ports()
 
     def __init__(self, form: NonholonomicForm) -> None:
         """Construct the scheme for a robot under velocity constraints.
@@ -78,17 +78,17 @@ class NonholonomicRK4(Stepper):
         slope_q: Array = np.zeros(model.nv)
         slope_nu: Array = np.zeros(form.dimension)
         mean_q, mean_nu, start_nu = slope_q, slope_nu, x.v[form.independent]
-        for lead, weight in STAGES:
-            q = model.integrate(x.q, lead * dt * slope_q) if lead else x.q
-            nu = start_nu + lead * dt * slope_nu
+        for fraction, weight in STAGES:
+            q = model.integrate(x.q, fraction * dt * slope_q) if fraction else x.q
+            nu = start_nu + fraction * dt * slope_nu
             if not isfinite(float(nu @ nu)) or not isfinite(float(q @ q)):
                 raise StepFailure("the motion within the step is not finite")
             terms = form.terms(q, nu)
-            acting = self._acting(ports, t + lead * dt, q, terms.d.v)
-            if not lead:
+            acting = self._ports_at(ports, t + fraction * dt, q, terms.d.v)
+            if not fraction:
                 before = terms.d
             # The coordinates of the base within the step are those of the exponential.
-            rate = inverse_differential(model.base, lead * dt * slope_q, terms.d.v)
+            rate = inverse_differential(model.base, fraction * dt * slope_q, terms.d.v)
             slope_q, slope_nu = rate, terms.acceleration(acting.force(terms.d))
             mean_q, mean_nu = mean_q + weight * slope_q, mean_nu + weight * slope_nu
             energies.add(acting, terms.d, weight * dt)
@@ -98,12 +98,12 @@ class NonholonomicRK4(Stepper):
         after, kinetic = form.terms(q, nu).d, before.kinetic_energy + energies.net
         if acting.gravity:
             kinetic += before.potential_energy - after.potential_energy
-        v = after.v * _closing(after.kinetic_energy, kinetic)
+        v = after.v * _speed_factor(after.kinetic_energy, kinetic)
         return StepResult(_Motion(q, v), energies.supplied, energies.dissipated)
 
-    def _acting(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
-        given = ports if isinstance(ports, Ports) else ports(t, self._state(q, v))
-        return Ports.checked(self.form.model, given)
+    def _ports_at(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
+        efforts = ports if isinstance(ports, Ports) else ports(t, self._state(q, v))
+        return Ports.checked(self.form.model, efforts)
 
     def observe(self, solver_state: SolverState) -> Observation:
         """Return the observable quantities; there is no conserved momentum."""
@@ -116,12 +116,12 @@ class NonholonomicRK4(Stepper):
         return PHState(q, self.form.momentum(q, v))
 
 
-def _closing(found: float, wanted: float) -> float:
+def _speed_factor(kinetic: float, target: float) -> float:
     """Return the factor of the speed that gives the wanted kinetic energy, J; 1 at rest."""
-    if found <= 0.0 or wanted <= 0.0:
+    if kinetic <= 0.0 or target <= 0.0:
         return 1.0
-    factor = sqrt(wanted / found)
-    return factor if abs(factor - 1.0) <= _CLOSABLE else 1.0
+    factor = sqrt(target / kinetic)
+    return factor if abs(factor - 1.0) <= _LARGEST_CORRECTION else 1.0
 
 
 @system_stepper.register

@@ -254,7 +254,7 @@ class MechanismStepper(Stepper):
         self._mechanism, self._form = mechanism, form
         self._inner = EphsStepper(mechanism.equations, scheme)
         self.name, self.order = self._inner.name, self._inner.order
-        self.nothing = Ports()
+        self.no_ports = Ports()
 
     def begin(self, state: PHState, t: float) -> Motion:
         """Return the solver state at a state of the robot, with everything at theta_0."""

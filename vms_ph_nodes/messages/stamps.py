@@ -61,23 +61,23 @@ class StampPairing:
     ) -> None:
         self._complete, self._nearest = complete, nearest
         self._primaries: deque[tuple[int, Any]] = deque()
-        self._waiting: dict[str, dict[int, Any]] = {name: {} for name in companions}
+        self._pending: dict[str, dict[int, Any]] = {name: {} for name in companions}
         self._latest = dict.fromkeys(companions, -1)
         self._required: set[str] = set()
 
     def require(self, names: set[str]) -> None:
         """Set the companions to wait for: those that have a publisher."""
-        self._required = names & self._waiting.keys()
-        self._release()
+        self._required = names & self._pending.keys()
+        self._release_complete()
 
     def add_primary(self, stamp: int, message: Any) -> None:
         """Add a primary message."""
         self._primaries.append((stamp, message))
-        self._release()
+        self._release_complete()
 
     def add_companion(self, name: str, stamp: int, message: Any) -> None:
         """Add a companion; once one is received, later primary messages wait for that topic."""
-        waiting = self._waiting[name]
+        waiting = self._pending[name]
         if stamp < self._latest[name]:  # a reset, or a recording that begins again
             waiting.clear()
         waiting[stamp] = message
@@ -85,30 +85,30 @@ class StampPairing:
         self._required.add(name)
         if len(waiting) > _MAX_COMPANIONS:
             del waiting[min(waiting)]
-        self._release()
+        self._release_complete()
 
-    def _release(self) -> None:
+    def _release_complete(self) -> None:
         while self._primaries and (self._is_ready() or len(self._primaries) > _MAX_PRIMARIES):
             stamp, message = self._primaries.popleft()
-            partners = {name: waiting.get(stamp) for name, waiting in self._waiting.items()}
-            for name, waiting in self._waiting.items():
-                past = sorted(s for s in waiting if s <= stamp)
+            partners = {name: waiting.get(stamp) for name, waiting in self._pending.items()}
+            for name, waiting in self._pending.items():
+                expired = sorted(s for s in waiting if s <= stamp)
                 if name == self._nearest and waiting:
                     partners[name] = waiting[min(waiting, key=lambda s: abs(s - stamp))]
-                    del past[-1:]  # which may be the nearest of the next one too
-                for old in past:
+                    del expired[-1:]  # which may be the nearest of the next one too
+                for old in expired:
                     del waiting[old]
             self._complete(message, **partners)
 
     def _is_ready(self) -> bool:
         stamp = self._primaries[0][0]
         return all(
-            stamp in self._waiting[name] or self._latest[name] > stamp for name in self._required
+            stamp in self._pending[name] or self._latest[name] > stamp for name in self._required
         )
 
 
 # Refused messages in succession that agree among themselves, after which they are believed.
-_AGREEING = 5
+_CONSISTENT_MESSAGES = 5
 
 
 class StampGate:
@@ -123,7 +123,7 @@ class StampGate:
         self._age = round(largest_age * NANOSECONDS)
         self._last: tuple[int, int] | None = None  # stamp and arrival of the last accepted message
         self._last_refused: tuple[int, int] | None = None  # likewise, of the last refused one
-        self._agreeing = 0
+        self._consistent = 0
 
     def problem(self, stamp: int, now: int) -> str:
         """Return why a message is refused, or an empty string.
@@ -134,13 +134,13 @@ class StampGate:
         """
         problem = self._problem(stamp, now)
         if problem:
-            self._agreeing = (
-                self._agreeing + 1 if self._follows(self._last_refused, stamp, now) else 1
+            self._consistent = (
+                self._consistent + 1 if self._is_alike(self._last_refused, stamp, now) else 1
             )
             self._last_refused = (stamp, now)
-            if self._agreeing < _AGREEING or not self._is_live(stamp, now):
+            if self._consistent < _CONSISTENT_MESSAGES or not self._is_live(stamp, now):
                 return problem
-        self._last, self._last_refused, self._agreeing = (stamp, now), None, 0
+        self._last, self._last_refused, self._consistent = (stamp, now), None, 0
         return ""
 
     def _problem(self, stamp: int, now: int) -> str:
@@ -152,12 +152,12 @@ class StampGate:
             return "repeats the last stamp"
         if stamp < last:
             return f"is {_seconds(last - stamp)} the last one"
-        if self._follows(self._last, stamp, now):
+        if self._is_alike(self._last, stamp, now):
             return ""
         jump = (now - last_arrival) - (stamp - last)
         return f"is {_seconds(jump)} the one before and the clock let expect"
 
-    def _follows(self, before: tuple[int, int] | None, stamp: int, now: int) -> bool:
+    def _is_alike(self, before: tuple[int, int] | None, stamp: int, now: int) -> bool:
         """Return whether stamp and clock have advanced alike since another message."""
         if before is None or stamp <= before[0]:
             return False

@@ -98,13 +98,13 @@ def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
 
     def start(q: Array, v: Array, dt: float) -> Run:
         state: dict[str, Any] = {"x": stepper.begin(form.state(q, v), 0.0), "k": 0}
-        nothing = Ports()
+        no_ports = Ports()
 
         def steps(count: int) -> None:
             end = state["k"] + count
             while state["k"] < end:
                 k = state["k"]
-                done = multi_step_with_retry(stepper, state["x"], nothing, 0.0, dt, k, end - k)
+                done = multi_step_with_retry(stepper, state["x"], no_ports, 0.0, dt, k, end - k)
                 state["x"], state["k"] = done.result.solver_state, k + done.result.steps
 
         return Run(steps, lambda: stepper.motion(state["x"]))
@@ -138,20 +138,20 @@ def pinocchio_rk4_in_cpp(model: VMSModel) -> Iterator[Contender]:
 def pinocchio_rk4(model: VMSModel) -> Contender:
     """Return RK4 with Pinocchio's aba and integrate."""
     m = model.pinocchio
-    data, nothing = m.createData(), np.zeros(model.nv)
+    data, zero_torque = m.createData(), np.zeros(model.nv)
 
     def start(q: Array, v: Array, dt: float) -> Run:
         state = {"q": q, "v": v}
         half = 0.5 * dt
 
         def step(q: Array, v: Array) -> Motion:
-            a1 = pin.aba(m, data, q, v, nothing)
+            a1 = pin.aba(m, data, q, v, zero_torque)
             v2 = v + half * a1
-            a2 = pin.aba(m, data, pin.integrate(m, q, half * v), v2, nothing)
+            a2 = pin.aba(m, data, pin.integrate(m, q, half * v), v2, zero_torque)
             v3 = v + half * a2
-            a3 = pin.aba(m, data, pin.integrate(m, q, half * v2), v3, nothing)
+            a3 = pin.aba(m, data, pin.integrate(m, q, half * v2), v3, zero_torque)
             v4 = v + dt * a3
-            a4 = pin.aba(m, data, pin.integrate(m, q, dt * v3), v4, nothing)
+            a4 = pin.aba(m, data, pin.integrate(m, q, dt * v3), v4, zero_torque)
             q = pin.integrate(m, q, (dt / 6.0) * (v + 2.0 * (v2 + v3) + v4))
             return q, v + (dt / 6.0) * (a1 + 2.0 * (a2 + a3) + a4)
 

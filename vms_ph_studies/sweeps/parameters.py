@@ -88,20 +88,20 @@ def _read_mapping(entry: Mapping[Any, Any]) -> Parameter:
         return _grid([_value(item) for item in entry["values"]])
     if "from" in keys or "to" in keys:
         return _range({str(key): value for key, value in entry.items()})
-    named = [key for key in keys if key in DISTRIBUTIONS]
-    if len(named) != 1 or not set(keys) <= {named[0], "size"}:
-        wrong = next((key for key in keys if key not in (*DISTRIBUTIONS, "size")), "")
-        hint = did_you_mean(wrong, [*DISTRIBUTIONS, "from", "value", "values"])
+    kinds = [key for key in keys if key in DISTRIBUTIONS]
+    if len(kinds) != 1 or not set(keys) <= {kinds[0], "size"}:
+        unknown_key = next((key for key in keys if key not in (*DISTRIBUTIONS, "size")), "")
+        hint = did_you_mean(unknown_key, [*DISTRIBUTIONS, "from", "value", "values"])
         raise OptionError(f"given: {', '.join(keys) or 'nothing'}{hint}; accepted are {_FORMS}")
-    inner, size = entry[named[0]], entry.get("size")
-    if not isinstance(inner, dict):
-        raise OptionError(f"given: {inner!r}; write {DISTRIBUTIONS[named[0]].form}")
+    arguments, size = entry[kinds[0]], entry.get("size")
+    if not isinstance(arguments, dict):
+        raise OptionError(f"given: {arguments!r}; write {DISTRIBUTIONS[kinds[0]].form}")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise OptionError(f"'size' must be a whole number above zero; given: {size!r}")
     try:
-        return Sampled(make_distribution(named[0], {str(k): v for k, v in inner.items()}), size)
+        return Sampled(make_distribution(kinds[0], {str(k): v for k, v in arguments.items()}), size)
     except OptionError as error:
-        raise OptionError(f"{named[0]}: {error}") from None
+        raise OptionError(f"{kinds[0]}: {error}") from None
 
 
 def _range(entry: dict[str, Any]) -> Grid:

@@ -17,7 +17,7 @@ from .progress import OnProgress, SweepProgress, SweepSummary
 from .report import write_report
 from .results import Results
 from .study_file import SweepStudy
-from .workers import evaluated
+from .workers import evaluate_parallel
 
 STUDY = "study.yaml"
 REPORT = "report.html"
@@ -105,7 +105,7 @@ class Sweep:
         if not points:
             return
         study = self.study
-        with closing(evaluated(study.target, points, study.limit, workers)) as batches:
+        with closing(evaluate_parallel(study.target, points, study.limit, workers)) as batches:
             for records in batches:
                 self._journal.append(records)
                 done += len(records)

@@ -30,7 +30,7 @@ def local_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def evaluated(
+def evaluate_parallel(
     target: Target, points: Iterable[Point], limit: float | None = None, workers: int = 0
 ) -> Generator[list[Record], None, None]:
     """Yield the records of points as they come in, in any order.
@@ -71,20 +71,20 @@ def _batches(
     target: Target, points: Iterable[Point], limit: float | None, count: int, largest: int
 ) -> Iterator[tuple[list[Point], list[Record] | None]]:
     """Yield each batch of at most so many points with its records; with None if it was lost."""
-    waiting, size = deque(points), 1
-    queued = count * (1 + _QUEUED_BATCHES) if largest > 1 else count
-    while waiting:
+    queue, size = deque(points), 1
+    capacity = count * (1 + _QUEUED_BATCHES) if largest > 1 else count
+    while queue:
         pending: dict[Future[list[Record]], list[Point]] = {}
         try:
             with _pool(count) as pool:
-                while waiting or pending:
-                    while waiting and len(pending) < queued:
+                while queue or pending:
+                    while queue and len(pending) < capacity:
                         # Towards the end batches become smaller: all processes end together.
-                        number = max(1, min(size, len(waiting) // (2 * count)))
-                        batch = [waiting[k] for k in range(number)]
+                        number = max(1, min(size, len(queue) // (2 * count)))
+                        batch = [queue[k] for k in range(number)]
                         pending[pool.submit(evaluate_points, target, batch, limit)] = batch
                         for _ in batch:
-                            waiting.popleft()
+                            queue.popleft()
                     for future in wait(pending, return_when=FIRST_COMPLETED).done:
                         records = future.result()
                         spent = sum(record.seconds for record in records) / len(records)

@@ -101,13 +101,15 @@ def test_it_reaches_no_further_than_half_the_weight_and_half_a_radian() -> None:
         integral.advance(1.0, 2.0, 4.0, far, turned, np.array([9.0, -9.0]), 0.01, 0.03)
     np.testing.assert_allclose(integral.position, [0.0, -0.6 * 9.80665 / 8, -0.8 * 9.80665 / 8])
     np.testing.assert_array_equal(integral.joints, [-0.5, 0.5])
-    np.testing.assert_allclose(integral.turn, pin.exp3(np.array([0.0, 0.0, -0.5])))
+    np.testing.assert_allclose(integral.rotation, pin.exp3(np.array([0.0, 0.0, -0.5])))
     np.testing.assert_allclose(integral.position_rate, 0.0, atol=1e-12)
-    before = integral.turn
+    before = integral.rotation
     other = pin.exp3(np.array([1.5, 0.5, -1.0]))
     integral.advance(1.0, 2.0, 4.0, far, other, np.zeros(2), 0.01, 0.03)
     # The rate of the turn is in the axes of the turned base.
-    np.testing.assert_allclose(before @ pin.exp3(0.01 * integral.turn_rate), integral.turn)
+    np.testing.assert_allclose(
+        before @ pin.exp3(0.01 * integral.angular_velocity), integral.rotation
+    )
     integral.advance(1.0, 0.0, 4.0, np.ones(3), None, np.zeros(2), 0.01, 0.03)
     assert not integral.position.any()
     integral.advance(1.0, 2.0, 4.0, np.ones(3), turned, np.ones(2), 0.0, 0.03)

@@ -13,7 +13,7 @@ from ..tree import ExportedTree
 
 # Below this ratio of a joint rate to the slip speed, tanh(x) / x is its series: the first term left
 # out is 2 x^4 / 15.
-_SMALL = 1e-4
+_SERIES_LIMIT = 1e-4
 
 
 def port_symbols(model: VMSModel) -> dict[str, Expression]:
@@ -62,9 +62,9 @@ def dissipation_matrix(tree: ExportedTree, v: Expression, friction: Friction | N
     if friction is not None:
         for k in range(model.n):
             x = v[b + k] / friction.slip
-            small = ca.fabs(x) < _SMALL
-            safe = ca.if_else(small, 1.0, x)
-            quotient = ca.if_else(small, 1 - x * x / 3, ca.tanh(safe) / safe)
+            is_small = ca.fabs(x) < _SERIES_LIMIT
+            nonzero = ca.if_else(is_small, 1.0, x)
+            quotient = ca.if_else(is_small, 1 - x * x / 3, ca.tanh(nonzero) / nonzero)
             coulomb = float(friction.coulomb[k]) / friction.slip
             total[b + k, b + k] = float(friction.viscous[k]) + (
                 coulomb * quotient if coulomb else 0
