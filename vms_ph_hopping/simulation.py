@@ -74,7 +74,7 @@ class HoppingSimulation:
         self._steps, self.failure = 0, ""
         self._step_command: Actuation | None = None
         self.resets += 1
-        self._renew(self.dt)
+        self._update_control(self.dt)
 
     @property
     def time(self) -> float:
@@ -94,7 +94,7 @@ class HoppingSimulation:
         """
         if self.failure:
             return
-        continuous = self._continuous is not None
+        continuous = self._continuous_law is not None
         # Held efforts are computed again at every control step.
         for count in [steps] if continuous or self._control is None else [1] * steps:
             self._steps += count
@@ -107,7 +107,7 @@ class HoppingSimulation:
                 self._steps -= count
                 self.failure = str(error)
                 return
-            self._renew(count * self.dt)
+            self._update_control(count * self.dt)
         if external is None:
             return
         in_world = isinstance(external, WorldFramePorts)
@@ -123,14 +123,14 @@ class HoppingSimulation:
         leg, y = self._system.leg_state(self._hopper.state), self._hopper.state
         force = self._efforts(leg, self._hopper.phase is not Phase.FLIGHT).force
         floor = self._system.floor_force(self._hopper.phase, leg, y)
-        acting = np.array([floor.tangential, floor.normal, 0.0])
+        foot_force = np.array([floor.tangential, floor.normal, 0.0])
         if self._system.push is not None:
-            acting = acting + self._system.push.at(leg)
+            foot_force = foot_force + self._system.push.at(leg)
         wrench = np.zeros(6)
-        wrench[:2], wrench[5] = leg.foot_axes.T @ acting[:2], acting[2]
+        wrench[:2], wrench[5] = leg.foot_axes.T @ foot_force[:2], foot_force[2]
         energies = dict(zip(self._system.channels, self._hopper.energies, strict=True))
-        through = (energies["joint"], energies["external"], energies["floor"] + energies["push"])
-        supplied = {name: float(value) for name, value in zip(PORTS, through, strict=True)}
+        by_port = (energies["joint"], energies["external"], energies["floor"] + energies["push"])
+        supplied = {name: float(value) for name, value in zip(PORTS, by_port, strict=True)}
         b = self._leg.model.b
         return Sample(self.time, leg.q, leg.v, force[b:], force[:b], wrench, supplied, 0.0)
 
@@ -138,22 +138,22 @@ class HoppingSimulation:
         """Return whether the state is finite and the integrator has not failed."""
         return not self.failure and isfinite(float(self._hopper.state.sum()))
 
-    def _renew(self, passed: float) -> None:
+    def _update_control(self, duration: float) -> None:
         """Call the controller, also for a law in continuous time, to update its records.
 
         Args:
-            passed: time since the last call, s; a law in continuous time is called at samples only.
+            duration: time since the last call, s; a continuous law is called at samples only.
         """
-        self._continuous = None if self._law is None else self._law()
+        self._continuous_law = None if self._law is None else self._law()
         if self._control is not None:
             leg = self._system.leg_state(self._hopper.state)
-            self._step_command = self._control(leg.q, leg.v, passed)
+            self._step_command = self._control(leg.q, leg.v, duration)
 
     def _efforts(self, leg: LegState, stance: bool) -> LegEfforts:
-        if self._continuous is None:
+        if self._continuous_law is None:
             efforts = LegEfforts(self._generalised(self._step_command), (), 0.0)
         else:
-            efforts = self._continuous.efforts(leg, stance)
+            efforts = self._continuous_law.efforts(leg, stance)
         force = efforts.force + self._generalised(self._external)
         return replace(efforts, force=force, powers=())
 

@@ -154,7 +154,7 @@ class CartesianImpedance(StagedController):
             self.options = ("null_space='position'",)
         self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool = PoseReference()
-        self._holding, self._attached = SwitchRamp(), SwitchRamp()
+        self._hold_ramp, self._attached_ramp = SwitchRamp(), SwitchRamp()
         self._attitude_ramp, self._axes_ramp = SwitchRamp(), SwitchRamp()
         self._posture = JointReference(model.n)
         self._weights, self._weights_now = np.ones(model.n), np.ones(model.n)
@@ -232,7 +232,7 @@ class CartesianImpedance(StagedController):
         self._posture.restart(model.joint_positions(d.q))
         self._last_force = np.array(d.g)
         self._base_power = 0.0
-        for ramp in (self._holding, self._attitude_ramp, self._attached, self._axes_ramp):
+        for ramp in (self._hold_ramp, self._attitude_ramp, self._attached_ramp, self._axes_ramp):
             ramp.restart()
         self._weights_now = self._weights
         self._last_compliance: Compliance | None = None
@@ -249,10 +249,10 @@ class CartesianImpedance(StagedController):
         gains = self._ramp.now
         h = horizon(dt, gains.delay, age)
         # Spring and damping fade out before the frame is changed, and in again.
-        if gains.relative_to_base != self._relative and self._attached.share == 0.0:
+        if gains.relative_to_base != self._relative and self._attached_ramp.share == 0.0:
             self._relative = gains.relative_to_base
             self._tool.restart(self._tool_pose(d))
-        attached = self._attached.follow(gains.relative_to_base == self._relative, dt)
+        attached = self._attached_ramp.follow(gains.relative_to_base == self._relative, dt)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(self._tool_reference(reference), gains.speed, gains.turn, bandwidth, dt)
         push = self._push(d, reference, dt, h)
@@ -393,14 +393,14 @@ class CartesianImpedance(StagedController):
 
     def _turning_rate(self) -> float:
         """Return the rate at which an attitude of the base that is held by itself is damped."""
-        share = max(self._attitude_ramp.share - self._holding.share, 0.0)
+        share = max(self._attitude_ramp.share - self._hold_ramp.share, 0.0)
         return 2.0 * _RATIO * share * self._ramp.now.frequency_base
 
     def _base(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential that holds the base."""
         gains = self._ramp.now
         able = self._output.base_is_actuated
-        hold_share = self._holding.follow(gains.hold_base and able, dt)
+        hold_share = self._hold_ramp.follow(gains.hold_base and able, dt)
         attitude_share = self._attitude_ramp.follow(
             (gains.hold_base or gains.hold_attitude) and able, dt
         )

@@ -73,10 +73,10 @@ class TaskMotion:
         d, n = self.d, self.null_velocity
         u = d.v - n
         bias = np.linalg.solve(d.M, d.C @ n)
-        on_task = -self.inertia @ (self.J_rate @ n - self.J @ bias)
+        task_force = -self.inertia @ (self.J_rate @ n - self.J @ bias)
         pi = self.inertia @ self.eta
-        on_null = self.projector.T @ (self.J_rate.T @ pi - d.C.T @ u)
-        return on_task, on_null
+        null_force = self.projector.T @ (self.J_rate.T @ pi - d.C.T @ u)
+        return task_force, null_force
 
 
 _SE3 = SE3()
@@ -148,7 +148,7 @@ class PoseIDAPBC(StagedController):
         self._frame_id = model.frame_id(model.end_effector)
         self._potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool = PoseReference()
-        self._holding, self._cancelling = SwitchRamp(), SwitchRamp()
+        self._hold_ramp, self._coupling_ramp = SwitchRamp(), SwitchRamp()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
@@ -156,8 +156,8 @@ class PoseIDAPBC(StagedController):
         self._potential.restart(np.eye(4))
         self._spring.restart(d)
         self._posture = d.q
-        self._holding.restart()
-        self._cancelling.restart()
+        self._hold_ramp.restart()
+        self._coupling_ramp.restart()
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         gains = self._ramp.now
@@ -173,31 +173,31 @@ class PoseIDAPBC(StagedController):
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
         null_damping = gains.damping_null * (motion.projector.T @ d.M @ motion.projector)
         drift = h * (stiffness @ reference_twist)
-        rest = self._rest(d, h, dt)
+        holding = self._holding_springs(d, h, dt)
         j = motion.J
         impedance = SampledImpedance.at(
             d,
             j.T @ damping @ j + null_damping,
-            j.T @ stiffness @ j + np.diag(rest.stiffness),
-            j.T @ (spring.force - drift) + rest.force,
+            j.T @ stiffness @ j + np.diag(holding.stiffness),
+            j.T @ (spring.force - drift) + holding.force,
             d.v,
             h,
             j.T @ (damping @ reference_twist),
         )
-        on_task = damping @ (j @ impedance.velocity - reference_twist)
-        on_null = null_damping @ impedance.velocity + impedance.predicted_spring
-        force = spring.force + on_task - drift
-        smallest = float(np.linalg.svd(j, compute_uv=False)[-1])
-        gyroscopic, exchanged = self._gyroscopic(motion, smallest, dt)
+        task_force = damping @ (j @ impedance.velocity - reference_twist)
+        null_force = null_damping @ impedance.velocity + impedance.predicted_spring
+        force = spring.force + task_force - drift
+        smallest_singular_value = float(np.linalg.svd(j, compute_uv=False)[-1])
+        gyroscopic, coupling_power = self._gyroscopic(motion, smallest_singular_value, dt)
         compensation = d.g + gyroscopic
-        continuous = compensation - (j.T @ force + rest.force + on_null)
+        continuous = compensation - (j.T @ force + holding.force + null_force)
         if not np.isfinite(continuous.sum()):
             return self._output.refuse(d)
-        applied = impedance.spring + j.T @ on_task + on_null
-        braked = brake(d, h, gyroscopic if gyroscopic.any() else None)
-        output = self._output.apply(d, compensation + braked - applied, gains, dt)
+        applied = impedance.spring + j.T @ task_force + null_force
+        braking = brake(d, h, gyroscopic if gyroscopic.any() else None)
+        output = self._output.apply(d, compensation + braking - applied, gains, dt)
 
-        potential = spring.energy + rest.energy
+        potential = spring.energy + holding.energy
         kinetic_task = motion.kinetic_task
         kinetic_null = d.kinetic_energy - kinetic_task
         energy = ControlEnergy(
@@ -205,12 +205,12 @@ class PoseIDAPBC(StagedController):
             shaped_potential=potential,
             kinetic_task=kinetic_task,
             kinetic_null=kinetic_null,
-            damping_task=float((motion.eta - reference_twist) @ (on_task - drift)),
-            damping_null=float(d.v @ on_null),
+            damping_task=float((motion.eta - reference_twist) @ (task_force - drift)),
+            damping_null=float(d.v @ null_force),
             reference_power=-float(force @ reference_twist),
             clipped_power=float((output.effort - continuous) @ d.v),
             routing_power=float(gyroscopic @ d.v),
-            null_to_task=exchanged,
+            null_to_task=coupling_power,
             tank_level=self._output.tank_level,
         )
         command = self._command(
@@ -218,25 +218,27 @@ class PoseIDAPBC(StagedController):
             energy,
             impedance.reason,
             task_error=float(np.linalg.norm(error[:3, 3])),
-            smallest_singular_value=smallest,
+            smallest_singular_value=smallest_singular_value,
         )
-        if output.reason or smallest >= 2.0 * SINGULAR or not gains.cancel_coupling:
+        if output.reason or smallest_singular_value >= 2.0 * SINGULAR or not gains.cancel_coupling:
             return command
-        reason = f"near a singularity: smallest singular value {smallest:.3g}"
+        reason = f"near a singularity: smallest singular value {smallest_singular_value:.3g}"
         return replace(command, status=Status.DEGRADED, reason=reason)
 
-    def _gyroscopic(self, motion: TaskMotion, smallest: float, dt: float) -> tuple[Array, float]:
+    def _gyroscopic(
+        self, motion: TaskMotion, smallest_singular_value: float, dt: float
+    ) -> tuple[Array, float]:
         """Return the forces (nv,) quadratic in velocities, and the power of the coupling, W."""
-        on_task, on_null = motion.decoupling()
-        exchanged = -float(on_task @ motion.eta)
-        share = min(max(smallest / SINGULAR - 1.0, 0.0), 1.0)
-        share *= self._cancelling.follow(self._ramp.now.cancel_coupling, dt)
-        return share * (motion.J.T @ on_task + on_null), exchanged
+        task_force, null_force = motion.decoupling()
+        coupling_power = -float(task_force @ motion.eta)
+        share = min(max(smallest_singular_value / SINGULAR - 1.0, 0.0), 1.0)
+        share *= self._coupling_ramp.follow(self._ramp.now.cancel_coupling, dt)
+        return share * (motion.J.T @ task_force + null_force), coupling_power
 
-    def _rest(self, d: Evaluation, h: float, dt: float) -> SpringForce:
+    def _holding_springs(self, d: Evaluation, h: float, dt: float) -> SpringForce:
         """Return the springs that hold the base, the posture and the joints within their limits."""
         model, gains = self.model, self._ramp.now
-        share = self._holding.follow(gains.hold_base, dt)
+        share = self._hold_ramp.follow(gains.hold_base, dt)
         base = self._spring.at(model.base_pose(d.q), gains.frequency_base, share, share)
         limits, hold = (
             self._limit_springs(d, gains, h),

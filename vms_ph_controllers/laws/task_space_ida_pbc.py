@@ -118,7 +118,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._governor = ReferenceGovernor(model, self.task, SINGULAR)
         self._tank_budget = TankBudget(model)
         self._ramp = GainRamp(self.gains)
-        self._cancelling, self._by_task = SwitchRamp(), SwitchRamp()
+        self._coupling_ramp, self._task_ramp = SwitchRamp(), SwitchRamp()
         self._weighted: ShapedPotential | None = None
         self._key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
@@ -156,9 +156,9 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._safe_torque = np.array(d.g)
         self._torque_limits.restart()
         self._ramp.restart(self.gains)
-        self._cancelling.restart()
-        self._by_task.restart()
-        self._by_task.follow(self._has_task_stiffness, 0.0)
+        self._coupling_ramp.restart()
+        self._task_ramp.restart()
+        self._task_ramp.follow(self._has_task_stiffness, 0.0)
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         model = self.model
@@ -229,7 +229,7 @@ class TaskSpaceIDAPBC(TwinnedController):
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
         """Move minimum and stiffness towards reference and gains; return the energy added, J."""
         gains, governor = self._ramp.now, self._governor
-        self._by_task.follow(self._has_task_stiffness, dt)
+        self._task_ramp.follow(self._has_task_stiffness, dt)
         candidate = governor.propose(reference, dt, gains.reference_speed, gains.limit_margin)
         next_minimum = candidate
 
@@ -244,7 +244,7 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _potential(self, minimum: PotentialMinimum) -> ShapedPotential:
         """Return the potential that the gains define at a minimum."""
-        gains, share = self._ramp.now, self._by_task.share
+        gains, share = self._ramp.now, self._task_ramp.share
         if share == 0.0:
             return ShapedPotential(self.model, minimum.q, gains.stiffness)
         # The weight depends on the minimum, on these gains and on how far they are switched.
@@ -277,7 +277,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         )
 
     def _routed(self, d: Evaluation, dt: float) -> Array | None:
-        share = self._cancelling.follow(self.gains.cancel_coupling, dt)
+        share = self._coupling_ramp.follow(self.gains.cancel_coupling, dt)
         routed = self._routing.torque(d) if share > 0.0 else None
         return None if routed is None else share * routed
 

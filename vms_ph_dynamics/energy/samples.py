@@ -165,14 +165,14 @@ def smoothed_velocity(
     usable = [w for w in widths if 2 * w + 1 <= count] or [max(1, (count - 1) // 2)]
     for width in usable:
         values, slopes, leverage, spread = _local_cubic(t, positions, width)
-        left_out = (positions - values) / np.maximum(1.0 - leverage, 0.05)[:, None]
-        score = np.mean(left_out**2, axis=0)
+        cross_validation_error = (positions - values) / np.maximum(1.0 - leverage, 0.05)[:, None]
+        score = np.mean(cross_validation_error**2, axis=0)
         # A slope needs wider windows than a value: the widest that is nearly as good.
-        better = score <= 1.3 * best
+        is_better = score <= 1.3 * best
         best = np.minimum(best, score)
         noise = np.mean((positions - values) ** 2, axis=0) / max(1.0 - np.mean(leverage), 0.05)
-        velocity[:, better] = slopes[:, better]
-        deviation[:, better] = np.sqrt(spread[:, None] * noise)[:, better]
+        velocity[:, is_better] = slopes[:, is_better]
+        deviation[:, is_better] = np.sqrt(spread[:, None] * noise)[:, is_better]
     return velocity, deviation
 
 
@@ -187,7 +187,7 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
     """Return value and slope (N,k), and the leverage and the variance factor of the slope (N,)."""
     count = len(t)
     order = min(3, count - 1)
-    if count <= 8 * width or not _even(t):
+    if count <= 8 * width or not _is_even(t):
         return _cubic_windows(t, x, width, order)
     # Of even times all inner windows have the same weights, and those at an end the same samples.
     scale = width * float(t[-1] - t[0]) / (count - 1)
@@ -196,15 +196,15 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
     inverse = np.linalg.inv(powers.T @ powers)
     weights = inverse @ powers.T
     derived = np.hstack([np.zeros((len(place), 1)), powers[:, :3] * (1.0, 2.0, 3.0)])
-    at_end = powers @ weights, derived @ weights
+    edges = powers @ weights, derived @ weights
     size = 1 << (count + 2 * width).bit_length()
     spectrum = np.fft.rfft(x - x[:1], size, axis=0)
     results = []
-    for kernel, of_end, offset in ((weights[0], at_end[0], x[:1]), (weights[1], at_end[1], 0.0)):
+    for kernel, edge, offset in ((weights[0], edges[0], x[:1]), (weights[1], edges[1], 0.0)):
         full = np.fft.irfft(spectrum * np.fft.rfft(kernel[::-1], size)[:, None], size, axis=0)
         inner = full[2 * width : count]
-        ends = (of_end[:width] @ (x[: 2 * width + 1] - x[:1]),
-                of_end[width + 1 :] @ (x[count - 2 * width - 1 :] - x[:1]))  # fmt: skip
+        ends = (edge[:width] @ (x[: 2 * width + 1] - x[:1]),
+                edge[width + 1 :] @ (x[count - 2 * width - 1 :] - x[:1]))  # fmt: skip
         results.append(np.concatenate([ends[0], inner, ends[1]]) + offset)
     variance = np.einsum("ij,jk,ik->i", powers, inverse, powers)
     slopes = np.einsum("ij,jk,ik->i", derived, inverse, derived) / scale**2
@@ -213,19 +213,19 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
     return results[0], results[1] / scale, variance[index], slopes[index]
 
 
-def _even(t: Array) -> bool:
+def _is_even(t: Array) -> bool:
     period = np.diff(t)
     return bool(np.ptp(period) < 1e-3 * period.mean())
 
 
 def _cubic_windows(t: Array, x: Array, width: int, order: int) -> tuple[Array, Array, Array, Array]:
     count = len(t)
-    reach = np.arange(-width, width + 1)
+    window = np.arange(-width, width + 1)
     scale = max(width * float(np.median(np.diff(t))), 1e-12)
     normal = np.zeros((count, order + 1, order + 1))
     right = np.zeros((count, order + 1, x.shape[1]))
     indices = np.arange(count)
-    for offset in reach:
+    for offset in window:
         # At the ends the window keeps its samples inside the recording.
         index = np.clip(indices, width, count - 1 - width) + offset
         powers = ((t[index] - t) / scale)[:, None] ** np.arange(order + 1)
@@ -275,23 +275,23 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     """
     mean, intervals = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)
     speed = np.sqrt((mean**2).sum(axis=1))
-    moving = speed > _MOVING * speed.max(initial=0.0)
-    still = ~np.any(steps != 0.0, axis=1)
+    is_moving = speed > _MOVING * speed.max(initial=0.0)
+    repeats = ~np.any(steps != 0.0, axis=1)
     candidates = {
         "stamps": intervals,
         "uniform": np.full(intervals.size, float(np.mean(intervals))),
     }
     period = 0.0
-    if np.count_nonzero(moving) > 20:
-        advance = (steps * mean).sum(axis=1) / np.where(moving, speed**2, 1.0)
-        period = _period(advance[moving])
+    if np.count_nonzero(is_moving) > 20:
+        advance = (steps * mean).sum(axis=1) / np.where(is_moving, speed**2, 1.0)
+        period = _period(advance[is_moving])
     if period > 0.0:
         # Where the robot hardly moves only the stamps tell how many periods have passed.
-        periods = np.rint(np.where(moving, advance, intervals) / period)
-        candidates["motion"] = np.maximum(np.where(still & moving, 0.0, periods), 0.0) * period
+        periods = np.rint(np.where(is_moving, advance, intervals) / period)
+        candidates["motion"] = np.maximum(np.where(repeats & is_moving, 0.0, periods), 0.0) * period
     mismatch = {
-        name: float(np.sqrt(np.mean(((steps - mean * dt[:, None]) ** 2)[moving])))
-        if moving.any()
+        name: float(np.sqrt(np.mean(((steps - mean * dt[:, None]) ** 2)[is_moving])))
+        if is_moving.any()
         else 0.0
         for name, dt in candidates.items()
     }
@@ -302,11 +302,11 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     t = np.concatenate([[0.0], np.cumsum(candidates[source])]) + stamps[0]
     deviation = stamps - t
     deviation = deviation - np.median(deviation)
-    used = {"stamps": 0.0, "uniform": float(np.mean(intervals)), "motion": period}[source]
-    repeated = int(np.count_nonzero(still & moving))
+    dt = {"stamps": 0.0, "uniform": float(np.mean(intervals)), "motion": period}[source]
+    repeated = int(np.count_nonzero(repeats & is_moving))
     # What was sampled evenly was stamped with the deviations from even times.
     return Clock(
-        t, source, used, float(deviation.std()), float(np.abs(deviation).max()), repeated, mismatch
+        t, source, dt, float(deviation.std()), float(np.abs(deviation).max()), repeated, mismatch
     )
 
 
@@ -335,9 +335,9 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
         return 0.0
     largest = min(largest, 0.25 * float(t[-1] - t[0]))
     count = int(largest / _LAG_STEP)
-    coarse = slice(None, None, max(1, len(t) // 3000))
+    thinning = slice(None, None, max(1, len(t) // 3000))
     misfits = [
-        _misfit(t[coarse], slope[coarse], v[coarse], lag, largest)
+        _misfit(t[thinning], slope[thinning], v[thinning], lag, largest)
         for lag in _LAG_STEP * np.arange(-count, count + 1)
     ]
     lag = _LAG_STEP * (int(np.argmin(misfits)) - count)
@@ -382,9 +382,9 @@ def _period(advance: Array) -> float:
         return 0.0
     for _ in range(5):
         multiples = np.rint(advance / period)
-        near = (multiples >= 1) & (multiples <= 5) & (np.abs(advance / period - multiples) < 0.2)
-        if not near.any():
+        valid = (multiples >= 1) & (multiples <= 5) & (np.abs(advance / period - multiples) < 0.2)
+        if not valid.any():
             return 0.0
-        period = float(np.median(advance[near] / multiples[near]))
-    off = np.abs(advance / period - np.rint(advance / period))
-    return period if np.mean(off < 0.1) > 0.9 else 0.0
+        period = float(np.median(advance[valid] / multiples[valid]))
+    remainder = np.abs(advance / period - np.rint(advance / period))
+    return period if np.mean(remainder < 0.1) > 0.9 else 0.0

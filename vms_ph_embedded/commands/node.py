@@ -10,7 +10,7 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
 
-from .temporary_node import settled, temporary_node, wait_for
+from .temporary_node import stable_answer, temporary_node, wait_for
 
 app = typer.Typer(help="List running nodes, with their topics and services.", no_args_is_help=True)
 
@@ -19,7 +19,7 @@ app = typer.Typer(help="List running nodes, with their topics and services.", no
 def list_nodes() -> None:
     """List the running nodes, without hidden ones, whose names begin with ``_``."""
     with temporary_node() as node:
-        for name in settled(node, lambda: _names(node)):
+        for name in stable_answer(node, lambda: _names(node)):
             typer.echo(name)
 
 
@@ -53,7 +53,7 @@ def info(name: str = typer.Argument(help="name of the node, like /simulator")) -
             ("Service Clients", node.get_client_names_and_types_by_node),
         )
         try:
-            sections = settled(
+            sections = stable_answer(
                 node, lambda: [(title, look(base, namespace)) for title, look in parts]
             )
         except RuntimeError as error:

@@ -45,7 +45,7 @@ def temporary_node() -> Iterator[Node]:
         rclpy.try_shutdown()
 
 
-def settled(node: Node, query: Callable[[], T], quiet: float = 0.4) -> T:
+def stable_answer(node: Node, query: Callable[[], T], quiet: float = 0.4) -> T:
     """Return the result of ``query`` once it has not changed for ``quiet`` seconds."""
     latest, since, end = query(), time.monotonic(), time.monotonic() + PATIENCE
     while time.monotonic() - since < quiet and time.monotonic() < end:
@@ -75,7 +75,7 @@ def print_names(
     node: Node, query: Callable[[], list[tuple[str, list[str]]]], with_types: bool
 ) -> None:
     """Print the names of topics or services that ``query`` returns, and their types if asked."""
-    for name, types in sorted(settled(node, query)):
+    for name, types in sorted(stable_answer(node, query)):
         typer.echo(f"{name} [{', '.join(types)}]" if with_types else name)
 
 

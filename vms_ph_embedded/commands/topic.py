@@ -19,7 +19,7 @@ from vms_ph_io.installation import command_name
 from vms_ph_nodes.topics.interfaces import load_interface, offered_quality
 
 from .message_text import fill, parse, to_yaml
-from .temporary_node import print_names, settled, temporary_node, wait_for
+from .temporary_node import print_names, stable_answer, temporary_node, wait_for
 
 app = typer.Typer(help="List, read and publish topics.", no_args_is_help=True)
 
@@ -41,8 +41,8 @@ def info(name: str = _TOPIC) -> None:
     with temporary_node() as node:
         name = node.resolve_topic_name(name)
         type_name = _type_of(node, name)
-        look = (node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic)
-        publishers, subscribers = settled(node, lambda: [_names(f(name)) for f in look])
+        queries = (node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic)
+        publishers, subscribers = stable_answer(node, lambda: [_names(f(name)) for f in queries])
         typer.echo(f"Type: {type_name}")
         for title, endpoints in (("Publisher", publishers), ("Subscription", subscribers)):
             typer.echo(f"{title} count: {len(endpoints)}")
@@ -130,8 +130,8 @@ def _subscribe(node: Node, name: str, callback: Callable[[Any], None]) -> None:
 
 def _pause(node: Node, seconds: float) -> None:
     end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        rclpy.spin_once(node, timeout_sec=left)
+    while (remaining := end - time.monotonic()) > 0:
+        rclpy.spin_once(node, timeout_sec=remaining)
 
 
 def _names(endpoints: Any) -> list[str]:

@@ -262,7 +262,7 @@ class DecentralisedPD(Controller):
         )
         base = model.base_pose(q)
         minimum = self._base.pose.copy()
-        minimum[:3, :3] = minimum[:3, :3] @ self._integral.turn
+        minimum[:3, :3] = minimum[:3, :3] @ self._integral.rotation
         minimum[:3, 3] += self._integral.position
         error = _SE3.inverse(minimum) @ base
         turn = _SO3.log(error[:3, :3])

@@ -71,30 +71,30 @@ class Results:
             import pyarrow.parquet as pq
         except ImportError:
             raise ImportError("Parquet files need pyarrow: pip install 'vms-ph[sweep]'") from None
-        arrays = {name: pa.array(_of_one_kind(values)) for name, values in self.columns.items()}
+        arrays = {name: pa.array(_of_one_type(values)) for name, values in self.columns.items()}
         # A column without any value has no kind of its own.
         for name, array in arrays.items():
             if pa.types.is_null(array.type):
                 arrays[name] = array.cast(pa.string() if name == "error" else pa.float64())
-        about = {"study": study.text, "name": study.name, "vms_ph": __version__}
-        table = pa.table(arrays).replace_schema_metadata(about)
-        beside = file.with_suffix(".part")
-        pq.write_table(table, beside, compression="zstd")
-        os.replace(beside, file)
+        metadata = {"study": study.text, "name": study.name, "vms_ph": __version__}
+        table = pa.table(arrays).replace_schema_metadata(metadata)
+        partial_file = file.with_suffix(".part")
+        pq.write_table(table, partial_file, compression="zstd")
+        os.replace(partial_file, file)
         return file
 
 
-def _of_one_kind(values: list[Any]) -> list[Any]:
+def _of_one_type(values: list[Any]) -> list[Any]:
     """Return the values of a column as numbers, text or lists of numbers; as JSON if mixed."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {int, float}:
+    value_types = {type(value) for value in values if value is not None}
+    if value_types == {int, float}:
         return [None if value is None else float(value) for value in values]
-    if kinds == {list}:
-        inner = {type(item) for value in values if value is not None for item in value}
-        if inner <= {int, float}:
+    if value_types == {list}:
+        element_types = {type(item) for value in values if value is not None for item in value}
+        if element_types <= {int, float}:
             return [None if v is None else [float(item) for item in v] for v in values]
-        if len(inner) == 1:
+        if len(element_types) == 1:
             return values
-    elif len(kinds) <= 1:
+    elif len(value_types) <= 1:
         return values
     return [None if value is None else json.dumps(value) for value in values]

@@ -166,17 +166,17 @@ class MujocoEngine(Engine):
         for i in range(self._data.ncon):
             contact = self._data.contact[i]
             names = [m.body(m.geom_bodyid[geom]).name for geom in contact.geom]
-            ours = [not name.startswith("scene/") for name in names]
-            if ours[0] == ours[1] or contact.efc_address < 0:
+            is_robot = [not name.startswith("scene/") for name in names]
+            if is_robot[0] == is_robot[1] or contact.efc_address < 0:
                 continue
             local = np.zeros(6)
             self._mujoco.mj_contactForce(m, self._data, i, local)
             # The rows of the frame are its axes; the force acts on the second geom.
             axes = contact.frame.reshape(3, 3)
-            sign = 1.0 if ours[1] else -1.0
+            sign = 1.0 if is_robot[1] else -1.0
             contacts.append(
                 Contact(
-                    names[ours.index(False)].removeprefix("scene/"),
+                    names[is_robot.index(False)].removeprefix("scene/"),
                     contact.pos.copy(),
                     sign * (local[:3] @ axes),
                     sign * (local[3:] @ axes),
@@ -198,9 +198,9 @@ class MujocoEngine(Engine):
         """Return the pose of a body of the scene in the inertial frame, (4,4)."""
         if not self.scene.body(body).is_free:
             return self.scene.body(body).pose
-        now = self._data.body(f"scene/{body}")
+        body_data = self._data.body(f"scene/{body}")
         pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = now.xmat.reshape(3, 3), now.xpos
+        pose[:3, :3], pose[:3, 3] = body_data.xmat.reshape(3, 3), body_data.xpos
         return pose
 
     def _constraint_energies(self, data: Any, before: Array, supplied: dict[str, float]) -> float:
@@ -253,9 +253,9 @@ class MujocoEngine(Engine):
         body = int(self._robot.bodies[frame.parentJoint])
         rotation = data.xmat[body].reshape(3, 3)
         point = data.xpos[body] + rotation @ frame.placement.translation
-        turn = rotation @ frame.placement.rotation
+        frame_rotation = rotation @ frame.placement.rotation
         force = np.zeros(self._robot.model.nv)
-        linear, angular = turn @ wrench[:3], turn @ wrench[3:]
+        linear, angular = frame_rotation @ wrench[:3], frame_rotation @ wrench[3:]
         self._mujoco.mj_applyFT(self._robot.model, data, linear, angular, point, body, force)
         return force
 
@@ -306,11 +306,11 @@ def mjcf_text(
             f"'{robot.name}' has a {robot.base} base, which motors of joints cannot move; simulate "
             "it with engine:=mujoco"
         )
-    acting = Friction.of(robot) if friction else None
-    placed = build(robot, scene, dt, acting, True, shapes)
-    data = mujoco.MjData(placed.model)
-    Coordinates(robot, placed).put(data, home, home[: robot.nv] * 0.0)
-    spec = specify(robot, scene, dt, acting, True, shapes)
+    joint_friction = Friction.of(robot) if friction else None
+    assembled = build(robot, scene, dt, joint_friction, True, shapes)
+    data = mujoco.MjData(assembled.model)
+    Coordinates(robot, assembled).put(data, home, home[: robot.nv] * 0.0)
+    spec = specify(robot, scene, dt, joint_friction, True, shapes)
     for name in robot.joint_names:
         motor = spec.add_actuator(name=name, target=name)
         motor.trntype = mujoco.mjtTrn.mjTRN_JOINT

@@ -142,18 +142,18 @@ class NodeParameters:
         if depth < 0:
             raise ValueError("The depth must be greater than or equal to zero")
 
-        def shallow(name: str) -> bool:
+        def is_within_depth(name: str) -> bool:
             return depth == _DEPTH_RECURSIVE or name.count(PARAMETER_SEPARATOR_STRING) < depth
 
-        def listed(name: str) -> bool:
+        def is_listed(name: str) -> bool:
             if not prefixes:
-                return shallow(name)
+                return is_within_depth(name)
             starts = [prefix + PARAMETER_SEPARATOR_STRING for prefix in prefixes]
             return name in prefixes or any(
-                name.startswith(start) and shallow(name[len(start) :]) for start in starts
+                name.startswith(start) and is_within_depth(name[len(start) :]) for start in starts
             )
 
-        names = [name for name in self._parameters if listed(name)]
+        names = [name for name in self._parameters if is_listed(name)]
         parents = [name.rpartition(PARAMETER_SEPARATOR_STRING)[0] for name in names]
         return ListParametersResult(
             names=names, prefixes=list(dict.fromkeys(parent for parent in parents if parent))
