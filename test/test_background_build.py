@@ -63,6 +63,35 @@ def test_without_a_compiler_nothing_is_installed(monkeypatch: pytest.MonkeyPatch
         native_build.require_compiler()
 
 
+def test_an_installation_of_what_the_build_needs_is_completed_after_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, killed = list[int](), [True, False]
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        calls.append(len(command))
+        if killed[len(calls) - 1]:
+            raise KeyboardInterrupt  # what a kill leaves, seen from the next start
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(native_build.sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(native_build, "requires", lambda name: ["cmake; extra == 'native'"])
+    monkeypatch.setattr(native_build, "_pinocchio", lambda: tmp_path)
+    described = {"pybind11", "ninja"}
+    monkeypatch.setattr(
+        native_build, "distributions", lambda name: [name] if name in described else []
+    )
+    monkeypatch.setattr(native_build.subprocess, "run", run)
+    with pytest.raises(VmsPhError, match="the C\\+\\+ core requires cmake"):
+        native_build.require_packages()
+    with pytest.raises(KeyboardInterrupt):
+        native_build.install_packages()
+    described.add("cmake")  # its files are there, others may not be
+    native_build.install_packages()
+    native_build.install_packages()
+    assert len(calls) == 2
+
+
 def test_the_state_of_the_core_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native_build.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(native_build.sys, "prefix", str(tmp_path))

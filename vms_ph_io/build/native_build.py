@@ -14,7 +14,7 @@ import sysconfig
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.metadata import requires
+from importlib.metadata import distributions, requires
 from pathlib import Path
 
 from vms_ph_dynamics import VmsPhError
@@ -149,8 +149,8 @@ def require_packages() -> None:
     Raises:
         VmsPhError: some are missing.
     """
-    modules = ("pybind11", "cmake", "ninja")
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    # One whose installation was killed can be imported, but has no description.
+    missing = [name for name in ("pybind11", "cmake", "ninja") if not [*distributions(name=name)]]
     if missing:
         raise VmsPhError(
             f"building the C++ core requires {', '.join(missing)}; "
@@ -162,12 +162,17 @@ def require_packages() -> None:
 def install_packages() -> None:
     """Install what the build needs and is missing, of the versions that fit what is installed.
 
+    An installation that was killed is completed.
+
     Raises:
         VmsPhError: pip could not install them.
     """
+    begun = Path(sys.prefix) / ".native-packages"
     with suppress(VmsPhError):
         require_packages()
-        return
+        if not begun.exists():
+            return
+    begun.touch()
     needed = [
         text.partition(";")[0].strip()
         for text in requires("vms-ph") or []
@@ -176,6 +181,7 @@ def install_packages() -> None:
     command = [sys.executable, environment.__file__, sys.prefix, "--disable-pip-version-check"]
     if subprocess.run([*command, "--quiet", *needed], check=False).returncode:
         raise VmsPhError(f"pip could not install {', '.join(needed)}")
+    begun.unlink(missing_ok=True)
 
 
 def status_text() -> str:
