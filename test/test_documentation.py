@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from built_core import compiled  # noqa: F401
 from test_tutorials import NAMES as TUTORIALS
 
 import vms_ph_controllers

@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import typer
+from built_core import compiled  # noqa: F401
 from PIL import Image
 
 import vms_ph_controllers

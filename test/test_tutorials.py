@@ -25,6 +25,7 @@ from pathlib import Path
 import matplotlib.pyplot
 import pytest
 import yaml
+from built_core import compiled  # noqa: F401
 from typer.testing import CliRunner
 
 from vms_ph_nodes.cli.app import make_app

@@ -289,7 +289,7 @@ def _tests_of_the_core(folder: Path) -> None:
     clone(folder, CORE)
     for name in ("dynamics", "controllers", "io", "golden"):
         shutil.copytree(ROOT / "test" / name, folder / "test" / name)
-    for name in ("conftest.py", "parallel.py"):
+    for name in ("built_core.py", "conftest.py", "parallel.py"):
         shutil.copy(ROOT / "test" / name, folder / "test" / name)
     for name in ("native", "examples"):
         shutil.copytree(ROOT / name, folder / name)

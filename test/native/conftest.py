@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from built_core import core_in
 
 from vms_ph_controllers.laws.twinned_controller import core_model
 from vms_ph_dynamics import VMSModel
@@ -43,13 +44,14 @@ def sanitized_folder(native_folder: Path) -> Path:
 @pytest.fixture(scope="package")
 def native(native_folder: Path) -> Iterator[ModuleType]:
     """The module ``vms_ph_native`` of this checkout, not one that was installed before."""
-    hidden = sys.modules.pop("vms_ph_native", None)
+    module = core_in(native_folder)
+    hidden, sys.modules["vms_ph_native"] = sys.modules["vms_ph_native"], module
     sys.path.insert(0, str(native_folder))
     try:
-        yield importlib.import_module("vms_ph_native")
+        yield module
     finally:
         sys.path.remove(str(native_folder))
-        sys.modules["vms_ph_native"] = hidden  # type: ignore[assignment]
+        sys.modules["vms_ph_native"] = hidden
 
 
 def parity_of(native: ModuleType) -> ModuleType:

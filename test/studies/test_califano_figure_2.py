@@ -11,7 +11,7 @@ import pytest
 from vms_ph_studies import Check, get
 
 CASES = ("q0 soft", "q0 stiff", "q1 soft", "q1 stiff")
-SHORT = {"seconds": "0.7", "sampled": "no"}
+SHORT = {"seconds": "0.5", "sampled": "no"}
 
 
 def outcome(out: Path | None = None, **given: str) -> dict[str, Check]:

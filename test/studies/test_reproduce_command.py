@@ -114,7 +114,7 @@ def test_strict_ends_with_an_error_when_a_check_differs() -> None:
 
 
 def test_the_decoupled_law_holds_the_base_while_the_arm_moves() -> None:
-    found = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="0.8")
+    found = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="0.6")
     moved = found["omnidirectional_panda while the arm moves: largest displacement of the base"]
     assert float(str(moved["baseline"])) > 100 * float(str(moved["obtained"]))
     weaker = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="0.6", push="1")
