@@ -127,7 +127,7 @@ def test_a_launch_restarts_every_node_that_is_killed_and_continues_the_recording
             assert time.monotonic() < latest, launch.output
             time.sleep(0.1)
     launch.await_output("was interrupted; it goes on in .*bag_2")
-    assert _output(start("topic", "echo", "--once", "/vms_ph/energy"))
+    echo_of(start, "/vms_ph/energy").await_output("total: ")
     assert launch.interrupt() == 0, launch.output
     assert "complete" in _output(start("bag", "info", f"{bag}_2"))
 
@@ -152,7 +152,7 @@ def test_no_node_outlives_its_launcher(start: Start) -> None:
     launch = start("launch", "panda", "markers:=false", fresh=True)
     names = ("closed_loop", "energy_monitor", "model_server")
     nodes = [psutil.Process(pid_of(launch, name)) for name in names]
-    assert _output(start("topic", "echo", "--once", "/vms_ph/energy"))
+    echo_of(start, "/vms_ph/energy").await_output("total: ")
     psutil.Process(launch.process.pid).kill()
     _, alive = psutil.wait_procs(nodes, timeout=30.0)
     assert not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
@@ -190,11 +190,10 @@ def test_a_controller_without_states_holds_the_robot_and_reports_it(
     start: Start, tmp_path: Path
 ) -> None:
     # A robot without torques falls: it moves once the controller listens to it.
-    states = start("topic", "echo", "/controller/state")
-    watch = start("topic", "echo", "/diagnostics")
     start("run", "controller", "--ros-args", "-p", "robot:=panda")
     words = ("-p", "robot:=panda", "-p", "autostart:=false")
     robot = start("run", "simulator", "--ros-args", *words)
+    states, watch = echo_of(start, "/controller/state"), echo_of(start, "/diagnostics")
     watch.await_output(r"controller: vms_ph node'?\s+message: '?active; no state", 60.0)
     for transition in ("configure", "activate"):
         ask = f"{{transition: {{label: {transition}}}}}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from .conftest import Program
+from .conftest import Program, echo_of
 
 pytestmark = pytest.mark.wire
 
@@ -17,7 +17,7 @@ def test_the_wrench_of_a_push_is_published_as_the_simulators_sensor_has_it(
 ) -> None:
     start("launch", "panda", "markers:=false", "rate:=50.0")
     start("run", "force_observer", "--ros-args", "-p", "robot:=panda")
-    echo = start("topic", "echo", "/vms_ph/estimated_wrench")
+    echo = echo_of(start, "/vms_ph/estimated_wrench")
     echo.await_output(r"force:", 90.0)
     start(
         *("topic", "pub", "-r", "20", "/simulator/wrench_end_effector"),

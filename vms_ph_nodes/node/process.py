@@ -28,9 +28,13 @@ from .parameters import declare
 # The variable by which the embedded launcher marks its processes: its process id.
 _MARK = "VMS_PH_LAUNCH"
 
-# Exit code of a node that cannot run with its parameters. The embedded launcher takes EX_CONFIG of
-# sysexits.h as the sign that a restart would not help.
-_UNUSABLE = 78 if _MARK in os.environ else 1
+
+def _unusable() -> int:
+    """Return the exit code of a node that cannot run with its parameters.
+
+    The embedded launcher takes EX_CONFIG of sysexits.h as the sign that a restart would not help.
+    """
+    return 78 if _MARK in os.environ else 1
 
 
 # Errors by which a node ends; after others that a callback raises it goes on.
@@ -44,7 +48,7 @@ def errors_in_one_sentence() -> Iterator[None]:
         yield
     except VmsPhError as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(_UNUSABLE)
+        sys.exit(_unusable())
 
 
 def interrupt(process: "subprocess.Popen[bytes]", seconds: float) -> None:
@@ -123,7 +127,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # RCLError: arguments or a parameter file cannot be parsed
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(_UNUSABLE)
+        sys.exit(_unusable())
     UNEXPECTED.watch_threads()
     nodes: list[Node] = []
     code = 0
@@ -147,7 +151,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         pass
     except (VmsPhError, ParameterException, NameValidationException) as error:
         print(f"error: {error}", file=sys.stderr)
-        code = _UNUSABLE if not nodes else 1
+        code = _unusable() if not nodes else 1
     finally:
         for node in nodes:
             node.destroy_node()
