@@ -60,7 +60,8 @@ def test_killed_nodes_are_reported_within_two_seconds_while_the_others_keep_runn
     start: Start, domain: int, tmp_path: Path
 ) -> None:
     bag = tmp_path / "bag"
-    launch = start("launch", "panda", "respawn:=false", "record:=true", f"bag:={bag}")
+    words = ("respawn:=false", "record:=true", f"bag:={bag}", "rate:=25.0")
+    launch = start("launch", "panda", *words)
     watch = echo_of(start, "/diagnostics")
     for name in (*NODES[:5], "bag_recorder"):
         watch.await_output(name + r": vms_ph node", 60.0)
@@ -82,7 +83,7 @@ def test_killed_nodes_are_reported_within_two_seconds_while_the_others_keep_runn
             with joined(domain):
                 observer = Observer()
                 # By their stamps: a busy machine delays messages.
-                assert observer.rate(*still_there, stamped=True) > 90.0
+                assert observer.rate(*still_there, number=50, stamped=True) > 22.5
                 observer.close()
     begun = time.monotonic()
     assert launch.interrupt() == 1
