@@ -223,7 +223,7 @@ def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
 @pytest.fixture
 def copied_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands in launch files that are read in this process run as copies, as those of nodes."""
-    if "AMENT_PREFIX_PATH" not in os.environ:
+    if "AMENT_PREFIX_PATH" not in os.environ and sys.platform == "linux":
         monkeypatch.setattr(subprocess, "Popen", Popen)
         monkeypatch.setenv(ADDRESS, fork_server().address)
 

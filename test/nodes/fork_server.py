@@ -44,8 +44,9 @@ def can_copy(words: Sequence[str], environment: Mapping[str, str]) -> bool:
         for name in {*environment, *os.environ}
         if name.startswith(("PYTHON", "LD_", "VMS_PH_RUNTIME")) and name != "PYTHONUNBUFFERED"
     )
-    is_ours = tuple(rest[:2]) in (NODE, COMMAND)
-    return is_ours and python == sys.executable and not imports_differ
+    is_ours = tuple(rest[:2]) in (NODE, COMMAND) and python == sys.executable
+    # Elsewhere a process with the libraries of this one cannot be copied.
+    return is_ours and not imports_differ and sys.platform == "linux"
 
 
 class Copy:
