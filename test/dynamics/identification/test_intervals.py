@@ -43,6 +43,23 @@ def test_a_window_with_a_gross_error_does_not_count(rng: np.random.Generator) ->
         assert found.mean[0] == pytest.approx(2.0, abs=4e-3)
 
 
+def test_windows_within_the_noise_count_in_full_and_others_pull_no_more_than_a_bound(
+    rng: np.random.Generator,
+) -> None:
+    columns, none = rng.normal(size=(60, 1)), np.zeros(60)
+    errors = 0.01 * rng.normal(size=60)
+    errors[5:10], errors[30] = [0.05, -0.05, 0.055, 0.06, -0.06], 100.0
+    prior = (np.zeros(1), 100.0 * np.eye(1))
+    found = estimate(columns, 2.0 * columns[:, 0] + errors, *prior, none, none, correlated=False)
+    ratio = np.abs(found.residual) / found.scale
+    far = (ratio > 2.5) & (ratio < 8.0)
+    assert (found.weight[ratio < 2.5] == 1.0).all()
+    assert np.count_nonzero(far) >= 3
+    np.testing.assert_allclose((found.weight * ratio)[far], 2.5)
+    assert found.weight[30] == 0.0
+    assert found.quantile == pytest.approx(stats.t.ppf(0.975, found.blocks - 1), rel=1e-3)
+
+
 def _model(name: str) -> VMSModel:
     if name == "ur5":
         path = resolve("package://example-robot-data/robots/ur_description/urdf/ur5_robot.urdf")
