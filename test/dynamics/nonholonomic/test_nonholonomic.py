@@ -11,6 +11,7 @@ from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import PHState, Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
+from vms_ph_dynamics.nonholonomic.form import _pivots
 from vms_ph_io import robots
 
 from .carts import RADIUS, Axle, bicycle, differential_drive, mecanum_cart, swinging_fork
@@ -241,6 +242,22 @@ def test_constraints_and_energy_hold_over_100000_steps(name: str) -> None:
     constraint, energy = _run(MAKERS[name](), 100_000)
     assert constraint < 1e-12
     assert energy < 1e-6
+
+
+def test_a_long_step_without_efforts_keeps_the_kinetic_energy(drive: NonholonomicForm) -> None:
+    q, v = _moving(drive, 6)
+    x = PHState(q, drive.momentum(q, v))
+    run = integrate(drive, x, Ports(gravity=False), dt=0.05, steps=4)
+    energies = [
+        drive.model.evaluate(state.q, drive.velocity(state)).kinetic_energy for state in run.states
+    ]
+    np.testing.assert_allclose(energies, energies[0], rtol=1e-13)
+
+
+def test_rows_that_repeat_others_are_no_pivots(rng: np.random.Generator) -> None:
+    rows = rng.normal(size=(3, 4)) * [[1.0], [0.5], [0.1]]
+    chosen = _pivots(np.vstack([rows, rows[:2], rows[0] + rows[1]]), 3)
+    assert np.linalg.matrix_rank(np.vstack([rows, rows[:2], rows[0] + rows[1]])[chosen]) == 3
 
 
 def test_the_scheme_is_of_fourth_order(drive: NonholonomicForm) -> None:
