@@ -31,13 +31,6 @@ from vms_ph_io.bag import bag_info
 _COMMAND = [sys.executable, "-c", "from vms_ph_nodes.cli import main; main()"]
 _PANEL = 402  # width of the panel, pixels
 
-# Demos of which the whole page is a picture, and the stream that flows in it.
-_DEMOS = {"arm": ("page.png", "end effector"), "drone": ("page-hexarotor.png", "base")}
-
-# Whether power flows in a stream.
-_FLOWS = """[...document.querySelectorAll('.ef text')].some((e, k, all) =>
-  e.textContent == %r && / m?W ·/.test(all[k + 1].textContent))"""
-
 # Robot time over time: a machine that draws the page without a graphics card keeps up.
 _SLOW = 0.25
 
@@ -174,39 +167,30 @@ def moving(shown: Chromium, file: Path, begin: float, end: float, slow: float = 
     print(file, f"{file.stat().st_size / 1e3:.0f} kB", flush=True)
 
 
-def of_demos(out: Path, folder: str) -> None:
-    """Make the pictures of demos, in real time, while what is asked for flows."""
-    for demo, (file, stream) in _DEMOS.items():
-        with page(folder, "demo", demo) as shown:
-            await_running(shown, 1.0)
-            save(flowing(shown, stream), out / file)
-            if demo == "arm":
-                shown.click("View")
-                shown.click("dark")
-                time.sleep(3.0)
-                shown.click("Energy")
-                time.sleep(1.0)
-                # To the line that names the robot.
-                shown.run("document.querySelectorAll('*').forEach(e => { e.scrollTop = 0; })")
-                save(flowing(shown, stream), out / "page-dark.png")
-
-
-def flowing(shown: Chromium, stream: str) -> Image.Image:
-    """Return a picture in which power flows in a stream, and no node has anything to say."""
-    picture(shown)
-    is_shown = f"{_FLOWS % stream} && document.body.innerText.includes({_FINE!r})"
-    while True:
-        shown.await_true(is_shown, f"nothing flows at {stream}")
-        taken = shown.picture()
-        if shown.run(is_shown):
-            return Image.fromarray(np.round(255 * taken).astype(np.uint8))
+def of_demo(out: Path, folder: str) -> None:
+    """Make the pictures of the demo, in real time."""
+    with page(folder, "demo", "arm") as shown:
+        await_running(shown, 1.0)
+        save(steady(shown), out / "page.png")
+        shown.click("View")
+        shown.click("dark")
+        time.sleep(3.0)
+        shown.click("Energy")
+        time.sleep(1.0)
+        # To the line that names the robot.
+        shown.run("document.querySelectorAll('*').forEach(e => { e.scrollTop = 0; })")
+        save(steady(shown), out / "page-dark.png")
 
 
 def of_robots(names: list[str], out: Path, folder: str) -> None:
     """Make the pictures of robots, and one of all of them."""
     views = []
     for name in names:
-        with launched(folder, name, "markers:=false") as shown:
+        markers = "true" if name == "hextilt" else "false"
+        with launched(folder, name, f"markers:={markers}") as shown:
+            if name == "hextilt":
+                await_running(shown)
+                save(steady(shown), out / "page-hexarotor.png")
             views.append(view_of(shown).resize((439, 360)))
     columns = min(3, len(views))
     rows = -(-len(views) // columns)
@@ -327,13 +311,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("robots", nargs="*", default=robots.names())
     parser.add_argument("--out", type=Path, default=Path("docs"))
-    parser.add_argument("--only", choices=("demos", "robots", "exergy", "replay"))
+    parser.add_argument("--only", choices=("demo", "robots", "exergy", "replay"))
     given = parser.parse_args()
     out = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        if given.only in (None, "demos"):
-            of_demos(out, folder)
+        if given.only in (None, "demo"):
+            of_demo(out, folder)
         if given.only in (None, "robots"):
             of_robots(list(given.robots), out, folder)
         if given.only in (None, "exergy"):
