@@ -3,6 +3,8 @@
 
 """Robots for the tests of the dynamics: all bundled ones, on all bases, and random trees."""
 
+from functools import cache
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -10,21 +12,28 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
+load = cache(robots.load)  # nothing changes a model
+
 
 @pytest.fixture(params=robots.names())
 def bundled(request: pytest.FixtureRequest) -> VMSModel:
-    return robots.load(request.param)
+    return load(request.param)
 
 
 @pytest.fixture(params=[name for name in robots.names() if not robots.get(name).fluid])
 def bundled_dry(request: pytest.FixtureRequest) -> VMSModel:
     """Every bundled robot that is in no fluid: what the sources, and Pinocchio, describe."""
-    return robots.load(request.param)
+    return load(request.param)
 
 
 @pytest.fixture(params=["fixed", "planar", "floating"])
 def panda_on(request: pytest.FixtureRequest) -> VMSModel:
-    return VMSModel.from_urdf(robots.get("panda").description(), request.param, "panda_link8")
+    return panda_on_base(request.param)
+
+
+@cache
+def panda_on_base(base: str) -> VMSModel:
+    return VMSModel.from_urdf(robots.get("panda").description(), base, "panda_link8")
 
 
 def state_of(model: VMSModel, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -123,7 +123,9 @@ def _actuators(name: str, rng: np.random.Generator) -> tuple[Allocation, np.ndar
 
 
 @pytest.mark.parametrize("name", VEHICLES)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(k, marks=pytest.mark.slow) for k in (6, 7))]
+)
 def test_both_languages_send_the_same_to_limited_and_failed_actuators(
     native: ModuleType, name: str, seed: int
 ) -> None:

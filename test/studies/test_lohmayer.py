@@ -4,6 +4,7 @@
 """vms-ph ephs and vms-ph reproduce lohmayer-mbs."""
 
 import json
+from functools import cache
 
 from typer.testing import CliRunner
 
@@ -16,6 +17,7 @@ def run(*arguments: str) -> str:
     return result.output
 
 
+@cache
 def checks(*settings: str) -> dict[str, dict[str, object]]:
     words = [word for setting in settings for word in ("--set", setting)]
     document = json.loads(run("reproduce", "lohmayer-mbs", "--json", *words))
@@ -35,5 +37,6 @@ def test_the_equations_of_source_c_are_reproduced_and_its_misprints_refuted() ->
 
 def test_the_error_of_the_first_law_grows_with_the_step() -> None:
     name = "first law: the same, projected Runge-Kutta"
-    fine, coarse = (checks("duration=0.2", "states=1", f"dt={dt}")[name] for dt in (1e-3, 1e-2))
+    short = "duration=0.2", "states=2"
+    fine, coarse = (checks(*short, *dt)[name] for dt in ((), ("dt=1e-2",)))
     assert float(str(coarse["obtained"])) > 100 * float(str(fine["obtained"]))
