@@ -169,3 +169,11 @@ def test_bodies_that_cannot_be_are_refused_in_words(light: VMSModel, home: Array
         capture(light, home, rest, Body(1.0, np.zeros(3), np.eye(3)), np.zeros(5))
     with pytest.raises(ModelError, match="is not a frame"):
         capture(light, home, rest, Body(1.0, np.zeros(3), np.eye(3)), np.zeros(6), "nowhere")
+
+
+@pytest.mark.parametrize("loops", [1, -3])
+def test_a_loop_is_as_fast_as_it_says_at_most(loops: int) -> None:
+    way = EllipticLoop(np.array([0.3, 0.0, -0.2]), np.array([0.1, 0.4, 0.2]), loops, 2.0)
+    rates = np.abs([way(t).rate for t in np.linspace(0.0, 2.0, 2001)]).max(axis=0)
+    assert (rates <= way.fastest * (1.0 + 1e-12)).all()
+    assert (rates > 0.7 * way.fastest).all()

@@ -11,7 +11,7 @@ import pytest
 from vms_ph_dynamics import Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_dynamics.simulation.efforts import in_world_axes
-from vms_ph_dynamics.simulation.joint_effects import stop_impulses
+from vms_ph_dynamics.simulation.joint_effects import JointStops, stop_impulses
 from vms_ph_io import robots
 
 
@@ -192,3 +192,14 @@ def test_a_stop_holds_an_arm_that_a_push_in_world_axes_drives_into_it() -> None:
     assert now.port_energy["wrench_end_effector"] == pytest.approx(-8.0 * (tool[1] - tool[0]))
     taken = stored - energy(arm, model) + sum(now.port_energy.values())
     assert now.dissipated == pytest.approx(taken, rel=1e-6)
+
+
+def test_stops_are_looked_at_where_a_joint_may_reach_one() -> None:
+    model = robots.load("panda")
+    stops = JointStops(StandardForm(model))
+    q, away = model.home.copy(), np.zeros(7)
+    assert not stops.near(q, away, 0.1)
+    q[3] = model.joints.upper[3] - 0.05
+    away[3] = 0.6
+    assert stops.near(q, away, 0.1)
+    assert stops.near(q, -away, 0.1)

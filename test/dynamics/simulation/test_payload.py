@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import ModelError, momenta
-from vms_ph_dynamics.free_floating import capture, carrying
+from vms_ph_dynamics import ModelError, VMSModel, momenta
+from vms_ph_dynamics.free_floating import Body, capture, carrying
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.simulation import Payload
 from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
@@ -90,3 +90,19 @@ def test_a_free_body_comes_to_its_place_with_its_velocity() -> None:
     centre = place + BODY.centre - 1.5 * (BODY.velocity + np.cross(BODY.spin, BODY.centre))
     early = BODY.free_pose(BODY.at - 1.5, place)
     np.testing.assert_allclose(early[:3, :3] @ BODY.centre + early[:3, 3], centre, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["panda", "hextilt"])
+def test_energies_of_a_held_body_are_what_it_adds_to_those_of_the_robot(
+    name: str, rng: np.random.Generator
+) -> None:
+    model, body = robots.load(name), Body(0.8, np.array([0.1, 0.2, -0.1]), 3e-3 * np.eye(3))
+    robot = model.pinocchio
+    frame = robot.frames[model.end_effector_id]
+    robot.inertias[frame.parentJoint] += frame.placement.act(body.in_frame())
+    loaded = VMSModel.from_pinocchio(robot, model.end_effector)
+    q, v = model.random_configuration(rng), rng.normal(size=model.nv)
+    alone, both = model.evaluate(q, v), loaded.evaluate(q, v)
+    kinetic, potential = motion_energy(model, body, q, v)
+    assert kinetic == pytest.approx(both.kinetic_energy - alone.kinetic_energy, rel=1e-10)
+    assert potential == pytest.approx(both.potential_energy - alone.potential_energy, rel=1e-10)

@@ -9,6 +9,7 @@ import pytest
 from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import CanonicalForm, Ports, VMSModel
 from vms_ph_dynamics.simulation import Sample, Simulation, in_world_axes
+from vms_ph_dynamics.simulation.surroundings import Pushes
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
 NOTHING = Ports()
@@ -116,3 +117,14 @@ def test_a_reset_returns_to_the_start_with_all_port_energies_at_zero(
     assert sample.time == 0.0
     assert set(sample.port_energy.values()) == {0.0}
     assert simulation.resets == 1
+
+
+def test_a_push_begins_and_ends_on_the_steps_of_its_times() -> None:
+    pushes = Pushes(force=10.0, duration=0.1, period=0.3, first=0.2)
+    times = np.cumsum(np.full(80, 0.01))  # with the rounding of a simulation
+    found = np.array([pushes.wrench(t) for t in times])
+    steps = [np.flatnonzero(found[:, axis]) for axis in range(3)]
+    assert steps[0].tolist() == list(range(19, 29))
+    assert steps[1].tolist() == list(range(49, 59))
+    assert steps[2].tolist() == [79]
+    assert set(found[steps[0], 0]) == {10.0}
