@@ -41,10 +41,10 @@ def test_a_twist_moves_the_reference_of_the_base_on(rng: np.random.Generator) ->
     one = plant("omnidirectional_panda", rng, speed=0.0)
     one.q = one.goal.copy()
     one.law.reset(RobotState(one.q, one.v))
-    for _ in range(round(6.0 / STEP)):
+    for _ in range(round(5.0 / STEP)):
         one.step(Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.2])))
     assert one.v[:3] == pytest.approx([0.1, 0.0, 0.2], abs=1e-3)
-    for _ in range(round(6.0 / STEP)):
+    for _ in range(round(5.0 / STEP)):
         one.step()
     assert np.abs(one.v).max() < 1e-3
 
