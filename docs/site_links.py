@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from html import unescape
 from pathlib import PurePosixPath
 from typing import Any
@@ -68,7 +69,12 @@ def on_page_content(html: str, **_: Any) -> str:
 
 def _formula(found: re.Match[str]) -> str:
     inline = found[2] is not None
-    formula = ziamath.Latex(unescape(found[2] if inline else found[3]), size=18, inline=inline)
+    return _picture(unescape(found[2] if inline else found[3]), inline)
+
+
+@cache
+def _picture(latex: str, inline: bool) -> str:
+    formula = ziamath.Latex(latex, size=18, inline=inline)
     picture = formula.svgxml()
     picture.set("role", "img")
     picture.set("aria-label", formula.latex)

@@ -144,12 +144,12 @@ def brake_to_rest(scheme: str, dt: float, native: bool = False) -> None:
     def brake(_: float, x: PHState) -> Ports:
         now = form.velocity(x)
         terms = model.evaluate(x.q, now)
-        force = terms.M @ np.concatenate([-4.0 * now[:6], np.zeros(model.n)])
+        force = terms.M @ np.concatenate([-8.0 * now[:6], np.zeros(model.n)])
         force += terms.C @ now + terms.g
         return Ports(force[6:], force[:6])
 
     run = integrate(
-        form, form.state(q, v), brake, dt=dt, steps=round(3.0 / dt), scheme=scheme, native=native
+        form, form.state(q, v), brake, dt=dt, steps=round(1.5 / dt), scheme=scheme, native=native
     )
     assert not run.failures
     assert np.linalg.norm(form.velocity(run.states[-1])[3:6]) < 1e-5 * np.linalg.norm(v[3:6])
