@@ -127,9 +127,9 @@ struct Scheme {
 
 /// A solver state that Python keeps. It is read by naming the scheme, whose robot it must fit; its
 /// vectors keep their sizes.
-class KeptState {
+class StoredState {
  public:
-  explicit KeptState(SolverState state) : state_(std::move(state)) {}
+  explicit StoredState(SolverState state) : state_(std::move(state)) {}
 
   /// @throws ModelError  it is of another robot, or of another kind of scheme.
   const SolverState& of(const Scheme& scheme) const;
@@ -141,9 +141,9 @@ class KeptState {
 };
 
 /// Efforts that Python keeps, read in the same way.
-class KeptPorts {
+class StoredPorts {
  public:
-  explicit KeptPorts(Ports ports) : ports_(std::move(ports)) {}
+  explicit StoredPorts(Ports ports) : ports_(std::move(ports)) {}
 
   /// @throws ModelError  they are of a robot of another size.
   const Ports& of(const Model& model) const;

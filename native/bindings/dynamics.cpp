@@ -254,12 +254,13 @@ struct OfEfforts {
   /// The rates of a form; None where an argument is not valid, for Python to say why.
   static py::object rate(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
                          Parts... parts) {
-    const Acting acting(d, q, z, {parts...});
-    if (!acting.valid) return py::none();
+    const Acting frame_wrench(d, q, z, {parts...});
+    if (!frame_wrench.valid) return py::none();
     at(d, q);
     Array qdot = velocities(d), zdot = velocities(d);
     const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-    (d.*rates)(acting.momenta, acting.efforts, qdot.mutable_data(), zdot.mutable_data());
+    (d.*rates)(frame_wrench.momenta, frame_wrench.efforts, qdot.mutable_data(),
+               zdot.mutable_data());
     // Where masses differ so much that the recursion loses all digits, Python solves with M itself.
     const auto is_finite = [&](const Array& values) {
       return Eigen::Map<const Eigen::VectorXd>(values.data(), d.nv()).allFinite();
@@ -271,10 +272,10 @@ struct OfEfforts {
   /// Their derivatives; None likewise.
   static py::object rate_derivatives(Dynamics& d, bool decoupled, bool parameters, const Numbers& q,
                                      const Numbers& z, Parts... parts) {
-    const Acting acting(d, q, z, {parts...});
-    if (!acting.valid) return py::none();
+    const Acting frame_wrench(d, q, z, {parts...});
+    if (!frame_wrench.valid) return py::none();
     DerivativeArrays arrays(d, parameters, -1);
-    at(d, q).rate_derivatives(decoupled, acting.momenta, acting.efforts, arrays.at(0));
+    at(d, q).rate_derivatives(decoupled, frame_wrench.momenta, frame_wrench.efforts, arrays.at(0));
     return arrays.tuple();
   }
 

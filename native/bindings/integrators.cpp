@@ -32,20 +32,20 @@ Scheme make_scheme(const Model& model, const std::string& name, bool gravity,
           name == "discrete_gradient"};
 }
 
-VectorXd sized(const MaybeNumbers& numbers, int size, const char* name) {
+VectorXd vector_or_empty(const MaybeNumbers& numbers, int size, const char* name) {
   // Numbers that are not finite are for the step to report: it fails.
   return numbers ? VectorXd(numbers->vector(size, name)) : VectorXd();
 }
 
-KeptPorts ports(const Model& model, const MaybeNumbers& torque, const MaybeNumbers& wrench_base,
-                const MaybeNumbers& wrench_end_effector, const MaybeNumbers& viscous,
-                const MaybeNumbers& coulomb, double slip) {
+StoredPorts ports(const Model& model, const MaybeNumbers& torque, const MaybeNumbers& wrench_base,
+                  const MaybeNumbers& wrench_end_effector, const MaybeNumbers& viscous,
+                  const MaybeNumbers& coulomb, double slip) {
   Ports efforts;
   efforts.any = torque || wrench_base || wrench_end_effector || viscous;
-  efforts.torque = sized(torque, model.n(), "torque");
-  efforts.wrench_base = sized(wrench_base, model.b(), "wrench_base");
-  efforts.viscous = sized(viscous, model.n(), "viscous");
-  efforts.coulomb = sized(coulomb, model.n(), "coulomb");
+  efforts.torque = vector_or_empty(torque, model.n(), "torque");
+  efforts.wrench_base = vector_or_empty(wrench_base, model.b(), "wrench_base");
+  efforts.viscous = vector_or_empty(viscous, model.n(), "viscous");
+  efforts.coulomb = vector_or_empty(coulomb, model.n(), "coulomb");
   if (efforts.coulomb.size() != efforts.viscous.size()) {
     throw ModelError("viscous and coulomb friction must be given together");
   }
@@ -55,19 +55,19 @@ KeptPorts ports(const Model& model, const MaybeNumbers& torque, const MaybeNumbe
     const auto tool = wrench_end_effector->vector(6, "wrench_end_effector");
     efforts.tool = {tool.head<3>(), tool.tail<3>()};
   }
-  return KeptPorts(std::move(efforts));
+  return StoredPorts(std::move(efforts));
 }
 
 /// Many runs of one robot under held efforts, divided among threads. A run ends before a step that
 /// fails; the records after it are left as they are.
 py::dict run_batch(const Model& model, const std::string& name, bool gravity, const Numbers& Q,
-                   const Numbers& V, const std::vector<KeptPorts>& ports, double t0, double dt,
+                   const Numbers& V, const std::vector<StoredPorts>& ports, double t0, double dt,
                    long steps, long every, std::size_t threads) {
   const auto q = Q.rows(model.nq(), "Q");
   const Eigen::Index runs = q.rows(), nq = model.nq(), nv = model.nv();
   const auto v = V.matrix(runs, nv, "V");
   std::vector<const Ports*> efforts;
-  for (const KeptPorts& kept : ports) efforts.push_back(&kept.of(model));
+  for (const StoredPorts& stored : ports) efforts.push_back(&stored.of(model));
   const auto count = static_cast<std::size_t>(runs);
   constexpr double kMostRecords = 1e10;
   if ((efforts.size() != 1 && efforts.size() != count) || every < 1 || steps < 0 ||
@@ -75,63 +75,63 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
     throw ModelError("states, efforts or steps do not fit each other");
   }
   const Eigen::Index records = steps / every + (steps % every > 0 ? 1 : 0) + 1;
-  const auto filled = [](std::initializer_list<py::ssize_t> shape) {
+  const auto nan_array = [](std::initializer_list<py::ssize_t> shape) {
     Array out = empty(shape);
     std::fill_n(out.mutable_data(), out.size(), std::numeric_limits<double>::quiet_NaN());
     return out;
   };
-  Array q_out = filled({runs, records, nq}), v_out = filled({runs, records, nv});
-  Array energy = filled({runs, records}), supplied = filled({3, runs, records - 1});
-  Array dissipated = filled({runs, records - 1});
-  py::array_t<long> done(runs);
+  Array q_out = nan_array({runs, records, nq}), v_out = nan_array({runs, records, nv});
+  Array energy = nan_array({runs, records}), supplied = nan_array({3, runs, records - 1});
+  Array dissipated = nan_array({runs, records - 1});
+  py::array_t<long> step_counts(runs);
   struct Worker {
     std::unique_ptr<Stepper> stepper;
     std::unique_ptr<Dynamics> robot;
   };
   std::vector<Worker> workers;
-  const std::size_t most = std::min(checked_threads(threads), count);
-  for (std::size_t k = 0; k < std::max<std::size_t>(1, most); ++k) {
+  const std::size_t thread_count = std::min(checked_threads(threads), count);
+  for (std::size_t k = 0; k < std::max<std::size_t>(1, thread_count); ++k) {
     workers.push_back({make_stepper(name, model, gravity), std::make_unique<Dynamics>(model)});
   }
   {
     double *qs = q_out.mutable_data(), *vs = v_out.mutable_data();
     double *energies = energy.mutable_data(), *losses = dissipated.mutable_data();
     double* works = supplied.mutable_data();
-    long* finished = done.mutable_data();
-    const py::gil_scoped_release others;
-    share(count, workers.size(), [&](std::size_t w, std::size_t run) {
+    long* counts = step_counts.mutable_data();
+    const py::gil_scoped_release gil_release;
+    parallel_for(count, workers.size(), [&](std::size_t w, std::size_t run) {
       auto& [stepper, robot] = workers[w];
       const auto i = static_cast<Eigen::Index>(run);
-      VectorXd here = q.row(i), rate = v.row(i);
-      SolverState x = stepper->begin(here, rate, t0), scratch = x;
-      const Ports& acting = *efforts[efforts.size() == 1 ? 0 : run];
+      VectorXd q_i = q.row(i), v_i = v.row(i);
+      SolverState x = stepper->begin(q_i, v_i, t0), scratch = x;
+      const Ports& run_ports = *efforts[efforts.size() == 1 ? 0 : run];
       long k = 0;
-      for (Eigen::Index at = 0; at < records; ++at) {
-        if (at > 0) {
+      for (Eigen::Index record = 0; record < records; ++record) {
+        if (record > 0) {
           const long part = std::min(every, steps - k);
-          const MultiStepResult result = stepper->run(x, acting, t0, dt, k, part, scratch);
+          const MultiStepResult result = stepper->run(x, run_ports, t0, dt, k, part, scratch);
           k += result.steps;
           if (result.steps < part) break;
-          const Eigen::Index interval = i * (records - 1) + at - 1;
+          const Eigen::Index interval = i * (records - 1) + record - 1;
           for (Eigen::Index port = 0; port < 3; ++port) {
             works[port * runs * (records - 1) + interval] =
                 result.result.supplied[static_cast<std::size_t>(port)];
           }
           losses[interval] = result.result.dissipated;
         }
-        stepper->motion(x, here, rate);
-        std::copy_n(here.data(), nq, qs + (i * records + at) * nq);
-        std::copy_n(rate.data(), nv, vs + (i * records + at) * nv);
-        robot->set_configuration(here.data());
-        robot->set_velocity(rate.data());
-        energies[i * records + at] =
+        stepper->motion(x, q_i, v_i);
+        std::copy_n(q_i.data(), nq, qs + (i * records + record) * nq);
+        std::copy_n(v_i.data(), nv, vs + (i * records + record) * nv);
+        robot->set_configuration(q_i.data());
+        robot->set_velocity(v_i.data());
+        energies[i * records + record] =
             robot->kinetic_energy() + (gravity ? robot->potential_energy() : 0.0);
       }
-      finished[i] = k;
+      counts[i] = k;
     });
   }
   return py::dict("q"_a = q_out, "v"_a = v_out, "energy"_a = energy, "supplied"_a = supplied,
-                  "dissipated"_a = dissipated, "steps"_a = done);
+                  "dissipated"_a = dissipated, "steps"_a = step_counts);
 }
 
 void bind_scheme(py::module_& module) {
@@ -143,13 +143,13 @@ void bind_scheme(py::module_& module) {
       .def(
           "begin",
           [](Scheme& self, const Numbers& q, const Numbers& v, double t) {
-            return KeptState(self.stepper->begin(q.vector(self.model.nq(), "q"),
-                                                 v.vector(self.model.nv(), "v"), t));
+            return StoredState(self.stepper->begin(q.vector(self.model.nq(), "q"),
+                                                   v.vector(self.model.nv(), "v"), t));
           },
           "q"_a, "v"_a, "t"_a = 0.0)
       .def(
           "motion",
-          [](Scheme& self, const KeptState& x) {
+          [](Scheme& self, const StoredState& x) {
             VectorXd q, v;
             self.stepper->motion(x.of(self), q, v);
             return py::make_tuple(q, v);
@@ -157,26 +157,26 @@ void bind_scheme(py::module_& module) {
           "solver_state"_a, "Return (q, v) in the inertial frame.")
       .def(
           "step",
-          [](Scheme& self, const KeptState& x, const KeptPorts& efforts, double t, double dt) {
+          [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t, double dt) {
             SolverState next = x.of(self);
             const StepResult result =
                 self.stepper->step(x.of(self), efforts.of(self.model), t, dt, next);
-            return py::make_tuple(KeptState(std::move(next)), result);
+            return py::make_tuple(StoredState(std::move(next)), result);
           },
           "solver_state"_a, "ports"_a, "t"_a, "dt"_a,
           "Return the solver state after the step, and its result.")
       .def(
           "run",
-          [](Scheme& self, const KeptState& x, const KeptPorts& efforts, double t0, double dt,
+          [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t0, double dt,
              long first, long steps) {
-            SolverState here = x.of(self), scratch = here;
-            const Ports& acting = efforts.of(self.model);
+            SolverState current = x.of(self), scratch = current;
+            const Ports& ports = efforts.of(self.model);
             MultiStepResult total;
             {
-              const py::gil_scoped_release others;
-              total = self.stepper->run(here, acting, t0, dt, first, steps, scratch);
+              const py::gil_scoped_release gil_release;
+              total = self.stepper->run(current, ports, t0, dt, first, steps, scratch);
             }
-            return py::make_tuple(KeptState(std::move(here)), total.result, total.steps);
+            return py::make_tuple(StoredState(std::move(current)), total.result, total.steps);
           },
           "solver_state"_a, "ports"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
           "Take steps from t0 + first * dt on; return the solver state at the end, the result of "
@@ -192,7 +192,7 @@ std::size_t checked_threads(std::size_t threads) {
                    " threads; given: " + std::to_string(threads));
 }
 
-const SolverState& KeptState::of(const Scheme& scheme) const {
+const SolverState& StoredState::of(const Scheme& scheme) const {
   const int nv = scheme.model.nv(), n = scheme.model.n();
   if (state_.q.size() != scheme.model.nq() || state_.v.size() != nv ||
       state_.pi.size() != (scheme.is_implicit ? n : 0) ||
@@ -202,7 +202,7 @@ const SolverState& KeptState::of(const Scheme& scheme) const {
   return state_;
 }
 
-const Ports& KeptPorts::of(const Model& model) const {
+const Ports& StoredPorts::of(const Model& model) const {
   const auto fits = [](const VectorXd& part, int size) {
     return part.size() == 0 || part.size() == size;
   };
@@ -213,49 +213,51 @@ const Ports& KeptPorts::of(const Model& model) const {
   return ports_;
 }
 
-void KeptState::bind(py::module_& module) {
+void StoredState::bind(py::module_& module) {
   // A vector of the state, which keeps its size.
   const auto vector = [](const char* name, VectorXd SolverState::* member) {
-    return std::make_pair([member](const KeptState& x) { return VectorXd(x.state_.*member); },
-                          [name, member](KeptState& x, const Numbers& numbers) {
+    return std::make_pair([member](const StoredState& x) { return VectorXd(x.state_.*member); },
+                          [name, member](StoredState& x, const Numbers& numbers) {
                             x.state_.*member = numbers.vector((x.state_.*member).size(), name);
                           });
   };
   const auto q = vector("q", &SolverState::q), v = vector("v", &SolverState::v),
              pi = vector("pi", &SolverState::pi);
-  py::class_<KeptState>(module, "SolverState", "State of a scheme between steps.")
-      .def("__copy__", [](const KeptState& x) { return KeptState(x); })
+  py::class_<StoredState>(module, "SolverState", "State of a scheme between steps.")
+      .def("__copy__", [](const StoredState& x) { return StoredState(x); })
       .def_property("q", q.first, q.second)
       .def_property("v", v.first, v.second)
       .def_property("pi", pi.first, pi.second)
       .def_property("fall",
-                    py::cpp_function([](KeptState& x) -> Fall& { return x.state_.fall; },
+                    py::cpp_function([](StoredState& x) -> Fall& { return x.state_.fall; },
                                      py::return_value_policy::reference_internal),
-                    [](KeptState& x, const Fall& fall) { x.state_.fall = fall; })
+                    [](StoredState& x, const Fall& fall) { x.state_.fall = fall; })
       .def_property(
-          "angular", [](const KeptState& x) { return x.state_.angular; },
-          [](KeptState& x, const Eigen::Vector3d& angular) { x.state_.angular = angular; })
+          "angular", [](const StoredState& x) { return x.state_.angular; },
+          [](StoredState& x, const Eigen::Vector3d& angular) { x.state_.angular = angular; })
       .def_property(
           "energy",
-          [](const KeptState& x) {
-            return py::make_tuple(x.state_.energy.value, x.state_.energy.rest);
+          [](const StoredState& x) {
+            return py::make_tuple(x.state_.energy.value, x.state_.energy.remainder);
           },
-          [](KeptState& x, std::pair<double, double> e) { x.state_.energy = {e.first, e.second}; })
+          [](StoredState& x, std::pair<double, double> e) {
+            x.state_.energy = {e.first, e.second};
+          })
       .def_property(
-          "t", [](const KeptState& x) { return x.state_.t; },
-          [](KeptState& x, double t) { x.state_.t = t; })
+          "t", [](const StoredState& x) { return x.state_.t; },
+          [](StoredState& x, double t) { x.state_.t = t; })
       .def_property(
           "past",
-          [](const KeptState& x) {
+          [](const StoredState& x) {
             py::list points;
             const PastSteps& past = x.state_.past;
             for (int i = 0; i < past.count; ++i) {
-              const auto at = static_cast<std::size_t>(i);
-              points.append(py::make_tuple(past.times[at], past.values[at]));
+              const auto k = static_cast<std::size_t>(i);
+              points.append(py::make_tuple(past.times[k], past.values[k]));
             }
             return points;
           },
-          [](KeptState& x, const std::vector<std::pair<double, Numbers>>& points) {
+          [](StoredState& x, const std::vector<std::pair<double, Numbers>>& points) {
             PastSteps past = x.state_.past;
             past.count = 0;
             for (const auto& [t, value] : points) {
@@ -265,12 +267,12 @@ void KeptState::bind(py::module_& module) {
           });
 }
 
-void KeptPorts::bind(py::module_& module) {
-  py::class_<KeptPorts>(module, "Ports", "Efforts held over a step.")
+void StoredPorts::bind(py::module_& module) {
+  py::class_<StoredPorts>(module, "Ports", "Efforts held over a step.")
       .def(py::init(&ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
            "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(), "coulomb"_a = py::none(),
            "slip"_a = 1.0)
-      .def_property_readonly("any", [](const KeptPorts& efforts) { return efforts.ports_.any; });
+      .def_property_readonly("any", [](const StoredPorts& efforts) { return efforts.ports_.any; });
 }
 
 namespace {
@@ -278,7 +280,7 @@ namespace {
 /// A function of Python, from q (nq,), v (nv,) and dt to an object with torque and base wrench.
 class PythonControl final : public Control {
  public:
-  PythonControl(py::object function, const HeldCommand& first) : function_(std::move(function)) {
+  PythonControl(py::object function, const CommandEfforts& first) : function_(std::move(function)) {
     command_.torque = first.torque;
     command_.wrench_base = first.wrench_base;
   }
@@ -286,8 +288,8 @@ class PythonControl final : public Control {
   const Command* update(const RobotState& state, double dt) noexcept override {
     try {
       const py::object answer = function_(state.q, state.v, dt);
-      take(answer.attr("torque"), command_.torque, "torque");
-      take(answer.attr("wrench_base"), command_.wrench_base, "wrench_base");
+      read_vector(answer.attr("torque"), command_.torque, "torque");
+      read_vector(answer.attr("wrench_base"), command_.wrench_base, "wrench_base");
       return &command_;
     } catch (...) {
       error = std::current_exception();
@@ -298,7 +300,7 @@ class PythonControl final : public Control {
   std::exception_ptr error;  ///< raised by the last call
 
  private:
-  static void take(const py::object& from, VectorXd& out, const char* name) {
+  static void read_vector(const py::object& from, VectorXd& out, const char* name) {
     py::detail::make_caster<Numbers> numbers;
     if (!numbers.load(from, true)) throw ModelError(std::string(name) + " must be numbers");
     out = py::detail::cast_op<const Numbers&>(numbers).vector(out.size(), name);
@@ -309,29 +311,30 @@ class PythonControl final : public Control {
 };
 
 /// A loop with the scheme that it must outlive.
-struct KeptLoop {
+struct SchemeLoop {
   Scheme& scheme;
   ClosedLoop loop;
 
-  KeptLoop(Scheme& its_scheme, double floor)
-      : scheme(its_scheme),
-        loop(its_scheme.model, *its_scheme.stepper, its_scheme.gravity, floor) {}
+  SchemeLoop(Scheme& loop_scheme, double floor)
+      : scheme(loop_scheme),
+        loop(loop_scheme.model, *loop_scheme.stepper, loop_scheme.gravity, floor) {}
 
-  HeldCommand first(const Numbers& torque, const Numbers& wrench_base) const {
+  CommandEfforts first(const Numbers& torque, const Numbers& wrench_base) const {
     return {torque.vector(scheme.model.n(), "torque"),
             wrench_base.vector(scheme.model.b(), "wrench_base")};
   }
 };
 
 py::tuple result_of(SolverState&& current, LoopResult&& result, py::object error) {
-  return py::make_tuple(KeptState(std::move(current)), result.done.result, result.done.steps,
-                        std::move(result.before.torque), std::move(result.before.wrench_base),
-                        std::move(result.now.torque), std::move(result.now.wrench_base),
-                        std::move(error));
+  return py::make_tuple(StoredState(std::move(current)), result.total.result, result.total.steps,
+                        std::move(result.last_command.torque),
+                        std::move(result.last_command.wrench_base),
+                        std::move(result.next_command.torque),
+                        std::move(result.next_command.wrench_base), std::move(error));
 }
 
 /// An exception as an object, to be raised once the steps before it are recorded; or None.
-py::object raised(const std::exception_ptr& error) {
+py::object exception_object(const std::exception_ptr& error) {
   if (!error) return py::none();
   try {
     std::rethrow_exception(error);
@@ -345,40 +348,40 @@ py::object raised(const std::exception_ptr& error) {
 using MaybeVector3 = std::optional<Eigen::Vector3d>;
 using MaybeVector6 = std::optional<Eigen::Matrix<double, 6, 1>>;
 
-py::tuple run_law(KeptLoop& self, Controller& law, const MaybeVector3& position,
+py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& position,
                   const MaybeVector3& velocity, const std::optional<Eigen::Matrix4d>& pose,
                   const MaybeVector6& twist, const MaybeNumbers& joints, const MaybeVector6& wrench,
-                  const KeptState& x, const KeptPorts& external_ports, const Numbers& torque,
+                  const StoredState& x, const StoredPorts& external_ports, const Numbers& torque,
                   const Numbers& wrench_base, double t0, double dt, long first, long steps) {
   Reference reference{position, velocity, pose, twist, {}, joints.has_value(), wrench};
   if (joints) reference.joints = joints->of_any_size();
   SolverState current = x.of(self.scheme), scratch = current;
-  const Ports& outside = external_ports.of(self.scheme.model);
+  const Ports& stored_ports = external_ports.of(self.scheme.model);
   LoopResult result;
-  result.now = result.before = self.first(torque, wrench_base);
-  HeldReference control(law, reference);
+  result.next_command = result.last_command = self.first(torque, wrench_base);
+  ConstantReference control(law, reference);
   {
-    const py::gil_scoped_release others;
-    self.loop.run(control, current, scratch, outside, t0, dt, first, steps, result);
+    const py::gil_scoped_release gil_release;
+    self.loop.run(control, current, scratch, stored_ports, t0, dt, first, steps, result);
   }
-  if (!result.fits) throw ModelError("the law is for a robot of another size");
+  if (!result.sizes_match) throw ModelError("the law is for a robot of another size");
   return result_of(std::move(current), std::move(result), py::none());
 }
 
-py::tuple run_function(KeptLoop& self, const py::object& function, const KeptState& x,
-                       const KeptPorts& external_ports, const Numbers& torque,
+py::tuple run_function(SchemeLoop& self, const py::object& function, const StoredState& x,
+                       const StoredPorts& external_ports, const Numbers& torque,
                        const Numbers& wrench_base, double t0, double dt, long first, long steps) {
   SolverState current = x.of(self.scheme), scratch = current;
   LoopResult result;
-  result.now = result.before = self.first(torque, wrench_base);
-  PythonControl control(function, result.now);
+  result.next_command = result.last_command = self.first(torque, wrench_base);
+  PythonControl control(function, result.next_command);
   self.loop.run(control, current, scratch, external_ports.of(self.scheme.model), t0, dt, first,
                 steps, result);
-  return result_of(std::move(current), std::move(result), raised(control.error));
+  return result_of(std::move(current), std::move(result), exception_object(control.error));
 }
 
 void bind_closed_loop(py::module_& module) {
-  py::class_<KeptLoop>(module, "ClosedLoop", "A scheme with a control in its loop.")
+  py::class_<SchemeLoop>(module, "ClosedLoop", "A scheme with a control in its loop.")
       .def(py::init<Scheme&, double>(), py::keep_alive<1, 2>(), "scheme"_a, "floor"_a)
       .def("run", &run_law, "law"_a, "position"_a, "velocity"_a, "pose"_a, "twist"_a, "joints"_a,
            "wrench"_a, "solver_state"_a, "outside"_a, "torque"_a, "wrench_base"_a, "t0"_a, "dt"_a,
@@ -399,8 +402,8 @@ void bind_integrators(py::module_& module) {
       .def_readwrite("linear", &Fall::linear)
       .def_readonly("mass", &Fall::mass)
       .def_readonly("gravity", &Fall::gravity);
-  KeptState::bind(module);
-  KeptPorts::bind(module);
+  StoredState::bind(module);
+  StoredPorts::bind(module);
   py::class_<StepResult>(module, "StepResult", "Energies and outcome of a step, or of many.")
       .def_readonly("supplied", &StepResult::supplied)
       .def_readonly("dissipated", &StepResult::dissipated)

@@ -318,8 +318,8 @@ py::tuple predict(SampledAlgebra& self, const Numbers& q, const Numbers& v,
   SamplePrediction& prediction = self.prediction;
   prediction.begin(self.d, unactuated_gravity.vector(nv, "unactuated_gravity"), budget, dt);
   prediction.predict(force.vector(nv, "force"), self.predicted);
-  const bool is_known = std::isfinite(self.predicted.lack);
-  return py::make_tuple(self.predicted.lack, self.predicted.acceleration,
+  const bool is_known = std::isfinite(self.predicted.deficit);
+  return py::make_tuple(self.predicted.deficit, self.predicted.acceleration,
                         self.predicted.displacement, prediction.energy(),
                         is_known ? prediction.end_q() : self.d.q(),
                         is_known ? prediction.end_v() : VectorV(self.d.v()));

@@ -115,16 +115,16 @@ py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::o
                 double tolerance) {
   Array after = empty({m.parts().size}), along = empty({m.parts().stored});
   Array supplied = empty({m.parts().total}), exergy = empty({m.parts().total});
-  const auto take = [&m](const py::handle& from, double* flow) {
+  const auto copy_state = [&m](const py::handle& from, double* flow) {
     const auto numbers = py::cast<Numbers>(from);
     std::copy_n(numbers.of(m.parts().total, "flow"), m.parts().total, flow);
   };
   Mechanism::Flows description;
   if (py::isinstance<py::array>(flows)) {
-    description = [&](double, const double*, double* flow) { take(flows, flow); };
+    description = [&](double, const double*, double* flow) { copy_state(flows, flow); };
   } else if (!flows.is_none()) {
     description = [&](double time, const double* now, double* flow) {
-      take(flows(time, Array(m.parts().size, now)), flow);
+      copy_state(flows(time, Array(m.parts().size, now)), flow);
     };
   }
   const auto done = m.step(t, state(m, x), dt, description ? &description : nullptr, tolerance,

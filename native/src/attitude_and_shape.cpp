@@ -86,14 +86,14 @@ class AttitudeAndShape : public StagedController {
         shape_inertia_(VectorV::Zero(n_)),
         positions_(shape_inertia_),
         offset_(shape_inertia_),
-        error_(rest_),
-        gradient_(rest_),
-        desired_(rest_),
+        error_(zero_velocity_),
+        gradient_(zero_velocity_),
+        desired_(zero_velocity_),
         stiffness_(MatrixV::Zero(model.nv(), model.nv())),
         damping_(stiffness_),
         damping_torque_(shape_inertia_) {
-    locked_.setZero(3, model.nv());
-    for (int k = 0; k < 3; ++k) locked_(k, 3 + k) = 1.0;
+    locked_map_.setZero(3, model.nv());
+    for (int k = 0; k < 3; ++k) locked_map_(k, 3 + k) = 1.0;
   }
 
   virtual BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept = 0;
@@ -156,16 +156,16 @@ class AttitudeAndShape : public StagedController {
     if (!desired_.allFinite()) return refuse();
     const VectorV& force = pass(desired_, dt);
 
-    const auto slip = product<Vector3d>(locked_, error_);
+    const auto locked_error = product<Vector3d>(locked_map_, error_);
     const VectorV shape_error = error_.tail(n_);
     const VectorV momentum = product<VectorV>(d_.M_hat_m(), shape_error);
     ControlEnergy& energy = command_.energy;
-    const Vector3d spin = body.inertia * slip;
-    energy.kinetic_base = 0.5 * slip.dot(spin) + base.kinetic;
+    const Vector3d spin = body.inertia * locked_error;
+    energy.kinetic_base = 0.5 * locked_error.dot(spin) + base.kinetic;
     energy.kinetic_shape = 0.5 * shape_error.dot(momentum);
     energy.shaped_potential = potential;
     energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
-    energy.damping_base = damping_moment_.dot(slip) + base.damping;
+    energy.damping_base = damping_moment_.dot(locked_error) + base.damping;
     energy.damping_shape = damping_torque_.dot(shape_error);
     energy.reference_power = base.minimum_power - integral_power(gains);
     energy.clipped_power = base.unactuated_power + (force - desired_).dot(error_);
@@ -182,11 +182,11 @@ class AttitudeAndShape : public StagedController {
       base_.set_target(desired);
     }
     joints_.set_target(reference);
-    const bool moving = reference.twist && reference.twist->allFinite();
+    const bool has_twist = reference.twist && reference.twist->allFinite();
     Twist twist = Twist::Zero();
-    if (moving) twist = twist_of(*reference.twist);
+    if (has_twist) twist = twist_of(*reference.twist);
     const AttitudeGains& gains = gains_now();
-    base_.advance(moving ? &twist : nullptr, gains.base_speed, gains.base_turn, bandwidth(), dt);
+    base_.advance(has_twist ? &twist : nullptr, gains.base_speed, gains.base_turn, bandwidth(), dt);
     joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
   }
 
@@ -208,13 +208,13 @@ class AttitudeAndShape : public StagedController {
 
   /// Write gradient and stiffness of the potentials of attitude and shape; returns their energy, J.
   double compute_potentials(const Pose& error, const AttitudeGains& gains) noexcept {
-    const double k_turn = gains.frequency_attitude * gains.frequency_attitude * inertia_;
+    const double k_attitude = gains.frequency_attitude * gains.frequency_attitude * inertia_;
     const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-    const Twist turn = potential_.gradient(error, 0.0, k_turn);
-    double energy = potential_.value(error, 0.0, k_turn);
+    const Twist turn = potential_.gradient(error, 0.0, k_attitude);
+    double energy = potential_.value(error, 0.0, k_attitude);
     for (Eigen::Index i = 3; i < 6; ++i) {
       gradient_[i] = turn[i];
-      stiffness_(i, i) = k_turn;
+      stiffness_(i, i) = k_attitude;
     }
     for (Eigen::Index i = 0; i < n_; ++i) {
       const double k_shape = gains.frequency_shape * gains.frequency_shape * shape_inertia_[i];
@@ -238,16 +238,16 @@ class AttitudeAndShape : public StagedController {
   /// Compute the desired effort from the velocity error and the potentials.
   void compute_effort(const BaseMotion& base, const LockedBody& body, double h) noexcept {
     const AttitudeGains& gains = gains_now();
-    const double rate_turn = 2.0 * gains.damping_ratio * gains.frequency_attitude;
+    const double attitude_rate = 2.0 * gains.damping_ratio * gains.frequency_attitude;
     const double rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
     const MatrixBN& connection = d_.A();
     const MatrixV& shape_inertia = d_.M_hat_m();
     const VectorV& weight = d_.g();
     const MatrixView turning_connection = MatrixView(connection).bottom_rows(3);
-    locked_.rightCols(n_) = connection.bottomRows<3>();
-    const Matrix3d rotational_damping = rate_turn * body.inertia;
-    const Matrix3V damping_map = product<Matrix3V>(rotational_damping, locked_);
-    multiply(transposed(locked_), damping_map, damping_);
+    locked_map_.rightCols(n_) = connection.bottomRows<3>();
+    const Matrix3d rotational_damping = attitude_rate * body.inertia;
+    const Matrix3V damping_map = product<Matrix3V>(rotational_damping, locked_map_);
+    multiply(transposed(locked_map_), damping_map, damping_);
     damping_.bottomRightCorner(n_, n_) += rate_shape * shape_inertia;
     impedance_.compute(d_.M(), damping_, stiffness_, gradient_, error_, h);
 
@@ -281,7 +281,7 @@ class AttitudeAndShape : public StagedController {
   double inertia_ = 0.0;
   VectorV shape_inertia_, positions_, offset_, error_, gradient_, desired_;
   MatrixV stiffness_, damping_;
-  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_;
+  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_map_;
   Eigen::Vector3d damping_moment_;
   VectorV damping_torque_;
 };
@@ -305,7 +305,7 @@ namespace {
 constexpr double kRank = 1e-6;
 
 /// Of A A^T: the squares of the singular values, in increasing order, and the left vectors.
-SymmetricEigen squares(const Eigen::MatrixXd& A) {
+SymmetricEigen gram_eigen(const Eigen::MatrixXd& A) {
   SymmetricEigen eigen;
   eigen.compute(product<Eigen::MatrixXd>(A, transposed(A)));
   return eigen;
@@ -322,7 +322,7 @@ const Allocation& satellite_wheels(const Model& model, const std::optional<Alloc
     throw ModelError("AttitudeControl needs what turns '" + model.name() +
                      "'; give its allocation, as actuators:=own does");
   }
-  const SymmetricEigen moments = squares(allocation->matrix().bottomRows(3));
+  const SymmetricEigen moments = gram_eigen(allocation->matrix().bottomRows(3));
   if (!(moments.values()[0] > kRank * kRank * moments.values()[2])) {
     throw ModelError("the actuators of '" + model.name() + "' cannot turn it about all axes");
   }
@@ -389,7 +389,7 @@ constexpr double kMostLift = 3.0;
 /// @throws ModelError  there are several axes, or the base cannot be turned about all axes.
 SingleAxis single_axis(const Allocation& allocation, const std::string& name) {
   const Eigen::MatrixXd forces = allocation.matrix().topRows(3);
-  const SymmetricEigen along = squares(forces);
+  const SymmetricEigen along = gram_eigen(forces);
   const Eigen::VectorXd& sizes = along.values();
   if (!(sizes[2] > 0.0) || std::max(sizes[1], 0.0) > kRank * kRank * sizes[2]) {
     throw ModelError("the rotors of '" + name +
@@ -402,7 +402,7 @@ SingleAxis single_axis(const Allocation& allocation, const std::string& name) {
     axis = -axis;
     shares = -shares;
   }
-  const Eigen::VectorXd levers = squares(allocation.matrix()).values();
+  const Eigen::VectorXd levers = gram_eigen(allocation.matrix()).values();
   if (levers.size() < 4 || !(levers[2] > kRank * kRank * levers[5])) {
     throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
   }
@@ -417,8 +417,8 @@ class ThrustDirection {
  public:
   /// @param axis  of the thrust in the frame of the base, length one.
   explicit ThrustDirection(const Vector3d& axis) {
-    const Vector3d forward = std::abs(axis.x()) > 0.9 ? Vector3d::UnitY() : Vector3d::UnitX();
-    const Vector3d nose = (forward - axis * axis.dot(forward)).normalized();
+    const Vector3d feedforward = std::abs(axis.x()) > 0.9 ? Vector3d::UnitY() : Vector3d::UnitX();
+    const Vector3d nose = (feedforward - axis * axis.dot(feedforward)).normalized();
     body_axes_ << nose, axis.cross(nose), axis;
   }
 
@@ -426,14 +426,14 @@ class ThrustDirection {
   Eigen::Matrix3d attitude(const Vector3d& force, const Matrix3d& heading) const noexcept {
     const Vector3d along = force / force.norm();
     Vector3d nose = heading * body_axes_.col(0);
-    Vector3d flat = nose - along * along.dot(nose);
-    if (flat.squaredNorm() < 1e-6) {
+    Vector3d lateral = nose - along * along.dot(nose);
+    if (lateral.squaredNorm() < 1e-6) {
       nose = (heading * body_axes_.col(1)).cross(along);
-      flat = nose - along * along.dot(nose);
+      lateral = nose - along * along.dot(nose);
     }
-    flat /= flat.norm();
+    lateral /= lateral.norm();
     Matrix3d desired;
-    desired << flat, along.cross(flat), along;
+    desired << lateral, along.cross(lateral), along;
     return desired * body_axes_.transpose();
   }
 
@@ -442,8 +442,8 @@ class ThrustDirection {
   /// @param up      length one.
   /// @param weight  force, or one per mass, that holds the robot.
   /// @param tilt    largest angle from the vertical, rad.
-  static Eigen::Vector3d within(const Vector3d& force, const Vector3d& up, double weight,
-                                double tilt) noexcept {
+  static Eigen::Vector3d clip_to_cone(const Vector3d& force, const Vector3d& up, double weight,
+                                      double tilt) noexcept {
     const double along = force.dot(up);
     const double lift = std::min(std::max(along, kLeastLift * weight), kMostLift * weight);
     const Vector3d across = force - up * along;
@@ -521,49 +521,49 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     const UnderactuatedFlightGains& gains = gains_now();
     const Matrix3d& rotation = body.rotation;
     const PoseReference& reference = base();
-    const Matrix3d level = reference.pose().topLeftCorner<3, 3>();
+    const Matrix3d heading = reference.pose().topLeftCorner<3, 3>();
     const Vector3d local_velocity = reference.twist().head<3>(),
                    local_angular_velocity = reference.twist().tail<3>();
-    const Vector3d reference_velocity = level * local_velocity,
-                   turn = level * local_angular_velocity;
+    const Vector3d reference_velocity = heading * local_velocity,
+                   turn = heading * local_angular_velocity;
     // The centre of mass belongs above the reference of the base, wherever the arm is.
-    const Vector3d arm = level * body.centre;
+    const Vector3d arm = heading * body.centre;
     const Vector3d minimum = reference.pose().topRightCorner<3, 1>() + integral().position();
     const Vector3d centre = rotation * body.centre;
     const Vector3d deviation = body.position + centre - (minimum + arm);
     const MatrixView coupling = MatrixView(d.M()).top_rows(3).right_columns(n_);
     const auto local_arm_momentum = product<Vector3d>(coupling, d.v().tail(n_));
-    const Vector3d arm_momentum = level * local_arm_momentum;
+    const Vector3d arm_momentum = heading * local_arm_momentum;
     const Vector3d minimum_velocity = arm_momentum / body.mass + turn.cross(arm);
     const Vector3d local_momentum = d.momentum().head<3>();
     const Vector3d momentum = rotation * local_momentum;
     const Vector3d velocity_error = momentum / body.mass - reference_velocity;
     const Vector3d local_acceleration = reference.acceleration().head<3>();
-    const Vector3d reference_acceleration = level * local_acceleration;
-    const Vector3d forward = reference_acceleration + turn.cross(reference_velocity);
+    const Vector3d reference_acceleration = heading * local_acceleration;
+    const Vector3d feedforward = reference_acceleration + turn.cross(reference_velocity);
     const double stiffness = gains.frequency_position * gains.frequency_position;
     double rate = 2.0 * gains.damping_ratio * gains.frequency_position;
     // Damping of the velocity that it leaves.
     rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness));
     const Vector3d weight = gravity_norm_ * up_;
     const auto commanded_acceleration = [&](const Vector3d& at, const Vector3d& velocity) {
-      const Vector3d acceleration = weight + forward - stiffness * at - rate * velocity;
-      return ThrustDirection::within(acceleration, up_, gravity_norm_, gains.largest_tilt);
+      const Vector3d acceleration = weight + feedforward - stiffness * at - rate * velocity;
+      return ThrustDirection::clip_to_cone(acceleration, up_, gravity_norm_, gains.largest_tilt);
     };
 
     const Vector3d desired_force = body.mass * commanded_acceleration(deviation, velocity_error);
     BaseMotion motion;
-    motion.attitude = direction_.attitude(desired_force, level);
+    motion.attitude = direction_.attitude(desired_force, heading);
     const Vector3d axis = rotation * thrust_.axis;
     const double along = desired_force.dot(axis);
     const double thrust = std::min(std::max(along, thrust_.least), thrust_.most);
     const Vector3d force = thrust * axis;
-    const Vector3d acceleration_error = force / body.mass - weight - forward;
+    const Vector3d acceleration_error = force / body.mass - weight - feedforward;
     constexpr double kStep = 1e-3;
     const Vector3d next_acceleration =
         commanded_acceleration(deviation + kStep * (velocity_error - minimum_velocity),
                                velocity_error + kStep * acceleration_error);
-    const Matrix3d frame = level * se3::rotation(kStep * local_angular_velocity);
+    const Matrix3d frame = heading * se3::rotation(kStep * local_angular_velocity);
     const Matrix3d next_attitude = direction_.attitude(next_acceleration, frame);
     motion.force = thrust * thrust_.axis;
     const auto relative_rotation = product<Matrix3d>(transposed(motion.attitude), next_attitude);
@@ -587,9 +587,9 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     const Matrix3d rotation = base().pose().topLeftCorner<3, 3>();
     const auto up = product<Vector3d>(transposed(rotation), up_);
     const Vector3d turn = twist.tail<3>();
-    Twist level = twist;
-    level.tail<3>() = up.dot(turn) * up;
-    return level;
+    Twist yaw_twist = twist;
+    yaw_twist.tail<3>() = up.dot(turn) * up;
+    return yaw_twist;
   }
 
   double bandwidth() const noexcept override { return gains_now().frequency_position; }

@@ -47,6 +47,60 @@ void check_limits(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper) {
   }
 }
 
+// Rounding of inputs, relative to the largest: that of an inverse of the map.
+constexpr double kRounding = 1e-9;
+
+/// The inverse of a map of inputs. An input without room between its limits, such as a failed one,
+/// takes no part: it is written to `fixed`, (m,), zero for the others.
+Eigen::MatrixXd active_inverse(const Allocation& allocation, Eigen::MatrixXd map,
+                               Eigen::VectorXd& fixed) {
+  const auto is_fixed = (allocation.lower().array() < allocation.upper().array()) == false;
+  fixed = is_fixed.select(allocation.lower(), 0.0);
+  for (Eigen::Index i = 0; i < map.cols(); ++i) {
+    if (is_fixed[i]) map.col(i).setZero();
+  }
+  Eigen::MatrixXd inverse = pseudo_inverse(map);
+  for (Eigen::Index i = 0; i < map.cols(); ++i) {
+    if (is_fixed[i]) inverse.row(i).setZero();
+  }
+  return inverse;
+}
+
+const char* name_of(Base base) {
+  if (base == Base::fixed) return "fixed";
+  return base == Base::planar ? "planar" : "floating";
+}
+
+// Largest missing part of the weighted wrench that is not reported, N or N m.
+constexpr double kTolerance = 1e-6;
+
+/// A force has the weight 1, a moment ten over the actuators' mean lever arm.
+VectorB default_weights(const Eigen::MatrixXd& matrix) {
+  const Eigen::Index moments = matrix.rows() == 6 ? 3 : 1, forces = matrix.rows() - moments;
+  const double force_norm = matrix.topRows(forces).norm(),
+               moment_norm = matrix.bottomRows(moments).norm();
+  const double lever_arm = force_norm > 0.0 && moment_norm > 0.0 ? moment_norm / force_norm : 1.0;
+  VectorB weights = VectorB::Ones(matrix.rows());
+  weights.tail(moments).setConstant(10.0 / lever_arm);
+  return weights;
+}
+
+VectorB chosen_weights(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& chosen) {
+  if (chosen.size() == 0) return default_weights(matrix);
+  if (chosen.size() == matrix.rows()) return chosen;
+  throw ModelError("the weights of a wrench of " + std::to_string(matrix.rows()) +
+                   " components are " + std::to_string(chosen.size()));
+}
+
+const Allocation& checked(const Allocation& allocation) {
+  const Eigen::Index count = allocation.matrix().cols();
+  if (count > kMaxVelocities) {
+    throw ModelError("a base with " + std::to_string(count) + " actuators has more than the " +
+                     std::to_string(kMaxVelocities) + " that the C++ core serves");
+  }
+  return allocation;
+}
+
 }  // namespace
 
 Allocation::Allocation(const std::vector<Rotor>& rotors, Base base) {
@@ -93,34 +147,6 @@ bool Allocation::is_fully_actuated() const {
   const Eigen::VectorXd& sizes = squares.values();
   return sizes[0] > kRank * sizes[sizes.size() - 1];
 }
-
-namespace {
-
-// Rounding of inputs, relative to the largest: that of an inverse of the map.
-constexpr double kRounding = 1e-9;
-
-/// The inverse of a map of inputs. An input without room between its limits, such as a failed one,
-/// takes no part: it is written to `fixed`, (m,), zero for the others.
-Eigen::MatrixXd active_inverse(const Allocation& allocation, Eigen::MatrixXd map,
-                               Eigen::VectorXd& fixed) {
-  const auto is_fixed = (allocation.lower().array() < allocation.upper().array()) == false;
-  fixed = is_fixed.select(allocation.lower(), 0.0);
-  for (Eigen::Index i = 0; i < map.cols(); ++i) {
-    if (is_fixed[i]) map.col(i).setZero();
-  }
-  Eigen::MatrixXd inverse = pseudo_inverse(map);
-  for (Eigen::Index i = 0; i < map.cols(); ++i) {
-    if (is_fixed[i]) inverse.row(i).setZero();
-  }
-  return inverse;
-}
-
-const char* name_of(Base base) {
-  if (base == Base::fixed) return "fixed";
-  return base == Base::planar ? "planar" : "floating";
-}
-
-}  // namespace
 
 BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> allocation,
                              bool actuated)
@@ -201,40 +227,6 @@ double BaseActuation::share_within_limits() const noexcept {
   }
   return share;
 }
-
-namespace {
-
-// Largest missing part of the weighted wrench that is not reported, N or N m.
-constexpr double kTolerance = 1e-6;
-
-/// A force has the weight 1, a moment ten over the actuators' mean lever arm.
-VectorB default_weights(const Eigen::MatrixXd& matrix) {
-  const Eigen::Index moments = matrix.rows() == 6 ? 3 : 1, forces = matrix.rows() - moments;
-  const double force_norm = matrix.topRows(forces).norm(),
-               moment_norm = matrix.bottomRows(moments).norm();
-  const double lever_arm = force_norm > 0.0 && moment_norm > 0.0 ? moment_norm / force_norm : 1.0;
-  VectorB weights = VectorB::Ones(matrix.rows());
-  weights.tail(moments).setConstant(10.0 / lever_arm);
-  return weights;
-}
-
-VectorB chosen_weights(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& chosen) {
-  if (chosen.size() == 0) return default_weights(matrix);
-  if (chosen.size() == matrix.rows()) return chosen;
-  throw ModelError("the weights of a wrench of " + std::to_string(matrix.rows()) +
-                   " components are " + std::to_string(chosen.size()));
-}
-
-const Allocation& checked(const Allocation& allocation) {
-  const Eigen::Index count = allocation.matrix().cols();
-  if (count > kMaxVelocities) {
-    throw ModelError("a base with " + std::to_string(count) + " actuators has more than the " +
-                     std::to_string(kMaxVelocities) + " that the C++ core serves");
-  }
-  return allocation;
-}
-
-}  // namespace
 
 PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
                                            const Eigen::VectorXd& weights)

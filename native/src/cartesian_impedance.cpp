@@ -16,7 +16,7 @@ namespace vms_ph {
 namespace {
 
 // Damping ratio of an attitude of the base that is held by itself.
-constexpr double kRatio = 0.9;
+constexpr double kDampingRatio = 0.9;
 
 // Share of the energy for the posture below which its spring fades, and the least energy, J.
 constexpr double kPostureReserve = 0.1, kPostureEnergy = 1e-3;
@@ -85,23 +85,23 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
     : StagedController(
           model, std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
       spring_(model),
-      last_effort_(rest_),
+      last_effort_(zero_velocity_),
       effort_(model),
       posture_(n_),
       weights_(VectorV::Ones(n_)),
-      weights_now_(weights_),
+      ramped_weights_(weights_),
       last_posture_(VectorV::Zero(n_)),
-      last_hold_(last_posture_),
+      last_stiffness_(last_posture_),
       offset_(last_posture_),
-      hold_(last_posture_),
-      friction_(rest_),
-      moved_(rest_),
+      posture_stiffness_(last_posture_),
+      friction_(zero_velocity_),
+      posture_step_(zero_velocity_),
       jacobian_(Matrix6V::Zero(6, model.nv())),
       momentum_(jacobian_),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
-      desired_(rest_),
-      sent_(rest_),
+      desired_(zero_velocity_),
+      sampled_effort_(zero_velocity_),
       eigen_(std::min(6, model.nv())),
       relative_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {}
 
@@ -113,23 +113,23 @@ void PoseImpedance::hold() noexcept {
   shape_inertia_ = d_.M_hat_m().diagonal();
   base_power_ = 0.0;
   last_effort_ = d_.g();
-  holding_.restart();
-  upright_.restart();
-  attached_.restart();
-  turned_.restart();
+  holding_ramp_.restart();
+  upright_ramp_.restart();
+  attached_ramp_.restart();
+  reference_ramp_.restart();
   model_.joint_positions(d_.q(), positions_);
   posture_.restart(positions_);
   last_posture_ = positions_;
-  weights_now_ = weights_;
+  ramped_weights_ = weights_;
   last_compliance_.reset();
-  null_sample_.reset();
+  posture_sample_.reset();
   null_level_ = gains_now().null_energy;
   has_posture_ = false;
 }
 
 void PoseImpedance::missed_updates() noexcept {
   StagedController::missed_updates();
-  null_sample_.reset();
+  posture_sample_.reset();
 }
 
 std::vector<Gain> PoseImpedance::null_weights() const {
@@ -156,10 +156,10 @@ bool PoseImpedance::set_null_weight(const std::string& name, double value) noexc
 }
 
 /// Stiffness and damping in force.
-Compliance PoseImpedance::compliance(double attached, double dt) noexcept {
+Compliance PoseImpedance::compliance(double attachment, double dt) noexcept {
   const ImpedanceGains& g = gains_now();
-  Compliance c(attached * g.stiffness, attached * g.stiffness_rotation, attached * g.damping,
-               attached * g.damping_rotation);
+  Compliance c(attachment * g.stiffness, attachment * g.stiffness_rotation, attachment * g.damping,
+               attachment * g.damping_rotation);
   Twist shares;
   shares << g.stiffness_share_x, g.stiffness_share_y, g.stiffness_share_z, g.stiffness_share_rx,
       g.stiffness_share_ry, g.stiffness_share_rz;
@@ -167,7 +167,7 @@ Compliance PoseImpedance::compliance(double attached, double dt) noexcept {
   shares << g.damping_share_x, g.damping_share_y, g.damping_share_z, g.damping_share_rx,
       g.damping_share_ry, g.damping_share_rz;
   c.damping.array() *= shares.array();
-  c.turned = turned_.follow(g.tool_axes, dt);
+  c.reference_share = reference_ramp_.follow(g.tool_axes, dt);
   c.force = g.force_limit;
   c.moment = g.moment_limit;
   return c;
@@ -179,25 +179,26 @@ void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept
   posture_.set_target(reference);
   posture_.advance(gains.posture_speed, gains.posture_speed / 0.05, dt);
   const double step = std::min(dt / kCrossing, 1.0);
-  for (int i = 0; i < n_; ++i) weights_now_[i] = approach(weights_now_[i], weights_[i], step);
+  for (int i = 0; i < n_; ++i) ramped_weights_[i] = approach(ramped_weights_[i], weights_[i], step);
   model_.joint_positions(d_.q(), positions_);
   offset_ = positions_ - posture_.positions();
-  hold_ = gains.null_stiffness * weights_now_;
-  const double stored = 0.5 * (hold_.array() * offset_.array().square()).sum();
+  posture_stiffness_ = gains.null_stiffness * ramped_weights_;
+  const double stored = 0.5 * (posture_stiffness_.array() * offset_.array().square()).sum();
   double level = null_level_ + stored;
   if (has_posture_) {
-    level -= 0.5 * (last_hold_.array() * (positions_ - last_posture_).array().square()).sum();
+    level -= 0.5 * (last_stiffness_.array() * (positions_ - last_posture_).array().square()).sum();
   }
   last_posture_ = posture_.positions();
-  last_hold_ = hold_;
+  last_stiffness_ = posture_stiffness_;
   has_posture_ = true;
-  if (null_sample_) {
-    model_.difference(null_sample_->q, d_.q(), moved_);
-    level -= null_sample_->pull.dot(moved_) - std::max(null_sample_->damped, 0.0) * dt;
+  if (posture_sample_) {
+    model_.difference(posture_sample_->q, d_.q(), posture_step_);
+    level -= posture_sample_->effort.dot(posture_step_) -
+             std::max(posture_sample_->damping_power, 0.0) * dt;
   }
   null_level_ = std::min(level, gains.null_energy + stored);
   const double reserve = kPostureReserve * std::max(gains.null_energy, kPostureEnergy);
-  hold_ *= std::min(std::max(null_level_ / reserve, 0.0), 1.0);
+  posture_stiffness_ *= std::min(std::max(null_level_ / reserve, 0.0), 1.0);
 }
 
 /// Compute the effort (nv,) that compensates a share of the friction in the joints.
@@ -206,11 +207,11 @@ void PoseImpedance::compensate_friction(double h) noexcept {
   for (int i = 0; i < n_; ++i) {
     // Less and slower where a held effort would turn the motion round.
     const double most = h > 0.0 ? shape_inertia_[i] / (4.0 * h) : HUGE_VAL;
-    const double dry = model_.dry_friction()[i];
-    const double slip = std::max(kFrictionSlip, dry / most);
+    const double coulomb = model_.dry_friction()[i];
+    const double slip = std::max(kFrictionSlip, coulomb / most);
     const double viscous = std::min(model_.damping()[i], most) * rates[i];
     friction_[b_ + i] =
-        gains_now().friction_compensation * (viscous + dry * std::tanh(rates[i] / slip));
+        gains_now().friction_compensation * (viscous + coulomb * std::tanh(rates[i] / slip));
   }
 }
 
@@ -218,47 +219,47 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const ImpedanceGains& gains = gains_now();
   const double h = horizon(dt, gains.delay, age_);
   // Spring and damping fade out before the frame is changed, and in again.
-  if (gains.relative_to_base != relative_ && attached_.share() == 0.0) {
+  if (gains.relative_to_base != relative_ && attached_ramp_.share() == 0.0) {
     relative_ = gains.relative_to_base;
     tool_.restart(tool_pose());
   }
-  const double attached = attached_.follow(gains.relative_to_base == relative_, dt);
+  const double attachment = attached_ramp_.follow(gains.relative_to_base == relative_, dt);
   follow(reference, dt);
-  const Push* pushing = push(reference, dt);
+  const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_.pose()) * tool_pose();
   jacobian();
-  const Compliance now = compliance(attached, dt);
-  effort_.set_error(error, tool_.pose(), tool_.twist(), now, h);
+  const Compliance current = compliance(attachment, dt);
+  effort_.set_error(error, tool_.pose(), tool_.twist(), current, h);
   double supplied = 0.0;  // by changes, W
-  if (last_compliance_ && !now.equals(*last_compliance_) && dt > 0.0) {
+  if (last_compliance_ && !current.equals(*last_compliance_) && dt > 0.0) {
     supplied = (effort_.potential - effort_.energy(*last_compliance_)) / dt;
   }
-  last_compliance_ = now;
+  last_compliance_ = current;
   hold_posture(reference, dt);
-  if (pushing) effort_.release(pushing->direction, pushing->damping, h);
+  if (active_push) effort_.release(active_push->direction, active_push->damping, h);
   split_inertia(d_.M(), jacobian_, momentum_, effort_.rest_damping, smallest_);
   effort_.rest_damping *= gains.damping_null;
-  rest(h, dt);
-  if (hold_.any()) {
-    effort_.hold_posture(d_.M(), jacobian_, momentum_, offset_, hold_);
+  hold_base_and_limits(h, dt);
+  if (posture_stiffness_.any()) {
+    effort_.hold_posture(d_.M(), jacobian_, momentum_, offset_, posture_stiffness_);
   } else {
     effort_.posture.setZero();
   }
   effort_.compute(d_.M(), jacobian_, d_.v(), h);
   desired_ = d_.g() + effort_.continuous;
-  if (pushing) desired_ += pushing->effort;
+  if (active_push) desired_ += active_push->effort;
   if (!desired_.allFinite()) return refuse();
-  sent_ = d_.g() + effort_.sampled + effort_.impedance.brake(d_, h);
-  if (pushing) sent_ += pushing->effort;
+  sampled_effort_ = d_.g() + effort_.sampled + effort_.impedance.brake(d_, h);
+  if (active_push) sampled_effort_ += active_push->effort;
   if (gains.friction_compensation > 0.0) {
     compensate_friction(h);
     desired_ += friction_;
-    sent_ += friction_;
+    sampled_effort_ += friction_;
     supplied += friction_.dot(d_.v());
   }
   supplied += effort_.posture.dot(d_.v());
-  null_sample_ = NullSample{d_.q(), effort_.posture, effort_.damping_null};
-  last_effort_ = pass(sent_, dt);
+  posture_sample_ = PostureSample{d_.q(), effort_.posture, effort_.damping_null};
+  last_effort_ = pass(sampled_effort_, dt);
 
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
@@ -270,12 +271,13 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   energy.damping_task = effort_.damping_task;
   energy.damping_null = effort_.damping_null;
   energy.reference_power = base_power_ + supplied + effort_.reference_power;
-  if (pushing) energy.reference_power += pushing->effort.dot(d_.v());
+  if (active_push) energy.reference_power += active_push->effort.dot(d_.v());
   energy.clipped_power = (last_effort_ - desired_).dot(d_.v());
   command_.task_error = effort_.distance;
   command_.smallest_singular_value = smallest_;
-  command_.authority = pushing ? pushing->authority : 1.0;
-  return make_command(last_effort_, {effort_.impedance.reason(), pushing ? pushing->reason : ""});
+  command_.authority = active_push ? active_push->authority : 1.0;
+  return make_command(last_effort_,
+                      {effort_.impedance.reason(), active_push ? active_push->reason : ""});
 }
 
 void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
@@ -286,11 +288,12 @@ void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
 
 void PoseImpedance::hold_base(double dt) noexcept {
   const ImpedanceGains& gains = gains_now();
-  const bool able = output_.base_is_actuated();
-  const double attached_gains = holding_.follow(gains.hold_base && able, dt);
-  const double upright = upright_.follow((gains.hold_base || gains.hold_attitude) && able, dt);
+  const bool is_actuated = output_.base_is_actuated();
+  const double position_share = holding_ramp_.follow(gains.hold_base && is_actuated, dt);
+  const double attitude_share =
+      upright_ramp_.follow((gains.hold_base || gains.hold_attitude) && is_actuated, dt);
   spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
-                  attached_gains, upright);
+                  position_share, attitude_share);
 }
 
 /// The pose of the end effector in the frame that it is held in.
@@ -304,22 +307,22 @@ Pose PoseImpedance::tool_pose() noexcept {
 void PoseImpedance::jacobian() noexcept {
   jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   if (relative_) jacobian_.leftCols(b_).setZero();
-  const int moving = relative_ && n_ > 0 ? n_ : b_ + n_;
-  smallest_ = smallest_singular_value(jacobian_.rightCols(moving), gram_,
+  const int columns = relative_ && n_ > 0 ? n_ : b_ + n_;
+  smallest_ = smallest_singular_value(jacobian_.rightCols(columns), gram_,
                                       relative_ ? relative_eigen_ : eigen_);
 }
 
 /// Compute the springs that hold base and joints, and add the damping of an attitude.
-void PoseImpedance::rest(double h, double dt) noexcept {
+void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
   const ImpedanceGains& gains = gains_now();
   model_.joint_positions(d_.q(), positions_);
-  const VectorV wall = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+  const VectorV limit_stiffness = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
   const LimitSprings limits =
-      joint_limits_.springs(positions_, d_.v().tail(n_), wall, gains.limit_margin, h);
+      joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
   hold_base(dt);
-  const double share = std::max(upright_.share() - holding_.share(), 0.0);
-  const double turning = 2.0 * kRatio * share * gains.frequency_base;
-  effort_.hold(d_, spring_.energy, spring_.force, spring_.stiffness, limits, turning);
+  const double share = std::max(upright_ramp_.share() - holding_ramp_.share(), 0.0);
+  const double attitude_damping = 2.0 * kDampingRatio * share * gains.frequency_base;
+  effort_.hold(d_, spring_.energy, spring_.force, spring_.stiffness, limits, attitude_damping);
 }
 
 std::unique_ptr<Controller> make_cartesian_impedance(const LawSetup& setup) {

@@ -12,14 +12,14 @@ namespace {
 
 // Of the standard acceleration of gravity, m/s^2, as a force on the base relative to its mass; of
 // the attitude and of a joint, rad or m. The displacement of the reference reaches no further.
-constexpr double kLargestPull = 0.5 * 9.80665, kLargestTurn = 0.5;
+constexpr double kLargestAcceleration = 0.5 * 9.80665, kMaxAngle = 0.5;
 
 // Largest rate of the correction, over the horizon: a quarter of that of the largest damping.
 constexpr double kLargestRate = 0.25;
 
-Eigen::Vector3d within(const Eigen::Vector3d& vector, double reach) noexcept {
-  const double far = vector.norm();
-  return far <= reach ? vector : Eigen::Vector3d(vector * (reach / far));
+Eigen::Vector3d clip_length(const Eigen::Vector3d& vector, double largest) noexcept {
+  const double length = vector.norm();
+  return length <= largest ? vector : Eigen::Vector3d(vector * (largest / length));
 }
 
 }  // namespace
@@ -30,15 +30,15 @@ IntegralAction::IntegralAction(int n) : joints_(VectorV::Zero(n)), joint_rates_(
 
 void IntegralAction::restart() noexcept {
   position_.setZero();
-  rotation_.setZero();
-  turn_.setIdentity();
+  rotation_vector_.setZero();
+  rotation_.setIdentity();
   joints_.setZero();
   rest();
 }
 
 void IntegralAction::rest() noexcept {
   position_rate_.setZero();
-  rotation_rate_.setZero();
+  angular_velocity_.setZero();
   joint_rates_.setZero();
 }
 
@@ -57,18 +57,19 @@ void IntegralAction::advance(double share, double base, double shape,
   Eigen::Vector3d position = Eigen::Vector3d::Zero();
   const double largest = dt * kLargestRate / h, rate = std::min(dt * share * base, largest);
   if (base > 0.0)
-    position = within(position_ - rate * position_error, kLargestPull / (base * base));
+    position = clip_length(position_ - rate * position_error, kLargestAcceleration / (base * base));
   if (rotation_error != nullptr) {
-    rotation_ = within(rotation_ - rate * se3::rotation_vector(*rotation_error), kLargestTurn);
-    const Eigen::Matrix3d before = turn_;
-    turn_ = se3::rotation(rotation_);
-    rotation_rate_ = se3::rotation_vector(before.transpose() * turn_) / dt;
+    rotation_vector_ =
+        clip_length(rotation_vector_ - rate * se3::rotation_vector(*rotation_error), kMaxAngle);
+    const Eigen::Matrix3d before = rotation_;
+    rotation_ = se3::rotation(rotation_vector_);
+    angular_velocity_ = se3::rotation_vector(before.transpose() * rotation_) / dt;
   }
   position_rate_ = (position - position_) / dt;
   position_ = position;
   for (Eigen::Index i = 0; i < joints_.size(); ++i) {
     const double desired = joints_[i] - std::min(dt * share * shape, largest) * offset[i];
-    const double joint = std::min(std::max(desired, -kLargestTurn), kLargestTurn);
+    const double joint = std::min(std::max(desired, -kMaxAngle), kMaxAngle);
     joint_rates_[i] = (joint - joints_[i]) / dt;
     joints_[i] = joint;
   }
@@ -86,9 +87,9 @@ DecoupledEffort::DecoupledEffort(const Model& model)
   demand.gradient = demand.stiffness = demand.velocity = demand.acceleration = error;
 }
 
-double DecoupledEffort::spring(const Evaluation& d, const Springs& springs,
-                               const PosePotential& potential, const Pose& pose,
-                               const VectorV& offset) noexcept {
+double DecoupledEffort::set_springs(const Evaluation& d, const Springs& springs,
+                                    const PosePotential& potential, const Pose& pose,
+                                    const VectorV& offset) noexcept {
   d.model().joint_positions(d.q(), positions_);
   const LimitSprings limits =
       joint_limits_.springs(positions_, d.v().tail(n_), springs.limit, springs.margin, demand.h);
@@ -107,28 +108,28 @@ double DecoupledEffort::spring(const Evaluation& d, const Springs& springs,
   return energy;
 }
 
-void DecoupledEffort::lead(const Evaluation& d, const Pose& pose, const Twist& twist,
-                           const Twist& acceleration, const ConstVector& rates,
-                           const ConstVector& accelerations) noexcept {
+void DecoupledEffort::set_reference(const Evaluation& d, const Pose& pose, const Twist& twist,
+                                    const Twist& acceleration, const ConstVector& rates,
+                                    const ConstVector& accelerations) noexcept {
   const se3::Adjoint to_body = se3::Ad(se3::inverse(pose));
   const auto velocity = product<Twist>(to_body, twist);
   demand.is_resting = false;
   demand.velocity.head(b_) = base_components(velocity, b_);
   demand.velocity.tail(n_) = rates;
-  const VectorB slip = d.v().head(b_) - demand.velocity.head(b_);
+  const VectorB relative_twist = d.v().head(b_) - demand.velocity.head(b_);
   Twist relative = Twist::Zero();
   if (b_ == 6) {
-    relative = slip;
+    relative = relative_twist;
   } else {
-    relative << slip[0], slip[1], 0.0, 0.0, 0.0, slip[2];
+    relative << relative_twist[0], relative_twist[1], 0.0, 0.0, 0.0, relative_twist[2];
   }
-  auto turning = product<Twist>(to_body, acceleration);
-  add_product(se3::ad(relative), velocity, turning, -1.0);
-  demand.acceleration.head(b_) = base_components(turning, b_);
+  auto base_acceleration = product<Twist>(to_body, acceleration);
+  add_product(se3::ad(relative), velocity, base_acceleration, -1.0);
+  demand.acceleration.head(b_) = base_components(base_acceleration, b_);
   demand.acceleration.tail(n_) = accelerations;
 }
 
-void DecoupledEffort::rest() noexcept {
+void DecoupledEffort::set_rest() noexcept {
   demand.is_resting = true;
   demand.velocity.setZero();
   demand.acceleration.setZero();
@@ -151,13 +152,13 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
   stiffness_.diagonal() = demand.stiffness;
   impedance_.compute(mass, damping_, stiffness_, demand.gradient, error, h);
 
-  const VectorV& left = impedance_.velocity;
-  const VectorV left_shape = left.tail(n_);
-  VectorB left_locked = left.head(b_);
-  add_product(connection, left_shape, left_locked);
-  VectorB force_base = product<VectorB>(d.M_b(), left_locked);
+  const VectorV& end_velocity = impedance_.velocity;
+  const VectorV end_rates = end_velocity.tail(n_);
+  VectorB end_locked = end_velocity.head(b_);
+  add_product(connection, end_rates, end_locked);
+  VectorB force_base = product<VectorB>(d.M_b(), end_locked);
   force_base *= base;
-  VectorV force_shape = product<VectorV>(shape_inertia, left_shape);
+  VectorV force_shape = product<VectorV>(shape_inertia, end_rates);
   force_shape *= shape;
   continuous = d.g();
   if (!demand.is_resting) {

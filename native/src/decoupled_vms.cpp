@@ -119,7 +119,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     integrate(pose, position_error, dt);
     Pose minimum = base_.pose();
     minimum.topLeftCorner<3, 3>() =
-        product<Eigen::Matrix3d>(base_.pose().topLeftCorner<3, 3>(), integral_.turn());
+        product<Eigen::Matrix3d>(base_.pose().topLeftCorner<3, 3>(), integral_.rotation());
     minimum.topRightCorner<3, 1>() += integral_.position();
     const Pose error = se3::inverse(minimum) * pose;
     const bool is_reversed = potential_.follow(error);
@@ -128,15 +128,15 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
     demand.h = h;
     update_springs();
-    const double potential = effort_.spring(d_, springs_, potential_, error, offset_);
+    const double potential = effort_.set_springs(d_, springs_, potential_, error, offset_);
     if (is_resting()) {
-      effort_.rest();
+      effort_.set_rest();
     } else {
       Pose turn = Pose::Identity();
-      turn.topLeftCorner<3, 3>() = integral_.turn();
+      turn.topLeftCorner<3, 3>() = integral_.rotation();
       const Pose from_reference = turn * error;  // in the axes of the reference, not of the minimum
-      effort_.lead(d_, from_reference, base_.twist(), base_.acceleration(), joints_.rates(),
-                   joints_.accelerations());
+      effort_.set_reference(d_, from_reference, base_.twist(), base_.acceleration(),
+                            joints_.rates(), joints_.accelerations());
     }
     effort_.compute(d_);
     if (!effort_.continuous.allFinite()) return refuse();
@@ -193,8 +193,8 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     Twist twist;
     twist.head<3>() =
         product<Eigen::Vector3d>(transposed(pose.topLeftCorner<3, 3>()), integral_.position_rate());
-    twist.tail<3>() =
-        product<Eigen::Vector3d>(transposed(error.topLeftCorner<3, 3>()), integral_.turn_rate());
+    twist.tail<3>() = product<Eigen::Vector3d>(transposed(error.topLeftCorner<3, 3>()),
+                                               integral_.angular_velocity());
     const double frequency = gains_now().frequency_shape;
     const VectorB force = effort_.demand.gradient.head(b_);
     double power = force.dot(base_components(twist, b_));

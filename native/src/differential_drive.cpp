@@ -73,17 +73,17 @@ class DriveReference {
         goal_ = next_goal_;
         next_goal_.reset();
         next_phase_ = kTurn;
-      } else if (!braking_) {
+      } else if (!is_braking_) {
         brake(bounds);
       }
     }
-    while (!segment_ && next_phase_ != kNone) begin(next_phase_++, bounds);
+    while (!segment_ && next_phase_ != kNone) begin_segment(next_phase_++, bounds);
     if (!segment_) return;
     time_ = std::min(time_ + dt, segment_->duration);
     const Motion motion = segment_->at(time_);
     if (is_turning_) {
       pose_.heading = motion.position;
-      turn_ = motion.rate;
+      heading_rate_ = motion.rate;
       turn_acceleration_ = motion.acceleration;
     } else {
       pose_.location = origin_ + motion.position * heading_direction();
@@ -96,7 +96,7 @@ class DriveReference {
   const Eigen::Vector2d& location() const { return pose_.location; }  ///< m
   double heading() const { return pose_.heading; }                 ///< rad, not limited to a turn
   double speed() const { return speed_; }                          ///< forward, m/s
-  double turn() const { return turn_; }                            ///< about the vertical, rad/s
+  double turn() const { return heading_rate_; }                    ///< about the vertical, rad/s
   double acceleration() const { return acceleration_; }            ///< rate of speed()
   double turn_acceleration() const { return turn_acceleration_; }  ///< rate of turn()
 
@@ -134,7 +134,7 @@ class DriveReference {
   enum Part : int { kTurn, kDrive, kFinalTurn, kNone };
 
   /// Begin a segment, unless its length is zero.
-  void begin(int phase, const Bounds& bounds) noexcept {
+  void begin_segment(int phase, const Bounds& bounds) noexcept {
     const Eigen::Vector2d displacement = goal_->location - pose_.location;
     double start = pose_.heading, rate = bounds.turn, acceleration = bounds.turn_acceleration,
            length = 0.0;
@@ -142,10 +142,10 @@ class DriveReference {
       length = std::remainder(goal_->heading - pose_.heading, 2.0 * kPi);
     } else if (phase == kTurn) {
       // The robot may drive forwards or backwards.
-      const bool far = displacement.norm() > kNegligible;
-      length =
-          far ? std::remainder(std::atan2(displacement.y(), displacement.x()) - pose_.heading, kPi)
-              : 0.0;
+      const bool is_far = displacement.norm() > kNegligible;
+      length = is_far ? std::remainder(
+                            std::atan2(displacement.y(), displacement.x()) - pose_.heading, kPi)
+                      : 0.0;
     } else {
       length = displacement.dot(heading_direction());
       start = 0.0;
@@ -165,19 +165,19 @@ class DriveReference {
   /// Bring the present segment to rest and discard those after it.
   void brake(const Bounds& bounds) noexcept {
     const Motion now = segment_->at(time_);
-    const double most = is_turning_ ? bounds.turn_acceleration : bounds.acceleration;
-    const double time = std::max(kPeakRate * std::abs(now.rate) / most, kShortest);
+    const double limit = is_turning_ ? bounds.turn_acceleration : bounds.acceleration;
+    const double time = std::max(kPeakRate * std::abs(now.rate) / limit, kShortest);
     segment_ = Quintic(now, now.position + 0.5 * now.rate * time, time);
     time_ = 0.0;
-    braking_ = true;
+    is_braking_ = true;
     next_phase_ = kNone;
   }
 
   void stop() noexcept {
     segment_.reset();
     time_ = 0.0;
-    is_turning_ = braking_ = false;
-    speed_ = turn_ = acceleration_ = turn_acceleration_ = 0.0;
+    is_turning_ = is_braking_ = false;
+    speed_ = heading_rate_ = acceleration_ = turn_acceleration_ = 0.0;
   }
 
   Eigen::Vector2d heading_direction() const noexcept {
@@ -185,13 +185,13 @@ class DriveReference {
   }
 
   PlanarPose pose_;
-  double speed_ = 0.0, turn_ = 0.0, acceleration_ = 0.0, turn_acceleration_ = 0.0;
+  double speed_ = 0.0, heading_rate_ = 0.0, acceleration_ = 0.0, turn_acceleration_ = 0.0;
   std::optional<PlanarPose> goal_, next_goal_;
   std::optional<Quintic> segment_;
   Eigen::Vector2d origin_ = Eigen::Vector2d::Zero();
   int next_phase_ = kNone;
   double time_ = 0.0;
-  bool is_turning_ = false, braking_ = false;
+  bool is_turning_ = false, is_braking_ = false;
 };
 
 /// Gains of driving.
@@ -253,23 +253,23 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
         positions_(largest_rates_) {
     for (Eigen::Index i = 0; i < n_; ++i) {
       const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
-      const auto turns = [&](const Wheel& wheel) { return wheel.joint == name; };
-      if (std::none_of(wheels.begin(), wheels.end(), turns)) arm_.push_back(i);
+      const auto is_wheel = [&](const Wheel& wheel) { return wheel.joint == name; };
+      if (std::none_of(wheels.begin(), wheels.end(), is_wheel)) arm_.push_back(i);
       const double bound = model.velocity()[i];
       largest_rates_[i] = bound > 0.0 ? bound : kInfinity;
     }
-    const int m = t_.dimension();
+    const int m = terms_.dimension();
     RobotState initial;
     initial.q = model.neutral_configuration();
     initial.v.setZero(model.nv());
-    bool fits = t_.compute(initial) && static_cast<std::size_t>(m) == 2 + arm_.size();
-    if (fits) {
-      take_outputs(t_.basis, map_);
-      copy_ = map_;
+    bool is_valid = terms_.compute(initial) && static_cast<std::size_t>(m) == 2 + arm_.size();
+    if (is_valid) {
+      select_outputs(terms_.basis, map_);
+      map_copy_ = map_;
       right_.setZero(m, 1);
-      fits = solve_square(copy_, right_, kRank);
+      is_valid = solve_square(map_copy_, right_, kRank);
     }
-    if (!fits) {
+    if (!is_valid) {
       throw ModelError(
           "DifferentialDrive is for two wheels on one axle, which leave a base its speed and turn; "
           "the wheels of '" +
@@ -278,7 +278,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     }
     double lateral_velocity = 0.0;
     for (int k = 0; k < m; ++k)
-      lateral_velocity = std::max(lateral_velocity, std::abs(t_.basis(1, k)));
+      lateral_velocity = std::max(lateral_velocity, std::abs(terms_.basis(1, k)));
     if (lateral_velocity > kRank) {
       throw ModelError("the origin of the base of '" + model.name() +
                        "' is not on the axle of its wheels: it moves sideways as the base turns");
@@ -302,29 +302,29 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
  private:
   const char* drive(const Reference& reference, double dt) noexcept override {
     follow(reference, dt);
-    if (!compute_rates()) return t_.reason();
-    Evaluation& d = t_.d();
+    if (!compute_rates()) return terms_.reason();
+    Evaluation& d = terms_.d();
     const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay, age_) * gains_.rate);
-    const VectorV error = t_.nu - nu_;
+    const VectorV error = terms_.nu - nu_;
     const VectorV slope = nu_rate_ - rate * error;
-    const MatrixView drives = MatrixView(t_.basis).bottom_rows(n_);
+    const MatrixView joint_basis = MatrixView(terms_.basis).bottom_rows(n_);
     // Friction is compensated at the rates of the reference.
-    const auto rates = product<VectorV>(drives, reference_);
-    VectorV compensated = d.g();
+    const auto rates = product<VectorV>(joint_basis, reference_);
+    VectorV effort = d.g();
     for (Eigen::Index i = 0; i < n_; ++i) {
       const double smoothed = std::tanh(rates[i] / kSlip);
-      compensated[b_ + i] += gains_.friction * (viscous_[i] * rates[i] + coulomb_[i] * smoothed);
+      effort[b_ + i] += gains_.friction * (viscous_[i] * rates[i] + coulomb_[i] * smoothed);
     }
-    auto force = product<VectorV>(transposed(t_.basis), compensated);
-    add_product(t_.mass, slope, force);
-    add_product(t_.coriolis, nu_, force);
-    if (const char* obstacle = send(force, dt)) return obstacle;
-    const auto pushed = product<VectorV>(t_.mass, error);
-    const double stored = 0.5 * error.dot(pushed);
-    const auto slip = product<VectorV>(drives, error);
+    auto force = product<VectorV>(transposed(terms_.basis), effort);
+    add_product(terms_.mass, slope, force);
+    add_product(terms_.coriolis, nu_, force);
+    if (const char* failure = send(force, dt)) return failure;
+    const auto momentum_error = product<VectorV>(terms_.mass, error);
+    const double stored = 0.5 * error.dot(momentum_error);
+    const auto rate_error = product<VectorV>(joint_basis, error);
     command_.energy.closed_loop_energy = stored;
     command_.energy.damping_task = 2.0 * rate * stored;
-    command_.energy.clipped_power = (command_.torque - torque_).dot(slip);
+    command_.energy.clipped_power = (command_.torque - torque_).dot(rate_error);
     const Eigen::Vector2d position_error =
         base_.location() - planar(model_.base_pose(d.q())).location;
     command_.task_error = position_error.norm();
@@ -345,7 +345,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   }
 
   /// Write the rows of speed, turn and the rates of the arm of a matrix (nv,m).
-  void take_outputs(const MatrixV& basis, MatrixV& result) const noexcept {
+  void select_outputs(const MatrixV& basis, MatrixV& result) const noexcept {
     result.resize(static_cast<Eigen::Index>(2 + arm_.size()), basis.cols());
     result.row(0) = basis.row(0);
     result.row(1) = basis.row(2);
@@ -355,24 +355,24 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
 
   /// Compute the desired independent velocities with their rates, and those of the reference.
   bool compute_rates() noexcept {
-    const Eigen::VectorXd& q = t_.d().q();
-    const double most = kFeedbackShare * gains_.rate;
-    const double k = std::min(gains_.rate_base, most);
-    const double k_joints = std::min(gains_.rate_joints, most);
+    const Eigen::VectorXd& q = terms_.d().q();
+    const double limit = kFeedbackShare * gains_.rate;
+    const double k = std::min(gains_.rate_base, limit);
+    const double k_joints = std::min(gains_.rate_joints, limit);
     const PlanarPose pose = planar(model_.base_pose(q));
     const double c = std::cos(pose.heading), s = std::sin(pose.heading);
     const Eigen::Vector2d position_error = base_.location() - pose.location;
     const double x = c * position_error.x() + s * position_error.y(),
                  y = c * position_error.y() - s * position_error.x();
     const double a = base_.heading() - pose.heading;
-    const Eigen::VectorXd& v = t_.d().v();
+    const Eigen::VectorXd& v = terms_.d().v();
     const double u = v[0], w = v[2], speed = base_.speed();
     const double x_rate = w * y - u + speed * std::cos(a), y_rate = speed * std::sin(a) - w * x;
     const double a_rate = base_.turn() - w;
     model_.joint_positions(q, positions_);
 
     // Outputs, and those of the reference.
-    right_.resize(t_.dimension(), 2);
+    right_.resize(terms_.dimension(), 2);
     right_(0, 0) = speed * std::cos(a) + k * x;
     right_(1, 0) = base_.turn() + gains_.lateral * speed * y + k * std::sin(a);
     right_(0, 1) = speed;
@@ -382,10 +382,10 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
       right_(row, 0) = joints_.rates()[i] + k_joints * (joints_.positions()[i] - positions_[i]);
       right_(row++, 1) = joints_.rates()[i];
     }
-    take_outputs(t_.basis, map_);
-    take_outputs(t_.basis_rate, map_rate_);
-    copy_ = map_;
-    if (!solve_square(copy_, right_, 0.0)) return false;
+    select_outputs(terms_.basis, map_);
+    select_outputs(terms_.basis_rate, map_rate_);
+    map_copy_ = map_;
+    if (!solve_square(map_copy_, right_, 0.0)) return false;
     nu_ = right_.col(0);
     reference_ = right_.col(1);
 
@@ -400,8 +400,8 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
       nu_rate_[row++] += joints_.accelerations()[i] + k_joints * (joints_.rates()[i] - v[b_ + i]);
     }
     right_ = nu_rate_;
-    copy_ = map_;
-    if (!solve_square(copy_, right_, 0.0)) return false;
+    map_copy_ = map_;
+    if (!solve_square(map_copy_, right_, 0.0)) return false;
     nu_rate_ = right_.col(0);
     return true;
   }
@@ -411,7 +411,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   std::vector<Eigen::Index> arm_;  // joints that are no wheels
   VectorV largest_rates_, viscous_, coulomb_;
   // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
-  MatrixV map_, map_rate_, copy_, right_;
+  MatrixV map_, map_rate_, map_copy_, right_;
   VectorV nu_, nu_rate_, reference_;  // desired (m,), their rates, and those of the reference
   VectorV positions_;
 };

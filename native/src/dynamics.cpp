@@ -43,7 +43,7 @@ Dynamics::Dynamics(const Model& model)
       derivatives_(tree_),
       gravity_(model.base_gravity()),
       mount_(Vector3d::Zero()),
-      mounted_(Matrix3d::Identity()),
+      mount_rotation_(Matrix3d::Identity()),
       field_(gravity_),
       q_(VectorXd::Zero(model.nq())),
       v_(VectorXd::Zero(model.nv())),
@@ -52,18 +52,18 @@ Dynamics::Dynamics(const Model& model)
       slopes_(pi_),
       gradient_(VectorXd::Zero(model.nv() + model.n())) {
   for (std::size_t i = 0; i < model.frames(); ++i) frames_.push_back(tree_.frame(model, i));
-  for (const Model::Rotation& rotation : model.rotations()) units_.push_back(rotation);
+  for (const Model::Rotation& rotation : model.rotations()) rotations_.push_back(rotation);
   if (b() > 0) {
     mount_ = model.base_mount().translation();
-    mounted_ = model.base_mount().rotation();
+    mount_rotation_ = model.base_mount().rotation();
   }
-  mount_potential_ = -tree_.whole_mass() * model.gravity().dot(mount_);
+  mount_potential_ = -tree_.total_mass() * model.gravity().dot(mount_);
 }
 
 bool Dynamics::is_configuration(const double* q) const noexcept {
   if (!std::isfinite(Eigen::Map<const VectorXd>(q, nq()).squaredNorm())) return false;
-  for (const Model::Rotation& unit : units_) {
-    const double length = Eigen::Map<const VectorXd>(q + unit.first, unit.size).norm();
+  for (const Model::Rotation& rotation : rotations_) {
+    const double length = Eigen::Map<const VectorXd>(q + rotation.first, rotation.size).norm();
     if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
   return true;
@@ -81,7 +81,7 @@ void Dynamics::copy_configuration(const Tree& tree, const double* q) noexcept {
   place_base(q);
 }
 
-bool Dynamics::take(const Dynamics& other, const double* q, const double* v) noexcept {
+bool Dynamics::copy_state(const Dynamics& other, const double* q, const double* v) noexcept {
   if (!tree_.is_same_robot(other.tree_) || Eigen::Map<const VectorXd>(q, nq()) != other.q_ ||
       Eigen::Map<const VectorXd>(v, nv()) != other.v_) {
     return false;
@@ -94,21 +94,21 @@ bool Dynamics::take(const Dynamics& other, const double* q, const double* v) noe
 
 void Dynamics::place_base(const double* q) noexcept {
   if (b() == 0) return;
-  turn_ = turn_of(q);
+  base_rotation_ = base_rotation(q);
   position_ = {q[0], q[1], b() == 6 ? q[2] : 0.0};
-  field_ = turn_.transpose() * gravity_;
+  field_ = base_rotation_.transpose() * gravity_;
 }
 
 /// The rotation of the base in its mount.
-Matrix3d Dynamics::turn_of(const double* q) const noexcept {
+Matrix3d Dynamics::base_rotation(const double* q) const noexcept {
   if (b() == 6) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
-  Matrix3d turn = Matrix3d::Identity();
-  if (b() == 3) turn.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
-  return turn;
+  Matrix3d rotation = Matrix3d::Identity();
+  if (b() == 3) rotation.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
+  return rotation;
 }
 
 double Dynamics::lifting_power(const double* q, const double* v) noexcept {
-  return tree_.lifting_power(q, v, turn_of(q).transpose() * gravity_);
+  return tree_.lifting_power(q, v, base_rotation(q).transpose() * gravity_);
 }
 
 void Dynamics::set_velocity(const double* v) noexcept {
@@ -118,7 +118,7 @@ void Dynamics::set_velocity(const double* v) noexcept {
 
 double Dynamics::potential_energy() const noexcept {
   return tree_.potential_in(field_) + mount_potential_ -
-         tree_.whole_mass() * gravity_.dot(position_);
+         tree_.total_mass() * gravity_.dot(position_);
 }
 
 void Dynamics::gravity(double* out) const noexcept {
@@ -126,30 +126,34 @@ void Dynamics::gravity(double* out) const noexcept {
   tree_.add_weight(field_, 1.0, out);
 }
 
-Tree::Frame Dynamics::placed(int frame) const noexcept {
-  return tree_.placed(frames_[static_cast<std::size_t>(frame)]);
+Tree::Frame Dynamics::frame_in_root(int frame) const noexcept {
+  return tree_.placement(frames_[static_cast<std::size_t>(frame)]);
 }
 
 void Dynamics::jacobian(int frame, bool aligned, double* out) const noexcept {
-  const Tree::Frame at = placed(frame);
-  tree_.write_jacobian(at, aligned ? Matrix3d((mounted_ * turn_).transpose()) : at.rotation, out);
+  const Tree::Frame pose = frame_in_root(frame);
+  tree_.write_jacobian(
+      pose, aligned ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
+      out);
 }
 
 void Dynamics::jacobian_rate(int frame, bool aligned, double* out) const noexcept {
-  const Tree::Frame at = placed(frame);
-  const Vector3d turning = aligned ? Vector3d::Zero() : tree_.twist_of(at.body).angular;
-  tree_.write_jacobian_rate(at, aligned ? Matrix3d((mounted_ * turn_).transpose()) : at.rotation,
-                            turning, out);
+  const Tree::Frame pose = frame_in_root(frame);
+  const Vector3d angular_velocity = aligned ? Vector3d::Zero() : tree_.twist_of(pose.body).angular;
+  tree_.write_jacobian_rate(
+      pose, aligned ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
+      angular_velocity, out);
 }
 
 Momenta Dynamics::momenta() const noexcept {
-  const Matrix3d turn = mounted_ * turn_;
+  const Matrix3d base_axes = mount_rotation_ * base_rotation_;
   const Screw& p = tree_.momentum();
   const Vector3d from_root = tree_.centre_of_mass();
   Momenta total_momenta;
   total_momenta.centre_of_mass =
-      mount_ + mounted_ * position_ + turn * (from_root + tree_.reference());
-  total_momenta.centroidal = {turn * p.linear, turn * (p.angular - from_root.cross(p.linear))};
+      mount_ + mount_rotation_ * position_ + base_axes * (from_root + tree_.reference());
+  total_momenta.centroidal = {base_axes * p.linear,
+                              base_axes * (p.angular - from_root.cross(p.linear))};
   total_momenta.spatial = total_momenta.centroidal;
   total_momenta.spatial.angular +=
       total_momenta.centre_of_mass.cross(total_momenta.centroidal.linear);
@@ -158,15 +162,15 @@ Momenta Dynamics::momenta() const noexcept {
 
 void Dynamics::placement(int frame, Eigen::Ref<Matrix3d> rotation,
                          Eigen::Ref<Vector3d> origin) const noexcept {
-  const Tree::Frame at = placed(frame);
-  if (at.body < -1) {  // it stands beside a base that moves
-    rotation = at.rotation;
-    origin = at.origin;
+  const Tree::Frame pose = frame_in_root(frame);
+  if (pose.body < -1) {  // it stands beside a base that moves
+    rotation = pose.rotation;
+    origin = pose.origin;
     return;
   }
-  const Matrix3d turn = mounted_ * turn_;
-  rotation = turn * at.rotation;
-  origin = mount_ + mounted_ * position_ + turn * (at.origin + tree_.reference());
+  const Matrix3d base_axes = mount_rotation_ * base_rotation_;
+  rotation = base_axes * pose.rotation;
+  origin = mount_ + mount_rotation_ * position_ + base_axes * (pose.origin + tree_.reference());
 }
 
 void Dynamics::mass_rate(const double* v, double* out) noexcept {
@@ -194,21 +198,22 @@ void Dynamics::kinetic_regressor(double* out) const noexcept {
 void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept {
   Eigen::Matrix<double, 10, 1> numbers;
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
-    const Tree::Frame at = tree_.placed({i, Matrix3d::Identity(), Vector3d::Zero()});
+    const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw& twist = tree_.twist_of(i);
-    const Screw own{at.rotation.transpose() * (twist.linear + twist.angular.cross(at.origin)),
-                    at.rotation.transpose() * twist.angular};
-    write_pairing(own, own, numbers.data());
+    const Screw body_twist{
+        pose.rotation.transpose() * (twist.linear + twist.angular.cross(pose.origin)),
+        pose.rotation.transpose() * twist.angular};
+    write_pairing(body_twist, body_twist, numbers.data());
     Eigen::Map<Eigen::Matrix<double, 10, 1>>{out} += factor * numbers;
   }
 }
 
 void Dynamics::potential_regressor(double* out) const noexcept {
-  const double base = gravity_.dot(position_) - mount_potential_ / tree_.whole_mass();
+  const double base = gravity_.dot(position_) - mount_potential_ / tree_.total_mass();
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
-    const Tree::Frame at = tree_.placed({i, Matrix3d::Identity(), Vector3d::Zero()});
-    out[0] = -base - field_.dot(at.origin + tree_.reference());
-    three(out + 1) = -(at.rotation.transpose() * field_);
+    const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
+    out[0] = -base - field_.dot(pose.origin + tree_.reference());
+    three(out + 1) = -(pose.rotation.transpose() * field_);
     std::fill(out + 4, out + 10, 0.0);
   }
 }
@@ -260,7 +265,7 @@ void Dynamics::standard_rate(const double* z, const Efforts& efforts, double* v,
                              double* rate) noexcept {
   velocity(false, z, v);
   tree_.set_velocity(v_);
-  write(tree_.transported(), b(), rate);
+  write(tree_.momentum_rate(), b(), rate);
   std::fill(rate + b(), rate + nv(), 0.0);
   tree_.add_slopes(1.0, rate + b());
   add_force(efforts, rate);
@@ -270,7 +275,7 @@ void Dynamics::decoupled_rate(const double* z, const Efforts& efforts, double* v
                               double* rate) noexcept {
   velocity(true, z, v);
   tree_.set_velocity(v_);
-  write(tree_.transported(), b(), rate);
+  write(tree_.momentum_rate(), b(), rate);
   for (int i = 0; i < n(); ++i) rate[b() + i] = 0.0;
   add_force(efforts, rate);
   tree_.add_shape_rates(screw_of(rate), rate + b());
@@ -281,7 +286,7 @@ void Dynamics::rate_derivatives(bool decoupled, const double* z, const Efforts& 
   velocity(decoupled, z, v_.data());
   tree_.set_velocity(v_);
   rate_.setZero();
-  write(tree_.transported(), b(), rate_.data());
+  write(tree_.momentum_rate(), b(), rate_.data());
   add_force(efforts, rate_.data());
   slopes_.setZero();
   for (int i = 0; efforts.viscous != nullptr && i < n(); ++i) {
@@ -292,9 +297,9 @@ void Dynamics::rate_derivatives(bool decoupled, const double* z, const Efforts& 
   derivatives_.reset(tree_, decoupled, efforts.gravity ? field_ : Vector3d::Zero(), slopes_.data(),
                      screw_of(rate_.data()));
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
-    const Tree::Frame at = placed(efforts.wrenches[i].frame);
-    derivatives_.add_wrench(tree_, at.body,
-                            Tree::in_root_axes(at, read_wrench(efforts.wrenches[i].wrench)));
+    const Tree::Frame pose = frame_in_root(efforts.wrenches[i].frame);
+    derivatives_.add_wrench(tree_, pose.body,
+                            Tree::in_root_axes(pose, read_wrench(efforts.wrenches[i].wrench)));
   }
   derivatives_.write(tree_, out);
 }
@@ -334,9 +339,9 @@ void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
     }
   }
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
-    const FrameWrench& acting = efforts.wrenches[i];
-    const Tree::Frame at = placed(acting.frame);
-    tree_.add_wrench(at, Tree::in_root_axes(at, read_wrench(acting.wrench)), force);
+    const FrameWrench& frame_wrench = efforts.wrenches[i];
+    const Tree::Frame pose = frame_in_root(frame_wrench.frame);
+    tree_.add_wrench(pose, Tree::in_root_axes(pose, read_wrench(frame_wrench.wrench)), force);
   }
   if (efforts.gravity) tree_.add_weight(field_, -1.0, force);
 }
@@ -344,27 +349,27 @@ void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
 namespace {
 
 // States taken at once: some tens of microseconds, so that no thread waits long for another.
-constexpr std::size_t kPortion = 64;
+constexpr std::size_t kChunk = 64;
 
 }  // namespace
 
-void share(std::size_t count, std::size_t threads,
-           const std::function<void(std::size_t, std::size_t)>& task) {
+void parallel_for(std::size_t count, std::size_t threads,
+                  const std::function<void(std::size_t, std::size_t)>& task) {
   std::atomic<std::size_t> next{0};
-  const std::size_t portion = std::max<std::size_t>(1, std::min(kPortion, count / (4 * threads)));
-  const auto work = [&](std::size_t worker) {
+  const std::size_t chunk = std::max<std::size_t>(1, std::min(kChunk, count / (4 * threads)));
+  const auto run_worker = [&](std::size_t worker) {
     while (true) {
-      const std::size_t begin = next.fetch_add(portion);
+      const std::size_t begin = next.fetch_add(chunk);
       if (begin >= count) return;
-      for (std::size_t i = begin; i < std::min(count, begin + portion); ++i) task(worker, i);
+      for (std::size_t i = begin; i < std::min(count, begin + chunk); ++i) task(worker, i);
     }
   };
-  std::vector<std::thread> others;
-  for (std::size_t k = 1; k < std::min(threads, (count + portion - 1) / portion); ++k) {
-    others.emplace_back(work, k);
+  std::vector<std::thread> pool;
+  for (std::size_t k = 1; k < std::min(threads, (count + chunk - 1) / chunk); ++k) {
+    pool.emplace_back(run_worker, k);
   }
-  work(0);
-  for (std::thread& other : others) other.join();
+  run_worker(0);
+  for (std::thread& thread : pool) thread.join();
 }
 
 Batch::Batch(const Model& model, std::size_t threads) {

@@ -13,7 +13,7 @@ namespace vms_ph {
 namespace {
 
 // Bound of the error for turning axes: relative to the work, and the square of the angle.
-constexpr double kTurning = 0.1;
+constexpr double kRotationMargin = 0.1;
 
 // The bracket of two twists of a base, (b,).
 VectorB bracket(const VectorB& x, const VectorB& y) {
@@ -21,6 +21,63 @@ VectorB bracket(const VectorB& x, const VectorB& y) {
   VectorB result(3);
   result << y[2] * x[1] - x[2] * y[1], x[2] * y[0] - y[2] * x[0], 0.0;
   return result;
+}
+
+// Share of the difference between the schemes of second and of fourth order that is added to the
+// predicted energy. The error of the fourth-order one is smaller by the square of the step.
+constexpr double kMargin = 0.1;
+
+// Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
+// number of steps; a faster motion is not predicted.
+constexpr double kLongestPredicted = 0.2;
+constexpr int kMostSteps = 16;
+
+// A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
+constexpr double kNoPeak = 1e-15;
+
+// The largest value in (0, 1] of the cubic from 0 to `gain` with these slopes at its ends.
+double cubic_maximum(double gain, double start, double end) {
+  const double square = 3.0 * gain - 2.0 * start - end, cube = start + end - 2.0 * gain;
+  const double root = square * square - 3.0 * cube * start;
+  if (root > 0.0) {
+    // The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
+    const double below = std::sqrt(root) - square;
+    const double x = below > 0.0 ? start / below : -1.0;
+    const double top = 0.0 < x && x < 1.0 ? x * (start + x * (square + x * cube)) : 0.0;
+    if (top > kNoPeak) return std::max(gain, top);
+  }
+  return gain;
+}
+
+// Number of shares that are tried; each trial corrects the work per share by its prediction.
+constexpr int kTrials = 5;
+
+// What the first share of the strongest brake exceeds the estimate by: the margin of a prediction
+// is part of it. Smallest share that is tried.
+constexpr double kChordFactor = 1.05, kMinShare = 0.01;
+
+// Largest ratio of a share to the one tried before it.
+constexpr double kShrinking = 0.9;
+
+// Part of the momentum that the strongest brake takes out per sample: a third is stable with one
+// sample of delay too.
+constexpr double kBrake = 1.0 / 3.0;
+
+// The largest share s with s a + s^2 b / 2 within the limit, J. Where a is negative, that is
+// limit - a^2 / 2 b, and the least work without one.
+double largest(double a, double b, double limit) {
+  if (!(b > 0.0 && std::isfinite(a + b))) return 0.0;
+  limit = std::max(limit, 0.0);
+  if (a < 0.0) return (-a + std::sqrt(2.0 * b * limit)) / b;
+  return limit > 0.0 ? 2.0 * limit / (a + std::sqrt(a * a + 2.0 * b * limit)) : 0.0;
+}
+
+// Energies below this, J, are rounding.
+constexpr double kRoundingEnergy = 1e-12;
+
+// The share of a potential of `full` joules that the available energy covers.
+double covered_authority(double full, double available) {
+  return full <= std::max(available, kRoundingEnergy) ? 1.0 : std::max(0.0, available / full);
 }
 
 }  // namespace
@@ -55,60 +112,31 @@ double SampleWork::recovered_energy(const Evaluation& d, double store, double dt
   model_.difference(q_, d.q(), displacement_);
   double work = force_.dot(displacement_);
   if (has_missed_updates_) {
-    const double both = force_.dot(predicted_) + safe_.dot(displacement_ - predicted_);
-    return std::min(store_ - store - std::max({work, safe_.dot(displacement_), both}), 0.0);
+    const double mixed = force_.dot(predicted_) + safe_.dot(displacement_ - predicted_);
+    return std::min(store_ - store - std::max({work, safe_.dot(displacement_), mixed}), 0.0);
   }
-  if (model_.b() > 0) work += turning(d, dt);
+  if (model_.b() > 0) work += rotation_work_bound(d, dt);
   return store_ - store - work;
 }
 
 // An upper bound of the work that turning axes add to f^T (q_next - q), J.
-double SampleWork::turning(const Evaluation& d, double dt) const noexcept {
+double SampleWork::rotation_work_bound(const Evaluation& d, double dt) const noexcept {
   const int b = model_.b(), linear = b == 6 ? 3 : 2, angular = b - linear;
   const VectorB force = force_.head(b), before = v_.head(b), after = d.v().head(b);
-  const VectorB turn = dt * dt / 12.0 * bracket(before, after);
+  const VectorB term = dt * dt / 12.0 * bracket(before, after);
   const double f = force.head(linear).norm(), m = force.tail(angular).norm();
-  const VectorB most = before.cwiseAbs().cwiseMax(after.cwiseAbs());
-  const double displacement = dt * most.head(linear).norm(), angle = dt * most.tail(angular).norm();
-  const double bound = f * turn.head(linear).norm() + m * turn.tail(angular).norm();
-  return bound + kTurning * angle * angle * (f * displacement + m * angle) - force.dot(turn);
+  const VectorB speed = before.cwiseAbs().cwiseMax(after.cwiseAbs());
+  const double displacement = dt * speed.head(linear).norm(),
+               angle = dt * speed.tail(angular).norm();
+  const double bound = f * term.head(linear).norm() + m * term.tail(angular).norm();
+  return bound + kRotationMargin * angle * angle * (f * displacement + m * angle) - force.dot(term);
 }
-
-namespace {
-
-// Share of the difference between the schemes of second and of fourth order that is added to the
-// predicted energy. The error of the fourth-order one is smaller by the square of the step.
-constexpr double kMargin = 0.1;
-
-// Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
-// number of steps; a faster motion is not predicted.
-constexpr double kLongestPredicted = 0.2;
-constexpr int kMostSteps = 16;
-
-// A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
-constexpr double kNoPeak = 1e-15;
-
-// The largest value in (0, 1] of the cubic from 0 to `gain` with these slopes at its ends.
-double highest(double gain, double start, double end) {
-  const double square = 3.0 * gain - 2.0 * start - end, cube = start + end - 2.0 * gain;
-  const double root = square * square - 3.0 * cube * start;
-  if (root > 0.0) {
-    // The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
-    const double below = std::sqrt(root) - square;
-    const double x = below > 0.0 ? start / below : -1.0;
-    const double top = 0.0 < x && x < 1.0 ? x * (start + x * (square + x * cube)) : 0.0;
-    if (top > kNoPeak) return std::max(gain, top);
-  }
-  return gain;
-}
-
-}  // namespace
 
 SamplePrediction::SamplePrediction(const Model& model)
     : model_(model),
       first_(model),
       second_(model),
-      at_(model),
+      stage_(model),
       start_(Eigen::VectorXd::Zero(model.nq())),
       q_(start_),
       velocity_(Eigen::VectorXd::Zero(model.nv())),
@@ -143,10 +171,10 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
   double p1 = rate(first_, v1_, force, a1_);
   result.acceleration = a1_;
   result.displacement.setZero(v1_.size());
-  result.lack = energy_ = kInfinity;
-  const double reach = dt_ * ((v1_ + dt_ * a1_).cwiseAbs().maxCoeff() + v1_.cwiseAbs().maxCoeff());
-  if (!(reach < kLongestPredicted * kMostSteps)) return;
-  const int steps = std::max(1, static_cast<int>(std::ceil(reach / kLongestPredicted)));
+  result.deficit = energy_ = kInfinity;
+  const double travel = dt_ * ((v1_ + dt_ * a1_).cwiseAbs().maxCoeff() + v1_.cwiseAbs().maxCoeff());
+  if (!(travel < kLongestPredicted * kMostSteps)) return;
+  const int steps = std::max(1, static_cast<int>(std::ceil(travel / kLongestPredicted)));
   const double h = dt_ / steps;
   double energy = 0.0, peak = 0.0, margin = 0.0;
   for (int k = 0; k < steps; ++k) {
@@ -155,10 +183,10 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
     const double p2 = rate(second_, v2_, force, a2_);
     v3_ = v1_ + 0.5 * h * a2_;
     move(0.5 * h * v2_);
-    const double p3 = rate(at_, v3_, force, a3_);
+    const double p3 = rate(stage_, v3_, force, a3_);
     v4_ = v1_ + h * a3_;
     move(h * v3_);
-    const double p4 = rate(at_, v4_, force, a4_);
+    const double p4 = rate(stage_, v4_, force, a4_);
     const double gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4), before = p1;
     displacement_ = h / 6.0 * (v1_ + 2.0 * (v2_ + v3_) + v4_);
     move(displacement_);
@@ -166,13 +194,13 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
     v1_ += h / 6.0 * (a1_ + 2.0 * (a2_ + a3_) + a4_);
     p1 = k + 1 < steps ? rate(first_, v1_, force, a1_) : power(v1_, force);
     margin += kMargin * std::abs(gain - h * p2);
-    peak = std::max(peak, energy + highest(gain, h * before, h * p1) + margin);
+    peak = std::max(peak, energy + cubic_maximum(gain, h * before, h * p1) + margin);
     energy += gain;
     result.displacement += displacement_;
   }
-  const double lack = std::max(energy + margin - budget_, peak - std::max(budget_, 0.0));
-  if (!std::isfinite(lack)) return;
-  result.lack = lack;
+  const double deficit = std::max(energy + margin - budget_, peak - std::max(budget_, 0.0));
+  if (!std::isfinite(deficit)) return;
+  result.deficit = deficit;
   energy_ = energy + margin;
 }
 
@@ -181,7 +209,7 @@ void SamplePrediction::move(const VectorV& displacement) noexcept {
   model_.integrate(start_, tangent_, q_);
 }
 
-double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& force,
+double SamplePrediction::rate(Dynamics& dynamics, const VectorV& v, const VectorV& force,
                               VectorV& result) noexcept {
   velocity_ = v;
   if (in_fluid_) {
@@ -194,11 +222,11 @@ double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& for
     inertia_.solve(result.data());
     return supplied;
   }
-  at.set_configuration(q_.data());
-  at.gravity(weight_.data());
+  dynamics.set_configuration(q_.data());
+  dynamics.gravity(weight_.data());
   force_ = force - weight_;
   const double power = (force_ - unactuated_gravity_).dot(v);
-  at.accelerate(velocity_, force_, acceleration_);
+  dynamics.accelerate(velocity_, force_, acceleration_);
   result = acceleration_;
   return power;
 }
@@ -209,39 +237,12 @@ double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept 
     in_fluid_->set(q_, velocity_);
     return (force - unactuated_gravity_ - in_fluid_->g()).dot(v);
   }
-  return (force - unactuated_gravity_).dot(v) - at_.lifting_power(q_.data(), v.data());
+  return (force - unactuated_gravity_).dot(v) - stage_.lifting_power(q_.data(), v.data());
 }
-
-namespace {
-
-// Number of shares that are tried; each trial corrects the work per share by its prediction.
-constexpr int kTrials = 5;
-
-// What the first share of the strongest brake exceeds the estimate by: the margin of a prediction
-// is part of it. Smallest share that is tried.
-constexpr double kChordFactor = 1.05, kMinShare = 0.01;
-
-// Largest ratio of a share to the one tried before it.
-constexpr double kShrinking = 0.9;
-
-// Part of the momentum that the strongest brake takes out per sample: a third is stable with one
-// sample of delay too.
-constexpr double kBrake = 1.0 / 3.0;
-
-// The largest share s with s a + s^2 b / 2 within the room, J. Where a is negative, that is
-// room - a^2 / 2 b, and the least work without room.
-double largest(double a, double b, double room) {
-  if (!(b > 0.0 && std::isfinite(a + b))) return 0.0;
-  room = std::max(room, 0.0);
-  if (a < 0.0) return (-a + std::sqrt(2.0 * b * room)) / b;
-  return room > 0.0 ? 2.0 * room / (a + std::sqrt(a * a + 2.0 * b * room)) : 0.0;
-}
-
-}  // namespace
 
 SampleGrant::SampleGrant(const Model& model)
     : prediction_(model), excess_(VectorV::Zero(model.nv())), force_(excess_) {
-  for (Prediction* prediction : {&rest_, &candidate_, &chosen_})
+  for (Prediction* prediction : {&baseline_, &candidate_, &best_})
     prediction->acceleration = prediction->displacement = excess_;
 }
 
@@ -250,49 +251,49 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
   reason_.clear();
   share_ = 1.0;
   if (dt == 0.0) {
-    chosen_.displacement.setZero();
+    best_.displacement.setZero();
     return true;
   }
   budget_ = budget;
   prediction_.begin(d, static_effort - d.g(), budget, dt);
-  prediction_.predict(force, chosen_);
-  if (chosen_.lack <= 0.0) return true;
+  prediction_.predict(force, best_);
+  if (best_.deficit <= 0.0) return true;
   excess_ = force - static_effort;
-  prediction_.predict(static_effort, rest_);
+  prediction_.predict(static_effort, baseline_);
   rest_energy_ = prediction_.energy();
-  const double b = dt * dt * excess_.dot(chosen_.acceleration - rest_.acceleration);
-  double a = dt * excess_.dot(d.v() + 0.5 * dt * rest_.acceleration), most = kShrinking;
-  chosen_ = rest_;
+  const double b = dt * dt * excess_.dot(best_.acceleration - baseline_.acceleration);
+  double a = dt * excess_.dot(d.v() + 0.5 * dt * baseline_.acceleration), limit = kShrinking;
+  best_ = baseline_;
   share_ = 0.0;
   for (int k = 0; k < kTrials; ++k) {
-    const double s = std::min(largest(a, b, -rest_.lack), most);
+    const double s = std::min(largest(a, b, -baseline_.deficit), limit);
     if (!(s > 0.0)) break;
     force_ = static_effort + s * excess_;
     prediction_.predict(force_, candidate_);
-    if (candidate_.lack <= 0.0 || candidate_.lack < chosen_.lack) {
+    if (candidate_.deficit <= 0.0 || candidate_.deficit < best_.deficit) {
       share_ = s;
-      chosen_ = candidate_;
+      best_ = candidate_;
     }
-    if (candidate_.lack <= 0.0) break;
-    a = (candidate_.lack - rest_.lack) / s - 0.5 * s * b;
-    most = kShrinking * s;
+    if (candidate_.deficit <= 0.0) break;
+    a = (candidate_.deficit - baseline_.deficit) / s - 0.5 * s * b;
+    limit = kShrinking * s;
   }
   force = static_effort;
   if (share_ > 0.0) force += share_ * excess_;
   reason_.set("the energy tank covers %.0f%% of the effort", 100.0 * share_);
-  return chosen_.lack <= 0.0;
+  return best_.deficit <= 0.0;
 }
 
 void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
                         const VectorV& strongest) noexcept {
   prediction_.predict(strongest, candidate_);
   const double full = prediction_.energy();
-  if (candidate_.lack > 0.0 && !(candidate_.lack < chosen_.lack)) return;
-  chosen_ = candidate_;
+  if (candidate_.deficit > 0.0 && !(candidate_.deficit < best_.deficit)) return;
+  best_ = candidate_;
   force = strongest;
-  if (chosen_.lack > 0.0) return;
-  if (rest_.lack <= kRounding) {
-    chosen_ = rest_;
+  if (best_.deficit > 0.0) return;
+  if (baseline_.deficit <= kRounding) {
+    best_ = baseline_;
     force = static_effort;
     return;
   }
@@ -305,9 +306,9 @@ void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
   for (int k = 0; k < kTrials && share < 1.0; ++k) {
     force_ = static_effort + share * excess_;
     prediction_.predict(force_, candidate_);
-    if (candidate_.lack <= 0.0) {
+    if (candidate_.deficit <= 0.0) {
       force = force_;
-      chosen_ = candidate_;
+      best_ = candidate_;
       return;
     }
     share *= 2.0;
@@ -325,7 +326,7 @@ void SampledTank::restart() noexcept {
   forget_sample();
 }
 
-void SampledTank::forget_sample() noexcept { work_.forget(); }
+void SampledTank::forget_sample() noexcept { work_.restart(); }
 
 void SampledTank::begin_sample(Evaluation& d, double stored, double capacity, double initial,
                                double dt) noexcept {
@@ -347,19 +348,7 @@ void SampledTank::end_sample(Evaluation& d, const VectorV& force, double stored)
   if (tank_) work_.hold(d, force, grant_.displacement(), stored);
 }
 
-namespace {
-
-// Energies below this, J, are rounding.
-constexpr double kRoundingEnergy = 1e-12;
-
-// The share of a potential of `whole` joules that the available energy covers.
-double covered_authority(double full, double available) {
-  return full <= std::max(available, kRoundingEnergy) ? 1.0 : std::max(0.0, available / full);
-}
-
-}  // namespace
-
-TankBudget::TankBudget(const Model& model) : potential_(model), shifted_(model), tank_(model) {}
+TankBudget::TankBudget(const Model& model) : potential_(model), trial_(model), tank_(model) {}
 
 void TankBudget::reset(const ShapedPotential& potential) noexcept {
   tank_.restart();
@@ -369,7 +358,7 @@ void TankBudget::reset(const ShapedPotential& potential) noexcept {
 void TankBudget::resume(const ShapedPotential& potential) noexcept {
   potential_ = potential;
   authority_ = 1.0;
-  is_short_ = false;
+  is_uncovered_ = false;
   tank_.forget_sample();
 }
 
@@ -377,7 +366,7 @@ void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacit
                               double dt) noexcept {
   if (capacity <= 0.0) {
     authority_ = 1.0;
-    is_short_ = false;
+    is_uncovered_ = false;
   }
   tank_.begin_sample(d, capacity > 0.0 ? store(d, limit_energy) : 0.0, capacity, initial, dt);
 }
@@ -410,9 +399,9 @@ double TankBudget::replace(const ConstVector& q, const ShapedPotential& next,
 bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
                             double before) noexcept {
   if (next.q_star() == potential_.q_star()) return true;
-  shifted_ = potential_;
-  shifted_.move(next);
-  return authority_ * shifted_.energy(q) - before <= tank()->available() + kRoundingEnergy;
+  trial_ = potential_;
+  trial_.move(next);
+  return authority_ * trial_.energy(q) - before <= tank()->available() + kRoundingEnergy;
 }
 
 double TankBudget::charge(const ConstVector& q, const ShapedPotential& next, double before,
@@ -422,7 +411,7 @@ double TankBudget::charge(const ConstVector& q, const ShapedPotential& next, dou
   authority_ = covered_authority(full, before + tank_.level());
   const double cost = authority_ * full - before;
   tank_.withdraw(cost);
-  is_short_ = share < 1.0 || authority_ < 1.0;
+  is_uncovered_ = share < 1.0 || authority_ < 1.0;
   return cost;
 }
 

@@ -57,7 +57,7 @@ void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
 
 void Evaluation::set(const RobotState& state) noexcept {
   set(state.q, state.v);
-  if (state.terms == nullptr || !dynamics_.take(*state.terms, q_.data(), v_.data())) return;
+  if (state.terms == nullptr || !dynamics_.copy_state(*state.terms, q_.data(), v_.data())) return;
   computed_.with_configuration = computed_.with_velocity = true;
 }
 

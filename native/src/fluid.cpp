@@ -54,7 +54,7 @@ void Fluid::check() const {
         !((mass - mass.transpose()).cwiseAbs().maxCoeff() <= kRounding * largest + 1e-12)) {
       refuse("added mass must be finite and symmetric:");
     }
-    if (SymmetricEigen().least(mass) < -kRounding * largest) {
+    if (SymmetricEigen().least_eigenvalue(mass) < -kRounding * largest) {
       refuse("added mass must be positive semi-definite:");
     }
   }

@@ -54,8 +54,8 @@ bool drives_by_wheels(const std::string& name) noexcept {
 std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
                                      const std::optional<Allocation>& allocation,
                                      bool base_actuated, const std::vector<Wheel>& wheels) {
-  const char* usual = model.b() == 0 ? "TaskSpaceIDAPBC" : "DecoupledVMSController";
-  if (const Law* law = find_law(name.empty() ? usual : name)) {
+  const char* default_name = model.b() == 0 ? "TaskSpaceIDAPBC" : "DecoupledVMSController";
+  if (const Law* law = find_law(name.empty() ? default_name : name)) {
     return law->make({model, allocation, base_actuated, wheels});
   }
   std::string names;

@@ -25,52 +25,53 @@ VMS_PH_INLINED inline Lanes along_columns(const double* a, Index stride, Index c
 }
 
 /// The sums of four neighbouring rows in any order; processors add them side by side.
-VMS_PH_INLINED inline Lanes along_rows(const double* a, Index stride, Index down, Index count,
+VMS_PH_INLINED inline Lanes along_rows(const double* a, Index stride, Index row_stride, Index count,
                                        const double* x, Index step) {
   double first = 0.0, second = 0.0, third = 0.0, fourth = 0.0;
   for (Index k = 0; k < count; ++k) {
     const double factor = x[k * step];
     const double* from = a + k * stride;
     first += factor * from[0];
-    second += factor * from[down];
-    third += factor * from[2 * down];
-    fourth += factor * from[3 * down];
+    second += factor * from[row_stride];
+    third += factor * from[2 * row_stride];
+    fourth += factor * from[3 * row_stride];
   }
   return Lanes{first, second, third, fourth};
 }
 
-/// Write `by a b`, or add it to the destination.
+/// Write `factor a b`, or add it to the destination.
 template <bool kAdds>
-VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, double by, double* to,
-                                   Index step) {
+VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, double factor,
+                                   double* to, Index step) {
   assert(a.cols() == b.rows());
-  const Index rows = a.rows(), count = a.cols(), down = a.row_step(), stride = a.column_step();
+  const Index rows = a.rows(), count = a.cols(), row_stride = a.row_step(),
+              stride = a.column_step();
   for (Index j = 0; j < b.cols(); ++j) {
     const double* x = b.data() + j * b.column_step();
     double* column = to + j * step;
     Index i = 0;
     for (; i + 4 <= rows; i += 4) {
-      const double* from = a.data() + i * down;
-      Lanes sum = down == 1 ? along_columns(from, stride, count, x, b.row_step())
-                            : along_rows(from, stride, down, count, x, b.row_step());
-      sum *= by;
+      const double* from = a.data() + i * row_stride;
+      Lanes sum = row_stride == 1 ? along_columns(from, stride, count, x, b.row_step())
+                                  : along_rows(from, stride, row_stride, count, x, b.row_step());
+      sum *= factor;
       if (kAdds) sum += lanes(column + i);
       store(column + i, sum);
     }
     for (; i < rows; ++i) {
-      const double* from = a.data() + i * down;
+      const double* from = a.data() + i * row_stride;
       double sum = 0.0;
       for (Index k = 0; k < count; ++k) sum += from[k * stride] * x[k * b.row_step()];
-      column[i] = by * sum + (kAdds ? column[i] : 0.0);
+      column[i] = factor * sum + (kAdds ? column[i] : 0.0);
     }
   }
 }
 
 }  // namespace
 
-VMS_PH_WIDE void add(const MatrixView& a, const MatrixView& b, double by, double* to,
+VMS_PH_WIDE void add(const MatrixView& a, const MatrixView& b, double factor, double* to,
                      Index step) noexcept {
-  product<true>(a, b, by, to, step);
+  product<true>(a, b, factor, to, step);
 }
 
 VMS_PH_WIDE void write(const MatrixView& a, const MatrixView& b, double* to, Index step) noexcept {
@@ -85,14 +86,14 @@ VMS_PH_WIDE bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matr
   for (Eigen::Index j = 0; j < size_; ++j) {
     double* column = factor_ + j * kMaxRows;
     const double* source = matrix.data() + j * stride;
-    for (Eigen::Index i = symmetric::first(j); i < rows; i += symmetric::kGroup) {
+    for (Eigen::Index i = symmetric::group_start(j); i < rows; i += symmetric::kGroup) {
       for (Eigen::Index r = i; r < i + symmetric::kGroup; ++r) {
         column[r] = r < j || r >= size_ ? 0.0 : source[r];
       }
     }
   }
-  is_positive_ = symmetric::factorise(factor_, over_, size_, kMaxRows);
-  if (!is_positive_) std::fill(over_, over_ + size_, kNaN);
+  is_positive_ = symmetric::factorise(factor_, inverse_diagonal_, size_, kMaxRows);
+  if (!is_positive_) std::fill(inverse_diagonal_, inverse_diagonal_ + size_, kNaN);
   return is_positive_;
 }
 
@@ -101,14 +102,14 @@ VMS_PH_WIDE void Cholesky::solve(double* x) const noexcept {
   const Eigen::Index rows = symmetric::padded(size_);
   std::copy(x, x + size_, padded);
   std::fill(padded + size_, padded + rows, 0.0);
-  symmetric::solve(factor_, over_, size_, kMaxRows, padded);
+  symmetric::solve(factor_, inverse_diagonal_, size_, kMaxRows, padded);
   std::copy(padded, padded + size_, x);
 }
 
 void Cholesky::multiply_root(double* x) const noexcept {
   for (Eigen::Index j = size_; j-- > 0;) {
     const double* column = factor_ + j * kMaxRows;
-    x[j] /= std::sqrt(over_[j]);
+    x[j] /= std::sqrt(inverse_diagonal_[j]);
     for (Eigen::Index i = j + 1; i < size_; ++i) x[i] += x[j] * column[i];
   }
 }
@@ -117,19 +118,19 @@ void Cholesky::solve_root(double* x) const noexcept {
   for (Eigen::Index j = 0; j < size_; ++j) {
     const double* column = factor_ + j * kMaxRows;
     for (Eigen::Index i = j + 1; i < size_; ++i) x[i] -= x[j] * column[i];
-    x[j] *= std::sqrt(over_[j]);
+    x[j] *= std::sqrt(inverse_diagonal_[j]);
   }
 }
 
 bool solve_square(Eigen::Ref<Eigen::MatrixXd> A, Eigen::Ref<Eigen::MatrixXd> B,
-                  double least) noexcept {
+                  double smallest_pivot) noexcept {
   const Index n = A.rows(), columns = B.cols();
   for (Index k = 0; k < n; ++k) {
     Index pivot = k;
     for (Index i = k + 1; i < n; ++i) {
       if (std::abs(A(i, k)) > std::abs(A(pivot, k))) pivot = i;
     }
-    if (!(std::abs(A(pivot, k)) > least)) return false;
+    if (!(std::abs(A(pivot, k)) > smallest_pivot)) return false;
     for (Index c = k; c < n; ++c) std::swap(A(k, c), A(pivot, c));
     for (Index c = 0; c < columns; ++c) std::swap(B(k, c), B(pivot, c));
     const double over = 1.0 / A(k, k);
@@ -152,17 +153,17 @@ bool solve_square(Eigen::Ref<Eigen::MatrixXd> A, Eigen::Ref<Eigen::MatrixXd> B,
 
 Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix) {
   const bool is_wide = matrix.cols() > matrix.rows();
-  Eigen::MatrixXd columns = is_wide ? matrix.transpose() : matrix, turn;
-  make_columns_orthogonal(columns, turn);
+  Eigen::MatrixXd columns = is_wide ? matrix.transpose() : matrix, rotation;
+  make_columns_orthogonal(columns, rotation);
   // With the decomposition U S V^T of the taller one, these are U S and V.
   Eigen::VectorXd squares(columns.cols());
   for (Eigen::Index i = 0; i < squares.size(); ++i) squares[i] = columns.col(i).squaredNorm();
   const double least = 1e-30 * squares.maxCoeff();
   for (Eigen::Index i = 0; i < squares.size(); ++i) {
-    turn.col(i) *= squares[i] > least ? 1.0 / squares[i] : 0.0;
+    rotation.col(i) *= squares[i] > least ? 1.0 / squares[i] : 0.0;
   }
-  return is_wide ? product<Eigen::MatrixXd>(columns, transposed(turn))
-                 : product<Eigen::MatrixXd>(turn, transposed(columns));
+  return is_wide ? product<Eigen::MatrixXd>(columns, transposed(rotation))
+                 : product<Eigen::MatrixXd>(rotation, transposed(columns));
 }
 
 namespace {
@@ -220,15 +221,15 @@ void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::Vect
     if (step_to_bound(lower, upper, x)) continue;
     gradient_.noalias() = H_.lazyProduct(x);
     gradient_ -= g_;
-    Eigen::Index worst = 0;
+    Eigen::Index released = 0;
     double largest_multiplier = -kInfinity;
     for (Eigen::Index i = 0; i < m; ++i) {
       const double multiplier = lower[i] == upper[i] ? 0.0 : active_bounds_[i] * gradient_[i];
-      if (multiplier > largest_multiplier) largest_multiplier = multiplier, worst = i;
+      if (multiplier > largest_multiplier) largest_multiplier = multiplier, released = i;
     }
     const double size = largest_g + largest_entry * x.cwiseAbs().maxCoeff();
     if (!(largest_multiplier > kMultiplierRounding * size)) break;
-    active_bounds_[worst] = 0;
+    active_bounds_[released] = 0;
   }
 }
 

@@ -55,7 +55,7 @@ void set_position(const MechanismJoint& joint, const Motion& at, double* q) {
   }
 }
 
-Twist unpacked(const MechanismJoint& joint, const double* u) {
+Twist read_step(const MechanismJoint& joint, const double* u) {
   Twist out = Twist::Zero();
   if (joint.kind == PairKind::planar) {
     out[0] = u[0], out[1] = u[1], out[5] = u[2];
@@ -65,7 +65,7 @@ Twist unpacked(const MechanismJoint& joint, const double* u) {
   return out;
 }
 
-void pack(const MechanismJoint& joint, const Twist& twist, double* u) {
+void write_step(const MechanismJoint& joint, const Twist& twist, double* u) {
   if (joint.kind == PairKind::planar) {
     u[0] = twist[0], u[1] = twist[1], u[2] = twist[5];
   } else {
@@ -80,30 +80,34 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   const int bodies = static_cast<int>(parts_.bodies.size());
   const int heats = static_cast<int>(parts_.heats.size());
   // What is stored has a place in the state, in its rates and among all efforts.
-  const int both = std::min({parts_.size, parts_.stored, parts_.total});
+  const int smallest = std::min({parts_.size, parts_.stored, parts_.total});
   constexpr int kMostPlaces = 1 << 24;
-  bool fits = both >= 0 && std::max({parts_.size, parts_.stored, parts_.total}) <= kMostPlaces;
+  bool is_valid =
+      smallest >= 0 && std::max({parts_.size, parts_.stored, parts_.total}) <= kMostPlaces;
   for (const MechanismBody& body : parts_.bodies) {
-    fits = fits && within(body.momentum, 6, both) && within(body.pose, 16, parts_.size) &&
-           within(body.pose_rate, 6, both) && body.mass > 0.0;
+    is_valid = is_valid && within(body.momentum, 6, smallest) &&
+               within(body.pose, 16, parts_.size) && within(body.pose_rate, 6, smallest) &&
+               body.mass > 0.0;
   }
   for (const MechanismJoint& joint : parts_.joints) {
     const int d = joint.freedoms;
-    fits = fits && joint.first >= -1 && joint.first < bodies && joint.second >= -1 &&
-           joint.second < bodies && joint.first != joint.second && d >= 1 && d <= 3 &&
-           joint.subspace.cols() == d && joint.rates.rows() == d && joint.closed.rows() == 6 - d &&
-           within(joint.position, is_curved(joint) ? 9 : d, parts_.size) &&
-           within(joint.position_rate, d, both) && joint.rotor < both &&
-           (d == 3 || !is_curved(joint)) && (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
-           within(joint.effort, d, parts_.total) && within(joint.effort_1, 6, parts_.total) &&
-           within(joint.effort_2, 6, parts_.total) && joint.heat < heats &&
-           (joint.friction == FrictionKind::none || joint.heat >= 0);
+    is_valid =
+        is_valid && joint.first >= -1 && joint.first < bodies && joint.second >= -1 &&
+        joint.second < bodies && joint.first != joint.second && d >= 1 && d <= 3 &&
+        joint.subspace.cols() == d && joint.rates.rows() == d && joint.closed.rows() == 6 - d &&
+        within(joint.position, is_curved(joint) ? 9 : d, parts_.size) &&
+        within(joint.position_rate, d, smallest) && joint.rotor < smallest &&
+        (d == 3 || !is_curved(joint)) && (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
+        within(joint.effort, d, parts_.total) && within(joint.effort_1, 6, parts_.total) &&
+        within(joint.effort_2, 6, parts_.total) && joint.heat < heats &&
+        (joint.friction == FrictionKind::none || joint.heat >= 0);
   }
-  for (const MechanismHeat& heat : parts_.heats) fits = fits && within(heat.state, 1, both);
+  for (const MechanismHeat& heat : parts_.heats)
+    is_valid = is_valid && within(heat.state, 1, smallest);
   for (const MechanismConduction& conduction : parts_.conductions) {
-    fits = fits && within(conduction.from, 1, heats) && within(conduction.to, 1, heats);
+    is_valid = is_valid && within(conduction.from, 1, heats) && within(conduction.to, 1, heats);
   }
-  if (!fits) throw std::invalid_argument("a part of the mechanism is outside its vectors");
+  if (!is_valid) throw std::invalid_argument("a part of the mechanism is outside its vectors");
   tree_ = std::make_unique<MechanismTree>(parts_);
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     if (!tree_->joints[j].is_loop) {
@@ -117,7 +121,7 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   for (auto& stage : stages_) stage = Eigen::VectorXd::Zero(parts_.stored);
   theta_step_ = stages_[0];
   flow_ = efforts_ = Eigen::VectorXd::Zero(parts_.total);
-  middle_ = Eigen::VectorXd::Zero(parts_.size);
+  stage_state_ = Eigen::VectorXd::Zero(parts_.size);
 }
 
 Mechanism::~Mechanism() = default;
@@ -142,7 +146,7 @@ bool Mechanism::find_temperatures(const double* x) {
 }
 
 // Writes the forces into the tree and everything but the rates of momenta into `rate`.
-void Mechanism::act(const double* flow, double* rate) {
+void Mechanism::apply_forces(const double* flow, double* rate) {
   for (const MechanismHeat& heat : parts_.heats) rate[heat.state] = 0.0;
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& description = parts_.bodies[k];
@@ -150,7 +154,7 @@ void Mechanism::act(const double* flow, double* rate) {
     const rigid::Vector3d f = rigid::linear(body.momentum), m = rigid::angular(body.momentum);
     const rigid::Vector3d v = rigid::linear(body.velocity), w = rigid::angular(body.velocity);
     rigid::write_twist(body.velocity, rate + description.pose_rate);
-    body.force += rigid::joined(f.cross(w), m.cross(w) + f.cross(v));  // beside gravity
+    body.force += rigid::make_twist(f.cross(w), m.cross(w) + f.cross(v));  // beside gravity
     if (flow) body.force += rigid::read_twist(flow + description.momentum);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
@@ -175,7 +179,7 @@ void Mechanism::act(const double* flow, double* rate) {
     }
     Twist motion;
     apply(description.subspace, joint.rate.data(), motion.data());
-    joint.bias = -rigid::commutator(motion, joint.transported);
+    joint.bias = -rigid::commutator(motion, joint.first_twist);
     if (joint.is_loop) {
       Twist wrench = Twist::Zero();
       for (int k = 0; k < d; ++k) wrench += joint.force[k] * row_of(description.rates, k);
@@ -211,7 +215,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     const MechanismBody& body = parts_.bodies[k];
     const Motion pose = Motion::read(x + body.pose);
     const rigid::Vector3d slope = pose.R.transpose() * body.weight;
-    tree_->bodies[k].force = rigid::joined(-slope, rigid::Vector3d::Zero());
+    tree_->bodies[k].force = rigid::make_twist(-slope, rigid::Vector3d::Zero());
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
@@ -223,14 +227,15 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
           -description.stiffness[k] * (x[description.position + k] - description.rest[k]);
     }
   }
-  act(flow, rate);
+  apply_forces(flow, rate);
   if (efforts) {
     write_efforts(efforts);
     for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
       const MechanismBody& body = parts_.bodies[k];
       const Motion pose = Motion::read(x + body.pose);
       const rigid::Vector3d slope = pose.R.transpose() * body.weight;
-      rigid::write_twist(rigid::joined(slope, rigid::Vector3d::Zero()), efforts + body.pose_rate);
+      rigid::write_twist(rigid::make_twist(slope, rigid::Vector3d::Zero()),
+                         efforts + body.pose_rate);
     }
     for (const MechanismJoint& joint : parts_.joints) {
       for (int k = 0; k < joint.freedoms; ++k) {
@@ -280,15 +285,15 @@ void Mechanism::move(const double* x, const double* step, double* after) const {
     for (int k = 0; k < 6; ++k)
       after[body.momentum + k] = x[body.momentum + k] + step[body.momentum + k];
     const Motion pose = Motion::read(x + body.pose);
-    rigid::stepped(pose, rigid::read_twist(step + body.pose_rate)).write(after + body.pose);
+    rigid::cayley_step(pose, rigid::read_twist(step + body.pose_rate)).write(after + body.pose);
   }
   for (const MechanismHeat& heat : parts_.heats)
     after[heat.state] = x[heat.state] + step[heat.state];
   for (const MechanismJoint& joint : parts_.joints) {
     if (joint.rotor >= 0) after[joint.rotor] = x[joint.rotor] + step[joint.rotor];
     if (is_curved(joint)) {
-      const Twist u = unpacked(joint, step + joint.position_rate);
-      set_position(joint, rigid::stepped(position(joint, x + joint.position), u),
+      const Twist u = read_step(joint, step + joint.position_rate);
+      set_position(joint, rigid::cayley_step(position(joint, x + joint.position), u),
                    after + joint.position);
       continue;
     }
@@ -298,7 +303,7 @@ void Mechanism::move(const double* x, const double* step, double* after) const {
   }
 }
 
-void Mechanism::turn(const double* theta, double* rate) const {
+void Mechanism::map_rates(const double* theta, double* rate) const {
   for (const MechanismBody& body : parts_.bodies) {
     double* u = rate + body.pose_rate;
     const Twist step = rigid::read_twist(theta + body.pose_rate);
@@ -306,9 +311,9 @@ void Mechanism::turn(const double* theta, double* rate) const {
   }
   for (const MechanismJoint& joint : parts_.joints) {
     if (!is_curved(joint)) continue;
-    const Twist u = unpacked(joint, rate + joint.position_rate);
-    pack(joint, rigid::step_rate(unpacked(joint, theta + joint.position_rate), u),
-         rate + joint.position_rate);
+    const Twist u = read_step(joint, rate + joint.position_rate);
+    write_step(joint, rigid::step_rate(read_step(joint, theta + joint.position_rate), u),
+               rate + joint.position_rate);
   }
 }
 
@@ -327,7 +332,7 @@ double Mechanism::correct(double* x) {
                                                : pose(description.first) * joint.first_to_joint;
     const Motion second =
         description.second < 0 ? joint.offset_2 : pose(description.second) * joint.offset_2;
-    joint.bias = rigid::step_to(second.inverse() * first);
+    joint.bias = rigid::cayley_inverse(second.inverse() * first);
     joint.force.setZero();
     opening = std::max(opening, joint.bias.cwiseAbs().maxCoeff());
     if (!joint.bias.allFinite()) opening = std::nan("");
@@ -413,47 +418,48 @@ double Mechanism::violation(const double* x) {
       second = Motion::read(x + parts_.bodies[static_cast<std::size_t>(description.second)].pose) *
                second;
     }
-    largest = std::max(largest, rigid::step_to(second.inverse() * first).cwiseAbs().maxCoeff());
+    largest =
+        std::max(largest, rigid::cayley_inverse(second.inverse() * first).cwiseAbs().maxCoeff());
   }
   return largest;
 }
 
 Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flows* flows,
-                                double tolerance, double* x_after, double* along, double* supplied,
-                                double* exergy) {
+                                double tolerance, double* x_after, double* total_step,
+                                double* supplied, double* exergy) {
   Step result;
   if (supplied) std::fill(supplied, supplied + parts_.total, 0.0);
   if (exergy) std::fill(exergy, exergy + parts_.total, 0.0);
   const double fractions[4] = {0.0, 0.5, 0.5, 1.0};
   const double weights[4] = {dt / 6.0, dt / 3.0, dt / 3.0, dt / 6.0};
-  const bool watched = exergy && flows;
+  const bool has_exergy = exergy && flows;
   for (int k = 0; k < 4; ++k) {
     const double* at = x;
     if (k) {
       theta_step_ = (fractions[k] * dt) * stages_[k - 1];
-      move(x, theta_step_.data(), middle_.data());
-      at = middle_.data();
+      move(x, theta_step_.data(), stage_state_.data());
+      at = stage_state_.data();
     }
     if (flows) {
       flow_.setZero();
       (*flows)(t + fractions[k] * dt, at, flow_.data());
     }
     result.status = rates(at, flows ? flow_.data() : nullptr, stages_[k].data(),
-                          watched ? efforts_.data() : nullptr);
+                          has_exergy ? efforts_.data() : nullptr);
     if (result.status != MechanismStatus::good) return result;
-    if (k) turn(theta_step_.data(), stages_[k].data());
+    if (k) map_rates(theta_step_.data(), stages_[k].data());
     for (int i = 0; supplied && flows && i < parts_.total; ++i) {
       supplied[i] += weights[k] * flow_[i];
     }
-    for (int i = 0; watched && i < parts_.total; ++i) {
+    for (int i = 0; has_exergy && i < parts_.total; ++i) {
       exergy[i] += weights[k] * efforts_[i] * flow_[i];
     }
   }
   for (int i = 0; i < parts_.stored; ++i) {
-    along[i] = weights[0] * stages_[0][i] + weights[1] * stages_[1][i] +
-               weights[2] * stages_[2][i] + weights[3] * stages_[3][i];
+    total_step[i] = weights[0] * stages_[0][i] + weights[1] * stages_[1][i] +
+                    weights[2] * stages_[2][i] + weights[3] * stages_[3][i];
   }
-  move(x, along, x_after);
+  move(x, total_step, x_after);
   for (const MechanismBody& body : parts_.bodies) {
     Motion pose = Motion::read(x_after + body.pose);
     pose.R = rigid::orthonormal(pose.R);

@@ -21,14 +21,14 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     joint.offset_1 = Motion::of(description.offset_1);
     joint.offset_2 = Motion::of(description.offset_2);
     const auto zero = Rates::Zero(description.freedoms);
-    joint.rate = joint.force = joint.remaining = joint.acceleration = zero;
+    joint.rate = joint.force = joint.residual = joint.acceleration = zero;
     for (int k = 0; k < 3; ++k) joint.axes[k] = joint.articulated_axes[k] = Twist::Zero();
     joint.inverse = Freedoms::Zero(description.freedoms, description.freedoms);
     joint.inclusion.R.setIdentity();
     joint.inclusion.p.setZero();
-    joint.bias = joint.carried = joint.transported = Twist::Zero();
+    joint.bias = joint.child_bias = joint.first_twist = Twist::Zero();
   }
-  span();
+  build_tree();
   int rows = 0;
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
@@ -47,8 +47,8 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   rank_ = rows;
 }
 
-void MechanismTree::span() {
-  std::vector<bool> reached(bodies.size(), false), used(joints.size(), false);
+void MechanismTree::build_tree() {
+  std::vector<bool> reached(bodies.size(), false), in_tree(joints.size(), false);
   const auto is_reached = [&](int body) {
     return body < 0 || reached[static_cast<std::size_t>(body)];
   };
@@ -58,12 +58,12 @@ void MechanismTree::span() {
       changed = false;
       for (std::size_t j = 0; j < joints.size(); ++j) {
         const int first = parts_.joints[j].first, second = parts_.joints[j].second;
-        if (used[j] || is_reached(first) == is_reached(second)) continue;
+        if (in_tree[j] || is_reached(first) == is_reached(second)) continue;
         Joint& joint = joints[j];
         joint.is_reversed = is_reached(second);
         joint.parent = joint.is_reversed ? second : first;
         joint.child = joint.is_reversed ? first : second;
-        used[j] = changed = true;
+        in_tree[j] = changed = true;
         reached[static_cast<std::size_t>(joint.child)] = true;
         bodies[static_cast<std::size_t>(joint.child)].joint = static_cast<int>(j);
         order_.push_back(joint.child);
@@ -74,7 +74,7 @@ void MechanismTree::span() {
     reached[next_root] = true;
     order_.push_back(static_cast<int>(next_root));
   }
-  for (std::size_t j = 0; j < joints.size(); ++j) joints[j].is_loop = !used[j];
+  for (std::size_t j = 0; j < joints.size(); ++j) joints[j].is_loop = !in_tree[j];
 }
 
 void MechanismTree::set_configuration(const double* x) {
@@ -118,7 +118,7 @@ void MechanismTree::set_configuration(const double* x) {
 }
 
 /// The acceleration at which the joint of a loop opens, in frame C2.
-Twist MechanismTree::gap(std::size_t joint) const {
+Twist MechanismTree::opening_acceleration(std::size_t joint) const {
   const Twist first = acceleration(parts_.joints[joint].first);
   const Twist second = acceleration(parts_.joints[joint].second);
   const Joint& loop = joints[joint];
@@ -133,12 +133,13 @@ void MechanismTree::find_rates(const double* x) {
     const auto velocity = [&](int body) -> const Twist& {
       return body < 0 ? zero : bodies[static_cast<std::size_t>(body)].velocity;
     };
-    joint.transported = joint.first_to_joint.pull(velocity(description.first));
+    joint.first_twist = joint.first_to_joint.pull(velocity(description.first));
     if (description.rotor >= 0) {
       joint.rate[0] = x[description.rotor] / description.armature;
     } else {
-      const Twist moving = joint.offset_2.pull(velocity(description.second)) - joint.transported;
-      apply(description.rates, moving.data(), joint.rate.data());
+      const Twist relative_twist =
+          joint.offset_2.pull(velocity(description.second)) - joint.first_twist;
+      apply(description.rates, relative_twist.data(), joint.rate.data());
     }
   }
 }
@@ -152,8 +153,8 @@ void MechanismTree::factorise() {
     m.B.setZero();
     m.C = description.inertia;
   }
-  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
-    Body& body = bodies[static_cast<std::size_t>(*at)];
+  for (auto index = order_.rbegin(); index != order_.rend(); ++index) {
+    Body& body = bodies[static_cast<std::size_t>(*index)];
     if (body.joint < 0) {
       MatrixV full(6, 6);
       const rigid::Inertia& m = body.articulated;
@@ -202,40 +203,43 @@ void MechanismTree::factorise() {
   if (rows()) factorise_loops();
 }
 
-void MechanismTree::pass() {
-  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
-    Body& body = bodies[static_cast<std::size_t>(*at)];
+void MechanismTree::solve_tree() {
+  for (auto index = order_.rbegin(); index != order_.rend(); ++index) {
+    Body& body = bodies[static_cast<std::size_t>(*index)];
     if (body.joint < 0) continue;
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
-    joint.carried = joint.is_reversed ? Twist(-joint.first_to_joint.act(joint.bias))
-                                      : joint.offset_2.act(joint.bias);
+    joint.child_bias = joint.is_reversed ? Twist(-joint.first_to_joint.act(joint.bias))
+                                         : joint.offset_2.act(joint.bias);
     for (int k = 0; k < joint.force.size(); ++k) {
-      joint.remaining[k] = joint.force[k] + joint.axes[k].dot(body.force) -
-                           joint.articulated_axes[k].dot(joint.carried);
+      joint.residual[k] = joint.force[k] + joint.axes[k].dot(body.force) -
+                          joint.articulated_axes[k].dot(joint.child_bias);
     }
     if (joint.parent < 0) continue;
-    Twist left = body.force - body.articulated * joint.carried;
-    Rates released(joint.remaining.size());
-    apply(joint.inverse, joint.remaining.data(), released.data());
-    for (int k = 0; k < released.size(); ++k) left -= released[k] * joint.articulated_axes[k];
-    bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.push(left);
+    Twist transmitted = body.force - body.articulated * joint.child_bias;
+    Rates joint_acceleration(joint.residual.size());
+    apply(joint.inverse, joint.residual.data(), joint_acceleration.data());
+    for (int k = 0; k < joint_acceleration.size(); ++k)
+      transmitted -= joint_acceleration[k] * joint.articulated_axes[k];
+    bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.push(transmitted);
   }
-  for (const int at : order_) {
-    Body& body = bodies[static_cast<std::size_t>(at)];
+  for (const int index : order_) {
+    Body& body = bodies[static_cast<std::size_t>(index)];
     if (body.joint < 0) {
       apply(body.mobility, body.force.data(), body.acceleration.data());
       continue;
     }
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
-    Twist carried = Twist::Zero();
+    Twist parent_acceleration = Twist::Zero();
     if (joint.parent >= 0) {
-      carried = joint.child_pose.pull(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
+      parent_acceleration =
+          joint.child_pose.pull(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
     }
-    Rates left = joint.remaining;
-    for (int k = 0; k < left.size(); ++k) left[k] -= joint.articulated_axes[k].dot(carried);
-    apply(joint.inverse, left.data(), joint.acceleration.data());
-    body.acceleration = carried + joint.carried;
-    for (int k = 0; k < left.size(); ++k) {
+    Rates transmitted = joint.residual;
+    for (int k = 0; k < transmitted.size(); ++k)
+      transmitted[k] -= joint.articulated_axes[k].dot(parent_acceleration);
+    apply(joint.inverse, transmitted.data(), joint.acceleration.data());
+    body.acceleration = parent_acceleration + joint.child_bias;
+    for (int k = 0; k < transmitted.size(); ++k) {
       body.acceleration += joint.acceleration[k] * joint.axes[k];
     }
   }
@@ -259,15 +263,15 @@ void MechanismTree::factorise_loops() {
       const Twist wrench = row_of(description.closed, k);
       // What the row would be worth to free bodies: rows that depend on others vanish beside it.
       double mobility = 0.0;
-      const auto load = [&](int at, const Twist& pull) {
-        if (at < 0) return;
-        const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(at)];
-        bodies[static_cast<std::size_t>(at)].force += pull;
+      const auto add_force = [&](int index, const Twist& pull) {
+        if (index < 0) return;
+        const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(index)];
+        bodies[static_cast<std::size_t>(index)].force += pull;
         mobility += pull.dot(velocity_of(body, pull));
       };
-      load(description.first, joints[j].first_to_joint.push(wrench));
-      load(description.second, -joints[j].offset_2.push(wrench));
-      pass();
+      add_force(description.first, joints[j].first_to_joint.push(wrench));
+      add_force(description.second, -joints[j].offset_2.push(wrench));
+      solve_tree();
       const int column = joints[j].row + k;
       const auto row = static_cast<std::size_t>(column);
       scale_[column] = std::sqrt(mobility);
@@ -278,7 +282,7 @@ void MechanismTree::factorise_loops() {
       }
       for (std::size_t i = 0; i < joints.size(); ++i) {
         if (!joints[i].is_loop) continue;
-        const Twist opening = gap(i);
+        const Twist opening = opening_acceleration(i);
         apply(parts_.joints[i].closed, opening.data(), &delassus_(joints[i].row, column));
       }
     }
@@ -295,18 +299,18 @@ void MechanismTree::factorise_loops() {
 }
 
 void MechanismTree::solve() {
-  pass();
+  solve_tree();
   if (!rows()) return;
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const Twist opening = gap(j);
+    const Twist opening = opening_acceleration(j);
     apply(parts_.joints[j].closed, opening.data(), &right_[joints[j].row]);
   }
-  const MatrixView part = MatrixView(eigen_.vectors()).right_columns(rank_);
+  const MatrixView basis = MatrixView(eigen_.vectors()).right_columns(rank_);
   for (Eigen::Index i = 0; i < right_.size(); ++i) right_[i] /= scale_[i];
-  Eigen::VectorXd weights = product<Eigen::VectorXd>(transposed(part), right_);
+  Eigen::VectorXd weights = product<Eigen::VectorXd>(transposed(basis), right_);
   for (int i = 0; i < rank_; ++i) weights[i] /= values_[rows() - rank_ + i];
-  multiply(part, weights, right_);
+  multiply(basis, weights, right_);
   for (Eigen::Index i = 0; i < right_.size(); ++i) right_[i] /= scale_[i];
   for (std::size_t row = 0; row < row_accelerations_.size(); ++row) {
     const double kappa = right_[static_cast<int>(row)];
@@ -319,7 +323,7 @@ void MechanismTree::solve() {
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const Twist closing = -gap(j);
+    const Twist closing = -opening_acceleration(j);
     apply(parts_.joints[j].rates, closing.data(), joints[j].acceleration.data());
   }
 }

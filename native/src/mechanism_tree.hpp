@@ -27,7 +27,7 @@ using Twist = vms_ph::Twist;  // or a wrench; linear first
 // type of expression.
 inline Vector3d linear(const Twist& u) { return u.head<3>(); }
 inline Vector3d angular(const Twist& u) { return u.tail<3>(); }
-inline Twist joined(const Vector3d& v, const Vector3d& w) {
+inline Twist make_twist(const Vector3d& v, const Vector3d& w) {
   Twist out;
   out.head<3>() = v;
   out.tail<3>() = w;
@@ -78,24 +78,24 @@ struct Motion {
     return {R * g.R, p + shifted_origin};
   }
   Motion inverse() const {
-    const Vector3d back = R.transpose() * p;
-    return {R.transpose(), -back};
+    const Vector3d inverse_rotation = R.transpose() * p;
+    return {R.transpose(), -inverse_rotation};
   }
 
   /// Ad_g u.
   Twist act(const Twist& u) const {
     const Vector3d v = R * linear(u), w = R * angular(u);
-    return joined(v + p.cross(w), w);
+    return make_twist(v + p.cross(w), w);
   }
   /// Ad_{g^-1} u.
   Twist pull(const Twist& u) const {
     const Vector3d w = angular(u), v = linear(u) - p.cross(w);
-    return joined(R.transpose() * v, R.transpose() * w);
+    return make_twist(R.transpose() * v, R.transpose() * w);
   }
   /// Ad_{g^-1}^T f: a wrench in the frame g, in the outer frame.
   Twist push(const Twist& f) const {
     const Vector3d force = R * linear(f), moment = R * angular(f);
-    return joined(force, moment + p.cross(force));
+    return make_twist(force, moment + p.cross(force));
   }
 };
 
@@ -107,14 +107,14 @@ struct Inertia {
     const Vector3d v = linear(u), w = angular(u);
     const Vector3d force = A * v, coupled_force = B * w;
     const Vector3d moment = C * w, coupled_moment = B.transpose() * v;
-    return joined(force + coupled_force, moment + coupled_moment);
+    return make_twist(force + coupled_force, moment + coupled_moment);
   }
   /// Add X^T M X with X = Ad_{g^-1}: that of a body whose pose is g.
   void add(const Inertia& M, const Motion& g) {
-    const Matrix3d back = g.R.transpose();
+    const Matrix3d inverse_rotation = g.R.transpose();
     const auto rotate = [&](const Matrix3d& m) -> Matrix3d {
       const Matrix3d half = g.R * m;
-      return half * back;
+      return half * inverse_rotation;
     };
     const Matrix3d a = rotate(M.A), b = rotate(M.B), hat = skew(g.p);
     const Matrix3d shift = a * hat;
@@ -130,19 +130,19 @@ struct Inertia {
 
 /// ad_x y, the commutator of two twists.
 inline Twist commutator(const Twist& x, const Twist& y) {
-  const Vector3d w = angular(x), turn = angular(y);
-  return joined(w.cross(linear(y)) + linear(x).cross(turn), w.cross(turn));
+  const Vector3d w = angular(x), rotation_step = angular(y);
+  return make_twist(w.cross(linear(y)) + linear(x).cross(rotation_step), w.cross(rotation_step));
 }
 
 /// The Cayley step g cay(u).
-inline Motion stepped(const Motion& g, const Twist& u) {
+inline Motion cayley_step(const Motion& g, const Twist& u) {
   const Vector3d v = linear(u), w = angular(u);
   const double scale = 1.0 / (1.0 + 0.25 * w.squaredNorm());
   const Matrix3d hat = skew(w);
   const Matrix3d squared = hat * hat;
-  const Matrix3d turn = scale * hat + (0.5 * scale) * squared;
+  const Matrix3d rotation_step = scale * hat + (0.5 * scale) * squared;
   const Vector3d shift = scale * v + (0.5 * scale) * w.cross(v);
-  const Matrix3d rotate = g.R * turn;
+  const Matrix3d rotate = g.R * rotation_step;
   const Vector3d shifted = g.R * shift;
   return {g.R + rotate, g.p + shifted};
 }
@@ -150,20 +150,20 @@ inline Motion stepped(const Motion& g, const Twist& u) {
 /// The rate of a Cayley step theta at whose end the twist is u.
 inline Twist step_rate(const Twist& theta, const Twist& u) {
   const Vector3d v = linear(theta), w = angular(theta);
-  const double turning = 0.25 * w.dot(angular(u));
-  const double moving = 0.25 * (w.dot(linear(u)) + v.dot(angular(u)));
+  const double angular_factor = 0.25 * w.dot(angular(u));
+  const double linear_factor = 0.25 * (w.dot(linear(u)) + v.dot(angular(u)));
   Twist out = u + 0.5 * commutator(theta, u);
-  out += joined(moving * w + turning * v, turning * w);
+  out += make_twist(linear_factor * w + angular_factor * v, angular_factor * w);
   return out;
 }
 
 /// The u with g = cay(u).
-inline Twist step_to(const Motion& g) {
+inline Twist cayley_inverse(const Motion& g) {
   const Vector3d axis(g.R(2, 1) - g.R(1, 2), g.R(0, 2) - g.R(2, 0), g.R(1, 0) - g.R(0, 1));
   const Vector3d w = (2.0 / (1.0 + g.R.trace())) * axis;
   Vector3d v = g.p - 0.5 * w.cross(g.p);
   v += (0.25 * w.dot(g.p)) * w;
-  return joined(v, w);
+  return make_twist(v, w);
 }
 
 /// A rotation without the rounding errors of products, by one Newton step.
@@ -177,12 +177,12 @@ inline Matrix3d orthonormal(const Matrix3d& R) {
 
 /// The velocity of a body for its momentum, and the momentum for a velocity.
 inline rigid::Twist velocity_of(const MechanismBody& body, const rigid::Twist& momentum) {
-  return rigid::joined((1.0 / body.mass) * rigid::linear(momentum),
-                       body.inverse * rigid::angular(momentum));
+  return rigid::make_twist((1.0 / body.mass) * rigid::linear(momentum),
+                           body.inverse * rigid::angular(momentum));
 }
 inline rigid::Twist momentum_of(const MechanismBody& body, const rigid::Twist& velocity) {
-  return rigid::joined(body.mass * rigid::linear(velocity),
-                       body.inertia * rigid::angular(velocity));
+  return rigid::make_twist(body.mass * rigid::linear(velocity),
+                           body.inertia * rigid::angular(velocity));
 }
 
 /// A row of a matrix of six columns.
@@ -226,10 +226,10 @@ class MechanismTree {
     rigid::Motion child_pose;            // in the parent
     Twist axes[3], articulated_axes[3];  // columns of S in the child, and of U = M S
     Freedoms inverse;                    // of D = S^T U
-    Twist transported;                   // Ad u_j1, in frame C2
+    Twist first_twist;                   // Ad u_j1, in frame C2
     Twist bias;                          // in frame C2
-    Twist carried;                       // the bias in the child
-    Rates rate, force, remaining, acceleration;
+    Twist child_bias;                    // the bias in the child
+    Rates rate, force, residual, acceleration;
   };
 
   explicit MechanismTree(const MechanismParts& parts);
@@ -250,10 +250,10 @@ class MechanismTree {
   std::vector<Joint> joints;
 
  private:
-  void span();
+  void build_tree();
   void factorise_loops();
-  void pass();
-  Twist gap(std::size_t joint) const;
+  void solve_tree();
+  Twist opening_acceleration(std::size_t joint) const;
   Twist acceleration(int body) const;
 
   const MechanismParts& parts_;

@@ -94,10 +94,11 @@ class MobileManipulation final : public PostureGains<MobileGains> {
   /// Move the spring of the base with its reference.
   void hold_base(double dt) noexcept override {
     const MobileGains& gains = gains_now();
-    Eigen::Vector3d carried = gains.base_share * (tool_.pose().topRightCorner<3, 1>() - tool_home_);
-    if (model_.base() == Base::planar) carried[2] = 0.0;
+    Eigen::Vector3d base_displacement =
+        gains.base_share * (tool_.pose().topRightCorner<3, 1>() - tool_home_);
+    if (model_.base() == Base::planar) base_displacement[2] = 0.0;
     Pose goal = goal_;
-    goal.topRightCorner<3, 1>() += carried;
+    goal.topRightCorner<3, 1>() += base_displacement;
     if (!vehicle_.is_resting() || (goal - vehicle_.pose()).cwiseAbs().maxCoeff() > kPoseTolerance) {
       vehicle_.set_target(goal);
     }
@@ -106,8 +107,8 @@ class MobileManipulation final : public PostureGains<MobileGains> {
     PoseImpedance::hold_base(dt);
     const Pose error =
         se3::inverse(vehicle_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
-    const auto moving = product<Twist>(se3::Ad(se3::inverse(error)), vehicle_.twist());
-    base_power_ = -spring_.force.dot(base_components(moving, b_));
+    const auto reference_twist = product<Twist>(se3::Ad(se3::inverse(error)), vehicle_.twist());
+    base_power_ = -spring_.force.dot(base_components(reference_twist, b_));
   }
 
   PoseReference vehicle_;

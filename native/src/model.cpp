@@ -74,173 +74,6 @@ ModelError mimic_error(const Mimic& mimic, const std::string& why) {
   return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.of + "': " + why);
 }
 
-}  // namespace
-
-Model::Model(const pinocchio::Model& model, const std::string& end_effector,
-             std::vector<Mimic> mimics)
-    : model_(std::make_shared<const pinocchio::Model>(model)),
-      base_(base_of(*model_)),
-      mimics_(std::move(mimics)),
-      b_(dimension(base_)),
-      n_(model_->nv - b_ - static_cast<int>(mimics_.size())),
-      nq_(model_->nq - static_cast<int>(mimics_.size())),
-      leads_(model_->joints.size(), Lead{-1}),
-      end_effector_(frame_named(*model_, end_effector)),
-      total_mass_(total_mass_of(*model_)) {
-  take_gravity();
-  if (!model_->armature.head(b_).isZero(0.0)) {
-    throw ModelError("the base of '" + model_->name +
-                     "' has an armature; it is accepted on joints only: set these entries to zero "
-                     "and give the base link the inertia itself");
-  }
-  take_joints();
-}
-
-/// Whether a joint mimics another.
-bool Model::follows(const std::string& joint) const {
-  const auto is_of = [&](const Mimic& mimic) { return mimic.joint == joint; };
-  return std::any_of(mimics_.begin(), mimics_.end(), is_of);
-}
-
-void Model::check_mimics() const {
-  if (!mimics_.empty() && n_ < 1) {
-    throw ModelError("every joint of the robot '" + model_->name + "' mimics another one");
-  }
-  for (const Mimic& mimic : mimics_) {
-    for (const std::string& name : {mimic.joint, mimic.of}) {
-      const auto id = model_->existJointName(name) ? model_->getJointId(name) : 0;
-      if (id == 0 || model_->nvs[id] != 1) {
-        throw mimic_error(mimic, "there is no moving joint '" + name + "'");
-      }
-      if (model_->nqs[id] != 1) {
-        throw mimic_error(mimic,
-                          "'" + name +
-                              "' is continuous, whose angle is known only up to turns; give it "
-                              "limits, or lock it");
-      }
-    }
-    if (follows(mimic.of)) {
-      throw mimic_error(
-          mimic,
-          "'" + mimic.of + "' mimics another one itself; resolve the chain by resolve_mimics");
-    }
-  }
-}
-
-void Model::take_joints() {
-  check_mimics();
-  for (Eigen::VectorXd* values :
-       {&lower_, &upper_, &effort_, &velocity_, &damping_, &dry_friction_}) {
-    values->setZero(n_);
-  }
-  neutral_.setZero(nq_);
-  const int root = base_ == Base::fixed ? 0 : 1, turns = b_ == 6 ? 4 : 2;
-  if (root > 0) {
-    rotations_.push_back({base_size() - turns, turns});
-    neutral_[b_ == 6 ? 6 : 2] = 1.0;  // w of a quaternion, or the cosine
-  }
-  int at = base_size();
-  for (std::size_t i = static_cast<std::size_t>(root) + 1; i < model_->joints.size(); ++i) {
-    if (model_->nvs[i] != 1) {
-      throw not_single(model_->names[i], model_->nvs[i]);
-    }
-    if (follows(model_->names[i])) continue;
-    const auto k = static_cast<Eigen::Index>(joint_names_.size());
-    const int v = model_->idx_vs[i], q = model_->idx_qs[i];
-    leads_[i].joint = static_cast<int>(k);
-    joint_names_.push_back(model_->names[i]);
-    joint_kinds_.push_back(model_->joints[i].shortname());
-    positions_.push_back(at);
-    pairs_.push_back(model_->nqs[i] == 2 ? 1 : 0);
-    lower_[k] = -kInfinity;
-    upper_[k] = kInfinity;
-    if (pairs_.back()) {
-      neutral_[at] = 1.0;
-      rotations_.push_back({at, 2});
-    } else {
-      const double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
-      if (low < high && low > -kNoLimit) lower_[k] = low;
-      if (low < high && high < kNoLimit) upper_[k] = high;
-    }
-    effort_[k] = limit(((*model_).*kEffortLimit)[v]);
-    velocity_[k] = limit(((*model_).*kVelocityLimit)[v]);
-    damping_[k] = model_->damping[v];
-    dry_friction_[k] = ((*model_).*kDryFriction)[v];
-    at += model_->nqs[i];
-  }
-  for (const Mimic& mimic : mimics_) follow(mimic);
-}
-
-/// Let a joint follow one of the n joints, whose limits and friction become those of both.
-void Model::follow(const Mimic& mimic) {
-  const auto follower = model_->getJointId(mimic.joint);
-  const int k = leads_[model_->getJointId(mimic.of)].joint;
-  const double m = mimic.multiplier;
-  leads_[follower] = {k, m, mimic.offset};
-  const int v = model_->idx_vs[follower], q = model_->idx_qs[follower];
-  damping_[k] += m * m * model_->damping[v];
-  dry_friction_[k] += std::abs(m) * ((*model_).*kDryFriction)[v];
-  if (m == 0.0) return;
-  velocity_[k] = std::min(velocity_[k], limit(((*model_).*kVelocityLimit)[v]) / std::abs(m));
-  double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
-  if (!(low < high)) return;
-  low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
-  high = (high < kNoLimit ? high - mimic.offset : kInfinity) / m;
-  const double own_low = lower_[k], own_high = upper_[k];
-  lower_[k] = std::max(own_low, std::min(low, high));
-  upper_[k] = std::min(own_high, std::max(low, high));
-  if (lower_[k] > upper_[k]) {
-    throw ModelError("the limits of joint '" + mimic.joint + "' cannot be met: it mimics '" +
-                     mimic.of + "', whose own limits are " + std::to_string(own_low) + " and " +
-                     std::to_string(own_high));
-  }
-}
-
-Model Model::with_gravity(const Eigen::Vector3d& gravity) const {
-  pinocchio::Model other = *model_;
-  other.gravity.linear() = gravity;
-  Model copy = *this;
-  copy.model_ = std::make_shared<const pinocchio::Model>(std::move(other));
-  copy.take_gravity();
-  return copy;
-}
-
-Model Model::in_fluid(const Fluid& fluid) const {
-  fluid.check();
-  for (const ImmersedBody& body : fluid.bodies) std::ignore = frame_id(body.link);
-  Model immersed = *this;
-  immersed.fluid_ = std::make_shared<const Fluid>(fluid);
-  return immersed;
-}
-
-double Model::reach() const {
-  double length = 0.0;
-  for (const auto& joint : model_->jointPlacements) length += joint.translation().norm();
-  return std::max(1.0, length);
-}
-
-void Model::take_gravity() { base_gravity_ = base_mount().rotation().transpose() * gravity(); }
-
-const std::string& Model::name() const { return model_->name; }
-
-const std::string& Model::frame_name(pinocchio::FrameIndex frame) const {
-  return model_->frames[frame].name;
-}
-
-std::size_t Model::frames() const { return model_->frames.size(); }
-
-pinocchio::SE3 Model::base_mount() const {
-  return base_ == Base::fixed ? pinocchio::SE3::Identity() : model_->jointPlacements[1];
-}
-
-Eigen::Vector3d Model::gravity() const { return model_->gravity.linear(); }
-
-pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
-  return frame_named(*model_, name);
-}
-
-namespace {
-
 pinocchio::JointModel joint_model(const ModelNumbers::Joint& joint) {
   const std::string& kind = joint.kind;
   const Eigen::Vector3d &axis = joint.axis, &slide = joint.slide;
@@ -314,14 +147,6 @@ pinocchio::Model pinocchio_model(const ModelNumbers& numbers) {
   take("dry friction", numbers.dry_friction, (model.*kDryFriction));
   return model;
 }
-
-}  // namespace
-
-Model::Model(const ModelNumbers& numbers, const std::string& end_effector,
-             std::vector<Mimic> mimics)
-    : Model(pinocchio_model(numbers), end_effector, std::move(mimics)) {}
-
-namespace {
 
 using Eigen::Vector3d;
 
@@ -411,6 +236,173 @@ void difference_space(const double* from, const double* to, double* out) noexcep
 
 }  // namespace
 
+Model::Model(const pinocchio::Model& model, const std::string& end_effector,
+             std::vector<Mimic> mimics)
+    : model_(std::make_shared<const pinocchio::Model>(model)),
+      base_(base_of(*model_)),
+      mimics_(std::move(mimics)),
+      b_(dimension(base_)),
+      n_(model_->nv - b_ - static_cast<int>(mimics_.size())),
+      nq_(model_->nq - static_cast<int>(mimics_.size())),
+      leaders_(model_->joints.size(), JointLeader{-1}),
+      end_effector_(frame_named(*model_, end_effector)),
+      total_mass_(total_mass_of(*model_)) {
+  take_gravity();
+  if (!model_->armature.head(b_).isZero(0.0)) {
+    throw ModelError("the base of '" + model_->name +
+                     "' has an armature; it is accepted on joints only: set these entries to zero "
+                     "and give the base link the inertia itself");
+  }
+  take_joints();
+}
+
+/// Whether a joint mimics another.
+bool Model::follows(const std::string& joint) const {
+  const auto is_of = [&](const Mimic& mimic) { return mimic.joint == joint; };
+  return std::any_of(mimics_.begin(), mimics_.end(), is_of);
+}
+
+void Model::check_mimics() const {
+  if (!mimics_.empty() && n_ < 1) {
+    throw ModelError("every joint of the robot '" + model_->name + "' mimics another one");
+  }
+  for (const Mimic& mimic : mimics_) {
+    for (const std::string& name : {mimic.joint, mimic.of}) {
+      const auto id = model_->existJointName(name) ? model_->getJointId(name) : 0;
+      if (id == 0 || model_->nvs[id] != 1) {
+        throw mimic_error(mimic, "there is no moving joint '" + name + "'");
+      }
+      if (model_->nqs[id] != 1) {
+        throw mimic_error(mimic,
+                          "'" + name +
+                              "' is continuous, whose angle is known only up to turns; give it "
+                              "limits, or lock it");
+      }
+    }
+    if (follows(mimic.of)) {
+      throw mimic_error(
+          mimic,
+          "'" + mimic.of + "' mimics another one itself; resolve the chain by resolve_mimics");
+    }
+  }
+}
+
+void Model::take_joints() {
+  check_mimics();
+  for (Eigen::VectorXd* values :
+       {&lower_, &upper_, &effort_, &velocity_, &damping_, &dry_friction_}) {
+    values->setZero(n_);
+  }
+  neutral_.setZero(nq_);
+  const int root = base_ == Base::fixed ? 0 : 1, turns = b_ == 6 ? 4 : 2;
+  if (root > 0) {
+    rotations_.push_back({base_size() - turns, turns});
+    neutral_[b_ == 6 ? 6 : 2] = 1.0;  // w of a quaternion, or the cosine
+  }
+  int at = base_size();
+  for (std::size_t i = static_cast<std::size_t>(root) + 1; i < model_->joints.size(); ++i) {
+    if (model_->nvs[i] != 1) {
+      throw not_single(model_->names[i], model_->nvs[i]);
+    }
+    if (follows(model_->names[i])) continue;
+    const auto k = static_cast<Eigen::Index>(joint_names_.size());
+    const int v = model_->idx_vs[i], q = model_->idx_qs[i];
+    leaders_[i].joint = static_cast<int>(k);
+    joint_names_.push_back(model_->names[i]);
+    joint_kinds_.push_back(model_->joints[i].shortname());
+    positions_.push_back(at);
+    pairs_.push_back(model_->nqs[i] == 2 ? 1 : 0);
+    lower_[k] = -kInfinity;
+    upper_[k] = kInfinity;
+    if (pairs_.back()) {
+      neutral_[at] = 1.0;
+      rotations_.push_back({at, 2});
+    } else {
+      const double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
+      if (low < high && low > -kNoLimit) lower_[k] = low;
+      if (low < high && high < kNoLimit) upper_[k] = high;
+    }
+    effort_[k] = limit(((*model_).*kEffortLimit)[v]);
+    velocity_[k] = limit(((*model_).*kVelocityLimit)[v]);
+    damping_[k] = model_->damping[v];
+    dry_friction_[k] = ((*model_).*kDryFriction)[v];
+    at += model_->nqs[i];
+  }
+  for (const Mimic& mimic : mimics_) follow(mimic);
+}
+
+/// Let a joint follow one of the n joints, whose limits and friction become those of both.
+void Model::follow(const Mimic& mimic) {
+  const auto follower = model_->getJointId(mimic.joint);
+  const int k = leaders_[model_->getJointId(mimic.of)].joint;
+  const double m = mimic.multiplier;
+  leaders_[follower] = {k, m, mimic.offset};
+  const int v = model_->idx_vs[follower], q = model_->idx_qs[follower];
+  damping_[k] += m * m * model_->damping[v];
+  dry_friction_[k] += std::abs(m) * ((*model_).*kDryFriction)[v];
+  if (m == 0.0) return;
+  velocity_[k] = std::min(velocity_[k], limit(((*model_).*kVelocityLimit)[v]) / std::abs(m));
+  double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
+  if (!(low < high)) return;
+  low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
+  high = (high < kNoLimit ? high - mimic.offset : kInfinity) / m;
+  const double own_low = lower_[k], own_high = upper_[k];
+  lower_[k] = std::max(own_low, std::min(low, high));
+  upper_[k] = std::min(own_high, std::max(low, high));
+  if (lower_[k] > upper_[k]) {
+    throw ModelError("the limits of joint '" + mimic.joint + "' cannot be met: it mimics '" +
+                     mimic.of + "', whose own limits are " + std::to_string(own_low) + " and " +
+                     std::to_string(own_high));
+  }
+}
+
+Model Model::with_gravity(const Eigen::Vector3d& gravity) const {
+  pinocchio::Model other = *model_;
+  other.gravity.linear() = gravity;
+  Model copy = *this;
+  copy.model_ = std::make_shared<const pinocchio::Model>(std::move(other));
+  copy.take_gravity();
+  return copy;
+}
+
+Model Model::in_fluid(const Fluid& fluid) const {
+  fluid.check();
+  for (const ImmersedBody& body : fluid.bodies) std::ignore = frame_id(body.link);
+  Model immersed = *this;
+  immersed.fluid_ = std::make_shared<const Fluid>(fluid);
+  return immersed;
+}
+
+double Model::reach() const {
+  double length = 0.0;
+  for (const auto& joint : model_->jointPlacements) length += joint.translation().norm();
+  return std::max(1.0, length);
+}
+
+void Model::take_gravity() { base_gravity_ = base_mount().rotation().transpose() * gravity(); }
+
+const std::string& Model::name() const { return model_->name; }
+
+const std::string& Model::frame_name(pinocchio::FrameIndex frame) const {
+  return model_->frames[frame].name;
+}
+
+std::size_t Model::frames() const { return model_->frames.size(); }
+
+pinocchio::SE3 Model::base_mount() const {
+  return base_ == Base::fixed ? pinocchio::SE3::Identity() : model_->jointPlacements[1];
+}
+
+Eigen::Vector3d Model::gravity() const { return model_->gravity.linear(); }
+
+pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
+  return frame_named(*model_, name);
+}
+
+Model::Model(const ModelNumbers& numbers, const std::string& end_effector,
+             std::vector<Mimic> mimics)
+    : Model(pinocchio_model(numbers), end_effector, std::move(mimics)) {}
+
 bool Model::is_configuration(const ConstVector& q) const noexcept {
   if (q.size() != nq() || !q.allFinite()) return false;
   for (const Rotation& entry : rotations_) {
@@ -464,8 +456,8 @@ void Model::joint_positions(const ConstVector& q,
 void Model::fill_configuration(const ConstVector& q,
                                Eigen::Ref<Eigen::VectorXd> full) const noexcept {
   full.head(base_size()) = q.head(base_size());
-  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leads_.size(); ++i) {
-    const Lead& lead = leads_[i];
+  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leaders_.size(); ++i) {
+    const JointLeader& lead = leaders_[i];
     const int at = position_index(lead.joint);
     const int to = model_->idx_qs[i];
     if (is_pair(lead.joint)) {
@@ -479,8 +471,8 @@ void Model::fill_configuration(const ConstVector& q,
 
 void Model::fill_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept {
   full.head(b_) = v.head(b_);
-  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leads_.size(); ++i) {
-    full[model_->idx_vs[i]] = leads_[i].multiplier * v[b_ + leads_[i].joint];
+  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leaders_.size(); ++i) {
+    full[model_->idx_vs[i]] = leaders_[i].multiplier * v[b_ + leaders_[i].joint];
   }
 }
 

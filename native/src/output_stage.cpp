@@ -45,12 +45,12 @@ OutputStage::OutputStage(const Model& model, std::unique_ptr<Actuation> actuatio
       brake_(active_),
       load_(active_),
       reason_(1024) {
-  safe_.wrench_base.setZero(b_);
-  safe_.torque.setZero(n_);
-  safe_.status = Status::holding;
-  safe_.reason = reasons::unusable_state;
-  rejected_ = safe_;
-  rejected_.reason = reasons::reference_too_large;
+  safe_command_.wrench_base.setZero(b_);
+  safe_command_.torque.setZero(n_);
+  safe_command_.status = Status::holding;
+  safe_command_.reason = reasons::unusable_state;
+  rejected_command_ = safe_command_;
+  rejected_command_.reason = reasons::reference_too_large;
 }
 
 void OutputStage::restart(Evaluation& d) noexcept {
@@ -61,43 +61,43 @@ void OutputStage::restart(Evaluation& d) noexcept {
 void OutputStage::resume(Evaluation& d) noexcept {
   limits_.restart();
   tank_.forget_sample();
-  hold(d);
+  update_safe_command(d);
 }
 
 void OutputStage::missed_updates() noexcept { tank_.missed_updates(weight_); }
 
 const Command& OutputStage::refuse(Evaluation& d) noexcept {
-  hold(d);
+  update_safe_command(d);
   missed_updates();
-  rejected_.wrench_base = safe_.wrench_base;
-  rejected_.torque = safe_.torque;
-  return rejected_;
+  rejected_command_.wrench_base = safe_command_.wrench_base;
+  rejected_command_.torque = safe_command_.torque;
+  return rejected_command_;
 }
 
 const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const OutputGains& gains,
                                   double dt) noexcept {
   const double stored = gains.tank_capacity > 0.0 ? -d.potential_energy() : 0.0;
   tank_.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt);
-  hold(d);
-  static_effort_.head(b_) = safe_.wrench_base;
-  static_effort_.tail(n_) = safe_.torque;
+  update_safe_command(d);
+  static_effort_.head(b_) = safe_command_.wrench_base;
+  static_effort_.tail(n_) = safe_command_.torque;
   active_ = desired + load_;
-  achieve(d, active_, force_);
+  realise_wrench(d, active_, force_);
   force_.tail(n_) = limits_.apply(force_.tail(n_), weight_.tail(n_), d.v().tail(n_),
                                   gains.torque_rate, gains.power, dt);
   // The motion of the robot is predicted without the load and what holds it.
   force_ -= load_;
   static_effort_ -= load_;
-  const bool covered = tank_.grant(d, force_, static_effort_, 0.0, dt);
+  const bool is_covered = tank_.grant(d, force_, static_effort_, 0.0, dt);
   reason_.clear();
   add_reason(tank_.reason());
   add_reason(actuation_->reason());
   add_reason(limits_.reason());
-  if (!covered) {
+  if (!is_covered) {
     strongest_brake(d, dt, active_);
     active_ += load_;
-    achieve(d, active_, brake_);
-    const double share = limits_.share_within(safe_.torque, brake_.tail(n_));
+    realise_wrench(d, active_, brake_);
+    const double share = limits_.share_within(safe_command_.torque, brake_.tail(n_));
     brake_ = static_effort_ + share * (brake_ - load_ - static_effort_);
     tank_.brake(force_, static_effort_, brake_);
   }
@@ -110,12 +110,12 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   return force_;
 }
 
-void OutputStage::achieve(Evaluation& d, const VectorV& desired, VectorV& result) noexcept {
+void OutputStage::realise_wrench(Evaluation& d, const VectorV& desired, VectorV& result) noexcept {
   const VectorB& wrench = actuation_->apply(desired.head(b_), weight_.head(b_));
   // The desired shape force, and the compensation of the wrench that the base applies.
-  const VectorB lacking = wrench - desired.head(b_);
+  const VectorB wrench_error = wrench - desired.head(b_);
   result.tail(n_) = desired.tail(n_);
-  add_product(transposed(d.A()), lacking, result.tail(n_));
+  add_product(transposed(d.A()), wrench_error, result.tail(n_));
   result.head(b_) = wrench;
 }
 
@@ -123,15 +123,15 @@ void OutputStage::add_reason(const Reason& part) noexcept {
   if (!part.empty()) reason_.add(reason_.empty() ? "%s" : "; %s", part.text());
 }
 
-void OutputStage::hold(Evaluation& d) noexcept {
+void OutputStage::update_safe_command(Evaluation& d) noexcept {
   weight_ = d.g() + load_;
   const VectorV& weight = weight_;
   const VectorB& wrench = actuation_->apply(weight.head(b_), weight.head(b_));
-  const VectorB lacking = wrench - weight.head(b_);
-  safe_.wrench_base = wrench;
-  safe_.torque = weight.tail(n_);
-  add_product(transposed(d.A()), lacking, safe_.torque);
-  clip_to_effort(d.model(), safe_.torque);
+  const VectorB wrench_error = wrench - weight.head(b_);
+  safe_command_.wrench_base = wrench;
+  safe_command_.torque = weight.tail(n_);
+  add_product(transposed(d.A()), wrench_error, safe_command_.torque);
+  clip_to_effort(d.model(), safe_command_.torque);
 }
 
 namespace {
@@ -150,44 +150,46 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
       d_(model),
       base_(VectorB::Zero(model.b())),
       wrench_(base_),
-      braking_(VectorV::Zero(model.nv())),
-      weight_(braking_),
-      rest_(VectorV::Zero(model.n())),
-      step_(rest_),
-      torque_(rest_),
-      q_ahead_(Eigen::VectorXd::Zero(model.nq())) {}
+      braking_effort_(VectorV::Zero(model.nv())),
+      weight_(braking_effort_),
+      holding_torque_(VectorV::Zero(model.n())),
+      step_(holding_torque_),
+      torque_(holding_torque_),
+      next_q_(Eigen::VectorXd::Zero(model.nq())) {}
 
 void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, double age,
-                         const Eigen::VectorXd* further) noexcept {
+                         const Eigen::VectorXd* payload_weight) noexcept {
   const int b = model_.b(), n = model_.n();
   const Eigen::VectorXd& effort = model_.effort();
   d_.set(q, v);
   weight_ = d_.g();
-  if (further) weight_ += *further;
-  braking_.setZero();
-  add_product(d_.M(), v, braking_, -braking_rate(dt, age));
+  if (payload_weight) weight_ += *payload_weight;
+  braking_effort_.setZero();
+  add_product(d_.M(), v, braking_effort_, -braking_rate(dt, age));
   base_ = actuation_.apply(weight_.head(b), weight_.head(b));
-  rest_ = weight_.tail(n);
-  step_ = braking_.tail(n);
+  holding_torque_ = weight_.tail(n);
+  step_ = braking_effort_.tail(n);
   if (b > 0) {
-    const VectorB beyond = base_ - weight_.head(b);
-    add_product(transposed(d_.A()), beyond, rest_);
+    const VectorB wrench_error = base_ - weight_.head(b);
+    add_product(transposed(d_.A()), wrench_error, holding_torque_);
   }
   if (b > 0) {
-    const VectorB desired = base_ + braking_.head(b);
+    const VectorB desired = base_ + braking_effort_.head(b);
     wrench_ = actuation_.apply(desired, base_);
     // What the base does not apply must not act on the shape either.
-    const VectorB lacking = wrench_ - desired;
-    add_product(transposed(d_.A()), lacking, step_);
+    const VectorB wrench_error = wrench_ - desired;
+    add_product(transposed(d_.A()), wrench_error, step_);
   }
-  clip_to_effort(model_, rest_);
+  clip_to_effort(model_, holding_torque_);
   double share = 1.0;
   for (Eigen::Index i = 0; i < step_.size(); ++i) {
     const double size = std::abs(step_[i]);
     if (size <= 1e-12) continue;
-    share = std::min(share, (step_[i] > 0.0 ? effort[i] - rest_[i] : effort[i] + rest_[i]) / size);
+    share = std::min(
+        share,
+        (step_[i] > 0.0 ? effort[i] - holding_torque_[i] : effort[i] + holding_torque_[i]) / size);
   }
-  torque_ = rest_ + share * step_;
+  torque_ = holding_torque_ + share * step_;
   clip_to_effort(model_, torque_);
 }
 
@@ -199,9 +201,9 @@ bool SafeOutput::holds_weight(const ConstVector& q, double h) noexcept {
   for (Eigen::Index i = 0; i < step.size(); ++i) {
     step.setZero();
     step[i] = kDifference;
-    model_.integrate(q, step, q_ahead_);
+    model_.integrate(q, step, next_q_);
     step.setZero();
-    d_.set(q_ahead_, step);
+    d_.set(next_q_, step);
     const VectorV half_slope = 0.5 / kDifference * (d_.g() - weight);
     system.row(i) += half_slope;
     system.col(i) += half_slope;

@@ -27,11 +27,23 @@ constexpr double kLongestGap = 0.1;
 // Time constant of the test for frozen joints, s.
 constexpr double kFrozenTime = 0.5;
 
+// Positions that joints without limits may be sent to, rad.
+constexpr double kLargestJointPosition = 1e4;
+
+// Without overflow.
+double length(const Eigen::Vector3d& vector) { return std::hypot(vector[0], vector[1], vector[2]); }
+
+bool is_rotation(const Eigen::Matrix3d& matrix) {
+  Eigen::Matrix3d error = matrix * matrix.transpose();
+  for (int k = 0; k < 3; ++k) error(k, k) -= 1.0;
+  return error.cwiseAbs().maxCoeff() < 1e-2 && matrix.determinant() >= 0.0;
+}
+
 }  // namespace
 
 double braking_rate(double dt, double age) noexcept {
-  const double late = 2.0 * age / std::max(3.0 * dt + 2.0 * age, 1e-12);
-  return (1.0 + late) * 10.0 / (1.0 + 30.0 * dt + 20.0 * age);
+  const double age_share = 2.0 * age / std::max(3.0 * dt + 2.0 * age, 1e-12);
+  return (1.0 + age_share) * 10.0 / (1.0 + 30.0 * dt + 20.0 * age);
 }
 
 void PlausibilityBounds::check() const {
@@ -75,29 +87,29 @@ StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBound
       q_(model.neutral_configuration()),
       v_(VectorV::Zero(model.nv())),
       problem_(longest_reason(model)),
-      ignored_(longest_reason(model)) {
+      discarded_reason_(longest_reason(model)) {
   bounds_.positions(model, lower_, upper_);
   for (int i = 0; i < model.n(); ++i) {
     // Joints with two entries have no position limits.
     if (model.is_pair(i)) continue;
-    limited_.push_back({i, model.position_index(i), lower_[i], upper_[i]});
+    joint_limits_.push_back({i, model.position_index(i), lower_[i], upper_[i]});
   }
-  step_ = rate_ = travel_ = frozen_ = v_;
+  step_ = rate_ = travel_ = frozen_travel_ = v_;
   judgement_.q = q_;
   judgement_.v = v_;
   restart(q_, v_);
 }
 
 void StatePlausibility::restart(const ConstVector& q, const ConstVector& v) noexcept {
-  for (auto& joint_limit : limited_) {
+  for (auto& joint_limit : joint_limits_) {
     joint_limit.lower = std::min(lower_[joint_limit.joint], q[joint_limit.row]);
     joint_limit.upper = std::max(upper_[joint_limit.joint], q[joint_limit.row]);
   }
   accept(q, v);
   travel_.setZero();
-  frozen_.setZero();
-  implausible_time_ = plausible_samples_ = relocated_time_ = 0.0;
-  holding_ = false;
+  frozen_travel_.setZero();
+  implausible_time_ = plausible_samples_ = relocation_time_ = 0.0;
+  is_holding_ = false;
 }
 
 void StatePlausibility::accept(const ConstVector& q, const ConstVector& v) noexcept {
@@ -131,19 +143,19 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
       const double reach = elapsed * speed_[i] + 2.0 * travel_[i] + bounds_.step_tolerance;
       return std::abs(step_[i]) <= reach;
     };
-    Eigen::Index jumping = 0;
-    while (jumping < step_.size() && is_within_reach(jumping)) ++jumping;
-    is_continuous = jumping == step_.size();
+    Eigen::Index jump_index = 0;
+    while (jump_index < step_.size() && is_within_reach(jump_index)) ++jump_index;
+    is_continuous = jump_index == step_.size();
     implausible_time_ = 0.0;
     if (is_continuous) {
       judgement_.is_located = check_motion(v, elapsed_time) && is_valid_step;
     } else if (problem_.empty()) {
-      problem_.set("%s jumped by %.4g", name(jumping), step_[jumping]);
+      problem_.set("%s jumped by %.4g", name(jump_index), step_[jump_index]);
     }
   } else {
     implausible_time_ += elapsed_time;
   }
-  if (problem_.empty() && !holding_) {
+  if (problem_.empty() && !is_holding_) {
     accept(q, v);
   } else {
     hold(q, v, elapsed_time, has_position, is_continuous);
@@ -154,7 +166,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
 
 void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double dt,
                              bool has_position, bool is_continuous) noexcept {
-  holding_ = true;
+  is_holding_ = true;
   plausible_samples_ = problem_.empty() ? plausible_samples_ + 1.0 : 0.0;
   bool is_consistent = false;
   if (has_position) {
@@ -175,20 +187,20 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
     for (Eigen::Index i = 0; i < v_.size(); ++i) travel_[i] += dt * std::abs(v_[i]);
   }
   // Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
-  const bool relocated =
-      has_position && is_consistent && !is_continuous && values_are_plausible(q, v, ignored_);
-  relocated_time_ = relocated ? relocated_time_ + dt : 0.0;
+  const bool is_relocated = has_position && is_consistent && !is_continuous &&
+                            values_are_plausible(q, v, discarded_reason_);
+  relocation_time_ = is_relocated ? relocation_time_ + dt : 0.0;
   judgement_.q = q_;
   judgement_.v = v_;
   if (problem_.empty()) {
     if (plausible_samples_ >= bounds_.recovery_samples) {
-      holding_ = false;
+      is_holding_ = false;
       plausible_samples_ = 0.0;
       accept(q, v);
     } else {
       judgement_.reason = reasons::implausible_before;
     }
-  } else if (relocated && relocated_time_ >= bounds_.restart_time) {
+  } else if (is_relocated && relocation_time_ >= bounds_.restart_time) {
     restart(q, v);
     judgement_.restarts = true;
   } else {
@@ -199,22 +211,23 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
 /// Find the velocity that measurement and positions agree on, within the speed bounds.
 void StatePlausibility::find_plausible_velocity(const ConstVector& v, bool has_rate,
                                                 double dt) noexcept {
-  const bool finite = v.size() == model_.nv() && v.allFinite();
-  if (!finite && !has_rate) {
+  const bool is_finite = v.size() == model_.nv() && v.allFinite();
+  if (!is_finite && !has_rate) {
     // Nothing is measured: the motion that is left if the damping acts as computed.
     v_ /= 1.0 + dt * braking_rate(dt);
     return;
   }
   for (Eigen::Index i = 0; i < v_.size(); ++i) {
-    const double most = speed_[i], rate = has_rate && std::isfinite(rate_[i]) ? rate_[i] : 0.0;
+    const double speed_limit = speed_[i],
+                 rate = has_rate && std::isfinite(rate_[i]) ? rate_[i] : 0.0;
     double plausible_rate = 0.0;
-    if (!finite || !has_rate) {
-      const double finite_rate = finite ? v[i] : rate;
-      plausible_rate = std::abs(finite_rate) <= most ? finite_rate : 0.0;
+    if (!is_finite || !has_rate) {
+      const double finite_rate = is_finite ? v[i] : rate;
+      plausible_rate = std::abs(finite_rate) <= speed_limit ? finite_rate : 0.0;
     } else if ((v[i] > 0.0 && rate > 0.0) || (v[i] < 0.0 && rate < 0.0)) {
       plausible_rate = std::abs(v[i]) < std::abs(rate) ? v[i] : rate;
     }
-    v_[i] = std::min(std::max(plausible_rate, -most), most);
+    v_[i] = std::min(std::max(plausible_rate, -speed_limit), speed_limit);
   }
 }
 
@@ -234,7 +247,7 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
     problem.set("the base is farther than %g m from the origin", kLargestPosition);
     return false;
   }
-  for (const auto& joint_limit : limited_) {
+  for (const auto& joint_limit : joint_limits_) {
     const double position = q[joint_limit.row];
     if (position >= joint_limit.lower && position <= joint_limit.upper) continue;
     problem.set("%s at %.4g is outside %.4g to %.4g",
@@ -260,14 +273,14 @@ bool StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
     is_fast = true;
   }
   if (is_fast) return true;
-  frozen_ *= 1.0 - std::min(1.0, dt / kFrozenTime);
+  frozen_travel_ *= 1.0 - std::min(1.0, dt / kFrozenTime);
   for (Eigen::Index i = 0; i < v.size(); ++i) {
     const bool has_changed = step_[i] != 0.0;
     travel_[i] = has_changed ? 0.0 : travel_[i] + dt * std::abs(v[i]);
-    frozen_[i] = has_changed ? 0.0 : frozen_[i] + dt * v[i];
+    frozen_travel_[i] = has_changed ? 0.0 : frozen_travel_[i] + dt * v[i];
   }
   for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
-    if (std::abs(frozen_[i]) <= bounds_.frozen_distance) continue;
+    if (std::abs(frozen_travel_[i]) <= bounds_.frozen_distance) continue;
     if (problem_.empty()) problem_.set("%s moves, but its position is frozen", name(i));
     return false;
   }
@@ -277,8 +290,8 @@ bool StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
 bool StatePlausibility::is_configuration(const ConstVector& q) const noexcept {
   if (!std::isfinite(q.sum())) return false;
   const auto& rotations = model_.rotations();
-  return std::all_of(rotations.begin(), rotations.end(), [&q](const Model::Rotation& joint_limit) {
-    return std::abs(q.segment(joint_limit.first, joint_limit.size).squaredNorm() - 1.0) <=
+  return std::all_of(rotations.begin(), rotations.end(), [&q](const Model::Rotation& rotation) {
+    return std::abs(q.segment(rotation.first, rotation.size).squaredNorm() - 1.0) <=
            2.0 * kNormTolerance;
   });
 }
@@ -288,31 +301,15 @@ const char* StatePlausibility::name(Eigen::Index i) const noexcept {
   return model_.joint_names()[static_cast<std::size_t>(i - model_.b())].c_str();
 }
 
-namespace {
-
-// Positions that joints without limits may be sent to, rad.
-constexpr double kFarthestTurn = 1e4;
-
-// Without overflow.
-double length(const Eigen::Vector3d& vector) { return std::hypot(vector[0], vector[1], vector[2]); }
-
-bool is_rotation(const Eigen::Matrix3d& turn) {
-  Eigen::Matrix3d error = turn * turn.transpose();
-  for (int k = 0; k < 3; ++k) error(k, k) -= 1.0;
-  return error.cwiseAbs().maxCoeff() < 1e-2 && turn.determinant() >= 0.0;
-}
-
-}  // namespace
-
 ReferencePlausibility::ReferencePlausibility(const Model& model, const PlausibilityBounds& bounds)
     : model_(model),
       bounds_((bounds.check(), bounds)),
-      rest_(VectorV::Zero(model.nv())),
+      zero_velocity_(VectorV::Zero(model.nv())),
       d_(model),
       reason_(256) {
   bounds_.positions(model, lower_, upper_);
-  lower_ = lower_.cwiseMax(-kFarthestTurn);
-  upper_ = upper_.cwiseMin(kFarthestTurn);
+  lower_ = lower_.cwiseMax(-kLargestJointPosition);
+  upper_ = upper_.cwiseMin(kLargestJointPosition);
 }
 
 void ReferencePlausibility::check(Reference& reference, const ConstVector& q) noexcept {
@@ -325,19 +322,19 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
       reference.position.reset();
     }
   }
-  const auto fast = [this](double linear, double angular) {
+  const auto is_too_fast = [this](double linear, double angular) {
     return !(linear <= bounds_.base_speed && angular <= bounds_.base_turn);
   };
-  const auto refuse_velocity = [this](const char* name, bool finite) {
+  const auto refuse_velocity = [this](const char* name, bool is_finite) {
     char faster[128];
     std::snprintf(faster, sizeof faster, "is faster than %g m/s or %g rad/s", bounds_.base_speed,
                   bounds_.base_turn);
-    refuse(name, finite ? faster : "is not finite");
+    refuse(name, is_finite ? faster : "is not finite");
   };
   if (reference.velocity) {
-    const bool finite = reference.velocity->allFinite();
-    if (!finite || fast(length(*reference.velocity), 0.0)) {
-      refuse_velocity("velocity", finite);
+    const bool is_finite = reference.velocity->allFinite();
+    if (!is_finite || is_too_fast(length(*reference.velocity), 0.0)) {
+      refuse_velocity("velocity", is_finite);
       reference.velocity.reset();
     }
   }
@@ -354,9 +351,9 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
   }
   if (reference.twist) {
     const auto& twist = *reference.twist;
-    const bool finite = twist.allFinite();
-    if (!finite || fast(length(twist.head<3>()), length(twist.tail<3>()))) {
-      refuse_velocity("twist", finite);
+    const bool is_finite = twist.allFinite();
+    if (!is_finite || is_too_fast(length(twist.head<3>()), length(twist.tail<3>()))) {
+      refuse_velocity("twist", is_finite);
       reference.twist.reset();
     }
   }
@@ -382,22 +379,24 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
 /// and whether relative to the base, only the law knows.
 bool ReferencePlausibility::is_near(const char* name, const Eigen::Vector3d& point,
                                     const ConstVector& q) noexcept {
-  double far = length(point);
-  if (far <= bounds_.reference_distance) return true;
-  far = std::min(far, length(point - model_.base_pose(q).translation()));
-  if (far <= bounds_.reference_distance) return true;
-  d_.set(q, rest_);
-  far = std::min(far, length(point - d_.placement(model_.end_effector()).translation()));
-  if (far <= bounds_.reference_distance) return true;
+  double distance_to_robot = length(point);
+  if (distance_to_robot <= bounds_.reference_distance) return true;
+  distance_to_robot =
+      std::min(distance_to_robot, length(point - model_.base_pose(q).translation()));
+  if (distance_to_robot <= bounds_.reference_distance) return true;
+  d_.set(q, zero_velocity_);
+  distance_to_robot = std::min(distance_to_robot,
+                               length(point - d_.placement(model_.end_effector()).translation()));
+  if (distance_to_robot <= bounds_.reference_distance) return true;
   char distance[96];
-  std::snprintf(distance, sizeof distance, "is %.3g m away, the bound is %g m", far,
+  std::snprintf(distance, sizeof distance, "is %.3g m away, the bound is %g m", distance_to_robot,
                 bounds_.reference_distance);
   refuse(name, distance);
   return false;
 }
 
-void ReferencePlausibility::refuse(const char* name, const char* why) noexcept {
-  if (reason_.empty()) reason_.set("the reference %s is refused: it %s", name, why);
+void ReferencePlausibility::refuse(const char* name, const char* cause) noexcept {
+  if (reason_.empty()) reason_.set("the reference %s is refused: it %s", name, cause);
 }
 
 }  // namespace vms_ph

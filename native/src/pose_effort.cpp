@@ -15,6 +15,37 @@ namespace {
 // singularities, and leaves it as it is elsewhere.
 constexpr double kLeastMobility = 1e-4;
 
+// Added to the eigenvalues of the task mobility: it bounds the task inertia where the arm is
+// stretched out.
+constexpr double kRegularisation = 1e-6;
+
+// Smallest singular value of the Jacobian below which the directions that are being lost fade from
+// the task inertia into the null space, and the mobility to which they do, of the mean one.
+constexpr double kFading = 0.1, kFadedShare = 0.05;
+
+/// What is along the axes of the frame of the reference, in the axes of the reference.
+Eigen::Matrix3d fixed_part(const Eigen::Vector3d& diagonal, double reference_share,
+                           const Eigen::Matrix3d& axes) noexcept {
+  Eigen::Matrix3d scaled = diagonal.asDiagonal();
+  // The same along all axes.
+  if (diagonal[0] == diagonal[1] && diagonal[1] == diagonal[2])
+    return (1.0 - reference_share) * scaled;
+  for (int k = 0; k < 3; ++k) scaled.row(k) = diagonal[k] * axes.row(k);
+  return (1.0 - reference_share) * product<Eigen::Matrix3d>(transposed(axes), scaled);
+}
+
+/// turn^T matrix turn.
+Eigen::Matrix3d change_basis(const Eigen::Matrix3d& matrix, const Eigen::Matrix3d& turn) noexcept {
+  return product<Eigen::Matrix3d>(transposed(turn), product<Eigen::Matrix3d>(matrix, turn));
+}
+
+Eigen::Matrix3d in_reference(const Eigen::Vector3d& diagonal, double reference_share,
+                             const Eigen::Matrix3d& axes) noexcept {
+  Eigen::Matrix3d matrix = fixed_part(diagonal, reference_share, axes);
+  matrix.diagonal() += reference_share * diagonal;
+  return matrix;
+}
+
 }  // namespace
 
 double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
@@ -25,7 +56,7 @@ double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
   } else {
     multiply(jacobian, transposed(jacobian), square);
   }
-  return std::sqrt(std::max(eigen.least(square), 0.0));
+  return std::sqrt(std::max(eigen.least_eigenvalue(square), 0.0));
 }
 
 PoseMotion::PoseMotion(const Model& model)
@@ -61,18 +92,18 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   add_product(transposed(J), momenta, null_inertia, -1.0);
 
   const auto momentum = product<Vector6>(inertia, twist);
-  multiply(inverse_, momentum, along_);
-  null_ = d.v() - along_;
-  multiply(d.C(), null_, force_);
-  auto drift = product<Vector6>(J_rate, null_);
+  multiply(inverse_, momentum, task_velocity_);
+  null_velocity_ = d.v() - task_velocity_;
+  multiply(d.C(), null_velocity_, force_);
+  auto drift = product<Vector6>(J_rate, null_velocity_);
   add_product(transposed(inverse_), force_, drift, -1.0);
   task_coupling.setZero();
   add_product(inertia, drift, task_coupling, -1.0);
   multiply(transposed(J_rate), momentum, null_coupling);
-  add_product(transposed(d.C()), along_, null_coupling, -1.0);
+  add_product(transposed(d.C()), task_velocity_, null_coupling, -1.0);
   const auto null_twist = product<Vector6>(transposed(inverse_), null_coupling);
-  const auto felt = product<Vector6>(inertia, null_twist);
-  add_product(transposed(J), felt, null_coupling, -1.0);
+  const auto null_force = product<Vector6>(inertia, null_twist);
+  add_product(transposed(J), null_force, null_coupling, -1.0);
 }
 
 /// Invert the mobility, of which the least eigenvalue is bounded.
@@ -94,18 +125,6 @@ void PoseMotion::invert() noexcept {
   multiply(scaled, transposed(vectors), inertia);
 }
 
-namespace {
-
-// Added to the eigenvalues of the task mobility: it bounds the task inertia where the arm is
-// stretched out.
-constexpr double kRegularisation = 1e-6;
-
-// Smallest singular value of the Jacobian below which the directions that are being lost fade from
-// the task inertia into the null space, and the mobility to which they do, of the mean one.
-constexpr double kFading = 0.1, kLostShare = 0.05;
-
-}  // namespace
-
 PoseEffort::PoseEffort(const Model& model, Eigen::Index velocities)
     : rest_force(VectorV::Zero(model.nv())),
       rest_stiffness(MatrixV::Zero(model.nv(), model.nv())),
@@ -114,15 +133,15 @@ PoseEffort::PoseEffort(const Model& model, Eigen::Index velocities)
       continuous(rest_force),
       sampled(rest_force),
       posture(rest_force),
-      lead_(Twist::Zero()),
-      spring_(lead_),
-      drift_(lead_),
+      reference_twist_(Twist::Zero()),
+      spring_(reference_twist_),
+      feedforward_(reference_twist_),
       stiffness_(Matrix6::Zero()),
       damping_(stiffness_) {}
 
 void PoseEffort::hold(Evaluation& d, double energy, const ConstVector& force,
                       const ConstVector& stiffness, const LimitSprings& limits,
-                      double turning) noexcept {
+                      double attitude_damping) noexcept {
   const int b = d.model().b(), n = d.model().n();
   rest_stiffness.setZero();
   rest_energy = energy + limits.energy;
@@ -137,61 +156,36 @@ void PoseEffort::hold(Evaluation& d, double energy, const ConstVector& force,
   const MatrixV& mass = d.M();
   const int turn = b == 6 ? 3 : 2;  // the first velocity that turns the base
   for (Eigen::Index j = turn; j < b; ++j) {
-    for (Eigen::Index i = turn; i < b; ++i) rest_damping(i, j) += turning * mass(i, j);
+    for (Eigen::Index i = turn; i < b; ++i) rest_damping(i, j) += attitude_damping * mass(i, j);
   }
 }
-
-namespace {
-
-/// What is along the axes of the frame of the reference, in the axes of the reference.
-Eigen::Matrix3d inertial(const Eigen::Vector3d& diagonal, double turned,
-                         const Eigen::Matrix3d& axes) noexcept {
-  Eigen::Matrix3d scaled = diagonal.asDiagonal();
-  // The same along all axes.
-  if (diagonal[0] == diagonal[1] && diagonal[1] == diagonal[2]) return (1.0 - turned) * scaled;
-  for (int k = 0; k < 3; ++k) scaled.row(k) = diagonal[k] * axes.row(k);
-  return (1.0 - turned) * product<Eigen::Matrix3d>(transposed(axes), scaled);
-}
-
-/// turn^T matrix turn.
-Eigen::Matrix3d rotated(const Eigen::Matrix3d& matrix, const Eigen::Matrix3d& turn) noexcept {
-  return product<Eigen::Matrix3d>(transposed(turn), product<Eigen::Matrix3d>(matrix, turn));
-}
-
-Eigen::Matrix3d in_reference(const Eigen::Vector3d& diagonal, double turned,
-                             const Eigen::Matrix3d& axes) noexcept {
-  Eigen::Matrix3d matrix = inertial(diagonal, turned, axes);
-  matrix.diagonal() += turned * diagonal;
-  return matrix;
-}
-
-}  // namespace
 
 PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness) const noexcept {
   const Eigen::Vector3d k = c.stiffness.head<3>(), k_rotation = c.stiffness.tail<3>();
   const Eigen::Matrix3d turn = error_.topLeftCorner<3, 3>();
-  const Eigen::Matrix3d linear = in_reference(k, c.turned, axes_);
-  const Eigen::Matrix3d angular = in_reference(k_rotation, c.turned, axes_);
-  Pull pull = potential_.position(error_, linear), moment = potential_.attitude(angular);
-  const double share = pull.bound(c.force, k.maxCoeff());
-  const double moment_share = moment.bound(c.moment, k_rotation.maxCoeff());
+  const Eigen::Matrix3d linear = in_reference(k, c.reference_share, axes_);
+  const Eigen::Matrix3d angular = in_reference(k_rotation, c.reference_share, axes_);
+  SpringEnergy position = potential_.position(error_, linear);
+  SpringEnergy attitude = potential_.attitude(angular);
+  const double share = position.bound(c.force, k.maxCoeff());
+  const double moment_share = attitude.bound(c.moment, k_rotation.maxCoeff());
   stiffness.setZero();
-  stiffness.topLeftCorner<3, 3>() = share * rotated(linear, turn);
+  stiffness.topLeftCorner<3, 3>() = share * change_basis(linear, turn);
   stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular);
-  Springs springs{pull.energy + moment.energy, Twist::Zero(), 0.0};
-  springs.gradient << pull.gradient, moment.gradient;
-  if (c.turned < 1.0) {
+  Springs springs{position.energy + attitude.energy, Twist::Zero(), 0.0};
+  springs.gradient << position.gradient, attitude.gradient;
+  if (c.reference_share < 1.0) {
     const Eigen::Vector3d e = error_.topRightCorner<3, 1>();
-    const auto held = product<Eigen::Vector3d>(inertial(k, c.turned, axes_), e);
-    springs.power = share * held.dot(rate_.cross(e));
-    springs.power +=
-        moment_share * potential_.turning(inertial(k_rotation, c.turned, axes_), rate_);
+    const auto force = product<Eigen::Vector3d>(fixed_part(k, c.reference_share, axes_), e);
+    springs.power = share * force.dot(rate_.cross(e));
+    springs.power += moment_share * potential_.rotation_power(
+                                        fixed_part(k_rotation, c.reference_share, axes_), rate_);
   }
   return springs;
 }
 
 double PoseEffort::energy(const Compliance& compliance) noexcept {
-  return springs(compliance, unused_).energy;
+  return springs(compliance, scratch_).energy;
 }
 
 void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum,
@@ -200,18 +194,18 @@ void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matr
   Cholesky(mass).solve_columns(inverse);
   // N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. Both sides are
   // projected: N^T K alone is not symmetric, and moves the null space with the task.
-  free_.setIdentity(mass.rows(), mass.cols());
-  add_product(inverse, momentum, free_, -1.0);
+  null_projector_.setIdentity(mass.rows(), mass.cols());
+  add_product(inverse, momentum, null_projector_, -1.0);
   const Eigen::Index n = stiffness.size();
-  const MatrixView rows = MatrixView(free_).bottom_rows(n);
-  VectorV pull(n);
-  multiply(rows.right_columns(n), offset, pull);
-  pull = -stiffness.cwiseProduct(pull).eval();
-  multiply(transposed(rows), pull, posture);
+  const MatrixView rows = MatrixView(null_projector_).bottom_rows(n);
+  VectorV spring_force(n);
+  multiply(rows.right_columns(n), offset, spring_force);
+  spring_force = -stiffness.cwiseProduct(spring_force).eval();
+  multiply(transposed(rows), spring_force, posture);
   rest_force -= posture;
-  held_ = free_.bottomRows(n);
-  for (Eigen::Index k = 0; k < n; ++k) held_.row(k) *= stiffness[k];
-  add_product(transposed(rows), held_, rest_stiffness);
+  null_stiffness_ = null_projector_.bottomRows(n);
+  for (Eigen::Index k = 0; k < n; ++k) null_stiffness_.row(k) *= stiffness[k];
+  add_product(transposed(rows), null_stiffness_, rest_stiffness);
 }
 
 void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist& twist,
@@ -220,71 +214,72 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   error_ = error;
   axes_ = reference.topLeftCorner<3, 3>();
   rate_ = twist.tail<3>();
-  lead_ = se3::Ad(se3::inverse(error)) * twist;
+  reference_twist_ = se3::Ad(se3::inverse(error)) * twist;
   const Springs springs_now = springs(compliance, stiffness_);
   spring_ = springs_now.gradient;
-  turning_power_ = springs_now.power;
+  rotation_power_ = springs_now.power;
   potential = springs_now.energy;
   const Eigen::Matrix3d turn = error.topLeftCorner<3, 3>();
   const Eigen::Vector3d linear = compliance.damping.head<3>(),
                         angular = compliance.damping.tail<3>();
   damping_.setZero();
-  damping_.topLeftCorner<3, 3>() = rotated(in_reference(linear, compliance.turned, axes_), turn);
+  damping_.topLeftCorner<3, 3>() =
+      change_basis(in_reference(linear, compliance.reference_share, axes_), turn);
   damping_.bottomRightCorner<3, 3>() =
-      rotated(in_reference(angular, compliance.turned, axes_), turn);
-  drift_.setZero();
-  add_product(stiffness_, lead_, drift_, h);
+      change_basis(in_reference(angular, compliance.reference_share, axes_), turn);
+  feedforward_.setZero();
+  add_product(stiffness_, reference_twist_, feedforward_, h);
   const Eigen::Vector3d position_error = error.topRightCorner<3, 1>();
   distance = position_error.norm();
 }
 
 void PoseEffort::release(const Eigen::Vector3d& direction, double damping, double h) noexcept {
-  const Eigen::Vector3d pull = spring_.head<3>();
-  spring_.head<3>() -= direction.dot(pull) * direction;
+  const Eigen::Vector3d spring_force = spring_.head<3>();
+  spring_.head<3>() -= direction.dot(spring_force) * direction;
   const Eigen::Matrix3d across =
       Eigen::Matrix3d::Identity() - product<Eigen::Matrix3d>(direction, transposed(direction));
   for (Matrix6* matrix : {&stiffness_, &damping_}) {
     const Eigen::Matrix3d linear = matrix->topLeftCorner<3, 3>();
-    matrix->topLeftCorner<3, 3>() = rotated(linear, across);
+    matrix->topLeftCorner<3, 3>() = change_basis(linear, across);
   }
   add_product(direction, transposed(direction), damping_.topLeftCorner<3, 3>(), damping);
-  drift_.setZero();
-  add_product(stiffness_, lead_, drift_, h);
+  feedforward_.setZero();
+  add_product(stiffness_, reference_twist_, feedforward_, h);
 }
 
 void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v,
                          double h) noexcept {
   auto scaled = product<Matrix6V>(damping_, J);
-  whole_damping_ = rest_damping;
-  add_product(transposed(J), scaled, whole_damping_);
+  total_damping_ = rest_damping;
+  add_product(transposed(J), scaled, total_damping_);
   multiply(stiffness_, J, scaled);
-  whole_stiffness_ = rest_stiffness;
-  add_product(transposed(J), scaled, whole_stiffness_);
-  const Twist pull = spring_ - drift_;
-  const auto led = product<Twist>(damping_, lead_);
+  total_stiffness_ = rest_stiffness;
+  add_product(transposed(J), scaled, total_stiffness_);
+  const Twist spring_force = spring_ - feedforward_;
+  const auto reference_damping = product<Twist>(damping_, reference_twist_);
   gradient_ = rest_force;
-  add_product(transposed(J), pull, gradient_);
-  multiply(transposed(J), led, carried_);
-  impedance.compute(mass, whole_damping_, whole_stiffness_, gradient_, v, h, &carried_);
+  add_product(transposed(J), spring_force, gradient_);
+  multiply(transposed(J), reference_damping, reference_effort_);
+  impedance.compute(mass, total_damping_, total_stiffness_, gradient_, v, h, &reference_effort_);
 
-  auto left = product<Twist>(J, impedance.velocity);
-  left -= lead_;
-  const auto task_coupling = product<Twist>(damping_, left);
-  const Twist force = pull + task_coupling;
+  auto end_velocity = product<Twist>(J, impedance.velocity);
+  end_velocity -= reference_twist_;
+  const auto task_damping = product<Twist>(damping_, end_velocity);
+  const Twist force = spring_force + task_damping;
   null_force_ = impedance.predicted_spring;
   add_product(rest_damping, impedance.velocity, null_force_);
   continuous = -rest_force - null_force_;
   add_product(transposed(J), force, continuous, -1.0);
   sampled = -impedance.spring - null_force_;
-  add_product(transposed(J), task_coupling, sampled, -1.0);
+  add_product(transposed(J), task_damping, sampled, -1.0);
 
   potential += rest_energy;
   auto position_error = product<Twist>(J, v);
-  position_error -= lead_;
-  const Twist braking = task_coupling - drift_;
+  position_error -= reference_twist_;
+  const Twist braking = task_damping - feedforward_;
   damping_task = position_error.dot(braking);
   damping_null = v.dot(null_force_);
-  reference_power = turning_power_ - force.dot(lead_);
+  reference_power = rotation_power_ - force.dot(reference_twist_);
 }
 
 void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum,
@@ -293,17 +288,17 @@ void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum,
   Cholesky(mass).solve_columns(inverse);
   auto mobility = product<MatrixV>(J, inverse);
   const double mean = (mobility(0, 0) + mobility(1, 1) + mobility(2, 2)) / 3.0;
-  const double near = smallest / kFading;
-  const double lost = kLostShare * std::max(0.0, 1.0 - near * near) * mean;
-  for (Eigen::Index k = 0; k < 6; ++k) mobility(k, k) += kRegularisation + lost;
+  const double ratio = smallest / kFading;
+  const double regularisation = kFadedShare * std::max(0.0, 1.0 - ratio * ratio) * mean;
+  for (Eigen::Index k = 0; k < 6; ++k) mobility(k, k) += kRegularisation + regularisation;
   momentum = J;
   const Cholesky factor(mobility);
   factor.solve_columns(momentum);
-  if (lost > 0.0) {
+  if (regularisation > 0.0) {
     // What is left of an eigenvalue mu in the null space is (lost / (mu + lost))^2.
-    Matrix6V again = momentum;
-    factor.solve_columns(again);
-    momentum += lost * again;
+    Matrix6V correction = momentum;
+    factor.solve_columns(correction);
+    momentum += regularisation * correction;
   }
   null_inertia = mass;
   add_product(transposed(J), momentum, null_inertia, -1.0);

@@ -89,9 +89,9 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
         effort_(model),
         shape_inertia_(VectorV::Zero(n_)),
         positions_(shape_inertia_),
-        gyroscopic_(rest_),
-        desired_(rest_),
-        sent_(rest_),
+        gyroscopic_(zero_velocity_),
+        desired_(zero_velocity_),
+        sent_(zero_velocity_),
         posture_(model.neutral_configuration()),
         offset_(Eigen::VectorXd::Zero(model.nv())) {
     begin();

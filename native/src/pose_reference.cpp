@@ -15,7 +15,7 @@ void PoseReference::restart(const Pose& pose) noexcept {
   is_resting_ = true;
 }
 
-void PoseReference::displace(const Eigen::Vector3d& displacement) noexcept {
+void PoseReference::shift(const Eigen::Vector3d& displacement) noexcept {
   pose_.topRightCorner<3, 1>() += displacement;
   if (has_target_) target_.topRightCorner<3, 1>() += displacement;
 }

@@ -15,10 +15,10 @@ namespace vms_ph {
 namespace {
 
 // Bandwidth of the observer of the force, 1/s, and of its correction.
-constexpr double kObserved = 30.0, kCorrected = 4.0;
+constexpr double kObserverBandwidth = 30.0, kCorrectionBandwidth = 4.0;
 
 // Share of the desired force by which the correction may change it.
-constexpr double kCorrection = 0.5;
+constexpr double kCorrectionShare = 0.5;
 
 // Share of the capacity of the tank below which the force decreases with its level.
 constexpr double kReserve = 0.1;
@@ -53,12 +53,12 @@ PushingImpedance::PushingImpedance(const Model& model, std::optional<Allocation>
                                    bool base_actuated)
     : PostureGains(model, std::move(allocation), base_actuated),
       balance_(model, NoiseModel(), true),
-      observer_(model, kObserved),
+      observer_(model, kObserverBandwidth),
       wrenches_(balance_, kContactForce, kContactMoment, 0.0, 0.0),
       tool_jacobian_(Matrix6V::Zero(6, model.nv())),
       tool_rotation_(Eigen::Matrix3d::Identity()),
       tool_position_(Eigen::Vector3d::Zero()) {
-  push_.effort = rest_;
+  push_.effort = zero_velocity_;
   begin();
 }
 
@@ -71,20 +71,20 @@ bool PushingImpedance::reset(const RobotState& state) noexcept {
 void PushingImpedance::missed_updates() noexcept {
   PoseImpedance::missed_updates();
   balance_.restart();
-  applied_.reset();
+  last_force_.reset();
 }
 
 void PushingImpedance::hold() noexcept {
   PoseImpedance::hold();
   balance_.restart();
   observer_.restart();
-  applied_.reset();
+  last_force_.reset();
   desired_force_.setZero();
   normal_ = Eigen::Vector3d::UnitX();
-  force_ = correction_ = observed_force_ = routable_ = 0.0;
+  force_ = correction_ = observed_force_ = routable_power_ = 0.0;
 }
 
-const Push* PushingImpedance::push(const Reference& reference, double dt) noexcept {
+const Push* PushingImpedance::update_push(const Reference& reference, double dt) noexcept {
   const PushGains& gains = gains_now();
   const pinocchio::SE3& placement = d_.placement(model_.end_effector());
   tool_rotation_ = placement.rotation();
@@ -92,18 +92,18 @@ const Push* PushingImpedance::push(const Reference& reference, double dt) noexce
   tool_jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   update_tank(dt);
   if (!update_direction(reference, dt)) return nullptr;
-  displace();
+  move_reference();
   const double capacity = std::max(gains.push_energy, 1e-12);
   push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserve * capacity));
   const double force = push_.authority * (force_ + force_correction(dt));
-  applied_ = AppliedForce{tool_position_, force, normal_};
+  last_force_ = AppliedForce{tool_position_, force, normal_};
   multiply(transposed(tool_rotation_), normal_, push_.direction);
-  const MatrixView moving = MatrixView(tool_jacobian_).top_rows(3);
-  const auto row = product<VectorV>(transposed(moving), push_.direction);
+  const MatrixView linear_rows = MatrixView(tool_jacobian_).top_rows(3);
+  const auto row = product<VectorV>(transposed(linear_rows), push_.direction);
   push_.effort = row;
   Cholesky(d_.M()).solve(push_.effort.data());
-  const double gained = horizon(dt, gains.delay, age_) * force * row.dot(push_.effort);
-  push_.damping = force / std::max(gains.push_speed - gained, 0.5 * gains.push_speed);
+  const double speed_gain = horizon(dt, gains.delay, age_) * force * row.dot(push_.effort);
+  push_.damping = force / std::max(gains.push_speed - speed_gain, 0.5 * gains.push_speed);
   push_.effort = force * row;
   push_.reason = "";
   if (push_.authority < 1.0) {
@@ -118,21 +118,22 @@ void PushingImpedance::update_tank(double dt) noexcept {
   const PushGains& gains = gains_now();
   if (!tank_) tank_.emplace(gains.push_energy, gains.push_energy);
   tank_->capacity = gains.push_energy;
-  if (applied_) {
-    tank_->withdraw(applied_->force * applied_->direction.dot(tool_position_ - applied_->position));
-    tank_->deposit(gains.push_routing * std::max(0.0, routable_) * std::max(dt, 0.0));
+  if (last_force_) {
+    tank_->withdraw(last_force_->force *
+                    last_force_->direction.dot(tool_position_ - last_force_->position));
+    tank_->deposit(gains.push_routing * std::max(0.0, routable_power_) * std::max(dt, 0.0));
   }
   const auto twist = product<Twist>(tool_jacobian_, d_.v());
-  const Eigen::Vector3d velocity = twist.head<3>(), turning = twist.tail<3>();
+  const Eigen::Vector3d velocity = twist.head<3>(), angular_velocity = twist.tail<3>();
   const auto along = product<Eigen::Vector3d>(transposed(tool_rotation_), normal_);
-  const Eigen::Vector3d across = velocity - along.dot(velocity) * along;
+  const Eigen::Vector3d lateral_velocity = velocity - along.dot(velocity) * along;
   // At least, of all directions.
   const double share =
       std::min({gains.damping_share_x, gains.damping_share_y, gains.damping_share_z});
   const double share_rotation =
       std::min({gains.damping_share_rx, gains.damping_share_ry, gains.damping_share_rz});
-  routable_ = share * gains.damping * across.squaredNorm();
-  routable_ += share_rotation * gains.damping_rotation * turning.squaredNorm();
+  routable_power_ = share * gains.damping * lateral_velocity.squaredNorm();
+  routable_power_ += share_rotation * gains.damping_rotation * angular_velocity.squaredNorm();
 }
 
 /// Advance direction and force towards the desired ones; false without a force reference.
@@ -140,26 +141,27 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
   const PushGains& gains = gains_now();
   if (reference.wrench && reference.wrench->allFinite())
     desired_force_ = reference.wrench->head<3>();
-  const double strength = desired_force_.norm();
-  const bool is_turning = strength > kLeast && desired_force_.dot(normal_) < 0.999 * strength;
+  const double desired_norm = desired_force_.norm();
+  const bool is_changing_direction =
+      desired_norm > kLeast && desired_force_.dot(normal_) < 0.999 * desired_norm;
   // Before the direction changes, the force goes down to zero.
-  const double target = is_turning ? 0.0 : std::min(strength, gains.push_force);
+  const double target = is_changing_direction ? 0.0 : std::min(desired_norm, gains.push_force);
   const double step = dt > 0.0 ? gains.push_rate * dt : kInfinity;
   force_ += std::min(std::max(target - force_, -step), step);
   if (force_ > kLeast) return true;
   force_ = correction_ = 0.0;
-  if (strength <= kLeast) {
+  if (desired_norm <= kLeast) {
     balance_.restart();
     observer_.restart();
-    applied_.reset();
+    last_force_.reset();
     return false;
   }
-  normal_ = desired_force_ / strength;
+  normal_ = desired_force_ / desired_norm;
   return true;
 }
 
 /// Let the reference pose follow along the direction of the push.
-void PushingImpedance::displace() noexcept {
+void PushingImpedance::move_reference() noexcept {
   Eigen::Vector3d normal = normal_, position = tool_position_;
   if (relative_ && b_ > 0) {
     const auto base = model_.base_pose(d_.q());
@@ -168,7 +170,7 @@ void PushingImpedance::displace() noexcept {
     multiply(transposed(base.rotation()), base_offset, position);
   }
   const Eigen::Vector3d deviation = position - tool_.pose().topRightCorner<3, 1>();
-  tool_.displace(normal.dot(deviation) * normal);
+  tool_.shift(normal.dot(deviation) * normal);
 }
 
 /// Return the correction of the force by the observed one, N.
@@ -182,12 +184,12 @@ double PushingImpedance::force_correction(double dt) noexcept {
   observed_force_ = -normal_.dot(inertial_force);
   const double feedback = gains_now().push_feedback;
   // What accelerates the end effector itself is no contact: then nothing is corrected.
-  if (feedback > 0.0 && observed_force_ > kCorrection * force_) {
-    const double error = feedback * (force_ - observed_force_), most = kCorrection * force_;
-    correction_ += std::min(1.0, kCorrected * dt) * error;
+  if (feedback > 0.0 && observed_force_ > kCorrectionShare * force_) {
+    const double error = feedback * (force_ - observed_force_), most = kCorrectionShare * force_;
+    correction_ += std::min(1.0, kCorrectionBandwidth * dt) * error;
     correction_ = std::min(std::max(correction_, -most), most);
   } else {
-    correction_ *= 1.0 - std::min(1.0, kObserved * dt);
+    correction_ *= 1.0 - std::min(1.0, kObserverBandwidth * dt);
   }
   return correction_;
 }

@@ -63,8 +63,9 @@ double* numbers_of(const py::object& array) { return py::array_t<double>(array).
 /// The arguments of VMSModel.from_urdf in the order of
 /// vms_ph_controllers.hosting.hosted_controller.make_model.
 py::tuple arguments(const PythonRobot& robot) {
-  py::tuple locked(robot.locked_joints.size());
-  for (std::size_t k = 0; k < robot.locked_joints.size(); ++k) locked[k] = robot.locked_joints[k];
+  py::tuple translate_errors(robot.locked_joints.size());
+  for (std::size_t k = 0; k < robot.locked_joints.size(); ++k)
+    translate_errors[k] = robot.locked_joints[k];
   const auto& g = robot.gravity;
   py::list immersed;
   for (const auto& body : robot.immersed) {
@@ -72,7 +73,7 @@ py::tuple arguments(const PythonRobot& robot) {
                                    list_of(body.centre_of_buoyancy), list_of(body.linear_drag),
                                    list_of(body.quadratic_drag)));
   }
-  return py::make_tuple(robot.urdf, robot.base, robot.end_effector, locked,
+  return py::make_tuple(robot.urdf, robot.base, robot.end_effector, translate_errors,
                         py::make_tuple(g[0], g[1], g[2]), immersed, robot.density);
 }
 
@@ -301,9 +302,9 @@ class ControllerTask final : public PythonTask {
 
 }  // namespace
 
-class PythonController::Hosted {
+class PythonController::Host {
  public:
-  Hosted(std::unique_ptr<ControllerTask> task, const PythonOptions& options);
+  Host(std::unique_ptr<ControllerTask> task, const PythonOptions& options);
 
   bool reset(const RobotState& state) noexcept;
   const Command& update(const RobotState& state, const Reference& reference, double dt) noexcept;
@@ -334,8 +335,8 @@ class PythonController::Hosted {
       false;  // Python has computed, or computes, an answer that has not been read
 };
 
-PythonController::Hosted::Hosted(std::unique_ptr<ControllerTask> controller_task,
-                                 const PythonOptions& options)
+PythonController::Host::Host(std::unique_ptr<ControllerTask> controller_task,
+                             const PythonOptions& options)
     : task(*controller_task),
       worker(std::move(controller_task), options.load_timeout, options.priority),
       wait(0.5 * options.period),
@@ -348,12 +349,12 @@ PythonController::Hosted::Hosted(std::unique_ptr<ControllerTask> controller_task
   command_.torque = Eigen::VectorXd::Zero(task.sizes.n);
 }
 
-bool PythonController::Hosted::fits(const RobotState& state) const noexcept {
+bool PythonController::Host::fits(const RobotState& state) const noexcept {
   return state.q.size() == task.sizes.nq && state.v.size() == task.sizes.nv;
 }
 
 // Keep a reference until Python receives it: it may still compute with an earlier state.
-void PythonController::Hosted::merge_reference(const Reference& reference) noexcept {
+void PythonController::Host::merge_reference(const Reference& reference) noexcept {
   const auto keep = [this](const auto& part, const Part& input, const Part& flag) {
     if (!part) return;
     input.of(next_) = part->template reshaped<Eigen::RowMajor>();
@@ -370,7 +371,7 @@ void PythonController::Hosted::merge_reference(const Reference& reference) noexc
   keep(reference.wrench, in.wrench, flag.wrench);
 }
 
-void PythonController::Hosted::write_inputs(const RobotState& state, double dt) noexcept {
+void PythonController::Host::write_inputs(const RobotState& state, double dt) noexcept {
   task.in.q.of(next_) = state.q;
   task.in.v.of(next_) = state.v;
   task.in.dt.of(next_).setConstant(dt);
@@ -382,12 +383,12 @@ void PythonController::Hosted::write_inputs(const RobotState& state, double dt) 
   has_missed_updates_ = false;
 }
 
-void PythonController::Hosted::store_safe_output() noexcept {
+void PythonController::Host::store_safe_output() noexcept {
   safe_wrench_base_ = task.out.safe_wrench_base.of(task.outputs);
   safe_torque_ = task.out.safe_torque.of(task.outputs);
 }
 
-const Command& PythonController::Hosted::safe(const char* reason) noexcept {
+const Command& PythonController::Host::safe(const char* reason) noexcept {
   has_missed_updates_ = true;
   command_.wrench_base = safe_wrench_base_;
   command_.torque = safe_torque_;
@@ -399,7 +400,7 @@ const Command& PythonController::Hosted::safe(const char* reason) noexcept {
   return command_;
 }
 
-bool PythonController::Hosted::reset(const RobotState& state) noexcept {
+bool PythonController::Host::reset(const RobotState& state) noexcept {
   const Deadline deadline = Deadline::in(reset_timeout);
   if (!fits(state) || worker.settle(deadline) == Worker::Outcome::late) return false;
   has_pending_answer_ = false;
@@ -410,8 +411,8 @@ bool PythonController::Hosted::reset(const RobotState& state) noexcept {
   return true;
 }
 
-const Command& PythonController::Hosted::update(const RobotState& state, const Reference& reference,
-                                                double dt) noexcept {
+const Command& PythonController::Host::update(const RobotState& state, const Reference& reference,
+                                              double dt) noexcept {
   const Deadline deadline = Deadline::in(wait);
   passed_ += dt;
   merge_reference(reference);
@@ -462,39 +463,38 @@ PythonController::PythonController(const std::string& kind, const PythonRobot& r
     throw PythonError("the period of the calling loop must be a time above zero, in s; given: " +
                       std::to_string(options.period));
   }
-  const WithoutLock without;
+  const GilRelease gil_release;
   start_python();
   try {
-    hosted_ =
-        std::make_unique<Hosted>(std::make_unique<ControllerTask>(kind, robot, options), options);
+    host_ = std::make_unique<Host>(std::make_unique<ControllerTask>(kind, robot, options), options);
   } catch (const std::exception& error) {
     throw PythonError("the Python controller '" + kind + "' is not available: " + error.what());
   }
 }
 
 PythonController::~PythonController() {
-  const WithoutLock without;
-  hosted_.reset();
+  const GilRelease gil_release;
+  host_.reset();
 }
 
-int PythonController::b() const { return hosted_->task.sizes.b; }
-int PythonController::n() const { return hosted_->task.sizes.n; }
-int PythonController::nq() const { return hosted_->task.sizes.nq; }
-int PythonController::nv() const { return hosted_->task.sizes.nv; }
+int PythonController::b() const { return host_->task.sizes.b; }
+int PythonController::n() const { return host_->task.sizes.n; }
+int PythonController::nq() const { return host_->task.sizes.nq; }
+int PythonController::nv() const { return host_->task.sizes.nv; }
 const std::vector<std::string>& PythonController::joint_names() const {
-  return hosted_->task.sizes.joint_names;
+  return host_->task.sizes.joint_names;
 }
 
-bool PythonController::reset(const RobotState& state) noexcept { return hosted_->reset(state); }
+bool PythonController::reset(const RobotState& state) noexcept { return host_->reset(state); }
 
 const Command& PythonController::update(const RobotState& state, const Reference& reference,
                                         double dt) noexcept {
-  return hosted_->update(state, reference, dt);
+  return host_->update(state, reference, dt);
 }
 
 std::vector<Gain> PythonController::gains() const {
   std::vector<Gain> all;
-  for (const auto& gain_slot : hosted_->task.gains) {
+  for (const auto& gain_slot : host_->task.gains) {
     all.push_back(gain_slot->gain);
     all.back().value = gain_slot->value.load();
   }
@@ -502,7 +502,7 @@ std::vector<Gain> PythonController::gains() const {
 }
 
 bool PythonController::set_gain(const std::string& name, double value) noexcept {
-  for (const auto& gain_slot : hosted_->task.gains) {
+  for (const auto& gain_slot : host_->task.gains) {
     const Gain& gain = gain_slot->gain;
     if (gain.name != name) continue;
     if (!(value >= gain.low && value <= gain.high)) return false;
@@ -514,13 +514,13 @@ bool PythonController::set_gain(const std::string& name, double value) noexcept 
 }
 
 void PythonController::set_period(double period) noexcept {
-  if (period > 0.0) hosted_->wait = 0.5 * period;
+  if (period > 0.0) host_->wait = 0.5 * period;
 }
 
-std::string PythonController::log() const { return hosted_->worker.log(); }
-void PythonController::missed_updates() noexcept { hosted_->missed_updates(); }
+std::string PythonController::log() const { return host_->worker.log(); }
+void PythonController::missed_updates() noexcept { host_->missed_updates(); }
 
-std::uint64_t PythonController::late() const noexcept { return hosted_->late; }
-std::uint64_t PythonController::failed() const noexcept { return hosted_->failed; }
+std::uint64_t PythonController::late() const noexcept { return host_->late; }
+std::uint64_t PythonController::failed() const noexcept { return host_->failed; }
 
 }  // namespace vms_ph

@@ -42,32 +42,31 @@ std::string version() {
 
 // The folder of the packages of an environment; empty if it is not one of this Python version.
 fs::path packages(const fs::path& root_folder) {
-  const fs::path inside = fs::path("lib") / ("python" + version()) / "site-packages";
+  const fs::path site_packages = fs::path("lib") / ("python" + version()) / "site-packages";
   for (fs::path folder :
        {root_folder,
         root_folder.parent_path().parent_path()}) {  // the folder, or that of its bin/python
-    if (fs::is_directory(folder / inside)) return folder / inside;
+    if (fs::is_directory(folder / site_packages)) return folder / site_packages;
   }
   return root_folder.filename() == "site-packages" && fs::is_directory(root_folder) ? root_folder
                                                                                     : fs::path();
 }
 
-std::string variable(const char* name) {
+std::string environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
 fs::path environment(const std::string& option) {
-  const std::string named_environment = option.empty() ? variable("VMS_PH_PYTHON") : option;
-  if (named_environment.empty()) {
-    const std::string active = variable("VIRTUAL_ENV");
+  const std::string folder_name = option.empty() ? environment_variable("VMS_PH_PYTHON") : option;
+  if (folder_name.empty()) {
+    const std::string active = environment_variable("VIRTUAL_ENV");
     return active.empty() ? fs::path() : packages(active);
   }
-  const fs::path library = packages(named_environment);
+  const fs::path library = packages(folder_name);
   if (library.empty()) {
-    throw PythonError("'" + named_environment + "' is no virtual environment of Python " +
-                      version() + ", which this library was built with: it has no lib/python" +
-                      version() +
+    throw PythonError("'" + folder_name + "' is no virtual environment of Python " + version() +
+                      ", which this library was built with: it has no lib/python" + version() +
                       "/site-packages; give the folder of one as the environment, or in "
                       "VMS_PH_PYTHON");
   }
@@ -91,18 +90,18 @@ if folder not in sys.path:
 
 }  // namespace
 
-WithoutLock::WithoutLock()
+GilRelease::GilRelease()
     : thread_(Py_IsInitialized() != 0 && PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr) {}
 
-WithoutLock::~WithoutLock() {
+GilRelease::~GilRelease() {
   if (thread_ != nullptr) PyEval_RestoreThread(thread_);
 }
 
 void start_python() {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
-  static bool ready = false;
-  if (ready) return;
+  static bool is_started = false;
+  if (is_started) return;
   promote_libpython();
   if (Py_IsInitialized() == 0) {
     // Signals, arguments and standard streams belong to the program and are not changed.
@@ -113,17 +112,17 @@ void start_python() {
     owns_interpreter = true;
     PyEval_SaveThread();
   }
-  ready = true;
+  is_started = true;
 }
 
-void enter(const PythonOptions& options) {
+void add_to_path(const PythonOptions& options) {
   // One thread at a time changes the path. The others wait without the GIL, which the thread that
   // changes it may need.
   static std::mutex mutex;
-  std::unique_lock<std::mutex> turn(mutex, std::defer_lock);
+  std::unique_lock<std::mutex> path_lock(mutex, std::defer_lock);
   {
-    const py::gil_scoped_release waiting;
-    turn.lock();
+    const py::gil_scoped_release gil_release;
+    path_lock.lock();
   }
   const fs::path folder = environment(options.environment);
   if (!folder.empty()) add_packages(folder.string());
@@ -157,17 +156,17 @@ std::string message_of(py::error_already_set& error) {
 }  // namespace
 
 void PythonTask::begin() {
-  before_ = PyGILState_Ensure();
+  gil_state_ = PyGILState_Ensure();
   try {
-    locked(
+    translate_errors(
         [](PythonTask& task, int) {
-          enter(task.options_);
+          add_to_path(task.options_);
           task.load();
         },
         0);
   } catch (...) {
-    locked([](PythonTask& task, int) { task.unload(); }, 0);
-    PyGILState_Release(before_);
+    translate_errors([](PythonTask& task, int) { task.unload(); }, 0);
+    PyGILState_Release(gil_state_);
     throw;
   }
   thread_ = PyEval_SaveThread();
@@ -176,7 +175,7 @@ void PythonTask::begin() {
 void PythonTask::run(int job) {
   PyEval_RestoreThread(thread_);
   try {
-    locked([](PythonTask& task, int number) { task.work(number); }, job);
+    translate_errors([](PythonTask& task, int number) { task.work(number); }, job);
   } catch (...) {
     thread_ = PyEval_SaveThread();
     throw;
@@ -187,19 +186,19 @@ void PythonTask::run(int job) {
 void PythonTask::end() noexcept {
   PyEval_RestoreThread(thread_);
   unload();
-  PyGILState_Release(before_);
+  PyGILState_Release(gil_state_);
 }
 
 // An exception from Python is read and released before the GIL is.
-void PythonTask::locked(void (*action)(PythonTask&, int), int job) {
-  std::string raised;
+void PythonTask::translate_errors(void (*action)(PythonTask&, int), int job) {
+  std::string message;
   try {
     action(*this, job);
     return;
   } catch (py::error_already_set& error) {
-    raised = message_of(error);
+    message = message_of(error);
   }
-  throw PythonError(raised);
+  throw PythonError(message);
 }
 
 }  // namespace vms_ph

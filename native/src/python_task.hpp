@@ -19,12 +19,12 @@ namespace vms_ph {
 void start_python();
 
 /// Releases the GIL within a scope, if the calling thread holds it.
-class WithoutLock {
+class GilRelease {
  public:
-  WithoutLock();
-  ~WithoutLock();
-  WithoutLock(const WithoutLock&) = delete;
-  WithoutLock& operator=(const WithoutLock&) = delete;
+  GilRelease();
+  ~GilRelease();
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
 
  private:
   PyThreadState* thread_;
@@ -33,7 +33,7 @@ class WithoutLock {
 /// Make the modules of an environment and of folders importable; with the GIL held.
 ///
 /// @throws PythonError  there is no such environment, or it is one of another Python version.
-void enter(const PythonOptions& options);
+void add_to_path(const PythonOptions& options);
 
 /// Holds the GIL while a job runs, and never while it waits for a job.
 class PythonTask : public Task {
@@ -49,10 +49,10 @@ class PythonTask : public Task {
   virtual void unload() = 0;       ///< release every Python object
 
  private:
-  void locked(void (*action)(PythonTask&, int), int job);
+  void translate_errors(void (*action)(PythonTask&, int), int job);
 
   PythonOptions options_;
-  PyGILState_STATE before_{};
+  PyGILState_STATE gil_state_{};
   PyThreadState* thread_ = nullptr;
 };
 

@@ -51,26 +51,34 @@ class PrioritisedRates {
   MatrixV free_;
   VectorV step_;
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxVelocities, 6> columns_, scaled_;
-  MatrixB turn_;
+  MatrixB rotation_;
 };
 
 namespace {
 
 // Keeps divisions by what may vanish finite.
-constexpr double kLeast = 1e-30;
+constexpr double kTiny = 1e-30;
+
+const Model& floating(const Model& model) {
+  if (model.base() != Base::floating) {
+    throw ModelError("ResolvedMotion is for robots that float in space; '" + model.name() +
+                     "' is on a " + (model.b() == 0 ? "fixed" : "planar") + " base");
+  }
+  return model;
+}
 
 }  // namespace
 
 VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& desired,
                                        double least, double bound) noexcept {
-  // With the columns V S of the transposed Jacobian that are orthogonal, and its turn U.
+  // With the columns V S of the transposed Jacobian that are orthogonal, and their rotation U.
   multiply(free_, transposed(jacobian), columns_);
-  make_columns_orthogonal(columns_, turn_);
+  make_columns_orthogonal(columns_, rotation_);
   const Eigen::Index count = columns_.cols();
   const double damped = least * jacobian.cwiseAbs().maxCoeff();
   VectorB values(count), missing = desired;
   add_product(jacobian, rates, missing, -1.0);
-  VectorB along = product<VectorB>(transposed(turn_), missing);
+  VectorB coordinates = product<VectorB>(transposed(rotation_), missing);
   scaled_ = columns_;
   for (Eigen::Index k = 0; k < count; ++k) {
     const double value = columns_.col(k).norm();
@@ -79,11 +87,11 @@ VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& 
     values[slot] = value;
     // Damped below the bound and exact above it, continuous at it.
     const double lifted = std::max(value, damped);
-    const double inverse = 1.0 / std::max(lifted * lifted, kLeast);
-    along[k] *= inverse;
+    const double inverse = 1.0 / std::max(lifted * lifted, kTiny);
+    coordinates[k] *= inverse;
     scaled_.col(k) *= inverse;
   }
-  multiply(columns_, along, step_);
+  multiply(columns_, coordinates, step_);
   rates += share(bound) * step_;
   add_product(scaled_, transposed(columns_), free_, -1.0);
   // There are as many singular values as rows or columns, whatever is less.
@@ -95,7 +103,7 @@ double PrioritisedRates::share(double bound) const noexcept {
   double most = 1.0;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
     const double limit_rate = step_[i] < 0.0 ? -rates[i] : step_[i] > 0.0 ? rates[i] : 0.0;
-    most = std::min(most, std::max(bound - limit_rate, 0.0) / std::max(std::abs(step_[i]), kLeast));
+    most = std::min(most, std::max(bound - limit_rate, 0.0) / std::max(std::abs(step_[i]), kTiny));
   }
   return most;
 }
@@ -129,18 +137,6 @@ struct ResolvedGains : OutputGains {
   }
 };
 
-namespace {
-
-const Model& floating(const Model& model) {
-  if (model.base() != Base::floating) {
-    throw ModelError("ResolvedMotion is for robots that float in space; '" + model.name() +
-                     "' is on a " + (model.b() == 0 ? "fixed" : "planar") + " base");
-  }
-  return model;
-}
-
-}  // namespace
-
 /// Joint rates by the generalised Jacobian and the reaction null space, and the torques that give
 /// them; the law is described in vms_ph_controllers/laws/resolved_motion.py.
 class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains> {
@@ -155,8 +151,8 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
         acceleration_(last_),
         limit_inertia_(last_),
         positions_(last_),
-        desired_(rest_),
-        velocity_terms_(rest_) {
+        desired_(zero_velocity_),
+        velocity_terms_(zero_velocity_) {
     begin();
   }
 

@@ -19,14 +19,14 @@ ShapedPotential::ShapedPotential(const Model& model)
 void ShapedPotential::set(const Minimum& minimum, double stiffness) noexcept {
   q_star_ = minimum.q;
   minimum_ = minimum.identifier;
-  is_number_ = true;
-  number_ = stiffness;
+  is_scalar_ = true;
+  scalar_ = stiffness;
 }
 
 void ShapedPotential::set(const Minimum& minimum, const Weight& weight) noexcept {
   q_star_ = minimum.q;
   minimum_ = minimum.identifier;
-  is_number_ = false;
+  is_scalar_ = false;
   weight_.matrix = weight.matrix;
   weight_.version = weight.version;
 }
@@ -38,24 +38,24 @@ void ShapedPotential::move(const ShapedPotential& source) noexcept {
 
 double ShapedPotential::energy(const ConstVector& q) const noexcept {
   const VectorV offset = displacement(q);
-  return 0.5 * offset.dot(weighted(offset));
+  return 0.5 * offset.dot(apply_weight(offset));
 }
 
 VectorV ShapedPotential::gradient(const ConstVector& q) const noexcept {
-  return weighted(displacement(q));
+  return apply_weight(displacement(q));
 }
 
 void ShapedPotential::add_weight(double share, MatrixV& stiffness) const noexcept {
-  if (is_number_) {
-    stiffness.diagonal().array() += share * number_;
+  if (is_scalar_) {
+    stiffness.diagonal().array() += share * scalar_;
   } else {
     stiffness += share * weight_.matrix;
   }
 }
 
 bool ShapedPotential::is_same(const ShapedPotential& other) const noexcept {
-  if (minimum_ != other.minimum_ || is_number_ != other.is_number_) return false;
-  return is_number_ ? number_ == other.number_ : weight_.version == other.weight_.version;
+  if (minimum_ != other.minimum_ || is_scalar_ != other.is_scalar_) return false;
+  return is_scalar_ ? scalar_ == other.scalar_ : weight_.version == other.weight_.version;
 }
 
 VectorV ShapedPotential::displacement(const ConstVector& q) const noexcept {
@@ -64,8 +64,8 @@ VectorV ShapedPotential::displacement(const ConstVector& q) const noexcept {
   return offset;
 }
 
-VectorV ShapedPotential::weighted(const VectorV& displacement) const noexcept {
-  if (is_number_) return number_ * displacement;
+VectorV ShapedPotential::apply_weight(const VectorV& displacement) const noexcept {
+  if (is_scalar_) return scalar_ * displacement;
   return product<VectorV>(weight_.matrix, displacement);
 }
 
@@ -76,11 +76,11 @@ MatrixV weight_of_task_stiffness(const PositionTask& task, Evaluation& d,
   TaskSvd svd;
   svd.compute(jacobian);
   const MatrixV n = null_space_map(svd.kernel, d.M());
-  const Matrix3V stretched = product<Matrix3V>(task_stiffness, jacobian);
-  MatrixV weight = product<MatrixV>(transposed(jacobian), stretched);
+  const Matrix3V stiff_jacobian = product<Matrix3V>(task_stiffness, jacobian);
+  MatrixV weight = product<MatrixV>(transposed(jacobian), stiff_jacobian);
   add_product(transposed(n), n, weight, null_stiffness);
-  const MatrixV mirrored = weight.transpose();
-  return 0.5 * (weight + mirrored);
+  const MatrixV weight_transposed = weight.transpose();
+  return 0.5 * (weight + weight_transposed);
 }
 
 namespace {
@@ -114,21 +114,21 @@ void MinimumStep::compute(const PositionTask& task, const Minimum& now, const Ei
   at(now.q);
   const Matrix3V jacobian = task.jacobian(state_);
   const Eigen::Vector3d position = task.value(state_);
-  Eigen::Vector3d lead = now.x + step - position;
-  const double distance = lead.norm();
+  Eigen::Vector3d position_step = now.x + step - position;
+  const double distance = position_step.norm();
   is_settled = distance < kNegligible;
   // A reference that the minimum cannot follow is held at this distance ahead of it.
   const double reach_limit = std::max(kReachTolerance, 2.0 * bounds.reach);
   is_out_of_reach = distance > reach_limit;
-  lead *= distance > 0.0 ? std::min(1.0, reach_limit / distance) : 0.0;
+  position_step *= distance > 0.0 ? std::min(1.0, reach_limit / distance) : 0.0;
   VectorV before(model_.n());
   model_.joint_positions(now.q, before);
-  const VectorV displacement = solution(jacobian, lead, before, posture, bounds) - before;
+  const VectorV displacement = solution(jacobian, position_step, before, posture, bounds) - before;
   model_.integrate(now.q, displacement, next.q);
-  next.x = position + lead;
+  next.x = position + position_step;
 }
 
-VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& lead,
+VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& position_step,
                               const VectorV& before, const VectorV& posture,
                               const Bounds& bounds) const noexcept {
   const double dt = bounds.dt, damping = bounds.damping;
@@ -147,26 +147,27 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& l
     // bound.
     auto gram = product<Eigen::Matrix3d>(free_jacobian, transposed(free_jacobian));
     for (Eigen::Index i = 0; i < 3; ++i) gram(i, i) += damping * damping;
-    Eigen::Vector3d residual = lead;
+    Eigen::Vector3d residual = position_step;
     add_product(free_jacobian, posture_step, residual, -1.0);
     const Eigen::Matrix3d inverse = gram.inverse();
     const Eigen::Vector3d weights = inverse * residual;
-    VectorV move = product<VectorV>(transposed(free_jacobian), weights);
+    VectorV increment = product<VectorV>(transposed(free_jacobian), weights);
     // Joints at a limit are excluded; the others move.
-    double fastest = 1.0;
+    double speed_ratio = 1.0;
     for (Eigen::Index i = 0; i < n; ++i) {
-      move[i] += posture_step[i] * is_free[i];
-      fastest = std::max(fastest, std::abs(move[i]) / (dt * model_.velocity()[i]));
+      increment[i] += posture_step[i] * is_free[i];
+      speed_ratio = std::max(speed_ratio, std::abs(increment[i]) / (dt * model_.velocity()[i]));
     }
-    move /= fastest;
-    after = limits_.clipped(before + move, before, bounds.margin);
-    bool stopped = false;
+    increment /= speed_ratio;
+    after = limits_.clipped(before + increment, before, bounds.margin);
+    bool is_limited = false;
     for (Eigen::Index i = 0; i < n; ++i) {
-      if (is_free[i] == 0.0 || !(std::abs(after[i] - before[i] - move[i]) > kNegligible)) continue;
+      if (is_free[i] == 0.0 || !(std::abs(after[i] - before[i] - increment[i]) > kNegligible))
+        continue;
       is_free[i] = 0.0;
-      stopped = true;
+      is_limited = true;
     }
-    if (!stopped) break;
+    if (!is_limited) break;
   }
   return after;
 }
@@ -184,7 +185,7 @@ Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
   now_.identifier = ++last_identifier_;
   target_.reset();
   is_rejected_ = is_out_of_reach_ = false;
-  settled_ = true;
+  is_settled_ = true;
   model_.joint_positions(q, posture_);
   return d;
 }
@@ -193,11 +194,11 @@ const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt,
                                           double margin) noexcept {
   Eigen::Vector3d step = desired_step(reference, dt);
   const double length = step.norm();
-  if (!(dt > 0.0) || (length < kNegligible && settled_)) return now_;
+  if (!(dt > 0.0) || (length < kNegligible && is_settled_)) return now_;
   const double reach = dt * speed;
   step *= length > 0.0 ? std::min(1.0, reach / length) : 0.0;
   step_.compute(task_, now_, step, posture_, {damping_, dt, reach, margin});
-  settled_ = step_.is_settled;
+  is_settled_ = step_.is_settled;
   is_out_of_reach_ = step_.is_out_of_reach;
   step_.next.identifier = ++last_identifier_;
   return step_.next;
@@ -220,9 +221,9 @@ void ReferenceGovernor::accept(const Minimum& minimum) noexcept {
 
 Eigen::Vector3d ReferenceGovernor::desired_step(const Reference& reference, double dt) noexcept {
   is_rejected_ = false;
-  if (usable(reference.position)) target_ = reference.position;
+  if (is_finite(reference.position)) target_ = reference.position;
   Eigen::Vector3d step = Eigen::Vector3d::Zero();
-  if (usable(reference.velocity)) {
+  if (is_finite(reference.velocity)) {
     step += dt * *reference.velocity;
     target_.reset();
   }
@@ -230,7 +231,7 @@ Eigen::Vector3d ReferenceGovernor::desired_step(const Reference& reference, doub
   return step;
 }
 
-bool ReferenceGovernor::usable(const std::optional<Eigen::Vector3d>& value) noexcept {
+bool ReferenceGovernor::is_finite(const std::optional<Eigen::Vector3d>& value) noexcept {
   if (!value) return false;
   if (value->allFinite()) return true;
   is_rejected_ = true;

@@ -23,8 +23,8 @@ bool PosePotential::follow(const Pose& error) noexcept {
   const Eigen::Vector4d next =
       Eigen::Quaterniond(Eigen::Matrix3d(error.topLeftCorner<3, 3>())).coeffs();
   // Of the two quaternions of a rotation, the one that is continuous in time.
-  const bool opposite = next.dot(quaternion_) < 0.0;
-  quaternion_ = opposite ? Eigen::Vector4d(-next) : next;
+  const bool is_opposite = next.dot(quaternion_) < 0.0;
+  quaternion_ = is_opposite ? Eigen::Vector4d(-next) : next;
   if (sign_ * quaternion_[3] >= -kMargin) return false;
   sign_ = -sign_;
   return true;
@@ -32,11 +32,11 @@ bool PosePotential::follow(const Pose& error) noexcept {
 
 double PosePotential::value(const Pose& error, double k_position,
                             double k_rotation) const noexcept {
-  const Eigen::Vector3d e = error.topRightCorner<3, 1>(), turn = quaternion_.head<3>();
+  const Eigen::Vector3d e = error.topRightCorner<3, 1>(), eps = quaternion_.head<3>();
   const double eta = sign_ * quaternion_[3];
   // 1 - eta, without its cancellation near the reference.
-  const double rest = eta > 0.0 ? turn.dot(turn) / (1.0 + eta) : 1.0 - eta;
-  return 0.5 * k_position * e.dot(e) + 4.0 * k_rotation * rest;
+  const double complement = eta > 0.0 ? eps.dot(eps) / (1.0 + eta) : 1.0 - eta;
+  return 0.5 * k_position * e.dot(e) + 4.0 * k_rotation * complement;
 }
 
 Twist PosePotential::gradient(const Pose& error, double k_position,
@@ -49,51 +49,54 @@ Twist PosePotential::gradient(const Pose& error, double k_position,
   return wrench;
 }
 
-double Pull::bound(double most, double stiffness) noexcept {
-  if (most <= 0.0 || 2.0 * stiffness * energy <= most * most) return 1.0;
-  const double bend = 0.5 * most * most / stiffness;
-  const double share = std::sqrt(bend / energy);
-  energy = 2.0 * share * energy - bend;
+double SpringEnergy::bound(double largest_force, double stiffness) noexcept {
+  if (largest_force <= 0.0 || 2.0 * stiffness * energy <= largest_force * largest_force) return 1.0;
+  const double threshold_energy = 0.5 * largest_force * largest_force / stiffness;
+  const double share = std::sqrt(threshold_energy / energy);
+  energy = 2.0 * share * energy - threshold_energy;
   gradient *= share;
   return share;
 }
 
-Pull PosePotential::position(const Pose& error, const Eigen::Matrix3d& stiffness) const noexcept {
+SpringEnergy PosePotential::position(const Pose& error,
+                                     const Eigen::Matrix3d& stiffness) const noexcept {
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
   const Eigen::Vector3d e = error.topRightCorner<3, 1>();
-  const auto pull = product<Eigen::Vector3d>(stiffness, e);
-  return {0.5 * e.dot(pull), product<Eigen::Vector3d>(transposed(rotation), pull)};
+  const auto spring_force = product<Eigen::Vector3d>(stiffness, e);
+  return {0.5 * e.dot(spring_force), product<Eigen::Vector3d>(transposed(rotation), spring_force)};
 }
 
-Pull PosePotential::attitude(const Eigen::Matrix3d& stiffness) const noexcept {
-  const Eigen::Vector3d turn = quaternion_.head<3>();
-  const auto spread = product<Eigen::Vector3d>(stiffness, turn);
-  const double eta = quaternion_[3], rest = 1.0 + sign_ * eta, stored = turn.dot(spread);
-  Eigen::Vector3d moment = 4.0 / rest * (eta * spread + spread.cross(turn));
-  moment += 2.0 * sign_ * stored / (rest * rest) * turn;
-  return {4.0 * stored / rest, moment};
+SpringEnergy PosePotential::attitude(const Eigen::Matrix3d& stiffness) const noexcept {
+  const Eigen::Vector3d eps = quaternion_.head<3>();
+  const auto stiff_eps = product<Eigen::Vector3d>(stiffness, eps);
+  const double eta = quaternion_[3], divisor = 1.0 + sign_ * eta,
+               quadratic_form = eps.dot(stiff_eps);
+  Eigen::Vector3d moment = 4.0 / divisor * (eta * stiff_eps + stiff_eps.cross(eps));
+  moment += 2.0 * sign_ * quadratic_form / (divisor * divisor) * eps;
+  return {4.0 * quadratic_form / divisor, moment};
 }
 
 Eigen::Matrix3d PosePotential::hessian_bound(const Eigen::Matrix3d& stiffness) const noexcept {
-  const Eigen::Matrix3d equal = stiffness(0, 0) * Eigen::Matrix3d::Identity();
-  if (stiffness == equal) return stiffness;
-  const Eigen::Vector3d turn = quaternion_.head<3>();
-  const double eta = quaternion_[3], rest = 1.0 + sign_ * eta, length = turn.norm();
+  const Eigen::Matrix3d isotropic = stiffness(0, 0) * Eigen::Matrix3d::Identity();
+  if (stiffness == isotropic) return stiffness;
+  const Eigen::Vector3d eps = quaternion_.head<3>();
+  const double eta = quaternion_[3], divisor = 1.0 + sign_ * eta, length = eps.norm();
   Eigen::Matrix3d rates;
-  rates << eta, -turn[2], turn[1], turn[2], eta, -turn[0], -turn[1], turn[0], eta;
-  const auto spread = product<Eigen::Vector3d>(stiffness, turn);
-  const double along = turn.dot(spread) * (1.0 / rest + 1.0 / std::max(length, 1e-9));
-  const auto stiff = product<Eigen::Matrix3d>(stiffness, rates);
-  Eigen::Matrix3d bound = (rest + length) * product<Eigen::Matrix3d>(transposed(rates), stiff);
-  add_product(turn, transposed(turn), bound, along);
-  return 2.0 / (rest * rest) * bound;
+  rates << eta, -eps[2], eps[1], eps[2], eta, -eps[0], -eps[1], eps[0], eta;
+  const auto stiff_eps = product<Eigen::Vector3d>(stiffness, eps);
+  const double coefficient = eps.dot(stiff_eps) * (1.0 / divisor + 1.0 / std::max(length, 1e-9));
+  const auto stiff_rates = product<Eigen::Matrix3d>(stiffness, rates);
+  Eigen::Matrix3d bound =
+      (divisor + length) * product<Eigen::Matrix3d>(transposed(rates), stiff_rates);
+  add_product(eps, transposed(eps), bound, coefficient);
+  return 2.0 / (divisor * divisor) * bound;
 }
 
-double PosePotential::turning(const Eigen::Matrix3d& stiffness,
-                              const Eigen::Vector3d& rate) const noexcept {
-  const Eigen::Vector3d turn = quaternion_.head<3>();
-  const auto spread = product<Eigen::Vector3d>(stiffness, turn);
-  return 8.0 / (1.0 + sign_ * quaternion_[3]) * spread.dot(rate.cross(turn));
+double PosePotential::rotation_power(const Eigen::Matrix3d& stiffness,
+                                     const Eigen::Vector3d& rate) const noexcept {
+  const Eigen::Vector3d eps = quaternion_.head<3>();
+  const auto stiff_eps = product<Eigen::Vector3d>(stiffness, eps);
+  return 8.0 / (1.0 + sign_ * quaternion_[3]) * stiff_eps.dot(rate.cross(eps));
 }
 
 VectorB base_components(const Twist& twist, int b) noexcept {
@@ -112,21 +115,22 @@ void BaseSpring::restart(Evaluation& d) noexcept {
   inertia_ = diagonal.segment(linear, b_ - linear).mean();
 }
 
-void BaseSpring::compute(const Pose& pose, double frequency, double share,
-                         double turning) noexcept {
+void BaseSpring::compute(const Pose& pose, double frequency, double position_share,
+                         double rotation_share) noexcept {
   energy = 0.0;
   force.setZero();
   stiffness.setZero();
-  if (share == 0.0 && turning == 0.0) return;
+  if (position_share == 0.0 && rotation_share == 0.0) return;
   const Pose error = se3::inverse(home_) * pose;
   potential_.follow(error);
   const double squared = frequency * frequency;
-  const double k_position = share * squared * mass_, k_rotation = turning * squared * inertia_;
-  Twist both;
-  both << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
+  const double k_position = position_share * squared * mass_,
+               k_rotation = rotation_share * squared * inertia_;
+  Twist gains;
+  gains << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
   energy = potential_.value(error, k_position, k_rotation);
   force = base_components(potential_.gradient(error, k_position, k_rotation), b_);
-  stiffness = base_components(both, b_);
+  stiffness = base_components(gains, b_);
 }
 
 VectorV JointLimitPotential::depth(const VectorV& positions, double margin) const noexcept {
@@ -140,15 +144,15 @@ VectorV JointLimitPotential::depth(const VectorV& positions, double margin) cons
 }
 
 LimitSprings JointLimitPotential::springs(const VectorV& positions, const VectorV& rates,
-                                          const VectorV& wall, double margin,
+                                          const VectorV& stiffness, double margin,
                                           double h) const noexcept {
-  const VectorV now = depth(positions, margin), next_depth = depth(positions + h * rates, margin);
+  const VectorV current = depth(positions, margin), next = depth(positions + h * rates, margin);
   LimitSprings limit_springs;
-  limit_springs.force = wall.cwiseProduct(now);
-  limit_springs.energy = 0.5 * limit_springs.force.dot(now);
-  limit_springs.stiffness = wall;
-  for (Eigen::Index i = 0; i < wall.size(); ++i) {
-    if (now[i] == 0.0 && next_depth[i] == 0.0) limit_springs.stiffness[i] = 0.0;
+  limit_springs.force = stiffness.cwiseProduct(current);
+  limit_springs.energy = 0.5 * limit_springs.force.dot(current);
+  limit_springs.stiffness = stiffness;
+  for (Eigen::Index i = 0; i < stiffness.size(); ++i) {
+    if (current[i] == 0.0 && next[i] == 0.0) limit_springs.stiffness[i] = 0.0;
   }
   return limit_springs;
 }

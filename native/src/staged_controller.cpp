@@ -9,7 +9,7 @@ StagedController::StagedController(const Model& model, std::unique_ptr<Actuation
     : model_(model),
       b_(model.b()),
       n_(model.n()),
-      rest_(VectorV::Zero(model.nv())),
+      zero_velocity_(VectorV::Zero(model.nv())),
       d_(model),
       output_(model, std::move(actuation)),
       joint_limits_(model),
@@ -32,7 +32,7 @@ bool StagedController::resume(const RobotState& state) noexcept {
 
 bool StagedController::hold_at(const Eigen::VectorXd& q) noexcept {
   if (!model_.is_configuration(q)) return false;
-  d_.set(q, rest_);
+  d_.set(q, zero_velocity_);
   follow_gains(nullptr);
   is_limited_ = false;
   hold();
@@ -43,7 +43,7 @@ const Command& StagedController::update(const RobotState& state, const Reference
                                         double dt) noexcept {
   if (!(state.is_usable(model_) && is_usable_step(dt))) {
     missed_updates();
-    return output_.safe();
+    return output_.safe_command();
   }
   d_.set(state);
   age_ = state.age;

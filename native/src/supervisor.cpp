@@ -21,6 +21,18 @@ constexpr double kReliableShare = 0.2;
 // The first moment changes at most as that of a mass this far from the end effector, m.
 constexpr double kLever = 0.3;
 
+// Time step of the safe output where the measured one cannot be one, s.
+constexpr double kStep = 1e-3;
+
+void clear(Reference& reference) noexcept {
+  reference.position.reset();
+  reference.velocity.reset();
+  reference.pose.reset();
+  reference.twist.reset();
+  reference.has_joints = false;
+  reference.wrench.reset();
+}
+
 }  // namespace
 
 PayloadCompensation::PayloadCompensation(const Model& model, std::shared_ptr<Controller> law,
@@ -28,9 +40,9 @@ PayloadCompensation::PayloadCompensation(const Model& model, std::shared_ptr<Con
     : model_(model),
       law_(std::move(law)),
       rate_(rate),
-      rest_(Eigen::VectorXd::Zero(model.nv())),
+      zero_velocity_(Eigen::VectorXd::Zero(model.nv())),
       d_(model),
-      weight_(rest_),
+      weight_(zero_velocity_),
       reach_(model.reach()),
       reason_(1024) {
   command_.wrench_base.setZero(model.b());
@@ -40,12 +52,13 @@ PayloadCompensation::PayloadCompensation(const Model& model, std::shared_ptr<Con
 const Command& PayloadCompensation::update(const RobotState& state, const Reference& reference,
                                            double dt) noexcept {
   if (!(state.is_usable(model_) && is_usable_step(dt))) return law_->update(state, reference, dt);
-  follow(dt);
-  if (further_weight(state.q) == nullptr) weight_.setZero();
-  const bool is_carried = law_->carry_load(weight_);
+  advance_payload(dt);
+  if (payload_weight(state.q) == nullptr) weight_.setZero();
+  const bool is_compensated = law_->carry_load(weight_);
   const Command& command = law_->update(state, reference, dt);
-  const bool fits = command.torque.size() == model_.n() && command.wrench_base.size() == model_.b();
-  if (is_carried || carried_.isZero(0.0) || !fits) return command;
+  const bool sizes_match =
+      command.torque.size() == model_.n() && command.wrench_base.size() == model_.b();
+  if (is_compensated || payload_.isZero(0.0) || !sizes_match) return command;
   command_ = command;
   command_.wrench_base += weight_.head(model_.b());
   command_.torque += weight_.tail(model_.n());
@@ -64,47 +77,31 @@ bool PayloadCompensation::carry(double mass, const Eigen::Vector3d& moment,
   const bool is_reliable = mass > 0.0 && deviation < kReliableShare * mass;
   const bool is_possible = mass <= model_.total_mass() && moment.norm() <= mass * reach_;
   if (!std::isfinite(mass + moment.norm()) || (is_reliable && !is_possible)) return false;
-  target_ << (is_reliable ? mass : 0.0), (is_reliable ? moment : Eigen::Vector3d::Zero());
+  target_payload_ << (is_reliable ? mass : 0.0), (is_reliable ? moment : Eigen::Vector3d::Zero());
   return true;
 }
 
-void PayloadCompensation::follow(double dt) noexcept {
-  const Eigen::Vector4d remaining = target_ - carried_;
+void PayloadCompensation::advance_payload(double dt) noexcept {
+  const Eigen::Vector4d remaining = target_payload_ - payload_;
   // The first moment arrives with the mass.
   const double size = std::max({std::abs(remaining[0]), remaining.tail<3>().norm() / kLever, 1e-9});
-  carried_ += std::min(1.0, rate_ * dt / size) * remaining;
+  payload_ += std::min(1.0, rate_ * dt / size) * remaining;
 }
 
-const Eigen::VectorXd* PayloadCompensation::further_weight(const Eigen::VectorXd& q) noexcept {
-  if (carried_.isZero(0.0) || !model_.is_configuration(q)) return nullptr;
-  d_.set(q, rest_);
+const Eigen::VectorXd* PayloadCompensation::payload_weight(const Eigen::VectorXd& q) noexcept {
+  if (payload_.isZero(0.0) || !model_.is_configuration(q)) return nullptr;
+  d_.set(q, zero_velocity_);
   const auto frame = model_.end_effector();
   const auto field =
       product<Eigen::Vector3d>(transposed(d_.placement(frame).rotation()), model_.gravity());
   const MatrixView jacobian = d_.frame_jacobian(frame, pinocchio::LOCAL);
-  const Eigen::Vector3d first_moment = carried_.tail<3>();
-  const Eigen::Vector3d force = carried_[0] * field, moment = first_moment.cross(field);
+  const Eigen::Vector3d first_moment = payload_.tail<3>();
+  const Eigen::Vector3d force = payload_[0] * field, moment = first_moment.cross(field);
   weight_.setZero();
   add_product(transposed(jacobian.top_rows(3)), force, weight_, -1.0);
   add_product(transposed(jacobian.bottom_rows(3)), moment, weight_, -1.0);
   return &weight_;
 }
-
-namespace {
-
-// Time step of the safe output where the measured one cannot be one, s.
-constexpr double kStep = 1e-3;
-
-void forget(Reference& reference) noexcept {
-  reference.position.reset();
-  reference.velocity.reset();
-  reference.pose.reset();
-  reference.twist.reset();
-  reference.has_joints = false;
-  reference.wrench.reset();
-}
-
-}  // namespace
 
 Supervisor::Supervisor(const Model& model, std::shared_ptr<Controller> law,
                        const PlausibilityBounds& bounds, std::optional<Allocation> allocation,
@@ -113,15 +110,15 @@ Supervisor::Supervisor(const Model& model, std::shared_ptr<Controller> law,
       law_(std::move(law)),
       states_(model, bounds),
       references_(model, bounds),
-      safe_(model, std::move(allocation), base_actuated),
+      safe_output_(model, std::move(allocation), base_actuated),
       unknown_q_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
       unknown_v_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
       safe_q_(unknown_q_),
-      late_(128),
+      age_reason_(128),
       reason_(1024) {
   command_.wrench_base = Eigen::VectorXd::Zero(model.b());
   command_.torque = Eigen::VectorXd::Zero(model.n());
-  waiting_.joints = Eigen::VectorXd::Zero(model.n());
+  pending_reference_.joints = Eigen::VectorXd::Zero(model.n());
   for (const Gain& gain : law_->gains()) has_delay_ = has_delay_ || gain.name == "delay";
 }
 
@@ -130,7 +127,7 @@ bool Supervisor::reset(const RobotState& state) noexcept {
     return false;
   }
   states_.restart(state.q, state.v);
-  forget(waiting_);
+  clear(pending_reference_);
   return true;
 }
 
@@ -139,27 +136,27 @@ const Command& Supervisor::update(const RobotState& state, const Reference& refe
   age_ = std::max(0.0, std::min(state.age, kLongestStep));
   store_reference(reference);
   judgement_ = &states_.judge(state.q, state.v, dt);
-  if (judgement_->holds()) return safe("implausible state: ", judgement_->reason, dt);
+  if (judgement_->holds()) return safe_output("implausible state: ", judgement_->reason, dt);
   if (!holds_weight(state, dt)) {
-    late_.set("states %.3g s old come too late to hold the weight", state.age);
-    return safe("", late_.text(), dt);
+    age_reason_.set("states %.3g s old come too late to hold the weight", state.age);
+    return safe_output("", age_reason_.text(), dt);
   }
   if (state.age > dt && !has_delay_) {
-    late_.set("the state is %.3g s old, and the law has no gain 'delay'", state.age);
-    return safe("", late_.text(), dt);
+    age_reason_.set("the state is %.3g s old, and the law has no gain 'delay'", state.age);
+    return safe_output("", age_reason_.text(), dt);
   }
   if (judgement_->restarts) {
-    forget(waiting_);
-    if (!law_->resume(state)) return safe("", "the law cannot restart at this state", dt);
+    clear(pending_reference_);
+    if (!law_->resume(state)) return safe_output("", "the law cannot restart at this state", dt);
   }
-  references_.check(waiting_, state.q);
-  const Command& command = law_->update(state, waiting_, dt);
-  forget(waiting_);
+  references_.check(pending_reference_, state.q);
+  const Command& command = law_->update(state, pending_reference_, dt);
+  clear(pending_reference_);
   if (command.torque.size() != model_.n() || command.wrench_base.size() != model_.b() ||
       !command.torque.allFinite() || !command.wrench_base.allFinite()) {
-    return safe("", reasons::no_finite_efforts, dt);
+    return safe_output("", reasons::no_finite_efforts, dt);
   }
-  return bounded(command);
+  return bound_efforts(command);
 }
 
 /// Whether the weight can be held with states of this age.
@@ -167,37 +164,37 @@ bool Supervisor::holds_weight(const RobotState& state, double dt) noexcept {
   if (state.age == 0.0) return true;
   if (!(state.age > 0.0 && state.age <= kLongestStep)) return false;
   const double h = horizon(dt, 1.0, state.age);
-  return !state.is_usable(model_) || safe_.holds_weight(state.q, h);
+  return !state.is_usable(model_) || safe_output_.holds_weight(state.q, h);
 }
 
-const Command& Supervisor::hold(const char* why, double dt) noexcept {
+const Command& Supervisor::hold(const char* cause, double dt) noexcept {
   judgement_ = &states_.judge(unknown_q_, unknown_v_, dt);
-  return safe("", why, dt);
+  return safe_output("", cause, dt);
 }
 
 /// Keep the targets that came while the law did not act; velocities act when they come, or never.
 void Supervisor::store_reference(const Reference& reference) noexcept {
-  if (reference.position) waiting_.position = reference.position;
-  if (reference.pose) waiting_.pose = reference.pose;
+  if (reference.position) pending_reference_.position = reference.position;
+  if (reference.pose) pending_reference_.pose = reference.pose;
   if (reference.has_joints && reference.joints.size() == model_.n()) {
-    waiting_.joints = reference.joints;
-    waiting_.has_joints = true;
+    pending_reference_.joints = reference.joints;
+    pending_reference_.has_joints = true;
   }
-  if (reference.wrench) waiting_.wrench = reference.wrench;
-  waiting_.velocity = reference.velocity;
-  waiting_.twist = reference.twist;
+  if (reference.wrench) pending_reference_.wrench = reference.wrench;
+  pending_reference_.velocity = reference.velocity;
+  pending_reference_.twist = reference.twist;
 }
 
-const Command& Supervisor::safe(const char* problem, const char* why, double dt) noexcept {
-  reason_.set("%s%s; holding against gravity and damping", problem, why);
+const Command& Supervisor::safe_output(const char* problem, const char* cause, double dt) noexcept {
+  reason_.set("%s%s; holding against gravity and damping", problem, cause);
   law_->missed_updates();
   safe_q_ = judgement_->q;
-  const Eigen::VectorXd* weight = law_->further_weight(safe_q_);
+  const Eigen::VectorXd* weight = law_->payload_weight(safe_q_);
   if (weight != nullptr && weight->size() != model_.nv()) weight = nullptr;  // of another robot
-  safe_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep, age_,
-                weight);
-  command_.wrench_base = safe_.wrench_base();
-  command_.torque = safe_.torque();
+  safe_output_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep,
+                       age_, weight);
+  command_.wrench_base = safe_output_.wrench_base();
+  command_.torque = safe_output_.torque();
   command_.energy = ControlEnergy();
   command_.status = Status::holding;
   command_.reason = reason_.text();
@@ -208,19 +205,19 @@ const Command& Supervisor::safe(const char* problem, const char* why, double dt)
 }
 
 /// Add what was limited and refused to the law's own command.
-const Command& Supervisor::bounded(const Command& command) noexcept {
+const Command& Supervisor::bound_efforts(const Command& command) noexcept {
   const Eigen::VectorXd& effort = model_.effort();
-  bool beyond = false;
+  bool exceeds_limit = false;
   for (Eigen::Index i = 0; i < effort.size(); ++i) {
-    beyond = beyond || std::abs(command.torque[i]) > effort[i];
+    exceeds_limit = exceeds_limit || std::abs(command.torque[i]) > effort[i];
   }
-  if (!beyond && references_.reason().empty()) return command;
+  if (!exceeds_limit && references_.reason().empty()) return command;
   command_ = command;
   reason_.set("%s", command.reason);
   const auto add_reason = [this](const char* more) {
     reason_.add(reason_.empty() ? "%s" : "; %s", more);
   };
-  if (beyond) {
+  if (exceeds_limit) {
     clip_to_effort(model_, command_.torque);
     add_reason(reasons::torque_limited);
   }

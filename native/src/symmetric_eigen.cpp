@@ -9,28 +9,28 @@ SymmetricEigen::SymmetricEigen(Eigen::Index size)
     : tridiagonal_(size),
       solver_(size),
       diagonal_(size),
-      below_(size > 0 ? size - 1 : 0),
+      subdiagonal_(size > 0 ? size - 1 : 0),
       workspace_(size),
       matrix_(size, size),
-      turn_(size, size),
+      rotation_(size, size),
       vectors_(size, size) {}
 
 bool SymmetricEigen::solve(const Eigen::Ref<const Eigen::MatrixXd>& matrix, int options) noexcept {
   matrix_ = matrix;
   tridiagonal_.compute(matrix_);
   diagonal_ = tridiagonal_.diagonal();
-  below_ = tridiagonal_.subDiagonal();
-  return solver_.computeFromTridiagonal(diagonal_, below_, options).info() == Eigen::Success;
+  subdiagonal_ = tridiagonal_.subDiagonal();
+  return solver_.computeFromTridiagonal(diagonal_, subdiagonal_, options).info() == Eigen::Success;
 }
 
 bool SymmetricEigen::compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
   const bool solved = solve(matrix, Eigen::ComputeEigenvectors);
-  tridiagonal_.matrixQ().evalTo(turn_, workspace_);
-  multiply(turn_, solver_.eigenvectors(), vectors_);
+  tridiagonal_.matrixQ().evalTo(rotation_, workspace_);
+  multiply(rotation_, solver_.eigenvectors(), vectors_);
   return solved;
 }
 
-double SymmetricEigen::least(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
+double SymmetricEigen::least_eigenvalue(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
   solve(matrix, Eigen::EigenvaluesOnly);
   return values()[0];
 }

@@ -16,25 +16,25 @@ namespace {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
-using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
+using TallMatrix = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
 
 // Below this share of the largest singular value, the direction of a column is rounding.
 constexpr double kSmall = 1e-5;
 
 // Below this share of the longest column, the remainder of another column has no direction.
-constexpr double kNothing = 1e-12;
+constexpr double kNegligible = 1e-12;
 
 /// Write the triangle T of J^T = Q [T; 0], the first three columns of Q and the rest, transposed.
 ///
 /// Q is the product of three reflections 1 - tau w w^T, kept as 1 - U W^T (the compact WY form).
 /// Where the number of rows is known to the compiler, it unrolls the loops.
 template <int kRows>
-VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, Tall& range,
+VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, TallMatrix& range,
                                   MatrixV& kernel) noexcept {
-  constexpr bool kIsKnown = kRows != Eigen::Dynamic;
-  constexpr int kMost = kIsKnown ? kRows : kMaxVelocities;
-  const Eigen::Index nv = kIsKnown ? kRows : jacobian.cols();
-  double w[3][kMost], u[3][kMost];
+  constexpr bool kIsFixedSize = kRows != Eigen::Dynamic;
+  constexpr int kCapacity = kIsFixedSize ? kRows : kMaxVelocities;
+  const Eigen::Index nv = kIsFixedSize ? kRows : jacobian.cols();
+  double w[3][kCapacity], u[3][kCapacity];
   for (int k = 0; k < 3; ++k) {
     for (Eigen::Index i = 0; i < nv; ++i) w[k][i] = jacobian(k, i);
   }
@@ -42,15 +42,15 @@ VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, 
   triangle.setZero();
   for (int k = 0; k < 3; ++k) {
     double* x = w[k];
-    double rest = 0.0, tau = 0.0;
-    for (Eigen::Index i = k + 1; i < nv; ++i) rest += x[i] * x[i];
+    double tail_squares = 0.0, tau = 0.0;
+    for (Eigen::Index i = k + 1; i < nv; ++i) tail_squares += x[i] * x[i];
     triangle(k, k) = x[k];
-    if (rest != 0.0) {
-      const double length = std::sqrt(x[k] * x[k] + rest);
+    if (tail_squares != 0.0) {
+      const double length = std::sqrt(x[k] * x[k] + tail_squares);
       triangle(k, k) = x[k] > 0.0 ? -length : length;
-      const double lead = x[k] - triangle(k, k), over = 1.0 / lead;
-      tau = 2.0 * lead * lead / (lead * lead + rest);
-      for (Eigen::Index i = k + 1; i < nv; ++i) x[i] *= over;
+      const double pivot = x[k] - triangle(k, k), inverse_pivots = 1.0 / pivot;
+      tau = 2.0 * pivot * pivot / (pivot * pivot + tail_squares);
+      for (Eigen::Index i = k + 1; i < nv; ++i) x[i] *= inverse_pivots;
     }
     for (int i = 0; i < k; ++i) x[i] = 0.0;
     x[k] = 1.0;
@@ -82,11 +82,11 @@ VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, 
     }
     to[j] += 1.0;
   }
-  const Eigen::Index rest = nv - 3;
-  kernel.resize(rest, nv);
+  const Eigen::Index null_rows = nv - 3;
+  kernel.resize(null_rows, nv);
   for (Eigen::Index i = 0; i < nv; ++i) {
-    double* to = kernel.data() + i * rest;
-    for (Eigen::Index r = 0; r < rest; ++r) {
+    double* to = kernel.data() + i * null_rows;
+    for (Eigen::Index r = 0; r < null_rows; ++r) {
       to[r] = -(w[0][r + 3] * u[0][i] + w[1][r + 3] * u[1][i] + w[2][r + 3] * u[2][i]);
     }
     if (i >= 3) to[i - 3] += 1.0;
@@ -105,68 +105,13 @@ void make_orthonormal(Matrix3d& columns) noexcept {
   const Vector3d along = columns.col(0);
   Vector3d next = columns.col(1);
   for (int pass = 0; pass < 2; ++pass) next -= along.dot(next) * along;
-  if (!(next.norm() > kNothing * first)) {
+  if (!(next.norm() > kNegligible * first)) {
     next = along.cross(std::abs(along.x()) < 0.5 ? Vector3d::UnitX() : Vector3d::UnitY());
   }
   columns.col(1) = next / next.norm();
   const Vector3d last = along.cross(columns.col(1));
   columns.col(2) = last.dot(columns.col(2)) < 0.0 ? Vector3d(-last) : last;
 }
-
-}  // namespace
-
-VMS_PH_WIDE void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
-  // J^T = Q [T; 0] reduces the problem to a decomposition of fixed size; the rest of Q is the
-  // kernel.
-  Matrix3d triangle;
-  Tall range;
-  switch (jacobian.cols()) {
-    case 6:
-      reduce<6>(jacobian, triangle, range, kernel);
-      break;
-    case 7:
-      reduce<7>(jacobian, triangle, range, kernel);
-      break;
-    default:
-      reduce<Eigen::Dynamic>(jacobian, triangle, range, kernel);
-  }
-  decompose(triangle.transpose());
-  right = right_turn_.lazyProduct(range.transpose());
-}
-
-/// The values and singular vectors of a matrix of fixed size.
-VMS_PH_WIDE void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
-  Matrix3d rotated_columns = matrix, turn;
-  make_columns_orthogonal(rotated_columns, turn);
-  Vector3d lengths;
-  for (int k = 0; k < 3; ++k) lengths[k] = rotated_columns.col(k).norm();
-  if (!lengths.allFinite()) {
-    left.setIdentity();
-    values.setZero();
-    right_turn_.setIdentity();
-    return;
-  }
-  int order[] = {0, 1, 2};
-  std::sort(order, order + 3, [&](int a, int b) { return lengths[a] > lengths[b]; });
-  for (int k = 0; k < 3; ++k) {
-    values[k] = lengths[order[k]];
-    left.col(k) = rotated_columns.col(order[k]);
-    right_turn_.row(k) = turn.col(order[k]);
-  }
-  if (values[2] > kSmall * values[0]) {
-    for (int k = 0; k < 3; ++k) left.col(k) /= values[k];
-  } else {
-    make_orthonormal(left);
-  }
-}
-
-VMS_PH_WIDE Tall TaskSvd::pseudo_inverse(double lifted) const noexcept {
-  Matrix3d scaled = left.transpose();
-  for (int k = 0; k < 3; ++k) scaled.row(k) /= std::max(values[k], lifted);
-  return product<Tall>(transposed(right), scaled);
-}
-
-namespace {
 
 /// The map of null_space_map() for arms of a given number of joints, in loops that compilers
 /// unroll.
@@ -183,10 +128,10 @@ VMS_PH_INLINED inline void map_of(const MatrixV& kernel, const MatrixV& mass,
   weighted.template topRows<kRows>() = z.lazyProduct(m);
   inertia.template topLeftCorner<kRows, kRows>() =
       weighted.template topRows<kRows>().lazyProduct(z.transpose());
-  double over[kPadded] = {};
-  symmetric::factorise(inertia.data(), over, kRows, kPadded);
+  double inverse_pivots[kPadded] = {};
+  symmetric::factorise(inertia.data(), inverse_pivots, kRows, kPadded);
   for (int k = 0; k < kVelocities; ++k) {
-    symmetric::solve(inertia.data(), over, kRows, kPadded, &weighted(0, k));
+    symmetric::solve(inertia.data(), inverse_pivots, kRows, kPadded, &weighted(0, k));
   }
   result = weighted.template topRows<kRows>();
 }
@@ -197,19 +142,19 @@ VMS_PH_INLINED inline void damping_of(const double* jacobian, const double* null
                                       double damping_task, double damping_null,
                                       MatrixV& result) noexcept {
   constexpr int kPadded = static_cast<int>(symmetric::padded(kVelocities));
-  // A column of the Jacobian and of the map below it, for every velocity: the rows of `both`.
-  Eigen::Matrix<double, kPadded, kVelocities> both, damping;
-  both.setZero();
+  // A column of the Jacobian and of the map below it, for every velocity: the rows of `stacked`.
+  Eigen::Matrix<double, kPadded, kVelocities> stacked, damping;
+  stacked.setZero();
   damping.setZero();
-  both.template topLeftCorner<kVelocities, 3>() =
+  stacked.template topLeftCorner<kVelocities, 3>() =
       Eigen::Map<const Eigen::Matrix<double, 3, kVelocities>>(jacobian).transpose();
-  both.template topRightCorner<kVelocities, kVelocities - 3>() =
+  stacked.template topRightCorner<kVelocities, kVelocities - 3>() =
       Eigen::Map<const Eigen::Matrix<double, kVelocities - 3, kVelocities>>(null_map).transpose();
   for (int j = 0; j < kVelocities; ++j) {
     for (int k = 0; k < kVelocities; ++k) {
-      const double by = (k < 3 ? damping_task : damping_null) * both(j, k);
+      const double gain = (k < 3 ? damping_task : damping_null) * stacked(j, k);
       for (int i = 0; i < kPadded; i += static_cast<int>(symmetric::kGroup)) {
-        symmetric::add_group(&damping(i, j), by, &both(i, k));
+        symmetric::add_group(&damping(i, j), gain, &stacked(i, k));
       }
     }
   }
@@ -224,7 +169,73 @@ void add_weighted(const Matrix3V& rows, const Eigen::Vector3d& w, double scale,
   add_product(transposed(rows), weighted, to, scale);
 }
 
+constexpr auto kAxes = pinocchio::LOCAL_WORLD_ALIGNED;
+
+// The null-space basis is renewed where its alignment with the reference falls below this.
+constexpr double kRenewalAlignment = 0.5;
+
+// Below this a direction of the one is perpendicular to all of the other.
+constexpr double kMinAlignment = 1e-6;
+
+/// Divide every entry by another.
+void divide(MatrixV& matrix, const MatrixV& divisor) noexcept {
+  for (Eigen::Index k = 0; k < matrix.cols(); ++k) {
+    for (Eigen::Index i = 0; i < matrix.rows(); ++i) matrix(i, k) /= divisor(i, k);
+  }
+}
+
 }  // namespace
+
+VMS_PH_WIDE void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
+  // J^T = Q [T; 0] reduces the problem to a decomposition of fixed size; the rest of Q is the
+  // kernel.
+  Matrix3d triangle;
+  TallMatrix range;
+  switch (jacobian.cols()) {
+    case 6:
+      reduce<6>(jacobian, triangle, range, kernel);
+      break;
+    case 7:
+      reduce<7>(jacobian, triangle, range, kernel);
+      break;
+    default:
+      reduce<Eigen::Dynamic>(jacobian, triangle, range, kernel);
+  }
+  decompose(triangle.transpose());
+  right = right_rotation_.lazyProduct(range.transpose());
+}
+
+/// The values and singular vectors of a matrix of fixed size.
+VMS_PH_WIDE void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
+  Matrix3d rotated_columns = matrix, rotation;
+  make_columns_orthogonal(rotated_columns, rotation);
+  Vector3d lengths;
+  for (int k = 0; k < 3; ++k) lengths[k] = rotated_columns.col(k).norm();
+  if (!lengths.allFinite()) {
+    left.setIdentity();
+    values.setZero();
+    right_rotation_.setIdentity();
+    return;
+  }
+  int order[] = {0, 1, 2};
+  std::sort(order, order + 3, [&](int a, int b) { return lengths[a] > lengths[b]; });
+  for (int k = 0; k < 3; ++k) {
+    values[k] = lengths[order[k]];
+    left.col(k) = rotated_columns.col(order[k]);
+    right_rotation_.row(k) = rotation.col(order[k]);
+  }
+  if (values[2] > kSmall * values[0]) {
+    for (int k = 0; k < 3; ++k) left.col(k) /= values[k];
+  } else {
+    make_orthonormal(left);
+  }
+}
+
+VMS_PH_WIDE TallMatrix TaskSvd::pseudo_inverse(double least) const noexcept {
+  Matrix3d scaled = left.transpose();
+  for (int k = 0; k < 3; ++k) scaled.row(k) /= std::max(values[k], least);
+  return product<TallMatrix>(transposed(right), scaled);
+}
 
 VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
   if (mass.rows() == 7 && z.rows() == 4) {
@@ -311,12 +322,6 @@ VMS_PH_WIDE double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,
   return pi.dot(rate) - d.coriolis_power(u, n);
 }
 
-namespace {
-
-constexpr auto kAxes = pinocchio::LOCAL_WORLD_ALIGNED;
-
-}  // namespace
-
 Matrix3V PositionTask::jacobian(Evaluation& d) const noexcept {
   return d.frame_jacobian(frame_, kAxes).topRows<3>();
 }
@@ -335,9 +340,9 @@ VectorV PositionTask::jacobian_slope(Evaluation& d, const Matrix3V& weight) cons
   for (Eigen::Index k = 0; k < nv; ++k) {
     for (Eigen::Index j = 0; j < nv; ++j) {
       const bool is_carried = k <= j || k < b;
-      const Eigen::Index turns = is_carried ? k : j, moves = is_carried ? j : k;
-      const Eigen::Vector3d axis = full.col(turns).tail<3>();
-      const Eigen::Vector3d velocity = full.col(moves).head<3>();
+      const Eigen::Index axis_column = is_carried ? k : j, velocity_column = is_carried ? j : k;
+      const Eigen::Vector3d axis = full.col(axis_column).tail<3>();
+      const Eigen::Vector3d velocity = full.col(velocity_column).head<3>();
       slope[k] += weight.col(j).dot(axis.cross(velocity));
     }
   }
@@ -362,23 +367,6 @@ void TaskEffort::damp(Evaluation& d, const Matrix3V& jacobian, const VectorV& sp
   add_product(transposed(motion.null_map), damping_null, damping);
 }
 
-namespace {
-
-// The null-space basis is renewed where its alignment with the reference falls below this.
-constexpr double kAligned = 0.5;
-
-// Below this a direction of the one is perpendicular to all of the other.
-constexpr double kMinAlignment = 1e-6;
-
-/// Divide every entry by another.
-void divide(MatrixV& matrix, const MatrixV& by) noexcept {
-  for (Eigen::Index k = 0; k < matrix.cols(); ++k) {
-    for (Eigen::Index i = 0; i < matrix.rows(); ++i) matrix(i, k) /= by(i, k);
-  }
-}
-
-}  // namespace
-
 void EnergyRouting::anchor(Evaluation& d) noexcept {
   is_anchored_ = d.model().nv() > PositionTask::kDimension;  // otherwise there is no null space
   if (!is_anchored_) return;
@@ -388,21 +376,21 @@ void EnergyRouting::anchor(Evaluation& d) noexcept {
 
 double EnergyRouting::align(const MatrixV& kernel) noexcept {
   // With the singular value decomposition U S V^T of Zref kernel^T, Z is U V^T kernel.
-  MatrixV columns = product<MatrixV>(reference_, transposed(kernel)), turn;
-  make_columns_orthogonal(columns, turn);
-  double least = 1.0;
+  MatrixV columns = product<MatrixV>(reference_, transposed(kernel)), rotation;
+  make_columns_orthogonal(columns, rotation);
+  double smallest_length = 1.0;
   for (Eigen::Index k = 0; k < columns.cols(); ++k) {
     const double length = columns.col(k).norm();
-    least = length < least ? length : least;
+    smallest_length = length < smallest_length ? length : smallest_length;
     columns.col(k) /= length;
   }
-  if (!(least > kMinAlignment)) {
+  if (!(smallest_length > kMinAlignment)) {
     Z_ = kernel;
     return 0.0;
   }
-  const MatrixV polar = product<MatrixV>(columns, transposed(turn));
+  const MatrixV polar = product<MatrixV>(columns, transposed(rotation));
   multiply(polar, kernel, Z_);
-  return least;
+  return smallest_length;
 }
 
 void EnergyRouting::decompose() noexcept {
@@ -417,7 +405,7 @@ void EnergyRouting::decompose() noexcept {
   }
 }
 
-VectorV EnergyRouting::basis_rate(const Tall& pseudo_inverse, const Matrix3V& jacobian_rate,
+VectorV EnergyRouting::basis_rate(const TallMatrix& pseudo_inverse, const Matrix3V& jacobian_rate,
                                   const VectorV& momentum) const noexcept {
   // The part of Zdot in the row space of J follows from J Z^T = 0; the part in the null space,
   // Omega Z with Omega skew, from the symmetry of S = Zref Z^T: S Omega + Omega S = F - F^T.
@@ -437,7 +425,7 @@ VectorV EnergyRouting::basis_rate(const Tall& pseudo_inverse, const Matrix3V& ja
   return rate;
 }
 
-Matrix3V EnergyRouting::basis_rate_transpose(const Tall& pseudo_inverse, const VectorV& nu,
+Matrix3V EnergyRouting::basis_rate_transpose(const TallMatrix& pseudo_inverse, const VectorV& nu,
                                              const VectorV& momentum) const noexcept {
   const VectorV along = product<VectorV>(Z_, momentum);
   const VectorV a = product<VectorV>(transposed(vectors_), nu);
@@ -447,13 +435,13 @@ Matrix3V EnergyRouting::basis_rate_transpose(const Tall& pseudo_inverse, const V
   divide(weight, sums_);
   const MatrixV inner = product<MatrixV>(vectors_, weight);
   const MatrixV outer = product<MatrixV>(inner, transposed(vectors_));
-  const Tall lever = product<Tall>(reference_, pseudo_inverse);  // (k,3)
-  const Matrix3V turning = product<Matrix3V>(transposed(lever), outer);
-  const auto pushed = product<Eigen::Vector3d>(transposed(pseudo_inverse), momentum);
+  const TallMatrix lever = product<TallMatrix>(reference_, pseudo_inverse);  // (k,3)
+  const Matrix3V rotation_term = product<Matrix3V>(transposed(lever), outer);
+  const auto task_momentum = product<Eigen::Vector3d>(transposed(pseudo_inverse), momentum);
   const VectorV velocity = product<VectorV>(transposed(Z_), nu);
   Matrix3V result = Matrix3V::Zero(3, Z_.cols());
-  add_product(turning, Z_, result, -1.0);
-  add_product(pushed, transposed(velocity), result, -1.0);
+  add_product(rotation_term, Z_, result, -1.0);
+  add_product(task_momentum, transposed(velocity), result, -1.0);
   return result;
 }
 
@@ -462,7 +450,7 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   if (!is_anchored_) return false;
   const double fade = std::min(1.0, svd.smallest() / singular_below_ - 1.0);
   if (!(fade > 0.0)) return false;
-  if (align(svd.kernel) < kAligned) {
+  if (align(svd.kernel) < kRenewalAlignment) {
     reference_ = Z_;
     align(svd.kernel);
   }
@@ -470,17 +458,17 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
 
   const MatrixV& mass = d.M();
   const VectorV& p = d.momentum();
-  Tall mobile = jacobian.transpose();
-  Cholesky(mass).solve_columns(mobile);
-  const auto mobility = product<Eigen::Matrix3d>(jacobian, mobile);
+  TallMatrix inverse_mass_jacobian = jacobian.transpose();
+  Cholesky(mass).solve_columns(inverse_mass_jacobian);
+  const auto mobility = product<Eigen::Matrix3d>(jacobian, inverse_mass_jacobian);
   const Eigen::Matrix3d inertia = mobility.inverse();
   const Eigen::Matrix3d task_inertia = 0.5 * (inertia + inertia.transpose());
-  const Tall j_sharp = product<Tall>(mobile, task_inertia);
+  const TallMatrix j_sharp = product<TallMatrix>(inverse_mass_jacobian, task_inertia);
   const MatrixV weighted = product<MatrixV>(Z_, mass);
   const MatrixV null_inertia = product<MatrixV>(weighted, transposed(Z_));
   MatrixV n_map = weighted;
   Cholesky(null_inertia).solve_columns(n_map);
-  const Tall pseudo_inverse = svd.pseudo_inverse(0.0);
+  const TallMatrix pseudo_inverse = svd.pseudo_inverse(0.0);
 
   // Velocity in the null space, and along it: v = u + n.
   const VectorV nu = product<VectorV>(n_map, d.v());
@@ -491,12 +479,12 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
 
   // E v: drift of J_bar^-T p along the motion at fixed p.
   const MatrixV& c = d.C();
-  VectorV pull = product<VectorV>(transposed(jacobian_rate), pi);
-  add_product(c, n, pull);
-  add_product(transposed(c), n, pull);
-  const auto across = product<Eigen::Vector3d>(jacobian_rate, n);
-  Eigen::Vector3d task_force = task_inertia * across;
-  add_product(transposed(j_sharp), pull, task_force, -1.0);
+  VectorV drift = product<VectorV>(transposed(jacobian_rate), pi);
+  add_product(c, n, drift);
+  add_product(transposed(c), n, drift);
+  const auto null_acceleration = product<Eigen::Vector3d>(jacobian_rate, n);
+  Eigen::Vector3d task_force = task_inertia * null_acceleration;
+  add_product(transposed(j_sharp), drift, task_force, -1.0);
   VectorV null_force = basis_rate(pseudo_inverse, jacobian_rate, p);
 
   // E^T (eta, nu): minus the derivatives of the energy at fixed momenta of task and null space.

@@ -223,7 +223,7 @@ void TaskSpaceIDAPBC::update_status() noexcept {
   if (governor_.is_rejected()) {
     return set(Status::holding, reasons::reference_not_finite);
   }
-  if (tank_budget_.is_short()) {
+  if (tank_budget_.is_uncovered()) {
     return set(Status::degraded, reasons::tank_empty);
   }
   if (governor_.is_out_of_reach()) {

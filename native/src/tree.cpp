@@ -25,12 +25,12 @@ Tree::Tree(const Model& model, bool gravity)
       b_(model.b()),
       nq_(model.nq()),
       field_(Vector3d::Zero()),
-      fall_(Vector3d::Zero()),
+      fall_acceleration_(Vector3d::Zero()),
       neutral_(model.neutral_configuration()) {
   const auto& m = model.pinocchio();
   // The positions of a moving base count along the axes of its mount.
   for (int i = 0; gravity && i < 3; ++i) {
-    (i < falling() ? fall_ : field_)[i] = model.base_gravity()[i];
+    (i < free_dimensions() ? fall_acceleration_ : field_)[i] = model.base_gravity()[i];
   }
   const int root = b_ == 0 ? 0 : 1;
   pinocchio::Data data(m);
@@ -58,15 +58,15 @@ Tree::Tree(const Model& model, bool gravity)
     const auto& inertia = m.inertias[id];
     Joint joint;
     joint.parent = parent - root - 1;
-    const Lead lead = model.lead_of(id);
-    joint.lead = lead.joint;
-    joint.at = model.position_index(lead.joint);
-    joint.multiplier = lead.multiplier;
-    joint.constant = lead.offset;
+    const JointLeader leader = model.leader_of(id);
+    joint.leader = leader.joint;
+    joint.position_index = model.position_index(leader.joint);
+    joint.multiplier = leader.multiplier;
+    joint.constant = leader.offset;
     joint.pair = m.nqs[id] == 2;
     // A joint that mimics another moves at the rate of that one.
-    joint.armature = lead.multiplier * lead.multiplier * m.armature[m.idx_vs[id]];
-    const std::size_t at = joints_.size(), lane = at % kLaneCount;
+    joint.armature = leader.multiplier * leader.multiplier * m.armature[m.idx_vs[id]];
+    const std::size_t index = joints_.size(), lane = index % kLaneCount;
     joints_.push_back(joint);
     if (lane == 0) shapes_.push_back({});
     Shape& shape = shapes_.back();
@@ -79,19 +79,19 @@ Tree::Tree(const Model& model, bool gravity)
       put(Matrix3d(rotation * se3::skew(axis)), shape.sine, lane);
     }
     Vector3d offset = m.jointPlacements[id].translation();
-    if (b_ == 0 && at == 0) reference_ = offset;
+    if (b_ == 0 && index == 0) reference_ = offset;
     if (joint.parent < 0) offset -= reference_;
     put(offset, shape.offset, lane);
     if (!joint.pair) put(Vector3d(rotation * linear_axis), shape.slide, lane);
-    put(Vector3d(lead.multiplier * axis), shape.axis, lane);
-    put(Vector3d(lead.multiplier * linear_axis), shape.linear_axis, lane);
+    put(Vector3d(leader.multiplier * axis), shape.axis, lane);
+    put(Vector3d(leader.multiplier * linear_axis), shape.linear_axis, lane);
     shape.mass[lane] = shape.subtree_mass[lane] = inertia.mass();
     put(Vector3d(inertia.lever()), shape.lever, lane);
     const Matrix3d about = inertia.inertia().matrix();
     Eigen::Matrix<double, 6, 1> six;
     six << about(0, 0), about(0, 1), about(0, 2), about(1, 1), about(1, 2), about(2, 2);
     put(six, shape.inertia, lane);
-    whole_mass_ += inertia.mass();
+    total_mass_ += inertia.mass();
   }
   is_coupled_ = static_cast<int>(joints_.size()) > n_;
   for (int k = 0; k < n_; ++k) pairs_.push_back(model.is_pair(k) ? 1 : 0);
@@ -116,7 +116,7 @@ Tree::Tree(const Model& model, bool gravity)
     const auto& inertia = m.inertias[1];
     root_ = inertia_at(inertia.mass(), inertia.lever(), Matrix3d::Identity(),
                        inertia.inertia().matrix());
-    whole_mass_ += inertia.mass();
+    total_mass_ += inertia.mass();
   }
   angles_.assign(padded, 0.0);
   sines_ = cosines_ = speeds_ = products_ = angles_;
@@ -125,7 +125,7 @@ Tree::Tree(const Model& model, bool gravity)
   factor_.assign(size * stride, 0.0);
   inverse_diagonal_.assign(stride, 0.0);
   if (is_coupled_) shape_inertia_.assign(size * size, 0.0);
-  placed_ = VectorXd::Zero(model.nq());
+  computed_q_ = VectorXd::Zero(model.nq());
   right_side_ = VectorXd::Zero(static_cast<Eigen::Index>(stride));
   rates_ = VectorXd::Zero(n_);
   tool_ = frame(model, model.end_effector());
@@ -156,8 +156,8 @@ std::uint64_t Tree::fingerprint_of() const noexcept {
     add(std::vector<double>(numbers));
   };
   for (const Joint& j : joints_) {
-    add_numbers({static_cast<double>(j.parent), static_cast<double>(j.at), j.pair ? 1.0 : 0.0,
-                 j.armature, j.multiplier, j.constant});
+    add_numbers({static_cast<double>(j.parent), static_cast<double>(j.position_index),
+                 j.pair ? 1.0 : 0.0, j.armature, j.multiplier, j.constant});
   }
   for (const Shape& shape : shapes_) {
     const auto* numbers = reinterpret_cast<const double*>(&shape);
@@ -171,23 +171,23 @@ std::uint64_t Tree::fingerprint_of() const noexcept {
 
 Screw Tree::locked_twist(const Screw& momentum) const noexcept {
   if (b_ == 0) return {};
-  return mobility(about_centre(momentum));
+  return mobility(moment_about_centre(momentum));
 }
 
 Screw Tree::from_end_effector(const Screw& wrench) const noexcept {
-  return in_root_axes(placed(tool_), wrench);
+  return in_root_axes(placement(tool_), wrench);
 }
 
-Screw Tree::in_root_axes(const Frame& placed, const Screw& wrench) {
-  const Vector3d linear = placed.rotation * wrench.linear;
-  return {linear, placed.rotation * wrench.angular + placed.origin.cross(linear)};
+Screw Tree::in_root_axes(const Frame& frame, const Screw& wrench) {
+  const Vector3d linear = frame.rotation * wrench.linear;
+  return {linear, frame.rotation * wrench.angular + frame.origin.cross(linear)};
 }
 
 void Tree::add_wrench(const Frame& frame, const Screw& wrench, double* force) const noexcept {
   if (frame.body < -1) return;  // it stands beside a base that moves
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
-    const auto at = static_cast<std::size_t>(i);
-    force[b_ + joints_[at].lead] += screw(at).dot(wrench);
+    const auto k = static_cast<std::size_t>(i);
+    force[b_ + joints_[k].leader] += screw(k).dot(wrench);
   }
   add_base(wrench, force);
 }
@@ -208,13 +208,13 @@ void Tree::add_base(const Screw& wrench, double* force, int stride) const noexce
 double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
   double power = base_twist(v).dot(wrench);
   for (int i = tool_.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
-    const auto at = static_cast<std::size_t>(i);
-    power += v[b_ + joints_[at].lead] * screw(at).dot(wrench);
+    const auto k = static_cast<std::size_t>(i);
+    power += v[b_ + joints_[k].leader] * screw(k).dot(wrench);
   }
   return power;
 }
 
-Tree::Frame Tree::placed(const Frame& frame) const noexcept {
+Tree::Frame Tree::placement(const Frame& frame) const noexcept {
   if (frame.body < 0) return frame;
   const auto body = static_cast<std::size_t>(frame.body);
   const LinkGroup& group = link_groups_[body / kLaneCount];
@@ -226,15 +226,15 @@ Tree::Frame Tree::placed(const Frame& frame) const noexcept {
 void Tree::write_joint_momenta(double* out) const noexcept {
   std::fill(out, out + n_, 0.0);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const int at = joints_[i].lead;
-    out[at] += screw(i).dot(momentum(i)) + joints_[i].armature * rates_[at];
+    const int leader = joints_[i].leader;
+    out[leader] += screw(i).dot(momentum(i)) + joints_[i].armature * rates_[leader];
   }
 }
 
 void Tree::add_slopes(double factor, double* out) const noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     // -S . (V x* h): the power of the subtree's momentum in the bracket.
-    out[joints_[i].lead] += factor * bracket(twist(i), screw(i)).dot(momentum(i));
+    out[joints_[i].leader] += factor * bracket(twist(i), screw(i)).dot(momentum(i));
   }
 }
 

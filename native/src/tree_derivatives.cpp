@@ -48,8 +48,8 @@ struct Rows {
       for (int l = 0; l < kTogether; ++l) sums[l] += *left * lanes(from + l * kLaneCount);
     }
     for (int l = 0; l < kTogether; ++l) {
-      double* here = to + (group + l) * kLaneCount;
-      store(here, lanes(here) + sign * sums[l]);
+      double* target = to + (group + l) * kLaneCount;
+      store(target, lanes(target) + sign * sums[l]);
     }
   }
 };
@@ -104,7 +104,8 @@ void write_pairing(const Screw& one, const Screw& other, double* out) noexcept {
 TreeDerivatives::TreeDerivatives(const Tree& tree)
     : first_(padded(static_cast<std::size_t>(tree.n()))), groups_(tree.groups()) {
   const auto n = static_cast<std::size_t>(tree.n()), b = static_cast<std::size_t>(tree.b());
-  const std::size_t nv = n + b, bodies = tree.joints_.size(), wide = tree.groups() * kLaneCount;
+  const std::size_t nv = n + b, bodies = tree.joints_.size(),
+                    lane_count = tree.groups() * kLaneCount;
   stride_ = std::max(padded(first_ + b + nv), kParameterGroups * kLaneCount);
   for (Columns* columns : {&state_, &parameters_}) {
     for (auto* matrix : {&columns->momentum, &columns->locked, &columns->locked_rate,
@@ -117,11 +118,12 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
     state_.momentum[i * stride_ + first_ + b + i] = -1.0;
     if (i < b) state_.locked[i * stride_ + first_ + b + i] = -1.0;
   }
-  below_ = tree.descendants_;
-  above_.assign(bodies * wide, 0.0);
+  descendants_ = tree.descendants_;
+  ancestors_.assign(bodies * lane_count, 0.0);
   for (std::size_t i = 0; i < bodies; ++i) {
-    for (std::size_t j = 0; j < bodies; ++j) above_[j * wide + i] = below_[i * wide + j];
-    below_[i * wide + i] = 0.0;
+    for (std::size_t j = 0; j < bodies; ++j)
+      ancestors_[j * lane_count + i] = descendants_[i * lane_count + j];
+    descendants_[i * lane_count + i] = 0.0;
   }
   slopes_.assign(n, 0.0);
   difference_.assign(nv * stride_, 0.0);
@@ -130,7 +132,7 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
   inverse_.assign(n * first_, 0.0);
   connection_.assign(b * n, 0.0);
   connection_rate_ = connection_;
-  turn_.assign(n * first_, 0.0);
+  connection_slope_.assign(n * first_, 0.0);
 }
 
 void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, const double* slopes,
@@ -155,22 +157,23 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
   // The columns of the base: what turns with it are field and base momentum.
   for (int k = 0; k < b; ++k) {
     const Screw e = unit(b, k);
-    const Vector3d turned = field.cross(e.angular);
+    const Vector3d ad_screw = field.cross(e.angular);
     const auto column = first_ + static_cast<std::size_t>(k),
                by_p = column + static_cast<std::size_t>(b);
     const Screw &v = tree.base_, p = tree.momentum_;
-    const auto transported = [](const Screw& twist, const Screw& h) -> Screw {
+    const auto momentum_rate = [](const Screw& twist, const Screw& h) -> Screw {
       return {h.linear.cross(twist.angular),
               h.angular.cross(twist.angular) + h.linear.cross(twist.linear)};
     };
     const auto stride = static_cast<int>(stride_);
-    tree.write_base({tree.total_.mass * turned, tree.total_.first.cross(turned)},
+    tree.write_base({tree.total_.mass * ad_screw, tree.total_.first.cross(ad_screw)},
                     &state_.slope[column], stride);
-    tree.write_base(transported(v, e), &state_.slope[by_p], stride);
-    tree.write_base(transported(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
+    tree.write_base(momentum_rate(v, e), &state_.slope[by_p], stride);
+    tree.write_base(momentum_rate(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
     for (int i = 0; i < n; ++i) row(state_.slope, b + i)[column] = 0.0;
     for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
-      row(state_.slope, b + tree.joints_[i].lead)[column] += tree.reaction(i).linear.dot(turned);
+      row(state_.slope, b + tree.joints_[i].leader)[column] +=
+          tree.reaction(i).linear.dot(ad_screw);
     }
   }
 }
@@ -179,10 +182,10 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
 VMS_PH_WIDE void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
   const auto n = static_cast<std::size_t>(tree.n_);
   const std::size_t stride = tree.columns_.size() * kLaneCount, groups = first_ / kLaneCount;
-  const auto subtract = [&](std::size_t to, std::size_t from, double by) VMS_PH_INLINED {
+  const auto subtract = [&](std::size_t to, std::size_t from, double factor) VMS_PH_INLINED {
     double *a = &inverse_[to * first_], *c = &inverse_[from * first_];
     for (std::size_t g = 0; g < groups; ++g) {
-      store(a + g * kLaneCount, lanes(a + g * kLaneCount) - by * lanes(c + g * kLaneCount));
+      store(a + g * kLaneCount, lanes(a + g * kLaneCount) - factor * lanes(c + g * kLaneCount));
     }
   };
   std::fill(inverse_.begin(), inverse_.end(), 0.0);
@@ -191,8 +194,8 @@ VMS_PH_WIDE void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
     for (std::size_t i = j + 1; i < n; ++i) subtract(i, j, tree.factor_[j * stride + i]);
   }
   for (std::size_t j = n; j-- > 0;) {
-    double* here = &inverse_[j * first_];
-    for (std::size_t k = 0; k < first_; ++k) here[k] *= tree.inverse_diagonal_[j];
+    double* row = &inverse_[j * first_];
+    for (std::size_t k = 0; k < first_; ++k) row[k] *= tree.inverse_diagonal_[j];
     for (std::size_t i = j + 1; i < n; ++i) subtract(j, i, tree.factor_[j * stride + i]);
   }
 }
@@ -202,12 +205,12 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
     const LaneScrew screw(link.screw), twist(tree.motions_[g].twist);
-    const LaneScrew turned = bracket(twist, screw);
-    turned.store_in(groups_[g].turned);
+    const LaneScrew ad_screw = bracket(twist, screw);
+    ad_screw.store_in(groups_[g].ad_screw);
     (dual_bracket(screw, LaneScrew(tree.motions_[g].momentum)) +
-     LaneInertia(link.composite) * turned)
+     LaneInertia(link.composite) * ad_screw)
         .store_in(groups_[g].change);
-    field.cross(screw.angular).store_in(groups_[g].pull);
+    field.cross(screw.angular).store_in(groups_[g].field_cross);
   }
   if (!decoupled_) return;
   locked_ = tree.locked_twist(tree.momentum_);
@@ -219,37 +222,38 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
     store_rate(LaneInertia(link.link_inertia), relative, groups_[g].inertia_rate);
   }
   const SpatialInertia total_rate(
-      tree.add_up<10>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].inertia_rate; }));
+      tree.root_sum<10>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].inertia_rate; }));
   locked_rate_ = tree.locked_twist(difference(base_rate, total_rate * locked_));
   const LaneScrew v_hat_rate(locked_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    Group& here = groups_[g];
+    Group& entry = groups_[g];
     const Tree::LinkGroup& link = tree.link_groups_[g];
-    const LaneInertia composite(link.composite), composite_rate(here.inertia_rate);
-    const LaneScrew screw(link.screw), screw_rate(here.screw_rate);
-    const LaneScrew turned = bracket(v_hat, screw), h = composite * v_hat;
-    const LaneScrew turned_rate = bracket(v_hat_rate, screw) + bracket(v_hat, screw_rate);
+    const LaneInertia composite(link.composite), composite_rate(entry.inertia_rate);
+    const LaneScrew screw(link.screw), screw_rate(entry.screw_rate);
+    const LaneScrew ad_screw = bracket(v_hat, screw), h = composite * v_hat;
+    const LaneScrew ad_screw_rate = bracket(v_hat_rate, screw) + bracket(v_hat, screw_rate);
     const LaneScrew h_rate = composite_rate * v_hat + composite * v_hat_rate;
-    (composite_rate * screw + composite * screw_rate).store_in(here.reaction_rate);
-    turned.store_in(here.locked_turned);
-    turned_rate.store_in(here.turned_rate);
-    (dual_bracket(screw, h) + composite * turned).store_in(here.locked_change);
-    (dual_bracket(screw_rate, h) + dual_bracket(screw, h_rate) + composite_rate * turned +
-     composite * turned_rate)
-        .store_in(here.change_rate);
+    (composite_rate * screw + composite * screw_rate).store_in(entry.reaction_rate);
+    ad_screw.store_in(entry.locked_ad_screw);
+    ad_screw_rate.store_in(entry.ad_screw_rate);
+    (dual_bracket(screw, h) + composite * ad_screw).store_in(entry.locked_change);
+    (dual_bracket(screw_rate, h) + dual_bracket(screw, h_rate) + composite_rate * ad_screw +
+     composite * ad_screw_rate)
+        .store_in(entry.change_rate);
   }
   // A = M_b^-1 M_bm changes with M_b^-1 (Mdot_bm - Mdot_b A).
   const int b = tree.b_, n = tree.n_;
   std::fill(connection_rate_.begin(), connection_rate_.end(), 0.0);
-  double moved[6];
+  double locked_row[6];
   const auto add = [&](const Screw& wrench, double factor, int column) VMS_PH_INLINED {
-    tree.write_base(tree.locked_twist(wrench), moved);
+    tree.write_base(tree.locked_twist(wrench), locked_row);
     for (int k = 0; k < b; ++k) {
-      connection_rate_[static_cast<std::size_t>(k * n + column)] += factor * moved[k];
+      connection_rate_[static_cast<std::size_t>(k * n + column)] += factor * locked_row[k];
     }
   };
   for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
-    add(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount), 1.0, tree.joints_[i].lead);
+    add(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount), 1.0,
+        tree.joints_[i].leader);
   }
   for (int i = 0; i < n; ++i) add(total_rate * tree.mobility(tree.full(i)), -1.0, i);
 }
@@ -258,7 +262,7 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
 // moves j, the change of the momentum behind j.
 VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
   const int b = tree.b_;
-  const std::size_t bodies = tree.joints_.size(), wide = groups_.size() * kLaneCount;
+  const std::size_t bodies = tree.joints_.size(), lane_count = groups_.size() * kLaneCount;
   const auto add = [&](std::vector<double>& matrix, int i, std::size_t g,
                        const Lanes& values) VMS_PH_INLINED {
     double* to = row(matrix, i);
@@ -267,58 +271,61 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
       return;
     }
     for (std::size_t l = 0; l < kLaneCount && g * kLaneCount + l < bodies; ++l) {
-      to[tree.joints_[g * kLaneCount + l].lead] += values[l];
+      to[tree.joints_[g * kLaneCount + l].leader] += values[l];
     }
   };
-  const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g, const Row* six)
-                                    VMS_PH_INLINED {
-                                      for (int k = 0; k < b; ++k)
-                                        add(matrix, k, g, lanes(six[b == 3 && k == 2 ? 5 : k]));
-                                    };
+  const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g,
+                                    const Row* rows_of_base) VMS_PH_INLINED {
+    for (int k = 0; k < b; ++k) add(matrix, k, g, lanes(rows_of_base[b == 3 && k == 2 ? 5 : k]));
+  };
   for (std::size_t g = 0; b > 0 && g < groups_.size(); ++g) {
-    const Group& here = groups_[g];
-    add_rows_of_base(state_.momentum, g, here.change);
+    const Group& entry = groups_[g];
+    add_rows_of_base(state_.momentum, g, entry.change);
     Row weight[6] = {};
-    const LaneVector lifted(tree.link_groups_[g].reaction);
-    lifted.cross(LaneVector(field_)).store_in(weight + 3);
+    const LaneVector reaction_linear(tree.link_groups_[g].reaction);
+    reaction_linear.cross(LaneVector(field_)).store_in(weight + 3);
     add_rows_of_base(state_.slope, g, weight);
     if (!decoupled_) continue;
-    add_rows_of_base(state_.locked, g, here.locked_change);
-    add_rows_of_base(state_.locked_rate, g, here.change_rate);
+    add_rows_of_base(state_.locked, g, entry.locked_change);
+    add_rows_of_base(state_.locked_rate, g, entry.change_rate);
   }
   for (std::size_t k = 0; k < bodies; ++k) {
     const std::size_t group = k / kLaneCount, lane = k % kLaneCount;
-    const Group& own = groups_[group];
+    const Group& group_k = groups_[group];
     const LaneScrew screw(tree.screw(k)), reaction(tree.reaction(k));
-    const LaneScrew turned(screw_at(own.turned, lane)), change(screw_at(own.change, lane));
-    const LaneScrew screw_rate(screw_at(own.screw_rate, lane)),
-        reaction_rate(screw_at(own.reaction_rate, lane));
-    const LaneVector pull(vector_at(own.pull, lane));
-    const int i = b + tree.joints_[k].lead;
+    const LaneScrew ad_screw(screw_at(group_k.ad_screw, lane)),
+        change(screw_at(group_k.change, lane));
+    const LaneScrew screw_rate(screw_at(group_k.screw_rate, lane)),
+        reaction_rate(screw_at(group_k.reaction_rate, lane));
+    const LaneVector field_cross(vector_at(group_k.field_cross, lane));
+    const int i = b + tree.joints_[k].leader;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Group& other = groups_[g];
       Lanes momentum{}, slope{}, locked{}, locked_rate{};
       if (g <= group) {
-        const Lanes above = lanes(&above_[k * wide + g * kLaneCount]);
-        const LaneScrew its(other.turned);
-        momentum += above * reaction.dot(its);
-        slope += above * (change.dot(its) + reaction.linear.dot(LaneVector(other.pull)));
+        const Lanes above = lanes(&ancestors_[k * lane_count + g * kLaneCount]);
+        const LaneScrew other_row(other.ad_screw);
+        momentum += above * reaction.dot(other_row);
+        slope +=
+            above * (change.dot(other_row) + reaction.linear.dot(LaneVector(other.field_cross)));
         if (decoupled_) {
-          const LaneScrew moved(other.locked_turned);
-          locked += above * reaction.dot(moved);
-          locked_rate +=
-              above * (reaction_rate.dot(moved) + reaction.dot(LaneScrew(other.turned_rate)));
+          const LaneScrew locked_row(other.locked_ad_screw);
+          locked += above * reaction.dot(locked_row);
+          locked_rate += above * (reaction_rate.dot(locked_row) +
+                                  reaction.dot(LaneScrew(other.ad_screw_rate)));
         }
       }
       if (g >= group) {
-        const Lanes below = lanes(&below_[k * wide + g * kLaneCount]);
-        const LaneScrew its(other.change);
-        momentum += below * screw.dot(its);
-        slope += below * (turned.dot(its) + pull.dot(LaneVector(tree.link_groups_[g].reaction)));
+        const Lanes below = lanes(&descendants_[k * lane_count + g * kLaneCount]);
+        const LaneScrew other_row(other.change);
+        momentum += below * screw.dot(other_row);
+        slope += below * (ad_screw.dot(other_row) +
+                          field_cross.dot(LaneVector(tree.link_groups_[g].reaction)));
         if (decoupled_) {
-          const LaneScrew moved(other.locked_change);
-          locked += below * screw.dot(moved);
-          locked_rate += below * (screw_rate.dot(moved) + screw.dot(LaneScrew(other.change_rate)));
+          const LaneScrew locked_row(other.locked_change);
+          locked += below * screw.dot(locked_row);
+          locked_rate +=
+              below * (screw_rate.dot(locked_row) + screw.dot(LaneScrew(other.change_rate)));
         }
       }
       add(state_.momentum, i, g, momentum);
@@ -332,17 +339,17 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
 
 void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench) noexcept {
   for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
-    const auto moving = static_cast<std::size_t>(j);
-    const Screw s = tree.screw(moving);
+    const auto joint = static_cast<std::size_t>(j);
+    const Screw s = tree.screw(joint);
     const Screw rate{s.angular.cross(wrench.linear),
                      s.angular.cross(wrench.angular) + s.linear.cross(wrench.linear)};
-    const int column = tree.joints_[moving].lead;
+    const int column = tree.joints_[joint].leader;
     tree.add_base(rate, row(state_.slope, 0) + column, static_cast<int>(stride_));
-    for (int k = tree.joints_[moving].parent; k >= 0;
+    for (int k = tree.joints_[joint].parent; k >= 0;
          k = tree.joints_[static_cast<std::size_t>(k)].parent) {
-      const auto before = static_cast<std::size_t>(k);
-      row(state_.slope, tree.b_ + tree.joints_[before].lead)[column] +=
-          tree.screw(before).dot(rate);
+      const auto ancestor = static_cast<std::size_t>(k);
+      row(state_.slope, tree.b_ + tree.joints_[ancestor].leader)[column] +=
+          tree.screw(ancestor).dot(rate);
     }
   }
 }
@@ -389,7 +396,8 @@ VMS_PH_WIDE void TreeDerivatives::finish(const Tree& tree, Columns& c,
   }
   rows.add_product(1.0, connection_.data(), 1, size, n, b, difference_.data(), &c.rate[joints]);
   rows.add_product(1.0, connection_rate_.data(), 1, size, n, b, c.locked.data(), &c.rate[joints]);
-  rows.add_product(-1.0, turn_.data(), first_, 1, n, n, &c.velocity[joints], &c.rate[joints]);
+  rows.add_product(-1.0, connection_slope_.data(), first_, 1, n, n, &c.velocity[joints],
+                   &c.rate[joints]);
 }
 
 void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexcept {
@@ -398,11 +406,11 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   if (decoupled_) {
     for (std::size_t i = 0; i < size; ++i) {
       const double* from = row(state_.locked, b + static_cast<int>(i));
-      std::copy(from, from + first_, &turn_[i * first_]);
+      std::copy(from, from + first_, &connection_slope_[i * first_]);
       for (std::size_t k = 0; k < base; ++k) {
-        const double by = connection_[k * size + i];
+        const double factor = connection_[k * size + i];
         for (std::size_t j = 0; j < first_; ++j) {
-          turn_[i * first_ + j] -= by * state_.locked[k * stride_ + j];
+          connection_slope_[i * first_ + j] -= factor * state_.locked[k * stride_ + j];
         }
       }
     }
@@ -436,34 +444,34 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
     for (auto* matrix : {&c.momentum, &c.locked, &c.locked_rate, &c.slope}) {
       for (int i = 0; i < nv; ++i) std::fill_n(row(*matrix, i), kParameters, 0.0);
     }
-    const Tree::Frame at_body = tree.placed({body, Matrix3d::Identity(), Vector3d::Zero()});
+    const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw twist = tree.twist_of(body), relative = difference(twist, tree.base_);
-    const Screw moved = in_axes(at_body, twist), locked = in_axes(at_body, locked_);
-    const Screw fall = in_axes(at_body, {field_, Vector3d::Zero()});
-    const Screw rate = in_axes(at_body, difference(locked_rate_, bracket(relative, locked_)));
+    const Screw locked_row = in_axes(body_frame, twist), locked = in_axes(body_frame, locked_);
+    const Screw body_field = in_axes(body_frame, {field_, Vector3d::Zero()});
+    const Screw rate = in_axes(body_frame, difference(locked_rate_, bracket(relative, locked_)));
     // What a twist, its rate along the motion and its change with the velocity pair with.
-    const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& turned) {
-      double numbers[kParameters];
-      const Screw here = in_axes(at_body, s);
+    const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
+      double pairing[kParameters];
+      const Screw body_screw = in_axes(body_frame, s);
       const auto pair = [&](std::vector<double>& matrix, const Screw& one, const Screw& other) {
-        write_pairing(one, other, numbers);
+        write_pairing(one, other, pairing);
         double* to = row(matrix, i);
-        for (std::size_t k = 0; k < kParameters; ++k) to[k] += numbers[k];
+        for (std::size_t k = 0; k < kParameters; ++k) to[k] += pairing[k];
       };
-      pair(c.momentum, here, moved);
-      pair(c.slope, here, fall);
-      if (i >= b) pair(c.slope, in_axes(at_body, turned), moved);
+      pair(c.momentum, body_screw, locked_row);
+      pair(c.slope, body_screw, body_field);
+      if (i >= b) pair(c.slope, in_axes(body_frame, ad_screw), locked_row);
       if (!decoupled_) return;
-      pair(c.locked, here, locked);
-      pair(c.locked_rate, here, rate);
-      pair(c.locked_rate, in_axes(at_body, difference(s_rate, bracket(relative, s))), locked);
+      pair(c.locked, body_screw, locked);
+      pair(c.locked_rate, body_screw, rate);
+      pair(c.locked_rate, in_axes(body_frame, difference(s_rate, bracket(relative, s))), locked);
     };
     for (int k = 0; k < b; ++k) add(k, unit(b, k), {}, {});
     for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
       const auto k = static_cast<std::size_t>(j);
       const Group& group = groups_[k / kLaneCount];
-      add(b + tree.joints_[k].lead, tree.screw(k), screw_at(group.screw_rate, k % kLaneCount),
-          screw_at(group.turned, k % kLaneCount));
+      add(b + tree.joints_[k].leader, tree.screw(k), screw_at(group.screw_rate, k % kLaneCount),
+          screw_at(group.ad_screw, k % kLaneCount));
     }
     finish(tree, c, kParameterGroups);
     for (int i = 0; i < nv; ++i) {

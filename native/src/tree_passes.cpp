@@ -26,7 +26,7 @@ VMS_PH_INLINED inline void Tree::compute_angles(const double* q) noexcept {
     if (!joints_[i].pair) continue;
     // Scaled to length one, to second order: pairs are accepted as they come from integration,
     // and in common axes a rotation that stretches does so for all bodies behind it.
-    const double c = q[joints_[i].at], s = q[joints_[i].at + 1];
+    const double c = q[joints_[i].position_index], s = q[joints_[i].position_index + 1];
     const double scale = 1.5 - 0.5 * (c * c + s * s);
     cosines_[i] = scale * c;
     sines_[i] = scale * s;
@@ -38,47 +38,47 @@ VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noe
   compute_angles(q);
   for (std::size_t g = 0; g < groups(); ++g) {
     const Shape& shape = shapes_[g];
-    Scratch& here = scratch_[g];
+    Scratch& group = scratch_[g];
     const Lanes cosine = lanes(&cosines_[g * kLaneCount]), sine = lanes(&sines_[g * kLaneCount]),
                 position = lanes(&angles_[g * kLaneCount]);
     for (int k = 0; k < 9; ++k) {
-      store(here.turn[k],
+      store(group.rotation[k],
             lanes(shape.fixed[k]) + cosine * lanes(shape.cosine[k]) + sine * lanes(shape.sine[k]));
     }
     for (int k = 0; k < 3; ++k) {
-      store(here.shift[k], lanes(shape.offset[k]) + position * lanes(shape.slide[k]));
+      store(group.translation[k], lanes(shape.offset[k]) + position * lanes(shape.slide[k]));
     }
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const Scratch& joint = scratch_[i / kLaneCount];
-    Pose& here = poses[i / kLaneCount];
+    Pose& pose = poses[i / kLaneCount];
     const std::size_t lane = i % kLaneCount;
-    Matrix3d rotation = matrix_at(joint.turn, lane);
-    Vector3d origin = vector_at(joint.shift, lane);
+    Matrix3d rotation = matrix_at(joint.rotation, lane);
+    Vector3d origin = vector_at(joint.translation, lane);
     if (joints_[i].parent >= 0) {
       const auto parent = static_cast<std::size_t>(joints_[i].parent);
-      const Pose& before = poses[parent / kLaneCount];
-      const Matrix3d parent_rotation = matrix_at(before.rotation, parent % kLaneCount);
-      origin = vector_at(before.origin, parent % kLaneCount) + parent_rotation * origin;
+      const Pose& parent_pose = poses[parent / kLaneCount];
+      const Matrix3d parent_rotation = matrix_at(parent_pose.rotation, parent % kLaneCount);
+      origin = vector_at(parent_pose.origin, parent % kLaneCount) + parent_rotation * origin;
       rotation = parent_rotation.lazyProduct(rotation).eval();
     }
-    put(rotation, here.rotation, lane);
-    put(origin, here.origin, lane);
+    put(rotation, pose.rotation, lane);
+    put(origin, pose.origin, lane);
   }
 }
 
-bool Tree::is_placed_at(const VectorXd& q) const noexcept {
-  return is_placed_ && q.tail(positions()) == placed_.tail(positions());
+bool Tree::is_computed_at(const VectorXd& q) const noexcept {
+  return is_computed_ && q.tail(positions()) == computed_q_.tail(positions());
 }
 
 void Tree::copy_configuration(const Tree& other, const VectorXd& q) noexcept {
-  if (is_placed_at(q)) return;
-  if (!(is_same_robot(other) && other.is_placed_at(q))) {
+  if (is_computed_at(q)) return;
+  if (!(is_same_robot(other) && other.is_computed_at(q))) {
     set_configuration(q);
     return;
   }
-  placed_.tail(positions()) = q.tail(positions());
-  is_placed_ = true;
+  computed_q_.tail(positions()) = q.tail(positions());
+  is_computed_ = true;
   has_reactions_ = other.has_reactions_;
   is_factorised_ = false;
   link_groups_ = other.link_groups_;
@@ -97,25 +97,25 @@ void Tree::copy_velocity(const Tree& other) noexcept {
 }
 
 VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
-  if (is_placed_at(q)) return;
-  placed_.tail(positions()) = q.tail(positions());
-  is_placed_ = true;
+  if (is_computed_at(q)) return;
+  computed_q_.tail(positions()) = q.tail(positions());
+  is_computed_ = true;
   has_reactions_ = is_factorised_ = false;
   update_poses(q.data(), link_groups_);
   for (std::size_t g = 0; g < groups(); ++g) {
     const Shape& shape = shapes_[g];
-    LinkGroup& here = link_groups_[g];
-    const LaneMatrix rotation(here.rotation);
-    const LaneVector origin(here.origin), angular = rotation * LaneVector(shape.axis);
+    LinkGroup& group = link_groups_[g];
+    const LaneMatrix rotation(group.rotation);
+    const LaneVector origin(group.origin), angular = rotation * LaneVector(shape.axis);
     const LaneVector linear = rotation * LaneVector(shape.linear_axis) + origin.cross(angular);
-    LaneScrew(linear, angular).store_in(here.screw);
+    LaneScrew(linear, angular).store_in(group.screw);
     const LaneVector centre = origin + rotation * LaneVector(shape.lever);
     const LaneInertia link_inertia(lanes(shape.mass), centre, rotation, shape.inertia);
-    link_inertia.store_in(here.link_inertia);
-    link_inertia.store_in(here.composite);
+    link_inertia.store_in(group.link_inertia);
+    link_inertia.store_in(group.composite);
   }
   const auto rows = [this](std::size_t g) VMS_PH_INLINED { return link_groups_[g].composite; };
-  const Eigen::Matrix<double, 10, 1> sum = add_up<10>(rows);
+  const Eigen::Matrix<double, 10, 1> sum = root_sum<10>(rows);
   total_ = root_;
   total_ += SpatialInertia(sum);
   if (b_ == 0) return;
@@ -131,25 +131,25 @@ VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
   const double xz = total_.xz + total_.first.x() * centre_.z();
   const double yz = total_.yz + total_.first.y() * centre_.z();
   const double a = yy * zz - yz * yz, b = xz * yz - xy * zz, c = xy * yz - xz * yy;
-  const double over = 1.0 / (xx * a + xy * b + xz * c);
-  inverse_inertia_(0, 0) = over * a;
-  inverse_inertia_(0, 1) = inverse_inertia_(1, 0) = over * b;
-  inverse_inertia_(0, 2) = inverse_inertia_(2, 0) = over * c;
-  inverse_inertia_(1, 1) = over * (xx * zz - xz * xz);
-  inverse_inertia_(1, 2) = inverse_inertia_(2, 1) = over * (xy * xz - xx * yz);
-  inverse_inertia_(2, 2) = over * (xx * yy - xy * xy);
+  const double inverse_determinant = 1.0 / (xx * a + xy * b + xz * c);
+  inverse_inertia_(0, 0) = inverse_determinant * a;
+  inverse_inertia_(0, 1) = inverse_inertia_(1, 0) = inverse_determinant * b;
+  inverse_inertia_(0, 2) = inverse_inertia_(2, 0) = inverse_determinant * c;
+  inverse_inertia_(1, 1) = inverse_determinant * (xx * zz - xz * xz);
+  inverse_inertia_(1, 2) = inverse_inertia_(2, 1) = inverse_determinant * (xy * xz - xx * yz);
+  inverse_inertia_(2, 2) = inverse_determinant * (xx * yy - xy * xy);
 }
 
 VMS_PH_WIDE void Tree::set_velocity(const VectorXd& v) noexcept {
   const Screw& base = base_ = base_twist(v);
   momentum_ = b_ == 0 ? Screw{} : root_ * base;
-  double twice = momentum_.dot(base);
+  double double_energy = momentum_.dot(base);
   rates_ = v.tail(n_);
   propagate_velocities(base, v.data(),
                        [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const double rate = rates_[joints_[i].lead];
-    twice += joints_[i].armature * rate * rate;
+    const double rate = rates_[joints_[i].leader];
+    double_energy += joints_[i].armature * rate * rate;
   }
   Lanes powers{};
   for (std::size_t g = 0; g < groups(); ++g) {
@@ -158,9 +158,9 @@ VMS_PH_WIDE void Tree::set_velocity(const VectorXd& v) noexcept {
     momentum.store_in(motions_[g].momentum);
     powers += momentum.dot(twist);
   }
-  kinetic_ = 0.5 * (twice + sum_of(powers));
+  kinetic_ = 0.5 * (double_energy + sum_of(powers));
   momentum_ +=
-      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
+      screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
 }
 
 // With the mass and the first moment of the subtree behind it, every joint lifts like one body.
@@ -175,10 +175,10 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
     (centre * lanes(shape.mass)).store_in(scratch_[g].force);
   }
   const Vector3d first =
-      root_.first + add_up<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; });
-  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].lead];
+      root_.first + root_sum<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; });
+  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].leader];
   Lanes power{};
-  const LaneVector down(field);
+  const LaneVector gravity(field);
   for (std::size_t g = 0; g < groups(); ++g) {
     const Shape& shape = shapes_[g];
     const LaneMatrix rotation(other_poses_[g].rotation);
@@ -187,27 +187,27 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
                               LaneVector(other_poses_[g].origin).cross(angular);
     const LaneVector velocity =
         linear * lanes(shape.subtree_mass) + angular.cross(LaneVector(scratch_[g].force));
-    power -= lanes(&speeds_[g * kLaneCount]) * down.dot(velocity);
+    power -= lanes(&speeds_[g * kLaneCount]) * gravity.dot(velocity);
   }
   if (b_ == 0) return sum_of(power);
   const Screw base = base_twist(v);
-  return sum_of(power) - field.dot(whole_mass_ * base.linear + base.angular.cross(first));
+  return sum_of(power) - field.dot(total_mass_ * base.linear + base.angular.cross(first));
 }
 
 VMS_PH_WIDE void Tree::propagate_forces() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
-  for (LinkGroup& here : link_groups_) {
-    (LaneInertia(here.composite) * LaneScrew(here.screw)).store_in(here.reaction);
+  for (LinkGroup& group : link_groups_) {
+    (LaneInertia(group.composite) * LaneScrew(group.screw)).store_in(group.reaction);
   }
   if (b_ == 0) return;
   if (is_coupled_) {
     std::fill(columns_.begin(), columns_.end(), Column{});
     for (std::size_t i = 0; i < joints_.size(); ++i) {
-      const auto at = static_cast<std::size_t>(joints_[i].lead);
-      Screw sum = full(joints_[i].lead);
-      sum += about_centre(reaction(i));
-      put(sum, columns_[at / kLaneCount].full, at % kLaneCount);
+      const auto index = static_cast<std::size_t>(joints_[i].leader);
+      Screw sum = full(joints_[i].leader);
+      sum += moment_about_centre(reaction(i));
+      put(sum, columns_[index / kLaneCount].full, index % kLaneCount);
     }
   } else {
     const LaneVector centre(centre_);
@@ -223,13 +223,13 @@ VMS_PH_WIDE void Tree::propagate_forces() noexcept {
       column.store_in(columns_[g].full);
     }
   }
-  const Lanes over_mass = Lanes{} + 1.0 / total_.mass;
+  const Lanes inverse_mass = Lanes{} + 1.0 / total_.mass;
   for (Column& column : columns_) {
-    const LaneScrew all(column.full);
-    LaneVector turn = LaneVector(inverse_inertia_.col(0)) * all.angular.x;
-    turn = turn + LaneVector(inverse_inertia_.col(1)) * all.angular.y;
-    turn = turn + LaneVector(inverse_inertia_.col(2)) * all.angular.z;
-    LaneScrew(all.linear * over_mass, turn).store_in(column.reduced);
+    const LaneScrew full(column.full);
+    LaneVector angular = LaneVector(inverse_inertia_.col(0)) * full.angular.x;
+    angular = angular + LaneVector(inverse_inertia_.col(1)) * full.angular.y;
+    angular = angular + LaneVector(inverse_inertia_.col(2)) * full.angular.z;
+    LaneScrew(full.linear * inverse_mass, angular).store_in(column.reduced);
   }
 }
 
@@ -254,9 +254,10 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
     // The columns of the shape inertia below the diagonal.
     for (std::size_t j = 0; j < n; ++j) {
       double* column = &factor_[j * stride];
-      const LaneScrew one(screw(j)), base(b_ > 0 ? full(static_cast<int>(j)) : Screw{});
+      const LaneScrew joint_screw(screw(j)), base(b_ > 0 ? full(static_cast<int>(j)) : Screw{});
       for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
-        Lanes values = one.dot(LaneScrew(link_groups_[g].reaction)) * lanes(is_descendant(j, g));
+        Lanes values =
+            joint_screw.dot(LaneScrew(link_groups_[g].reaction)) * lanes(is_descendant(j, g));
         if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].reduced));
         store(column + g * kLaneCount, values);
       }
@@ -288,18 +289,18 @@ double Tree::inertia_of(int joint) noexcept {
   propagate_forces();
   double sum = 0.0;
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    if (joints_[i].lead != joint) continue;
-    const Screw acting = reaction(i);
-    sum += joints_[i].armature + screw(i).dot(acting);
+    if (joints_[i].leader != joint) continue;
+    const Screw joint_reaction = reaction(i);
+    sum += joints_[i].armature + screw(i).dot(joint_reaction);
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      const auto before = static_cast<std::size_t>(j);
-      if (joints_[before].lead == joint) sum += 2.0 * screw(before).dot(acting);
+      const auto ancestor = static_cast<std::size_t>(j);
+      if (joints_[ancestor].leader == joint) sum += 2.0 * screw(ancestor).dot(joint_reaction);
     }
   }
   return sum;
 }
 
-Vector3d Tree::pull(int joint) noexcept {
+Vector3d Tree::linear_coupling(int joint) noexcept {
   propagate_forces();
   return full(joint).linear;
 }
@@ -311,11 +312,11 @@ VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
     out = right_side_.head(n_);
     return;
   }
-  const Screw p = about_centre(momentum);
-  const LaneScrew all(p);
+  const Screw p = moment_about_centre(momentum);
+  const LaneScrew lane_momentum(p);
   for (std::size_t g = 0; g < columns_.size(); ++g) {
     double* right = right_side_.data() + g * kLaneCount;
-    store(right, lanes(right) - LaneScrew(columns_[g].reduced).dot(all));
+    store(right, lanes(right) - LaneScrew(columns_[g].reduced).dot(lane_momentum));
   }
   substitute();
   solve_base(p, out);
@@ -338,7 +339,7 @@ VMS_PH_WIDE void Tree::solve_decoupled(const Screw& momentum, const double* pi_h
   factorise();
   std::copy(pi_hat, pi_hat + n_, right_side_.data());
   substitute();
-  solve_base(b_ > 0 ? about_centre(momentum) : Screw{}, out);
+  solve_base(b_ > 0 ? moment_about_centre(momentum) : Screw{}, out);
 }
 
 // Newton-Euler recursion with zero accelerations of joints and base.
@@ -347,36 +348,37 @@ VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
   const Screw base = base_twist(v);
   propagate_velocities(base, v.data(),
                        [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
-  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].lead];
+  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].leader];
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew joint_twist =
         LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kLaneCount]);
     bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
   }
-  const Screw lift{-field_, Vector3d::Zero()};
-  add_along(lift, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
+  const Screw root_acceleration{-field_, Vector3d::Zero()};
+  add_from_parents(root_acceleration,
+                   [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneInertia link_inertia(link_groups_[g].link_inertia);
     const LaneScrew twist(motions_[g].twist),
-        pushed = link_inertia * LaneScrew(scratch_[g].acceleration);
-    (pushed + dual_bracket(twist, link_inertia * twist)).store_in(scratch_[g].force);
+        inertial_force = link_inertia * LaneScrew(scratch_[g].acceleration);
+    (inertial_force + dual_bracket(twist, link_inertia * twist)).store_in(scratch_[g].force);
   }
   const Screw full =
-      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; }));
+      screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; }));
   for (std::size_t g = 0; g < groups(); ++g) {
-    const Lanes needed = LaneScrew(link_groups_[g].screw).dot(LaneScrew(scratch_[g].force));
-    store(&products_[g * kLaneCount], needed);
+    const Lanes joint_effort = LaneScrew(link_groups_[g].screw).dot(LaneScrew(scratch_[g].force));
+    store(&products_[g * kLaneCount], joint_effort);
   }
   right_side_.head(n_) = force.tail(n_);
-  for (std::size_t i = 0; i < joints_.size(); ++i) right_side_[joints_[i].lead] -= products_[i];
-  Screw left;
+  for (std::size_t i = 0; i < joints_.size(); ++i) right_side_[joints_[i].leader] -= products_[i];
+  Screw net_wrench;
   if (b_ > 0) {
-    left = base_twist(force);
-    const Screw bias = of_root(base, lift);
-    left.linear -= full.linear + bias.linear;
-    left.angular -= full.angular + bias.angular;
+    net_wrench = base_twist(force);
+    const Screw bias = of_root(base, root_acceleration);
+    net_wrench.linear -= full.linear + bias.linear;
+    net_wrench.angular -= full.angular + bias.angular;
   }
-  solve(left, out);
+  solve(net_wrench, out);
 }
 
 /// The wrench on the root that moves with a twist and an acceleration.

@@ -27,14 +27,14 @@ VMS_PH_INLINED inline Screw unit(int k) {
 }
 
 /// The bracket [v, .] of wrenches: `reaction . [v, s] = s . pulled(v, reaction)`.
-VMS_PH_INLINED inline Screw pulled(const Screw& v, const Screw& reaction) {
+VMS_PH_INLINED inline Screw bracket_transpose(const Screw& v, const Screw& reaction) {
   return {reaction.linear.cross(v.angular),
           reaction.linear.cross(v.linear) + reaction.angular.cross(v.angular)};
 }
 
 /// The integral of `(r . rdot) 1 - rdot r^T` over the mass of a body: what turns a rotation of it
 /// into the change of its angular momentum that is due to its motion.
-VMS_PH_INLINED inline Matrix3d spin_of(const SpatialInertia& y, const Screw& twist) {
+VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw& twist) {
   const double half = 0.5 * (y.xx + y.yy + y.zz);
   Matrix3d second;  // moments of the mass
   second << half - y.xx, -y.xy, -y.xz, -y.xy, half - y.yy, -y.yz, -y.xz, -y.yz, half - y.zz;
@@ -51,8 +51,8 @@ VMS_PH_INLINED inline Matrix3d spin_of(const SpatialInertia& y, const Screw& twi
 }  // namespace
 
 double* Tree::write_base(const Screw& value, double* out, int stride) const noexcept {
-  const int* which = b_ == 6 ? kSpatial : kInPlane;
-  for (int k = 0; k < b_; ++k, out += stride) *out = component(value, which[k]);
+  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k, out += stride) *out = component(value, axes[k]);
   return out;
 }
 
@@ -60,33 +60,34 @@ VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
   propagate_forces();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  const int* which = b_ == 6 ? kSpatial : kInPlane;
-  for (int k = 0; k < b_; ++k) write_base(total_ * unit(which[k]), out + k * size);
+  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k) write_base(total_ * unit(axes[k]), out + k * size);
   for (std::size_t j = 0; j < joints_.size(); ++j) {
-    const int at = b_ + joints_[j].lead;
+    const int index = b_ + joints_[j].leader;
     if (b_ > 0) {
-      add_base(reaction(j), out + at * size);
-      add_base(reaction(j), out + at, size);
+      add_base(reaction(j), out + index * size);
+      add_base(reaction(j), out + index, size);
     }
-    out[at * size + at] += joints_[j].armature;
-    const LaneScrew one(screw(j));
+    out[index * size + index] += joints_[j].armature;
+    const LaneScrew joint_screw(screw(j));
     for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
-      const Lanes values = one.dot(LaneScrew(link_groups_[g].reaction));
+      const Lanes values = joint_screw.dot(LaneScrew(link_groups_[g].reaction));
       store(&products_[g * kLaneCount], values * lanes(is_descendant(j, g)));
     }
-    out[at * size + at] += products_[j];
+    out[index * size + index] += products_[j];
     for (std::size_t i = j + 1; i < joints_.size(); ++i) {
-      const int later = b_ + joints_[i].lead;
-      out[at * size + later] += products_[i];
-      out[later * size + at] += products_[i];  // twice on the diagonal where one mimics the other
+      const int other = b_ + joints_[i].leader;
+      out[index * size + other] += products_[i];
+      out[other * size + index] +=
+          products_[i];  // twice on the diagonal where one mimics the other
     }
   }
 }
 
 void Tree::write_locked_inverse(double* out) const noexcept {
-  const int* which = b_ == 6 ? kSpatial : kInPlane;
+  const int* axes = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k) {
-    write_base(mobility(about_centre(unit(which[k]))), out + k * b_);
+    write_base(mobility(moment_about_centre(unit(axes[k]))), out + k * b_);
   }
 }
 
@@ -101,22 +102,23 @@ VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
   propagate_forces();
   std::fill(out, out + n_ * n_, 0.0);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Screw acting = reaction(i);
-    const int at = joints_[i].lead;
-    out[at * n_ + at] += joints_[i].armature + screw(i).dot(acting);
+    const Screw joint_reaction = reaction(i);
+    const int index = joints_[i].leader;
+    out[index * n_ + index] += joints_[i].armature + screw(i).dot(joint_reaction);
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const auto k = static_cast<std::size_t>(j);
-      const int before = joints_[k].lead;
-      const double value = screw(k).dot(acting);
+      const int ancestor = joints_[k].leader;
+      const double value = screw(k).dot(joint_reaction);
       // Below the diagonal; on it, where one mimics the other, the product counts twice.
-      out[std::max(at, before) * n_ + std::min(at, before)] += at == before ? 2.0 * value : value;
+      out[std::max(index, ancestor) * n_ + std::min(index, ancestor)] +=
+          index == ancestor ? 2.0 * value : value;
     }
   }
   for (int i = 0; i < n_; ++i) {
     double* row = out + i * n_;
-    const Screw turn = b_ > 0 ? reduced(i) : Screw{};
+    const Screw column = b_ > 0 ? reduced(i) : Screw{};
     for (int j = 0; j <= i; ++j) {
-      if (b_ > 0) row[j] -= full(j).dot(turn);
+      if (b_ > 0) row[j] -= full(j).dot(column);
       out[j * n_ + i] = row[j];
     }
   }
@@ -126,28 +128,28 @@ void Tree::add_weight(const Vector3d& field, double factor, double* out) const n
   const Vector3d weight = -factor * field;
   add_base({total_.mass * weight, total_.first.cross(weight)}, out);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    out[b_ + joints_[i].lead] += this->weight(i, factor * field);
+    out[b_ + joints_[i].leader] += this->weight(i, factor * field);
   }
 }
 
-VMS_PH_WIDE void Tree::write_jacobian(const Frame& placed, const Matrix3d& rotation,
+VMS_PH_WIDE void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotation,
                                       double* out) const noexcept {
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
-  if (placed.body < -1) return;  // it stands beside a base that moves
+  if (frame.body < -1) return;  // it stands beside a base that moves
   const auto add = [&](const Screw& s, int column) VMS_PH_INLINED {
-    const Vector3d linear = rotation.transpose() * (s.linear + s.angular.cross(placed.origin));
+    const Vector3d linear = rotation.transpose() * (s.linear + s.angular.cross(frame.origin));
     const Vector3d angular = rotation.transpose() * s.angular;
     for (int k = 0; k < 3; ++k) {
       out[k * size + column] += linear[k];
       out[(k + 3) * size + column] += angular[k];
     }
   };
-  const int* which = b_ == 6 ? kSpatial : kInPlane;
-  for (int k = 0; k < b_; ++k) add(unit(which[k]), k);
-  for (int i = placed.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
-    const auto at = static_cast<std::size_t>(i);
-    add(screw(at), b_ + joints_[at].lead);
+  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k) add(unit(axes[k]), k);
+  for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+    const auto index = static_cast<std::size_t>(i);
+    add(screw(index), b_ + joints_[index].leader);
   }
 }
 
@@ -155,20 +157,20 @@ Screw Tree::twist_of(int body) const noexcept {
   return body < 0 ? base_ : twist(static_cast<std::size_t>(body));
 }
 
-VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& rotation,
+VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& rotation,
                                            const Vector3d& angular_velocity,
                                            double* out) const noexcept {
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
-  if (placed.body < -1) return;
-  const Screw carrier = twist_of(placed.body);
-  const Vector3d moving = carrier.linear + carrier.angular.cross(placed.origin);
-  const auto add = [&](const Screw& by, const Screw& s, int column) VMS_PH_INLINED {
-    const Screw rate = bracket(by, s);
-    const Vector3d linear = s.linear + s.angular.cross(placed.origin);
+  if (frame.body < -1) return;
+  const Screw body_twist = twist_of(frame.body);
+  const Vector3d origin_velocity = body_twist.linear + body_twist.angular.cross(frame.origin);
+  const auto add = [&](const Screw& twist, const Screw& s, int column) VMS_PH_INLINED {
+    const Screw rate = bracket(twist, s);
+    const Vector3d linear = s.linear + s.angular.cross(frame.origin);
     const Vector3d linear_rate =
-        rotation.transpose() * (rate.linear + rate.angular.cross(placed.origin) +
-                                s.angular.cross(moving) - angular_velocity.cross(linear));
+        rotation.transpose() * (rate.linear + rate.angular.cross(frame.origin) +
+                                s.angular.cross(origin_velocity) - angular_velocity.cross(linear));
     const Vector3d angular_rate =
         rotation.transpose() * (rate.angular - angular_velocity.cross(s.angular));
     for (int k = 0; k < 3; ++k) {
@@ -176,11 +178,11 @@ VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& 
       out[(k + 3) * size + column] += angular_rate[k];
     }
   };
-  const int* which = b_ == 6 ? kSpatial : kInPlane;
-  for (int k = 0; k < b_; ++k) add(base_, unit(which[k]), k);
-  for (int i = placed.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
-    const auto at = static_cast<std::size_t>(i);
-    add(twist(at), screw(at), b_ + joints_[at].lead);
+  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k) add(base_, unit(axes[k]), k);
+  for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+    const auto index = static_cast<std::size_t>(i);
+    add(twist(index), screw(index), b_ + joints_[index].leader);
   }
 }
 
@@ -193,7 +195,7 @@ void Tree::write_shape_momentum(double* out) noexcept {
   propagate_forces();
   write_joint_momenta(out);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    out[joints_[i].lead] -= reaction(i).dot(v_hat);
+    out[joints_[i].leader] -= reaction(i).dot(v_hat);
   }
 }
 
@@ -204,18 +206,18 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   propagate_forces();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  Matrix3d full = b_ == 0 ? Matrix3d::Zero() : spin_of(root_, base_);
+  Matrix3d full = b_ == 0 ? Matrix3d::Zero() : spin_matrix(root_, base_);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const LinkGroup& link_group = link_groups_[i / kLaneCount];
-    put(spin_of(inertia_at(link_group.link_inertia, i % kLaneCount), twist(i)),
-        scratch_[i / kLaneCount].turn, i % kLaneCount);
+    put(spin_matrix(inertia_at(link_group.link_inertia, i % kLaneCount), twist(i)),
+        scratch_[i / kLaneCount].rotation, i % kLaneCount);
   }
   const Eigen::Matrix<double, 9, 1> spins =
-      add_up<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].turn; });
+      root_sum<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].rotation; });
   full += Eigen::Map<const Matrix3d>(spins.data());
-  const int* which = b_ == 6 ? kSpatial : kInPlane;
+  const int* axes = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k) {
-    const Screw e = unit(which[k]);
+    const Screw e = unit(axes[k]);
     Screw column = total_ * bracket(base_, e);
     column.linear += e.angular.cross(momentum_.linear);
     column.angular += full * e.angular;
@@ -227,30 +229,31 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const std::size_t group = i / kLaneCount, lane = i % kLaneCount;
-    const Screw linear_axis = screw(i), acting = reaction(i);
-    const Matrix3d spin = matrix_at(scratch_[group].turn, lane);
+    const Screw linear_axis = screw(i), joint_reaction = reaction(i);
+    const Matrix3d spin = matrix_at(scratch_[group].rotation, lane);
     const Vector3d l = momentum(i).linear;
     Screw column = composite(i) * screw_at(scratch_[group].screw_rate, lane);
     column.linear += linear_axis.angular.cross(l);
     column.angular += spin * linear_axis.angular;
     // S_i . B, which has no linear part.
     const Vector3d moment = l.cross(linear_axis.linear) + spin.transpose() * linear_axis.angular;
-    const int at = b_ + joints_[i].lead;
-    double* row = out + at * size;
+    const int index = b_ + joints_[i].leader;
+    double* row = out + index * size;
     if (b_ > 0) {
-      add_base(column, out + at, size);
-      Screw left = pulled(base_, acting);
-      left.angular += moment;
-      add_base(left, row);
+      add_base(column, out + index, size);
+      Screw row_wrench = bracket_transpose(base_, joint_reaction);
+      row_wrench.angular += moment;
+      add_base(row_wrench, row);
     }
-    row[at] += linear_axis.dot(column);
+    row[index] += linear_axis.dot(column);
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      const auto before = static_cast<std::size_t>(j);
-      const Screw earlier = screw(before);
-      const Screw rate = screw_at(scratch_[before / kLaneCount].screw_rate, before % kLaneCount);
-      const int k = b_ + joints_[before].lead;
-      out[k * size + at] += earlier.dot(column);
-      row[k] += acting.dot(rate) + moment.dot(earlier.angular);
+      const auto ancestor = static_cast<std::size_t>(j);
+      const Screw ancestor_screw = screw(ancestor);
+      const Screw rate =
+          screw_at(scratch_[ancestor / kLaneCount].screw_rate, ancestor % kLaneCount);
+      const int k = b_ + joints_[ancestor].leader;
+      out[k * size + index] += ancestor_screw.dot(column);
+      row[k] += joint_reaction.dot(rate) + moment.dot(ancestor_screw.angular);
     }
   }
 }
@@ -262,22 +265,22 @@ VMS_PH_INLINED inline double transport_power(const SpatialInertia& inertia, cons
                                              const Screw& with, const Screw& of,
                                              const Screw& rate) {
   const Vector3d &l = twist.linear, &w = twist.angular, &a = of.angular;
-  const Vector3d pushed = a.cross(inertia.mass * l + w.cross(inertia.first));
+  const Vector3d linear_term = a.cross(inertia.mass * l + w.cross(inertia.first));
   const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
   const Vector3d second = half * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
   const Vector3d moment = inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
-  return with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(moment);
+  return with.dot(inertia * rate) + with.linear.dot(linear_term) + with.angular.dot(moment);
 }
 
 VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const LaneScrew& twist,
                                                const LaneScrew& with, const LaneScrew& of,
                                                const LaneScrew& rate, Lanes& sum) {
   const LaneVector &l = twist.linear, &w = twist.angular, &a = of.angular;
-  const LaneVector pushed = a.cross(l * inertia.mass + w.cross(inertia.first));
+  const LaneVector linear_term = a.cross(l * inertia.mass + w.cross(inertia.first));
   const Lanes half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
   const LaneVector second = a * half - inertia.times_inertia(a);
   const LaneVector moment = a * inertia.first.dot(l) - l * inertia.first.dot(a) - w.cross(second);
-  sum += with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(moment);
+  sum += with.dot(inertia * rate) + with.linear.dot(linear_term) + with.angular.dot(moment);
 }
 
 }  // namespace
@@ -285,30 +288,31 @@ VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const
 // The sum of `X . (Y dZ/dt + B Z)` over single bodies, with their twists X in x and Z in y.
 VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexcept {
   const Screw base_x = base_twist(x), base_y = base_twist(y), rate = bracket(base_, base_y);
-  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = y[b_ + joints_[i].lead];
+  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = y[b_ + joints_[i].leader];
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew joint_twist =
         LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kLaneCount]);
     bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
   }
-  add_along(rate, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
+  add_from_parents(rate, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
   propagate_velocities(base_x, x,
-                       [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].with; });
-  propagate_velocities(base_y, y, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].of; });
+                       [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].x_twist; });
+  propagate_velocities(base_y, y,
+                       [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].y_twist; });
   Lanes sum{};
   for (std::size_t g = 0; g < groups(); ++g) {
-    const Scratch& here = scratch_[g];
+    const Scratch& scratch = scratch_[g];
     add_transport_power(LaneInertia(link_groups_[g].link_inertia), LaneScrew(motions_[g].twist),
-                        LaneScrew(here.with), LaneScrew(here.of), LaneScrew(here.acceleration),
-                        sum);
+                        LaneScrew(scratch.x_twist), LaneScrew(scratch.y_twist),
+                        LaneScrew(scratch.acceleration), sum);
   }
   return sum_of(sum) + (b_ == 0 ? 0.0 : transport_power(root_, base_, base_x, base_y, rate));
 }
 
-Screw Tree::transported() const noexcept {
+Screw Tree::momentum_rate() const noexcept {
   const Screw& p = momentum_;
-  return restricted({p.linear.cross(base_.angular),
-                     p.angular.cross(base_.angular) + p.linear.cross(base_.linear)});
+  return planar_part({p.linear.cross(base_.angular),
+                      p.angular.cross(base_.angular) + p.linear.cross(base_.linear)});
 }
 
 // pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree.
@@ -323,20 +327,21 @@ VMS_PH_WIDE void Tree::add_shape_rates(const Screw& rate, double* out) noexcept 
     h.store_in(scratch_[g].locked);
     (dual_bracket(u, h) - link_inertia * bracket(u, v_hat)).store_in(scratch_[g].drift);
   }
-  add_up<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].locked; });
+  root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].locked; });
   const Screw drift =
-      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].drift; }));
+      screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].drift; }));
   // The rate of the locked velocity.
-  Screw turn = about_centre({rate.linear - drift.linear, rate.angular - drift.angular});
-  turn = {turn.linear / total_.mass, inverse_inertia_ * turn.angular};
+  Screw locked_rate =
+      moment_about_centre({rate.linear - drift.linear, rate.angular - drift.angular});
+  locked_rate = {locked_rate.linear / total_.mass, inverse_inertia_ * locked_rate.angular};
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);
     const Lanes power = bracket(u, screw).dot(LaneScrew(scratch_[g].locked)) +
                         screw.dot(LaneScrew(scratch_[g].drift));
     store(&products_[g * kLaneCount], power);
   }
-  for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].lead] -= products_[i];
-  for (int i = 0; i < n_; ++i) out[i] -= full(i).dot(turn);
+  for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].leader] -= products_[i];
+  for (int i = 0; i < n_; ++i) out[i] -= full(i).dot(locked_rate);
 }
 
 }  // namespace vms_ph

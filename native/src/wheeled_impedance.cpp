@@ -54,7 +54,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
   WheeledImpedance(const Model& model, const std::vector<Wheel>& wheels)
       : WheeledController(model, wheels),
         joint_limits_(model),
-        effort_(model, t_.nu.size()),
+        effort_(model, terms_.nu.size()),
         limit_inertia_(VectorV::Zero(n_)),
         positions_(limit_inertia_),
         desired_(zero_velocity_),
@@ -81,7 +81,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
 
  private:
   const char* drive(const Reference& reference, double dt) noexcept override {
-    Evaluation& d = t_.d();
+    Evaluation& d = terms_.d();
     const WheeledGains& gains = gains_;
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
     tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
@@ -89,14 +89,14 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     effort_.set_error(
         se3::inverse(tool_.pose()) * placement, tool_.pose(), tool_.twist(),
         {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, 0.0);
-    multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), t_.basis, jacobian_);
-    split_inertia(t_.mass, jacobian_, momentum_, effort_.rest_damping);
+    multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), terms_.basis, jacobian_);
+    split_inertia(terms_.mass, jacobian_, momentum_, effort_.rest_damping);
     effort_.rest_damping *= gains.damping_null;
     rest();
-    effort_.compute(t_.mass, jacobian_, t_.nu, horizon(dt, gains.delay, age_));
-    multiply(transposed(t_.basis), d.g(), desired_);
+    effort_.compute(terms_.mass, jacobian_, terms_.nu, horizon(dt, gains.delay, age_));
+    multiply(transposed(terms_.basis), d.g(), desired_);
     desired_ += effort_.sampled;
-    if (const char* obstacle = send(desired_, dt)) return obstacle;
+    if (const char* failure = send(desired_, dt)) return failure;
     ControlEnergy& energy = command_.energy;
     energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
     energy.shaped_potential = effort_.potential;
@@ -115,13 +115,13 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
 
   /// Compute the springs at the limits of the joints, in the independent velocities.
   void rest() noexcept {
-    model_.joint_positions(t_.d().q(), positions_);
+    model_.joint_positions(terms_.d().q(), positions_);
     const VectorV wall = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
-    const VectorV rates = t_.d().v().tail(n_);
+    const VectorV rates = terms_.d().v().tail(n_);
     const LimitSprings limits =
         joint_limits_.springs(positions_, rates, wall, gains_.limit_margin, 0.0);
-    MatrixV scaled = t_.basis.bottomRows(n_);
-    const MatrixView by_joints = MatrixView(t_.basis).bottom_rows(n_).transposed();
+    MatrixV scaled = terms_.basis.bottomRows(n_);
+    const MatrixView by_joints = MatrixView(terms_.basis).bottom_rows(n_).transposed();
     effort_.rest_energy = limits.energy;
     multiply(by_joints, limits.force, effort_.rest_force);
     for (Eigen::Index i = 0; i < n_; ++i) scaled.row(i) *= limits.stiffness[i];

@@ -21,34 +21,34 @@ using Eigen::Vector3d;
 constexpr double kRank = 1e-9;
 
 /// Write the indices of columns that are independent, by pivoted Gram-Schmidt, as many as there are
-/// up to `most`, in their order; the columns are used up.
+/// up to `count`, in their order; the columns are used up.
 template <class Matrix>
-void choose_pivots(Matrix& left, Eigen::Index most, std::vector<Eigen::Index>& chosen) {
-  chosen.clear();
-  while (static_cast<Eigen::Index>(chosen.size()) < most) {
+void select_pivots(Matrix& columns, Eigen::Index count, std::vector<Eigen::Index>& selected) {
+  selected.clear();
+  while (static_cast<Eigen::Index>(selected.size()) < count) {
     Eigen::Index best = -1;
     double largest = kRank;
-    for (Eigen::Index i = 0; i < left.cols(); ++i) {
-      const double size = std::nearbyint(left.col(i).norm() * 1e9) / 1e9;
+    for (Eigen::Index i = 0; i < columns.cols(); ++i) {
+      const double size = std::nearbyint(columns.col(i).norm() * 1e9) / 1e9;
       if (!(size > largest)) continue;
       largest = size;
       best = i;
     }
     if (best < 0) break;
-    chosen.push_back(best);
-    left.col(best) /= left.col(best).norm();
-    for (Eigen::Index i = 0; i < left.cols(); ++i) {
-      if (i != best) left.col(i) -= left.col(i).dot(left.col(best)) * left.col(best);
+    selected.push_back(best);
+    columns.col(best) /= columns.col(best).norm();
+    for (Eigen::Index i = 0; i < columns.cols(); ++i) {
+      if (i != best) columns.col(i) -= columns.col(i).dot(columns.col(best)) * columns.col(best);
     }
-    left.col(best).setZero();
+    columns.col(best).setZero();
   }
-  std::sort(chosen.begin(), chosen.end());
+  std::sort(selected.begin(), selected.end());
 }
 
-std::vector<Eigen::Index> pivots(Eigen::MatrixXd left, Eigen::Index most) {
-  std::vector<Eigen::Index> chosen;
-  choose_pivots(left, most, chosen);
-  return chosen;
+std::vector<Eigen::Index> pivots(Eigen::MatrixXd columns, Eigen::Index count) {
+  std::vector<Eigen::Index> selected;
+  select_pivots(columns, count, selected);
+  return selected;
 }
 
 }  // namespace
@@ -65,10 +65,10 @@ WheeledTerms::WheeledTerms(const Model& model, const std::vector<Wheel>& wheels)
   }
   if (2 * static_cast<int>(wheels.size()) > kMaxVelocities) throw ModelError("too many wheels");
   d_.set(model.neutral_configuration(), velocity_);
-  for (const Wheel& wheel : wheels) wheels_.push_back(rolling(wheel));
+  for (const Wheel& wheel : wheels) wheels_.push_back(make_contact(wheel));
   const auto rows = 2 * static_cast<Eigen::Index>(wheels.size());
-  all_.setZero(rows, model.nv());
-  all_rates_ = all_;
+  constraints_.setZero(rows, model.nv());
+  constraint_rates_ = constraints_;
   partition();
   nu.setZero(m_);
   basis.setZero(model.nv(), m_);
@@ -77,7 +77,7 @@ WheeledTerms::WheeledTerms(const Model& model, const std::vector<Wheel>& wheels)
   coriolis = mass;
 }
 
-WheeledTerms::Rolling WheeledTerms::rolling(const Wheel& wheel) {
+WheeledTerms::WheelContact WheeledTerms::make_contact(const Wheel& wheel) {
   const pinocchio::Model& tree = model_.pinocchio();
   if (!(wheel.radius > 0.0)) {
     throw ModelError("the radius of wheel '" + wheel.joint +
@@ -87,7 +87,7 @@ WheeledTerms::Rolling WheeledTerms::rolling(const Wheel& wheel) {
     throw ModelError("'" + wheel.joint + "' is no joint of '" + model_.name() + "'");
   }
   const auto frame = tree.getFrameId(wheel.joint, pinocchio::JOINT);
-  const auto axle_index = model_.b() + model_.lead_of(tree.getJointId(wheel.joint)).joint;
+  const auto axle_index = model_.b() + model_.leader_of(tree.getJointId(wheel.joint)).joint;
   const Vector3d axle =
       d_.frame_jacobian(frame, pinocchio::LOCAL_WORLD_ALIGNED).col(axle_index).tail<3>();
   const double length = axle.norm();
@@ -101,40 +101,41 @@ WheeledTerms::Rolling WheeledTerms::rolling(const Wheel& wheel) {
 
 Eigen::MatrixXd WheeledTerms::rows_at(const Eigen::VectorXd& q) {
   d_.set(q, velocity_);
-  constrain(false);
-  return all_;
+  compute_constraints(false);
+  return constraints_;
 }
 
 /// Choose independent rows of the constraints, and dependent and independent velocities, from what
 /// they are at several configurations.
 void WheeledTerms::partition() {
   const int nv = model_.nv(), count = 5;
-  const Eigen::Index all = all_.rows();
-  Eigen::MatrixXd beside(all, count * nv);
+  const Eigen::Index all = constraints_.rows();
+  Eigen::MatrixXd stacked_rows(all, count * nv);
   std::vector<Eigen::MatrixXd> samples;
   Eigen::Index rank = 0;
   for (int k = 0; k < count; ++k) {
-    Eigen::VectorXd q = model_.neutral_configuration(), way(nv);
-    for (int i = 0; i < nv; ++i) way[i] = k == 0 ? 0.0 : 2.0 * std::sin(1.3 * (i + 1) * (k + 1));
-    model_.integrate(model_.neutral_configuration(), way, q);
+    Eigen::VectorXd q = model_.neutral_configuration(), increment(nv);
+    for (int i = 0; i < nv; ++i)
+      increment[i] = k == 0 ? 0.0 : 2.0 * std::sin(1.3 * (i + 1) * (k + 1));
+    model_.integrate(model_.neutral_configuration(), increment, q);
     samples.push_back(rows_at(q));
     rank =
         std::max(rank, static_cast<Eigen::Index>(pivots(samples.back().transpose(), all).size()));
     const double size = std::max(1e-300, samples.back().cwiseAbs().maxCoeff());
-    beside.middleCols(k * nv, nv) = samples.back() / size;
+    stacked_rows.middleCols(k * nv, nv) = samples.back() / size;
   }
   if (rank == nv) {
     throw ModelError("the constraints leave the robot no motion; take away those too many");
   }
-  rows_ = pivots(beside.transpose(), rank);
-  Eigen::MatrixXd below(count * rank, nv);
+  rows_ = pivots(stacked_rows.transpose(), rank);
+  Eigen::MatrixXd stacked_columns(count * rank, nv);
   for (int k = 0; k < count; ++k) {
     for (Eigen::Index r = 0; r < rank; ++r) {
-      below.row(k * rank + r) =
+      stacked_columns.row(k * rank + r) =
           samples[static_cast<std::size_t>(k)].row(rows_[static_cast<std::size_t>(r)]);
     }
   }
-  dependent_ = pivots(std::move(below), rank);
+  dependent_ = pivots(std::move(stacked_columns), rank);
   std::string names;
   for (Eigen::Index i = 0; i < nv; ++i) {
     if (std::find(dependent_.begin(), dependent_.end(), i) != dependent_.end()) continue;
@@ -145,38 +146,38 @@ void WheeledTerms::partition() {
     names += (names.empty() ? "" : ", ") + name;
   }
   m_ = static_cast<int>(independent_.size());
-  chosen_.reserve(dependent_.size());
+  selected_.reserve(dependent_.size());
   reason_ = "the velocities " + names +
             " do not determine the others at this posture: a wheel stands across the motion that "
             "they describe";
 }
 
 /// Write the rows of the velocities of all points of contact, and their derivatives.
-VMS_PH_WIDE void WheeledTerms::constrain(bool moving) noexcept {
+VMS_PH_WIDE void WheeledTerms::compute_constraints(bool with_rates) noexcept {
   Eigen::Index row = 0;
   const auto contact = [](const auto& jacobian, double radius, Eigen::Index i) {
-    const Vector3d turn = jacobian.col(i).template tail<3>();
-    return Vector3d(jacobian.col(i).template head<3>() + radius * Vector3d(-turn.y(), turn.x(), 0));
+    const Vector3d axis = jacobian.col(i).template tail<3>();
+    return Vector3d(jacobian.col(i).template head<3>() + radius * Vector3d(-axis.y(), axis.x(), 0));
   };
   const auto along = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
-  for (const Rolling& wheel : wheels_) {
+  for (const WheelContact& wheel : wheels_) {
     const auto& jacobian = d_.frame_jacobian(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
     const Vector3d axle = jacobian.col(wheel.axle_index).tail<3>() / wheel.length;
-    Vector3d turning = Vector3d::Zero();
-    for (Eigen::Index i = 0; i < all_.cols(); ++i) {
+    Vector3d angular_velocity = Vector3d::Zero();
+    for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
       const Vector3d point = contact(jacobian, wheel.radius, i);
-      all_(row, i) = along(axle).dot(point);
-      all_(row + 1, i) = axle.dot(point);
-      turning += jacobian.col(i).tail<3>() * d_.v()[i];
+      constraints_(row, i) = along(axle).dot(point);
+      constraints_(row + 1, i) = axle.dot(point);
+      angular_velocity += jacobian.col(i).tail<3>() * d_.v()[i];
     }
-    if (moving) {
-      const Vector3d axle_rate = turning.cross(axle);
+    if (with_rates) {
+      const Vector3d axle_rate = angular_velocity.cross(axle);
       const auto& rate = d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
-      for (Eigen::Index i = 0; i < all_.cols(); ++i) {
+      for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
         const Vector3d point = contact(jacobian, wheel.radius, i);
         const Vector3d change = contact(rate, wheel.radius, i);
-        all_rates_(row, i) = along(axle).dot(change) + along(axle_rate).dot(point);
-        all_rates_(row + 1, i) = axle.dot(change) + axle_rate.dot(point);
+        constraint_rates_(row, i) = along(axle).dot(change) + along(axle_rate).dot(point);
+        constraint_rates_(row + 1, i) = axle.dot(change) + axle_rate.dot(point);
       }
     }
     row += 2;
@@ -191,9 +192,9 @@ bool WheeledTerms::eliminate(const MatrixV& rows, MatrixV& result) noexcept {
   double squares = 0.0;
   for (Eigen::Index r = 0; r < count; ++r) {
     const Eigen::Index row = rows_[static_cast<std::size_t>(r)];
-    squares += all_.row(row).squaredNorm();
+    squares += constraints_.row(row).squaredNorm();
     for (Eigen::Index c = 0; c < count; ++c) {
-      inner_(r, c) = all_(row, dependent_[static_cast<std::size_t>(c)]);
+      inner_(r, c) = constraints_(row, dependent_[static_cast<std::size_t>(c)]);
     }
   }
   if (!solve_square(inner_, right_, kRank * std::sqrt(squares))) return false;
@@ -205,25 +206,25 @@ bool WheeledTerms::eliminate(const MatrixV& rows, MatrixV& result) noexcept {
 }
 
 /// Choose the dependent velocities that the constraints determine best, of the rows computed last.
-void WheeledTerms::choose() noexcept {
+void WheeledTerms::select_dependent() noexcept {
   const auto count = static_cast<Eigen::Index>(rows_.size());
-  MatrixV left(count, all_.cols());
+  MatrixV columns(count, constraints_.cols());
   for (Eigen::Index r = 0; r < count; ++r)
-    left.row(r) = all_.row(rows_[static_cast<std::size_t>(r)]);
-  choose_pivots(left, count, chosen_);
-  if (static_cast<Eigen::Index>(chosen_.size()) < count) return;
-  std::copy(chosen_.begin(), chosen_.end(), dependent_.begin());
+    columns.row(r) = constraints_.row(rows_[static_cast<std::size_t>(r)]);
+  select_pivots(columns, count, selected_);
+  if (static_cast<Eigen::Index>(selected_.size()) < count) return;
+  std::copy(selected_.begin(), selected_.end(), dependent_.begin());
   std::size_t k = 0;
-  for (Eigen::Index i = 0; i < all_.cols(); ++i) {
-    if (!std::binary_search(chosen_.begin(), chosen_.end(), i)) independent_[k++] = i;
+  for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
+    if (!std::binary_search(selected_.begin(), selected_.end(), i)) independent_[k++] = i;
   }
 }
 
 bool WheeledTerms::compute(const RobotState& state, Velocities velocities) noexcept {
   const auto count = static_cast<Eigen::Index>(rows_.size());
   d_.set(state);
-  constrain(false);
-  if (velocities == Velocities::best_here) choose();
+  compute_constraints(false);
+  if (velocities == Velocities::best) select_dependent();
   MatrixV rows(count, m_);
   basis.setZero();
   for (Eigen::Index c = 0; c < m_; ++c) {
@@ -231,19 +232,19 @@ bool WheeledTerms::compute(const RobotState& state, Velocities velocities) noexc
     nu[c] = state.v[column];
     basis(column, c) = 1.0;
     for (Eigen::Index r = 0; r < count; ++r) {
-      rows(r, c) = all_(rows_[static_cast<std::size_t>(r)], column);
+      rows(r, c) = constraints_(rows_[static_cast<std::size_t>(r)], column);
     }
   }
   if (!eliminate(rows, basis)) return false;
   multiply(basis, nu, velocity_);
   d_.set(state.q, velocity_);
-  constrain(true);
+  compute_constraints(true);
   for (Eigen::Index r = 0; r < count; ++r) {
     const Eigen::Index row = rows_[static_cast<std::size_t>(r)];
     for (Eigen::Index c = 0; c < m_; ++c) {
       rows(r, c) = 0.0;
       for (Eigen::Index i = 0; i < basis.rows(); ++i)
-        rows(r, c) += all_rates_(row, i) * basis(i, c);
+        rows(r, c) += constraint_rates_(row, i) * basis(i, c);
     }
   }
   basis_rate.setZero();

@@ -62,7 +62,7 @@ struct Robot {
   double unaccounted(double stored_before) const {
     const auto& a = plant->actuators();
     return a.electric() - plant->port_energies().supplied[1] - (a.stored() - stored_before) -
-           a.lost();
+           a.losses();
   }
 
   std::unique_ptr<vms_ph::Model> model;
@@ -97,7 +97,7 @@ void reaction_wheels_keep_the_angular_momentum_of_robot_and_wheels() {
         robot.turn() * robot.plant->actuators().momentum() - wheels;
     CHECK(displacement.norm() > 0.05);
     CHECK((robot.angular() - before).norm() < error * before.norm());
-    CHECK(robot.plant->actuators().lost() > 1.0);
+    CHECK(robot.plant->actuators().losses() > 1.0);
     CHECK(std::abs(robot.unaccounted(stored)) <= 1e-11);
     const auto& ports = robot.plant->port_energies();
     CHECK(std::abs(robot.energy() - energy - (ports.supplied[0] + ports.supplied[1])) <= 1e-11);
@@ -203,7 +203,7 @@ void a_caster_turns_into_the_direction_of_travel_and_its_supply_gives_work_and_l
   }
   CHECK(robot.plant->q()[0] > 0.1);
   CHECK(std::abs(actuators.angles()[1]) < 0.3);
-  CHECK(actuators.lost() > 1e-3);
+  CHECK(actuators.losses() > 1e-3);
   CHECK(std::abs(robot.unaccounted(0.0)) <= 1e-12);
 }
 
@@ -276,10 +276,10 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
       compare(line, plant->v());
     } else if (line.key == "energy") {
       const auto& a = plant->actuators();
-      compare(line, Eigen::Vector4d(plant->port_energies().supplied[1], a.electric(), a.lost(),
+      compare(line, Eigen::Vector4d(plant->port_energies().supplied[1], a.electric(), a.losses(),
                                     a.stored()));
       CHECK(std::abs(a.electric() - (plant->port_energies().supplied[1] + a.stored() - started +
-                                     a.lost())) <= 1e-12 * (1.0 + a.stored() + a.lost()));
+                                     a.losses())) <= 1e-12 * (1.0 + a.stored() + a.losses()));
     }
   }
   std::printf("%s: %d compared, furthest apart %.1e\n", name.c_str(), compared, furthest);
@@ -292,7 +292,7 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
 void an_input_that_is_not_valid_is_refused_in_a_sentence() {
   const auto refusal = [](const std::string& inputs, const std::string& base = "floating") {
     try {
-      vms_ph_ros2_control::actuators_in("<robot>" + allocation(inputs, base) + "</robot>");
+      vms_ph_ros2_control::parse_actuators("<robot>" + allocation(inputs, base) + "</robot>");
     } catch (const vms_ph::ModelError& error) {
       return std::string(error.what());
     }

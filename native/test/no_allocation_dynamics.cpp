@@ -88,16 +88,17 @@ int count_loop(const Model& model) {
   if (!law.reset({q, v})) return 1;
   vms_ph::SolverState x = scheme.begin(q, v, 0.0), room = x;
   vms_ph::LoopResult result;
-  result.now = result.before = {Eigen::VectorXd::Zero(model.n()), Eigen::VectorXd::Zero(model.b())};
+  result.next_command =
+      result.last_command = {Eigen::VectorXd::Zero(model.n()), Eigen::VectorXd::Zero(model.b())};
   const vms_ph::Ports nothing;
   const vms_ph::Reference reference;
-  vms_ph::HeldReference control(law, reference);
+  vms_ph::ConstantReference control(law, reference);
   const long before = allocations();
   loop.run(control, x, room, nothing, 0.0, 1e-3, 0, 500, result);
   const long after = allocations();
-  std::printf("loop, base of %d: %ld steps, %ld allocations\n", model.b(), result.done.steps,
+  std::printf("loop, base of %d: %ld steps, %ld allocations\n", model.b(), result.total.steps,
               after - before);
-  return after == before && result.done.steps == 500 ? 0 : 1;
+  return after == before && result.total.steps == 500 ? 0 : 1;
 }
 
 }  // namespace

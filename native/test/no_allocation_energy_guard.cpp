@@ -136,7 +136,7 @@ void knows_its_actuators(int count, int delay) {
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
     VectorB wrench = sent.effort.head(6);
     const double size = 1.0 + wrench.cwiseAbs().maxCoeff();
-    limits.deliver(wrench);
+    limits.saturate(wrench);
     CHECK((wrench - sent.effort.head(6)).cwiseAbs().maxCoeff() <= 1e-8 * size);
     if (std::strstr(sent.reason, "base wrench at the limits")) ++changed;
   }

@@ -39,13 +39,13 @@ std::string ActuatorFailures::Names::read(const std::string& text, bool acts) {
   return {};
 }
 
-void ActuatorFailures::listen(const rclcpp::Node::SharedPtr& node) {
+void ActuatorFailures::declare(const rclcpp::Node::SharedPtr& node) {
   const auto of = [](const std::vector<rclcpp::Parameter>& parameters, const auto& use) {
     for (const auto& parameter : parameters) {
       if (parameter.get_name() == kFailed) use(parameter.as_string());
     }
   };
-  check_ = node->add_on_set_parameters_callback(
+  check_handle_ = node->add_on_set_parameters_callback(
       [known_names = names_, of](const std::vector<rclcpp::Parameter>& parameters) {
         rcl_interfaces::msg::SetParametersResult result;
         of(parameters,
@@ -53,7 +53,7 @@ void ActuatorFailures::listen(const rclcpp::Node::SharedPtr& node) {
         result.successful = result.reason.empty();
         return result;
       });
-  watch_ = node->add_post_set_parameters_callback(
+  apply_handle_ = node->add_post_set_parameters_callback(
       [known_names = names_, of](const std::vector<rclcpp::Parameter>& parameters) {
         of(parameters, [&](const std::string& text) { known_names->read(text, true); });
       });

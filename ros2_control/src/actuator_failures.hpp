@@ -25,7 +25,7 @@ class ActuatorFailures {
       : names_(std::make_shared<Names>(std::move(names))) {}
 
   /// Declare the parameter.
-  void listen(const rclcpp::Node::SharedPtr& node);
+  void declare(const rclcpp::Node::SharedPtr& node);
 
   /// Pass changes to a plant; called by the control loop, without locks or allocation.
   void apply(vms_ph::Plant& plant) noexcept;
@@ -45,8 +45,8 @@ class ActuatorFailures {
   };
 
   std::shared_ptr<Names> names_;  ///< shared with the callbacks, which may outlive this object
-  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_;
-  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr watch_;
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_handle_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr apply_handle_;
 };
 
 }  // namespace vms_ph_ros2_control

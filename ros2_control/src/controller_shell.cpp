@@ -32,7 +32,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   const std::lock_guard<std::mutex> lock(log_state_->mutex);
   law_.reset();  // before the model that it refers to
   try {
-    setup.wheels = wheels_in(p.wheels);
+    setup.wheels = parse_wheels(p.wheels);
     p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     auto law = make(*model_, setup);
@@ -48,9 +48,9 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
     return CallbackReturn::FAILURE;
   }
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
-  stamps_ = StampWatch(p.state_timeout);
+  stamp_monitor_ = StampMonitor(p.state_timeout);
   references_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout,
-                                                 p.frame_prefix, leads_base_and_tool());
+                                                 p.frame_prefix, pose_is_of_base());
   telemetry_ =
       std::make_unique<Telemetry>(get_node(), *model_, p.frame_prefix + inertial_frame(*model_),
                                   p.publish_rate, p.joint_friction);
@@ -88,11 +88,11 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
     return CallbackReturn::FAILURE;
   }
   const auto& state = reader_->read(state_interfaces_);
-  references_->forget();
+  references_->clear();
   telemetry_->reset();
   gains_->apply(*law_);
   payload_->apply(*law_);
-  stamps_.restart();
+  stamp_monitor_.restart();
   if (!law_->reset(state)) {
     const std::string text = log(*inner_law_);
     RCLCPP_ERROR(
@@ -110,7 +110,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
 ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_lifecycle::State&) {
   // The last command must not remain active: from here on the hardware holds the robot.
   write_zero();
-  references_->forget();
+  references_->clear();
   return CallbackReturn::SUCCESS;
 }
 
@@ -136,15 +136,15 @@ ControllerShell::CallbackReturn ControllerShell::on_shutdown(const rclcpp_lifecy
 
 return_type ControllerShell::update_reference_from_subscribers(const rclcpp::Time&,
                                                                const rclcpp::Duration& period) {
-  references_->take_topics(period.seconds());
+  references_->read_topics(period.seconds());
   return return_type::OK;
 }
 
 return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
                                                        const rclcpp::Duration& period) {
   if (is_in_chained_mode()) {
-    references_->take_topics(period.seconds());
-    references_->take_interfaces();
+    references_->read_topics(period.seconds());
+    references_->read_interfaces();
   }
   gains_->apply(*law_);
   payload_->apply(*law_);
@@ -161,7 +161,7 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
 const vms_ph::Command& ControllerShell::command_for(const vms_ph::RobotState& state,
                                                     double dt) noexcept {
   if (const auto stamp = reader_->stamp()) {
-    const char* problem = stamps_.problem(*stamp, dt);
+    const char* problem = stamp_monitor_.problem(*stamp, dt);
     if (problem[0] != '\0') return law_->hold(problem, dt);
   }
   return law_->update(state, references_->reference(state.q), dt);

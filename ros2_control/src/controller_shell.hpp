@@ -48,7 +48,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
                                                    const RobotSetup& setup) = 0;
 
   /// Whether a pose is that of the base alone, while a position is that of the end effector.
-  virtual bool leads_base_and_tool() const { return false; }
+  virtual bool pose_is_of_base() const { return false; }
 
   /// Messages of a law besides the reason of its last update; printed when they change, at most
   /// once a second. Not called by the control loop.
@@ -77,7 +77,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<PayloadParameters> payload_;
   const vms_ph::Controller* inner_law_ = nullptr;  ///< by make(); inside of law_
   std::unique_ptr<Telemetry> telemetry_;
-  StampWatch stamps_;
+  StampMonitor stamp_monitor_;
   /// Serialises construction of the law and printing of its log; the control loop does neither.
   /// Shared with the timer, whose callback may still run in an executor when the shell is gone.
   struct LogState {

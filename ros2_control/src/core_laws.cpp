@@ -76,7 +76,7 @@ class MobileManipulation final : public CoreLaw<mobile_manipulation::ParamListen
   MobileManipulation() : CoreLaw("MobileManipulation") {}
 
  protected:
-  bool leads_base_and_tool() const override { return true; }
+  bool pose_is_of_base() const override { return true; }
 };
 
 }  // namespace vms_ph_ros2_control

@@ -20,10 +20,10 @@ namespace {
 
 using boost::property_tree::ptree;
 using vms_ph::ActuatorInputs;
+using vms_ph::AngleColumns;
 using vms_ph::BaseActuators;
 using vms_ph::ModelError;
 using vms_ph::SpinningParts;
-using vms_ph::TurningColumns;
 
 /// Relative error of numbers that are equal, or of an axis of length one, but for the last digits.
 constexpr double kRounded = 1e-9;
@@ -46,7 +46,7 @@ std::optional<ptree> element_of(const std::string& urdf, const std::string& name
 }
 
 /// Whether an element has an attribute.
-bool has(const ptree& element, const std::string& key) {
+bool has_attribute(const ptree& element, const std::string& key) {
   return element.get_optional<std::string>("<xmlattr>." + key).has_value();
 }
 
@@ -65,15 +65,15 @@ Eigen::VectorXd numbers(const ptree& element, const std::string& element_name,
                         const std::string& key, Eigen::Index count) {
   const auto text = element.get<std::string>("<xmlattr>." + key, "");
   std::vector<double> values;
-  const char* at = text.c_str();
-  for (char* end = nullptr;; at = end) {
-    const double value = std::strtod(at, &end);  // a stream would not read "inf"
-    if (end == at) break;
+  const char* cursor = text.c_str();
+  for (char* end = nullptr;; cursor = end) {
+    const double value = std::strtod(cursor, &end);  // a stream would not read "inf"
+    if (end == cursor) break;
     values.push_back(value);
   }
-  const std::string rest(at);
+  const std::string remainder(cursor);
   if (static_cast<Eigen::Index>(values.size()) != count ||
-      rest.find_first_not_of(" \t\r\n") != std::string::npos) {
+      remainder.find_first_not_of(" \t\r\n") != std::string::npos) {
     throw ModelError("the attribute " + key + " of <" + element_name + "> must be " +
                      std::to_string(count) + " numbers; given: '" + text + "'");
   }
@@ -87,8 +87,8 @@ double number(const ptree& element, const std::string& element_name, const std::
 }
 
 /// A number that is not negative; infinite only where the default is infinite.
-double size_of(const ptree& element, const std::string& element_name, const std::string& key,
-               double fallback = 0.0) {
+double nonnegative_number(const ptree& element, const std::string& element_name,
+                          const std::string& key, double fallback = 0.0) {
   const double value = number(element, element_name, key, fallback);
   if (value >= 0.0 && (std::isfinite(value) || value == fallback)) return value;
   throw ModelError("the attribute " + key + " of <" + element_name +
@@ -98,7 +98,7 @@ double size_of(const ptree& element, const std::string& element_name, const std:
 /// The same, all finite; zero without the attribute.
 Eigen::VectorXd finite_numbers(const ptree& element, const std::string& element_name,
                                const std::string& key, Eigen::Index count) {
-  if (!has(element, key)) return Eigen::VectorXd::Zero(count);
+  if (!has_attribute(element, key)) return Eigen::VectorXd::Zero(count);
   Eigen::VectorXd match = numbers(element, element_name, key, count);
   if (match.allFinite()) return match;
   throw ModelError("the attribute " + key + " of <" + element_name + "> must be finite; given: '" +
@@ -116,7 +116,7 @@ Eigen::Vector3d axis_of(const ptree& element, const std::string& element_name,
 
 constexpr const char* kReactionWheel = "reaction_wheel";
 
-std::string words(const Eigen::VectorXd& values) {
+std::string to_text(const Eigen::VectorXd& values) {
   std::ostringstream parsed;
   for (Eigen::Index i = 0; i < values.size(); ++i) parsed << (i > 0 ? " " : "") << values[i];
   return parsed.str();
@@ -133,7 +133,7 @@ void read_spin(const ptree& child, const std::string& element_name, Eigen::Index
   const bool reaction = kind == kReactionWheel;
   parsed.reaction[static_cast<std::size_t>(i)] = reaction;
   parsed.rate[i] = finite_numbers(child, element_name, "rate", 1)[0];
-  spinning.inertia[i] = size_of(child, element_name, "inertia");
+  spinning.inertia[i] = nonnegative_number(child, element_name, "inertia");
   if (reaction && !(spinning.inertia[i] > 0.0)) {
     throw ModelError("the attribute inertia of an <" + element_name + "> of the kind " +
                      kReactionWheel + " must be above zero; given: '" + text_of(child, "inertia") +
@@ -153,13 +153,13 @@ void read_spin(const ptree& child, const std::string& element_name, Eigen::Index
                      kReactionWheel);
   }
   spinning.axis.col(i) = axis_of(child, element_name, "spin_axis");
-  if (has(child, "tilt_rate"))
+  if (has_attribute(child, "tilt_rate"))
     spinning.quarter_axis.col(i) = axis_of(child, element_name, "spin_axis_sin");
 }
 
 /// The limits of a tilt.
 void read_tilt(const ptree& child, const std::string& element_name, Eigen::Index i,
-               TurningColumns& columns) {
+               AngleColumns& columns) {
   const double lower = number(child, element_name, "tilt_lower"),
                upper = number(child, element_name, "tilt_upper");
   columns.largest_tilt_rate[i] = number(child, element_name, "tilt_rate");
@@ -179,8 +179,8 @@ void read_tilt(const ptree& child, const std::string& element_name, Eigen::Index
 Eigen::Index angle_input_of(const ptree& child, const std::string& element_name, Eigen::Index i,
                             const std::vector<std::string>& names) {
   const std::string steering = text_of(child, "steering");
-  if (has(child, "tilt_rate")) {
-    if (has(child, "angle")) {
+  if (has_attribute(child, "tilt_rate")) {
+    if (has_attribute(child, "angle")) {
       throw ModelError("the attribute angle of <" + element_name +
                        "> is that of steering, an input with tilt_rate starts without tilt; "
                        "given: '" +
@@ -193,7 +193,7 @@ Eigen::Index angle_input_of(const ptree& child, const std::string& element_name,
   if (steering.empty()) {
     for (const char* key : {"tilt_lower", "tilt_upper", "angle", "column_fixed", "column_cos",
                             "column_sin", "spin_axis_sin"}) {
-      if (!has(child, key)) continue;
+      if (!has_attribute(child, key)) continue;
       throw ModelError("an <" + element_name + "> that has the attribute " + key +
                        " turns and must have tilt_rate or steering; given: none of them");
     }
@@ -206,8 +206,8 @@ Eigen::Index angle_input_of(const ptree& child, const std::string& element_name,
 }
 
 /// Check an input that turns: what steers it, and its column at the start, which is `column` (b,).
-void check_turning(const TurningColumns& parsed, const std::string& element_name, Eigen::Index i,
-                   const std::vector<std::string>& names, const Eigen::VectorXd& column) {
+void check_angle_input(const AngleColumns& parsed, const std::string& element_name, Eigen::Index i,
+                       const std::vector<std::string>& names, const Eigen::VectorXd& column) {
   const Eigen::Index angle_input = parsed.angle_input[static_cast<std::size_t>(i)];
   if (angle_input < 0) return;
   const std::string& name = names[static_cast<std::size_t>(i)];
@@ -226,15 +226,14 @@ void check_turning(const TurningColumns& parsed, const std::string& element_name
   throw ModelError("the attribute column of the <" + element_name + "> '" + name +
                    "' must be column_fixed + cos(angle) column_cos + sin(angle) column_sin at the "
                    "angle of the start, '" +
-                   words(start_column) + "'; given: '" + words(column) + "'");
+                   to_text(start_column) + "'; given: '" + to_text(column) + "'");
 }
 
 /// What turns the columns of inputs, of which `matrix` (b,m) is the map at the start.
-TurningColumns turning_columns(const ptree& element, const std::string& element_name,
-                               const std::vector<std::string>& names,
-                               const Eigen::MatrixXd& matrix) {
+AngleColumns angle_columns(const ptree& element, const std::string& element_name,
+                           const std::vector<std::string>& names, const Eigen::MatrixXd& matrix) {
   const Eigen::Index b = matrix.rows(), m = matrix.cols();
-  TurningColumns parsed;
+  AngleColumns parsed;
   parsed.fixed = matrix;
   parsed.cosine = parsed.sine = Eigen::MatrixXd::Zero(b, m);
   parsed.start = parsed.lower = parsed.upper = parsed.largest_tilt_rate = Eigen::VectorXd::Zero(m);
@@ -247,11 +246,11 @@ TurningColumns turning_columns(const ptree& element, const std::string& element_
       parsed.cosine.col(i) = finite_numbers(child, element_name, "column_cos", b);
       parsed.sine.col(i) = finite_numbers(child, element_name, "column_sin", b);
       parsed.start[i] = finite_numbers(child, element_name, "angle", 1)[0];
-      if (has(child, "tilt_rate")) read_tilt(child, element_name, i, parsed);
+      if (has_attribute(child, "tilt_rate")) read_tilt(child, element_name, i, parsed);
     }
     ++i;
   }
-  for (i = 0; i < m; ++i) check_turning(parsed, element_name, i, names, matrix.col(i));
+  for (i = 0; i < m; ++i) check_angle_input(parsed, element_name, i, names, matrix.col(i));
   return parsed;
 }
 
@@ -268,7 +267,7 @@ std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<st
   return exists ? match : std::vector<std::size_t>();
 }
 
-std::optional<BaseActuators> actuators_in(const std::string& urdf) {
+std::optional<BaseActuators> parse_actuators(const std::string& urdf) {
   const std::string tag = "vms_ph_allocation", input = "input";
   const auto element = element_of(urdf, tag);
   if (!element) {
@@ -299,15 +298,15 @@ std::optional<BaseActuators> actuators_in(const std::string& urdf) {
     lower[i] = number(child, input, "lower");
     upper[i] = number(child, input, "upper");
     parsed.names.push_back(child.get<std::string>("<xmlattr>.name", std::to_string(i)));
-    parsed.thrust_constant[i] = size_of(child, input, "thrust_constant");
-    parsed.time_constant[i] = size_of(child, input, "time_constant");
-    parsed.dead_zone[i] = size_of(child, input, "dead_zone");
-    parsed.loss_ratio[i] = size_of(child, input, "loss_ratio");
-    parsed.friction[i] = size_of(child, input, "friction");
+    parsed.thrust_constant[i] = nonnegative_number(child, input, "thrust_constant");
+    parsed.time_constant[i] = nonnegative_number(child, input, "time_constant");
+    parsed.dead_zone[i] = nonnegative_number(child, input, "dead_zone");
+    parsed.loss_ratio[i] = nonnegative_number(child, input, "loss_ratio");
+    parsed.friction[i] = nonnegative_number(child, input, "friction");
     parsed.largest_rate[i] =
-        size_of(child, input, "largest_rate", std::numeric_limits<double>::infinity());
-    parsed.torque_constant[i] = size_of(child, input, "torque_constant");
-    parsed.resistance[i] = size_of(child, input, "resistance");
+        nonnegative_number(child, input, "largest_rate", std::numeric_limits<double>::infinity());
+    parsed.torque_constant[i] = nonnegative_number(child, input, "torque_constant");
+    parsed.resistance[i] = nonnegative_number(child, input, "resistance");
     read_spin(child, input, i, parsed, spinning);
     ++i;
   }
@@ -315,13 +314,13 @@ std::optional<BaseActuators> actuators_in(const std::string& urdf) {
   if (!(weights.minCoeff() > 0.0) || !weights.allFinite()) {
     throw ModelError("the attribute weights of <" + tag + "> must be positive");
   }
-  TurningColumns columns = turning_columns(*element, input, parsed.names, matrix);
+  AngleColumns columns = angle_columns(*element, input, parsed.names, matrix);
   return BaseActuators{std::move(parsed),
                        vms_ph::Allocation(std::move(matrix), std::move(lower), std::move(upper)),
                        std::move(weights), std::move(spinning), std::move(columns)};
 }
 
-std::optional<vms_ph::Fluid> fluid_in(const std::string& urdf) {
+std::optional<vms_ph::Fluid> parse_fluid(const std::string& urdf) {
   const std::string tag = "vms_ph_fluid", part = "body";
   const auto element = element_of(urdf, tag);
   if (!element) return std::nullopt;

@@ -20,11 +20,11 @@ std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<st
 /// The actuators in the text of a URDF, of which none make any wrench.
 ///
 /// @throws vms_ph::ModelError  they are not valid, or not prepared for the plugins.
-std::optional<vms_ph::BaseActuators> actuators_in(const std::string& urdf);
+std::optional<vms_ph::BaseActuators> parse_actuators(const std::string& urdf);
 
 /// The fluid in the text of a URDF.
 ///
 /// @throws vms_ph::ModelError  it is not valid.
-std::optional<vms_ph::Fluid> fluid_in(const std::string& urdf);
+std::optional<vms_ph::Fluid> parse_fluid(const std::string& urdf);
 
 }  // namespace vms_ph_ros2_control

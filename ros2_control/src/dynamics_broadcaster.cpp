@@ -35,10 +35,10 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
     const auto p = listener_->get_params();
-    at_.reset();  // before the model that it refers to
+    evaluation_.reset();  // before the model that it refers to
     try {
       model_ = std::make_unique<vms_ph::Model>(make_model(setup_of(p, get_robot_description())));
-      at_ = std::make_unique<vms_ph::Evaluation>(*model_);
+      evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
       split_ = std::make_unique<vms_ph::EnergySplit>(*model_);
     } catch (const std::exception& error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
@@ -46,25 +46,25 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
     }
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
     sampling_ = std::make_unique<Sampling>(p.publish_rate);
-    rest_ = Eigen::VectorXd::Zero(model_->nv());
+    zero_velocity_ = Eigen::VectorXd::Zero(model_->nv());
     energy_.header.frame_id = p.frame_prefix + inertial_frame(*model_);
     joints_.joint_names = model_->joint_names();
     control_msgs::msg::InterfaceValue terms;
     terms.interface_names = {"gravity", "inertia"};
     terms.values.resize(terms.interface_names.size());
     joints_.interface_values.assign(joints_.joint_names.size(), terms);
-    energies_ = make_publisher(*get_node(), "~/energy", energy_);
+    energy_publisher_ = make_publisher(*get_node(), "~/energy", energy_);
     joint_publisher_ = make_publisher(*get_node(), "~/joint_dynamics", joints_);
     return CallbackReturn::SUCCESS;
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    const bool can = are_doubles(get_node()->get_logger(), state_interfaces_);
-    return can ? CallbackReturn::SUCCESS : CallbackReturn::FAILURE;
+    const bool is_valid = are_doubles(get_node()->get_logger(), state_interfaces_);
+    return is_valid ? CallbackReturn::SUCCESS : CallbackReturn::FAILURE;
   }
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
-    energies_.reset();
+    energy_publisher_.reset();
     joint_publisher_.reset();
     return CallbackReturn::SUCCESS;
   }
@@ -81,7 +81,7 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
     const auto& state = reader_->read(state_interfaces_);
     const auto stamp = reader_->stamp_or(time);
     if (!stamp || !sampling_->is_due(*stamp) || !state.q.allFinite()) return return_type::OK;
-    at_->set(state.q, rest_);
+    evaluation_->set(state.q, zero_velocity_);
     energy_.header.stamp = joints_.header.stamp = *stamp;
     publish_energy(state);
     publish_joints();
@@ -91,31 +91,31 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
  private:
   void publish_energy(const vms_ph::RobotState& state) noexcept {
     vms_ph::Energies energies = split_->of(state);  // NaN without velocities
-    energies.potential = at_->potential_energy();
+    energies.potential = evaluation_->potential_energy();
     fill(energy_, energies);
-    energies_->try_publish(energy_);
+    energy_publisher_->try_publish(energy_);
   }
 
   void publish_joints() noexcept {
     const Eigen::Index b = model_->b();
     for (std::size_t i = 0; i < joints_.interface_values.size(); ++i) {
       const Eigen::Index row = b + static_cast<Eigen::Index>(i);
-      joints_.interface_values[i].values[0] = at_->g()[row];
-      joints_.interface_values[i].values[1] = at_->M()(row, row);
+      joints_.interface_values[i].values[0] = evaluation_->g()[row];
+      joints_.interface_values[i].values[1] = evaluation_->M()(row, row);
     }
     joint_publisher_->try_publish(joints_);
   }
 
   std::shared_ptr<dynamics_broadcaster::ParamListener> listener_;
   std::unique_ptr<vms_ph::Model> model_;
-  std::unique_ptr<vms_ph::Evaluation> at_;
+  std::unique_ptr<vms_ph::Evaluation> evaluation_;
   std::unique_ptr<vms_ph::EnergySplit> split_;
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<Sampling> sampling_;
-  Eigen::VectorXd rest_;
+  Eigen::VectorXd zero_velocity_;
   vms_ph::msg::Energy energy_;
   control_msgs::msg::DynamicJointState joints_;
-  SizedPublisher<vms_ph::msg::Energy> energies_;
+  SizedPublisher<vms_ph::msg::Energy> energy_publisher_;
   SizedPublisher<control_msgs::msg::DynamicJointState> joint_publisher_;
 };
 

@@ -58,9 +58,9 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
 
   CallbackReturn on_init() override {
     try {
-      shell_ = std::make_shared<controller_shell::ParamListener>(get_node());
-      placement_ = std::make_shared<energy_guard::ParamListener>(get_node());
-      listener_ = std::make_shared<energy_guard_settings::ParamListener>(get_node());
+      common_listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
+      placement_listener_ = std::make_shared<energy_guard::ParamListener>(get_node());
+      settings_listener_ = std::make_shared<energy_guard_settings::ParamListener>(get_node());
     } catch (const std::exception& error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::ERROR;
@@ -69,21 +69,21 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   }
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
-    const auto p = shell_->get_params();
-    const auto placed = placement_->get_params();
+    const auto p = common_listener_->get_params();
+    const auto placement = placement_listener_->get_params();
     const RobotSetup setup = setup_of(p, get_robot_description());
     vms_ph::EnergyGuardOptions options;
-    options.delay = static_cast<int>(placed.delay);
-    options.effort_carries_weight = placed.effort_carries_weight;
+    options.delay = static_cast<int>(placement.delay);
+    options.effort_carries_weight = placement.effort_carries_weight;
     options.base_actuated = p.base_actuated;
     options.bounds = bounds_of(p);
     options.period = 1.0 / get_update_rate();
     guard_.reset();  // before the model that it refers to
     try {
       if (const auto actuators = base_actuators(setup); actuators && p.base_actuated) {
-        options.allocation = without_failed(*actuators, placed.failed_actuators);
+        options.allocation = without_failed(*actuators, placement.failed_actuators);
         options.weights = actuators->weights;
-      } else if (!placed.failed_actuators.empty()) {
+      } else if (!placement.failed_actuators.empty()) {
         throw vms_ph::ModelError(
             "failed_actuators are those of a base; the robot description has none "
             "(<vms_ph_actuators>), or base_actuated is false");
@@ -103,16 +103,16 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     base_name_ = p.base_name;
     timeout_ = p.command_timeout;
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
-    stamps_ = StampWatch(p.state_timeout);
-    desired_ = acting_ = Eigen::VectorXd::Constant(model_->nv(), kNaN);
+    stamp_monitor_ = StampMonitor(p.state_timeout);
+    desired_ = acting_effort_ = Eigen::VectorXd::Constant(model_->nv(), kNaN);
     certificate_ = std::make_unique<GuardCertificate>(
         *get_node(), *model_, *guard_, p.frame_prefix + inertial_frame(*model_), p.publish_rate);
-    listen();
+    subscribe();
     return CallbackReturn::SUCCESS;
   }
 
   InterfaceConfiguration command_interface_configuration() const override {
-    return {interface_configuration_type::INDIVIDUAL, efforts("")};
+    return {interface_configuration_type::INDIVIDUAL, effort_names("")};
   }
 
   InterfaceConfiguration state_interface_configuration() const override {
@@ -127,14 +127,14 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     budget_->energy.store(0.0);
     const auto& state = reader_->read(state_interfaces_);
     // What the controller before has left in the command interfaces acts now.
-    acting_.setConstant(kNaN);
+    acting_effort_.setConstant(kNaN);
     for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
-      acting_[velocity_of(i)] = command_interfaces_[i].get_optional().value_or(kNaN);
+      acting_effort_[velocity_index(i)] = command_interfaces_[i].get_optional().value_or(kNaN);
     }
-    if (!base_actuated_) acting_.head(model_->b()).setZero();
-    stamps_.restart();
-    for (auto& port : commands_) port.forget();
-    if (!guard_->engage(state.q, state.v, acting_)) {
+    if (!base_actuated_) acting_effort_.head(model_->b()).setZero();
+    stamp_monitor_.restart();
+    for (auto& port : commands_) port.clear();
+    if (!guard_->engage(state.q, state.v, acting_effort_)) {
       RCLCPP_ERROR(get_node()->get_logger(),
                    "cannot activate: the state of the robot is not finite");
       return CallbackReturn::FAILURE;
@@ -165,13 +165,13 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
       override {
     std::vector<hardware_interface::CommandInterface::SharedPtr> exported;
     commands_.clear();
-    for (const auto& port : efforts("")) {
+    for (const auto& port : effort_names("")) {
       const auto slash = port.rfind('/');
       exported.push_back(std::make_shared<hardware_interface::CommandInterface>(
           std::string(get_node()->get_name()) + "/" + port.substr(0, slash),
           port.substr(slash + 1)));
       commands_.emplace_back(exported.back());
-      commands_.back().forget();
+      commands_.back().clear();
     }
     return exported;
   }
@@ -179,7 +179,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   // Without a controller before it the guard has no effort to pass on: its reflex acts.
   return_type update_reference_from_subscribers(const rclcpp::Time&,
                                                 const rclcpp::Duration&) override {
-    for (auto& port : commands_) port.forget();
+    for (auto& port : commands_) port.clear();
     return return_type::OK;
   }
 
@@ -191,28 +191,28 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     if (change < 0.0) guard_->drain(-change);
     const auto& state = reader_->read(state_interfaces_);
     // After a change of the clock or a stalled loop, one period is assumed.
-    const double passed = period.seconds();
-    const bool timed = passed >= 0.0 && passed <= vms_ph::kLongestStep;
-    const double dt = timed ? passed : 1.0 / get_update_rate();
+    const double elapsed = period.seconds();
+    const bool is_valid_period = elapsed >= 0.0 && elapsed <= vms_ph::kLongestStep;
+    const double dt = is_valid_period ? elapsed : 1.0 / get_update_rate();
     if (!base_actuated_) desired_.head(model_->b()).setZero();
     for (std::size_t i = 0; i < commands_.size(); ++i) {
-      desired_[velocity_of(i)] = commands_[i].take(dt, timeout_);
+      desired_[velocity_index(i)] = commands_[i].read(dt, timeout_);
     }
-    const auto& sent = guarded(state, dt);
+    const auto& output = guard_output(state, dt);
     for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
-      std::ignore = command_interfaces_[i].set_value(sent.effort[velocity_of(i)]);
+      std::ignore = command_interfaces_[i].set_value(output.effort[velocity_index(i)]);
     }
-    budget_->level.store(sent.level, std::memory_order_relaxed);
+    budget_->level.store(output.level, std::memory_order_relaxed);
     const auto stamp = reader_->stamp();
     if (stamp || !reader_->is_stamped()) {
-      certificate_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), *guard_, sent);
+      certificate_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), *guard_, output);
     }
     return return_type::OK;
   }
 
  private:
   // The efforts that are guarded: joints, then the wrench of a base with actuators.
-  std::vector<std::string> efforts(const std::string& prefix) const {
+  std::vector<std::string> effort_names(const std::string& prefix) const {
     std::vector<std::string> names;
     for (const auto& joint : model_->joint_names()) names.push_back(prefix + joint + "/effort");
     if (base_actuated_) {
@@ -224,14 +224,14 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   }
 
   // The index among the velocities of the i-th interface: joints come first among interfaces.
-  Eigen::Index velocity_of(std::size_t i) const noexcept {
+  Eigen::Index velocity_index(std::size_t i) const noexcept {
     const auto k = static_cast<Eigen::Index>(i);
     return k < model_->n() ? model_->b() + k : k - model_->n();
   }
 
-  const vms_ph::GuardedEffort& guarded(const vms_ph::RobotState& state, double dt) noexcept {
+  const vms_ph::GuardedEffort& guard_output(const vms_ph::RobotState& state, double dt) noexcept {
     if (const auto stamp = reader_->stamp()) {
-      const char* problem = stamps_.problem(*stamp, dt);
+      const char* problem = stamp_monitor_.problem(*stamp, dt);
       if (problem[0] != '\0') return guard_->hold(problem, dt);
     }
     return guard_->update(state.q, state.v, desired_, dt);
@@ -243,7 +243,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     });
   }
 
-  void listen() {
+  void subscribe() {
     using ChangeBudget = vms_ph::srv::ChangeBudget;
     budget_ = std::make_shared<BudgetInbox>();
     topic_ = get_node()->create_subscription<std_msgs::msg::Float64>(
@@ -274,9 +274,9 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
         });
   }
 
-  std::shared_ptr<controller_shell::ParamListener> shell_;
-  std::shared_ptr<energy_guard::ParamListener> placement_;
-  std::shared_ptr<energy_guard_settings::ParamListener> listener_;
+  std::shared_ptr<controller_shell::ParamListener> common_listener_;
+  std::shared_ptr<energy_guard::ParamListener> placement_listener_;
+  std::shared_ptr<energy_guard_settings::ParamListener> settings_listener_;
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<vms_ph::PortGuard> guard_;
   std::unique_ptr<GainParameters> settings_;
@@ -285,9 +285,9 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   std::shared_ptr<BudgetInbox> budget_ = std::make_shared<BudgetInbox>();
   rclcpp::Subscription<std_msgs::msg::Float64>::SharedPtr topic_;
   rclcpp::Service<vms_ph::srv::ChangeBudget>::SharedPtr service_;
-  StampWatch stamps_;
+  StampMonitor stamp_monitor_;
   std::vector<TimedCommand> commands_;
-  Eigen::VectorXd desired_, acting_;
+  Eigen::VectorXd desired_, acting_effort_;
   std::string base_name_;
   double timeout_ = 0.25;
   bool base_actuated_ = true;

@@ -19,7 +19,7 @@ using geometry_msgs::msg::WrenchStamped;
 
 // The largest acceleration of the whole robot by a push, m/s^2, and the smallest lever arm of the
 // largest moment, m; as in vms_ph_nodes/robot/effort_bounds.py.
-constexpr double kCrash = 20 * 9.81, kSmallestArm = 0.1;
+constexpr double kLargestAcceleration = 20 * 9.81, kSmallestArm = 0.1;
 
 double reach(const vms_ph::Model& model) {
   double sum = 0.0;
@@ -38,14 +38,14 @@ struct ExternalWrench::Inbox {
         tool(model.frame_name(model.end_effector())),
         root(root_link(model)),
         inertial(inertial_frame(model)),
-        largest_force(kCrash * model.total_mass()),
+        largest_force(kLargestAcceleration * model.total_mass()),
         largest_moment(largest_force * reach(model)) {}
 
-  void take(const WrenchStamped& message) {
+  void receive(const WrenchStamped& message) {
     const auto& frame = message.header.frame_id;
     const auto& f = message.wrench.force;
     const auto& m = message.wrench.torque;
-    Received next{newest.count + 1, {{f.x, f.y, f.z}, {m.x, m.y, m.z}}, Axes::end_effector};
+    WrenchSample next{latest.count + 1, {{f.x, f.y, f.z}, {m.x, m.y, m.z}}, Axes::end_effector};
     if (frame == root) {
       next.axes = Axes::root;
     } else if (frame == "world" || frame == inertial) {
@@ -60,8 +60,8 @@ struct ExternalWrench::Inbox {
       return refuse("it must be finite, with at most " + std::to_string(largest_force) + " N and " +
                     std::to_string(largest_moment) + " N m");
     }
-    newest = next;
-    handover.set(newest);
+    latest = next;
+    box.set(latest);
   }
 
   void refuse(const std::string& problem) {
@@ -73,8 +73,8 @@ struct ExternalWrench::Inbox {
   rclcpp::Clock::SharedPtr clock;
   std::string tool, root, inertial;
   double largest_force, largest_moment;
-  Received newest;
-  realtime_tools::RealtimeThreadSafeBox<Received> handover;
+  WrenchSample latest;
+  realtime_tools::RealtimeThreadSafeBox<WrenchSample> box;
 };
 
 ExternalWrench::ExternalWrench(const vms_ph::Model& model, double timeout)
@@ -85,36 +85,36 @@ ExternalWrench::ExternalWrench(const vms_ph::Model& model, double timeout)
 
 ExternalWrench::~ExternalWrench() = default;
 
-void ExternalWrench::listen(rclcpp::Node& node) {
+void ExternalWrench::subscribe(rclcpp::Node& node) {
   inbox_ = std::make_shared<Inbox>(node, model_);
   subscription_ = node.create_subscription<WrenchStamped>(
-      "~/wrench_end_effector", 10, [to = inbox_](const WrenchStamped& m) { to->take(m); });
+      "~/wrench_end_effector", 10, [to = inbox_](const WrenchStamped& m) { to->receive(m); });
 }
 
-void ExternalWrench::forget() noexcept {
-  if (inbox_) inbox_->handover.try_get([this](const Received& r) { received_ = r; });
+void ExternalWrench::clear() noexcept {
+  if (inbox_) inbox_->box.try_get([this](const WrenchSample& r) { sample_ = r; });
   age_ = std::numeric_limits<double>::infinity();
   value_ = {};
 }
 
-void ExternalWrench::update(const Eigen::VectorXd& q, double passed) noexcept {
-  const auto count = received_.count;
-  if (inbox_) inbox_->handover.try_get([this](const Received& r) { received_ = r; });
-  age_ = received_.count != count ? 0.0 : age_ + std::max(passed, 0.0);
-  if (!acts()) {
+void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed) noexcept {
+  const auto count = sample_.count;
+  if (inbox_) inbox_->box.try_get([this](const WrenchSample& r) { sample_ = r; });
+  age_ = sample_.count != count ? 0.0 : age_ + std::max(elapsed, 0.0);
+  if (!is_active()) {
     value_ = {};
     return;
   }
-  value_ = received_.wrench;
-  if (received_.axes == Axes::end_effector) return;
-  Eigen::Matrix3d turn;
+  value_ = sample_.wrench;
+  if (sample_.axes == Axes::end_effector) return;
+  Eigen::Matrix3d rotation;
   Eigen::Vector3d origin;
   robot_.set_configuration(q.data());
-  robot_.placement(static_cast<int>(model_.end_effector()), turn, origin);
-  turn.transposeInPlace();
-  if (received_.axes == Axes::root) turn = turn * model_.base_pose(q).rotation();
-  value_.linear = turn * received_.wrench.linear;
-  value_.angular = turn * received_.wrench.angular;
+  robot_.placement(static_cast<int>(model_.end_effector()), rotation, origin);
+  rotation.transposeInPlace();
+  if (sample_.axes == Axes::root) rotation = rotation * model_.base_pose(q).rotation();
+  value_.linear = rotation * sample_.wrench.linear;
+  value_.angular = rotation * sample_.wrench.angular;
 }
 
 }  // namespace vms_ph_ros2_control

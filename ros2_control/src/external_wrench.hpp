@@ -27,26 +27,26 @@ class ExternalWrench {
 
   /// Subscribe to `~/wrench_end_effector` of a node. Messages that name another frame, are not
   /// finite, or are beyond twenty times the robot's weight are reported in its log and ignored.
-  void listen(rclcpp::Node& node);
+  void subscribe(rclcpp::Node& node);
 
   /// From now on nothing acts until the next message.
-  void forget() noexcept;
+  void clear() noexcept;
 
   /// Take over the newest message; to be called once in every cycle. Does not allocate or block.
   ///
   /// @param q       configuration in which axes of the surroundings are turned into those of the
   ///                end effector, in which the wrench is then held.
-  /// @param passed  time of the loop since the last call, s.
-  void update(const Eigen::VectorXd& q, double passed) noexcept;
+  /// @param elapsed  time of the loop since the last call, s.
+  void update(const Eigen::VectorXd& q, double elapsed) noexcept;
 
   /// Whether a wrench acts.
-  bool acts() const noexcept { return age_ < timeout_; }
+  bool is_active() const noexcept { return age_ < timeout_; }
   /// It, in the axes of the end effector, N and N m; zero when none acts.
   const vms_ph::Screw& value() const noexcept { return value_; }
 
  private:
   enum class Axes : unsigned char { end_effector, root, world };
-  struct Received {
+  struct WrenchSample {
     std::uint64_t count = 0;
     vms_ph::Screw wrench;
     Axes axes = Axes::end_effector;
@@ -56,7 +56,7 @@ class ExternalWrench {
   vms_ph::Model model_;
   vms_ph::Dynamics robot_;
   double timeout_, age_;
-  Received received_;  ///< copy used by the loop
+  WrenchSample sample_;  ///< copy used by the loop
   vms_ph::Screw value_;
   std::shared_ptr<Inbox> inbox_;  ///< shared with the callback, which may outlive this
   rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr subscription_;

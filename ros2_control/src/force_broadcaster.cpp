@@ -54,7 +54,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
     sampling_ = std::make_unique<Sampling>(p.publish_rate);
     base_wrench_ = p.base_wrench;
-    at_ends_ = p.effort_at_ends;
+    effort_at_ends_ = p.effort_at_ends;
     carries_weight_ = p.effort_carries_weight;
     effort_ = last_effort_ = mean_ = Eigen::VectorXd::Zero(model_->nv());
     prepare(p.frame_prefix);
@@ -69,9 +69,9 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
-    wrenches_.clear();
-    contacts_.reset();
-    payloads_.reset();
+    wrench_publishers_.clear();
+    contact_publisher_.reset();
+    payload_publisher_.reset();
     observers_.reset();
     weight_.reset();
     return CallbackReturn::SUCCESS;
@@ -99,11 +99,11 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     const auto sample = reader_->stamp_or(time);
     if (!sample) return return_type::OK;
     const auto& stamp = *sample;
-    const double dt = passed(stamp, reader_->is_stamped() ? -1.0 : period.seconds());
+    const double dt = elapsed(stamp, reader_->is_stamped() ? -1.0 : period.seconds());
     if (dt == 0.0) return return_type::OK;  // the hardware is slower than the loop
     read_efforts(state);
     mean_ = effort_;
-    if (at_ends_ && has_last_) mean_ = 0.5 * (effort_ + last_effort_);
+    if (effort_at_ends_ && has_last_) mean_ = 0.5 * (effort_ + last_effort_);
     last_effort_ = effort_;
     last_stamp_ = stamp;
     has_last_ = true;
@@ -142,7 +142,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   // Time since the last sample, s; 0 where there is no new one, negative for a clock set back.
-  double passed(const builtin_interfaces::msg::Time& stamp, double period) const noexcept {
+  double elapsed(const builtin_interfaces::msg::Time& stamp, double period) const noexcept {
     if (!has_last_) return kDefaultPeriod;
     if (period >= 0.0) return period;
     return (stamp.sec - last_stamp_.sec) +
@@ -173,10 +173,10 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     std::size_t longest = 0;
     for (const auto& name : model_->joint_names()) longest = std::max(longest, name.size());
     contact_.joint.assign(longest, ' ');
-    contacts_ = make_publisher(node, "vms_ph/contact", contact_);
-    payloads_ = make_publisher(node, "vms_ph/payload", payload_);
+    contact_publisher_ = make_publisher(node, "vms_ph/contact", contact_);
+    payload_publisher_ = make_publisher(node, "vms_ph/payload", payload_);
     wrench_.clear();
-    wrenches_.clear();
+    wrench_publishers_.clear();
     add_wrench("vms_ph/estimated_wrench", prefix + frame);
     if (model_->b() > 0) add_wrench("vms_ph/estimated_wrench_base", prefix + root_link(*model_));
   }
@@ -185,7 +185,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   void add_wrench(const std::string& topic, const std::string& frame) {
     for (const char* suffix : {"", "_deviation"}) {
       wrench_.emplace_back().header.frame_id = frame;
-      wrenches_.push_back(make_publisher(*get_node(), topic + suffix, wrench_.back()));
+      wrench_publishers_.push_back(make_publisher(*get_node(), topic + suffix, wrench_.back()));
     }
   }
 
@@ -209,7 +209,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
       message.wrench.torque.x = components[3];
       message.wrench.torque.y = components[4];
       message.wrench.torque.z = components[5];
-      wrenches_[k]->try_publish(message);
+      wrench_publishers_[k]->try_publish(message);
     }
     publish_contact(stamp);
     publish_payload(stamp);
@@ -227,7 +227,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     if (estimate.joint >= 0) {
       contact_.joint.assign(model_->joint_names()[static_cast<std::size_t>(estimate.joint)]);
     }
-    contacts_->try_publish(contact_);
+    contact_publisher_->try_publish(contact_);
   }
 
   void publish_payload(const builtin_interfaces::msg::Time& stamp) noexcept {
@@ -243,7 +243,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     payload_.centre_deviation.y = deviation.y();
     payload_.centre_deviation.z = deviation.z();
     payload_.changed = estimate.changed;
-    payloads_->try_publish(payload_);
+    payload_publisher_->try_publish(payload_);
   }
 
   std::shared_ptr<force_broadcaster::ParamListener> listener_;
@@ -253,15 +253,15 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<Sampling> sampling_;
   std::string base_wrench_;
-  bool at_ends_ = false, carries_weight_ = true, has_last_ = false;
+  bool effort_at_ends_ = false, carries_weight_ = true, has_last_ = false;
   builtin_interfaces::msg::Time last_stamp_;
   Eigen::VectorXd effort_, last_effort_, mean_;
   std::vector<geometry_msgs::msg::WrenchStamped> wrench_;
   vms_ph::msg::Contact contact_;
   vms_ph::msg::Payload payload_;
-  std::vector<SizedPublisher<geometry_msgs::msg::WrenchStamped>> wrenches_;
-  SizedPublisher<vms_ph::msg::Contact> contacts_;
-  SizedPublisher<vms_ph::msg::Payload> payloads_;
+  std::vector<SizedPublisher<geometry_msgs::msg::WrenchStamped>> wrench_publishers_;
+  SizedPublisher<vms_ph::msg::Contact> contact_publisher_;
+  SizedPublisher<vms_ph::msg::Payload> payload_publisher_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -36,9 +36,9 @@ class GuardCertificate {
 
   /// Publish when due; neither blocks nor allocates.
   void add(const builtin_interfaces::msg::Time& stamp, const vms_ph::PortGuard& guard,
-           const vms_ph::GuardedEffort& sent) noexcept {
+           const vms_ph::GuardedEffort& output) noexcept {
     if (!sampling_.is_due(stamp)) return;
-    fill(stamp, guard, sent);
+    fill(stamp, guard, output);
     publisher_->try_publish(message_);
   }
 
@@ -63,11 +63,11 @@ class GuardCertificate {
   static constexpr std::size_t kReason = 1024;
 
   void fill(const builtin_interfaces::msg::Time& stamp, const vms_ph::PortGuard& guard,
-            const vms_ph::GuardedEffort& sent) noexcept {
+            const vms_ph::GuardedEffort& output) noexcept {
     const vms_ph::Certificate certificate = guard.certificate();
     message_.header.stamp = stamp;
-    message_.status = static_cast<std::uint8_t>(sent.status);
-    message_.reason.assign(sent.reason, std::min(kReason, std::strlen(sent.reason)));
+    message_.status = static_cast<std::uint8_t>(output.status);
+    message_.reason.assign(output.reason, std::min(kReason, std::strlen(output.reason)));
 #define VMS_PH_FIELD(name) message_.name = certificate.name;
     VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
     VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)

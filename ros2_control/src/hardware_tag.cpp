@@ -100,8 +100,8 @@ Eigen::VectorXd HardwareTag::home(const vms_ph::Model& model) const {
   const auto& names = model.joint_names();
   for (const auto& joint : info_.joints) {
     const auto& mimics = model.mimics();
-    const auto is_this = [&](const vms_ph::Mimic& mimic) { return mimic.joint == joint.name; };
-    if (std::any_of(mimics.begin(), mimics.end(), is_this)) {
+    const auto is_same = [&](const vms_ph::Mimic& mimic) { return mimic.joint == joint.name; };
+    if (std::any_of(mimics.begin(), mimics.end(), is_same)) {
       check_follower(joint);
       continue;
     }

@@ -39,7 +39,7 @@ std::string required_text(const Parameters& parameters, const std::string& name)
   return parameter.as_string();
 }
 
-Eigen::Vector3d gravity_in(const rclcpp::Parameter& parameter) {
+Eigen::Vector3d parse_gravity(const rclcpp::Parameter& parameter) {
   if (!is_set(parameter)) return {0.0, 0.0, -9.81};
   const std::vector<double> components = parameter.as_double_array();
   if (components.size() != 3) {
@@ -54,8 +54,8 @@ Eigen::Vector3d gravity_in(const rclcpp::Parameter& parameter) {
 ///
 /// @param root  empty for the root link of the robot.
 /// @throws vms_ph::ModelError  no joint moves the tip against the root.
-std::vector<std::string> joints_beside(const vms_ph::Model& robot, const std::string& root,
-                                       const std::string& tip) {
+std::vector<std::string> other_joints(const vms_ph::Model& robot, const std::string& root,
+                                      const std::string& tip) {
   const auto& model = robot.pinocchio();
   const auto joint_of = [&](const std::string& link) {
     return model.frames[robot.frame_id(link)].parentJoint;
@@ -69,11 +69,11 @@ std::vector<std::string> joints_beside(const vms_ph::Model& robot, const std::st
                              "' against the root '" + root +
                              "'; give two links of one branch, the root first");
   }
-  std::vector<std::string> beside;
+  std::vector<std::string> others;
   for (std::size_t i = 1; i < model.names.size(); ++i) {
-    if (!on_chain[i]) beside.push_back(model.names[i]);
+    if (!on_chain[i]) others.push_back(model.names[i]);
   }
-  return beside;
+  return others;
 }
 
 }  // namespace
@@ -94,8 +94,8 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
     const auto root_link = optional_parameter(parameters, prefix + "root");
     const std::string root = is_set(root_link) ? root_link.as_string() : "";
     try {
-      const auto gravity = gravity_in(optional_parameter(parameters, prefix + "gravity"));
-      setup.locked_joints = joints_beside(make_model(setup), root, setup.end_effector);
+      const auto gravity = parse_gravity(optional_parameter(parameters, prefix + "gravity"));
+      setup.locked_joints = other_joints(make_model(setup), root, setup.end_effector);
       const vms_ph::Model chain = make_model(setup);
       Eigen::Matrix3d axes = Eigen::Matrix3d::Identity();  // of the root, at rest
       if (!root.empty()) axes = chain.pinocchio().frames[chain.frame_id(root)].placement.rotation();
@@ -112,16 +112,16 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
   /// @throws UninitializedException  before initialize().
   /// @throws std::invalid_argument   not one number for each joint.
   Eigen::MatrixXd getInertiaMatrix(const Eigen::VectorXd& joint_positions) const override {
-    return at(joint_positions, Eigen::VectorXd::Zero(joint_positions.size())).M();
+    return evaluate(joint_positions, Eigen::VectorXd::Zero(joint_positions.size())).M();
   }
 
   Eigen::VectorXd getCoriolisVector(const Eigen::VectorXd& joint_positions,
                                     const Eigen::VectorXd& joint_velocities) const override {
-    return at(joint_positions, joint_velocities).C() * joint_velocities;
+    return evaluate(joint_positions, joint_velocities).C() * joint_velocities;
   }
 
   Eigen::VectorXd getGravityVector(const Eigen::VectorXd& joint_positions) const override {
-    return at(joint_positions, Eigen::VectorXd::Zero(joint_positions.size())).g();
+    return evaluate(joint_positions, Eigen::VectorXd::Zero(joint_positions.size())).g();
   }
 
   /// Viscous and Coulomb friction of the description; of joints that mimic others too.
@@ -141,8 +141,8 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
                                 "; given: " + std::to_string(numbers.size()) + " numbers");
   }
 
-  vms_ph::Evaluation& at(const Eigen::VectorXd& joint_positions,
-                         const Eigen::VectorXd& joint_velocities) const {
+  vms_ph::Evaluation& evaluate(const Eigen::VectorXd& joint_positions,
+                               const Eigen::VectorXd& joint_velocities) const {
     check("joint_positions", joint_positions);
     check("joint_velocities", joint_velocities);
     Eigen::VectorXd q = model_->neutral_configuration();

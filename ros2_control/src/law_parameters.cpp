@@ -55,7 +55,7 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
         node_->get_parameter(gain.name).get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE;
   }
   // "ros2 param set <controller> stiffness 100" sends an integer.
-  convert_ = node_->add_pre_set_parameters_callback(
+  convert_handle_ = node_->add_pre_set_parameters_callback(
       [slots = slots_](std::vector<rclcpp::Parameter>& parameters) {
         for (auto& parameter : parameters) {
           if (parameter.get_type() != rclcpp::ParameterType::PARAMETER_INTEGER) continue;
@@ -65,7 +65,7 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
           }
         }
       });
-  watch_ = node_->add_post_set_parameters_callback(
+  store_handle_ = node_->add_post_set_parameters_callback(
       [slots = slots_](const std::vector<rclcpp::Parameter>& parameters) {
         for (const auto& parameter : parameters) {
           for (const auto& slot : slots->all) {

@@ -66,8 +66,8 @@ class GainParameters {
 
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
   std::shared_ptr<Slots> slots_;  ///< shared with the callback, which may outlive this object
-  rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr convert_;
-  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr watch_;
+  rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr convert_handle_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr store_handle_;
 };
 
 /// The parameters `payload.mass`, kg, and `payload.center.x`, `.y`, `.z`, m, of the centre of mass
@@ -80,9 +80,9 @@ class PayloadParameters {
   /// @throws vms_ph::ModelError  a value out of its bounds, which are those of the robot.
   PayloadParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
                     vms_ph::Controller& law)
-      : mass_(model.total_mass()),
-        distance_(model.reach() / std::sqrt(3.0)),
-        numbers_(std::move(node), declared(),
+      : largest_mass_(model.total_mass()),
+        largest_distance_(model.reach() / std::sqrt(3.0)),
+        numbers_(std::move(node), descriptions(),
                  [this](const std::string& name, double value) { return set(name, value); }) {
     update_law(law);
   }
@@ -99,7 +99,7 @@ class PayloadParameters {
   static constexpr std::array<const char*, 4> kNames{"payload.mass", "payload.center.x",
                                                      "payload.center.y", "payload.center.z"};
 
-  std::vector<vms_ph::Gain> declared() const {
+  std::vector<vms_ph::Gain> descriptions() const {
     std::vector<vms_ph::Gain> all;
     for (const char* name : kNames) {
       const bool is_mass = all.empty();
@@ -107,7 +107,8 @@ class PayloadParameters {
                      is_mass ? "mass of what the end effector holds, of which the weight is "
                                "compensated, kg; 0: nothing"
                              : "centre of that mass, from the end effector in its axes, m",
-                     0.0, is_mass ? 0.0 : -distance_, is_mass ? mass_ : distance_});
+                     0.0, is_mass ? 0.0 : -largest_distance_,
+                     is_mass ? largest_mass_ : largest_distance_});
     }
     return all;
   }
@@ -115,7 +116,8 @@ class PayloadParameters {
   bool set(const std::string& name, double value) noexcept {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
       if (name != kNames[i]) continue;
-      if (!(value >= (i == 0 ? 0.0 : -distance_) && value <= (i == 0 ? mass_ : distance_))) {
+      if (!(value >= (i == 0 ? 0.0 : -largest_distance_) &&
+            value <= (i == 0 ? largest_mass_ : largest_distance_))) {
         return false;
       }
       payload_[static_cast<Eigen::Index>(i)] = value;
@@ -128,7 +130,7 @@ class PayloadParameters {
     law.carry(payload_[0], payload_[0] * payload_.tail<3>(), 0.0);
   }
 
-  double mass_, distance_;                             ///< the largest, kg and m
+  double largest_mass_, largest_distance_;             ///< the largest, kg and m
   Eigen::Vector4d payload_ = Eigen::Vector4d::Zero();  ///< mass and centre
   GainParameters numbers_;
 };

@@ -25,13 +25,14 @@ class Sampling {
   /// Whether this stamp is the first in its interval of the grid.
   bool is_due(const builtin_interfaces::msg::Time& stamp) noexcept {
     // Seconds since 1970 use most digits of a double: whole intervals are counted separately.
-    const double until = stamp.sec * rate_, intervals = std::floor(until);
-    const double rest = until - intervals + stamp.nanosec * 1e-9 * rate_;
-    const auto slot =
-        static_cast<std::int64_t>(intervals) + static_cast<std::int64_t>(std::floor(rest + 1e-6));
-    const bool due = slot != slot_;
+    const double intervals_since_epoch = stamp.sec * rate_,
+                 intervals = std::floor(intervals_since_epoch);
+    const double fraction = intervals_since_epoch - intervals + stamp.nanosec * 1e-9 * rate_;
+    const auto slot = static_cast<std::int64_t>(intervals) +
+                      static_cast<std::int64_t>(std::floor(fraction + 1e-6));
+    const bool is_new = slot != slot_;
     slot_ = slot;
-    return due;
+    return is_new;
   }
 
  private:

@@ -23,7 +23,7 @@ constexpr int kTwist = 7, kJoints = kTwist + 6;
 enum Group : std::size_t { kPoseGroup, kTwistGroup, kJointsGroup, kGroups };
 
 // Quaternions may deviate from unit length by the rounding of single precision.
-constexpr double kUnit = 1e-2;
+constexpr double kNormTolerance = 1e-2;
 
 Eigen::Matrix3d base_rotation(vms_ph::Base base, const Eigen::VectorXd& q) {
   if (base == vms_ph::Base::planar) {
@@ -47,8 +47,8 @@ struct ReferencePorts::Inbox {
         prefix(std::move(frame_prefix)),
         root(root_link(model)),
         inertial(inertial_frame(model)) {
-    received.joints = Eigen::VectorXd::Constant(model.n(), kNaN);
-    handover.set(received);
+    sample.joints = Eigen::VectorXd::Constant(model.n(), kNaN);
+    box.set(sample);
   }
 
   void on_pose(const geometry_msgs::msg::PoseStamped& message);
@@ -56,7 +56,7 @@ struct ReferencePorts::Inbox {
   void on_twist(const geometry_msgs::msg::TwistStamped& message);
   void on_wrench(const geometry_msgs::msg::WrenchStamped& message);
   void on_joints(const sensor_msgs::msg::JointState& message);
-  bool is_known(const std::string& frame, bool moving) const;
+  bool is_known(const std::string& frame, bool accepts_root) const;
   std::string without_prefix(const std::string& frame) const;
   void refuse(const std::string& problem);
   /// Whether a preceding controller commands this group, so that the message has no effect.
@@ -68,21 +68,21 @@ struct ReferencePorts::Inbox {
   std::vector<std::string> joint_names;
   std::string prefix, root, inertial;
   std::array<std::atomic<bool>, kGroups> chained{};  ///< written by the control loop
-  Received received;
-  realtime_tools::RealtimeThreadSafeBox<Received> handover;
+  ReferenceSample sample;
+  realtime_tools::RealtimeThreadSafeBox<ReferenceSample> box;
 };
 
 ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                const vms_ph::Model& model, double timeout,
-                               const std::string& frame_prefix, bool leads_base_and_tool)
+                               const std::string& frame_prefix, bool pose_is_of_base)
     : node_(std::move(node)),
       base_(model.base()),
       joint_names_(model.joint_names()),
       timeout_(timeout),
-      leads_base_and_tool_(leads_base_and_tool),
+      pose_is_of_base_(pose_is_of_base),
       values_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)),
       inbox_(std::make_shared<Inbox>(*node_, model, frame_prefix)),
-      received_(inbox_->received) {
+      sample_(inbox_->sample) {
   reference_.joints = Eigen::VectorXd::Zero(model.n());
   pose_ = node_->create_subscription<geometry_msgs::msg::PoseStamped>(
       "~/reference_pose", 10,
@@ -102,83 +102,86 @@ ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::interfaces() {
-  exported_.clear();
+  interfaces_.clear();
   const std::string name = node_->get_name();
   const auto add = [&](const std::string& prefix, const std::string& interface) {
-    exported_.push_back(std::make_shared<hardware_interface::CommandInterface>(prefix, interface));
-    std::ignore = exported_.back()->set_value(kNaN);
+    interfaces_.push_back(
+        std::make_shared<hardware_interface::CommandInterface>(prefix, interface));
+    std::ignore = interfaces_.back()->set_value(kNaN);
   };
   for (const char* interface_name : kPosition) add(name, interface_name);
   for (const char* interface_name : kOrientation) add(name, interface_name);
   for (const char* interface_name : kLinearVelocity) add(name, interface_name);
   for (const char* interface_name : kAngularVelocity) add(name, interface_name);
   for (const auto& joint : joint_names_) add(name + "/" + joint, "position");
-  return exported_;
+  return interfaces_;
 }
 
-void ReferencePorts::forget() noexcept {
+void ReferencePorts::clear() noexcept {
   values_.setConstant(kNaN);
-  for (const auto& interface_name : exported_) std::ignore = interface_name->set_value(kNaN);
+  for (const auto& interface_name : interfaces_) std::ignore = interface_name->set_value(kNaN);
   for (auto& interface_name : inbox_->chained) interface_name = false;
-  inbox_->handover.try_get([this](const Received& r) { received_ = r; });
-  pose_used_ = received_.pose_count;
-  position_used_ = received_.position_count;
-  twist_used_ = received_.twist_count;
-  joints_used_ = received_.joints_count;
-  wrench_used_ = received_.wrench_count;
+  inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
+  pose_count_ = sample_.pose_count;
+  position_count_ = sample_.position_count;
+  twist_count_ = sample_.twist_count;
+  joints_count_ = sample_.joints_count;
+  wrench_count_ = sample_.wrench_count;
   twist_age_ = wrench_age_ = std::numeric_limits<double>::infinity();
   reference_.position.reset();
   reference_.wrench.reset();
 }
 
-void ReferencePorts::take_topics(double passed) noexcept {
-  inbox_->handover.try_get([this](const Received& r) { received_ = r; });
+void ReferencePorts::read_topics(double elapsed) noexcept {
+  inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
   values_.setConstant(kNaN);
-  if (received_.pose_count != pose_used_) {
-    pose_used_ = received_.pose_count;
-    values_.head<kTwist>() = received_.pose;
+  if (sample_.pose_count != pose_count_) {
+    pose_count_ = sample_.pose_count;
+    values_.head<kTwist>() = sample_.pose;
   }
-  if (received_.twist_count != twist_used_) {
-    twist_used_ = received_.twist_count;
+  if (sample_.twist_count != twist_count_) {
+    twist_count_ = sample_.twist_count;
     twist_age_ = 0.0;
   } else {
-    twist_age_ += std::max(passed, 0.0);
+    twist_age_ += std::max(elapsed, 0.0);
   }
   if (twist_age_ < timeout_) {
-    values_.segment<6>(kTwist) = received_.twist;
-    in_base_axes_ = received_.in_base_axes;
+    values_.segment<6>(kTwist) = sample_.twist;
+    in_base_axes_ = sample_.in_base_axes;
   }
-  if (received_.joints_count != joints_used_) {
-    joints_used_ = received_.joints_count;
-    values_.tail(received_.joints.size()) = received_.joints;
+  if (sample_.joints_count != joints_count_) {
+    joints_count_ = sample_.joints_count;
+    values_.tail(sample_.joints.size()) = sample_.joints;
   }
   reference_.position.reset();
-  if (received_.position_count != position_used_) {
-    position_used_ = received_.position_count;
-    reference_.position = received_.position;
+  if (sample_.position_count != position_count_) {
+    position_count_ = sample_.position_count;
+    reference_.position = sample_.position;
   }
   reference_.wrench.reset();
-  if (received_.wrench_count != wrench_used_) {
-    wrench_used_ = received_.wrench_count;
+  if (sample_.wrench_count != wrench_count_) {
+    wrench_count_ = sample_.wrench_count;
     wrench_age_ = 0.0;
   } else {
-    const bool acted = wrench_age_ < timeout_;
-    wrench_age_ += std::max(passed, 0.0);
+    const bool was_active = wrench_age_ < timeout_;
+    wrench_age_ += std::max(elapsed, 0.0);
     // What is not exerted any more ends, once.
-    if (acted && wrench_age_ >= timeout_) reference_.wrench.emplace().setZero();
+    if (was_active && wrench_age_ >= timeout_) reference_.wrench.emplace().setZero();
   }
-  if (wrench_age_ < timeout_) reference_.wrench = received_.wrench;
+  if (wrench_age_ < timeout_) reference_.wrench = sample_.wrench;
 }
 
-void ReferencePorts::take_interfaces() noexcept {
-  const std::array<std::size_t, kGroups> ends{kTwist, kJoints, exported_.size()};
-  const auto value = [this](std::size_t i) { return exported_[i]->get_optional().value_or(kNaN); };
+void ReferencePorts::read_interfaces() noexcept {
+  const std::array<std::size_t, kGroups> ends{kTwist, kJoints, interfaces_.size()};
+  const auto value = [this](std::size_t i) {
+    return interfaces_[i]->get_optional().value_or(kNaN);
+  };
   std::size_t first = 0;
   for (std::size_t group = 0; group < kGroups; first = ends[group++]) {
-    bool commanded = false;
-    for (auto i = first; i < ends[group]; ++i) commanded = commanded || !std::isnan(value(i));
-    inbox_->chained[group] = commanded;
-    if (!commanded) continue;
+    bool is_commanded = false;
+    for (auto i = first; i < ends[group]; ++i) is_commanded = is_commanded || !std::isnan(value(i));
+    inbox_->chained[group] = is_commanded;
+    if (!is_commanded) continue;
     if (group == kPoseGroup) reference_.position.reset();
     for (auto i = first; i < ends[group]; ++i) values_[static_cast<Eigen::Index>(i)] = value(i);
     if (group == kTwistGroup) in_base_axes_ = true;
@@ -192,27 +195,27 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
   r.twist.reset();
   if (values_.head<3>().allFinite()) {
     const double length = values_.segment<4>(3).norm();
-    if (std::abs(length - 1.0) < kUnit) {
-      const Eigen::Quaterniond turn(Eigen::Vector4d(values_.segment<4>(3) / length));
+    if (std::abs(length - 1.0) < kNormTolerance) {
+      const Eigen::Quaterniond rotation(Eigen::Vector4d(values_.segment<4>(3) / length));
       r.pose = Eigen::Matrix4d::Identity();
-      r.pose->topLeftCorner<3, 3>() = turn.toRotationMatrix();
+      r.pose->topLeftCorner<3, 3>() = rotation.toRotationMatrix();
       r.pose->topRightCorner<3, 1>() = values_.head<3>();
     }
-    if (!r.position && !(leads_base_and_tool_ && r.pose)) r.position = values_.head<3>();
+    if (!r.position && !(pose_is_of_base_ && r.pose)) r.position = values_.head<3>();
   }
   const auto linear = values_.segment<3>(kTwist), angular = values_.segment<3>(kTwist + 3);
   if (linear.allFinite() && q.allFinite()) {
     if (base_ == vms_ph::Base::fixed) {
       r.velocity = linear;
     } else {
-      const Eigen::Matrix3d turn = base_rotation(base_, q);
-      r.velocity = in_base_axes_ ? Eigen::Vector3d(turn * linear) : Eigen::Vector3d(linear);
+      const Eigen::Matrix3d rotation = base_rotation(base_, q);
+      r.velocity = in_base_axes_ ? Eigen::Vector3d(rotation * linear) : Eigen::Vector3d(linear);
       if (angular.allFinite()) {
         r.twist.emplace();
         if (in_base_axes_) {
           *r.twist << linear, angular;
         } else {
-          *r.twist << turn.transpose() * linear, turn.transpose() * angular;
+          *r.twist << rotation.transpose() * linear, rotation.transpose() * angular;
         }
       }
     }
@@ -223,8 +226,8 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
   return r;
 }
 
-bool ReferencePorts::Inbox::is_known(const std::string& frame, bool moving) const {
-  return frame.empty() || frame == inertial || frame == "world" || (moving && frame == root);
+bool ReferencePorts::Inbox::is_known(const std::string& frame, bool accepts_root) const {
+  return frame.empty() || frame == inertial || frame == "world" || (accepts_root && frame == root);
 }
 
 std::string ReferencePorts::Inbox::without_prefix(const std::string& frame) const {
@@ -251,12 +254,12 @@ void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& messa
   if (!is_known(without_prefix(message.header.frame_id), false)) {
     refuse("pose is taken in " + inertial + " or world; given: frame_id '" +
            message.header.frame_id + "'");
-  } else if (!pose.allFinite() || std::abs(pose.tail<4>().norm() - 1.0) >= kUnit) {
+  } else if (!pose.allFinite() || std::abs(pose.tail<4>().norm() - 1.0) >= kNormTolerance) {
     refuse("pose must be finite, with an orientation of length 1");
   } else {
-    received.pose = pose;
-    ++received.pose_count;
-    handover.set(received);
+    sample.pose = pose;
+    ++sample.pose_count;
+    box.set(sample);
   }
 }
 
@@ -269,9 +272,9 @@ void ReferencePorts::Inbox::on_position(const geometry_msgs::msg::PointStamped& 
   } else if (!position.allFinite()) {
     refuse("position must be finite");
   } else {
-    received.position = position;
-    ++received.position_count;
-    handover.set(received);
+    sample.position = position;
+    ++sample.position_count;
+    box.set(sample);
   }
 }
 
@@ -286,9 +289,9 @@ void ReferencePorts::Inbox::on_wrench(const geometry_msgs::msg::WrenchStamped& m
   } else if (!wrench.allFinite()) {
     refuse("wrench must be finite");
   } else {
-    received.wrench = wrench;
-    ++received.wrench_count;
-    handover.set(received);
+    sample.wrench = wrench;
+    ++sample.wrench_count;
+    box.set(sample);
   }
 }
 
@@ -297,19 +300,19 @@ void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& mes
   const auto& w = message.twist.angular;
   Eigen::Matrix<double, 6, 1> twist;
   twist << v.x, v.y, v.z, w.x, w.y, w.z;
-  const bool moving = base != vms_ph::Base::fixed;
+  const bool accepts_root = base != vms_ph::Base::fixed;
   const std::string frame = without_prefix(message.header.frame_id);
   if (is_chained(kTwistGroup, "twist")) return;
-  if (!is_known(frame, moving)) {
-    refuse("twist is taken in " + inertial + ", world" + (moving ? " or " + root : "") +
+  if (!is_known(frame, accepts_root)) {
+    refuse("twist is taken in " + inertial + ", world" + (accepts_root ? " or " + root : "") +
            "; given: frame_id '" + message.header.frame_id + "'");
   } else if (!twist.allFinite()) {
     refuse("twist must be finite");
   } else {
-    received.twist = twist;
-    received.in_base_axes = moving && frame == root;
-    ++received.twist_count;
-    handover.set(received);
+    sample.twist = twist;
+    sample.in_base_axes = accepts_root && frame == root;
+    ++sample.twist_count;
+    box.set(sample);
   }
 }
 
@@ -320,7 +323,7 @@ void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& messag
            std::to_string(message.name.size()) + " names");
     return;
   }
-  Eigen::VectorXd joints(received.joints.size());
+  Eigen::VectorXd joints(sample.joints.size());
   for (std::size_t i = 0; i < joint_names.size(); ++i) {
     const auto entry = std::find(message.name.begin(), message.name.end(), joint_names[i]);
     if (entry == message.name.end()) {
@@ -334,9 +337,9 @@ void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& messag
     refuse("of the joints must be finite");
     return;
   }
-  received.joints = joints;
-  ++received.joints_count;
-  handover.set(received);
+  sample.joints = joints;
+  ++sample.joints_count;
+  box.set(sample);
 }
 
 }  // namespace vms_ph_ros2_control

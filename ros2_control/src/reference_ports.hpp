@@ -31,31 +31,30 @@ class ReferencePorts {
  public:
   /// @param timeout       after which a velocity or a wrench from a topic no longer acts, s.
   /// @param frame_prefix  of the robot's frames in /tf.
-  /// @param leads_base_and_tool    whether a pose is that of the base alone, while a position is
-  /// that of the
-  ///                      end effector.
+  /// @param pose_is_of_base  whether a pose is that of the base alone, while a position is that of
+  ///                      the end effector.
   ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
-                 double timeout, const std::string& frame_prefix, bool leads_base_and_tool = false);
+                 double timeout, const std::string& frame_prefix, bool pose_is_of_base = false);
 
   /// The interfaces for preceding controllers; NaN until one writes.
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces();
 
   /// Discard what was received and set NaN everywhere.
-  void forget() noexcept;
+  void clear() noexcept;
 
   /// Read the messages since the last call: a pose once, a velocity or a wrench until it is too
   /// old.
   ///
-  /// @param passed  time of the loop since the last call, s; changes of a clock do not matter.
-  void take_topics(double passed) noexcept;
+  /// @param elapsed  time of the loop since the last call, s; changes of a clock do not matter.
+  void read_topics(double elapsed) noexcept;
   /// Read the values that a preceding controller wrote, in place of those from topics.
-  void take_interfaces() noexcept;
+  void read_interfaces() noexcept;
 
   /// The reference, for a robot at this configuration.
   const vms_ph::Reference& reference(const Eigen::VectorXd& q) noexcept;
 
  private:
-  struct Received {
+  struct ReferenceSample {
     std::uint64_t pose_count = 0, position_count = 0, twist_count = 0, joints_count = 0,
                   wrench_count = 0;
     Eigen::Matrix<double, 7, 1> pose =
@@ -74,14 +73,14 @@ class ReferencePorts {
   vms_ph::Base base_;
   std::vector<std::string> joint_names_;
   double timeout_;
-  bool leads_base_and_tool_;
-  std::vector<hardware_interface::CommandInterface::SharedPtr> exported_;
+  bool pose_is_of_base_;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces_;
   Eigen::VectorXd values_;  ///< pose, twist, joints
   bool in_base_axes_ = true;
   std::shared_ptr<Inbox> inbox_;  ///< shared with the callbacks, which may outlive the ports
-  Received received_;             ///< copy used by the control loop
-  std::uint64_t pose_used_ = 0, position_used_ = 0, twist_used_ = 0, joints_used_ = 0,
-                wrench_used_ = 0;
+  ReferenceSample sample_;        ///< copy used by the control loop
+  std::uint64_t pose_count_ = 0, position_count_ = 0, twist_count_ = 0, joints_count_ = 0,
+                wrench_count_ = 0;
   double twist_age_ = 0.0, wrench_age_ = 0.0;  ///< s
   vms_ph::Reference reference_;
   rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr pose_;

@@ -58,28 +58,28 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     port_energy_name_ = p.port_energy_name;
     prepare_messages(p.frame_prefix);
     auto& node = *get_node();
-    states_ = make_publisher(node, "joint_states", joint_state_);
+    joint_publisher_ = make_publisher(node, "joint_states", joint_state_);
     if (model_->b() > 0) {
-      odometries_ = make_publisher(node, "odom", odometry_);
-      if (p.publish_tf) transforms_ = make_publisher(node, "/tf", transform_);
+      odometry_publisher_ = make_publisher(node, "odom", odometry_);
+      if (p.publish_tf) transform_publisher_ = make_publisher(node, "/tf", transform_);
     }
     if (!port_energy_name_.empty())
-      port_energies_ = make_publisher(node, "vms_ph/port_energy", port_energy_);
-    if (p.publish_clock) clocks_ = make_publisher(node, "/clock", clock_);
+      energy_publisher_ = make_publisher(node, "vms_ph/port_energy", port_energy_);
+    if (p.publish_clock) clock_publisher_ = make_publisher(node, "/clock", clock_);
     return CallbackReturn::SUCCESS;
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    const bool can = are_doubles(get_node()->get_logger(), state_interfaces_);
-    return can ? CallbackReturn::SUCCESS : CallbackReturn::FAILURE;
+    const bool is_valid = are_doubles(get_node()->get_logger(), state_interfaces_);
+    return is_valid ? CallbackReturn::SUCCESS : CallbackReturn::FAILURE;
   }
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
-    states_.reset();
-    odometries_.reset();
-    transforms_.reset();
-    port_energies_.reset();
-    clocks_.reset();
+    joint_publisher_.reset();
+    odometry_publisher_.reset();
+    transform_publisher_.reset();
+    energy_publisher_.reset();
+    clock_publisher_.reset();
     return CallbackReturn::SUCCESS;
   }
 
@@ -104,13 +104,13 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     const auto sample = reader_->stamp_or(time);
     if (!sample || !sampling_->is_due(*sample)) return return_type::OK;
     const auto& stamp = *sample;
-    if (clocks_) {
+    if (clock_publisher_) {
       clock_.clock = stamp;
-      clocks_->try_publish(clock_);
+      clock_publisher_->try_publish(clock_);
     }
     // The joint states are published last: a subscriber that pairs by stamp then has the others.
-    if (port_energies_) publish_port_energy(stamp);
-    if (odometries_) publish_base(stamp, state);
+    if (energy_publisher_) publish_port_energy(stamp);
+    if (odometry_publisher_) publish_base(stamp, state);
     publish_joints(stamp);
     return return_type::OK;
   }
@@ -145,7 +145,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     port_energy_.wrench_end_effector = value(first + 2);
     port_energy_.dissipated = value(first + 3);
     port_energy_.resets = static_cast<std::uint32_t>(resets);
-    port_energies_->try_publish(port_energy_);
+    energy_publisher_->try_publish(port_energy_);
   }
 
   void publish_base(const builtin_interfaces::msg::Time& stamp,
@@ -175,15 +175,15 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
       twist.angular.y = state.v[4];
       twist.angular.z = state.v[5];
     }
-    odometries_->try_publish(odometry_);
-    if (!transforms_) return;
+    odometry_publisher_->try_publish(odometry_);
+    if (!transform_publisher_) return;
     auto& base_transform = transform_.transforms[0];
     base_transform.header.stamp = stamp;
     base_transform.transform.translation.x = pose.position.x;
     base_transform.transform.translation.y = pose.position.y;
     base_transform.transform.translation.z = pose.position.z;
     base_transform.transform.rotation = pose.orientation;
-    transforms_->try_publish(transform_);
+    transform_publisher_->try_publish(transform_);
   }
 
   void publish_joints(const builtin_interfaces::msg::Time& stamp) noexcept {
@@ -194,7 +194,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
       joint_state_.velocity[i] = value(2 * i + 1);
       joint_state_.effort[i] = value(efforts + i);
     }
-    states_->try_publish(joint_state_);
+    joint_publisher_->try_publish(joint_state_);
   }
 
   std::shared_ptr<robot_broadcaster::ParamListener> listener_;
@@ -207,11 +207,11 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   tf2_msgs::msg::TFMessage transform_;
   vms_ph::msg::PortEnergy port_energy_;
   rosgraph_msgs::msg::Clock clock_;
-  SizedPublisher<sensor_msgs::msg::JointState> states_;
-  SizedPublisher<nav_msgs::msg::Odometry> odometries_;
-  SizedPublisher<tf2_msgs::msg::TFMessage> transforms_;
-  SizedPublisher<vms_ph::msg::PortEnergy> port_energies_;
-  SizedPublisher<rosgraph_msgs::msg::Clock> clocks_;
+  SizedPublisher<sensor_msgs::msg::JointState> joint_publisher_;
+  SizedPublisher<nav_msgs::msg::Odometry> odometry_publisher_;
+  SizedPublisher<tf2_msgs::msg::TFMessage> transform_publisher_;
+  SizedPublisher<vms_ph::msg::PortEnergy> energy_publisher_;
+  SizedPublisher<rosgraph_msgs::msg::Clock> clock_publisher_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -32,14 +32,14 @@ Model make_model(const RobotSetup& setup) {
   }
   const Model robot = Model::from_urdf(setup.urdf, base, setup.end_effector, setup.locked_joints)
                           .with_gravity(setup.gravity);
-  const auto fluid = fluid_in(setup.urdf);
+  const auto fluid = parse_fluid(setup.urdf);
   return fluid ? robot.in_fluid(*fluid) : robot;
 }
 
-std::vector<vms_ph::Wheel> wheels_in(const std::string& text) {
-  std::string spaced = text, word;
-  std::replace(spaced.begin(), spaced.end(), ',', ' ');
-  std::istringstream words(spaced);
+std::vector<vms_ph::Wheel> parse_wheels(const std::string& text) {
+  std::string list = text, word;
+  std::replace(list.begin(), list.end(), ',', ' ');
+  std::istringstream words(list);
   std::vector<vms_ph::Wheel> wheels;
   while (words >> word) {
     const std::size_t equals = word.find('=');
@@ -58,7 +58,7 @@ std::vector<vms_ph::Wheel> wheels_in(const std::string& text) {
 }
 
 std::optional<vms_ph::BaseActuators> base_actuators(const RobotSetup& setup) {
-  return setup.base == "fixed" ? std::nullopt : actuators_in(setup.urdf);
+  return setup.base == "fixed" ? std::nullopt : parse_actuators(setup.urdf);
 }
 
 std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup) {

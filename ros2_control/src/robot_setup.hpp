@@ -34,7 +34,7 @@ RobotSetup setup_of(const Parameters& p, const std::string& urdf) {
 /// commas between.
 ///
 /// @throws vms_ph::ModelError  it is not of this form.
-std::vector<vms_ph::Wheel> wheels_in(const std::string& text);
+std::vector<vms_ph::Wheel> parse_wheels(const std::string& text);
 
 /// The robot, in the fluid that its description has.
 ///

@@ -49,7 +49,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.scheme = tag.text("scheme", "");
     options.friction = tag.flag("joint_friction");
     options.stops = tag.flag("joint_stops");
-    options.wheels = wheels_in(tag.text("wheels", ""));
+    options.wheels = parse_wheels(tag.text("wheels", ""));
     if (!options.wheels.empty()) tag.check_no_commands_of(base_name_);
     has_stand_ = tag.flag("stand") && options.wheels.empty();
     options.start = tag.home(*model_);
@@ -60,17 +60,17 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     plant_ = std::make_unique<vms_ph::Plant>(*model_, options);
     servo_ = std::make_unique<vms_ph::Servo>(*model_, tag.number("servo_frequency", 30.0),
                                              options.wheels);
-    push_ = std::make_unique<ExternalWrench>(*model_, command_timeout_);
+    external_wrench_ = std::make_unique<ExternalWrench>(*model_, command_timeout_);
     // Without an executor, as in tests of components, the hardware has no node.
     if (get_node()) {
-      push_->listen(*get_node());
-      failures_->listen(get_node());
+      external_wrench_->subscribe(*get_node());
+      failures_->declare(get_node());
     }
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_logger(), "%s", error.what());
     return CallbackReturn::ERROR;
   }
-  nominal_ = std::max(1, static_cast<int>(std::lround(1.0 / (info_.rw_rate * step_))));
+  steps_per_cycle_ = std::max(1, static_cast<int>(std::lround(1.0 / (info_.rw_rate * step_))));
   effort_ = Eigen::VectorXd::Zero(model_->nv());
   wrench_base_ = Eigen::VectorXd::Zero(model_->b());
   torque_ = Eigen::VectorXd::Zero(model_->n());
@@ -109,7 +109,8 @@ void SimulatedSystem::find_handles() {
                           state(mimic.joint + "/position"), state(mimic.joint + "/velocity"),
                           state(mimic.joint + "/effort")});
   }
-  const auto all = [&](std::vector<State>& into, const std::string& prefix, const auto& names) {
+  const auto add_states = [&](std::vector<State>& into, const std::string& prefix,
+                              const auto& names) {
     for (const char* name : names) into.push_back(state(prefix + "/" + name));
   };
   base_states_.clear();
@@ -119,18 +120,18 @@ void SimulatedSystem::find_handles() {
   wrench_states_.clear();
   wrench_.clear();
   if (model_->b() > 0) {
-    all(base_states_, base_name_, kPosition);
-    all(base_states_, base_name_, kOrientation);
-    all(base_states_, base_name_, kLinearVelocity);
-    all(base_states_, base_name_, kAngularVelocity);
+    add_states(base_states_, base_name_, kPosition);
+    add_states(base_states_, base_name_, kOrientation);
+    add_states(base_states_, base_name_, kLinearVelocity);
+    add_states(base_states_, base_name_, kAngularVelocity);
     for (const auto& name : wrench_interfaces(*model_, base_name_)) {
       wrench_.emplace_back(command(name));
     }
   }
-  all(clock_, clock_name_, kStamp);
-  all(port_energies_, port_energy_name_, kPortEnergies);
-  all(actuator_energies_, port_energy_name_, kActuatorEnergies);
-  all(wrench_states_, wrench_name_, kWrench);
+  add_states(clock_, clock_name_, kStamp);
+  add_states(port_energies_, port_energy_name_, kPortEnergies);
+  add_states(actuator_energies_, port_energy_name_, kActuatorEnergies);
+  add_states(wrench_states_, wrench_name_, kWrench);
 }
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifecycle::State&) {
@@ -142,7 +143,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
   // 1970 distinguish one start from the next.
   resets_ = std::max(static_cast<double>(epoch_ / kSecond), resets_ + 1.0);
   plant_->reset();
-  push_->forget();
+  external_wrench_->clear();
   steps_ = 0;
   state_.q = plant_->q();
   state_.v = plant_->v();
@@ -161,11 +162,11 @@ SimulatedSystem::return_type SimulatedSystem::prepare_command_mode_switch(
     const std::vector<std::string>& start, const std::vector<std::string>& stop) {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const std::string& name = model_->joint_names()[i];
-    const auto of_this = [&](const std::string& interface) { return is_of(interface, name); };
-    const auto requested = std::count_if(start.begin(), start.end(), of_this);
-    const bool stays =
-        joints_[i].mode != Mode::braked && std::none_of(stop.begin(), stop.end(), of_this);
-    if (requested > (stays ? 0 : 1)) {
+    const auto is_own = [&](const std::string& interface) { return is_of(interface, name); };
+    const auto requested = std::count_if(start.begin(), start.end(), is_own);
+    const bool keeps_interface =
+        joints_[i].mode != Mode::braked && std::none_of(stop.begin(), stop.end(), is_own);
+    if (requested > (keeps_interface ? 0 : 1)) {
       RCLCPP_ERROR(get_logger(),
                    "the joint '%s' accepts one of effort, position and velocity at a time",
                    name.c_str());
@@ -190,7 +191,7 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
       base_mode_ = start ? Mode::effort : Mode::braked;
       servo_->hold_position(state_.q, 0);
       for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !start;
-      for (auto& interface : wrench_) interface.forget();
+      for (auto& interface : wrench_) interface.clear();
       continue;
     }
     for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -204,8 +205,8 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
                                         : Mode::velocity;
       servo_->hold_position(state_.q, joint.v);
       // The joint is held until its controller writes.
-      joint.by_effort.forget();
-      joint.by_velocity.forget();
+      joint.by_effort.clear();
+      joint.by_velocity.clear();
       if (joint.by_position) std::ignore = joint.by_position->set_value(nan);
     }
   }
@@ -220,7 +221,7 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
     servo_->rate[joint.v] = 0.0;
     switch (joint.mode) {
       case Mode::effort: {
-        const double effort = joint.by_effort.take(period, command_timeout_);
+        const double effort = joint.by_effort.read(period, command_timeout_);
         if (std::isfinite(effort)) {
           const double largest = model_->effort()[static_cast<Eigen::Index>(i)];
           *is_active = false;
@@ -236,7 +237,7 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
         break;
       }
       case Mode::velocity: {
-        const double velocity = joint.by_velocity.take(period, command_timeout_);
+        const double velocity = joint.by_velocity.read(period, command_timeout_);
         if (std::isfinite(velocity)) servo_->rate[joint.v] = velocity;
         break;
       }
@@ -246,13 +247,13 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
   }
   if (b > 0) {
     for (int i = 0; i < b; ++i) {
-      wrench_base_[i] = wrench_[static_cast<std::size_t>(i)].take(period, command_timeout_);
+      wrench_base_[i] = wrench_[static_cast<std::size_t>(i)].read(period, command_timeout_);
     }
-    const bool commanded = base_mode_ == Mode::effort && wrench_base_.allFinite();
-    if (!commanded) wrench_base_.setZero();
-    driven_ = commanded || !has_stand_;
-    for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !driven_;
-    if (driven_) {
+    const bool is_commanded = base_mode_ == Mode::effort && wrench_base_.allFinite();
+    if (!is_commanded) wrench_base_.setZero();
+    is_base_free_ = is_commanded || !has_stand_;
+    for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !is_base_free_;
+    if (is_base_free_) {
       effort_.head(b) = wrench_base_;
       servo_->hold_position(state_.q, 0);
     }
@@ -262,16 +263,16 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
   torque_ = effort_.tail(model_->n());
 }
 
-int SimulatedSystem::due_steps(double period) noexcept {
+int SimulatedSystem::steps_due(double period) noexcept {
   elapsed_ += period;
   const auto lag = std::llround(elapsed_ / step_) - steps_;
   // Cycles may be early or late; while the lag is small, every cycle has the same number of steps.
-  if (std::abs(lag) > kMaxLagPeriods * nominal_) {
-    elapsed_ = static_cast<double>(steps_ + nominal_) * step_;
-    return nominal_;
+  if (std::abs(lag) > kMaxLagPeriods * steps_per_cycle_) {
+    elapsed_ = static_cast<double>(steps_ + steps_per_cycle_) * step_;
+    return steps_per_cycle_;
   }
-  if (lag >= 2 * nominal_) return 2 * nominal_;
-  return lag <= -nominal_ ? 0 : nominal_;
+  if (lag >= 2 * steps_per_cycle_) return 2 * steps_per_cycle_;
+  return lag <= -steps_per_cycle_ ? 0 : steps_per_cycle_;
 }
 
 SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
@@ -279,12 +280,12 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
   if (get_lifecycle_id() != lifecycle_msgs::msg::State::PRIMARY_STATE_ACTIVE) {
     return return_type::OK;
   }
-  push_->update(state_.q, period.seconds());
-  plant_->push(push_->value(), push_->acts());
+  external_wrench_->update(state_.q, period.seconds());
+  plant_->push(external_wrench_->value(), external_wrench_->is_active());
   failures_->apply(*plant_);
-  const int steps = due_steps(period.seconds());
+  const int steps = steps_due(period.seconds());
   if (steps == 0) return return_type::OK;
-  if (!plant_->advance(wrench_base_, !driven_, torque_, steps)) {
+  if (!plant_->advance(wrench_base_, !is_base_free_, torque_, steps)) {
     RCLCPP_ERROR(get_logger(), "the simulation failed: %s", plant_->reason().c_str());
     return return_type::ERROR;
   }
@@ -349,9 +350,9 @@ void SimulatedSystem::write_states() noexcept {
   set(port_energies_[3], energies.dissipated);
   set(port_energies_[4], resets_);
   set(actuator_energies_[0], plant_->actuators().electric());
-  set(actuator_energies_[1], plant_->actuators().lost());
+  set(actuator_energies_[1], plant_->actuators().losses());
   set(actuator_energies_[2], plant_->actuators().stored());
-  const auto& wrench = push_->value();
+  const auto& wrench = external_wrench_->value();
   for (std::size_t i = 0; i < wrench_states_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     set(wrench_states_[i], k < 3 ? wrench.linear[k] : wrench.angular[k - 3]);

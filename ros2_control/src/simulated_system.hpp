@@ -43,7 +43,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
  private:
   enum class Mode : unsigned char { braked, effort, position, velocity };
   using State = hardware_interface::StateInterface::SharedPtr;
-  using Commanded = hardware_interface::CommandInterface::SharedPtr;
+  using Command = hardware_interface::CommandInterface::SharedPtr;
 
   struct Joint {
     int q, v;  ///< indices in configuration and velocity
@@ -51,7 +51,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
     double unwrapped = 0.0;  ///< position of a continuous joint, with full turns
     State position, velocity, effort;
     TimedCommand by_effort, by_velocity;
-    Commanded by_position;
+    Command by_position;
     Mode mode = Mode::braked;
   };
 
@@ -65,26 +65,26 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   void find_handles();
   void set_modes(const std::vector<std::string>& names, bool start);
   void gather_efforts(double period) noexcept;
-  int due_steps(double period) noexcept;
+  int steps_due(double period) noexcept;
   void write_states() noexcept;
 
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<vms_ph::Plant> plant_;
   std::unique_ptr<vms_ph::Servo> servo_;
-  std::unique_ptr<ExternalWrench> push_;
+  std::unique_ptr<ExternalWrench> external_wrench_;
   std::unique_ptr<ActuatorFailures> failures_;
   std::string base_name_, clock_name_, port_energy_name_, wrench_name_;
   double step_ = 1e-3;
   double command_timeout_ = 0.25;  ///< time for which an effort or a velocity acts, s
-  int nominal_ = 1;                ///< integrator steps in a cycle
+  int steps_per_cycle_ = 1;        ///< integrator steps in a cycle
 
   std::vector<Joint> joints_;
   std::vector<Follower> followers_;
   std::vector<State> base_states_, clock_, port_energies_, actuator_energies_, wrench_states_;
   std::vector<TimedCommand> wrench_;
   Mode base_mode_ = Mode::braked;
-  bool has_stand_ = true;  ///< which holds a base that no controller commands
-  bool driven_ = false;    ///< whether the base moves by its actuators, or freely
+  bool has_stand_ = true;      ///< which holds a base that no controller commands
+  bool is_base_free_ = false;  ///< whether the base moves by its actuators, or freely
 
   Eigen::VectorXd effort_, wrench_base_, torque_;
   vms_ph::RobotState state_;

@@ -30,7 +30,7 @@ constexpr int kConsecutive = 5;
 
 StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
                          const std::string& stamp)
-    : model_(model), stamped_(!stamp.empty()) {
+    : model_(model), is_stamped_(!stamp.empty()) {
   for (const std::string& name : model.joint_names()) {
     names_.push_back(name + "/position");
     names_.push_back(name + "/velocity");
@@ -44,7 +44,7 @@ StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
     add(base, kLinearVelocity);
     add(base, kAngularVelocity);
   }
-  if (stamped_) add(stamp, kStamp);
+  if (is_stamped_) add(stamp, kStamp);
   values_ = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names_.size()),
                                       std::numeric_limits<double>::quiet_NaN());
   state_.q = Eigen::VectorXd::Zero(model.nq());
@@ -76,24 +76,25 @@ const vms_ph::RobotState& StateReader::read(
   return state_;
 }
 
-void StampWatch::restart() noexcept {
-  started_ = false;
-  still_ = 0.0;
+void StampMonitor::restart() noexcept {
+  has_last_ = false;
+  stall_time_ = 0.0;
   consecutive_ = 0;
 }
 
-const char* StampWatch::problem(const builtin_interfaces::msg::Time& stamp,
-                                double passed) noexcept {
+const char* StampMonitor::problem(const builtin_interfaces::msg::Time& stamp,
+                                  double elapsed) noexcept {
   const std::int64_t now = stamp.sec * kSecond + stamp.nanosec;
-  if (!started_ || now > last_) {
-    started_ = true;
+  if (!has_last_ || now > last_) {
+    has_last_ = true;
     last_ = now;
-    still_ = 0.0;
+    stall_time_ = 0.0;
     consecutive_ = 0;
     return "";
   }
-  still_ += std::max(passed, 0.0);
-  if (now == last_) return still_ < timeout_ ? "" : "the state is old: its stamp does not advance";
+  stall_time_ += std::max(elapsed, 0.0);
+  if (now == last_)
+    return stall_time_ < timeout_ ? "" : "the state is old: its stamp does not advance";
   // A clock that was set back is believed once its stamps advance again.
   consecutive_ = consecutive_ == 0 || now < rejected_stamp_
                      ? 1
@@ -101,18 +102,18 @@ const char* StampWatch::problem(const builtin_interfaces::msg::Time& stamp,
   rejected_stamp_ = now;
   if (consecutive_ < kConsecutive) return "the state is older than the last one";
   last_ = now;
-  still_ = 0.0;
+  stall_time_ = 0.0;
   consecutive_ = 0;
   return "";
 }
 
 std::optional<builtin_interfaces::msg::Time> StateReader::stamp_or(
     const rclcpp::Time& update) const noexcept {
-  return stamped_ ? stamp() : builtin_interfaces::msg::Time(update);
+  return is_stamped_ ? stamp() : builtin_interfaces::msg::Time(update);
 }
 
 std::optional<builtin_interfaces::msg::Time> StateReader::stamp() const noexcept {
-  if (!stamped_) return std::nullopt;
+  if (!is_stamped_) return std::nullopt;
   const double sec = values_[values_.size() - 2], nanosec = values_[values_.size() - 1];
   if (!(sec >= 0.0 && sec <= kLastSecond && nanosec >= 0.0 && nanosec < 1e9)) return std::nullopt;
   builtin_interfaces::msg::Time time;

@@ -32,34 +32,34 @@ std::optional<std::string> non_double_interface(const std::vector<Loaned>& inter
 /// activate.
 template <class... Loaned>
 bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... interfaces) {
-  for (const auto& wrong : {non_double_interface(interfaces)...}) {
-    if (!wrong) continue;
+  for (const auto& name : {non_double_interface(interfaces)...}) {
+    if (!name) continue;
     RCLCPP_ERROR(logger,
                  "cannot activate: the interface %s must be a double; it has another data_type",
-                 wrong->c_str());
+                 name->c_str());
     return false;
   }
   return true;
 }
 
 /// Tells whether the stamps of measured states advance.
-class StampWatch {
+class StampMonitor {
  public:
   /// @param timeout  time without a new stamp after which the state is old, s.
-  explicit StampWatch(double timeout = 0.1) : timeout_(timeout) {}
+  explicit StampMonitor(double timeout = 0.1) : timeout_(timeout) {}
 
   /// Any stamp may come next.
   void restart() noexcept;
 
-  /// What is wrong with the stamp of a state, measured `passed` (s) after the last one; empty if it
-  /// is new, or repeats for less than the timeout: hardware may be slower than the loop.
-  const char* problem(const builtin_interfaces::msg::Time& stamp, double passed) noexcept;
+  /// What is wrong with the stamp of a state, measured `elapsed` (s) after the last one; empty if
+  /// it is new, or repeats for less than the timeout: hardware may be slower than the loop.
+  const char* problem(const builtin_interfaces::msg::Time& stamp, double elapsed) noexcept;
 
  private:
-  double timeout_, still_ = 0.0;
+  double timeout_, stall_time_ = 0.0;
   std::int64_t last_ = 0, rejected_stamp_ = 0;
   int consecutive_ = 0;
-  bool started_ = false;
+  bool has_last_ = false;
 };
 
 class StateReader {
@@ -76,7 +76,7 @@ class StateReader {
       const std::vector<hardware_interface::LoanedStateInterface>& interfaces) noexcept;
 
   /// Whether the hardware is configured to stamp its states.
-  bool is_stamped() const noexcept { return stamped_; }
+  bool is_stamped() const noexcept { return is_stamped_; }
 
   /// Time of the states read last; empty if the hardware has no valid stamp.
   std::optional<builtin_interfaces::msg::Time> stamp() const noexcept;
@@ -87,7 +87,7 @@ class StateReader {
 
  private:
   vms_ph::Model model_;
-  bool stamped_;
+  bool is_stamped_;
   std::vector<std::string> names_;
   Eigen::VectorXd values_;
   vms_ph::RobotState state_;

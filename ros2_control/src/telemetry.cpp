@@ -28,40 +28,40 @@ void fill(vms_ph::msg::Energy& message, const vms_ph::Energies& energies) noexce
 Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
                      const std::string& frame, double rate, bool friction)
     : split_(model), audit_(model, friction), sampling_(rate) {
-  before_.wrench_base = Eigen::VectorXd::Zero(model.b());
-  before_.torque = Eigen::VectorXd::Zero(model.n());
+  last_command_.wrench_base = Eigen::VectorXd::Zero(model.b());
+  last_command_.torque = Eigen::VectorXd::Zero(model.n());
   state_.header.frame_id = energy_.header.frame_id = power_.header.frame_id = frame;
   state_.reason.assign(kReason, ' ');
-  states_ = make_publisher(*node, "~/state", state_);
-  energies_ = make_publisher(*node, "~/energy", energy_);
-  powers_ = make_publisher(*node, "~/power", power_);
+  state_publisher_ = make_publisher(*node, "~/state", state_);
+  energy_publisher_ = make_publisher(*node, "~/energy", energy_);
+  power_publisher_ = make_publisher(*node, "~/power", power_);
 }
 
 void Telemetry::reset() noexcept {
   audit_.reset();
-  started_ = false;
+  has_last_ = false;
 }
 
 void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::RobotState& state,
                     const vms_ph::Command& command) noexcept {
   const double now = stamp.sec + 1e-9 * stamp.nanosec;
   const auto& energies = split_.of(state);
-  if (!started_) {
+  if (!has_last_) {
     // Efforts are unknown before the first command.
-    before_.wrench_base = command.wrench_base;
-    before_.torque = command.torque;
+    last_command_.wrench_base = command.wrench_base;
+    last_command_.torque = command.torque;
   }
   const auto& balance =
-      audit_.add(state, before_, command, energies.total(), started_ ? now - last_ : 0.0);
-  started_ = true;
+      audit_.add(state, last_command_, command, energies.total(), has_last_ ? now - last_ : 0.0);
+  has_last_ = true;
   last_ = now;
-  before_.wrench_base = command.wrench_base;
-  before_.torque = command.torque;
+  last_command_.wrench_base = command.wrench_base;
+  last_command_.torque = command.torque;
   if (!sampling_.is_due(stamp)) return;
   state_.header.stamp = energy_.header.stamp = power_.header.stamp = stamp;
   publish_state(command);
   fill(energy_, energies);
-  energies_->try_publish(energy_);
+  energy_publisher_->try_publish(energy_);
   publish_power(balance, command);
 }
 
@@ -75,7 +75,7 @@ void Telemetry::publish_state(const vms_ph::Command& command) noexcept {
   state_.authority = command.authority;
   state_.task_error = command.task_error;
   state_.smallest_singular_value = command.smallest_singular_value;
-  states_->try_publish(state_);
+  state_publisher_->try_publish(state_);
 }
 
 void Telemetry::publish_power(const vms_ph::PowerBalance& balance,
@@ -92,7 +92,7 @@ void Telemetry::publish_power(const vms_ph::PowerBalance& balance,
   // A controller measures no wrench at the end effector, and has no basis of the null space.
   power_.null_to_task = command.energy.kinetic_null > 0.0 ? command.energy.null_to_task : kNaN;
   power_.null_to_task_g12 = kNaN;
-  powers_->try_publish(power_);
+  power_publisher_->try_publish(power_);
 }
 
 }  // namespace vms_ph_ros2_control

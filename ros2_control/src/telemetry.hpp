@@ -42,15 +42,15 @@ class Telemetry {
   vms_ph::EnergySplit split_;
   vms_ph::PowerAudit audit_;
   Sampling sampling_;
-  vms_ph::Command before_;
-  bool started_ = false;
+  vms_ph::Command last_command_;
+  bool has_last_ = false;
   double last_ = 0.0;
   vms_ph::msg::ControllerState state_;
   vms_ph::msg::Energy energy_;
   vms_ph::msg::Power power_;
-  SizedPublisher<vms_ph::msg::ControllerState> states_;
-  SizedPublisher<vms_ph::msg::Energy> energies_;
-  SizedPublisher<vms_ph::msg::Power> powers_;
+  SizedPublisher<vms_ph::msg::ControllerState> state_publisher_;
+  SizedPublisher<vms_ph::msg::Energy> energy_publisher_;
+  SizedPublisher<vms_ph::msg::Power> power_publisher_;
 };
 
 }  // namespace vms_ph_ros2_control

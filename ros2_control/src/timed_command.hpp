@@ -25,7 +25,7 @@ class TimedCommand {
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
   /// Forget the command, and what was written.
-  void forget() noexcept {
+  void clear() noexcept {
     value_ = kNone;
     last_read_ = kNone;
     if (handle_) std::ignore = handle_->set_value(kNone);
@@ -35,10 +35,10 @@ class TimedCommand {
   ///
   /// @param period   since the last call, s.
   /// @param timeout  time for which a command acts, s.
-  double take(double period, double timeout) noexcept {
-    const auto written = handle_ ? handle_->get_optional() : std::nullopt;
-    if (written && std::isfinite(*written) && *written != last_read_) {
-      value_ = *written;
+  double read(double period, double timeout) noexcept {
+    const auto value = handle_ ? handle_->get_optional() : std::nullopt;
+    if (value && std::isfinite(*value) && *value != last_read_) {
+      value_ = *value;
       age_ = 0.0;
       // The largest double has no finite neighbour above.
       const double above = std::nextafter(value_, std::numeric_limits<double>::infinity());

@@ -79,7 +79,7 @@ class Shell final : public vms_ph_ros2_control::ControllerShell {
   bool both = false;
 
  protected:
-  bool leads_base_and_tool() const override { return both; }
+  bool pose_is_of_base() const override { return both; }
   void declare() override {}
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
     auto remembering_law = std::make_unique<Remembers>(model);

@@ -258,13 +258,13 @@ TEST_F(SimulatedWheels, ServosOfTheWheelsDriveTheCart) {
 }
 
 TEST_F(SimulatedWheels, WheelsOfATextAreReadOrRefused) {
-  const auto wheels = vms_ph_ros2_control::wheels_in("left=0.1,right=0.2 third=1e-1");
+  const auto wheels = vms_ph_ros2_control::parse_wheels("left=0.1,right=0.2 third=1e-1");
   ASSERT_EQ(wheels.size(), 3U);
   EXPECT_EQ(wheels[1].joint, "right");
   EXPECT_EQ(wheels[1].radius, 0.2);
-  EXPECT_TRUE(vms_ph_ros2_control::wheels_in(" ").empty());
+  EXPECT_TRUE(vms_ph_ros2_control::parse_wheels(" ").empty());
   for (const char* bad : {"left", "=0.1", "left=", "left=ten", "left=0.1m"}) {
-    EXPECT_THROW(vms_ph_ros2_control::wheels_in(bad), vms_ph::ModelError) << bad;
+    EXPECT_THROW(vms_ph_ros2_control::parse_wheels(bad), vms_ph::ModelError) << bad;
   }
 }
 
@@ -308,12 +308,12 @@ TEST_F(SimulatedWheels, HardwareThatCannotRollIsRefusedInASentence) {
   };
   vms_ph::PlantOptions options;
   options.start = model.neutral_configuration();
-  options.wheels = vms_ph_ros2_control::wheels_in("left=0.1 right=0.1");
+  options.wheels = vms_ph_ros2_control::parse_wheels("left=0.1 right=0.1");
   EXPECT_EQ(reason(options), "");
   options.scheme = "rk4";
   EXPECT_THAT(reason(options), testing::HasSubstr("'projected_rk4'; given: 'rk4'"));
   options.scheme = "";
-  options.actuators = vms_ph_ros2_control::actuators_in(
+  options.actuators = vms_ph_ros2_control::parse_actuators(
       "<robot><vms_ph_allocation base='planar' weights='1 1 1'><input column='1 0 0' lower='-1' "
       "upper='1'/></vms_ph_allocation></robot>");
   EXPECT_THAT(reason(options), testing::HasSubstr("driven by their joints"));

@@ -74,7 +74,7 @@ class PoseImpedance : public StagedController {
   virtual void hold_base(double dt) noexcept;
 
   /// What replaces the impedance along one direction; null where nothing does.
-  virtual const Push* push(const Reference&, double) noexcept { return nullptr; }
+  virtual const Push* update_push(const Reference&, double) noexcept { return nullptr; }
 
   PoseReference tool_;
   BaseSpring spring_;
@@ -85,29 +85,30 @@ class PoseImpedance : public StagedController {
  private:
   Pose tool_pose() noexcept;
   void jacobian() noexcept;
-  void rest(double h, double dt) noexcept;
-  Compliance compliance(double attached, double dt) noexcept;
+  void hold_base_and_limits(double h, double dt) noexcept;
+  Compliance compliance(double attachment, double dt) noexcept;
   void hold_posture(const Reference& reference, double dt) noexcept;
   void compensate_friction(double h) noexcept;
 
   // What the posture did in the last sample.
-  struct NullSample {
+  struct PostureSample {
     VectorQ q;
-    VectorV pull;
-    double damped;  // power, W
+    VectorV effort;
+    double damping_power;  // power, W
   };
 
   PoseEffort effort_;
-  SwitchRamp holding_, attached_, upright_, turned_;
+  SwitchRamp holding_ramp_, attached_ramp_, upright_ramp_, reference_ramp_;
   std::optional<Compliance> last_compliance_;
   JointReference posture_;
-  VectorV weights_, weights_now_, last_posture_, last_hold_, offset_, hold_, friction_, moved_;
-  std::optional<NullSample> null_sample_;
+  VectorV weights_, ramped_weights_, last_posture_, last_stiffness_, offset_, posture_stiffness_,
+      friction_, posture_step_;
+  std::optional<PostureSample> posture_sample_;
   double null_level_ = 0.0;
   bool has_posture_ = false;      // of the last sample
   Matrix6V jacobian_, momentum_;  // (6,nv) J, and the momentum of the task for a velocity
   double smallest_ = 0.0;         // singular value
-  VectorV shape_inertia_, positions_, desired_, sent_;
+  VectorV shape_inertia_, positions_, desired_, sampled_effort_;
   MatrixV gram_;
   SymmetricEigen eigen_, relative_eigen_;
 };
@@ -182,10 +183,10 @@ class PushingImpedance final : public PostureGains<PushGains> {
   };
 
   void hold() noexcept override;
-  const Push* push(const Reference& reference, double dt) noexcept override;
+  const Push* update_push(const Reference& reference, double dt) noexcept override;
   void update_tank(double dt) noexcept;
   bool update_direction(const Reference& reference, double dt) noexcept;
-  void displace() noexcept;
+  void move_reference() noexcept;
   double force_correction(double dt) noexcept;
 
   ImpulseBalance balance_;
@@ -193,12 +194,12 @@ class PushingImpedance final : public PostureGains<PushGains> {
   WrenchMap wrenches_;
   Push push_;
   std::optional<EnergyTank> tank_;
-  std::optional<AppliedForce> applied_;
+  std::optional<AppliedForce> last_force_;
   Matrix6V tool_jacobian_;         // (6,nv) of the end effector, in its axes
   Eigen::Matrix3d tool_rotation_;  // its rotation
   Eigen::Vector3d tool_position_;  // its position, m
   Eigen::Vector3d desired_force_ = Eigen::Vector3d::Zero(), normal_ = Eigen::Vector3d::UnitX();
-  double force_ = 0.0, correction_ = 0.0, observed_force_ = 0.0, routable_ = 0.0;
+  double force_ = 0.0, correction_ = 0.0, observed_force_ = 0.0, routable_power_ = 0.0;
 };
 
 }  // namespace vms_ph

@@ -158,7 +158,7 @@ class Controller {
 
   /// The efforts (nv,) that hold at a configuration (nq,) a payload that is not part of the model,
   /// valid until the next call; null for none. A host adds them to a safe output of its own.
-  virtual const Eigen::VectorXd* further_weight(const Eigen::VectorXd& /*q*/) noexcept {
+  virtual const Eigen::VectorXd* payload_weight(const Eigen::VectorXd& /*q*/) noexcept {
     return nullptr;
   }
 

@@ -43,15 +43,15 @@ class IntegralAction {
 
   const Eigen::Vector3d& position() const { return position_; }            ///< m, inertial frame
   const Eigen::Vector3d& position_rate() const { return position_rate_; }  ///< m/s
-  const Eigen::Matrix3d& turn() const { return turn_; }                    ///< minimum to reference
+  const Eigen::Matrix3d& rotation() const { return rotation_; }            ///< minimum to reference
   /// In the axes of the minimum, rad/s.
-  const Eigen::Vector3d& turn_rate() const { return rotation_rate_; }
+  const Eigen::Vector3d& angular_velocity() const { return angular_velocity_; }
   const VectorV& joints() const { return joints_; }            ///< (n,)
   const VectorV& joint_rates() const { return joint_rates_; }  ///< (n,)
 
  private:
-  Eigen::Vector3d position_, position_rate_, rotation_, rotation_rate_;
-  Eigen::Matrix3d turn_;
+  Eigen::Vector3d position_, position_rate_, rotation_vector_, angular_velocity_;
+  Eigen::Matrix3d rotation_;
   VectorV joints_, joint_rates_;
 };
 
@@ -71,7 +71,7 @@ class DecoupledEffort {
     double margin = 0.0;                    ///< before a limit, rad or m
   };
 
-  /// What is demanded; set before compute(), or by spring() and lead().
+  /// What is demanded; set before compute(), or by set_springs() and set_reference().
   struct Demand {
     VectorV gradient, stiffness;  ///< (nv,) of the potential, the stiffness is diagonal
     VectorV velocity;             ///< (nv,) of the reference
@@ -88,19 +88,20 @@ class DecoupledEffort {
   /// @param potential  of the base, which has followed its pose.
   /// @param pose       of the base in the minimum.
   /// @param offset     (n,) displacement of the joints from the minimum.
-  double spring(const Evaluation& d, const Springs& springs, const PosePotential& potential,
-                const Pose& pose, const VectorV& offset) noexcept;
+  double set_springs(const Evaluation& d, const Springs& springs, const PosePotential& potential,
+                     const Pose& pose, const VectorV& offset) noexcept;
 
   /// Set velocity and acceleration of the demand to those of a reference.
   ///
   /// @param pose   of the base in the reference.
   /// @param twist  of the reference of the base in its axes, and its rate.
   /// @param rates  (n,) of the reference of the joints, and their rates.
-  void lead(const Evaluation& d, const Pose& pose, const Twist& twist, const Twist& acceleration,
-            const ConstVector& rates, const ConstVector& accelerations) noexcept;
+  void set_reference(const Evaluation& d, const Pose& pose, const Twist& twist,
+                     const Twist& acceleration, const ConstVector& rates,
+                     const ConstVector& accelerations) noexcept;
 
   /// The demand of a reference at rest.
-  void rest() noexcept;
+  void set_rest() noexcept;
 
   /// Compute the effort at a state.
   void compute(Evaluation& d) noexcept;

@@ -49,10 +49,11 @@ class TreeDerivatives {
  private:
   /// Of the bodies in a group: changes with their own joint.
   struct alignas(Lanes) Group {
-    Row turned[6], change[6], pull[3];  ///< ad(V) S; of the subtree's momentum; field x axis
+    Row ad_screw[6], change[6],
+        field_cross[3];  ///< ad(V) S; of the subtree's momentum; field x axis
     Row screw_rate[6], inertia_rate[10], reaction_rate[6];
     // The same of the motion with locked joints, and their rates.
-    Row locked_turned[6], locked_change[6], turned_rate[6], change_rate[6];
+    Row locked_ad_screw[6], locked_change[6], ad_screw_rate[6], change_rate[6];
   };
   /// Columns of derivatives, (nv,stride) each: of the momenta M v and M (v_hat, 0) at fixed
   /// velocities, the rate of the latter, the forces, and what follows.
@@ -71,7 +72,8 @@ class TreeDerivatives {
   bool decoupled_ = false;
   std::size_t first_, stride_;  ///< columns: of the joints (padded), of the base, of z
   std::vector<Group> groups_;
-  std::vector<double> above_, below_;  ///< of bodies and groups: ones where one moves the other
+  std::vector<double> ancestors_,
+      descendants_;  ///< of bodies and groups: ones where one moves the other
   Columns state_, parameters_;
   Eigen::Vector3d field_ = Eigen::Vector3d::Zero();
   Screw locked_, locked_rate_;  ///< twist of the base, its rate
@@ -79,7 +81,7 @@ class TreeDerivatives {
   /// Inverses of locked and shape inertia, connection A and its rate, ad_v^T, `ad_._^T p`, the
   /// derivative of A^T p.
   std::vector<double> locked_inverse_, inverse_, connection_, connection_rate_, transport_,
-      momentum_transport_, turn_;
+      momentum_transport_, connection_slope_;
 };
 
 /// A wrench (6,) on a frame in its axes, linear first.
@@ -134,7 +136,7 @@ class Dynamics {
 
   /// Set configuration and velocity to those of another robot that is the same one; false, and
   /// nothing is set, if it is not the same or stands or moves differently.
-  bool take(const Dynamics& other, const double* q, const double* v) noexcept;
+  bool copy_state(const Dynamics& other, const double* q, const double* v) noexcept;
 
   const Tree& tree() const noexcept { return tree_; }
 
@@ -212,27 +214,27 @@ class Dynamics {
 
  private:
   void place_base(const double* q) noexcept;
-  Eigen::Matrix3d turn_of(const double* q) const noexcept;
+  Eigen::Matrix3d base_rotation(const double* q) const noexcept;
   Screw screw_of(const double* momentum) const noexcept;
-  Tree::Frame placed(int frame) const noexcept;
+  Tree::Frame frame_in_root(int frame) const noexcept;
 
   void add_kinetic_regressor(double factor, double* out) const noexcept;
 
   Tree tree_;
   TreeDerivatives derivatives_;
   std::vector<Tree::Frame> frames_;
-  std::vector<Model::Rotation> units_;
+  std::vector<Model::Rotation> rotations_;
   Eigen::Vector3d gravity_, mount_;
   double mount_potential_;  ///< potential of the mass at the mount, J
-  Eigen::Matrix3d mounted_, turn_ = Eigen::Matrix3d::Identity();
+  Eigen::Matrix3d mount_rotation_, base_rotation_ = Eigen::Matrix3d::Identity();
   Eigen::Vector3d position_ = Eigen::Vector3d::Zero(), field_;
   Eigen::VectorXd q_, v_, pi_, rate_, slopes_, gradient_;
 };
 
 /// Call `task(worker, i)` for every i below `count` on up to `threads` threads, the calling one
 /// included; each worker has an index below `threads`. The task must not throw.
-void share(std::size_t count, std::size_t threads,
-           const std::function<void(std::size_t worker, std::size_t i)>& task);
+void parallel_for(std::size_t count, std::size_t threads,
+                  const std::function<void(std::size_t worker, std::size_t i)>& task);
 
 /// The robot in as many workspaces as threads. One call at a time.
 class Batch {
@@ -244,8 +246,8 @@ class Batch {
   /// uses meanwhile.
   template <class Task>
   void for_each(std::size_t count, Task&& task) {
-    share(count, robots_.size(),
-          [&](std::size_t worker, std::size_t i) { task(*robots_[worker], i); });
+    parallel_for(count, robots_.size(),
+                 [&](std::size_t worker, std::size_t i) { task(*robots_[worker], i); });
   }
 
   Dynamics& first() { return *robots_.front(); }

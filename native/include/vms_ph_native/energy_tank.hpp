@@ -26,7 +26,7 @@ class SampleWork {
   explicit SampleWork(const Model& model);
 
   /// Restart; no effort is held.
-  void forget() noexcept { has_effort_ = has_missed_updates_ = false; }
+  void restart() noexcept { has_effort_ = has_missed_updates_ = false; }
 
   /// Hold efforts (nv,) from a state on, where `store` joules are stored.
   /// `displacement` (nv,) is the displacement that the efforts are predicted to cause in the
@@ -45,7 +45,7 @@ class SampleWork {
   double recovered_energy(const Evaluation& d, double store, double dt) noexcept;
 
  private:
-  double turning(const Evaluation& d, double dt) const noexcept;
+  double rotation_work_bound(const Evaluation& d, double dt) const noexcept;
 
   const Model& model_;
   bool has_effort_ = false, has_missed_updates_ = false;
@@ -58,7 +58,7 @@ class SampleWork {
 struct Prediction {
   /// Upper bound of the energy that the budget lacks for the sample, J; not positive where the
   /// budget covers it.
-  double lack = 0.0;
+  double deficit = 0.0;
   VectorV acceleration;  ///< (nv,) at the beginning of the sample
   VectorV displacement;  ///< (nv,) displacement over the sample
 };
@@ -90,7 +90,7 @@ class SamplePrediction {
 
  private:
   // Write the acceleration (nv,) at q_ and a velocity; return the power of the effort, W.
-  double rate(Dynamics& at, const VectorV& v, const VectorV& force, VectorV& result) noexcept;
+  double rate(Dynamics& dynamics, const VectorV& v, const VectorV& force, VectorV& result) noexcept;
   // Power of an effort at q_ and a velocity, W.
   double power(const VectorV& v, const VectorV& force) noexcept;
   // Set q_ to the configuration reached from start_ by a displacement.
@@ -101,7 +101,7 @@ class SamplePrediction {
   Cholesky inertia_;
   // The first two stages of a sample stand where those of the previous prediction did, whatever
   // the effort: each keeps its inertia.
-  Dynamics first_, second_, at_;
+  Dynamics first_, second_, stage_;
   Evaluation* d_ = nullptr;
   Eigen::VectorXd start_, q_, velocity_, tangent_, force_, weight_, acceleration_;
   VectorV unactuated_gravity_, a1_, a2_, a3_, a4_, v1_, v2_, v3_, v4_, displacement_;
@@ -143,11 +143,11 @@ class SampleGrant {
   const Reason& reason() const noexcept { return reason_; }
 
   /// Displacement that is predicted for the last grant, (nv,).
-  const VectorV& displacement() const noexcept { return chosen_.displacement; }
+  const VectorV& displacement() const noexcept { return best_.displacement; }
 
  private:
   SamplePrediction prediction_;
-  Prediction rest_, candidate_, chosen_;
+  Prediction baseline_, candidate_, best_;
   double rest_energy_ = 0.0, budget_ = 0.0;
   VectorV excess_, force_;
   double share_ = 1.0;
@@ -215,8 +215,7 @@ struct EnergyTank {
 /// The net work of the held efforts, f^T (q_next - q) less the increase of the robot's potential
 /// energy, is exact, sampling and clipping included. Before a sample its work is predicted, and the
 /// share of the effort is granted that the tank covers; with an empty tank the law can only brake.
-/// A tank, and the effort of a law that is held over a sample; it is described in
-/// vms_ph_controllers/safety/energy_tank.py.
+/// See vms_ph_controllers/safety/energy_tank.py.
 class SampledTank {
  public:
   explicit SampledTank(const Model& model);
@@ -284,7 +283,7 @@ class TankBudget {
   const std::optional<EnergyTank>& tank() const noexcept { return tank_.tank(); }
 
   /// Whether the last change was not fully covered by the tank.
-  bool is_short() const noexcept { return is_short_; }
+  bool is_uncovered() const noexcept { return is_uncovered_; }
 
   /// Restart with a potential; a tank begins at its initial level.
   void reset(const ShapedPotential& potential) noexcept;
@@ -308,7 +307,7 @@ class TankBudget {
   template <class Desired>
   double change(const ConstVector& q, Desired&& desired) noexcept {
     const double before = energy(q);
-    is_short_ = false;
+    is_uncovered_ = false;
     if (!tank()) return replace(q, desired(1.0), before);
     // First the minimum is moved at the present authority; then the authority is adapted.
     double share = 1.0;
@@ -346,9 +345,9 @@ class TankBudget {
   double charge(const ConstVector& q, const ShapedPotential& next, double before,
                 double share) noexcept;
 
-  ShapedPotential potential_, shifted_;
+  ShapedPotential potential_, trial_;
   double authority_ = 1.0;
-  bool is_short_ = false;
+  bool is_uncovered_ = false;
   SampledTank tank_;
   VectorV brake_;
 };

@@ -81,8 +81,8 @@ inline MatrixView transposed(const MatrixView& matrix) noexcept { return matrix.
 
 namespace products {
 
-/// Add `by a b` to a matrix of as many rows as a has, the columns of which are `step` apart.
-void add(const MatrixView& a, const MatrixView& b, double by, double* to,
+/// Add `factor a b` to a matrix of as many rows as a has, the columns of which are `step` apart.
+void add(const MatrixView& a, const MatrixView& b, double factor, double* to,
          Eigen::Index step) noexcept;
 
 /// Write `a b` there.
@@ -106,12 +106,12 @@ Result product(const MatrixView& a, const MatrixView& b) noexcept {
   return result;
 }
 
-/// Add `by a b` to the result, which neither may be.
+/// Add `factor a b` to the result, which neither may be.
 template <class Result>
 void add_product(const MatrixView& a, const MatrixView& b, Result&& result,
-                 double by = 1.0) noexcept {
+                 double factor = 1.0) noexcept {
   assert(result.rows() == a.rows() && result.cols() == b.cols());
-  products::add(a, b, by, result.data(), result.outerStride());
+  products::add(a, b, factor, result.data(), result.outerStride());
 }
 
 // Columns are stored below the diagonal, one after the other, each of `stride` entries; the rows
@@ -123,23 +123,23 @@ namespace symmetric {
 constexpr std::ptrdiff_t kGroup = 4;
 
 /// The first row of the group that a row is in.
-constexpr std::ptrdiff_t first(std::ptrdiff_t row) { return row / kGroup * kGroup; }
-constexpr std::ptrdiff_t padded(std::ptrdiff_t rows) { return first(rows + kGroup - 1); }
+constexpr std::ptrdiff_t group_start(std::ptrdiff_t row) { return row / kGroup * kGroup; }
+constexpr std::ptrdiff_t padded(std::ptrdiff_t rows) { return group_start(rows + kGroup - 1); }
 
 /// Add a multiple of four numbers to four others. All are read before one is written, so that a
 /// compiler need not ask whether they overlap.
-VMS_PH_INLINED inline void add_group(double* to, double by, const double* from) noexcept {
+VMS_PH_INLINED inline void add_group(double* to, double factor, const double* from) noexcept {
   double sums[kGroup];
-  for (std::ptrdiff_t l = 0; l < kGroup; ++l) sums[l] = to[l] + by * from[l];
+  for (std::ptrdiff_t l = 0; l < kGroup; ++l) sums[l] = to[l] + factor * from[l];
   for (std::ptrdiff_t l = 0; l < kGroup; ++l) to[l] = sums[l];
 }
 
 /// Replace the columns by L, of which the diagonal of ones is written as zero, and write the
-/// inverse of D to `over` (size,); false where a pivot is not positive and finite.
+/// inverse of D to `inverse_diagonal` (size,); false where a pivot is not positive and finite.
 ///
 /// Every column is subtracted from those behind it as soon as it is known: only the pivots wait for
 /// each other. Entries above the diagonal may have any finite value before.
-VMS_PH_INLINED inline bool factorise(double* columns, double* over, std::ptrdiff_t size,
+VMS_PH_INLINED inline bool factorise(double* columns, double* inverse_diagonal, std::ptrdiff_t size,
                                      std::ptrdiff_t stride) noexcept {
   const std::ptrdiff_t rows = padded(size);
   for (std::ptrdiff_t j = 0; j < size; ++j) {
@@ -148,53 +148,53 @@ VMS_PH_INLINED inline bool factorise(double* columns, double* over, std::ptrdiff
     // Written so that it is false for numbers that are not finite.
     if (!(pivot > 0.0)) return false;
     const double inverse = 1.0 / pivot;
-    over[j] = inverse;
+    inverse_diagonal[j] = inverse;
     for (std::ptrdiff_t k = j + 1; k < size; ++k) {
-      double* later = columns + k * stride;
+      double* following = columns + k * stride;
       const double scaled = inverse * column[k];
-      for (std::ptrdiff_t r = first(k); r < rows; r += kGroup) {
-        add_group(later + r, -scaled, column + r);
+      for (std::ptrdiff_t r = group_start(k); r < rows; r += kGroup) {
+        add_group(following + r, -scaled, column + r);
       }
     }
-    for (std::ptrdiff_t r = first(j); r < rows; r += kGroup) {
+    for (std::ptrdiff_t r = group_start(j); r < rows; r += kGroup) {
       for (std::ptrdiff_t l = 0; l < kGroup; ++l) column[r + l] *= inverse;
     }
-    for (std::ptrdiff_t i = first(j); i <= j; ++i) column[i] = 0.0;
+    for (std::ptrdiff_t i = group_start(j); i <= j; ++i) column[i] = 0.0;
   }
   return true;
 }
 
 /// Replace a vector, padded with zeros as the rows are, by the solution.
-VMS_PH_INLINED inline void solve(const double* columns, const double* over, std::ptrdiff_t size,
-                                 std::ptrdiff_t stride, double* x) noexcept {
+VMS_PH_INLINED inline void solve(const double* columns, const double* inverse_diagonal,
+                                 std::ptrdiff_t size, std::ptrdiff_t stride, double* x) noexcept {
   const std::ptrdiff_t rows = padded(size);
   for (std::ptrdiff_t j = 0; j < size; ++j) {
     const double* column = columns + j * stride;
     const double value = x[j];
-    for (std::ptrdiff_t r = first(j); r < rows; r += kGroup) {
+    for (std::ptrdiff_t r = group_start(j); r < rows; r += kGroup) {
       for (std::ptrdiff_t l = 0; l < kGroup; ++l) x[r + l] -= value * column[r + l];
     }
   }
   for (std::ptrdiff_t j = size; j-- > 0;) {
     const double* column = columns + j * stride;
-    const std::ptrdiff_t here = first(j);
+    const std::ptrdiff_t start = group_start(j);
     double sums[kGroup] = {};
-    for (std::ptrdiff_t r = here + kGroup; r < rows; r += kGroup) {
+    for (std::ptrdiff_t r = start + kGroup; r < rows; r += kGroup) {
       for (std::ptrdiff_t l = 0; l < kGroup; ++l) sums[l] += column[r + l] * x[r + l];
     }
     // One by one, from the last on: a number that has just been written is known sooner alone than
     // as one of four. Entries of L that are none are zero.
-    double value = x[j] * over[j] - ((sums[0] + sums[1]) + (sums[2] + sums[3]));
-    value -= column[here + 3] * x[here + 3];
-    value -= column[here + 2] * x[here + 2];
-    value -= column[here + 1] * x[here + 1];
+    double value = x[j] * inverse_diagonal[j] - ((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    value -= column[start + 3] * x[start + 3];
+    value -= column[start + 2] * x[start + 2];
+    value -= column[start + 1] * x[start + 1];
     x[j] = value;
   }
 }
 
 }  // namespace symmetric
 
-/// The factors L D L^T of a symmetric positive definite matrix; see symmetric_factors.hpp.
+/// The factors L D L^T of a symmetric positive definite matrix.
 class Cholesky {
  public:
   /// Those of the velocities and of ten inertial parameters besides.
@@ -230,19 +230,19 @@ class Cholesky {
 
   Eigen::Index size_ = 0;
   double factor_[kMaxRows * kMaxRows];  ///< L, column after column
-  double over_[kMaxRows];               ///< one over D
+  double inverse_diagonal_[kMaxRows];   ///< one over D
   bool is_positive_ = false;
 };
 
-/// Turn the columns of a matrix B (n,k) until they are orthogonal, and write the turn W (k,k). Then
-/// the lengths of the columns of B W are the singular values of B, and its directions and the
-/// columns of W are the singular vectors; small values keep their digits.
-template <class Columns, class Turn>
-VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Turn& turn) noexcept {
-  // Each sweep squares what is left of the angles between the columns; after one that turns by less
-  // than kLast, that is below rounding.
+/// Rotate the columns of a matrix B (n,k) until they are orthogonal, and write their rotation W
+/// (k,k). Then the lengths of the columns of B W are the singular values of B, and its directions
+/// and the columns of W are the singular vectors; small values keep their digits.
+template <class Columns, class Rotation>
+VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Rotation& rotation) noexcept {
+  // Each sweep squares what is left of the angles between the columns; after one that rotates by
+  // less than kSmallSine, that is below rounding.
   constexpr int kSweeps = 12;
-  constexpr double kLast = 1e-8;
+  constexpr double kSmallSine = 1e-8;
   const Eigen::Index count = columns.cols();
   const auto apply = [](auto& matrix, Eigen::Index p, Eigen::Index q, double c, double s) {
     for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
@@ -251,7 +251,7 @@ VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Turn& turn)
       matrix(i, q) = s * first + c * second;
     }
   };
-  turn.setIdentity(count, count);
+  rotation.setIdentity(count, count);
   bool rotated = true;
   for (int sweep = 0; rotated && sweep < kSweeps; ++sweep) {
     rotated = false;
@@ -266,24 +266,24 @@ VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Turn& turn)
         }
         // False for what is not finite.
         if (!(std::abs(c) > std::numeric_limits<double>::epsilon() * std::sqrt(a * b))) continue;
-        // The tangent of the turn is 2 c / (b - a +- whole), written without a second division.
-        const double gap = b - a, root = std::sqrt(gap * gap + 4.0 * c * c);
+        // The tangent of the angle is 2 c / (b - a +- root), written without a second division.
+        const double difference = b - a, root = std::sqrt(difference * difference + 4.0 * c * c);
         if (!(root > 0.0)) continue;  // squares of squares may underflow
-        const double sum = root + std::abs(gap), over = 1.0 / std::sqrt(2.0 * root * sum);
-        const double cosine = over * sum, sine = over * (gap < 0.0 ? -2.0 : 2.0) * c;
-        rotated = rotated || std::abs(sine) > kLast;
+        const double sum = root + std::abs(difference), scale = 1.0 / std::sqrt(2.0 * root * sum);
+        const double cosine = scale * sum, sine = scale * (difference < 0.0 ? -2.0 : 2.0) * c;
+        rotated = rotated || std::abs(sine) > kSmallSine;
         apply(columns, p, q, cosine, sine);
-        apply(turn, p, q, cosine, sine);
+        apply(rotation, p, q, cosine, sine);
       }
     }
   }
 }
 
 /// Replace B (n,k) by the solution of A X = B, by elimination with partial pivoting, which destroys
-/// A (n,n); false where a pivot is not larger than `least`. Eigen's decomposition, in blocks, takes
-/// a compiler four seconds.
+/// A (n,n); false where a pivot is not larger than `smallest_pivot`. Eigen's decomposition, in
+/// blocks, takes a compiler four seconds.
 bool solve_square(Eigen::Ref<Eigen::MatrixXd> A, Eigen::Ref<Eigen::MatrixXd> B,
-                  double least) noexcept;
+                  double smallest_pivot) noexcept;
 
 /// The Moore-Penrose inverse of a matrix, with the threshold of numpy.linalg.pinv; it takes memory.
 Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix);
@@ -334,7 +334,7 @@ class SymmetricEigen {
   bool compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept;
 
   /// Return the least eigenvalue of a matrix; eigenvectors are not computed.
-  double least(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept;
+  double least_eigenvalue(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept;
 
   const Eigen::VectorXd& values() const noexcept { return solver_.eigenvalues(); }
   const Eigen::MatrixXd& vectors() const noexcept { return vectors_; }
@@ -345,8 +345,8 @@ class SymmetricEigen {
   // SelfAdjointEigenSolver alone takes memory for the vectors in every call.
   Eigen::Tridiagonalization<Eigen::MatrixXd> tridiagonal_;
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver_;
-  Eigen::VectorXd diagonal_, below_, workspace_;
-  Eigen::MatrixXd matrix_, turn_, vectors_;
+  Eigen::VectorXd diagonal_, subdiagonal_, workspace_;
+  Eigen::MatrixXd matrix_, rotation_, vectors_;
 };
 
 }  // namespace vms_ph

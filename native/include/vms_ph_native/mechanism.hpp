@@ -116,11 +116,11 @@ class Mechanism {
   /// Remove from momenta what violates the constraints at a state, in the kinetic metric.
   void project_momenta(const double* x, double* momenta);
 
-  /// A step of the scheme from x to x_after. `along` (stored,) is the step in the tangent spaces,
-  /// `supplied` (total,) the integral of the flows, `exergy` (total,) of the product of efforts and
-  /// flows; the last two may be null.
+  /// A step of the scheme from x to x_after. `total_step` (stored,) is the step in the tangent
+  /// spaces, `supplied` (total,) the integral of the flows, `exergy` (total,) of the product of
+  /// efforts and flows; the last two may be null.
   Step step(double t, const double* x, double dt, const Flows* flows, double tolerance,
-            double* x_after, double* along, double* supplied, double* exergy);
+            double* x_after, double* total_step, double* supplied, double* exergy);
 
   /// The largest opening of a joint, m or rad.
   double violation(const double* x);
@@ -136,17 +136,17 @@ class Mechanism {
 
  private:
   bool find_temperatures(const double* x);
-  void act(const double* flow, double* rate);
+  void apply_forces(const double* flow, double* rate);
   void write_efforts(double* efforts) const;
   void move(const double* x, const double* step, double* after) const;
-  void turn(const double* theta, double* rate) const;
+  void map_rates(const double* theta, double* rate) const;
   double correct(double* x);
 
   MechanismParts parts_;
   std::unique_ptr<MechanismTree> tree_;
   int tree_rows_ = 0;
   std::vector<double> theta_;
-  Eigen::VectorXd stages_[4], theta_step_, flow_, efforts_, middle_;
+  Eigen::VectorXd stages_[4], theta_step_, flow_, efforts_, stage_state_;
 };
 
 }  // namespace vms_ph

@@ -54,7 +54,7 @@ enum class Base { fixed, planar, floating };
 
 /// How a joint of Pinocchio's model moves with one of the n joints of the robot, by their index:
 /// `position = multiplier * position of that one + offset`.
-struct Lead {
+struct JointLeader {
   int joint;
   double multiplier = 1.0, offset = 0.0;
 };
@@ -133,7 +133,7 @@ class Model {
   const std::vector<Mimic>& mimics() const { return mimics_; }
 
   /// Which of the n joints moves a joint of Pinocchio's model beside the base.
-  const Lead& lead_of(pinocchio::JointIndex joint) const { return leads_[joint]; }
+  const JointLeader& leader_of(pinocchio::JointIndex joint) const { return leaders_[joint]; }
 
   /// Pinocchio's configuration or velocity, (pinocchio().nq,) or (pinocchio().nv,).
   void fill_configuration(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
@@ -217,7 +217,7 @@ class Model {
   std::vector<int> positions_;
   std::vector<char> pairs_;
   std::vector<Rotation> rotations_;
-  std::vector<Lead> leads_;  ///< by Pinocchio's index of a joint
+  std::vector<JointLeader> leaders_;  ///< by Pinocchio's index of a joint
   pinocchio::FrameIndex end_effector_;
   Eigen::VectorXd lower_, upper_, effort_, velocity_, damping_, dry_friction_, neutral_;
   double total_mass_;

@@ -72,12 +72,12 @@ class OutputStage {
   const Reason& reason() const noexcept { return reason_; }
 
   /// The efforts that compensate gravity as far as the base can.
-  const Command& safe() const noexcept { return safe_; }
+  const Command& safe_command() const noexcept { return safe_command_; }
 
  private:
   // Write the efforts (nv,) within the limits of the base for desired ones to `result`.
-  void achieve(Evaluation& d, const VectorV& desired, VectorV& result) noexcept;
-  void hold(Evaluation& d) noexcept;
+  void realise_wrench(Evaluation& d, const VectorV& desired, VectorV& result) noexcept;
+  void update_safe_command(Evaluation& d) noexcept;
   void add_reason(const Reason& part) noexcept;
 
   const int b_, n_;
@@ -86,7 +86,7 @@ class OutputStage {
   SampledTank tank_;
   VectorV active_, force_, static_effort_, weight_, brake_, load_;
   Reason reason_;
-  Command safe_, rejected_;
+  Command safe_command_, rejected_command_;
 };
 
 /// Gravity compensation plus damping, within the limits of joints and base actuators.
@@ -101,10 +101,10 @@ class SafeOutput {
 
   /// Compute the efforts for a finite state (nq,) and (nv,) of an age (s), to be held for dt (s).
   ///
-  /// @param further  (nv,) efforts that hold a payload that is not part of the model; null for
-  /// none.
+  /// @param payload_weight  (nv,) efforts that hold a payload that is not part of the model; null
+  /// for none.
   void compute(const ConstVector& q, const ConstVector& v, double dt, double age = 0.0,
-               const Eigen::VectorXd* further = nullptr) noexcept;
+               const Eigen::VectorXd* payload_weight = nullptr) noexcept;
 
   /// Whether the weight can be held at a configuration (nq,) over a horizon, s.
   bool holds_weight(const ConstVector& q, double h) noexcept;
@@ -117,8 +117,8 @@ class SafeOutput {
   BaseActuation actuation_;
   Evaluation d_;
   VectorB base_, wrench_;
-  VectorV braking_, weight_, rest_, step_, torque_;
-  Eigen::VectorXd q_ahead_;  // (nq,)
+  VectorV braking_effort_, weight_, holding_torque_, step_, torque_;
+  Eigen::VectorXd next_q_;  // (nq,)
 };
 
 }  // namespace vms_ph

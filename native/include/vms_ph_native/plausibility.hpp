@@ -33,7 +33,7 @@ constexpr double kLongestStep = 1.0;
 
 /// Bounds of plausible states and references; those of joints derive from the robot's limits.
 struct PlausibilityBounds {
-#define VMS_PH_FIELD(name, initial, least, most) double name = initial;
+#define VMS_PH_FIELD(name, initial, least, limit) double name = initial;
   VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
 
@@ -80,7 +80,7 @@ class StatePlausibility {
   const Judgement& judge(const ConstVector& q, const ConstVector& v, double dt) noexcept;
 
  private:
-  struct Limited {
+  struct JointLimit {
     int joint, row;
     double lower, upper;
   };
@@ -98,13 +98,13 @@ class StatePlausibility {
   const PlausibilityBounds bounds_;
   const VectorV speed_;
   VectorV lower_, upper_;
-  std::vector<Limited> limited_;
+  std::vector<JointLimit> joint_limits_;
   VectorQ q_, last_q_;
-  VectorV v_, step_, rate_, travel_, frozen_;
+  VectorV v_, step_, rate_, travel_, frozen_travel_;
   double implausible_time_ = 0.0;  // time without a position, s
-  bool holding_ = false;
-  double plausible_samples_ = 0.0, relocated_time_ = 0.0;
-  Reason problem_, ignored_;
+  bool is_holding_ = false;
+  double plausible_samples_ = 0.0, relocation_time_ = 0.0;
+  Reason problem_, discarded_reason_;
   Judgement judgement_;
 };
 
@@ -122,11 +122,11 @@ class ReferencePlausibility {
 
  private:
   bool is_near(const char* name, const Eigen::Vector3d& point, const ConstVector& q) noexcept;
-  void refuse(const char* name, const char* why) noexcept;
+  void refuse(const char* name, const char* cause) noexcept;
 
   const Model& model_;
   const PlausibilityBounds bounds_;
-  VectorV lower_, upper_, rest_;
+  VectorV lower_, upper_, zero_velocity_;
   Evaluation d_;
   Reason reason_;
 };

@@ -49,7 +49,7 @@ class PoseMotion {
   const int nv_;
   MatrixV square_, mobility_;
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse_;
-  VectorV null_, along_, force_;
+  VectorV null_velocity_, task_velocity_, force_;
   SymmetricEigen eigen_, mobility_eigen_;
 };
 
@@ -64,12 +64,12 @@ struct Compliance {
 
   /// Whether the springs are those of another.
   bool equals(const Compliance& other) const noexcept {
-    return turned == other.turned && force == other.force && moment == other.moment &&
-           stiffness == other.stiffness;
+    return reference_share == other.reference_share && force == other.force &&
+           moment == other.moment && stiffness == other.stiffness;
   }
 
   Twist stiffness = Twist::Zero(), damping = Twist::Zero();  ///< (6,) linear first
-  double turned = 1.0;  ///< share along the axes of the reference; the rest along its frame's
+  double reference_share = 1.0;      ///< along axes of the reference; the rest along fixed ones
   double force = 0.0, moment = 0.0;  ///< largest ones of the springs, N and N m; 0: no bound
 };
 
@@ -95,9 +95,9 @@ class PoseEffort {
   /// @param force      its gradient, (b,).
   /// @param stiffness  of it, (b,).
   /// @param limits     springs at the limits of the joints.
-  /// @param turning    rate of the damping of the attitude of the base, 1/s.
+  /// @param attitude_damping  rate of the damping of the attitude of the base, 1/s.
   void hold(Evaluation& d, double energy, const ConstVector& force, const ConstVector& stiffness,
-            const LimitSprings& limits, double turning) noexcept;
+            const LimitSprings& limits, double attitude_damping) noexcept;
 
   /// Set the pose error and the gains of spring and damper.
   ///
@@ -157,13 +157,13 @@ class PoseEffort {
   Pose error_ = Pose::Identity();
   Eigen::Matrix3d axes_ = Eigen::Matrix3d::Identity();  // of the reference
   Eigen::Vector3d rate_ = Eigen::Vector3d::Zero();      // of the reference, in its axes
-  double turning_power_ = 0.0;
-  Matrix6 unused_ = Matrix6::Zero();
-  MatrixV free_, held_;
-  Twist lead_, spring_, drift_;
+  double rotation_power_ = 0.0;
+  Matrix6 scratch_ = Matrix6::Zero();
+  MatrixV null_projector_, null_stiffness_;
+  Twist reference_twist_, spring_, feedforward_;
   Matrix6 stiffness_, damping_;
-  VectorV gradient_, carried_, null_force_;
-  MatrixV whole_stiffness_, whole_damping_;
+  VectorV gradient_, reference_effort_, null_force_;
+  MatrixV total_stiffness_, total_damping_;
 };
 
 /// Split a mass matrix (m,m) between a task with the Jacobian J (6,m) and its null space: write the

@@ -22,7 +22,7 @@ class PoseReference {
   void set_target(const Pose& target) noexcept;
 
   /// Displace the pose and its target, in the frame of the pose, m.
-  void displace(const Eigen::Vector3d& displacement) noexcept;
+  void shift(const Eigen::Vector3d& displacement) noexcept;
 
   /// Advance towards a target pose, else towards the position of a reference, or with its velocity;
   /// values that are not finite are ignored. The other arguments are those of advance().

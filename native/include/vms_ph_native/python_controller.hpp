@@ -115,8 +115,8 @@ class PythonController final : public Controller {
       const noexcept;  ///< updates where Python raised or a number was not finite
 
  private:
-  class Hosted;
-  std::unique_ptr<Hosted> hosted_;
+  class Host;
+  std::unique_ptr<Host> host_;
 };
 
 }  // namespace vms_ph

@@ -40,11 +40,11 @@ class Reason {
 
  private:
   void write(const char* format, std::va_list arguments) noexcept {
-    const std::size_t room = text_.size() - size_;
-    const int length = std::vsnprintf(text_.data() + size_, room, format, arguments);
+    const std::size_t capacity = text_.size() - size_;
+    const int length = std::vsnprintf(text_.data() + size_, capacity, format, arguments);
     if (length <= 0) return;
     const auto written = static_cast<std::size_t>(length);
-    size_ += written < room ? written : room - 1;
+    size_ += written < capacity ? written : capacity - 1;
   }
 
   std::vector<char> text_;

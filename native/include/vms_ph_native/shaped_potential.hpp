@@ -59,13 +59,13 @@ class ShapedPotential {
 
  private:
   VectorV displacement(const ConstVector& q) const noexcept;
-  VectorV weighted(const VectorV& displacement) const noexcept;
+  VectorV apply_weight(const VectorV& displacement) const noexcept;
 
   const Model* model_;
   VectorQ q_star_;
   std::uint64_t minimum_ = 0;
-  bool is_number_ = true;
-  double number_ = 0.0;
+  bool is_scalar_ = true;
+  double scalar_ = 0.0;
   Weight weight_;
 };
 
@@ -111,8 +111,9 @@ class MinimumStep {
   bool is_out_of_reach = false;  ///< whether it cannot follow the reference
 
  private:
-  VectorV solution(const Matrix3V& jacobian, const Eigen::Vector3d& lead, const VectorV& before,
-                   const VectorV& posture, const Bounds& bounds) const noexcept;
+  VectorV solution(const Matrix3V& jacobian, const Eigen::Vector3d& position_step,
+                   const VectorV& before, const VectorV& posture,
+                   const Bounds& bounds) const noexcept;
 
   const Model& model_;
   JointLimitPotential limits_;
@@ -159,7 +160,7 @@ class ReferenceGovernor {
 
  private:
   Eigen::Vector3d desired_step(const Reference& reference, double dt) noexcept;
-  bool usable(const std::optional<Eigen::Vector3d>& value) noexcept;
+  bool is_finite(const std::optional<Eigen::Vector3d>& value) noexcept;
 
   const Model& model_;
   const PositionTask& task_;
@@ -169,7 +170,7 @@ class ReferenceGovernor {
   Minimum now_, interpolated_;
   std::uint64_t last_identifier_ = 0;
   std::optional<Eigen::Vector3d> target_;
-  bool is_rejected_ = false, is_out_of_reach_ = false, settled_ = true;
+  bool is_rejected_ = false, is_out_of_reach_ = false, is_settled_ = true;
 };
 
 }  // namespace vms_ph

@@ -14,13 +14,13 @@
 namespace vms_ph {
 
 /// Energy of a spring, J, and its gradient in the axes of the body, N or N m.
-struct Pull {
+struct SpringEnergy {
   double energy;
   Eigen::Vector3d gradient;
 
-  /// Pull with at most `most`, 0 for no bound, and remain a potential; return the share that is
-  /// left of the gradient. `stiffness` is the largest one.
-  double bound(double most, double stiffness) noexcept;
+  /// Limit the gradient to `largest_force`, 0 for no limit, so that it stays that of a potential;
+  /// return the share that remains. `stiffness` is the largest one.
+  double bound(double largest_force, double stiffness) noexcept;
 };
 
 /// 1/2 e^T k_p e + 4 k_r (1 - s eta) of the pose (R, e) of a body in its reference.
@@ -45,15 +45,16 @@ class PosePotential {
 
   /// The same for stiffnesses (3,3) in the axes of the reference: of the position, 1/2 e^T K e, and
   /// of the attitude, 4 eps^T K eps / (1 + s eta).
-  Pull position(const Pose& error, const Eigen::Matrix3d& stiffness) const noexcept;
-  Pull attitude(const Eigen::Matrix3d& stiffness) const noexcept;
+  SpringEnergy position(const Pose& error, const Eigen::Matrix3d& stiffness) const noexcept;
+  SpringEnergy attitude(const Eigen::Matrix3d& stiffness) const noexcept;
 
   /// An upper bound (3,3) of the Hessian of that of the attitude, in the axes of the body, N m/rad.
   Eigen::Matrix3d hessian_bound(const Eigen::Matrix3d& stiffness) const noexcept;
 
   /// The rate of the energy of the attitude, W, as the axes of the reference turn, rad/s, against
   /// those of a stiffness.
-  double turning(const Eigen::Matrix3d& stiffness, const Eigen::Vector3d& rate) const noexcept;
+  double rotation_power(const Eigen::Matrix3d& stiffness,
+                        const Eigen::Vector3d& rate) const noexcept;
 
  private:
   Eigen::Vector4d quaternion_ = Eigen::Vector4d::UnitW();  // x, y, z, w
@@ -76,12 +77,10 @@ class BaseSpring {
   /// Hold the base at another pose from now on.
   void move(const Pose& pose) noexcept { home_ = pose; }
 
-  /// Compute the spring at a pose of the base.
-  ///
-  /// @param frequency  rad/s.
-  /// @param share      of the spring of its place that is in force, in [0, 1].
-  /// @param turning    of the spring of its attitude.
-  void compute(const Pose& pose, double frequency, double share, double turning) noexcept;
+  /// Compute the spring at a pose of the base, with a frequency in rad/s and the shares in [0, 1]
+  /// of the springs of position and attitude that are in force.
+  void compute(const Pose& pose, double frequency, double position_share,
+               double rotation_share) noexcept;
 
   double energy = 0.0;       ///< J
   VectorB force, stiffness;  ///< gradient of the potential and stiffnesses, (b,)
@@ -107,9 +106,9 @@ class JointLimitPotential {
   /// Depths d (n,) of the joints within the margin; negative at the lower limits.
   VectorV depth(const VectorV& positions, double margin) const noexcept;
 
-  /// The springs of joints at `positions` (n,) that move at `rates` (n,), with stiffnesses `wall`
-  /// (n,). The stiffness of those that begin to act within the time h, s, counts as well.
-  LimitSprings springs(const VectorV& positions, const VectorV& rates, const VectorV& wall,
+  /// The springs of joints at `positions` (n,) that move at `rates` (n,), with stiffnesses (n,).
+  /// The stiffness of those that begin to act within the time h, s, counts as well.
+  LimitSprings springs(const VectorV& positions, const VectorV& rates, const VectorV& stiffness,
                        double margin, double h) const noexcept;
 
   /// Joint positions (n,) clipped to the margins.

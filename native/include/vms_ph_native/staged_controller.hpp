@@ -59,7 +59,7 @@ class StagedController : public Controller {
 
   const Model& model_;
   const int b_, n_;
-  const VectorV rest_;  // (nv,) zeros
+  const VectorV zero_velocity_;  // (nv,) zeros
   Evaluation d_;
   OutputStage output_;
   JointLimitPotential joint_limits_;

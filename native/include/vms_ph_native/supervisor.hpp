@@ -37,23 +37,22 @@ class PayloadCompensation final : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
   bool carry(double mass, const Eigen::Vector3d& moment, double deviation) noexcept override;
-  const Eigen::VectorXd* further_weight(const Eigen::VectorXd& q) noexcept override;
-
-  /// How far from the end effector the centre of mass of a payload may be, m.
+  const Eigen::VectorXd* payload_weight(const Eigen::VectorXd& q) noexcept override;
 
   /// Mass in force, kg.
-  double mass() const noexcept { return carried_[0]; }
+  double mass() const noexcept { return payload_[0]; }
 
  private:
-  void follow(double dt) noexcept;
+  void advance_payload(double dt) noexcept;
 
   const Model& model_;
   std::shared_ptr<Controller> law_;
   const double rate_;
-  const Eigen::VectorXd rest_;  // (nv,) zeros
+  const Eigen::VectorXd zero_velocity_;  // (nv,) zeros
   Evaluation d_;
-  Eigen::Vector4d target_ = Eigen::Vector4d::Zero(), carried_ = target_;  // mass and its moment
-  Eigen::VectorXd weight_;                                                // (nv,)
+  Eigen::Vector4d target_payload_ = Eigen::Vector4d::Zero(),
+                  payload_ = target_payload_;  // mass and its moment
+  Eigen::VectorXd weight_;                     // (nv,)
   const double reach_;
   Reason reason_;
   Command command_;
@@ -87,30 +86,30 @@ class Supervisor final : public Controller {
     return law_->set_gain(name, value);
   }
 
-  /// The safe output, for a host without a new state; `why` is part of its reason.
-  const Command& hold(const char* why, double dt) noexcept;
+  /// The safe output, for a host without a new state; `cause` is part of its reason.
+  const Command& hold(const char* cause, double dt) noexcept;
 
   const Controller& law() const { return *law_; }
 
  private:
   bool holds_weight(const RobotState& state, double dt) noexcept;
   void store_reference(const Reference& reference) noexcept;
-  const Command& safe(const char* problem, const char* why, double dt) noexcept;
-  const Command& bounded(const Command& command) noexcept;
+  const Command& safe_output(const char* problem, const char* cause, double dt) noexcept;
+  const Command& bound_efforts(const Command& command) noexcept;
 
   const Model& model_;
   std::shared_ptr<Controller> law_;
   StatePlausibility states_;
   ReferencePlausibility references_;
-  SafeOutput safe_;
+  SafeOutput safe_output_;
   const Eigen::VectorXd unknown_q_, unknown_v_;
   Eigen::VectorXd safe_q_;  // (nq,) where the safe output acts
-  Reference waiting_;
+  Reference pending_reference_;
   const Judgement* judgement_ = nullptr;
   Command command_;
   bool has_delay_ = false;  // whether the law takes the age of states
   double age_ = 0.0;        // of the last state, s
-  Reason late_, reason_;
+  Reason age_reason_, reason_;
 };
 
 }  // namespace vms_ph

@@ -31,14 +31,14 @@ class TaskSvd {
 
   double smallest() const noexcept { return values[2]; }
 
-  /// R^T max(S, lifted)^-1 L^T (nv,3), the pseudo-inverse with its singular values lifted.
+  /// R^T max(S, least)^-1 L^T (nv,3), the pseudo-inverse with singular values of at least `least`.
   Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> pseudo_inverse(
-      double lifted) const noexcept;
+      double least) const noexcept;
 
  private:
   void decompose(const Eigen::Matrix3d& matrix) noexcept;
 
-  Eigen::Matrix3d right_turn_ = Eigen::Matrix3d::Identity();
+  Eigen::Matrix3d right_rotation_ = Eigen::Matrix3d::Identity();
 };
 
 /// Velocity in the task and in its null space, with the maps onto both.
@@ -161,17 +161,17 @@ class EnergyRouting {
               const Matrix3V& jacobian_rate, VectorV& result) noexcept;
 
  private:
-  using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
+  using TallMatrix = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
 
   // Z, the orthonormal basis of the null space closest to the reference; returns how close it is.
   double align(const MatrixV& kernel) noexcept;
   // The eigenvectors of Zref Z^T, symmetric up to rounding, and sums of its eigenvalues.
   void decompose() noexcept;
   // The derivative of Z along a motion, applied to a momentum.
-  VectorV basis_rate(const Tall& pseudo_inverse, const Matrix3V& jacobian_rate,
+  VectorV basis_rate(const TallMatrix& pseudo_inverse, const Matrix3V& jacobian_rate,
                      const VectorV& momentum) const noexcept;
   // B (3,nv) with <B, Jdot> = nu^T Zdot p for every Jdot.
-  Matrix3V basis_rate_transpose(const Tall& pseudo_inverse, const VectorV& nu,
+  Matrix3V basis_rate_transpose(const TallMatrix& pseudo_inverse, const VectorV& nu,
                                 const VectorV& momentum) const noexcept;
 
   const PositionTask& task_;

@@ -46,12 +46,12 @@ class Tree {
   int bodies() const { return static_cast<int>(joints_.size()); }  ///< beside the root
   int nv() const { return b_ + n_; }
   int nq() const { return nq_; }
-  int falling() const {
+  int free_dimensions() const {
     return b_ == 6 ? 3 : b_ == 3 ? 2 : 0;
   }  ///< dimensions in which the centre of mass falls freely
-  const Eigen::Vector3d& fall() const { return fall_; }  ///< of the centre of mass, m/s^2
+  const Eigen::Vector3d& fall_acceleration() const { return fall_acceleration_; }  ///< m/s^2
   bool has_potential() const { return !field_.isZero(0.0); }
-  double whole_mass() const { return whole_mass_; }            ///< kg
+  double total_mass() const { return total_mass_; }            ///< kg
   const Eigen::VectorXd& neutral() const { return neutral_; }  ///< configuration, joints at zero
 
   /// Set the joint positions from a configuration (nq,); the base pose is not used.
@@ -94,13 +94,13 @@ class Tree {
   /// Gradient of the potential by the joints, added to ``out`` (n,) times ``factor``.
   template <class Out>
   void add_weight(double factor, Out&& out) const noexcept {
-    for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].lead] += factor * weight(i);
+    for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].leader] += factor * weight(i);
   }
 
   /// Compute twists and momenta of a velocity (nv,).
   void set_velocity(const Eigen::VectorXd& v) noexcept;
 
-  /// Take over those of another tree of the same robot, placed alike, at its velocity.
+  /// Take over those of another tree of the same robot, at the same configuration, at its velocity.
   void copy_velocity(const Tree& other) noexcept;
 
   // Of the velocity set last:
@@ -130,7 +130,7 @@ class Tree {
   void solve_shape(double* rates) noexcept;
 
   /// Column of a joint in the rows of the base's linear velocity of the mass matrix, (3,).
-  Eigen::Vector3d pull(int joint) noexcept;
+  Eigen::Vector3d linear_coupling(int joint) noexcept;
 
   // The terms of the equations of motion, written row by row; in tree_terms.cpp.
   // Of the configuration set last:
@@ -165,22 +165,22 @@ class Tree {
 
   /// The frame of a model by Pinocchio's index.
   Frame frame(const Model& model, std::size_t index) const;
-  Frame placed(const Frame& frame) const noexcept;  ///< its pose in root axes
+  Frame placement(const Frame& frame) const noexcept;  ///< its pose in root axes
 
-  /// A wrench in the axes of a placed frame in those of the root, and its generalised force (nv,).
-  static Screw in_root_axes(const Frame& placed, const Screw& wrench);
+  /// A wrench in the axes of a frame in those of the root, and its generalised force (nv,).
+  static Screw in_root_axes(const Frame& frame, const Screw& wrench);
   void add_wrench(const Frame& frame, const Screw& wrench, double* force) const noexcept;
 
-  /// Jacobian of a placed frame, (6,nv), at its origin and in the axes that `rotation` maps to
+  /// Jacobian of a frame, (6,nv), at its origin and in the axes that `rotation` maps to
   /// those of the root.
-  void write_jacobian(const Frame& placed, const Eigen::Matrix3d& rotation,
+  void write_jacobian(const Frame& frame, const Eigen::Matrix3d& rotation,
                       double* out) const noexcept;
 
   // Of the velocity set last:
 
   /// The derivative of that Jacobian along the velocity; its axes rotate with `angular_velocity`
   /// (root axes).
-  void write_jacobian_rate(const Frame& placed, const Eigen::Matrix3d& rotation,
+  void write_jacobian_rate(const Frame& frame, const Eigen::Matrix3d& rotation,
                            const Eigen::Vector3d& angular_velocity, double* out) const noexcept;
 
   /// Coriolis matrix of the Levi-Civita connection, (nv,nv): Mdot = C + C^T.
@@ -199,7 +199,7 @@ class Tree {
   // The rates of the forms; in tree_rates.cpp.
 
   /// The wrench ad_v^T p under which the momentum of the base changes in its own axes.
-  Screw transported() const noexcept;
+  Screw momentum_rate() const noexcept;
 
   /// Velocity (nv,) of the momentum of the base and the shape momenta (n,) [A (56)].
   void solve_decoupled(const Screw& momentum, const double* pi_hat, Eigen::VectorXd& out) noexcept;
@@ -218,8 +218,8 @@ class Tree {
 
   struct Joint {
     int parent;                   ///< index of another, -1 for the root
-    int lead;                     ///< of the n joints: the one that it mimics, or itself
-    int at;                       ///< of its position in q
+    int leader;                   ///< of the n joints: the one that it mimics, or itself
+    int position_index;           ///< in q
     double multiplier, constant;  ///< position = multiplier * (that in q) + constant
     bool pair;                    ///< its position in q is a pair (cos, sin)
     double armature;              ///< that the joint it mimics feels
@@ -251,12 +251,12 @@ class Tree {
   };
   /// Intermediate results of the recursions.
   struct alignas(Lanes) Scratch {
-    Row turn[9], shift[3];  ///< rotation and translation of the joint
+    Row rotation[9], translation[3];  ///< of the joint
     Row acceleration[6], force[6];
-    Row screw_rate[6];        ///< of the screw in inertial axes
-    Row locked[6], drift[6];  ///< momentum of the subtree in the locked motion; its rate at
-                              ///< fixed twist
-    Row with[6], of[6];       ///< twists at two other velocities
+    Row screw_rate[6];           ///< of the screw in inertial axes
+    Row locked[6], drift[6];     ///< momentum of the subtree in the locked motion; its rate at
+                                 ///< fixed twist
+    Row x_twist[6], y_twist[6];  ///< at two other velocities
   };
 
   std::size_t groups() const noexcept { return shapes_.size(); }
@@ -280,12 +280,12 @@ class Tree {
     return inertia_at(link_groups_[body / kLaneCount].composite, body % kLaneCount);
   }
   Screw full(int joint) const noexcept {
-    const auto at = static_cast<std::size_t>(joint);
-    return screw_at(columns_[at / kLaneCount].full, at % kLaneCount);
+    const auto i = static_cast<std::size_t>(joint);
+    return screw_at(columns_[i / kLaneCount].full, i % kLaneCount);
   }
   Screw reduced(int joint) const noexcept {
-    const auto at = static_cast<std::size_t>(joint);
-    return screw_at(columns_[at / kLaneCount].reduced, at % kLaneCount);
+    const auto i = static_cast<std::size_t>(joint);
+    return screw_at(columns_[i / kLaneCount].reduced, i % kLaneCount);
   }
 
   /// Positions of the joints, their sines and cosines.
@@ -296,19 +296,19 @@ class Tree {
   /// Add the rows of every body to those of the one before it, from the last on; return the sum of
   /// the sum at the root. The rows of a group are `rows(group)`.
   template <int kRows, class Rows>
-  Eigen::Matrix<double, kRows, 1> add_up(Rows&& rows) noexcept;
+  Eigen::Matrix<double, kRows, 1> root_sum(Rows&& rows) noexcept;
   /// Add to the rows of every body those of the one before it; `first` is that of the root.
   template <class Rows>
-  void add_along(const Screw& first, Rows&& rows) noexcept;
+  void add_from_parents(const Screw& first, Rows&& rows) noexcept;
   /// Write the twist of every body at a velocity of the joints, (nv,), and of the base.
   template <class Rows>
   void propagate_velocities(const Screw& base, const double* v, Rows&& rows) noexcept;
-  bool is_placed_at(const Eigen::VectorXd& q) const noexcept;
+  bool is_computed_at(const Eigen::VectorXd& q) const noexcept;
   std::uint64_t fingerprint_of() const noexcept;
   double weight(std::size_t body) const noexcept { return weight(body, field_); }
   double weight(std::size_t body, const Eigen::Vector3d& field) const noexcept;
   double position(const Joint& joint, const double* q) const noexcept {
-    return joint.multiplier * q[joint.at] + joint.constant;
+    return joint.multiplier * q[joint.position_index] + joint.constant;
   }
   void propagate_forces() noexcept;
   void couple() noexcept;
@@ -317,17 +317,17 @@ class Tree {
   void substitute() noexcept;
   void solve_base(Screw momentum, Eigen::VectorXd& out) const noexcept;
   Screw of_root(const Screw& twist, const Screw& acceleration) const noexcept;
-  Screw restricted(const Screw& wrench) const noexcept;
+  Screw planar_part(const Screw& wrench) const noexcept;
   void add_base(const Screw& wrench, double* force, int stride = 1) const noexcept;
-  Screw about_centre(const Screw& wrench) const noexcept;
-  Screw mobility(const Screw& about_centre) const noexcept;
+  Screw moment_about_centre(const Screw& wrench) const noexcept;
+  Screw mobility(const Screw& moment_about_centre) const noexcept;
   double* write_base(const Screw& value, double* out, int stride = 1) const noexcept;
   int n_, b_, nq_;
-  Eigen::Vector3d field_, fall_;
+  Eigen::Vector3d field_, fall_acceleration_;
   /// The root's origin lies here in its coordinates: at the first joint of a fixed robot, so that
   /// no digits are lost where it stands far away.
   Eigen::Vector3d reference_ = Eigen::Vector3d::Zero();
-  double whole_mass_ = 0.0;
+  double total_mass_ = 0.0;
   Eigen::VectorXd neutral_;
   std::vector<Joint> joints_;
   std::vector<char> pairs_;
@@ -344,12 +344,12 @@ class Tree {
   std::vector<double> speeds_;    ///< rates of the joints of all bodies
   std::vector<double> products_;  ///< of all bodies, intermediate
   SpatialInertia root_, total_;
-  Eigen::VectorXd placed_;
-  bool is_placed_ = false, has_reactions_ = false, is_factorised_ = false;
+  Eigen::VectorXd computed_q_;
+  bool is_computed_ = false, has_reactions_ = false, is_factorised_ = false;
   Eigen::Vector3d centre_ = Eigen::Vector3d::Zero();
   Eigen::Matrix3d inverse_inertia_ =
       Eigen::Matrix3d::Zero();  ///< inverse inertia about the centre of mass
-  /// L of the shape inertia and the inverse of D, as in symmetric_factors.hpp.
+  /// L of the shape inertia and the inverse of D, as in linear_algebra.hpp.
   std::vector<double> factor_, inverse_diagonal_;
   std::vector<double> shape_inertia_;  ///< (n,n) where joints mimic others
   Eigen::VectorXd right_side_;         ///< padded, as those are

@@ -30,15 +30,15 @@ VMS_PH_INLINED inline void Tree::set_base(const Screw& twist, Eigen::VectorXd& v
 }
 
 /// The components of a wrench that act on a planar base.
-VMS_PH_INLINED inline Screw Tree::restricted(const Screw& wrench) const noexcept {
+VMS_PH_INLINED inline Screw Tree::planar_part(const Screw& wrench) const noexcept {
   if (b_ != 3) return wrench;
   return {{wrench.linear.x(), wrench.linear.y(), 0.0}, {0.0, 0.0, wrench.angular.z()}};
 }
 
 /// A wrench with its moment about the centre of mass, where the inertia of the base does not couple
 /// translation and rotation.
-VMS_PH_INLINED inline Screw Tree::about_centre(const Screw& wrench) const noexcept {
-  Screw p = restricted(wrench);
+VMS_PH_INLINED inline Screw Tree::moment_about_centre(const Screw& wrench) const noexcept {
+  Screw p = planar_part(wrench);
   p.angular -= centre_.cross(p.linear);
   return p;
 }
@@ -57,7 +57,7 @@ VMS_PH_INLINED inline double Tree::weight(std::size_t body,
 }
 
 template <int kRows, class Rows>
-VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::add_up(Rows&& rows) noexcept {
+VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::root_sum(Rows&& rows) noexcept {
   Eigen::Matrix<double, kRows, 1> sum = Eigen::Matrix<double, kRows, 1>::Zero();
   for (std::size_t i = joints_.size(); i-- > 0;) {
     const Row* from = rows(i / kLaneCount);
@@ -75,7 +75,7 @@ VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::add_up(Rows&& rows) 
 }
 
 template <class Rows>
-VMS_PH_INLINED inline void Tree::add_along(const Screw& first, Rows&& rows) noexcept {
+VMS_PH_INLINED inline void Tree::add_from_parents(const Screw& first, Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     Row* to = rows(i / kLaneCount);
     const std::size_t lane = i % kLaneCount;
@@ -97,7 +97,7 @@ template <class Rows>
 VMS_PH_INLINED inline void Tree::propagate_velocities(const Screw& base, const double* v,
                                                       Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const double rate = v[b_ + joints_[i].lead];
+    const double rate = v[b_ + joints_[i].leader];
     const Row* linear_axis = link_groups_[i / kLaneCount].screw;
     Row* to = rows(i / kLaneCount);
     const std::size_t lane = i % kLaneCount;

@@ -30,10 +30,10 @@ class WheeledController : public Controller {
       last_command_.reason = reasons::unusable_state;
       return last_command_;
     }
-    if (!t_.compute(state)) return hold(state.q, t_.reason());
+    if (!terms_.compute(state)) return hold(state.q, terms_.reason());
     age_ = state.age;
-    const char* const obstacle = drive(reference, dt);
-    return obstacle ? hold(state.q, obstacle) : command_;
+    const char* const failure = drive(reference, dt);
+    return failure ? hold(state.q, failure) : command_;
   }
 
  protected:
@@ -46,7 +46,7 @@ class WheeledController : public Controller {
         b_(model.b()),
         n_(model.n()),
         zero_velocity_(VectorV::Zero(model.nv())),
-        t_(model, wheels),
+        terms_(model, wheels),
         limits_(model),
         torque_(VectorV::Zero(n_)),
         static_state_(model) {
@@ -59,7 +59,7 @@ class WheeledController : public Controller {
     fallback_torque_ = last_command_.torque;
   }
 
-  /// Write the command at the state of `t_`, in which the base wrench stays zero; why there is
+  /// Write the command at the state of `terms_`, in which the base wrench stays zero; why there is
   /// none, or null.
   virtual const char* drive(const Reference& reference, double dt) noexcept = 0;
 
@@ -67,7 +67,7 @@ class WheeledController : public Controller {
   /// they cannot be sent, or null.
   const char* send(const VectorV& force, double dt) noexcept {
     if (!torque_for(force) || !torque_.allFinite()) return reasons::reference_too_large;
-    Evaluation& d = t_.d();
+    Evaluation& d = terms_.d();
     command_.torque = limits_.apply(torque_, d.g().tail(n_), d.v().tail(n_), gains_.torque_rate,
                                     gains_.power, dt);
     command_.status = limits_.reason().empty() ? Status::ok : Status::saturated;
@@ -77,17 +77,17 @@ class WheeledController : public Controller {
 
   /// Whether the joints move all motions of the wheels at a state.
   bool drives_all(const RobotState& initial) noexcept {
-    return t_.compute(initial) && torque_for(VectorV::Zero(t_.dimension()));
+    return terms_.compute(initial) && torque_for(VectorV::Zero(terms_.dimension()));
   }
 
   const Model& model_;
   const int b_, n_;
   const VectorV zero_velocity_;  // (nv,) zeros
-  WheeledTerms t_;
+  WheeledTerms terms_;
   TorqueLimits limits_;
   VectorV torque_;  // (n,) before the limits
   Command command_;
-  double age_ = 0.0;  // of the state of t_, s
+  double age_ = 0.0;  // of the state of terms_, s
   Gains gains_;
   Evaluation static_state_;  // where gravity is compensated, or a reference begins
 
@@ -103,13 +103,13 @@ class WheeledController : public Controller {
 
   /// Compute the smallest torques S_j^T tau = f; false where there are none.
   bool torque_for(const VectorV& force) noexcept {
-    const MatrixView drives = MatrixView(t_.basis).bottom_rows(n_);
-    multiply(transposed(drives), drives, gram_);
+    const MatrixView joint_basis = MatrixView(terms_.basis).bottom_rows(n_);
+    multiply(transposed(joint_basis), joint_basis, gram_);
     const Cholesky gram_factor(gram_);
     if (!gram_factor.is_positive()) return false;
     VectorV multipliers = force;
     gram_factor.solve(multipliers.data());
-    multiply(drives, multipliers, torque_);
+    multiply(joint_basis, multipliers, torque_);
     return true;
   }
 

@@ -29,11 +29,11 @@ class WheeledTerms {
 
   /// Which velocities are independent: those of the last call, or those that determine the others
   /// best at its posture.
-  enum class Velocities { as_before, best_here };
+  enum class Velocities { previous, best };
 
   /// Compute the terms at a state, of which the independent velocities are taken; false where these
   /// do not determine the others.
-  bool compute(const RobotState& state, Velocities velocities = Velocities::as_before) noexcept;
+  bool compute(const RobotState& state, Velocities velocities = Velocities::previous) noexcept;
 
   int dimension() const { return m_; }  ///< m
   /// The indices of the independent velocities in v, (m,).
@@ -50,25 +50,25 @@ class WheeledTerms {
   const char* reason() const { return reason_.c_str(); }
 
  private:
-  struct Rolling {
+  struct WheelContact {
     pinocchio::FrameIndex frame;
     Eigen::Index axle_index;
     double length, radius;
   };
 
-  Rolling rolling(const Wheel& wheel);
+  WheelContact make_contact(const Wheel& wheel);
   void partition();
   Eigen::MatrixXd rows_at(const Eigen::VectorXd& q);
-  void constrain(bool moving) noexcept;
-  void choose() noexcept;
+  void compute_constraints(bool with_rates) noexcept;
+  void select_dependent() noexcept;
   bool eliminate(const MatrixV& rows, MatrixV& result) noexcept;
 
   const Model& model_;
   Evaluation d_;
-  std::vector<Rolling> wheels_;
-  std::vector<Eigen::Index> rows_, dependent_, independent_, chosen_;
+  std::vector<WheelContact> wheels_;
+  std::vector<Eigen::Index> rows_, dependent_, independent_, selected_;
   int m_ = 0;
-  MatrixV all_, all_rates_, inner_, right_;
+  MatrixV constraints_, constraint_rates_, inner_, right_;
   VectorV velocity_;
   std::string reason_;
 };

@@ -14,7 +14,7 @@ namespace {
 // given, J, in more than one of so many samples. A push ends; a weight that is not there, or
 // another delay than the declared one, does not.
 constexpr double kRise = 1e-9;
-constexpr unsigned long long kFed = 4;
+constexpr unsigned long long kRiseRatio = 4;
 
 // What noise of velocities may add to the kinetic energy: so many J, and a share of it.
 constexpr double kMinSupply = 1e-3, kSupplyShare = 0.1;
@@ -79,9 +79,9 @@ const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
 PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_settings,
                      const EnergyGuardOptions& options)
     : settings(initial_settings),
-      weighted_model_(model),
-      weightless_(options.effort_carries_weight ? nullptr : without_gravity(model)),
-      model_(weightless_ ? *weightless_ : model),
+      gravity_model_(model),
+      gravity_free_model_(options.effort_carries_weight ? nullptr : without_gravity(model)),
+      model_(gravity_free_model_ ? *gravity_free_model_ : model),
       b_(model.b()),
       n_(model.n()),
       delay_(checked(options.delay)),
@@ -94,7 +94,7 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       budget_(model_,
               BaseWrench(model, checked(model, options), options.base_actuated, options.weights),
               delay_),
-      safe_(model_, options.allocation, options.base_actuated),
+      safe_output_(model_, options.allocation, options.base_actuated),
       effort_queue_(model_, delay_),
       d_(model_),
       weight_(model),
@@ -106,10 +106,10 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       force_(static_effort_),
       brake_(static_effort_),
       next_velocity_(static_effort_),
-      acting_(static_effort_),
+      acting_effort_(static_effort_),
       offset_(static_effort_),
       zero_velocity_(static_effort_) {
-  guarded_.effort = static_effort_;
+  output_.effort = static_effort_;
 }
 
 void PortGuard::restart() noexcept {
@@ -118,29 +118,29 @@ void PortGuard::restart() noexcept {
   certificate_ = Certificate();
   first_loss_.clear();
   limits_.restart();
-  has_acting_ = has_offset_ = has_potential_ = has_surplus_ = false;
+  has_acting_effort_ = has_offset_ = has_potential_ = has_surplus_ = false;
   offset_share_ = first_surplus_ = surplus_ = largest_kinetic_ = 0.0;
-  fed_ = 0;
+  rise_count_ = 0;
 }
 
 bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
-                       const ConstVector& acting) noexcept {
+                       const ConstVector& acting_effort) noexcept {
   if (v.size() != model_.nv() || !v.allFinite() || !model_.is_configuration(q)) return false;
   states_.restart(q, v);
   restart();
   d_.set(q, v);
   budget_.unactuated_gravity(d_, unactuated_gravity_);
-  has_acting_ = is_effort(acting);
-  if (has_acting_) {
-    acting_ = acting;
-    budget_.deliver(acting_);
+  has_acting_effort_ = is_effort(acting_effort);
+  if (has_acting_effort_) {
+    acting_effort_ = acting_effort;
+    budget_.saturate(acting_effort_);
   } else {
-    budget_.static_effort(d_, acting_);
+    budget_.static_effort(d_, acting_effort_);
   }
-  force_ = acting_ - unactuated_gravity_;
+  force_ = acting_effort_ - unactuated_gravity_;
   budget_.static_effort(d_, static_effort_);
-  static_effort_ = acting_ - static_effort_;
-  effort_queue_.forget(force_, static_effort_);
+  static_effort_ = acting_effort_ - static_effort_;
+  effort_queue_.restart(force_, static_effort_);
   ceiling_.restart(d_.kinetic_energy());
   effort_queue_.begin_effort(d_, ceiling_.kinetic());
   return true;
@@ -182,8 +182,8 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
     safe_effort(d_.q(), d_.v(), step);
   } else {
     force_ = effort;
-    is_fading = bumpless(dt);
-    is_beyond = budget_.deliver(force_);
+    is_fading = bumpless_transfer(dt);
+    is_beyond = budget_.saturate(force_);
   }
   if (is_beyond) add_reason(reasons::base_wrench_limited);
   limit(static_effort_, step, dt);
@@ -200,22 +200,22 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   effort_queue_.send(unactuated_gravity_, budget_.active());
   effort_queue_.begin_effort(d_, ceiling_.kinetic());
   if (is_reflex) {
-    acting_ = force_;
-    has_acting_ = true;
+    acting_effort_ = force_;
+    has_acting_effort_ = true;
     has_offset_ = false;
   }
-  guarded_.effort = force_;
-  guarded_.status = is_reflex ? Status::holding : !reason_.empty() ? Status::saturated : Status::ok;
-  guarded_.reason = reason_.text();
-  guarded_.level = tank_.level;
-  return guarded_;
+  output_.effort = force_;
+  output_.status = is_reflex ? Status::holding : !reason_.empty() ? Status::saturated : Status::ok;
+  output_.reason = reason_.text();
+  output_.level = tank_.level;
+  return output_;
 }
 
-const GuardedEffort& PortGuard::hold(const char* why, double dt) noexcept {
+const GuardedEffort& PortGuard::hold(const char* cause, double dt) noexcept {
   ++certificate_.samples;
   const Judgement& judgement = states_.judge(no_configuration_, no_velocity_, dt);
-  if (first_loss_.empty()) first_loss_.set("%s", why);
-  return update_without_state(judgement.q, judgement.v, dt, why);
+  if (first_loss_.empty()) first_loss_.set("%s", cause);
+  return update_without_state(judgement.q, judgement.v, dt, cause);
 }
 
 double PortGuard::refill(double energy) noexcept {
@@ -234,11 +234,12 @@ Certificate PortGuard::certificate() const noexcept {
   result.largest_given = tank_.largest_spent;
   result.margin = tank_.margin;
   result.level = tank_.level;
-  const double unseen = effort_queue_.largest_work();
-  if (unseen > 0.0) result.add_unsettled(unseen - (tank_.budget - tank_.spent));
-  const double beyond = result.supplied - std::max(0.0, result.margin);
-  if (kFed * fed_ > result.samples && beyond > kMinSupply + kSupplyShare * largest_kinetic_) {
-    result.add_unsettled(beyond);
+  const double unobserved_work = effort_queue_.largest_work();
+  if (unobserved_work > 0.0) result.add_unsettled(unobserved_work - (tank_.budget - tank_.spent));
+  const double excess_supply = result.supplied - std::max(0.0, result.margin);
+  if (kRiseRatio * rise_count_ > result.samples &&
+      excess_supply > kMinSupply + kSupplyShare * largest_kinetic_) {
+    result.add_unsettled(excess_supply);
   }
   return result;
 }
@@ -252,8 +253,9 @@ void PortGuard::update_tank(double dt) noexcept {
   if (is_lost) {
     // The motion is of these efforts rather than of a push.
     work = std::max(work, kinetic - ceiling_.kinetic());
-    const double unseen = effort_queue_.largest_work();
-    if (unseen > 0.0) certificate_.add_unsettled(unseen - (tank_.budget - tank_.spent));
+    const double unobserved_work = effort_queue_.largest_work();
+    if (unobserved_work > 0.0)
+      certificate_.add_unsettled(unobserved_work - (tank_.budget - tank_.spent));
   }
   tank_.withdraw(work);
   if (settings.refill_power > 0.0 && !settings.freeze) {
@@ -264,7 +266,7 @@ void PortGuard::update_tank(double dt) noexcept {
   certificate_.largest_unseen = std::max(certificate_.largest_unseen, unmeasured);
   certificate_.lent = ceiling_.largest_loan();
   double potential = 0.0;
-  if (weightless_) {
+  if (gravity_free_model_) {
     weight_.set(d_.q(), zero_velocity_);
     potential = weight_.potential_energy();
   } else {
@@ -282,7 +284,7 @@ void PortGuard::check_balance(double kinetic) noexcept {
     first_surplus_ = surplus;
   } else if (budget_.holds_weight(d_)) {  // what is not held falls
     certificate_.supplied = std::max(certificate_.supplied, surplus - first_surplus_);
-    if (surplus - surplus_ > kRise && surplus > first_surplus_) ++fed_;
+    if (surplus - surplus_ > kRise && surplus > first_surplus_) ++rise_count_;
   }
   surplus_ = surplus;
   has_surplus_ = true;
@@ -291,11 +293,11 @@ void PortGuard::check_balance(double kinetic) noexcept {
 
 /// Add the remaining share of the jump at engagement to the desired effort in force_; return
 /// whether any is.
-bool PortGuard::bumpless(double dt) noexcept {
-  if (has_acting_) {
-    offset_ = acting_ - force_;
+bool PortGuard::bumpless_transfer(double dt) noexcept {
+  if (has_acting_effort_) {
+    offset_ = acting_effort_ - force_;
     has_offset_ = (offset_.array() != 0.0).any();
-    has_acting_ = false;
+    has_acting_effort_ = false;
     offset_share_ = 1.0;
   }
   if (!has_offset_) return false;
@@ -309,7 +311,7 @@ bool PortGuard::bumpless(double dt) noexcept {
 /// Reduce the effort in force_ to the limits of joints and motion.
 void PortGuard::limit(const VectorV& static_effort, double step, double dt) noexcept {
   if (settings.torque < 1.0) {
-    const auto bound = (settings.torque * weighted_model_.effort()).array();
+    const auto bound = (settings.torque * gravity_model_.effort()).array();
     if ((force_.tail(n_).cwiseAbs().array() > bound).any()) {
       force_.tail(n_) = force_.tail(n_).array().min(bound).max(-bound).matrix();
       reason_.add(
@@ -334,20 +336,20 @@ void PortGuard::limit(const VectorV& static_effort, double step, double dt) noex
 
 /// Write the safe output to force_.
 void PortGuard::safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept {
-  safe_.compute(q, v, (delay_ + 1) * dt);
-  force_.head(b_) = safe_.wrench_base();
-  force_.tail(n_) = safe_.torque();
+  safe_output_.compute(q, v, (delay_ + 1) * dt);
+  force_.head(b_) = safe_output_.wrench_base();
+  force_.tail(n_) = safe_output_.torque();
 }
 
-/// The safe output while no state can be believed; `why` is nullptr where the reason is written.
+/// The safe output while no state can be believed; `cause` is nullptr where the reason is written.
 /// A brake on a velocity of the past may drive the robot: it acts as far as the tank covers it
 /// whatever the motion is, and so ends.
 const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const ConstVector& v,
-                                                     double dt, const char* why) noexcept {
-  if (why != nullptr) reason_.set("reflex: %s; holding and damping", why);
-  const bool timed = 0.0 < dt && dt <= kLongestStep;
-  const double step = timed ? std::max(dt, period_) : period_;
-  effort_queue_.lose(timed || dt == 0.0 ? dt : kLongestStep);
+                                                     double dt, const char* cause) noexcept {
+  if (cause != nullptr) reason_.set("reflex: %s; holding and damping", cause);
+  const bool is_valid_step = 0.0 < dt && dt <= kLongestStep;
+  const double step = is_valid_step ? std::max(dt, period_) : period_;
+  effort_queue_.skip_state(is_valid_step || dt == 0.0 ? dt : kLongestStep);
   safe_effort(q, v, step);
   d_.set(q, zero_velocity_);
   budget_.static_effort(d_, static_effort_);
@@ -358,19 +360,19 @@ const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const
   budget_.unactuated_gravity(d_, unactuated_gravity_);
   unactuated_gravity_ = force_ - unactuated_gravity_;
   effort_queue_.send(unactuated_gravity_, brake_);
-  effort_queue_.act_unseen();
+  effort_queue_.advance_without_state();
   limits_.replace(force_.tail(n_));
-  acting_ = force_;
-  has_acting_ = true;
+  acting_effort_ = force_;
+  has_acting_effort_ = true;
   has_offset_ = false;
   ++certificate_.lost;
-  if (timed) certificate_.duration += dt;
+  if (is_valid_step) certificate_.duration += dt;
   count(true, true, false);
-  guarded_.effort = force_;
-  guarded_.status = Status::holding;
-  guarded_.reason = reason_.text();
-  guarded_.level = tank_.level;
-  return guarded_;
+  output_.effort = force_;
+  output_.status = Status::holding;
+  output_.reason = reason_.text();
+  output_.level = tank_.level;
+  return output_;
 }
 
 void PortGuard::count(bool is_reflex, bool is_changed, bool is_brake) noexcept {

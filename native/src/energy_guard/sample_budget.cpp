@@ -15,7 +15,35 @@ namespace vms_ph {
 namespace {
 
 // Relative difference up to which a wrench is one that the actuators give: rounding of allocations.
-constexpr double kGiven = 1e-9;
+constexpr double kRelativeTolerance = 1e-9;
+
+// Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is
+// seen.
+constexpr double kInertia = 1.1;
+
+// Largest rate of change of the weight with the motion, relative to the inertia, 1/s^2: that of a
+// pendulum of 5 cm.
+constexpr double kWeight = 200.0;
+
+// Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
+// way, which it leaves out.
+constexpr double kSafetyFactor = 2.0;
+
+// Longest way for which the quick check is made, rad or m.
+constexpr double kLongestPath = 0.2;
+
+// A speed below this, m/s, has no direction.
+constexpr double kMinSpeed = 1e-9;
+
+// The largest share s in [0, 1] with a s^2 + b s + c <= 0, for a >= 0; else 0.
+double largest(double a, double b, double c) {
+  if (a + b + c <= 0.0) return 1.0;
+  if (c > 0.0) return 0.0;
+  const double root = std::sqrt(std::max(0.0, b * b - 4.0 * a * c));
+  // c <= 0 < a + b + c: the larger root is in [0, 1).
+  const double share = b <= 0.0 ? (root - b) / (2.0 * a) : -2.0 * c / (b + root);
+  return std::min(std::max(share, 0.0), 1.0);
+}
 
 }  // namespace
 
@@ -39,23 +67,23 @@ BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation,
   inputs_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
-bool BaseWrench::deliver(VectorB& wrench) noexcept {
+bool BaseWrench::saturate(VectorB& wrench) noexcept {
   if (is_ideal_) return false;
   if (!nearest_) {
-    const bool is_other = (wrench.array() != 0.0).any();
+    const bool is_changed = (wrench.array() != 0.0).any();
     wrench.setZero();
-    return is_other;
+    return is_changed;
   }
   const VectorB& applied = nearest_->apply(wrench, wrench);
   const double missing = (wrench - applied).cwiseAbs().maxCoeff();
-  if (missing <= kGiven * (1.0 + wrench.cwiseAbs().maxCoeff())) return false;
+  if (missing <= kRelativeTolerance * (1.0 + wrench.cwiseAbs().maxCoeff())) return false;
   wrench = applied;
   return true;
 }
 
 void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept {
   if (!nearest_) {
-    deliver(wrench);
+    saturate(wrench);
     return;
   }
   root_.compute(M_b);
@@ -67,37 +95,25 @@ void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>&
   multiply(allocation_->matrix(), inputs_, wrench);
 }
 
-namespace {
-
-// Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is
-// seen.
-constexpr double kInertia = 1.1;
-
-// Largest rate of change of the weight with the motion, relative to the inertia, 1/s^2: that of a
-// pendulum of 5 cm.
-constexpr double kWeight = 200.0;
-
-}  // namespace
-
 EffortQueue::EffortQueue(const Model& model, int delay)
     : model_(model),
       delay_(delay),
       sample_(model),
       start_(VectorQ::Zero(model.nq())),
-      lost_(model),
-      acting_(VectorV::Zero(model.nv())),
-      acting_active_(acting_),
-      displacement_(acting_),
-      scratch_(acting_),
-      zero_velocity_(acting_) {
-  queue_.fill(acting_);
-  active_.fill(acting_);
+      last_state_(model),
+      acting_effort_(VectorV::Zero(model.nv())),
+      acting_active_(acting_effort_),
+      displacement_(acting_effort_),
+      scratch_(acting_effort_),
+      zero_velocity_(acting_effort_) {
+  queue_.fill(acting_effort_);
+  active_.fill(acting_effort_);
 }
 
-void EffortQueue::forget(const VectorV& effort, const VectorV& active) noexcept {
+void EffortQueue::restart(const VectorV& effort, const VectorV& active) noexcept {
   queue_.fill(effort);
   active_.fill(active);
-  sample_.forget();
+  sample_.restart();
   has_start_ = false;
   is_measured_ = true;
 }
@@ -114,8 +130,8 @@ void EffortQueue::begin_effort(Evaluation& d, double kinetic) noexcept {
   has_start_ = is_measured_ = true;
   sample_.hold(d, at(0), zero_velocity_, -potential_);
   first_speed_ = speed_ = std::sqrt(2.0 * kinetic);
-  path_ = spread_ = 0.0;
-  acting_ = at(0);
+  path_length_ = rotation_work_ = 0.0;
+  acting_effort_ = at(0);
   acting_active_ = active_[index(0)];
 }
 
@@ -126,35 +142,35 @@ void EffortQueue::mean_velocity(const ConstVector& q, double dt, VectorV& result
   result /= dt;
 }
 
-void EffortQueue::lose(double dt) noexcept {
+void EffortQueue::skip_state(double dt) noexcept {
   if (!has_start_) return;
   if (is_measured_) {
-    lost_.set(start_, zero_velocity_);
-    inertia_.compute(lost_.M());
-    has_weight_ = (lost_.g().array() != 0.0).any();
+    last_state_.set(start_, zero_velocity_);
+    inertia_.compute(last_state_.M());
+    has_weight_ = (last_state_.g().array() != 0.0).any();
   }
   is_measured_ = false;
-  elapse(dt);
+  advance_time(dt);
 }
 
-void EffortQueue::act_unseen() noexcept {
+void EffortQueue::advance_without_state() noexcept {
   if (!has_start_) return;
-  displacement_ = at(0) - acting_;
-  spread_ += path_ * norm(displacement_);
-  acting_ = at(0);
+  displacement_ = at(0) - acting_effort_;
+  rotation_work_ += path_length_ * norm(displacement_);
+  acting_effort_ = at(0);
   acting_active_ = active_[index(0)];
 }
 
 double EffortQueue::largest_work() const noexcept {
   if (!has_start_ || is_measured_) return 0.0;
   const double work = 0.5 * (speed_ * speed_ - first_speed_ * first_speed_);
-  return has_weight_ ? work + 0.5 * kWeight * path_ * path_ : work;
+  return has_weight_ ? work + 0.5 * kWeight * path_length_ * path_length_ : work;
 }
 
 double EffortQueue::share_within(const VectorV& active, double level, double dt) noexcept {
   if (!has_start_) return 0.0;
   double speed = speed_;
-  for (int k = 0; k < delay_; ++k) speed += dt * norm(waiting_active(k));
+  for (int k = 0; k < delay_; ++k) speed += dt * norm(pending_active(k));
   const double largest = std::sqrt(first_speed_ * first_speed_ + 2.0 * std::max(0.0, level));
   const double rise = dt * norm(active);
   return rise > 0.0 ? std::min(1.0, std::max(0.0, largest - speed) / rise) : 1.0;
@@ -164,17 +180,17 @@ double EffortQueue::work(Evaluation& d, double dt) noexcept {
   if (!has_start_) return 0.0;
   const double potential = d.potential_energy();
   if (is_measured_) return -sample_.recovered_energy(d, -potential, dt);
-  elapse(dt);
+  advance_time(dt);
   model_.difference(start_, d.q(), displacement_);
-  const double work = acting_.dot(displacement_) - (potential - potential_) + spread_;
+  const double work = acting_effort_.dot(displacement_) - (potential - potential_) + rotation_work_;
   // The displacement of a base that turns is not the integral of its velocity.
   return std::max({0.0, work, model_.b() > 0 ? largest_work() : 0.0});
 }
 
 /// Let the acting effort act for a time, s, without a state.
-void EffortQueue::elapse(double dt) noexcept {
+void EffortQueue::advance_time(double dt) noexcept {
   speed_ += dt * norm(acting_active_);
-  path_ += dt * speed_;
+  path_length_ += dt * speed_;
 }
 
 /// The norm of an effort (nv,) by the inverse mass matrix while no state is seen.
@@ -183,17 +199,6 @@ double EffortQueue::norm(const VectorV& effort) noexcept {
   inertia_.solve(scratch_.data());
   return kInertia * std::sqrt(std::max(0.0, effort.dot(scratch_)));
 }
-
-namespace {
-
-// Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
-// way, which it leaves out.
-constexpr double kClear = 2.0;
-
-// Longest way for which the quick check is made, rad or m.
-constexpr double kNear = 0.2;
-
-}  // namespace
 
 SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
     : model_(model),
@@ -206,17 +211,17 @@ SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
       static_effort_(VectorV::Zero(model.nv())),
       unactuated_gravity_(static_effort_),
       active_(static_effort_),
-      limited_(static_effort_),
+      active_part_(static_effort_),
       step_(static_effort_),
-      rest_(static_effort_),
+      held_weight_(static_effort_),
       brake_(static_effort_) {
   candidate_.acceleration = candidate_.displacement = static_effort_;
 }
 
-bool SampleBudget::deliver(VectorV& effort) noexcept {
+bool SampleBudget::saturate(VectorV& effort) noexcept {
   if (wrench_.is_ideal()) return false;
   VectorB wrench = effort.head(model_.b());
-  if (!wrench_.deliver(wrench)) return false;
+  if (!wrench_.saturate(wrench)) return false;
   effort.head(model_.b()) = wrench;
   return true;
 }
@@ -225,7 +230,7 @@ void SampleBudget::static_effort(Evaluation& d, VectorV& result) noexcept {
   result = d.g();
   if (wrench_.is_ideal()) return;
   VectorB wrench = result.head(model_.b());
-  if (wrench_.deliver(wrench)) replace_wrench(d, wrench, result);
+  if (wrench_.saturate(wrench)) replace_wrench(d, wrench, result);
 }
 
 void SampleBudget::unactuated_gravity(Evaluation& d, VectorV& result) noexcept {
@@ -253,30 +258,30 @@ bool SampleBudget::holds_weight(Evaluation& d) noexcept {
 
 void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
   const int n = model_.n();
-  static_effort(d, rest_);
+  static_effort(d, held_weight_);
   vms_ph::strongest_brake(d, samples_ * dt, result);
   if (!wrench_.is_ideal()) {
     // Relative to the weight that the actuators hold.
-    result += rest_;
+    result += held_weight_;
     result -= d.g();
     VectorB wrench = result.head(model_.b());
     wrench_.brake(wrench, d.M().topLeftCorner(model_.b(), model_.b()));
     replace_wrench(d, wrench, result);
   }
-  const double share = limits_.share_within(rest_.tail(n), result.tail(n));
-  result = rest_ + share * (result - rest_);
+  const double share = limits_.share_within(held_weight_.tail(n), result.tail(n));
+  result = held_weight_ + share * (result - held_weight_);
 }
 
 void SampleBudget::next_velocity(Evaluation& d, const EffortQueue& effort_queue, double dt,
                                  VectorV& result) noexcept {
   result = d.v();
-  const int count = effort_queue.waiting();
+  const int count = effort_queue.pending();
   if (count == 0) return;
   unactuated_gravity(d, unactuated_gravity_);
   step_ = d.g() - unactuated_gravity_;
   add_product(d.C(), d.v(), step_);
   active_ = -count * step_;
-  for (int k = 0; k < count; ++k) active_ += effort_queue.waiting(k);
+  for (int k = 0; k < count; ++k) active_ += effort_queue.pending(k);
   inertia_.compute(d.M());
   inertia_.solve(active_.data());
   result += dt * active_;
@@ -286,17 +291,17 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
                          double level, const DebtCeiling& ceiling, double dt) noexcept {
   reason_ = "";
   is_brake_ = false;
-  if (is_clear(d, force, effort_queue, level, ceiling.kinetic(), dt)) {
-    static_effort(d, limited_);
-    limited_ = force - limited_;
+  if (is_surely_covered(d, force, effort_queue, level, ceiling.kinetic(), dt)) {
+    static_effort(d, active_part_);
+    active_part_ = force - active_part_;
     return;
   }
   Evaluation* predicted = &d;
   double spent = 0.0;
-  for (int k = 0; k < effort_queue.waiting(); ++k) {
+  for (int k = 0; k < effort_queue.pending(); ++k) {
     unactuated_gravity(*predicted, unactuated_gravity_);
     prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
-    active_ = effort_queue.waiting(k) + unactuated_gravity_;
+    active_ = effort_queue.pending(k) + unactuated_gravity_;
     prediction_.predict(active_, candidate_);
     const double energy = prediction_.energy();
     spent += level < 0.0 ? energy : std::max(0.0, energy);
@@ -308,25 +313,25 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
   double budget = std::isfinite(spent) ? level - spent : std::min(level, 0.0);
   if (level < 0.0) budget = std::min(budget, 0.0);
   static_effort(*predicted, static_effort_);
-  const bool covered = grant_.grant(*predicted, force, static_effort_, budget, dt);
-  is_brake_ = !covered;
+  const bool is_covered = grant_.grant(*predicted, force, static_effort_, budget, dt);
+  is_brake_ = !is_covered;
   reason_ = grant_.reason().text();
-  if (!covered) {
+  if (!is_covered) {
     strongest_brake(*predicted, dt, brake_);
     grant_.brake(force, static_effort_, brake_);
   }
-  limited_ = force - static_effort_;
+  active_part_ = force - static_effort_;
   inertia_.compute(predicted->M());
   double remaining_rise = ceiling.speed_rise(level);
-  for (int k = 0; k < effort_queue.waiting(); ++k)
-    remaining_rise -= speed_rise(effort_queue.waiting_active(k), dt);
+  for (int k = 0; k < effort_queue.pending(); ++k)
+    remaining_rise -= speed_rise(effort_queue.pending_active(k), dt);
   remaining_rise = std::max(0.0, remaining_rise);
-  const double required = speed_rise(limited_, dt);
+  const double required = speed_rise(active_part_, dt);
   if (!(required > remaining_rise)) return;
   unactuated_gravity(*predicted, unactuated_gravity_);
   prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
-  limited_ *= std::max(remaining_rise / required, neutral(force));
-  force = static_effort_ + limited_;
+  active_part_ *= std::max(remaining_rise / required, neutral_share(force));
+  force = static_effort_ + active_part_;
   if (reason_[0] != '\0') return;
   reason_ = level < -SampleGrant::kRounding ? reasons::tank_in_debt : reasons::tank_uncovered;
 }
@@ -340,7 +345,7 @@ double SampleBudget::speed_rise(const VectorV& active, double dt) noexcept {
 }
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.
-double SampleBudget::neutral(const VectorV& force) noexcept {
+double SampleBudget::neutral_share(const VectorV& force) noexcept {
   prediction_.predict(static_effort_, candidate_);
   const double rest = prediction_.energy();
   if (!(rest > 0.0)) return 0.0;
@@ -351,44 +356,29 @@ double SampleBudget::neutral(const VectorV& force) noexcept {
 
 /// Whether a bound for any direction of the motion shows that the tank covers an effort: an active
 /// effort F changes the root of the kinetic energy by at most |F|_{M^-1} / sqrt 2 per time.
-bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue,
-                            double level, double kinetic, double dt) noexcept {
+bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& force,
+                                     const EffortQueue& effort_queue, double level, double kinetic,
+                                     double dt) noexcept {
   if (!(level > 0.0)) return false;
   inertia_.compute(d.M());
   unactuated_gravity(d, unactuated_gravity_);
-  double most = 0.0, reach = 0.0;
-  const int count = effort_queue.waiting();
+  double largest_norm = 0.0, largest_acceleration = 0.0;
+  const int count = effort_queue.pending();
   for (int k = 0; k <= count; ++k) {
-    active_ = k < count ? effort_queue.waiting(k) : force;
+    active_ = k < count ? effort_queue.pending(k) : force;
     if (k == count) active_ -= unactuated_gravity_;
     active_ -= d.g();
     step_ = active_;
     inertia_.solve(step_.data());
-    most = std::max(most, active_.dot(step_));
-    reach = std::max(reach, step_.cwiseAbs().maxCoeff());
+    largest_norm = std::max(largest_norm, active_.dot(step_));
+    largest_acceleration = std::max(largest_acceleration, step_.cwiseAbs().maxCoeff());
   }
   const double time = (count + 1) * dt;
-  if (!(time * (d.v().cwiseAbs().maxCoeff() + time * reach) < kNear)) return false;
-  const double push = time * std::sqrt(std::max(0.0, most));
-  return kClear * push * (std::sqrt(2.0 * kinetic) + 0.5 * push) <= level;
+  if (!(time * (d.v().cwiseAbs().maxCoeff() + time * largest_acceleration) < kLongestPath))
+    return false;
+  const double speed_change = time * std::sqrt(std::max(0.0, largest_norm));
+  return kSafetyFactor * speed_change * (std::sqrt(2.0 * kinetic) + 0.5 * speed_change) <= level;
 }
-
-namespace {
-
-// A speed below this, m/s, has no direction.
-constexpr double kMinSpeed = 1e-9;
-
-// The largest share s in [0, 1] with a s^2 + b s + c <= 0, for a >= 0; else 0.
-double largest(double a, double b, double c) {
-  if (a + b + c <= 0.0) return 1.0;
-  if (c > 0.0) return 0.0;
-  const double root = std::sqrt(std::max(0.0, b * b - 4.0 * a * c));
-  // c <= 0 < a + b + c: the larger root is in [0, 1).
-  const double share = b <= 0.0 ? (root - b) / (2.0 * a) : -2.0 * c / (b + root);
-  return std::min(std::max(share, 0.0), 1.0);
-}
-
-}  // namespace
 
 MotionLimits::MotionLimits(const Model& model)
     : model_(model),
@@ -402,7 +392,7 @@ bool MotionLimits::is_limited(const EnergyGuardSettings& s) noexcept {
   return s.power > 0.0 || s.kinetic_energy > 0.0 || s.speed > 0.0 || s.joint_speed > 0.0;
 }
 
-bool MotionLimits::meets(double share, double& share_bound) noexcept {
+bool MotionLimits::tighten(double share, double& share_bound) noexcept {
   if (!(share < share_bound)) return false;
   share_bound = share;
   return true;
@@ -426,19 +416,19 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desir
     braked_effort_ = brake - static_effort;
     const double by_speed = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
     const double least = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
-    if (meets(largest(0.5 * effort_change_.dot(step_), by_speed + 0.5 * braked_effort_.dot(step_),
-                      least - s.power),
-              share_bound)) {
+    if (tighten(largest(0.5 * effort_change_.dot(step_), by_speed + 0.5 * braked_effort_.dot(step_),
+                        least - s.power),
+                share_bound)) {
       reason_.set("power at its limit of %g W", s.power);
     }
   }
   if (s.joint_speed > 0.0) {
     for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
-      const double start = braked_velocity_[i], change = step_[i], most = s.joint_speed;
-      if (!(std::abs(start + change) > most)) continue;
-      const double end = start + change > 0.0 ? most : -most;
-      const double room = std::abs(start) < most && change != 0.0 ? (end - start) / change : 0.0;
-      if (meets(std::min(std::max(room, 0.0), 1.0), share_bound)) {
+      const double start = braked_velocity_[i], change = step_[i], limit = s.joint_speed;
+      if (!(std::abs(start + change) > limit)) continue;
+      const double end = start + change > 0.0 ? limit : -limit;
+      const double ratio = std::abs(start) < limit && change != 0.0 ? (end - start) / change : 0.0;
+      if (tighten(std::min(std::max(ratio, 0.0), 1.0), share_bound)) {
         reason_.set("joint rate at its limit of %g", s.joint_speed);
       }
     }
@@ -454,7 +444,7 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   const auto first = product<Eigen::Vector3d>(linear, braked_velocity_);
   const auto more = product<Eigen::Vector3d>(linear, step_);
   const double a = more.squaredNorm(), b = 2.0 * first.dot(more), c = first.squaredNorm();
-  if (s.speed > 0.0 && meets(largest(a, b, c - s.speed * s.speed), share_bound)) {
+  if (s.speed > 0.0 && tighten(largest(a, b, c - s.speed * s.speed), share_bound)) {
     reason_.set("speed at its limit of %g m/s", s.speed);
   }
   if (!(s.kinetic_energy > 0.0)) return;
@@ -466,8 +456,8 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   multiply(transposed(linear), u, direction_);
   braked_velocity_ = direction_;
   inertia_.solve(braked_velocity_.data());
-  const double most = 2.0 * s.kinetic_energy * direction_.dot(braked_velocity_);
-  if (meets(largest(a, b, c - most), share_bound)) {
+  const double limit = 2.0 * s.kinetic_energy * direction_.dot(braked_velocity_);
+  if (tighten(largest(a, b, c - limit), share_bound)) {
     reason_.set("kinetic energy at its limit of %g J", s.kinetic_energy);
   }
 }

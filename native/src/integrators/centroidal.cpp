@@ -15,34 +15,34 @@ using Eigen::VectorXd;
 
 Centroidal::Centroidal(const Model& model, bool gravity)
     : tree(model, gravity),
-      k(tree.falling()),
-      mass(tree.whole_mass()),
-      fall(tree.fall()),
+      k(tree.free_dimensions()),
+      mass(tree.total_mass()),
+      fall_acceleration(tree.fall_acceleration()),
       has_potential(tree.has_potential()) {}
 
 Matrix3d Centroidal::rotation(const VectorXd& q) const noexcept {
   if (k == 3) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
-  Matrix3d turn = Matrix3d::Identity();
+  Matrix3d matrix = Matrix3d::Identity();
   if (k == 2) {
-    turn(0, 0) = turn(1, 1) = q[2];
-    turn(1, 0) = q[3];
-    turn(0, 1) = -q[3];
+    matrix(0, 0) = matrix(1, 1) = q[2];
+    matrix(1, 0) = q[3];
+    matrix(0, 1) = -q[3];
   }
-  return turn;
+  return matrix;
 }
 
 Vector3d Centroidal::position(const VectorXd& q) const noexcept {
-  Vector3d at = Vector3d::Zero();
-  for (int i = 0; i < k; ++i) at[i] = q[i];
-  return at;
+  Vector3d origin = Vector3d::Zero();
+  for (int i = 0; i < k; ++i) origin[i] = q[i];
+  return origin;
 }
 
-void Centroidal::set_position(const Vector3d& at, VectorXd& q) const noexcept {
-  for (int i = 0; i < k; ++i) q[i] = at[i];
+void Centroidal::set_position(const Vector3d& origin, VectorXd& q) const noexcept {
+  for (int i = 0; i < k; ++i) q[i] = origin[i];
 }
 
-void Centroidal::settle(const Matrix3d& turn, VectorXd& q) const noexcept {
-  set_position(-(turn * tree.centre()), q);
+void Centroidal::move_centre_to_origin(const Matrix3d& attitude, VectorXd& q) const noexcept {
+  set_position(-(attitude * tree.centre()), q);
 }
 
 void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverState& x) noexcept {
@@ -52,76 +52,77 @@ void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverSta
   x.fall = Fall{};
   x.fall.since = t;
   x.fall.mass = mass;
-  x.fall.gravity = fall;
+  x.fall.gravity = fall_acceleration;
   x.energy = CompensatedSum{};
   x.past.count = 0;
   tree.set_configuration(q);
   if (k > 0) {
-    const Matrix3d turn = rotation(q);
+    const Matrix3d attitude = rotation(q);
     tree.set_velocity(v);
     Vector3d linear = tree.momentum().linear;
     if (k == 2) linear.z() = 0.0;
-    const Vector3d centre_offset = turn * tree.centre();
-    x.fall.linear = turn * linear;
+    const Vector3d centre_offset = attitude * tree.centre();
+    x.fall.linear = attitude * linear;
     x.fall.centre = position(q) + centre_offset;
     if (k == 2) x.fall.centre.z() = 0.0;
     for (int i = 0; i < k; ++i) x.v[i] -= linear[i] / mass;
     set_position(-centre_offset, x.q);
     tree.set_velocity(x.v);
     const Screw& p = tree.momentum();
-    x.angular = turn * (p.angular - tree.centre().cross(p.linear));
+    x.angular = attitude * (p.angular - tree.centre().cross(p.linear));
     if (k == 2) x.angular.head<2>().setZero();
   }
   x.energy.value = energy(x.q, x.v);
 }
 
-void Centroidal::to_inertial(const Vector3d& at, const Vector3d& velocity, VectorXd& q,
+void Centroidal::to_inertial(const Vector3d& origin, const Vector3d& velocity, VectorXd& q,
                              VectorXd& v) const noexcept {
   if (k == 0) return;
-  const Vector3d inside = rotation(q).transpose() * velocity;
+  const Vector3d base_velocity = rotation(q).transpose() * velocity;
   for (int i = 0; i < k; ++i) {
-    v[i] += inside[i];
-    q[i] += at[i];
+    v[i] += base_velocity[i];
+    q[i] += origin[i];
   }
 }
 
-void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& reach,
+void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& increment,
                                   VectorXd& out) const noexcept {
   const int b = tree.b(), n = tree.n();
-  for (int i = 0, at = tree.nq() - tree.positions(); i < n; ++i) {
-    const double step = reach[b + i];
+  for (int i = 0, index = tree.nq() - tree.positions(); i < n; ++i) {
+    const double step = increment[b + i];
     if (!tree.is_pair(i)) {
-      out[at] = q[at] + step;
-      ++at;
+      out[index] = q[index] + step;
+      ++index;
       continue;
     }
     const double c = std::cos(step), s = std::sin(step);
-    const double x = c * q[at] - s * q[at + 1], y = s * q[at] + c * q[at + 1];
+    const double x = c * q[index] - s * q[index + 1], y = s * q[index] + c * q[index + 1];
     const double scale = 0.5 * (3.0 - x * x - y * y);  // back to length one, to second order
-    out[at] = scale * x;
-    out[at + 1] = scale * y;
-    at += 2;
+    out[index] = scale * x;
+    out[index + 1] = scale * y;
+    index += 2;
   }
 }
 
-VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& reach, VectorXd& out,
-                                       bool turn_only) const noexcept {
-  integrate_joints(q, reach, out);
+VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& increment, VectorXd& out,
+                                       bool rotation_only) const noexcept {
+  integrate_joints(q, increment, out);
   if (k == 0) return;
-  const Screw step = tree.base_twist(reach);
+  const Screw step = tree.base_twist(increment);
   const Vector3d& w = step.angular;
   const double square = w.squaredNorm(), angle = std::sqrt(square);
-  if (!turn_only) {
+  if (!rotation_only) {
     // (1 - cos x) / x^2 and (x - sin x) / x^3; the next terms are below rounding.
     const bool small = square < 1e-4;
     const double first_coefficient =
         small ? 0.5 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320))
               : (1.0 - std::cos(angle)) / square;
-    const double twist =
+    const double second_coefficient =
         small ? 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880))
               : (angle - std::sin(angle)) / (square * angle);
-    const Vector3d once = w.cross(step.linear);
-    const Vector3d displacement = step.linear + first_coefficient * once + twist * w.cross(once);
+    const Vector3d w_cross_linear = w.cross(step.linear);
+    const Vector3d displacement = step.linear + first_coefficient * w_cross_linear +
+                                  second_coefficient * w.cross(w_cross_linear);
     set_position(position(q) + rotation(q) * displacement, out);
   }
   if (k == 2) {
@@ -138,9 +139,9 @@ VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& reach,
     half = std::sin(0.5 * angle) / angle;
     cosine = std::cos(0.5 * angle);
   }
-  const Eigen::Quaterniond turn(cosine, half * w.x(), half * w.y(), half * w.z());
-  const Eigen::Quaterniond now = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * turn;
-  out.segment<4>(3) = now.coeffs() * (0.5 * (3.0 - now.squaredNorm()));
+  const Eigen::Quaterniond step_rotation(cosine, half * w.x(), half * w.y(), half * w.z());
+  const Eigen::Quaterniond end = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * step_rotation;
+  out.segment<4>(3) = end.coeffs() * (0.5 * (3.0 - end.squaredNorm()));
 }
 
 double Centroidal::energy(const VectorXd& q, const VectorXd& v) noexcept {

@@ -12,6 +12,10 @@
 namespace vms_ph {
 namespace {
 
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
 // As in the Python solver, which gives the reasons.
 constexpr double kTolerance = 1e-11, kFloor = 1e-13;
 constexpr double kStagnation = 1e-9, kNoise = 1e-10;
@@ -20,7 +24,7 @@ constexpr int kFixedPointLimit = 60, kNewtonLimit = 30;
 constexpr double kDifference = 1e-7, kShortest = 1.0 / 64.0;
 
 /// The largest size of an entry; NaN where one is NaN.
-double size_of(const Eigen::VectorXd& y) {
+double largest_entry(const VectorXd& y) {
   double largest = 0.0;
   for (const double entry : y) {
     if (std::isnan(entry)) return entry;
@@ -33,8 +37,8 @@ double rounding(double size) { return kStagnation * size + kNoise; }
 
 }  // namespace
 
-FixedPoint::FixedPoint(int size) : slope_(size, size) {
-  unknown = y_ = following_ = residual_ = step_ = trial_ = left_ = Eigen::VectorXd::Zero(size);
+FixedPoint::FixedPoint(int size) : jacobian_(size, size) {
+  unknown = y_ = image_ = residual_ = step_ = trial_ = trial_residual_ = VectorXd::Zero(size);
 }
 
 bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
@@ -43,12 +47,12 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
   double last = kInfinity, before = kInfinity;
   int count = 1;
   for (; count <= kFixedPointLimit; ++count) {
-    if (!sweep.sweep(y_, following_)) {
+    if (!sweep.sweep(y_, image_)) {
       result.failure = Failure::not_finite;
       return false;
     }
-    residual_ = following_ - y_;
-    const double size = size_of(following_), change = size_of(residual_);
+    residual_ = image_ - y_;
+    const double size = largest_entry(image_), change = largest_entry(residual_);
     const bool stalls = change > kContraction * before;
     if (change <= kTolerance * size + kFloor || (stalls && change <= rounding(size))) {
       unknown = y_;
@@ -56,7 +60,7 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
       return true;
     }
     if (stalls || !(change < kInfinity)) break;
-    y_ = following_;
+    y_ = image_;
     before = last;
     last = change;
   }
@@ -65,19 +69,19 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
 }
 
 bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
-  const auto fails = [&result](Failure failure, double amount, double extent) {
+  const auto fail = [&result](Failure failure, double amount, double extent) {
     result.failure = failure;
     result.amount = amount;
     result.extent = extent;
     return false;
   };
   y_ = unknown;
-  if (!sweep.sweep(y_, following_)) return fails(Failure::not_finite, 0.0, 0.0);
-  residual_ = following_ - y_;
+  if (!sweep.sweep(y_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
+  residual_ = image_ - y_;
   // Full steps may cycle around a kink of a force within the step: they are shortened.
   for (int count = 1; count <= kNewtonLimit; ++count) {
-    const double size = size_of(y_) + size_of(residual_);
-    if (size_of(residual_) <= kTolerance * size + kFloor) {
+    const double size = largest_entry(y_) + largest_entry(residual_);
+    if (largest_entry(residual_) <= kTolerance * size + kFloor) {
       unknown = y_;
       result.iterations += count;
       return true;
@@ -86,46 +90,42 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
     for (Eigen::Index i = 0; i < y_.size(); ++i) {
       trial_ = y_;
       trial_[i] += width;
-      if (!sweep.sweep(trial_, following_)) return fails(Failure::not_finite, 0.0, 0.0);
-      slope_.col(i) = (following_ - trial_ - residual_) / width;
+      if (!sweep.sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
+      jacobian_.col(i) = (image_ - trial_ - residual_) / width;
     }
-    if (!slope_.allFinite()) return fails(Failure::not_finite, 0.0, 0.0);
+    if (!jacobian_.allFinite()) return fail(Failure::not_finite, 0.0, 0.0);
     step_ = residual_;
-    if (!solve_square(slope_, step_, 0.0)) return fails(Failure::not_finite, 0.0, 0.0);
+    if (!solve_square(jacobian_, step_, 0.0)) return fail(Failure::not_finite, 0.0, 0.0);
     double length = 1.0;
     while (true) {
       trial_ = y_ - length * step_;
-      if (!sweep.sweep(trial_, following_)) return fails(Failure::not_finite, 0.0, 0.0);
-      left_ = following_ - trial_;
-      if (size_of(left_) < (1.0 - 0.1 * length) * size_of(residual_)) break;
+      if (!sweep.sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
+      trial_residual_ = image_ - trial_;
+      if (largest_entry(trial_residual_) < (1.0 - 0.1 * length) * largest_entry(residual_)) break;
       length *= 0.5;
       if (length < kShortest) {
-        if (!(size_of(residual_) <= rounding(size))) {
-          return fails(Failure::newton_stalls, size_of(residual_), 0.0);
+        if (!(largest_entry(residual_) <= rounding(size))) {
+          return fail(Failure::newton_stagnation, largest_entry(residual_), 0.0);
         }
         unknown = y_;
         result.iterations += count;
-        return sweep.sweep(y_, following_);
+        return sweep.sweep(y_, image_);
       }
     }
     y_ = trial_;
-    residual_ = left_;
+    residual_ = trial_residual_;
   }
-  return fails(Failure::newton_unfinished, size_of(residual_), kNewtonLimit);
+  return fail(Failure::newton_not_converged, largest_entry(residual_), kNewtonLimit);
 }
 
 namespace {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-using Eigen::VectorXd;
-
 // As in the Python scheme, which gives the reasons.
 constexpr double kLinearLimit = 1e-3, kStalled = 1e-9;
 
-/// The angle of cay(turn) over the length of turn.
-double angle_ratio(const Vector3d& turn) {
-  const double square = turn.squaredNorm();
+/// The angle of cay(vector) over the length of the vector.
+double angle_ratio(const Vector3d& vector) {
+  const double square = vector.squaredNorm();
   if (square < 1e-8) return 1.0 - square / 12.0;  // the next term is below 1e-18
   const double length = std::sqrt(square);
   return 2.0 * std::atan(0.5 * length) / length;
@@ -142,8 +142,8 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
   end_.set_configuration(end_.neutral());
   weights_ = VectorXd::Zero(n);
   for (int i = 0; i < n; ++i) weights_[i] = end_.inertia_of(i);
-  typical_ = std::sqrt(weights_.mean());
-  zero_effort_ = reach_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
+  weight_scale_ = std::sqrt(weights_.mean());
+  zero_effort_ = increment_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
   slope_ = pi_mean_ = weighted_ = VectorXd::Zero(n);
   q_mid_ = VectorXd::Zero(end_.nq());
 }
@@ -178,10 +178,10 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
   if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
-void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool fresh) noexcept {
+void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool restart) noexcept {
   const int nv = robot_.tree.nv();
   FixedPoint& solver = ports_->any ? forced_ : free_;
-  if (!fresh && x.past.count == PastSteps::kPoints) {
+  if (!restart && x.past.count == PastSteps::kPoints) {
     x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
     inertial_motion(x, q_mid_, v_mid_);
@@ -195,7 +195,7 @@ void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool fre
 StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, double t, double dt,
                                   SolverState& next) noexcept {
   const int nv = robot_.tree.nv();
-  from_ = &x;
+  start_state_ = &x;
   ports_ = &ports;
   result_state_ = &next;
   t_ = t;
@@ -210,7 +210,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
     guess(x, t, dt, true);
     if (!solver.solve(*this, result)) return result;
   }
-  polish(result);
+  remove_rounding_error(result);
   if (ports.any) robot_.add_port_energies(ports, v_mid_, dt, result);
   next.past.count = x.past.count;
   next.past.times = x.past.times;
@@ -219,25 +219,25 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   return result;
 }
 
-bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexcept {
-  const SolverState& x = *from_;
+bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept {
+  const SolverState& x = *start_state_;
   SolverState& end = *result_state_;
   Tree& middle = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n(), nv = b + n;
   const auto y = unknown.head(nv);
-  reach_ = dt_ * y;
+  increment_ = dt_ * y;
   v_mid_ = y;
-  const Vector3d turn = middle.base_twist(reach_).angular;
-  middle.set_base({Vector3d::Zero(), (robot_.k == 3 ? angle_ratio(turn) : 1.0) * turn}, reach_);
+  const Vector3d phi = middle.base_twist(increment_).angular;
+  middle.set_base({Vector3d::Zero(), (robot_.k == 3 ? angle_ratio(phi) : 1.0) * phi}, increment_);
   end.q = x.q;
-  robot_.integrate(x.q, reach_, end.q, true);
-  reach_ *= 0.5;
+  robot_.integrate(x.q, increment_, end.q, true);
+  increment_ *= 0.5;
   q_mid_ = x.q;
-  robot_.integrate(x.q, reach_, q_mid_, true);
-  reach_ *= 2.0;
+  robot_.integrate(x.q, increment_, q_mid_, true);
+  increment_ *= 2.0;
   if (!std::isfinite(end.q.squaredNorm())) return false;
-  weighted_ = weights_.cwiseProduct(reach_.tail(n));
-  square_ = reach_.tail(n).dot(weighted_);
+  weighted_ = weights_.cwiseProduct(increment_.tail(n));
+  length_ = std::sqrt(increment_.tail(n).dot(weighted_));
 
   middle.set_configuration(q_mid_);
   middle.set_velocity(v_mid_);
@@ -259,12 +259,12 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
     robot_.external_force(*ports_, t_ + 0.5 * dt_, v_mid_, force_);
     if (robot_.k > 0) {
       // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
-      const Screw acting = middle.base_twist(force_);
-      const Vector3d torque = acting.angular - middle.centre().cross(acting.linear);
+      const Screw wrench = middle.base_twist(force_);
+      const Vector3d torque = wrench.angular - middle.centre().cross(wrench.linear);
       for (int i = 0; i < n; ++i) {
-        force_[b + i] -= middle.pull(i).dot(acting.linear) / robot_.mass;
+        force_[b + i] -= middle.linear_coupling(i).dot(wrench.linear) / robot_.mass;
       }
-      const Vector3d push = rotation * acting.linear, half = 0.5 * turn;
+      const Vector3d inertial_force = rotation * wrench.linear, half = 0.5 * phi;
       // In inertial axes, such that its work is w . torque.
       const Vector3d rotated_torque = torque - half.cross(torque) + half * half.dot(torque);
       end.angular += dt_ * (robot_.rotation(end.q) * rotated_torque) / (1.0 + half.squaredNorm());
@@ -272,10 +272,10 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
           dt_ * (torque.dot(middle.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
       // A constant force over the step: the mean of the velocity it adds is half of the final
       // value.
-      const Vector3d gain = (0.5 * dt_ / robot_.mass) * push;
-      following.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + gain;
-      if (!push.isZero(0.0)) {
-        end.fall = x.fall.after_impulse(x.t, dt_, dt_ * gain, dt_ * push);
+      const Vector3d velocity_gain = (0.5 * dt_ / robot_.mass) * inertial_force;
+      image.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + velocity_gain;
+      if (!inertial_force.isZero(0.0)) {
+        end.fall = x.fall.after_impulse(x.t, dt_, dt_ * velocity_gain, dt_ * inertial_force);
         end.fall.since = end.t;
       }
     } else {
@@ -288,36 +288,36 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
   const Screw mean{Vector3d::Zero(), 0.5 * (l0_ + l1)};
   pi_mean_ = 0.5 * (x.pi + end.pi);
   middle.solve(mean, pi_mean_, velocity_);
-  following.head(nv) = velocity_;
-  const double newer = multiplier(following, l1);
-  following[nv] = newer;
-  if (newer != unknown[nv]) {
+  image.head(nv) = velocity_;
+  const double new_multiplier = multiplier(image, l1);
+  image[nv] = new_multiplier;
+  if (new_multiplier != unknown[nv]) {
     // The newer multiplier is used at once: the sweeps contract twice as fast.
-    correct(newer - unknown[nv]);
+    correct(new_multiplier - unknown[nv]);
     pi_mean_ = 0.5 * (x.pi + end.pi);
     middle.solve(mean, pi_mean_, velocity_);
-    following.head(nv) = velocity_;
+    image.head(nv) = velocity_;
   }
   return true;
 }
 
-/// Subtract `by` times the direction of the discrete gradient from the joint momenta.
-void DiscreteGradient::correct(double by) noexcept {
-  if (square_ != 0.0) result_state_->pi -= (by * typical_ / std::sqrt(square_)) * weighted_;
+/// Subtract `amount` times the direction of the discrete gradient from the joint momenta.
+void DiscreteGradient::correct(double amount) noexcept {
+  if (length_ != 0.0) result_state_->pi -= (amount * weight_scale_ / length_) * weighted_;
 }
 
-double DiscreteGradient::multiplier(const VectorXd& following, const Vector3d& l1) noexcept {
-  if (square_ == 0.0) return 0.0;
-  const SolverState& x = *from_;
+double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& l1) noexcept {
+  if (length_ == 0.0) return 0.0;
+  const SolverState& x = *start_state_;
   const int b = robot_.tree.b(), n = robot_.tree.n();
-  const Energy here = energy(result_state_->q, l1, result_state_->pi);
+  const Energy end_energy = energy(result_state_->q, l1, result_state_->pi);
   // The energy error of the midpoint rule: it vanishes with the joint motion, for any guess.
-  double gained = -slope_.dot(reach_.tail(n));
-  for (int i = 0; i < n; ++i) gained += following[b + i] * (result_state_->pi[i] - x.pi[i]);
-  double missed = here.value - x.energy.value - gained;
-  if (robot_.k > 0) missed -= robot_.tree.base_twist(following).angular.dot(l1 - l0_);
-  if (std::abs(missed) <= kEnergyRounding * here.scale) return 0.0;
-  return dt_ * missed / (typical_ * std::sqrt(square_));
+  double expected_change = -slope_.dot(increment_.tail(n));
+  for (int i = 0; i < n; ++i) expected_change += image[b + i] * (result_state_->pi[i] - x.pi[i]);
+  double energy_error = end_energy.value - x.energy.value - expected_change;
+  if (robot_.k > 0) energy_error -= robot_.tree.base_twist(image).angular.dot(l1 - l0_);
+  if (std::abs(energy_error) <= kEnergyRounding * end_energy.scale) return 0.0;
+  return dt_ * energy_error / (weight_scale_ * length_);
 }
 
 DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vector3d& angular,
@@ -331,23 +331,23 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vecto
 }
 
 /// Correct the energy error left by rounding in the solution; fail if it is larger.
-void DiscreteGradient::polish(StepResult& result) noexcept {
+void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   const int n = robot_.tree.n();
-  const Energy here = energy(result_state_->q, in_base(result_state_->q, result_state_->angular),
-                             result_state_->pi);
-  const double gap = here.value - result_state_->energy.value;
-  if (std::abs(gap) <= kEnergyRounding * here.scale) return;
+  const Energy end_energy = energy(
+      result_state_->q, in_base(result_state_->q, result_state_->angular), result_state_->pi);
+  const double energy_gap = end_energy.value - result_state_->energy.value;
+  if (std::abs(energy_gap) <= kEnergyRounding * end_energy.scale) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.
   const double slope = weighted_.dot(velocity_.tail(n));
   end_.solve(Screw{}, weighted_, velocity_);
   const double curvature = weighted_.dot(velocity_.tail(n));
-  if (std::abs(2.0 * curvature * gap) <= kLinearLimit * slope * slope) {
+  if (std::abs(2.0 * curvature * energy_gap) <= kLinearLimit * slope * slope) {
     // `slope` has the sign of the step.
-    const double root = std::sqrt(slope * slope - 2.0 * curvature * gap);
-    result_state_->pi -= (2.0 * gap / (slope + std::copysign(root, slope))) * weighted_;
-  } else if (!(std::abs(gap) <= kStalled * here.scale)) {
-    result.failure = Failure::energy_missed;
-    result.amount = gap;
+    const double root = std::sqrt(slope * slope - 2.0 * curvature * energy_gap);
+    result_state_->pi -= (2.0 * energy_gap / (slope + std::copysign(root, slope))) * weighted_;
+  } else if (!(std::abs(energy_gap) <= kStalled * end_energy.scale)) {
+    result.failure = Failure::energy_residual;
+    result.amount = energy_gap;
   }
 }
 

@@ -14,9 +14,13 @@
 namespace vms_ph {
 namespace {
 
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
 // As in the Python scheme, which gives the reasons.
 constexpr double kMaxRelativeGap = 0.01;
-constexpr double kWaiting = 1e-7;
+constexpr double kDeferredShare = 1e-7;
 constexpr int kIterations = 8;
 constexpr double kRestSpeed = 1e-9;
 
@@ -24,27 +28,27 @@ constexpr double kRestSpeed = 1e-9;
 
 Projection::Projection(Centroidal& robot) : robot_(robot) {
   const int nv = robot.tree.nv(), n = robot.tree.n();
-  start_ = Eigen::VectorXd::Zero(robot.tree.nq());
-  rates_ = slope_ = Eigen::VectorXd::Zero(n);
-  zero_velocity_ = along_ = step_ = Eigen::VectorXd::Zero(nv);
+  start_ = VectorXd::Zero(robot.tree.nq());
+  rates_ = slope_ = VectorXd::Zero(n);
+  zero_velocity_ = direction_ = step_ = VectorXd::Zero(nv);
 }
 
-Screw Projection::momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept {
-  return {Eigen::Vector3d::Zero(), robot_.rotation(q).transpose() * x.angular};
+Screw Projection::momentum_in_base(const VectorXd& q, const SolverState& x) const noexcept {
+  return {Vector3d::Zero(), robot_.rotation(q).transpose() * x.angular};
 }
 
-double Projection::at_rest(double dt) const noexcept {
-  return 0.5 * robot_.mass * kRestSpeed * kRestSpeed + 2.0 * kEnergyRounding * gained(dt);
+double Projection::rest_energy(double dt) const noexcept {
+  return 0.5 * robot_.mass * kRestSpeed * kRestSpeed + 2.0 * kEnergyRounding * fall_energy(dt);
 }
 
-double Projection::gained(double dt) const noexcept {
-  return robot_.k == 0 ? 0.0 : 0.5 * robot_.mass * dt * dt * robot_.fall.squaredNorm();
+double Projection::fall_energy(double dt) const noexcept {
+  return robot_.k == 0 ? 0.0 : 0.5 * robot_.mass * dt * dt * robot_.fall_acceleration.squaredNorm();
 }
 
 double Projection::rounding(const SolverState& x, double terms, double dt) const noexcept {
   const double square = robot_.k == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
   const double energy_scale = terms + std::abs(x.energy.value) + robot_.mass * square;
-  return kEnergyRounding * energy_scale + at_rest(dt);
+  return kEnergyRounding * energy_scale + rest_energy(dt);
 }
 
 VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& result) noexcept {
@@ -53,108 +57,100 @@ VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& resu
   tree.set_velocity(x.v);
   const double potential = tree.potential();
   double shape = tree.kinetic(), base = 0.0;
-  Screw now, target_twist;
+  Screw current_twist, target_twist;
   if (robot_.k > 0) {
-    now = tree.locked_twist(tree.momentum());
-    shape -= 0.5 * tree.momentum().dot(now);
-    const Eigen::Matrix3d rotation = robot_.rotation(x.q);
-    robot_.settle(rotation, x.q);
-    const Screw momentum{Eigen::Vector3d::Zero(), rotation.transpose() * x.angular};
+    current_twist = tree.locked_twist(tree.momentum());
+    shape -= 0.5 * tree.momentum().dot(current_twist);
+    const Matrix3d rotation = robot_.rotation(x.q);
+    robot_.move_centre_to_origin(rotation, x.q);
+    const Screw momentum{Vector3d::Zero(), rotation.transpose() * x.angular};
     target_twist = tree.locked_twist(momentum);
     base = 0.5 * momentum.dot(target_twist);
   }
   const double desired = x.energy.value - potential - base;
-  const double gap = desired - shape;
+  const double energy_gap = desired - shape;
   double scale = 1.0;
-  if (std::abs(gap) <= kMaxRelativeGap * shape && shape > 0.0) {
+  if (std::abs(energy_gap) <= kMaxRelativeGap * shape && shape > 0.0) {
     scale = std::sqrt(desired / shape);
-  } else if (std::abs(gap) <= rounding(x, std::abs(potential) + base + shape, dt)) {
-    if (std::abs(gap) <= at_rest(dt) && gap != 0.0) x.energy.add(-gap);
+  } else if (std::abs(energy_gap) <= rounding(x, std::abs(potential) + base + shape, dt)) {
+    if (std::abs(energy_gap) <= rest_energy(dt) && energy_gap != 0.0) x.energy.add(-energy_gap);
   } else {
-    turn(x, dt, result);
+    correct_along_gradient(x, dt, result);
     return;
   }
   x.v *= scale;
   if (robot_.k > 0) {
     Screw twist = tree.base_twist(x.v);
-    twist.linear += target_twist.linear - scale * now.linear;
-    twist.angular += target_twist.angular - scale * now.angular;
+    twist.linear += target_twist.linear - scale * current_twist.linear;
+    twist.angular += target_twist.angular - scale * current_twist.angular;
     tree.set_base(twist, x.v);
   }
 }
 
-/// Move along the gradient of the energy, in shape and shape velocity, to the energy given.
-void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
+/// Move along the gradient of the energy, in shape and shape velocity, to the energy in x.
+void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n();
-  const double energy = x.energy.value;
+  const double target_energy = x.energy.value;
   start_ = x.q;
   rates_ = x.v.tail(n);
-  const auto settled = [&](const Eigen::VectorXd& q) {
+  const auto locked_twist_at = [&](const VectorXd& q) {
     return tree.locked_twist(momentum_in_base(q, x));
   };
   zero_velocity_.setZero();
-  if (b > 0) tree.set_base(settled(x.q), zero_velocity_);
+  if (b > 0) tree.set_base(locked_twist_at(x.q), zero_velocity_);
   // The slope of potential and locked energy along the shape, momentum kept.
   tree.set_velocity(zero_velocity_);
   slope_.setZero();
   tree.add_slopes(-1.0, slope_.data());
   if (robot_.has_potential) tree.add_weight(1.0, slope_);
-  along_.setZero();
+  direction_.setZero();
   step_.head(n) = slope_;
   tree.solve_shape(step_.data());
-  along_.tail(n) = dt * dt * step_.head(n);
+  direction_.tail(n) = dt * dt * step_.head(n);
   // The kinetic energy of the shape: the total less that of the locked motion.
   tree.set_velocity(x.v);
-  const double speed =
+  const double kinetic_slope =
       2.0 * tree.kinetic() - tree.momentum().dot(tree.locked_twist(tree.momentum()));
-  const double gradient_norm = speed + slope_.dot(along_.tail(n));
-  double step = 0.0, gap = 0.0, scale = 1.0;
+  const double gradient_norm = kinetic_slope + slope_.dot(direction_.tail(n));
+  double step = 0.0, energy_gap = 0.0, scale = 1.0;
   for (int count = 0; count < kIterations; ++count) {
-    step_ = step * along_;
+    step_ = step * direction_;
     robot_.integrate(start_, step_, x.q);
     x.v.setZero();
     x.v.tail(n) = (1.0 + step) * rates_;
     tree.set_configuration(x.q);
     if (b > 0) {
       tree.set_velocity(x.v);
-      Screw twist = settled(x.q);
-      const Screw now = tree.locked_twist(tree.momentum());
-      twist.linear -= now.linear;
-      twist.angular -= now.angular;
+      Screw twist = locked_twist_at(x.q);
+      const Screw current_twist = tree.locked_twist(tree.momentum());
+      twist.linear -= current_twist.linear;
+      twist.angular -= current_twist.angular;
       tree.set_base(twist, x.v);
-      robot_.settle(robot_.rotation(x.q), x.q);
+      robot_.move_centre_to_origin(robot_.rotation(x.q), x.q);
     }
-    const double present = robot_.energy(x.q, x.v);
-    gap = energy - present;
-    scale = std::abs(energy) + std::abs(present);
-    const bool is_too_far = count == 0 && std::abs(gap) > kMaxRelativeGap * gradient_norm;
-    if (std::abs(gap) <= kEnergyRounding * scale || is_too_far) break;
-    step += gap / gradient_norm;
+    const double current_energy = robot_.energy(x.q, x.v);
+    energy_gap = target_energy - current_energy;
+    scale = std::abs(target_energy) + std::abs(current_energy);
+    const bool is_too_far = count == 0 && std::abs(energy_gap) > kMaxRelativeGap * gradient_norm;
+    if (std::abs(energy_gap) <= kEnergyRounding * scale || is_too_far) break;
+    step += energy_gap / gradient_norm;
   }
   if (robot_.k > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
   for (const double energy_of_port : result.supplied) scale += std::abs(energy_of_port);
-  scale += std::abs(result.dissipated) + gained(dt);
+  scale += std::abs(result.dissipated) + fall_energy(dt);
   // Written so that it is false for numbers that are not finite.
-  if (!(std::abs(gap) <= kWaiting * scale + at_rest(dt))) {
-    result.failure = Failure::energy_off;
-    result.amount = gap;
+  if (!(std::abs(energy_gap) <= kDeferredShare * scale + rest_energy(dt))) {
+    result.failure = Failure::energy_error;
+    result.amount = energy_gap;
     result.extent = 0.5 * gradient_norm;
   }
 }
 
-namespace {
-
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-using Eigen::VectorXd;
-
-}  // namespace
-
 Screw inverse_differential(const Screw& u, const Screw& v) {
-  const Screw once = bracket(u, v), twice = bracket(u, once);
-  return {v.linear + 0.5 * once.linear + twice.linear / 12.0,
-          v.angular + 0.5 * once.angular + twice.angular / 12.0};
+  const Screw first_bracket = bracket(u, v), second_bracket = bracket(u, first_bracket);
+  return {v.linear + 0.5 * first_bracket.linear + second_bracket.linear / 12.0,
+          v.angular + 0.5 * first_bracket.angular + second_bracket.angular / 12.0};
 }
 
 ProjectedRK4::ProjectedRK4(const Model& model, bool gravity)
@@ -166,8 +162,8 @@ ProjectedMidpoint::ProjectedMidpoint(const Model& model, bool gravity)
 ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool gravity, int order,
                                          std::vector<RungeKuttaStage> stages)
     : order_(order), stages_(std::move(stages)), robot_(model, gravity), projection_(robot_) {
-  zero_effort_ = v_ = a_ = mean_ = mean_a_ = rate_ = reach_ = force_ = moving_ = a2_ = a3_ = a4_ =
-      VectorXd::Zero(robot_.tree.nv());
+  zero_effort_ = v_ = a_ = mean_ = mean_a_ = rate_ = increment_ = force_ = velocity_ = a2_ = a3_ =
+      a4_ = VectorXd::Zero(robot_.tree.nv());
   q_ = VectorXd::Zero(robot_.tree.nq());
 }
 
@@ -204,11 +200,11 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
 }
 
 /// Without port efforts no rate depends on the pose of the base.
-VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x, double lead,
+VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x, double fraction,
                                                            const VectorXd& rate, const VectorXd& v,
                                                            VectorXd& a) noexcept {
-  reach_ = lead * rate;
-  robot_.integrate_joints(x.q, reach_, q_);
+  increment_ = fraction * rate;
+  robot_.integrate_joints(x.q, increment_, q_);
   robot_.tree.set_configuration(q_);
   robot_.tree.accelerate(v, zero_effort_, a);
 }
@@ -220,9 +216,9 @@ VMS_PH_WIDE void ProjectedRungeKutta::free_midpoint(const SolverState& x, double
   robot_.tree.accelerate(x.v, zero_effort_, a_);
   v_ = x.v + half * a_;
   accelerate(x, half, x.v, v_, a2_);
-  reach_ = dt * v_;
+  increment_ = dt * v_;
   next.q = x.q;
-  robot_.integrate(x.q, reach_, next.q, true);
+  robot_.integrate(x.q, increment_, next.q, true);
   next.v = x.v + dt * a2_;
 }
 
@@ -233,19 +229,19 @@ VMS_PH_WIDE void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
   robot_.tree.accelerate(x.v, zero_effort_, a_);
   v_ = x.v + half * a_;
   accelerate(x, half, x.v, v_, a2_);
-  moving_ = x.v + half * a2_;
-  accelerate(x, half, v_, moving_, a3_);
+  velocity_ = x.v + half * a2_;
+  accelerate(x, half, v_, velocity_, a3_);
   v_ = x.v + dt * a3_;
-  accelerate(x, dt, moving_, v_, a4_);
+  accelerate(x, dt, velocity_, v_, a4_);
   a2_ += a3_;
-  reach_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
+  increment_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
   if (robot_.k == 3) {
     // The commutator that makes the exponentials of rotations of fourth order.
-    const Vector3d now = x.v.segment<3>(3), then = v_.segment<3>(3);
-    reach_.segment<3>(3) += (dt * dt / 12.0) * now.cross(then);
+    const Vector3d start_rate = x.v.segment<3>(3), end_rate = v_.segment<3>(3);
+    increment_.segment<3>(3) += (dt * dt / 12.0) * start_rate.cross(end_rate);
   }
   next.q = x.q;
-  robot_.integrate(x.q, reach_, next.q, true);
+  robot_.integrate(x.q, increment_, next.q, true);
   next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
@@ -255,48 +251,49 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced(const SolverState& x, const Ports& 
   Tree& tree = robot_.tree;
   const int k = robot_.k;
   const Eigen::Index nv = v_.size();
-  reach_.setZero();
+  increment_.setZero();
   mean_.setZero();
   mean_a_.setZero();
-  Vector3d impulse = Vector3d::Zero(), turn = impulse, thrust = impulse;
-  for (const auto& [lead, weight, part] : stages_) {
-    if (lead == 0.0) {
+  Vector3d impulse = Vector3d::Zero(), angular_impulse = impulse, displacement_sum = impulse;
+  for (const auto& [fraction, weight, displacement_weight] : stages_) {
+    if (fraction == 0.0) {
       q_ = x.q;
       v_ = x.v;
     } else {
       for (Eigen::Index j = 0; j < nv; ++j) {
-        reach_[j] = (lead * dt) * rate_[j];
-        v_[j] = x.v[j] + (lead * dt) * a_[j];
+        increment_[j] = (fraction * dt) * rate_[j];
+        v_[j] = x.v[j] + (fraction * dt) * a_[j];
       }
-      robot_.integrate(x.q, reach_, q_);
+      robot_.integrate(x.q, increment_, q_);
     }
     tree.set_configuration(q_);
-    robot_.external_force(ports, t + lead * dt, v_, force_);
-    moving_ = v_;
+    robot_.external_force(ports, t + fraction * dt, v_, force_);
+    velocity_ = v_;
     const Matrix3d rotation = robot_.rotation(q_);
     if (k > 0) {
-      const Vector3d speed = rotation.transpose() * x.fall.velocity_at(x.t, lead * dt);
-      for (int j = 0; j < k; ++j) moving_[j] += speed[j];
+      const Vector3d speed = rotation.transpose() * x.fall.velocity_at(x.t, fraction * dt);
+      for (int j = 0; j < k; ++j) velocity_[j] += speed[j];
     }
-    if (weight > 0.0) robot_.add_port_energies(ports, moving_, weight * dt, result);
+    if (weight > 0.0) robot_.add_port_energies(ports, velocity_, weight * dt, result);
     tree.accelerate(v_, force_, a_);
     rate_ = v_;
     if (k > 0) {
-      tree.set_base(inverse_differential(tree.base_twist(reach_), tree.base_twist(v_)), rate_);
-      const Screw acting = tree.base_twist(force_);
-      const Vector3d push = rotation * acting.linear;
-      impulse += weight * dt * push;
-      turn += weight * dt * (rotation * acting.angular + robot_.position(q_).cross(push));
-      thrust += (part * dt * dt) * push;
+      tree.set_base(inverse_differential(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
+      const Screw wrench = tree.base_twist(force_);
+      const Vector3d inertial_force = rotation * wrench.linear;
+      impulse += weight * dt * inertial_force;
+      angular_impulse +=
+          weight * dt * (rotation * wrench.angular + robot_.position(q_).cross(inertial_force));
+      displacement_sum += (displacement_weight * dt * dt) * inertial_force;
     }
     for (Eigen::Index j = 0; j < nv; ++j) {
       mean_[j] += weight * rate_[j];
       mean_a_[j] += weight * a_[j];
     }
   }
-  reach_ = dt * mean_;
+  increment_ = dt * mean_;
   next.q = x.q;
-  robot_.integrate(x.q, reach_, next.q);
+  robot_.integrate(x.q, increment_, next.q);
   next.v = x.v + dt * mean_a_;
   if (k == 0) {
     next.energy.add(result.net());
@@ -305,15 +302,16 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced(const SolverState& x, const Ports& 
   // The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
   // potential energy of that motion, so only differences by the impulse appear: no large numbers
   // are subtracted after a long fall.
-  const Vector3d displacement = thrust / robot_.mass;
+  const Vector3d displacement = displacement_sum / robot_.mass;
   const Vector3d speed = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot_.mass);
-  const double to_centre = impulse.dot(speed) - robot_.mass * robot_.fall.dot(displacement);
+  const double centre_energy =
+      impulse.dot(speed) - robot_.mass * robot_.fall_acceleration.dot(displacement);
   if (!impulse.isZero(0.0)) {
     next.fall = x.fall.after_impulse(x.t, dt, displacement, impulse);
     next.fall.since = next.t;
   }
-  next.angular += turn - displacement.cross(impulse);
-  next.energy.add(result.net() - to_centre);
+  next.angular += angular_impulse - displacement.cross(impulse);
+  next.energy.add(result.net() - centre_energy);
 }
 
 namespace {
@@ -323,9 +321,9 @@ namespace {
 constexpr double kMaxCorrection = 1e-3;
 
 /// The factor of the speed that gives the desired kinetic energy, J; 1 at rest.
-double closing(double energy_change, double target) noexcept {
-  if (!(energy_change > 0.0 && target > 0.0)) return 1.0;
-  const double factor = std::sqrt(target / energy_change);
+double speed_factor(double kinetic, double target) noexcept {
+  if (!(kinetic > 0.0 && target > 0.0)) return 1.0;
+  const double factor = std::sqrt(target / kinetic);
   return std::abs(factor - 1.0) <= kMaxCorrection ? factor : 1.0;
 }
 
@@ -336,30 +334,30 @@ WheeledRK4::WheeledRK4(const Model& model, bool gravity, const std::vector<Wheel
   if (model.fluid() != nullptr) {
     throw ModelError("'" + model.name() + "' is in a fluid; wheels roll on dry ground");
   }
-  at_.q = VectorXd::Zero(model.nq());
-  at_.v = rate_ = mean_ = reach_ = force_ = velocity_ = VectorXd::Zero(model.nv());
+  stage_.q = VectorXd::Zero(model.nq());
+  stage_.v = rate_ = mean_ = increment_ = force_ = velocity_ = VectorXd::Zero(model.nv());
   slope_ = mean_slope_ = VectorV::Zero(terms_.dimension());
 }
 
 SolverState WheeledRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
-  at_.q = q;
-  at_.v = v;
-  if (!terms_.compute(at_, WheeledTerms::Velocities::best_here)) throw ModelError(terms_.reason());
+  stage_.q = q;
+  stage_.v = v;
+  if (!terms_.compute(stage_, WheeledTerms::Velocities::best)) throw ModelError(terms_.reason());
   return Stepper::begin(q, product<VectorXd>(terms_.basis, terms_.nu), t);
 }
 
-/// Compute the terms at `reach_` from a configuration, with the velocities in `at_`, of which the
-/// independent ones are taken.
-Failure WheeledRK4::evaluate_at(const VectorXd& from, double lead) noexcept {
-  if (lead > 0.0) {
-    model_.integrate(from, reach_, at_.q);
+/// Compute the terms at `increment_` from a configuration, with the velocities in `stage_`,
+/// of which the independent ones are taken.
+Failure WheeledRK4::evaluate_at(const VectorXd& start, double fraction) noexcept {
+  if (fraction > 0.0) {
+    model_.integrate(start, increment_, stage_.q);
   } else {
-    at_.q = from;
+    stage_.q = start;
   }
-  if (!std::isfinite(at_.q.squaredNorm() + at_.v.squaredNorm())) return Failure::not_finite;
+  if (!std::isfinite(stage_.q.squaredNorm() + stage_.v.squaredNorm())) return Failure::not_finite;
   using Velocities = WheeledTerms::Velocities;
-  if (!terms_.compute(at_, lead > 0.0 ? Velocities::as_before : Velocities::best_here)) {
-    return Failure::undetermined;
+  if (!terms_.compute(stage_, fraction > 0.0 ? Velocities::previous : Velocities::best)) {
+    return Failure::ambiguous_wheels;
   }
   multiply(terms_.basis, terms_.nu, velocity_);
   return Failure::none;
@@ -371,12 +369,12 @@ double WheeledRK4::energy() noexcept {
   return d.kinetic_energy() + (gravity_ ? d.potential_energy() : 0.0);
 }
 
-/// Compute the rates of the terms computed last, `reach_` from the start of the step, and enter the
-/// energies of the ports over a time, s.
+/// Compute the rates of the terms computed last, `increment_` from the start of the step, and enter
+/// the energies of the ports over a time, s.
 void WheeledRK4::accelerate(const Ports& ports, double elapsed, StepResult& result) noexcept {
   force_.setZero();
   if (ports.any) {
-    robot_.tree.set_configuration(at_.q);
+    robot_.tree.set_configuration(stage_.q);
     robot_.external_force(ports, 0.0, velocity_, force_);  // held efforts only
     robot_.add_port_energies(ports, velocity_, elapsed, result);
   }
@@ -386,18 +384,19 @@ void WheeledRK4::accelerate(const Ports& ports, double elapsed, StepResult& resu
   Cholesky(terms_.mass).solve(slope_.data());
   rate_ = velocity_;
   const Tree& tree = robot_.tree;
-  tree.set_base(inverse_differential(tree.base_twist(reach_), tree.base_twist(velocity_)), rate_);
+  tree.set_base(inverse_differential(tree.base_twist(increment_), tree.base_twist(velocity_)),
+                rate_);
 }
 
 StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, double dt,
                             SolverState& next) noexcept {
   StepResult result;
   const auto& independent = terms_.independent();
-  const auto lead_to = [&](double by, const VectorXd& rate, const VectorV& slope) {
-    reach_ = by * rate;
-    at_.v = x.v;
+  const auto advance_to = [&](double duration, const VectorXd& rate, const VectorV& slope) {
+    increment_ = duration * rate;
+    stage_.v = x.v;
     for (std::size_t k = 0; k < independent.size(); ++k) {
-      at_.v[independent[k]] += by * slope[static_cast<Eigen::Index>(k)];
+      stage_.v[independent[k]] += duration * slope[static_cast<Eigen::Index>(k)];
     }
   };
   mean_.setZero();
@@ -405,29 +404,29 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   rate_.setZero();
   slope_.setZero();
   double before = 0.0;
-  for (const auto& [lead, weight, push] : kClassical) {
-    lead_to(lead * dt, rate_, slope_);
-    result.failure = evaluate_at(x.q, lead);
+  for (const auto& [fraction, weight, displacement_weight] : kClassical) {
+    advance_to(fraction * dt, rate_, slope_);
+    result.failure = evaluate_at(x.q, fraction);
     if (result.failure != Failure::none) return result;
-    if (lead == 0.0) before = energy();
+    if (fraction == 0.0) before = energy();
     accelerate(ports, weight * dt, result);
     mean_ += weight * rate_;
     mean_slope_ += weight * slope_;
   }
-  lead_to(dt, mean_, mean_slope_);
+  advance_to(dt, mean_, mean_slope_);
   result.failure = evaluate_at(x.q, 1.0);
   if (result.failure != Failure::none) return result;
   const double kinetic = terms_.d().kinetic_energy();
   const double target = before + result.net() - (energy() - kinetic);
-  next.q = at_.q;
-  next.v = closing(kinetic, target) * velocity_;
+  next.q = stage_.q;
+  next.v = speed_factor(kinetic, target) * velocity_;
   next.t = x.t + dt;
   return result;
 }
 
 namespace {
 
-const Model& small_enough(const Model& model) {
+const Model& checked_size(const Model& model) {
   if (model.nv() > kMaxVelocities) {
     throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
                      " degrees of freedom; rkmk4 in C++ covers at most " +
@@ -439,11 +438,11 @@ const Model& small_enough(const Model& model) {
 }  // namespace
 
 RKMK4::RKMK4(const Model& model, bool gravity)
-    : model_(small_enough(gravity ? model : model.with_gravity(Eigen::Vector3d::Zero()))),
+    : model_(checked_size(gravity ? model : model.with_gravity(Vector3d::Zero()))),
       robot_(model_),
       fluid_(model_),
       centroidal_(model_, gravity) {
-  v_ = a_ = rate_ = mean_ = mean_a_ = reach_ = acting_ = VectorXd::Zero(model_.nv());
+  v_ = a_ = rate_ = mean_ = mean_a_ = increment_ = port_force_ = VectorXd::Zero(model_.nv());
   q_ = VectorXd::Zero(model_.nq());
   mass_ = coriolis_ = MatrixV::Zero(model_.nv(), model_.nv());
   force_ = weight_ = VectorV::Zero(model_.nv());
@@ -469,9 +468,9 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
   }
   if (ports.any) {
     centroidal_.tree.set_configuration(q_);
-    centroidal_.external_force(ports, t, v_, acting_);
+    centroidal_.external_force(ports, t, v_, port_force_);
     centroidal_.add_port_energies(ports, v_, duration, result);
-    force_ += acting_;
+    force_ += port_force_;
   }
   force_ -= weight_;
   add_product(coriolis_, v_, force_, -1.0);
@@ -487,26 +486,26 @@ StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, doubl
   mean_a_.setZero();
   rate_.setZero();
   a_.setZero();
-  for (const auto& [lead, weight, push] : kClassical) {
-    reach_ = lead * dt * rate_;
-    if (lead == 0.0) {
+  for (const auto& [fraction, weight, displacement_weight] : kClassical) {
+    increment_ = fraction * dt * rate_;
+    if (fraction == 0.0) {
       q_ = x.q;
     } else {
-      model_.integrate(x.q, reach_, q_);
+      model_.integrate(x.q, increment_, q_);
     }
-    v_ = x.v + lead * dt * a_;
+    v_ = x.v + fraction * dt * a_;
     if (!std::isfinite(q_.squaredNorm() + v_.squaredNorm())) {
       result.failure = Failure::not_finite;
       return result;
     }
-    accelerate(ports, t + lead * dt, weight * dt, result);
+    accelerate(ports, t + fraction * dt, weight * dt, result);
     rate_ = v_;
-    tree.set_base(inverse_differential(tree.base_twist(reach_), tree.base_twist(v_)), rate_);
+    tree.set_base(inverse_differential(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
     mean_ += weight * rate_;
     mean_a_ += weight * a_;
   }
-  reach_ = dt * mean_;
-  model_.integrate(x.q, reach_, next.q);
+  increment_ = dt * mean_;
+  model_.integrate(x.q, increment_, next.q);
   next.v = x.v + dt * mean_a_;
   next.t = t + dt;
   if (!std::isfinite(next.q.squaredNorm() + next.v.squaredNorm())) {

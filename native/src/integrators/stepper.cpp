@@ -33,17 +33,17 @@ Fall Fall::after_impulse(double t, double elapsed, const Eigen::Vector3d& displa
 
 void CompensatedSum::add(double energy) {
   // Neumaier's sum.
-  const double small = rest + energy, total = value + small;
+  const double small = remainder + energy, total = value + small;
   const bool first = std::abs(value) >= std::abs(small);
   const double larger = first ? value : small, smaller = first ? small : value;
-  rest = (larger - total) + smaller;
+  remainder = (larger - total) + smaller;
   value = total;
 }
 
 void PastSteps::append(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
   // Remove a point at the same time, or else the oldest one.
-  const auto erase = [this](int at) {
-    for (int i = at; i + 1 < count; ++i) {
+  const auto erase = [this](int index) {
+    for (int i = index; i + 1 < count; ++i) {
       const auto to = static_cast<std::size_t>(i);
       times[to] = times[to + 1];
       values[to].swap(values[to + 1]);
@@ -82,23 +82,23 @@ std::string StepResult::reason() const {
       break;
     case Failure::not_finite:
       return reasons::step_not_finite;
-    case Failure::energy_off:
+    case Failure::energy_error:
       std::snprintf(text, sizeof text,
                     "the energy is off by %.3g J after the step, too much for the %.3g J of the "
                     "shape: the step is too long for the motion",
                     amount, extent);
       break;
-    case Failure::newton_stalls:
+    case Failure::newton_stagnation:
       std::snprintf(text, sizeof text, "Newton's iteration stalls at a residual of %.3g", amount);
       break;
-    case Failure::newton_unfinished:
+    case Failure::newton_not_converged:
       std::snprintf(text, sizeof text, "Newton's iteration has not converged in %.0f steps",
                     extent);
       break;
-    case Failure::energy_missed:
+    case Failure::energy_residual:
       std::snprintf(text, sizeof text, "the solution misses an energy of %.3g J", amount);
       break;
-    case Failure::undetermined:
+    case Failure::ambiguous_wheels:
       return "the wheels allow more motions at this posture than elsewhere";
   }
   return text;
@@ -120,17 +120,17 @@ void Stepper::motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& 
 MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, double dt, long first,
                              long steps, SolverState& scratch) noexcept {
   MultiStepResult total;
-  SolverState* here = &x;
+  SolverState* current = &x;
   SolverState* next = &scratch;
   for (; total.steps < steps; ++total.steps) {
     const double t = t0 + (static_cast<double>(first) + static_cast<double>(total.steps)) * dt;
-    const StepResult part = step(*here, ports, t, dt, *next);
+    const StepResult part = step(*current, ports, t, dt, *next);
     if (part.failure != Failure::none) break;
     total.result.add(part);
     total.result.iterations = std::max(total.result.iterations, part.iterations);
-    std::swap(here, next);
+    std::swap(current, next);
   }
-  if (here != &x) std::swap(x, scratch);
+  if (current != &x) std::swap(x, scratch);
   return total;
 }
 
@@ -170,8 +170,8 @@ ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, doubl
 
 ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
   stepper_.motion(x, state_.q, state_.v);
-  if (const Tree* placed = stepper_.placed()) {
-    robot_.copy_configuration(*placed, state_.q.data());
+  if (const Tree* tree = stepper_.end_tree()) {
+    robot_.copy_configuration(*tree, state_.q.data());
   } else {
     robot_.set_configuration(state_.q.data());
   }
@@ -190,14 +190,14 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
   ports_.viscous = external_ports.viscous;
   ports_.coulomb = external_ports.coulomb;
   ports_.slip = external_ports.slip;
-  result.done = MultiStepResult();
+  result.total = MultiStepResult();
   SolverState* current = &x;
   SolverState* next = &scratch;
   Energy before = energy(x);
   for (long k = 0; k < steps; ++k) {
-    ports_.torque = result.now.torque;
+    ports_.torque = result.next_command.torque;
     if (external_ports.torque.size() > 0) ports_.torque += external_ports.torque;
-    ports_.wrench_base = result.now.wrench_base;
+    ports_.wrench_base = result.next_command.wrench_base;
     if (external_ports.wrench_base.size() > 0) ports_.wrench_base += external_ports.wrench_base;
     const double t = t0 + (static_cast<double>(first) + static_cast<double>(k)) * dt;
     const StepResult part = stepper_.step(*current, ports_, t, dt, *next);
@@ -210,16 +210,16 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     if (!(std::abs(after.total - before.total - part.net()) <= tolerance)) break;
     before = after;
     std::swap(current, next);
-    result.done.result.add(part);
-    ++result.done.steps;
+    result.total.result.add(part);
+    ++result.total.steps;
     const Command* command = control.update(state_, dt);
     if (command == nullptr) break;
-    result.fits = command->torque.size() == ports_.torque.size() &&
-                  command->wrench_base.size() == ports_.wrench_base.size();
-    if (!result.fits) break;
-    std::swap(result.before, result.now);
-    result.now.torque = command->torque;
-    result.now.wrench_base = command->wrench_base;
+    result.sizes_match = command->torque.size() == ports_.torque.size() &&
+                         command->wrench_base.size() == ports_.wrench_base.size();
+    if (!result.sizes_match) break;
+    std::swap(result.last_command, result.next_command);
+    result.next_command.torque = command->torque;
+    result.next_command.wrench_base = command->wrench_base;
   }
   if (current != &x) std::swap(x, scratch);
 }

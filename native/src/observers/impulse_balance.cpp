@@ -17,6 +17,16 @@ NoiseModel checked(const NoiseModel& noise) {
   return noise;
 }
 
+// Least standard deviation of a wrench before anything is measured, N and N m.
+constexpr double kLeast = 1e-6;
+
+double checked(double bandwidth) {
+  if (!(std::isfinite(bandwidth) && bandwidth > 0.0)) {
+    throw ModelError("the bandwidth must be positive, in 1/s; given: " + std::to_string(bandwidth));
+  }
+  return bandwidth;
+}
+
 }  // namespace
 
 void NoiseModel::check() const {
@@ -71,24 +81,24 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
 
 void ImpulseBalance::restart() noexcept { has_last_ = has_curvature_ = false; }
 
-void ImpulseBalance::turn(Evaluation& d, MatrixV& columns) const noexcept {
+void ImpulseBalance::decouple(Evaluation& d, MatrixV& columns) const noexcept {
   if (!decoupled_) return;
-  const MatrixView on_base = MatrixView(columns).top_rows(model_.b());
-  add_product(transposed(d.A()), on_base, columns.bottomRows(model_.n()), -1.0);
+  const MatrixView base_rows = MatrixView(columns).top_rows(model_.b());
+  add_product(transposed(d.A()), base_rows, columns.bottomRows(model_.n()), -1.0);
 }
 
 const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVector& v,
                                            const ConstVector& effort, double dt) noexcept {
-  const bool usable = q.size() == model_.nq() && v.size() == model_.nv() &&
-                      effort.size() == model_.nv() && q.allFinite() && v.allFinite() &&
-                      effort.allFinite() && is_usable_step(dt) && dt > 0.0;
-  if (!usable) {
+  const bool is_valid = q.size() == model_.nq() && v.size() == model_.nv() &&
+                        effort.size() == model_.nv() && q.allFinite() && v.allFinite() &&
+                        effort.allFinite() && is_usable_step(dt) && dt > 0.0;
+  if (!is_valid) {
     restart();
     return nullptr;
   }
   const bool has_last = has_last_;
-  now_ = 1 - now_;
-  End &now = ends_[now_], &last = ends_[1 - now_];
+  latest_ = 1 - latest_;
+  End &now = ends_[latest_], &last = ends_[1 - latest_];
   now.d.set(q, v);
   fill(now);
   has_last_ = true;
@@ -170,27 +180,13 @@ void ImpulseBalance::fill(End& end) noexcept {
     add_product(transposed(connection), missing, end.drift.tail(n));
     end.drift.tail(n) -= rate_.tail(n);
     add_product(transposed(connection), d.momentum().head(b), end.momentum.tail(n), -1.0);
-    const MatrixView of_base = MatrixView(d.M()).top_rows(b);
-    add_product(transposed(connection), of_base, inertia_.bottomRows(n), -1.0);
+    const MatrixView base_mass = MatrixView(d.M()).top_rows(b);
+    add_product(transposed(connection), base_mass, inertia_.bottomRows(n), -1.0);
   }
   scaled_ = inertia_;
   for (int k = 0; k < model_.nv(); ++k) scaled_.col(k) *= velocity_variance_[k];
   multiply(scaled_, transposed(inertia_), end.covariance);
 }
-
-namespace {
-
-// Least standard deviation of a wrench before anything is measured, N and N m.
-constexpr double kLeast = 1e-6;
-
-double checked(double bandwidth) {
-  if (!(std::isfinite(bandwidth) && bandwidth > 0.0)) {
-    throw ModelError("the bandwidth must be positive, in 1/s; given: " + std::to_string(bandwidth));
-  }
-  return bandwidth;
-}
-
-}  // namespace
 
 MomentumObserver::MomentumObserver(const Model& model, double bandwidth)
     : bandwidth_(checked(bandwidth)),
@@ -256,7 +252,7 @@ void WrenchMap::estimate(Evaluation& d, const MomentumObserver& observed) noexce
     columns_.rightCols(wind_).setZero();
     columns_.rightCols(wind_).topRows(wind_).setIdentity();
   }
-  balance_.turn(d, columns_);
+  balance_.decouple(d, columns_);
   weight_ = observed.covariance();
   // A state without any noise leaves no covariance to invert.
   weight_.diagonal().array() += 1e-12 * (1.0 + observed.covariance().trace());

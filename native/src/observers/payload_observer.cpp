@@ -15,11 +15,43 @@ namespace vms_ph {
 namespace {
 
 // As in motion_window.py, where they are described.
-constexpr double kFrame = 4.5e-3;
+constexpr double kFrameDuration = 4.5e-3;
 constexpr double kHalfDuration = 0.05;
 constexpr int kMinHalfWidth = 2;
 constexpr double kRestThreshold = 4.0;
 constexpr double kNoiseThreshold = 3.0;
+
+// As in payload_observer.py, where they are described.
+constexpr double kCorrelated = 0.2;
+constexpr double kMargin = 1.0;
+constexpr double kMinDeviation = 1e-6, kLeastNoise = 1e-9;
+constexpr double kChangeProbability = 1e-10;
+
+constexpr int kParameters = 10;
+
+using Matrix34 = Eigen::Matrix<double, 3, 4>;
+using Matrix610 = Eigen::Matrix<double, 6, kParameters>;
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+
+/// The regressor of the momentum of a body, (6,10), from its twist in the same axes.
+Matrix610 body_momentum(const Eigen::Vector3d& linear, const Eigen::Vector3d& angular) {
+  const double x = angular.x(), y = angular.y(), z = angular.z();
+  Matrix610 momentum = Matrix610::Zero();
+  momentum.topLeftCorner<3, 1>() = linear;
+  momentum.block<3, 3>(0, 1) = se3::skew(angular);
+  momentum.block<3, 3>(3, 1) = -se3::skew(linear);
+  momentum.bottomRightCorner<3, 6>() << x, y, 0.0, z, 0.0, 0.0,  //
+      0.0, x, y, 0.0, z, 0.0,                                    //
+      0.0, 0.0, 0.0, x, y, z;
+  return momentum;
+}
+
+/// Multiply rows and columns of a matrix by the same factors.
+void scale(const Eigen::VectorXd& factors, Eigen::MatrixXd& matrix) {
+  for (Eigen::Index j = 0; j < factors.size(); ++j) {
+    for (Eigen::Index i = 0; i < factors.size(); ++i) matrix(i, j) *= factors[i] * factors[j];
+  }
+}
 
 }  // namespace
 
@@ -60,7 +92,7 @@ const SmoothedFrame* MotionWindow::add(const ExternalImpulse& impulse) noexcept 
   frame.time = time_;
   frame.q = impulse.d->q();
   frame.v = impulse.d->v();
-  is_frame_open_ = frame.dt < kFrame;
+  is_frame_open_ = frame.dt < kFrameDuration;
   if (is_frame_open_) return nullptr;
   if (half_width_ == 0) {
     half_width_ = std::clamp(static_cast<int>(std::min(kHalfDuration / frame.dt, 1e3) + 0.5),
@@ -108,42 +140,6 @@ void MotionWindow::smooth() noexcept {
   smoothed_.share = share;
 }
 
-namespace {
-
-// As in payload_observer.py, where they are described.
-constexpr double kCorrelated = 0.2;
-constexpr double kMargin = 1.0;
-constexpr double kKnown = 1e-6, kLeastNoise = 1e-9;
-constexpr double kChange = 1e-10;
-
-constexpr int kParameters = 10;
-
-using Matrix34 = Eigen::Matrix<double, 3, 4>;
-using Matrix610 = Eigen::Matrix<double, 6, kParameters>;
-using Vector6 = Eigen::Matrix<double, 6, 1>;
-
-/// The regressor of the momentum of a body, (6,10), from its twist in the same axes.
-Matrix610 body_momentum(const Eigen::Vector3d& linear, const Eigen::Vector3d& angular) {
-  const double x = angular.x(), y = angular.y(), z = angular.z();
-  Matrix610 momentum = Matrix610::Zero();
-  momentum.topLeftCorner<3, 1>() = linear;
-  momentum.block<3, 3>(0, 1) = se3::skew(angular);
-  momentum.block<3, 3>(3, 1) = -se3::skew(linear);
-  momentum.bottomRightCorner<3, 6>() << x, y, 0.0, z, 0.0, 0.0,  //
-      0.0, x, y, 0.0, z, 0.0,                                    //
-      0.0, 0.0, 0.0, x, y, z;
-  return momentum;
-}
-
-/// Multiply rows and columns of a matrix by the same factors.
-void scale(const Eigen::VectorXd& by, Eigen::MatrixXd& matrix) {
-  for (Eigen::Index j = 0; j < by.size(); ++j) {
-    for (Eigen::Index i = 0; i < by.size(); ++i) matrix(i, j) *= by[i] * by[j];
-  }
-}
-
-}  // namespace
-
 double Payload::mass_deviation() const noexcept { return std::sqrt(covariance(0, 0)); }
 
 Eigen::Vector3d Payload::centre() const noexcept {
@@ -167,7 +163,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
     : model_(balance.model()),
       nv_(model_.nv()),
       error_(balance.noise().torque_error),
-      limit_(chi_square_quantile(kChange, nv_)),
+      limit_(chi_square_quantile(kChangeProbability, nv_)),
       deviations_(NoiseModel::stacked(model_, balance.noise().base_linear,
                                       balance.noise().base_angular, balance.noise().velocity)
                       .cwiseMax(kLeastNoise)),
@@ -187,9 +183,9 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
       sum_(VectorV::Zero(nv_)),
       expected_(sum_),
       innovation_(sum_),
-      rest_(sum_),
+      residual_(sum_),
       covariance_(MatrixV::Zero(nv_, nv_)),
-      spread_(covariance_),
+      noise_covariance_(covariance_),
       gain_(covariance_),
       predicted_(covariance_),
       load_(covariance_) {
@@ -199,7 +195,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
   prior_.segment(nv_ + 1, 3).setConstant(moment);
   prior_.tail(6).setConstant(0.25 * moment * reach);
   for (double& entry : prior_) {
-    const double deviation = std::max(entry, kKnown);
+    const double deviation = std::max(entry, kMinDeviation);
     entry = 1.0 / (deviation * deviation);
   }
   ends_[0].momentum = ends_[0].rate = Regressor::Zero(nv_, kParameters);
@@ -254,7 +250,7 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
   const double dt = frame.dt;
   latest_ = 1 - latest_;
   End &now = ends_[latest_], &last = ends_[1 - latest_];
-  find_end(smoothed, now);
+  compute_end(smoothed, now);
   const bool has_last = has_last_;
   has_last_ = true;
   if (!has_last) return false;
@@ -278,19 +274,20 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
     covariance_(i, i) += frame.effort_noise[i] + drift * drift * (2.0 * kCorrelated / dt);
   }
   innovation_ = sum_ - expected_;
-  spread_ = covariance_ + now.noise;
-  add_product(now.smoothing_error, transposed(now.smoothing_error), spread_, smoothed.error_frames);
+  noise_covariance_ = covariance_ + now.noise;
+  add_product(now.smoothing_error, transposed(now.smoothing_error), noise_covariance_,
+              smoothed.error_frames);
   // Test whether the present estimate explains the innovation.
-  rest_ = innovation_;
-  add_product(slope_, mean_, rest_, -1.0);
+  residual_ = innovation_;
+  add_product(slope_, mean_, residual_, -1.0);
   multiply(slope_, inverse_, product_);
-  predicted_ = spread_;
+  predicted_ = noise_covariance_;
   add_product(product_, transposed(slope_), predicted_);
-  const Cholesky total(predicted_), prior(spread_);
+  const Cholesky total(predicted_), prior(noise_covariance_);
   if (!total.is_positive() || !prior.is_positive()) return false;
-  VectorV weighted = rest_;
+  VectorV weighted = residual_;
   total.solve(weighted.data());
-  if (rest_.dot(weighted) > limit_) {
+  if (residual_.dot(weighted) > limit_) {
     forget_payload();
     return true;
   }
@@ -315,7 +312,7 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
 
 /// Find the regressors of the payload's generalised momentum and of its rate, (nv,10) each, and the
 /// noise of the end of a frame.
-void PayloadObserver::find_end(const SmoothedFrame& smoothed, End& end) noexcept {
+void PayloadObserver::compute_end(const SmoothedFrame& smoothed, End& end) noexcept {
   smoothed_state_.set(smoothed.frame->q, smoothed.velocity);
   const auto frame = model_.end_effector();
   const Eigen::Vector3d gravity =
@@ -323,14 +320,15 @@ void PayloadObserver::find_end(const SmoothedFrame& smoothed, End& end) noexcept
   const auto& jacobian = smoothed_state_.frame_jacobian(frame, pinocchio::LOCAL);
   const auto& jacobian_rate = smoothed_state_.frame_jacobian_rate(frame, pinocchio::LOCAL);
   const auto twist = product<Vector6>(jacobian, smoothed_state_.v());
-  const Eigen::Matrix3d turning = se3::skew(twist.tail<3>()), moving = se3::skew(twist.head<3>());
+  const Eigen::Matrix3d skew_angular = se3::skew(twist.tail<3>()),
+                        skew_linear = se3::skew(twist.head<3>());
   const Matrix610 momentum = body_momentum(twist.head<3>(), twist.tail<3>());
   const MatrixView linear = MatrixView(momentum).top_rows(3);
   Matrix610 change = Matrix610::Zero();
   // ad_V^T (f, m) = (f x w, m x w + f x v).
-  add_product(turning, linear, change.topRows<3>(), -1.0);
-  add_product(turning, MatrixView(momentum).bottom_rows(3), change.bottomRows<3>(), -1.0);
-  add_product(moving, linear, change.bottomRows<3>(), -1.0);
+  add_product(skew_angular, linear, change.topRows<3>(), -1.0);
+  add_product(skew_angular, MatrixView(momentum).bottom_rows(3), change.bottomRows<3>(), -1.0);
+  add_product(skew_linear, linear, change.bottomRows<3>(), -1.0);
   change.topLeftCorner<3, 1>() += gravity;
   change.block<3, 3>(3, 1) -= se3::skew(gravity);
   multiply(transposed(jacobian), momentum, end.momentum);

@@ -69,9 +69,9 @@ double chi_square_quantile(double tail, int dimension) noexcept {
   double low = 0.0, high = 1.0;
   while (chi_square_tail(high, dimension) > tail && high < 1e6) high *= 2.0;
   for (int i = 0; i < kHalvings; ++i) {
-    const double middle = 0.5 * (low + high);
-    if (middle == low || middle == high) break;
-    (chi_square_tail(middle, dimension) > tail ? low : high) = middle;
+    const double midpoint = 0.5 * (low + high);
+    if (midpoint == low || midpoint == high) break;
+    (chi_square_tail(midpoint, dimension) > tail ? low : high) = midpoint;
   }
   return high;
 }
@@ -106,7 +106,7 @@ ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_ala
       value_(momentum_),
       solved_(momentum_),
       diagonal_(momentum_),
-      spread_(MatrixV::Zero(model_.nv(), model_.nv())) {
+      noise_covariance_(MatrixV::Zero(model_.nv(), model_.nv())) {
   begin();
 }
 
@@ -203,7 +203,7 @@ void ContactDetector::find_thresholds(double dt) noexcept {
   threshold_period_ = dt;
   momentum_threshold_ = chi_square_quantile(tail, nv);
   energy_threshold_ = chi_square_quantile(tail, 1);
-  single_threshold_ = chi_square_quantile(tail / nv, 1);
+  joint_threshold_ = chi_square_quantile(tail / nv, 1);
 }
 
 void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
@@ -211,23 +211,23 @@ void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
   const Sums& now = recent_sums(1);
   report_.by_momentum = report_.duration = 0.0;
   for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
-    const Sums &then = recent_sums(1 + length), &first = recent_sums(length);
-    value_ = now.impulse - then.impulse;
-    spread_ = *impulse.after + first.before + now.effort_noise - then.effort_noise;
-    spread_.diagonal().array() += kFloor;
-    spread_.diagonal() += (now.systematic - then.systematic).cwiseAbs2();
-    diagonal_ = spread_.diagonal();
-    const Cholesky spread(spread_);
-    if (!spread.is_positive()) continue;
+    const Sums &start = recent_sums(1 + length), &first = recent_sums(length);
+    value_ = now.impulse - start.impulse;
+    noise_covariance_ = *impulse.after + first.before + now.effort_noise - start.effort_noise;
+    noise_covariance_.diagonal().array() += kFloor;
+    noise_covariance_.diagonal() += (now.systematic - start.systematic).cwiseAbs2();
+    diagonal_ = noise_covariance_.diagonal();
+    const Cholesky noise_factors(noise_covariance_);
+    if (!noise_factors.is_positive()) continue;
     solved_ = value_;
-    spread.solve(solved_.data());
+    noise_factors.solve(solved_.data());
     const double statistic = value_.dot(solved_) / momentum_threshold_;
     if (!(statistic > report_.by_momentum)) continue;
     report_.by_momentum = statistic;
-    report_.duration = now.time - then.time;
+    report_.duration = now.time - start.time;
     report_.joint = -1;
     for (int i = b; i < nv; ++i) {
-      if (value_[i] * value_[i] > single_threshold_ * diagonal_[i]) report_.joint = i - b;
+      if (value_[i] * value_[i] > joint_threshold_ * diagonal_[i]) report_.joint = i - b;
     }
   }
 }
@@ -237,11 +237,11 @@ void ContactDetector::by_energy() noexcept {
   report_.by_energy = report_.work = 0.0;
   report_.work_deviation = kInfinity;
   for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
-    const Sums &then = recent_sums(1 + length), &first = recent_sums(length);
+    const Sums &start = recent_sums(1 + length), &first = recent_sums(length);
     if (!first.work.is_known) break;
-    const double value = now.work_sum - then.work_sum;
-    const double systematic_error = now.work_bias - then.work_bias;
-    const double noise = now.work.after + first.work.before + now.work_noise - then.work_noise;
+    const double value = now.work_sum - start.work_sum;
+    const double systematic_error = now.work_bias - start.work_bias;
+    const double noise = now.work.after + first.work.before + now.work_noise - start.work_noise;
     const double deviation = std::sqrt(noise + systematic_error * systematic_error);
     const double curvature =
         0.5 * momentum_threshold_ * (now.work.curvature + first.work.curvature);

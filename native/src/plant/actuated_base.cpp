@@ -25,7 +25,7 @@ constexpr double kMinForce = 1e-9;
 constexpr double kForceWeight = 1e-6;
 constexpr int kRefinements = 3;
 
-std::vector<Eigen::Index> tilting(const TurningColumns& columns) {
+std::vector<Eigen::Index> tilt_inputs(const AngleColumns& columns) {
   std::vector<Eigen::Index> indices;
   for (Eigen::Index i = 0; i < columns.largest_tilt_rate.size(); ++i) {
     if (columns.tilts(i)) indices.push_back(i);
@@ -35,10 +35,11 @@ std::vector<Eigen::Index> tilting(const TurningColumns& columns) {
 
 /// The columns of all inputs, tilting rotors in the middle of their angles, then those of the
 /// latter at the limits; times the weights.
-Eigen::MatrixXd parts_of(const BaseActuators& actuators, const std::vector<Eigen::Index>& tilting) {
-  const TurningColumns& columns = actuators.columns;
+Eigen::MatrixXd weighted_columns(const BaseActuators& actuators,
+                                 const std::vector<Eigen::Index>& tilt_inputs) {
+  const AngleColumns& columns = actuators.columns;
   Eigen::MatrixXd parts = actuators.allocation.matrix();
-  const Eigen::Index m = parts.cols(), t = static_cast<Eigen::Index>(tilting.size());
+  const Eigen::Index m = parts.cols(), t = static_cast<Eigen::Index>(tilt_inputs.size());
   if (m + 2 * t > kMaxVelocities) {
     throw ModelError("a base with " + std::to_string(m) + " actuators, of which " +
                      std::to_string(t) + " tilt, has more than the " +
@@ -46,20 +47,25 @@ Eigen::MatrixXd parts_of(const BaseActuators& actuators, const std::vector<Eigen
   }
   parts.conservativeResize(Eigen::NoChange, m + 2 * t);
   for (Eigen::Index k = 0; k < t; ++k) {
-    const Eigen::Index i = tilting[static_cast<std::size_t>(k)];
-    parts.col(m + k) = columns.at(i, columns.lower[i]);
-    parts.col(m + t + k) = columns.at(i, columns.upper[i]);
+    const Eigen::Index i = tilt_inputs[static_cast<std::size_t>(k)];
+    parts.col(m + k) = columns.column(i, columns.lower[i]);
+    parts.col(m + t + k) = columns.column(i, columns.upper[i]);
   }
   return actuators.weights.asDiagonal() * parts;
 }
 
+/// The rate of a shaft at a thrust, with its sign.
+double rate_of(double thrust, double constant) {
+  return std::copysign(std::sqrt(std::abs(thrust) / constant), thrust);
+}
+
 }  // namespace
 
-bool TurningColumns::any() const {
+bool AngleColumns::any() const {
   return std::any_of(angle_input.begin(), angle_input.end(), [](Eigen::Index i) { return i >= 0; });
 }
 
-VectorB TurningColumns::at(Eigen::Index i, double angle) const noexcept {
+VectorB AngleColumns::column(Eigen::Index i, double angle) const noexcept {
   return fixed.col(i) + std::cos(angle) * cosine.col(i) + std::sin(angle) * sine.col(i);
 }
 
@@ -104,15 +110,15 @@ ActuatorMap::ActuatorMap(const BaseActuators& actuators)
     : columns_(actuators.columns),
       spinning_(actuators.spinning),
       matrix_(actuators.allocation.matrix()),
-      has_turning_(columns_.any()),
+      has_angles_(columns_.any()),
       has_spin_((spinning_.inertia.array() > 0.0).any()) {}
 
-void ActuatorMap::turn(const Eigen::VectorXd& angles) noexcept {
-  if (!has_turning_) return;
+void ActuatorMap::set_angles(const Eigen::VectorXd& angles) noexcept {
+  if (!has_angles_) return;
   for (Eigen::Index i = 0; i < matrix_.cols(); ++i) {
     const Eigen::Index angle_input = columns_.angle_input[static_cast<std::size_t>(i)];
     if (angle_input < 0) continue;
-    matrix_.col(i) = columns_.at(i, angles[angle_input]);
+    matrix_.col(i) = columns_.column(i, angles[angle_input]);
   }
 }
 
@@ -135,8 +141,8 @@ Eigen::Vector3d ActuatorMap::momentum(const Eigen::VectorXd& angles,
 TiltAllocation::TiltAllocation(const BaseActuators& actuators)
     : map_(actuators),
       weights_(actuators.weights),
-      tilting_(tilting(actuators.columns)),
-      parts_(parts_of(actuators, tilting_)),
+      tilting_(tilt_inputs(actuators.columns)),
+      parts_(weighted_columns(actuators, tilting_)),
       mean_inputs_(actuators.columns.start),
       lower_(Eigen::VectorXd::Zero(parts_.cols())),
       upper_(lower_),
@@ -154,9 +160,9 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
   mean_angles_ = 0.5 * (lower_angles_ + upper_angles_);
 }
 
-void TiltAllocation::aim(const VectorB& goal, const Eigen::VectorXd& lower,
-                         const Eigen::VectorXd& upper, const Eigen::VectorXd& angles, double step,
-                         Eigen::VectorXd& out) noexcept {
+void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lower,
+                                  const Eigen::VectorXd& upper, const Eigen::VectorXd& angles,
+                                  double step, Eigen::VectorXd& out) noexcept {
   const Eigen::Index m = angles.size(), t = lower_angles_.size();
   out = angles;
   mean_inputs_ = angles;
@@ -167,7 +173,7 @@ void TiltAllocation::aim(const VectorB& goal, const Eigen::VectorXd& lower,
     mean_inputs_[i] = mean_angles_[k];
     upper_[m + k] = upper_[m + t + k] = upper[i];
   }
-  map_.turn(mean_inputs_);
+  map_.set_angles(mean_inputs_);
   parts_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
   unbounded_.replace(parts_);
   const bool is_free = unbounded_.solve_freely(goal, lower_, upper_, forces_);
@@ -182,32 +188,23 @@ void TiltAllocation::aim(const VectorB& goal, const Eigen::VectorXd& lower,
     const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
     const double left = forces_[m + k], right = forces_[m + t + k];
     const double half = 0.5 * (upper_angles_[k] - lower_angles_[k]),
-                 reach = step * largest_tilt_rates_[k];
+                 largest_change = step * largest_tilt_rates_[k];
     const double lateral = (right - left) * std::sin(half);
     const double axial = forces_[i] + (left + right) * std::cos(half);
     const double desired_angle = std::hypot(lateral, axial) > kMinForce
                                      ? mean_angles_[k] + std::atan2(lateral, axial)
                                      : angles[i];
     const double limited_angle = std::clamp(desired_angle, lower_angles_[k], upper_angles_[k]);
-    out[i] = std::clamp(limited_angle, angles[i] - reach, angles[i] + reach);
+    out[i] = std::clamp(limited_angle, angles[i] - largest_change, angles[i] + largest_change);
   }
 }
 
-namespace {
-
-/// The rate of a shaft at a thrust, with its sign.
-double rate_of(double thrust, double constant) {
-  return std::copysign(std::sqrt(std::abs(thrust) / constant), thrust);
-}
-
-}  // namespace
-
-ActuatedBase::Allocating::Allocating(const BaseActuators& actuators)
+ActuatedBase::AllocationParts::AllocationParts(const BaseActuators& actuators)
     : nearest(actuators.allocation, actuators.weights),
       weighted(actuators.weights.asDiagonal() * actuators.allocation.matrix()),
       search(weighted),
       map(actuators),
-      tilting(actuators) {}
+      tilt_inputs(actuators) {}
 
 ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double step)
     : step_(step),
@@ -223,38 +220,38 @@ ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actu
   }
   parts_.emplace(a);
   const Eigen::Index m = a.allocation.matrix().cols();
-  lower_ = upper_ = sent_ = inputs_ = friction_ = acting_ = Eigen::VectorXd::Zero(m);
-  rates_ = angles_ = moving_ = mean_rates_ = remaining_ = sent_;
+  lower_ = upper_ = commands_ = inputs_ = friction_ = net_inputs_ = Eigen::VectorXd::Zero(m);
+  rates_ = angles_ = input_rates_ = mean_rates_ = lag_factor_ = commands_;
   goal_ = a.weights;
   for (Eigen::Index i = 0; i < m; ++i) {
-    if (a.time_constant[i] > 0.0) remaining_[i] = std::exp(-step / a.time_constant[i]);
+    if (a.time_constant[i] > 0.0) lag_factor_[i] = std::exp(-step / a.time_constant[i]);
   }
   health_.assign(static_cast<std::size_t>(m), Health::good);
   reset(wrench_);
-  saved_ = now_;
+  saved_state_ = state_;
 }
 
 void ActuatedBase::reset(const Eigen::VectorXd& wrench) noexcept {
   if (parts_) {
-    now_.rates = actuators_->rate;
-    now_.thrusts.setZero(now_.rates.size());
-    now_.angles = actuators_->columns.start;
-    settle(wrench);
+    state_.rates = actuators_->rate;
+    state_.thrusts.setZero(state_.rates.size());
+    state_.angles = actuators_->columns.start;
+    set_steady_state(wrench);
   }
-  now_.electric = now_.lost = 0.0;
+  state_.electric = state_.losses = 0.0;
 }
 
 double ActuatedBase::stored() const noexcept {
   if (!parts_) return 0.0;
-  return 0.5 * actuators_->spinning.inertia.dot(now_.rates.cwiseAbs2());
+  return 0.5 * actuators_->spinning.inertia.dot(state_.rates.cwiseAbs2());
 }
 
 Eigen::Vector3d ActuatedBase::momentum() const noexcept {
   if (!parts_) return Eigen::Vector3d::Zero();
-  return parts_->map.momentum(now_.angles, now_.rates);
+  return parts_->map.momentum(state_.angles, state_.rates);
 }
 
-/// Set the limits of the inputs, which move as `moving_`.
+/// Set the limits of the inputs, which move as `input_rates_`.
 void ActuatedBase::set_limits() noexcept {
   const auto& a = *actuators_;
   lower_ = a.allocation.lower();
@@ -263,82 +260,84 @@ void ActuatedBase::set_limits() noexcept {
     const double most = a.largest_rate[i];
     if (a.reaction[static_cast<std::size_t>(i)]) {
       // A reaction wheel ends no step beyond its largest spin.
-      const double per_rate = a.spinning.inertia[i] / step_, drag = a.friction[i] * moving_[i];
-      const double up = per_rate * (most - now_.rates[i]) + drag;
-      const double down = per_rate * (-most - now_.rates[i]) + drag;
-      const double least = lower_[i], greatest = upper_[i];
-      upper_[i] = std::max(std::min(greatest, up), least);
-      lower_[i] = std::min(std::max(least, down), greatest);
+      const double inertia_per_step = a.spinning.inertia[i] / step_,
+                   drag = a.friction[i] * input_rates_[i];
+      const double upper_bound = inertia_per_step * (most - state_.rates[i]) + drag;
+      const double lower_bound = inertia_per_step * (-most - state_.rates[i]) + drag;
+      const double lower = lower_[i], upper = upper_[i];
+      upper_[i] = std::max(std::min(upper, upper_bound), lower);
+      lower_[i] = std::min(std::max(lower, lower_bound), upper);
     } else {
-      if (moving_[i] >= most) upper_[i] = 0.0;
-      if (moving_[i] <= -most) lower_[i] = 0.0;
+      if (input_rates_[i] >= most) upper_[i] = 0.0;
+      if (input_rates_[i] <= -most) lower_[i] = 0.0;
     }
     if (health_[static_cast<std::size_t>(i)] == Health::failed) lower_[i] = upper_[i] = 0.0;
   }
 }
 
 /// Find the inputs that are sent, the tilts at the end of the step and the map in its middle;
-/// `moving_` are the velocities of the inputs at its start, of bearings those relative to the base.
+/// `input_rates_` are the velocities of the inputs at its start, of bearings those relative to the
+/// base.
 void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept {
   const auto& a = *actuators_;
-  auto& [nearest, weighted, search, map, tilting] = *parts_;
-  map.turn(now_.angles);
-  moving_.noalias() = map.matrix().transpose().lazyProduct(twist);
-  for (Eigen::Index i = 0; i < moving_.size(); ++i) {
-    if (a.reaction[static_cast<std::size_t>(i)]) moving_[i] += now_.rates[i];
+  auto& [nearest, weighted, search, map, tilt_inputs] = *parts_;
+  map.set_angles(state_.angles);
+  input_rates_.noalias() = map.matrix().transpose().lazyProduct(twist);
+  for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
+    if (a.reaction[static_cast<std::size_t>(i)]) input_rates_[i] += state_.rates[i];
   }
   set_limits();
   goal_ = a.weights.cwiseProduct(wrench);
-  angles_ = now_.angles;
-  if (map.turns()) {
-    if (tilting.exist()) {
-      tilting.aim(goal_, lower_, upper_, now_.angles, step_, angles_);
-      mean_rates_ = 0.5 * (now_.angles + angles_);
-      map.turn(mean_rates_);
+  angles_ = state_.angles;
+  if (map.has_angles()) {
+    if (tilt_inputs.exist()) {
+      tilt_inputs.solve_angles(goal_, lower_, upper_, state_.angles, step_, angles_);
+      mean_rates_ = 0.5 * (state_.angles + angles_);
+      map.set_angles(mean_rates_);
     }
     weighted = a.weights.asDiagonal() * map.matrix();
     search.replace(weighted);
-    search.solve(goal_, lower_, upper_, sent_);
+    search.solve(goal_, lower_, upper_, commands_);
   } else {
     nearest.apply(wrench, wrench);
-    sent_ = nearest.inputs();
-    if ((sent_.array() < lower_.array()).any() || (sent_.array() > upper_.array()).any()) {
-      search.solve(goal_, lower_, upper_, sent_);
+    commands_ = nearest.inputs();
+    if ((commands_.array() < lower_.array()).any() || (commands_.array() > upper_.array()).any()) {
+      search.solve(goal_, lower_, upper_, commands_);
     }
   }
-  for (Eigen::Index i = 0; i < sent_.size(); ++i) {
-    const bool fails = health_[static_cast<std::size_t>(i)] != Health::good;
-    if (fails || std::abs(sent_[i]) < a.dead_zone[i]) sent_[i] = 0.0;
+  for (Eigen::Index i = 0; i < commands_.size(); ++i) {
+    const bool is_failed = health_[static_cast<std::size_t>(i)] != Health::good;
+    if (is_failed || std::abs(commands_[i]) < a.dead_zone[i]) commands_[i] = 0.0;
   }
 }
 
-void ActuatedBase::settle(const Eigen::VectorXd& wrench) noexcept {
+void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
   if (!parts_) return;
   const auto& a = *actuators_;
   const double before = stored();
   twist_.setZero();
   allocate(wrench, twist_);
-  now_.thrusts = sent_;
-  for (Eigen::Index i = 0; i < sent_.size(); ++i) {
+  state_.thrusts = commands_;
+  for (Eigen::Index i = 0; i < commands_.size(); ++i) {
     const double k = a.thrust_constant[i];
-    if (k > 0.0) now_.rates[i] = rate_of(sent_[i], k);
+    if (k > 0.0) state_.rates[i] = rate_of(commands_[i], k);
   }
-  now_.electric += stored() - before;
+  state_.electric += stored() - before;
 }
 
 /// Find the inputs over a step and the rates of rotors at its end.
-void ActuatedBase::lag() noexcept {
-  rates_ = now_.rates;
-  for (Eigen::Index i = 0; i < sent_.size(); ++i) {
+void ActuatedBase::apply_lag() noexcept {
+  rates_ = state_.rates;
+  for (Eigen::Index i = 0; i < commands_.size(); ++i) {
     const double k = actuators_->thrust_constant[i];
     if (k > 0.0) {
       // The rate of the shaft lags; the thrust is that of its mean over the step.
-      const double goal = rate_of(sent_[i], k);
-      rates_[i] = goal + remaining_[i] * (now_.rates[i] - goal);
-      const double mean = 0.5 * (now_.rates[i] + rates_[i]);
+      const double goal = rate_of(commands_[i], k);
+      rates_[i] = goal + lag_factor_[i] * (state_.rates[i] - goal);
+      const double mean = 0.5 * (state_.rates[i] + rates_[i]);
       inputs_[i] = k * mean * std::abs(mean);
     } else {
-      inputs_[i] = sent_[i] + remaining_[i] * (now_.thrusts[i] - sent_[i]);
+      inputs_[i] = commands_[i] + lag_factor_[i] * (state_.thrusts[i] - commands_[i]);
     }
   }
 }
@@ -351,18 +350,18 @@ const Eigen::VectorXd& ActuatedBase::hold(const Eigen::VectorXd& wrench,
   const auto& map = parts_->map;
   twist_ = twist;
   allocate(wrench, twist);
-  lag();
-  friction_ = -a.friction.cwiseProduct(moving_);
-  acting_ = inputs_ + friction_;
-  for (Eigen::Index i = 0; i < acting_.size(); ++i) {
+  apply_lag();
+  friction_ = -a.friction.cwiseProduct(input_rates_);
+  net_inputs_ = inputs_ + friction_;
+  for (Eigen::Index i = 0; i < net_inputs_.size(); ++i) {
     if (!a.reaction[static_cast<std::size_t>(i)]) continue;
-    rates_[i] += step_ * acting_[i] / a.spinning.inertia[i];
-    acting_[i] = 0.0;  // its reaction is the change of its momentum
+    rates_[i] += step_ * net_inputs_[i] / a.spinning.inertia[i];
+    net_inputs_[i] = 0.0;  // its reaction is the change of its momentum
   }
-  mean_rates_ = 0.5 * (now_.rates + rates_);
-  wrench_.noalias() = map.matrix().lazyProduct(acting_);
-  if (!map.spins()) return wrench_;
-  spin_.momentum = map.momentum(now_.angles, now_.rates);
+  mean_rates_ = 0.5 * (state_.rates + rates_);
+  wrench_.noalias() = map.matrix().lazyProduct(net_inputs_);
+  if (!map.has_spin()) return wrench_;
+  spin_.momentum = map.momentum(state_.angles, state_.rates);
   spin_.rate = (map.momentum(angles_, rates_) - spin_.momentum) / step_;
   if (wrench_.size() == 6) {
     wrench_.tail<3>() -= spin_.rate;
@@ -374,56 +373,57 @@ const Eigen::VectorXd& ActuatedBase::hold(const Eigen::VectorXd& wrench,
 
 const Spin& ActuatedBase::spin(double t) noexcept {
   // A planar base turns about one axis, without gyroscopic moments about it.
-  spin_.any = parts_ && parts_->map.spins() && wrench_.size() == 6;
+  spin_.any = parts_ && parts_->map.has_spin() && wrench_.size() == 6;
   spin_.since = t;
   return spin_;
 }
 
-void ActuatedBase::commit(double work, const Eigen::VectorXd& twist) noexcept {
+void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept {
   if (!parts_) return;
   const auto& a = *actuators_;
   twist_ = 0.5 * (twist_ + twist);
-  moving_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
-  steer(moving_);
+  input_rates_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
+  steer(input_rates_);
   const double before = stored();
-  double lost = 0.0;
-  for (Eigen::Index i = 0; i < moving_.size(); ++i) {
+  double loss_power = 0.0;
+  for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
     const double k = a.thrust_constant[i], speed = std::abs(mean_rates_[i]);
-    const double relative =
-        a.reaction[static_cast<std::size_t>(i)] ? moving_[i] + mean_rates_[i] : moving_[i];
+    const double relative = a.reaction[static_cast<std::size_t>(i)]
+                                ? input_rates_[i] + mean_rates_[i]
+                                : input_rates_[i];
     // The motor of a rotor turns against drag, climb and its inertia, that of a wheel gives the
     // input itself.
     double torque = inputs_[i];
     if (k > 0.0) {
-      torque = k * speed * (a.loss_ratio[i] * mean_rates_[i] + moving_[i]) +
-               a.spinning.inertia[i] * (rates_[i] - now_.rates[i]) / step_;
+      torque = k * speed * (a.loss_ratio[i] * mean_rates_[i] + input_rates_[i]) +
+               a.spinning.inertia[i] * (rates_[i] - state_.rates[i]) / step_;
     }
     const double current = a.torque_constant[i] > 0.0 ? torque / a.torque_constant[i] : 0.0;
-    lost += a.loss_ratio[i] * k * speed * speed * speed - friction_[i] * relative +
-            a.resistance[i] * current * current;
+    loss_power += a.loss_ratio[i] * k * speed * speed * speed - friction_[i] * relative +
+                  a.resistance[i] * current * current;
   }
-  now_.rates = rates_;
-  now_.thrusts = inputs_;
-  now_.lost += step_ * lost;
-  now_.electric += work + stored() - before + step_ * lost;
+  state_.rates = rates_;
+  state_.thrusts = inputs_;
+  state_.losses += step_ * loss_power;
+  state_.electric += work + stored() - before + step_ * loss_power;
 }
 
 /// Set the angles at the end of a step in which the inputs move with mean rates (m,).
 void ActuatedBase::steer(const Eigen::VectorXd& rates) noexcept {
-  if (!parts_->map.turns()) return;
-  now_.angles = angles_;
+  if (!parts_->map.has_angles()) return;
+  state_.angles = angles_;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
-    if (actuators_->columns.steers(i)) now_.angles[i] += step_ * rates[i];
+    if (actuators_->columns.steers(i)) state_.angles[i] += step_ * rates[i];
   }
 }
 
 void ActuatedBase::follow(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept {
-  if (!parts_ || !parts_->map.turns()) return;
+  if (!parts_ || !parts_->map.has_angles()) return;
   twist_ = 0.5 * (before + after);
-  angles_ = now_.angles;
-  parts_->map.turn(now_.angles);
-  moving_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
-  steer(moving_);
+  angles_ = state_.angles;
+  parts_->map.set_angles(state_.angles);
+  input_rates_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
+  steer(input_rates_);
 }
 
 }  // namespace vms_ph

@@ -19,6 +19,21 @@ using Eigen::VectorXd;
 constexpr int kSweeps = 400;
 constexpr double kConverged = 1e-12;
 
+// Number of times a failed step is halved, as in integrators/retry.py.
+constexpr int kMaxHalvings = 10;
+
+std::unique_ptr<Stepper> stepper_of(const PlantOptions& options, const Model& model) {
+  if (!options.wheels.empty() && options.actuators) {
+    throw ModelError("on wheels that do not slip the base of '" + model.name() +
+                     "' is driven by their joints: remove <vms_ph_allocation> from the "
+                     "robot description, or the hardware parameter wheels");
+  }
+  const bool is_rolling = !options.wheels.empty() || model.fluid() == nullptr;
+  const char* default_scheme = is_rolling ? "projected_rk4" : "rkmk4";
+  return make_stepper(options.scheme.empty() ? default_scheme : options.scheme, model, true,
+                      options.wheels);
+}
+
 }  // namespace
 
 JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
@@ -30,13 +45,13 @@ JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
       mass_(model.nv(), model.nv()),
       mobility_(model.nv(), model.nv()) {
   if (fluid_.exist()) robot_.emplace(model_);
-  if (!wheels.empty()) rolling_.emplace(model_, wheels);
+  if (!wheels.empty()) wheel_terms_.emplace(model_, wheels);
   wheeled_state_.q = VectorXd::Zero(model.nq());
   wheeled_state_.v = VectorXd::Zero(model.nv());
   positions_ = displacement_ = impulse_ = rates_ = lower_rates_ = upper_rates_ = torque_ =
       VectorXd::Zero(model.n());
   for (Eigen::Index i = 0; i < positions_.size(); ++i) {
-    exist_ = exist_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]);
+    has_limits_ = has_limits_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]);
   }
 }
 
@@ -70,18 +85,18 @@ void JointStops::compute_mobility(const VectorXd& q) noexcept {
 bool JointStops::compute_wheeled_mobility(const VectorXd& q, const VectorXd& v) noexcept {
   wheeled_state_.q = q;
   wheeled_state_.v = v;
-  if (!rolling_->compute(wheeled_state_, WheeledTerms::Velocities::best_here)) return false;
-  const Cholesky inertia(rolling_->mass);
-  MatrixV columns = rolling_->basis.transpose();
+  if (!wheel_terms_->compute(wheeled_state_, WheeledTerms::Velocities::best)) return false;
+  const Cholesky inertia(wheel_terms_->mass);
+  MatrixV columns = wheel_terms_->basis.transpose();
   inertia.solve_columns(columns);
-  multiply(rolling_->basis, columns, mobility_);
+  multiply(wheel_terms_->basis, columns, mobility_);
   return true;
 }
 
 const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const VectorXd& free_q,
                                    const VectorXd& free_v, double dt) noexcept {
   const Eigen::Index b = model_.b(), n = model_.n();
-  if (!(rolling_ && compute_wheeled_mobility(free_q, free_v))) compute_mobility(free_q);
+  if (!(wheel_terms_ && compute_wheeled_mobility(free_q, free_v))) compute_mobility(free_q);
   model_.joint_positions(q, positions_);
   for (Eigen::Index i = 0; i < n; ++i) {
     const double half = 0.5 * v[b + i];
@@ -121,24 +136,6 @@ const VectorXd& JointStops::displacement(const VectorXd& from, const VectorXd& t
   return displacement_;
 }
 
-namespace {
-
-// Number of times a failed step is halved, as in integrators/retry.py.
-constexpr int kMaxHalvings = 10;
-
-std::unique_ptr<Stepper> stepper_of(const PlantOptions& options, const Model& model) {
-  if (!options.wheels.empty() && options.actuators) {
-    throw ModelError("on wheels that do not slip the base of '" + model.name() +
-                     "' is driven by their joints: remove <vms_ph_allocation> from the "
-                     "robot description, or the hardware parameter wheels");
-  }
-  const bool is_rolling = !options.wheels.empty() || model.fluid() == nullptr;
-  const char* usual = is_rolling ? "projected_rk4" : "rkmk4";
-  return make_stepper(options.scheme.empty() ? usual : options.scheme, model, true, options.wheels);
-}
-
-}  // namespace
-
 Plant::Plant(const Model& model, const PlantOptions& options)
     : model_(model),
       options_(options),
@@ -173,16 +170,16 @@ void Plant::reset() {
   if (!options_.current.isZero(0.0)) {
     start.head<3>() = -model_.base_pose(options_.start).rotation().transpose() * options_.current;
   }
-  at_ = stepper_->begin(options_.start, start, 0.0);
+  state_ = stepper_->begin(options_.start, start, 0.0);
   if (options_.actuators) {
     Evaluation rest(model_);
     rest.set(options_.start, Eigen::VectorXd::Zero(model_.nv()));
     base_.reset(rest.g().head(model_.b()));
   }
-  next_ = saved_ = started_ = at_;
-  result_ = failed_ = {};
+  next_state_ = saved_state_ = start_state_ = state_;
+  result_ = failure_ = {};
   steps_ = 0;
-  stepper_->motion(at_, q_, v_);
+  stepper_->motion(state_, q_, v_);
   free_q_ = q_;
   free_v_ = v_;
   update_ground_motion();
@@ -202,36 +199,36 @@ void Plant::push(const Screw& wrench, bool acts) noexcept {
   ports_.has_tool = acts;
 }
 
-bool Plant::advance(const Eigen::VectorXd& wrench_base, bool by_stand,
+bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
                     const Eigen::VectorXd& torque, int steps) noexcept {
   base_.save();
-  if (by_stand) base_.settle(wrench_base);
+  if (on_stand) base_.set_steady_state(wrench_base);
   ports_.spin.any = false;  // a stand takes the moments of rotors and wheels
   ports_.wrench_base = wrench_base;
   ports_.torque = torque;
-  saved_ = at_;
+  saved_state_ = state_;
   const StepResult before = result_;
   for (int i = 0; i < steps; ++i) {
     const double t = static_cast<double>(steps_ + i) * options_.step;
     start_twist_ = v_.head(model_.b());
-    if (!by_stand) {
+    if (!on_stand) {
       ports_.wrench_base = base_.hold(wrench_base, start_twist_);
       ports_.spin = base_.spin(t);
     }
     const double supplied_before = result_.supplied[1];
-    const bool done = step_with_stops(t, torque);
-    if (!done) {
-      at_ = saved_;
+    const bool success = step_with_stops(t, torque);
+    if (!success) {
+      state_ = saved_state_;
       result_ = before;
       base_.restore();
     }
-    stepper_->motion(at_, q_, v_);
-    if (!done) return false;
+    stepper_->motion(state_, q_, v_);
+    if (!success) return false;
     twist_ = v_.head(model_.b());
-    if (by_stand) {
+    if (on_stand) {
       base_.follow(start_twist_, twist_);
     } else {
-      base_.commit(result_.supplied[1] - supplied_before, twist_);
+      base_.end_step(result_.supplied[1] - supplied_before, twist_);
     }
   }
   steps_ += steps;
@@ -243,20 +240,20 @@ bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
   const double dt = options_.step;
   if (!stops_) return step_with_retry(t, dt, kMaxHalvings);
   const StepResult before = result_;
-  started_ = at_;
+  start_state_ = state_;
   if (!step_with_retry(t, dt, kMaxHalvings)) return false;
-  stepper_->motion(at_, free_q_, free_v_);
+  stepper_->motion(state_, free_q_, free_v_);
   if (stops_->is_stop_reached(free_q_, free_v_, dt)) {
-    stepper_->motion(started_, q_, v_);
-    const Eigen::VectorXd& pushing = stops_->torque(q_, v_, free_q_, free_v_, dt);
-    at_ = started_;
+    stepper_->motion(start_state_, q_, v_);
+    const Eigen::VectorXd& stop_torque = stops_->torque(q_, v_, free_q_, free_v_, dt);
+    state_ = start_state_;
     result_ = before;
-    ports_.torque = torque + pushing;
-    const bool done = step_with_retry(t, dt, kMaxHalvings);
+    ports_.torque = torque + stop_torque;
+    const bool success = step_with_retry(t, dt, kMaxHalvings);
     ports_.torque = torque;
-    if (!done) return false;
-    stepper_->motion(at_, free_q_, free_v_);
-    const double work = pushing.dot(stops_->displacement(q_, free_q_));
+    if (!success) return false;
+    stepper_->motion(state_, free_q_, free_v_);
+    const double work = stop_torque.dot(stops_->displacement(q_, free_q_));
     result_.supplied[0] -= work;
     result_.dissipated -= work;
   }
@@ -264,13 +261,13 @@ bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
 }
 
 bool Plant::step_with_retry(double t, double dt, int halvings) noexcept {
-  const StepResult result = stepper_->step(at_, ports_, t, dt, next_);
+  const StepResult result = stepper_->step(state_, ports_, t, dt, next_state_);
   if (result.failure == Failure::none) {
-    std::swap(at_, next_);
+    std::swap(state_, next_state_);
     result_.add(result);
     return true;
   }
-  failed_ = result;
+  failure_ = result;
   if (halvings == 0) return false;
   return step_with_retry(t, 0.5 * dt, halvings - 1) &&
          step_with_retry(t + 0.5 * dt, 0.5 * dt, halvings - 1);

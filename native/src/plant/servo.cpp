@@ -16,7 +16,7 @@ Servo::Servo(const Model& model, double frequency, const std::vector<Wheel>& whe
       frequency_(frequency),
       d_(model_),
       target_(model.neutral_configuration()),
-      advanced_(target_),
+      next_target_(target_),
       error_(rate),
       acceleration_(rate),
       torque_(rate) {
@@ -36,25 +36,25 @@ void Servo::hold_position(const Eigen::VectorXd& q, int freedom) noexcept {
     rate.head(b).setZero();
     return;
   }
-  const int at = model_.position_index(freedom - b), size = model_.is_pair(freedom - b) ? 2 : 1;
-  target_.segment(at, size) = q.segment(at, size);
+  const int index = model_.position_index(freedom - b), size = model_.is_pair(freedom - b) ? 2 : 1;
+  target_.segment(index, size) = q.segment(index, size);
   rate[freedom] = 0.0;
 }
 
 void Servo::set_target(int joint, double position) noexcept {
-  const int at = model_.position_index(joint);
+  const int index = model_.position_index(joint);
   if (model_.is_pair(joint)) {
-    target_.segment<2>(at) << std::cos(position), std::sin(position);
+    target_.segment<2>(index) << std::cos(position), std::sin(position);
   } else {
-    target_[at] = position;
+    target_[index] = position;
   }
   rate[model_.b() + joint] = 0.0;
 }
 
 void Servo::advance(double dt) noexcept {
   error_ = dt * rate;
-  model_.integrate(target_, error_, advanced_);
-  target_ = advanced_;
+  model_.integrate(target_, error_, next_target_);
+  target_ = next_target_;
 }
 
 void Servo::fill(const RobotState& state, Eigen::VectorXd& effort) noexcept {
@@ -82,21 +82,21 @@ void Servo::fill(const RobotState& state, Eigen::VectorXd& effort) noexcept {
 void Servo::solve_on_wheels(const RobotState& state) noexcept {
   const Eigen::Index n = model_.n();
   torque_.setZero();
-  if (wheels_->compute(state, WheeledTerms::Velocities::best_here)) {
+  if (wheels_->compute(state, WheeledTerms::Velocities::best)) {
     // Joint rates are S_j nu: their accelerations S_j nudot + Sdot_j nu, and S_j^T tau = f.
-    const auto drives = wheels_->basis.bottomRows(n);
-    gram_ = drives.transpose().lazyProduct(drives);
-    const Cholesky squares(gram_);
-    if (squares.is_positive()) {
+    const auto joint_basis = wheels_->basis.bottomRows(n);
+    gram_ = joint_basis.transpose().lazyProduct(joint_basis);
+    const Cholesky gram_factor(gram_);
+    if (gram_factor.is_positive()) {
       force_ = acceleration_.tail(n);
       force_ -= wheels_->basis_rate.bottomRows(n).lazyProduct(wheels_->nu);
-      rates_ = drives.transpose().lazyProduct(force_);
-      squares.solve(rates_.data());
+      rates_ = joint_basis.transpose().lazyProduct(force_);
+      gram_factor.solve(rates_.data());
       force_ = wheels_->mass.lazyProduct(rates_);
       force_ += wheels_->coriolis.lazyProduct(wheels_->nu);
       force_ += wheels_->basis.transpose().lazyProduct(wheels_->d().g());
-      squares.solve(force_.data());
-      torque_.tail(n) = drives.lazyProduct(force_);
+      gram_factor.solve(force_.data());
+      torque_.tail(n) = joint_basis.lazyProduct(force_);
       return;
     }
   }

@@ -53,7 +53,7 @@ class BaseWrench {
   bool is_ideal() const noexcept { return is_ideal_; }
 
   /// Replace a desired wrench (b,) by the nearest that is given; return whether it is another one.
-  bool deliver(VectorB& wrench) noexcept;
+  bool saturate(VectorB& wrench) noexcept;
 
   /// Replace a brake (b,) by the nearest wrench in the norm of the inverse of M_b (b,b), which
   /// takes energy out.
@@ -120,8 +120,8 @@ class DebtCeiling {
     const double loan = std::max(kMinLoan, kLoanShare * kinetic);
     largest_loan_ = std::max(largest_loan_, loan);
     // A share of the energy of the motion when the debt began, as it could be risked then.
-    const double risked = kRiskShare * std::max(0.0, kinetic_ - debt);
-    ceiling_ = std::max(ceiling_, std::min(unobserved, risked) + loan);
+    const double risk_limit = kRiskShare * std::max(0.0, kinetic_ - debt);
+    ceiling_ = std::max(ceiling_, std::min(unobserved, risk_limit) + loan);
     if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
     margin_ = ceiling_ - debt;
     return unobserved;
@@ -164,17 +164,17 @@ class EffortQueue {
   EffortQueue(const Model& model, int delay);
 
   /// Restart; an effort (nv,), with its part beyond the resting one, acts until the next one does.
-  void forget(const VectorV& effort, const VectorV& active) noexcept;
+  void restart(const VectorV& effort, const VectorV& active) noexcept;
 
   /// Take an effort (nv,) into the queue; the first one in it begins to act.
   void send(const VectorV& effort, const VectorV& active) noexcept;
 
   /// The number of efforts that act before the next one that is sent, and the k-th of them.
-  int waiting() const noexcept { return delay_; }
-  const VectorV& waiting(int k) const noexcept { return at(k + 1); }
+  int pending() const noexcept { return delay_; }
+  const VectorV& pending(int k) const noexcept { return at(k + 1); }
 
   /// Its part beyond the resting effort for which it was sent.
-  const VectorV& waiting_active(int k) const noexcept { return active_[index(k + 1)]; }
+  const VectorV& pending_active(int k) const noexcept { return active_[index(k + 1)]; }
 
   /// Note the state at which the first effort of the queue begins to act.
   ///
@@ -185,10 +185,10 @@ class EffortQueue {
   void mean_velocity(const ConstVector& q, double dt, VectorV& result) noexcept;
 
   /// Note that the first effort acts on for a time, s, after which no state is seen.
-  void lose(double dt) noexcept;
+  void skip_state(double dt) noexcept;
 
   /// Note that the first effort of the queue begins to act at a state that is not seen.
-  void act_unseen() noexcept;
+  void advance_without_state() noexcept;
 
   /// Whether no state was lost since the last one.
   bool is_measured() const noexcept { return is_measured_; }
@@ -207,7 +207,7 @@ class EffortQueue {
     return static_cast<std::size_t>((first_ + k) % (delay_ + 1));
   }
   const VectorV& at(int k) const noexcept { return queue_[index(k)]; }
-  void elapse(double dt) noexcept;
+  void advance_time(double dt) noexcept;
   double norm(const VectorV& effort) noexcept;
 
   const Model& model_;
@@ -218,11 +218,11 @@ class EffortQueue {
   bool has_start_ = false, is_measured_ = true;
   VectorQ start_;
   double potential_ = 0.0;
-  double first_speed_ = 0.0, speed_ = 0.0, path_ = 0.0, spread_ = 0.0;
-  Evaluation lost_;  // the state after which others were lost
+  double first_speed_ = 0.0, speed_ = 0.0, path_length_ = 0.0, rotation_work_ = 0.0;
+  Evaluation last_state_;  // the state after which others were lost
   bool has_weight_ = false;
   Cholesky inertia_;
-  VectorV acting_, acting_active_, displacement_, scratch_;
+  VectorV acting_effort_, acting_active_, displacement_, scratch_;
   const VectorV zero_velocity_;
 };
 
@@ -235,7 +235,7 @@ class SampleBudget {
 
   /// Replace an effort (nv,) that is sent by the one that acts, with the torques of joints that are
   /// sent; return whether it is another one.
-  bool deliver(VectorV& effort) noexcept;
+  bool saturate(VectorV& effort) noexcept;
 
   /// Write the effort (nv,) that compensates gravity as far as the actuators can.
   void static_effort(Evaluation& d, VectorV& result) noexcept;
@@ -263,7 +263,7 @@ class SampleBudget {
              const DebtCeiling& ceiling, double dt) noexcept;
 
   /// The part (nv,) of the last grant beyond the resting effort.
-  const VectorV& active() const noexcept { return limited_; }
+  const VectorV& active() const noexcept { return active_part_; }
 
   /// What the last grant changed; empty for an effort that was covered.
   const char* reason() const noexcept { return reason_; }
@@ -272,9 +272,9 @@ class SampleBudget {
   bool is_brake() const noexcept { return is_brake_; }
 
  private:
-  bool is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue, double level,
-                double kinetic, double dt) noexcept;
-  double neutral(const VectorV& force) noexcept;
+  bool is_surely_covered(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue,
+                         double level, double kinetic, double dt) noexcept;
+  double neutral_share(const VectorV& force) noexcept;
   double speed_rise(const VectorV& active, double dt) noexcept;
   void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
 
@@ -287,7 +287,7 @@ class SampleBudget {
   SampleGrant grant_;
   TorqueLimits limits_;
   Cholesky inertia_;
-  VectorV static_effort_, unactuated_gravity_, active_, limited_, step_, rest_, brake_;
+  VectorV static_effort_, unactuated_gravity_, active_, active_part_, step_, held_weight_, brake_;
   const char* reason_ = "";
   bool is_brake_ = false;
 };
@@ -318,7 +318,7 @@ class MotionLimits {
  private:
   void limit_tool(Evaluation& d, const VectorV& v, const EnergyGuardSettings& s,
                   double& share_bound) noexcept;
-  bool meets(double share, double& share_bound) noexcept;
+  bool tighten(double share, double& share_bound) noexcept;
 
   const Model& model_;
   VectorV braked_velocity_, step_, effort_change_, braked_effort_, direction_;
@@ -407,16 +407,17 @@ class PortGuard {
 
   /// Begin at a state, with a tank at its initial level; false for no state of this robot.
   ///
-  /// @param acting  (nv,) effort that acts now, from which the effort of the guard departs without
-  ///                a jump; of another size if it is not known.
-  bool engage(const ConstVector& q, const ConstVector& v, const ConstVector& acting) noexcept;
+  /// @param acting_effort  (nv,) effort that acts now, from which that of the guard departs without
+  ///                       a jump; of another size if it is not known.
+  bool engage(const ConstVector& q, const ConstVector& v,
+              const ConstVector& acting_effort) noexcept;
 
   /// The effort to send in place of a desired one (nv,); valid until the next call.
   const GuardedEffort& update(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
                               double dt) noexcept;
 
-  /// The safe output, for a host without a new state; `why` is part of its reason.
-  const GuardedEffort& hold(const char* why, double dt) noexcept;
+  /// The safe output, for a host without a new state; `cause` is part of its reason.
+  const GuardedEffort& hold(const char* cause, double dt) noexcept;
 
   /// Add energy to the tank, J; return how much there was room for.
   double refill(double energy) noexcept;
@@ -426,7 +427,7 @@ class PortGuard {
 
   const EnergyTank& tank() const noexcept { return tank_; }
   int delay() const noexcept { return delay_; }
-  bool carries_weight() const noexcept { return weightless_ == nullptr; }
+  bool carries_weight() const noexcept { return gravity_free_model_ == nullptr; }
 
   /// What the guard has seen since the engagement.
   Certificate certificate() const noexcept;
@@ -437,16 +438,16 @@ class PortGuard {
   void check_balance(double kinetic) noexcept;
   void limit(const VectorV& static_effort, double step, double dt) noexcept;
   const GuardedEffort& update_without_state(const ConstVector& q, const ConstVector& v, double dt,
-                                            const char* why) noexcept;
-  bool bumpless(double dt) noexcept;
+                                            const char* cause) noexcept;
+  bool bumpless_transfer(double dt) noexcept;
   void safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
   void count(bool is_reflex, bool is_changed, bool is_brake) noexcept;
-  void add_reason(const char* more) noexcept;
+  void add_reason(const char* text) noexcept;
 
-  const Model& weighted_model_;
-  std::unique_ptr<Model> weightless_;  // where the hardware carries the weight
-  const Model& model_;                 // whose gravity the efforts compensate
+  const Model& gravity_model_;
+  std::unique_ptr<Model> gravity_free_model_;  // where the hardware carries the weight
+  const Model& model_;                         // whose gravity the efforts compensate
   const int b_, n_, delay_;
   const double period_;
   const Eigen::VectorXd no_configuration_, no_velocity_;
@@ -454,23 +455,23 @@ class PortGuard {
   TorqueLimits limits_;
   MotionLimits motion_;
   SampleBudget budget_;
-  SafeOutput safe_;
+  SafeOutput safe_output_;
   EffortQueue effort_queue_;
   Evaluation d_, weight_;
   EnergyTank tank_;
   DebtCeiling ceiling_;
   Certificate certificate_;
-  VectorV static_effort_, unactuated_gravity_, desired_, force_, brake_, next_velocity_, acting_,
-      offset_;
+  VectorV static_effort_, unactuated_gravity_, desired_, force_, brake_, next_velocity_,
+      acting_effort_, offset_;
   const VectorV zero_velocity_;
-  bool has_acting_ = false, has_offset_ = false, has_potential_ = false;
+  bool has_acting_effort_ = false, has_offset_ = false, has_potential_ = false;
   double offset_share_ = 0.0, potential_ = 0.0;
   // Kinetic energy less the energy given, at the first and the last state, J; samples in which it
   // has risen, and the largest kinetic energy, J.
   double first_surplus_ = 0.0, surplus_ = 0.0, largest_kinetic_ = 0.0;
-  unsigned long long fed_ = 0;
+  unsigned long long rise_count_ = 0;
   bool has_surplus_ = false;
-  GuardedEffort guarded_;
+  GuardedEffort output_;
   Reason reason_{1024}, first_loss_;
 };
 

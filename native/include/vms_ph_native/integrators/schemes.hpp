@@ -29,33 +29,33 @@ class Centroidal {
   Centroidal(const Model& model, bool gravity);
 
   Tree tree;
-  const int k;                 ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
-  const double mass;           ///< kg
-  const Eigen::Vector3d fall;  ///< gravity that the centre of mass follows, m/s^2
-  const bool has_potential;    ///< whether a part of gravity acts on the shape
+  const int k;        ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
+  const double mass;  ///< kg
+  const Eigen::Vector3d fall_acceleration;  ///< of the centre of mass, m/s^2
+  const bool has_potential;                 ///< whether a part of gravity acts on the shape
 
   /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
   void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, SolverState& x) noexcept;
 
-  /// From a frame at `at` with `velocity` to the inertial one, in place.
-  void to_inertial(const Eigen::Vector3d& at, const Eigen::Vector3d& velocity, Eigen::VectorXd& q,
-                   Eigen::VectorXd& v) const noexcept;
+  /// From a frame at `origin` with `velocity` to the inertial one, in place.
+  void to_inertial(const Eigen::Vector3d& origin, const Eigen::Vector3d& velocity,
+                   Eigen::VectorXd& q, Eigen::VectorXd& v) const noexcept;
 
   /// From base axes to inertial axes.
   Eigen::Matrix3d rotation(const Eigen::VectorXd& q) const noexcept;
 
   Eigen::Vector3d position(const Eigen::VectorXd& q) const noexcept;
-  void set_position(const Eigen::Vector3d& at, Eigen::VectorXd& q) const noexcept;
+  void set_position(const Eigen::Vector3d& origin, Eigen::VectorXd& q) const noexcept;
 
   /// Move the centre of mass of q to the origin and evaluate the tree there.
-  void settle(const Eigen::Matrix3d& rotation, Eigen::VectorXd& q) const noexcept;
+  void move_centre_to_origin(const Eigen::Matrix3d& rotation, Eigen::VectorXd& q) const noexcept;
 
-  /// q after a displacement (nv,) along the exponential; `turn_only` leaves the position unchanged.
-  void integrate(const Eigen::VectorXd& q, const Eigen::VectorXd& reach, Eigen::VectorXd& out,
-                 bool turn_only = false) const noexcept;
+  /// q after a displacement (nv,) along the exponential; `rotation_only` keeps the position.
+  void integrate(const Eigen::VectorXd& q, const Eigen::VectorXd& increment, Eigen::VectorXd& out,
+                 bool rotation_only = false) const noexcept;
 
-  /// As displace(), for the joints of q only.
-  void integrate_joints(const Eigen::VectorXd& q, const Eigen::VectorXd& reach,
+  /// As integrate(), for the joints of q only.
+  void integrate_joints(const Eigen::VectorXd& q, const Eigen::VectorXd& increment,
                         Eigen::VectorXd& out) const noexcept;
 
   /// Kinetic energy of a motion plus the potential of the gravity that acts on the shape, J.
@@ -81,7 +81,7 @@ class FixedPoint {
   class Sweep {
    public:
     virtual ~Sweep() = default;
-    virtual bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& following) noexcept = 0;
+    virtual bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept = 0;
   };
 
   explicit FixedPoint(int size);
@@ -94,8 +94,8 @@ class FixedPoint {
  private:
   bool newton(Sweep& sweep, StepResult& result) noexcept;
 
-  Eigen::VectorXd y_, following_, residual_, step_, trial_, left_;
-  Eigen::MatrixXd slope_;
+  Eigen::VectorXd y_, image_, residual_, step_, trial_, trial_residual_;
+  Eigen::MatrixXd jacobian_;
 };
 
 /// Advances by the Cayley map of the velocity in the middle of the step, with Gonzalez' correction
@@ -116,13 +116,13 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
     double value, scale;
   };
 
-  bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& following) noexcept override;
-  void guess(const SolverState& x, double t, double dt, bool fresh) noexcept;
+  bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept override;
+  void guess(const SolverState& x, double t, double dt, bool restart) noexcept;
   Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular,
                 const Eigen::VectorXd& pi) noexcept;
-  double multiplier(const Eigen::VectorXd& following, const Eigen::Vector3d& l1) noexcept;
-  void correct(double by) noexcept;
-  void polish(StepResult& result) noexcept;
+  double multiplier(const Eigen::VectorXd& image, const Eigen::Vector3d& l1) noexcept;
+  void correct(double amount) noexcept;
+  void remove_rounding_error(StepResult& result) noexcept;
   void inertial_motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
   Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
 
@@ -130,14 +130,14 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   Tree end_;  ///< evaluated at the end of the step; that of robot_ in the middle
   FixedPoint free_, forced_;
   Eigen::VectorXd weights_;  ///< (n,) of the joints in the discrete gradient
-  double typical_;
-  Eigen::VectorXd zero_effort_, reach_, q_mid_, v_mid_, force_, slope_, pi_mean_, velocity_,
+  double weight_scale_;
+  Eigen::VectorXd zero_effort_, increment_, q_mid_, v_mid_, force_, slope_, pi_mean_, velocity_,
       weighted_;
   // The present step:
-  const SolverState* from_ = nullptr;
+  const SolverState* start_state_ = nullptr;
   const Ports* ports_ = nullptr;
   SolverState* result_state_ = nullptr;
-  double t_ = 0.0, dt_ = 0.0, square_ = 0.0;
+  double t_ = 0.0, dt_ = 0.0, length_ = 0.0;
   Eigen::Vector3d l0_ = Eigen::Vector3d::Zero();
 };
 
@@ -152,21 +152,21 @@ class Projection {
   void project(SolverState& x, double dt, StepResult& result) noexcept;
 
  private:
-  double at_rest(double dt) const noexcept;
-  double gained(double dt) const noexcept;  ///< by a fall from rest for a step, J
+  double rest_energy(double dt) const noexcept;
+  double fall_energy(double dt) const noexcept;  ///< by a fall from rest for a step, J
   double rounding(const SolverState& x, double terms, double dt) const noexcept;
-  void turn(SolverState& x, double dt, StepResult& result) noexcept;
+  void correct_along_gradient(SolverState& x, double dt, StepResult& result) noexcept;
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 
   Centroidal& robot_;
-  Eigen::VectorXd start_, rates_, zero_velocity_, slope_, along_, step_;
+  Eigen::VectorXd start_, rates_, zero_velocity_, slope_, direction_, step_;
 };
 
 /// One stage of an explicit scheme, each of which depends on the one before.
 struct RungeKuttaStage {
-  double lead;    ///< fraction of the step that has passed
-  double weight;  ///< of its rates in the step
-  double push;    ///< of its forces in the displacement of the centre of mass, of dt^2
+  double fraction;             ///< of the step that has passed
+  double weight;               ///< of its rates in the step
+  double displacement_weight;  ///< of its forces in that of the centre of mass, of dt^2
 };
 
 /// Those of the classical scheme of fourth order.
@@ -181,7 +181,7 @@ class ProjectedRungeKutta : public Stepper {
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                   SolverState& next) noexcept override;
-  const Tree* placed() const noexcept override { return &robot_.tree; }
+  const Tree* end_tree() const noexcept override { return &robot_.tree; }
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  protected:
@@ -191,7 +191,7 @@ class ProjectedRungeKutta : public Stepper {
  private:
   void free_rk4(const SolverState& x, double dt, SolverState& next) noexcept;
   void free_midpoint(const SolverState& x, double dt, SolverState& next) noexcept;
-  void accelerate(const SolverState& x, double lead, const Eigen::VectorXd& rate,
+  void accelerate(const SolverState& x, double fraction, const Eigen::VectorXd& rate,
                   const Eigen::VectorXd& v, Eigen::VectorXd& a) noexcept;
   void forced(const SolverState& x, const Ports& ports, double t, double dt, SolverState& next,
               StepResult& result) noexcept;
@@ -200,7 +200,7 @@ class ProjectedRungeKutta : public Stepper {
   const std::vector<RungeKuttaStage> stages_;
   Centroidal robot_;
   Projection projection_;
-  Eigen::VectorXd zero_effort_, q_, v_, a_, mean_, mean_a_, rate_, reach_, force_, moving_;
+  Eigen::VectorXd zero_effort_, q_, v_, a_, mean_, mean_a_, rate_, increment_, force_, velocity_;
   Eigen::VectorXd a2_, a3_, a4_;
 };
 
@@ -240,7 +240,7 @@ class WheeledRK4 final : public Stepper {
                   SolverState& next) noexcept override;
 
  private:
-  Failure evaluate_at(const Eigen::VectorXd& from, double lead) noexcept;
+  Failure evaluate_at(const Eigen::VectorXd& start, double fraction) noexcept;
   double energy() noexcept;
   void accelerate(const Ports& ports, double elapsed, StepResult& result) noexcept;
 
@@ -248,10 +248,10 @@ class WheeledRK4 final : public Stepper {
   const Model& model_;
   Centroidal robot_;
   WheeledTerms terms_;
-  RobotState at_;
+  RobotState stage_;
   // Rates of the coordinates of a step (nv,) and of the independent velocities (m,), and their
   // means.
-  Eigen::VectorXd rate_, mean_, reach_, force_, velocity_;
+  Eigen::VectorXd rate_, mean_, increment_, force_, velocity_;
   VectorV slope_, mean_slope_;
 };
 
@@ -281,7 +281,7 @@ class RKMK4 final : public Stepper {
   Dynamics robot_;
   FluidTerms fluid_;
   Centroidal centroidal_;  ///< for the efforts of the ports
-  Eigen::VectorXd q_, v_, a_, rate_, mean_, mean_a_, reach_, acting_;
+  Eigen::VectorXd q_, v_, a_, rate_, mean_, mean_a_, increment_, port_force_;
   MatrixV mass_, coriolis_;
   VectorV force_, weight_;
 };

@@ -41,7 +41,7 @@ struct Fall {
 /// An energy as the sum of two numbers, so that a million small contributions leave no rounding
 /// error.
 struct CompensatedSum {
-  double value = 0.0, rest = 0.0;  ///< J
+  double value = 0.0, remainder = 0.0;  ///< J
 
   void add(double energy);
 };
@@ -100,12 +100,12 @@ struct Ports {
 
 enum class Failure : unsigned char {
   none,
-  not_finite,         ///< the motion is not finite
-  energy_off,         ///< by `amount`, too much for the `extent` of the shape
-  newton_stalls,      ///< at a residual of `amount`
-  newton_unfinished,  ///< in `extent` steps
-  energy_missed,      ///< the solution misses `amount`
-  undetermined,       ///< the wheels allow more motions at a posture than elsewhere
+  not_finite,            ///< the motion is not finite
+  energy_error,          ///< by `amount`, too much for the `extent` of the shape
+  newton_stagnation,     ///< at a residual of `amount`
+  newton_not_converged,  ///< in `extent` steps
+  energy_residual,       ///< the solution misses `amount`
+  ambiguous_wheels,      ///< the wheels allow more motions at a posture than elsewhere
 };
 
 /// The energies and the outcome of one step or of several.
@@ -144,8 +144,8 @@ class Stepper {
   virtual StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                           SolverState& next) noexcept = 0;
 
-  /// The tree that was placed at the end of the last step, if there is one.
-  virtual const Tree* placed() const noexcept { return nullptr; }
+  /// The tree at the end of the last step, if there is one.
+  virtual const Tree* end_tree() const noexcept { return nullptr; }
 
   /// The motion in the inertial frame.
   virtual void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
@@ -166,17 +166,17 @@ class Stepper {
 std::unique_ptr<Stepper> make_stepper(const std::string& name, const Model& model, bool gravity,
                                       const std::vector<Wheel>& wheels = {});
 
-/// Efforts of a control held over a step.
-struct HeldCommand {
+/// Efforts of a control, constant over a step.
+struct CommandEfforts {
   Eigen::VectorXd torque;       ///< (n,)
   Eigen::VectorXd wrench_base;  ///< (b,)
 };
 
 /// The steps that a loop has taken.
 struct LoopResult {
-  MultiStepResult done;
-  HeldCommand before, now;  ///< the efforts over the last step, and those after it
-  bool fits = true;         ///< whether the efforts of the control were of the robot's size
+  MultiStepResult total;
+  CommandEfforts last_command, next_command;  ///< over the last step, and after it
+  bool sizes_match = true;  ///< whether the efforts of the control were of the robot's size
 };
 
 /// What acts on the robot in a loop.
@@ -189,9 +189,10 @@ class Control {
 };
 
 /// A law on a reference that does not move.
-class HeldReference final : public Control {
+class ConstantReference final : public Control {
  public:
-  HeldReference(Controller& law, const Reference& reference) : law_(law), reference_(reference) {}
+  ConstantReference(Controller& law, const Reference& reference)
+      : law_(law), reference_(reference) {}
 
   const Command* update(const RobotState& state, double dt) noexcept override {
     return &law_.update(state, reference_, dt);
@@ -220,7 +221,7 @@ class ClosedLoop {
   /// @param x        solver state at the start, replaced by that at the end.
   /// @param scratch     as `next` of Stepper::step().
   /// @param external_ports  efforts besides those of the control.
-  /// @param result   contains the efforts over the first step as `now`.
+  /// @param result   contains the efforts over the first step as `next_command`.
   void run(Control& control, SolverState& x, SolverState& scratch, const Ports& external_ports,
            double t0, double dt, long first, long steps, LoopResult& result) noexcept;
 

@@ -67,7 +67,7 @@ class ImpulseBalance {
                              double dt) noexcept;
 
   /// Turn columns (nv,k) of forces into these coordinates at a state.
-  void turn(Evaluation& d, MatrixV& columns) const noexcept;
+  void decouple(Evaluation& d, MatrixV& columns) const noexcept;
 
   const Model& model() const noexcept { return model_; }
   const NoiseModel& noise() const noexcept { return noise_; }
@@ -89,7 +89,7 @@ class ImpulseBalance {
   VectorV viscous_, coulomb_;  // (n,); empty without friction
   const VectorV velocity_variance_, effort_variance_;
   End ends_[2];
-  int now_ = 0;
+  int latest_ = 0;
   bool has_last_ = false, has_curvature_ = false;
   VectorV change_, curvature_, unknown_, rate_;
   MatrixV inertia_, scaled_;

@@ -80,11 +80,11 @@ class ContactDetector {
   int count_ = 0, last_ = 0, samples_without_contact_ = 0;
   bool contact_ = false, has_end_ = false;
   double threshold_period_ = 0.0, momentum_threshold_ = 0.0, energy_threshold_ = 0.0,
-         single_threshold_ = 0.0;
+         joint_threshold_ = 0.0;
   Work work_;
   VectorQ q_;
   VectorV momentum_, gravity_, model_effort_, displacement_, value_, solved_, diagonal_;
-  MatrixV spread_;
+  MatrixV noise_covariance_;
   double energy_ = 0.0;
   ContactReport report_;
 };
@@ -182,7 +182,7 @@ class PayloadObserver {
   void begin() noexcept;
   void forget_payload() noexcept;
   bool observe(const SmoothedFrame& smoothed) noexcept;
-  void find_end(const SmoothedFrame& smoothed, End& end) noexcept;
+  void compute_end(const SmoothedFrame& smoothed, End& end) noexcept;
   void solve() noexcept;
   const Payload& report(bool changed) noexcept;
 
@@ -198,8 +198,8 @@ class PayloadObserver {
   Cholesky factors_;
   Eigen::MatrixXd slope_, weighted_, product_;  // (nv,nv+10)
   Eigen::MatrixXd cross_terms_;                 // (10,nv+1)
-  VectorV sum_, expected_, innovation_, rest_;
-  MatrixV covariance_, spread_, gain_, predicted_, load_;
+  VectorV sum_, expected_, innovation_, residual_;
+  MatrixV covariance_, noise_covariance_, gain_, predicted_, load_;
   End ends_[2];
   int latest_ = 0;
   bool has_sum_ = false, has_last_ = false;

@@ -41,7 +41,7 @@ struct SpinningParts {
 };
 
 /// Columns of the map that depend on an angle: fixed + cos(angle) cosine + sin(angle) sine.
-struct TurningColumns {
+struct AngleColumns {
   std::vector<Eigen::Index> angle_input;  ///< (m,) input whose angle turns a column; -1 for none
   Eigen::MatrixXd fixed, cosine, sine;    ///< (b,m)
   Eigen::VectorXd start;                  ///< (m,) angles at the start, rad
@@ -49,7 +49,7 @@ struct TurningColumns {
       largest_tilt_rate;  ///< (m,) of tilts, rad and rad/s; others have fastest zero
 
   /// A column at an angle, (b,).
-  VectorB at(Eigen::Index i, double angle) const noexcept;
+  VectorB column(Eigen::Index i, double angle) const noexcept;
   bool tilts(Eigen::Index i) const { return largest_tilt_rate[i] > 0.0; }
   bool steers(Eigen::Index i) const {
     return angle_input[static_cast<std::size_t>(i)] == i && !tilts(i);
@@ -62,7 +62,7 @@ struct BaseActuators : ActuatorInputs {
   Allocation allocation;    ///< the map at the start, without tilt
   Eigen::VectorXd weights;  ///< (b,) of the components of a wrench that cannot be made whole
   SpinningParts spinning;
-  TurningColumns columns;
+  AngleColumns columns;
 };
 
 /// The inputs within bounds whose wrench is nearest, of several the smallest; as nearest_inputs in
@@ -105,24 +105,24 @@ class ActuatorMap {
  public:
   explicit ActuatorMap(const BaseActuators& actuators);
 
-  bool turns() const noexcept { return has_turning_; }
-  bool spins() const noexcept { return has_spin_; }
+  bool has_angles() const noexcept { return has_angles_; }
+  bool has_spin() const noexcept { return has_spin_; }
 
   /// B at the angles set last, those of the start before.
   const Eigen::MatrixXd& matrix() const noexcept { return matrix_; }
 
   /// Set the angles (m,) of tilts and of steering, rad.
-  void turn(const Eigen::VectorXd& angles) noexcept;
+  void set_angles(const Eigen::VectorXd& angles) noexcept;
 
   /// Angular momentum of rotors and wheels with rates (m,), rad/s, in the base frame, kg m^2/s.
   Eigen::Vector3d momentum(const Eigen::VectorXd& angles,
                            const Eigen::VectorXd& rates) const noexcept;
 
  private:
-  TurningColumns columns_;
+  AngleColumns columns_;
   SpinningParts spinning_;
   Eigen::MatrixXd matrix_;
-  bool has_turning_, has_spin_;
+  bool has_angles_, has_spin_;
 };
 
 /// Angles of tilting rotors, as ActuatorDynamics._tilted_commands in
@@ -144,8 +144,8 @@ class TiltAllocation {
   /// @param lower, upper  (m,) limits of the inputs.
   /// @param angles        (m,) at its start.
   /// @param step          its length, s.
-  void aim(const VectorB& goal, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
-           const Eigen::VectorXd& angles, double step, Eigen::VectorXd& out) noexcept;
+  void solve_angles(const VectorB& goal, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+                    const Eigen::VectorXd& angles, double step, Eigen::VectorXd& out) noexcept;
 
  private:
   ActuatorMap map_;
@@ -174,7 +174,7 @@ enum class Health : unsigned char {
 /// vms_ph_dynamics/actuation/actuator_dynamics.py. Without actuators, the commanded one. Of their
 /// energy,
 ///
-///     electric = work on the base + change of rotors and wheels stores + lost
+///     electric = work on the base + change of rotors and wheels stores + losses
 ///
 /// Over a step inputs are constant. After construction nothing allocates or throws.
 class ActuatedBase {
@@ -188,15 +188,15 @@ class ActuatedBase {
   void reset(const Eigen::VectorXd& wrench) noexcept;
 
   /// Keep the present state, for restore().
-  void save() noexcept { saved_ = now_; }
-  void restore() noexcept { now_ = saved_; }
+  void save() noexcept { saved_state_ = state_; }
+  void restore() noexcept { state_ = saved_state_; }
 
   /// Set the health of an input, from the next step on.
   void set_health(std::size_t input, Health health) noexcept { health_[input] = health; }
 
   /// Let rotors turn as they do when a wrench (b,) has long been commanded; the supply gives what
   /// they store more.
-  void settle(const Eigen::VectorXd& wrench) noexcept;
+  void set_steady_state(const Eigen::VectorXd& wrench) noexcept;
 
   /// The wrench (b,) over a step of a base that moves with `twist` (b,), but for the gyroscopic
   /// moment; `wrench` (b,) is commanded.
@@ -209,59 +209,59 @@ class ActuatedBase {
   ///
   /// @param work   of the wrench during the step, J.
   /// @param twist  (b,) of the base at its end.
-  void commit(double work, const Eigen::VectorXd& twist) noexcept;
+  void end_step(double work, const Eigen::VectorXd& twist) noexcept;
 
   /// Steer casters by a step in which a stand holds the base.
   ///
   /// @param before, after  (b,) twists at its start and end.
   void follow(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept;
 
-  double electric() const noexcept { return now_.electric; }  ///< taken from the supply, J
-  double lost() const noexcept { return now_.lost; }  ///< in fluid, friction and windings, J
-  double stored() const noexcept;                     ///< kinetic energy of rotors and wheels, J
+  double electric() const noexcept { return state_.electric; }  ///< taken from the supply, J
+  double losses() const noexcept { return state_.losses; }  ///< in fluid, friction and windings, J
+  double stored() const noexcept;  ///< kinetic energy of rotors and wheels, J
 
   /// Angular momentum of rotors and wheels, in the base frame, kg m^2/s.
   Eigen::Vector3d momentum() const noexcept;
 
   /// Angles (m,) of tilts and of steering, rad; there are actuators.
-  const Eigen::VectorXd& angles() const noexcept { return now_.angles; }
+  const Eigen::VectorXd& angles() const noexcept { return state_.angles; }
 
  private:
   /// What changes with time.
   struct State {
     Eigen::VectorXd rates, thrusts, angles;  ///< (m,) of shafts, of rotors, of tilts and steering
-    double electric = 0.0, lost = 0.0;
+    double electric = 0.0, losses = 0.0;
   };
 
   /// Parts that exist where there are actuators.
-  struct Allocating {
-    explicit Allocating(const BaseActuators& actuators);
+  struct AllocationParts {
+    explicit AllocationParts(const BaseActuators& actuators);
     PrioritisedActuation nearest;  ///< of a map that does not turn, in its usual limits
     Eigen::MatrixXd weighted;      ///< map times weights
     NearestInputs search;
     ActuatorMap map;
-    TiltAllocation tilting;
+    TiltAllocation tilt_inputs;
   };
 
   void set_limits() noexcept;
   void allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept;
-  void lag() noexcept;
+  void apply_lag() noexcept;
   void steer(const Eigen::VectorXd& rates) noexcept;
 
   double step_;
   std::optional<BaseActuators> actuators_;
-  std::optional<Allocating> parts_;
+  std::optional<AllocationParts> parts_;
   std::vector<Health> health_;
-  Eigen::VectorXd remaining_;  ///< of a deviation after a step with the lag
+  Eigen::VectorXd lag_factor_;  ///< of a deviation after a step with the lag
   Eigen::VectorXd lower_, upper_;
   VectorB goal_;
-  Eigen::VectorXd sent_, inputs_, friction_, acting_;  ///< over the step
-  Eigen::VectorXd rates_, angles_;                     ///< at its end
-  Eigen::VectorXd twist_, moving_,
+  Eigen::VectorXd commands_, inputs_, friction_, net_inputs_;  ///< over the step
+  Eigen::VectorXd rates_, angles_;                             ///< at its end
+  Eigen::VectorXd twist_, input_rates_,
       mean_rates_;  ///< of the base; of the inputs; mean rates of shafts
   Eigen::VectorXd wrench_;
   Spin spin_;
-  State now_, saved_;
+  State state_, saved_state_;
 };
 
 }  // namespace vms_ph

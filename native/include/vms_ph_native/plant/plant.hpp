@@ -34,7 +34,7 @@ class JointStops {
   explicit JointStops(const Model& model, const std::vector<Wheel>& wheels = {});
 
   /// Whether a joint has a limit.
-  bool exist() const { return exist_; }
+  bool exist() const { return has_limits_; }
 
   /// Whether a joint can no longer come to rest before its stop in a step of dt s.
   bool is_stop_reached(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double dt) noexcept;
@@ -60,9 +60,9 @@ class JointStops {
   std::optional<Dynamics> robot_;  ///< in a fluid, for the added mass
   FluidTerms fluid_;
   MatrixV added_mass_;
-  std::optional<WheeledTerms> rolling_;  ///< on wheels
+  std::optional<WheeledTerms> wheel_terms_;  ///< on wheels
   RobotState wheeled_state_;
-  bool exist_ = false;
+  bool has_limits_ = false;
   Eigen::VectorXd lower_, upper_, positions_, displacement_, impulse_, rates_, lower_rates_,
       upper_rates_, torque_;
   Eigen::MatrixXd mass_, mobility_;  ///< symmetric: the order of their entries does not matter
@@ -102,9 +102,9 @@ class Plant {
   /// Integrate steps; false, with the state unchanged, when a step fails. Does not allocate.
   ///
   /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
-  /// @param by_stand     whether it is that of a stand, and not of the actuators of the base.
+  /// @param on_stand     whether it is that of a stand, and not of the actuators of the base.
   /// @param torque       (n,) N m or N.
-  bool advance(const Eigen::VectorXd& wrench_base, bool by_stand, const Eigen::VectorXd& torque,
+  bool advance(const Eigen::VectorXd& wrench_base, bool on_stand, const Eigen::VectorXd& torque,
                int steps) noexcept;
 
   /// The wrench (b,) that acted on the base in the last step.
@@ -121,7 +121,7 @@ class Plant {
   /// What the actuators of the base took from their supply and lost since the reset, and store.
   const ActuatedBase& actuators() const { return base_; }
   /// A sentence about the last failure.
-  std::string reason() const { return failed_.reason(); }
+  std::string reason() const { return failure_.reason(); }
 
  private:
   void update_ground_motion() noexcept;
@@ -134,8 +134,8 @@ class Plant {
   ActuatedBase base_;
   std::unique_ptr<JointStops> stops_;
   Ports ports_;
-  SolverState at_, next_, saved_, started_;
-  StepResult result_, failed_;
+  SolverState state_, next_state_, saved_state_, start_state_;
+  StepResult result_, failure_;
   std::int64_t steps_ = 0;
   Eigen::VectorXd q_, v_;                // as the integrator has them
   Eigen::VectorXd ground_q_, ground_v_;  // over ground

@@ -47,7 +47,7 @@ class Servo {
   double frequency_;
   Evaluation d_;
   std::optional<WheeledTerms> wheels_;
-  Eigen::VectorXd target_, advanced_, error_, acceleration_, torque_;
+  Eigen::VectorXd target_, next_target_, error_, acceleration_, torque_;
   MatrixV gram_;
   VectorV rates_, force_;
 };
