@@ -25,9 +25,6 @@ _SEARCH = 0.2
 # may be lost, s.
 _STOOD = 1.0
 
-# Largest number of bags of one run, after restarts.
-_FOLDERS = 1000
-
 
 class BagRecorder(ReportingNode):
     """Records all topics, or the selected ones, into a new bag."""
@@ -63,16 +60,15 @@ class BagRecorder(ReportingNode):
         super().destroy_node()
 
     def _free(self, folder: Path) -> Path:
-        """Return the folder, or the next one where a recording in it was interrupted."""
-        free = folder
-        for number in range(2, _FOLDERS):
-            if not was_interrupted(free):
-                break
-            free = folder.with_name(f"{folder.name}_{number}")
-        if free != folder:
-            self.get_logger().warning(
-                f"the recording in {folder} was interrupted; it goes on in {free}"
-            )
+        """Return the folder, or the first new one where a recording in it was interrupted."""
+        if not was_interrupted(folder):
+            return folder
+        number = 2
+        while (free := folder.with_name(f"{folder.name}_{number}")).exists():
+            number += 1
+        self.get_logger().warning(
+            f"the recording in {folder} was interrupted; it goes on in {free}"
+        )
         return free
 
     def _search(self) -> None:

@@ -12,6 +12,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 pytest.importorskip("mcap")
 
+from vms_ph_io.bag import BagWriter
 from vms_ph_nodes.bag_recorder import BagRecorder
 
 pytestmark = pytest.mark.wire
@@ -39,6 +40,22 @@ def test_a_recorder_that_stood_still_says_that_the_bag_has_a_hole(
     told = capfd.readouterr().err
     assert told.count("the recorder stood still for 1.") == 1
     assert "messages of that time may be missing" in told
+
+
+def test_a_recording_goes_on_in_a_new_folder_whatever_a_kill_and_later_runs_have_left(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # It was killed before it had written metadata, and the run after it was completed.
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag/bag_0.mcap").touch()
+    BagWriter(tmp_path / "bag_2").close()
+    rclpy.init(args=["--ros-args", "-p", f"bag:={tmp_path / 'bag'}"], domain_id=77)
+    try:
+        BagRecorder().destroy_node()
+    finally:
+        rclpy.shutdown()
+    assert "bag was interrupted; it goes on in" in capfd.readouterr().err
+    assert (tmp_path / "bag_3/metadata.yaml").exists()
 
 
 def test_a_recorder_in_slow_simulated_time_goes_by_the_clock_of_the_machine(tmp_path: Path) -> None:

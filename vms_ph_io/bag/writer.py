@@ -28,7 +28,15 @@ from mcap.writer import CompressionType, Writer
 
 from .errors import BagError
 from .messages import BagTopic, MessageDefinition, QosProfile, dump_profiles
-from .metadata import BagMetadata, FileMetadata, TopicInfo, bag_files, is_being_recorded, time_span
+from .metadata import (
+    FILE_NAME,
+    BagMetadata,
+    FileMetadata,
+    TopicInfo,
+    bag_files,
+    is_being_recorded,
+    time_span,
+)
 
 FLUSH_PERIOD = 0.5
 """Largest time until a message is written to the file, s."""
@@ -50,7 +58,11 @@ _MESSAGE_OVERHEAD = 31  # bytes of a message record besides its data
 def was_interrupted(folder: Path) -> bool:
     """Return whether a folder has a recording that ended without being completed."""
     try:
-        unfinished = RECORDING.items() <= BagMetadata.read(folder).custom.items()
+        # A recorder that is killed at its start leaves a file without metadata.
+        unfinished = (
+            not (folder / FILE_NAME).exists()
+            or RECORDING.items() <= BagMetadata.read(folder).custom.items()
+        )
         return unfinished and not any(is_being_recorded(file) for file in bag_files(folder))
     except (BagError, OSError):
         return False
