@@ -83,11 +83,11 @@ def build(
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as lock:  # waits until no other process builds here
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # Compilers hold it too: they go on when this process is killed.
-        os.set_inheritable(lock.fileno(), True)
         options = (f"-D{name}={value}" for name, value in switches.items())
-        cmake(*configure, *options, listener=listener)
-        cmake("--build", folder, "--target", *targets, listener=listener)
+        # Compilers hold the lock too: they go on when this process is killed.
+        kept = (lock.fileno(),)
+        cmake(*configure, *options, listener=listener, kept=kept)
+        cmake("--build", folder, "--target", *targets, listener=listener, kept=kept)
     return folder
 
 
@@ -116,8 +116,13 @@ def install(folder: Path) -> Path:
     return site_packages
 
 
-def cmake(*arguments: object, listener: Listener | None = None) -> None:
+def cmake(*arguments: object, listener: Listener | None = None, kept: Sequence[int] = ()) -> None:
     """Run the CMake of this environment.
+
+    Args:
+        arguments: of the command.
+        listener: receives every line that it prints.
+        kept: descriptors of files that it keeps open.
 
     Raises:
         VmsPhError: CMake failed; the message contains the end of its output.
@@ -129,7 +134,7 @@ def cmake(*arguments: object, listener: Listener | None = None) -> None:
         env={"CMAKE_BUILD_PARALLEL_LEVEL": str(compilers()), **os.environ, "PATH": tools},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        close_fds=False,
+        pass_fds=kept,
         text=True,
         errors="replace",
     ) as process:
