@@ -110,6 +110,7 @@ class Reference:
 
 
 _KEEP = Reference()
+_SHAPES = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,), "wrench": (6,)}
 
 
 def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
@@ -119,6 +120,12 @@ def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
     # Numbers whose sum is not finite may be.
     finite = is_finite(np.asarray(value).reshape(-1)) or np.isfinite(value).all()
     return value if finite else None
+
+
+def has_rotation(pose: Array) -> bool:
+    """Return whether a pose (4,4) has a rotation, within one percent."""
+    turn = pose[:3, :3]
+    return bool(np.abs(turn @ turn.T - np.eye(3)).max() < 1e-2 and np.linalg.det(turn) > 0.0)
 
 
 class Status(enum.IntEnum):
@@ -359,6 +366,38 @@ class Controller(WithHints, ABC):
                     f"{high:g}; given: {setting!r}"
                 )
         return gains
+
+    def accepted(self, reference: Reference, strict: bool = False) -> tuple[Reference, str]:
+        """Return what the law can take of a reference, and why not the rest, in words.
+
+        Fields of a wrong shape or that are not finite become None.
+
+        Args:
+            reference: as received.
+            strict: whether fields that the law does not follow are a fault beside others too.
+        """
+        given = {n: x for n in Reference.__slots__ if (x := getattr(reference, n)) is not None}
+        ignored, refusal = [name for name in given if name in self.IGNORES], ""
+        if ignored and (strict or len(ignored) == len(given)):
+            followed = [f"{name}=..." for name in Reference.__slots__ if name not in self.IGNORES]
+            refusal = (
+                f"the law follows no {' and no '.join(ignored)} of a reference; give "
+                f"Reference({', '.join(followed)})"
+            )
+        for name, target in given.items():
+            shape = (self.model.n,) if name == "joints" else _SHAPES[name]
+            try:
+                array = np.asarray(target, dtype=float)
+            except (TypeError, ValueError):
+                array = np.zeros(0)
+            fits = array.shape == shape and np.isfinite(array).all()
+            fits = fits and (name != "pose" or has_rotation(array))
+            given[name] = array if fits else None
+            if not fits:
+                rigid = " and have a rotation" if name == "pose" else ""
+                text = " ".join(repr(target).split())[:60]
+                refusal = f"{name} of a reference must be {shape}, be finite{rigid}; given: {text}"
+        return replace(reference, **given) if given else reference, refusal
 
     @abstractmethod
     def reset(self, state: RobotState) -> None:

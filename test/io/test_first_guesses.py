@@ -42,7 +42,7 @@ def law(q: Any, v: Any, dt: float) -> Any:
 GUESSES: list[tuple[Callable[[], Any], str]] = [
     (lambda: PANDA.crba(REST), r"use evaluate\(q, v\)\.M"),  # type: ignore[attr-defined]
     (lambda: PANDA.torque_limits, "use joints.effort"),  # type: ignore[attr-defined]
-    (lambda: PANDA.gripper, "it has b, base, "),  # type: ignore[attr-defined]
+    (lambda: PANDA.gripper, "it has armature, b, base, "),  # type: ignore[attr-defined]
     (lambda: PANDA.jacobian(REST, "panda_hand"), r"jacobian\('hand', q\)"),  # type: ignore[arg-type]
     (lambda: PANDA.evaluate(REST, REST).R, r"use StandardForm\(model\)\.dissipation"),  # type: ignore[attr-defined]
     (lambda: StandardForm(PANDA).J, "use interconnection"),  # type: ignore[attr-defined]

@@ -4,7 +4,6 @@
 """The controller of a simulated closed loop: a law of any kind, its guard and its reference."""
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -103,12 +102,9 @@ class LoopControl:
         time, self._steps = self._steps * dt, self._steps + 1
         try:
             reference = self._reference(time)
-            if ignored := [n for n in self.controller.IGNORES if getattr(reference, n) is not None]:
-                followed = [n for n in Reference.__slots__ if n not in self.controller.IGNORES]
-                raise ControlFault(
-                    f"{self.name} follows no {' and no '.join(ignored)} of a reference; give "
-                    f"Reference({', '.join(f'{n}=...' for n in followed)})"
-                )
+            reference, refusal = self.controller.accepted(reference, strict=True)
+            if refusal:
+                raise ControlFault(refusal)
             command = self.controller.update(state, reference, dt)
         except ControlFault as fault:
             raise ControlFault(f"at {time:.6g} s {fault}") from fault.__cause__
@@ -172,10 +168,7 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
 
 def _as_reference(value: Any) -> Reference:
     if isinstance(value, Reference):
-        targets = {f.name: getattr(value, f.name) for f in fields(value)}
-        return replace(
-            value, **{n: np.asarray(x, dtype=float) for n, x in targets.items() if x is not None}
-        )
+        return value
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):

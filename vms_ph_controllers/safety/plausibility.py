@@ -14,7 +14,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, OptionError, VMSModel
 
-from ..controller import Reference, gain, usable
+from ..controller import Reference, gain, has_rotation, usable
 
 # Norms of rotations may deviate by this much: odometry in single precision deviates by 1e-7.
 _NORM_TOLERANCE = 1e-3
@@ -354,10 +354,8 @@ class ReferencePlausibility:
             if not outside.any():
                 return ""
             return f"is out of bounds at {self._model.joint_names[int(np.argmax(outside))]}"
-        if name == "pose":
-            turn = value[:3, :3]
-            if not np.abs(turn @ turn.T - np.eye(3)).max() < 1e-2 or np.linalg.det(turn) < 0.0:
-                return "has no rotation"
+        if name == "pose" and not has_rotation(value):
+            return "has no rotation"
         if name in ("pose", "position"):
             position = value[:3, 3] if name == "pose" else value
             most = bounds.reference_distance
