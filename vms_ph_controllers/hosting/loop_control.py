@@ -26,6 +26,7 @@ class LoopControl:
 
     Attributes:
         controller: the law, behind its guard where there is one.
+        limited: number of samples whose status was not OK, by its name and reason, in their order.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class LoopControl:
             OptionError: law, guard or reference are none.
             VmsPhError: the law does not support this robot.
         """
-        self.model, self._steps = model, 0
+        self.model, self._steps, self.limited = model, 0, dict[str, int]()
         self._reference = reference_function(reference, model)
         self._law, self._allocation = law, allocation
         self.name, self.controller = _named_law(law, model, allocation, form)
@@ -59,7 +60,7 @@ class LoopControl:
 
     def reset(self, q: Array, v: Array) -> None:
         """Begin at a configuration (nq,) and velocity (nv,)."""
-        self._steps = 0
+        self._steps, self.limited = 0, {}
         self.controller.reset(RobotState(q, v))
 
     def check_new_model(self) -> None:
@@ -113,6 +114,9 @@ class LoopControl:
                 f"at {time:.6g} s {self.name} raised {type(error).__name__}: {error}"
             ) from error
         self._check(command, time)
+        if command.status:
+            why = f"{command.status}, {command.reason}"
+            self.limited[why] = self.limited.get(why, 0) + 1
         return command
 
     def _check(self, command: Command, time: float) -> None:

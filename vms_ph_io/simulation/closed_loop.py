@@ -360,7 +360,8 @@ class _Run:
     def _recorded(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate
         model = self._simulation.form.model
-        return Trajectory.of(model, samples, energies, certificate, self.description)
+        run = Trajectory.of(model, samples, energies, certificate, self.description)
+        return replace(run, limited={} if self._control is None else self._control.limited)
 
 
 def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]:

@@ -4,7 +4,7 @@
 """A simulated closed loop as arrays over time, with its energy balance, a plot and a bag."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -62,6 +62,7 @@ class Trajectory(WithHints):
         dissipated: (N+1,) energy lost since the start in friction, drag and stops, J.
         certificate: of the guard, or None without one.
         description: URDF of the robot, or empty.
+        limited: number of samples in which the law was not OK, by its status and reason.
 
     Examples:
         >>> from vms_ph_io import simulate
@@ -84,6 +85,7 @@ class Trajectory(WithHints):
     dissipated: Array
     certificate: Certificate | None = None
     description: str = ""
+    limited: Mapping[str, int] = field(default_factory=dict)
 
     HINTS: ClassVar[Mapping[str, str]] = {
         "audit, which prints as text": "energy_balance balance report residual",
@@ -158,7 +160,9 @@ class Trajectory(WithHints):
     def __repr__(self) -> str:
         """Return robot, duration and the state of the energy balance."""
         balance = "closed" if self.audit.is_closed else "open"
-        return f"Trajectory({self.model.name}, {self.t[-1]:g} s, energy balance {balance})"
+        text = f"Trajectory({self.model.name}, {self.t[-1]:g} s, energy balance {balance})"
+        first = next(iter(self.limited), "")
+        return text + f"\n{sum(self.limited.values())} samples of the law {first}" * bool(first)
 
     def _repr_html_(self) -> str:
         """Return energy balance and plots, for notebooks."""

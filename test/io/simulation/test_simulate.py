@@ -237,6 +237,14 @@ def test_references_are_constant_functions_of_time_or_trajectories() -> None:
     assert followed.v[-1, 6:] @ first.v[-1, 6:] > 0.0
 
 
+def test_a_law_that_asks_more_than_the_actuators_give_is_named_in_what_the_run_prints() -> None:
+    push = Push("wrench_end_effector", [2, 0, 0, 0, 0, 0], axes="world", duration=0.2)
+    law, acting = DecoupledVMSController, {"effects": "actuators", "disturbances": push}
+    run = simulate("borinot", law, 0.5, rate=200, **acting)  # type: ignore[arg-type]
+    assert "100 samples of the law SATURATED, the base has no actuator for a part" in repr(run)
+    assert not simulate("panda", TaskSpaceIDAPBC, 0.01).limited
+
+
 def test_effects_combine_and_the_balance_of_energy_closes() -> None:
     door = Mechanism(np.array([0.0, 0.5, 0.0]), np.array([0.0, 0.0, 1.0]), 2.0)
     run = simulate(
