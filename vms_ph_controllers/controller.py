@@ -390,8 +390,7 @@ class Controller(WithHints, ABC):
                 array = np.asarray(target, dtype=float)
             except (TypeError, ValueError):
                 array = np.zeros(0)
-            fits = array.shape == shape and np.isfinite(array).all()
-            fits = fits and (name != "pose" or has_rotation(array))
+            fits = usable(array, shape) is not None and (name != "pose" or has_rotation(array))
             given[name] = array if fits else None
             if not fits:
                 rigid = " and have a rotation" if name == "pose" else ""

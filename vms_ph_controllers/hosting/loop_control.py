@@ -18,8 +18,6 @@ from .loading import make_controller
 Law = type[Controller] | Controller | str | Callable[[Array, Array, float], Any]
 """A law: its class, an object, the name of a class, or ``(q, v, dt) -> efforts``."""
 
-_KEEP = Reference()
-
 
 class LoopControl:
     """A law in the loop of a simulation, with the reference of the present time.
@@ -148,8 +146,6 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
     Raises:
         OptionError: it is none of these.
     """
-    if reference is None:
-        return lambda time: _KEEP
     if callable(reference):
         return lambda time: _as_reference(reference(time))
     if hasattr(reference, "t") and hasattr(reference, "q"):
@@ -166,7 +162,7 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
             return Reference(joints=np.array(interpolated))
 
         return joints
-    constant = _as_reference(reference)
+    constant = _as_reference(Reference() if reference is None else reference)
     return lambda time: constant
 
 

@@ -194,10 +194,10 @@ class TwinnedController(Controller):
             command = self._update(state, reference, dt)
         else:
             command = recorded(twin.update(state.q, state.v, dt, *reference.parts, state.age))
-        if not refusal:
-            return command
-        command = command.with_reason(f"{refusal}; the last one is kept")
-        return replace(command, status=Status.HOLDING)
+        if refusal:
+            command = command.with_reason(f"{refusal}; the last one is kept")
+            command = replace(command, status=Status.HOLDING)
+        return command
 
     def missed_updates(self) -> None:
         """Credit nothing to a tank for the motion; see :meth:`Controller.missed_updates`."""
