@@ -145,7 +145,9 @@ def parameters() -> None:
 
 def examples() -> None:
     """The numbered programs, each with what it says of itself and its text."""
-    text = ["# Examples", "", "Short programs, from `examples/`. A test runs each of them.", ""]
+    # Without a list of contents beside them, so that their lines fit.
+    text = ["---", "hide: [toc]", "---", ""]
+    text += ["# Examples", "", "Short programs, from `examples/`. A test runs each of them.", ""]
     text += ["| program | |", "|---|---|"]
     programs = sorted((ROOT / "examples").glob("[0-9]*.py"))
     for path in programs:
