@@ -168,13 +168,14 @@ class Certificate(PortCertificate):
 
     @property
     def summary(self) -> str:
-        """The verdict in words; before it, how often the law failed."""
-        if not self.law_failures:
-            return self.VERDICTS[self.verdict]
-        return (
-            f"the law failed in {self.law_failures} of {self.samples} updates, first: "
-            f"{self.first_failure}; {self.VERDICTS[self.verdict]}"
-        )
+        """The verdict in words; before it, how often the law failed and a reflex acted."""
+        first = []
+        if self.law_failures:
+            failed = f"the law failed in {self.law_failures} of {self.samples} updates"
+            first.append(f"{failed}, first: {self.first_failure}")
+        if self.reflexes:
+            first.append(f"a reflex acted in {self.reflexes} of {self.samples} updates")
+        return "; ".join([*first, self.VERDICTS[self.verdict]])
 
     @property
     def verdict(self) -> str:
