@@ -393,9 +393,9 @@ class Controller(WithHints, ABC):
             fits = usable(array, shape) is not None and (name != "pose" or has_rotation(array))
             given[name] = array if fits else None
             if not fits:
-                rigid = " and have a rotation" if name == "pose" else ""
+                rigid = ", with a rotation" if name == "pose" else ""
                 text = " ".join(repr(target).split())[:60]
-                refusal = f"{name} of a reference must be {shape}, be finite{rigid}; given: {text}"
+                refusal = f"{name} of a reference must be {shape}, finite{rigid}; given: {text}"
         return replace(reference, **given) if given else reference, refusal
 
     @abstractmethod
