@@ -84,7 +84,7 @@ def test_arms_with_and_without_redundancy_are_served() -> None:
     ("reference", "reason"),
     [
         (Reference(pose=np.zeros(7)), r"pose of a reference must be \(4, 4\)"),
-        (Reference(pose=2.0 * np.eye(4)), "have a rotation"),
+        (Reference(pose=2.0 * np.eye(4)), "with a rotation"),
         (Reference(joints=np.zeros(3)), r"joints of a reference must be \(5,\).*last one is kept"),
         (Reference(joints={"arm": 1.0}), "given: {'arm': 1.0}"),  # type: ignore[arg-type]
         (Reference(twist=np.full(6, np.nan)), r"\(6,\), finite;"),
