@@ -367,18 +367,17 @@ class Controller(WithHints, ABC):
                 )
         return gains
 
-    def accepted(self, reference: Reference, strict: bool = False) -> tuple[Reference, str]:
+    def accepted(self, reference: Reference) -> tuple[Reference, str]:
         """Return what the law can take of a reference, and why not the rest, in words.
 
         Fields of a wrong shape or that are not finite become None.
 
         Args:
             reference: as received.
-            strict: whether fields that the law does not follow are a fault beside others too.
         """
         given = {n: x for n in Reference.__slots__ if (x := getattr(reference, n)) is not None}
         ignored, refusal = [name for name in given if name in self.IGNORES], ""
-        if ignored and (strict or len(ignored) == len(given)):
+        if ignored:
             followed = [f"{name}=..." for name in Reference.__slots__ if name not in self.IGNORES]
             refusal = (
                 f"the law follows no {' and no '.join(ignored)} of a reference; give "

@@ -59,7 +59,7 @@ def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "")
             word, colour, dashes = LEGEND.get(name, (name, *_LOOKS[k]))
             style = (0, dashes) if dashes else "-"
             marker = "." if np.size(curve[0]) < 20 else ""
-            axes.plot(*curve, marker, color=colour, linestyle=style, label=word)
+            axes.plot(*curve, marker=marker, color=colour, linestyle=style, label=word)
         for begin, end in panel.shaded:
             axes.axvspan(begin, end, color="black", alpha=0.07, lw=0)
         for axis in panel.log:

@@ -101,7 +101,7 @@ class LoopControl:
         time, self._steps = self._steps * dt, self._steps + 1
         try:
             reference = self._reference(time)
-            reference, refusal = self.controller.accepted(reference, strict=True)
+            reference, refusal = self.controller.accepted(reference)
             if refusal:
                 raise ControlFault(refusal)
             command = self.controller.update(state, reference, dt)

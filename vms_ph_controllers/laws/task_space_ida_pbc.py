@@ -287,6 +287,8 @@ class TaskSpaceIDAPBC(TwinnedController):
         if effort.smallest < SINGULAR:
             smallest = effort.smallest
             return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"
+        if self._governor.is_rejected:
+            return Status.HOLDING, "the reference is not finite; the last one is kept"
         if self._tank_budget.is_short:
             return Status.DEGRADED, (
                 "the energy tank is empty: changes of reference or stiffness wait until damping "

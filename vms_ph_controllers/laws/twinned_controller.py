@@ -5,7 +5,7 @@
 
 from abc import abstractmethod
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -188,16 +188,10 @@ class TwinnedController(Controller):
                 with suppress(StateError):
                     self.reset(state)
             self._q = np.array(state.q, dtype=float)
-        reference, refusal = self.accepted(reference)
         twin = self.synchronise()
         if twin is None:
-            command = self._update(state, reference, dt)
-        else:
-            command = recorded(twin.update(state.q, state.v, dt, *reference.parts, state.age))
-        if refusal:
-            command = command.with_reason(f"{refusal}; the last one is kept")
-            command = replace(command, status=Status.HOLDING)
-        return command
+            return self._update(state, reference, dt)
+        return recorded(twin.update(state.q, state.v, dt, *reference.parts, state.age))
 
     def missed_updates(self) -> None:
         """Credit nothing to a tank for the motion; see :meth:`Controller.missed_updates`."""

@@ -45,6 +45,7 @@ class ReferenceGovernor:
     Attributes:
         now: the present minimum.
         target: position that the minimum approaches, (3,) m; None while a velocity moves it.
+        is_rejected: whether the last reference was unusable: not finite, or not of three entries.
         is_out_of_reach: whether the minimum cannot follow the reference.
     """
 
@@ -64,7 +65,7 @@ class ReferenceGovernor:
         d = self._model.evaluate(q, np.zeros(self._model.nv))
         self.now = PotentialMinimum(d.q, np.array(self._task.value(d)))
         self.target: Array | None = None
-        self.is_out_of_reach = False
+        self.is_rejected = self.is_out_of_reach = False
         self._settled = True
         self._posture = self._model.joint_positions(d.q)
         return d
@@ -82,6 +83,7 @@ class ReferenceGovernor:
         """
         is_empty = reference.position is None and reference.velocity is None
         if self._settled and self.target is None and is_empty:
+            self.is_rejected = False
             return self.now
         step = self._requested_step(reference, dt)
         length = sqrt(step @ step)
@@ -147,14 +149,20 @@ class ReferenceGovernor:
         return after
 
     def _requested_step(self, reference: Reference, dt: float) -> Array:
-        position = usable(reference.position, (3,))
+        self.is_rejected = False
+        position = self._usable(reference.position)
         if position is not None:
             self.target = position
         step = np.zeros(3)
-        velocity = usable(reference.velocity, (3,))
+        velocity = self._usable(reference.velocity)
         if velocity is not None:
             step += dt * velocity
             self.target = None
         if self.target is not None:
             step += self.target - self.now.x
         return step
+
+    def _usable(self, value: Array | None) -> Array | None:
+        checked = usable(value, (3,))
+        self.is_rejected |= value is not None and checked is None
+        return checked

@@ -3,7 +3,6 @@
 
 """Input that no law can use: states, time steps, references and gains."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -79,33 +78,22 @@ def test_arms_with_and_without_redundancy_are_served() -> None:
             assert (energy.kinetic_null, energy.null_to_task) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("native", [None, False])
 @pytest.mark.parametrize(
     ("reference", "reason"),
     [
         (Reference(pose=np.zeros(7)), r"pose of a reference must be \(4, 4\)"),
         (Reference(pose=2.0 * np.eye(4)), "with a rotation"),
-        (Reference(joints=np.zeros(3)), r"joints of a reference must be \(5,\).*last one is kept"),
+        (Reference(joints=np.zeros(3)), r"joints of a reference must be \(5,\)"),
         (Reference(joints={"arm": 1.0}), "given: {'arm': 1.0}"),  # type: ignore[arg-type]
         (Reference(twist=np.full(6, np.nan)), r"\(6,\), finite;"),
         (Reference(position=np.zeros(3)), "follows no position of a reference; give Reference"),
     ],
 )
-def test_a_reference_that_a_law_cannot_follow_is_named_and_the_last_one_kept(
-    reference: Reference, reason: str, native: bool | None
+def test_a_simulation_refuses_a_reference_that_its_law_cannot_follow(
+    reference: Reference, reason: str
 ) -> None:
-    model = robots.load("hextilt").with_native(native)
-    state, law = RobotState(model.home, np.full(model.nv, 0.1)), DecoupledVMSController(model)
-    efforts = []
-    for given in (HOLD, reference):
-        law.reset(state)
-        command = law.update(state, given, 1e-3)
-        efforts.append(np.concatenate([command.wrench_base, command.torque]))
-    np.testing.assert_array_equal(*efforts)
-    assert command.status is Status.HOLDING
-    assert re.search(reason, command.reason)
-    with pytest.raises(ControlFault, match=reason.partition(".*")[0]):
-        simulate(model, DecoupledVMSController, 0.01, reference=reference)
+    with pytest.raises(ControlFault, match=reason):
+        simulate("hextilt", DecoupledVMSController, 0.01, reference=reference)
 
 
 def test_gains_that_are_no_record_of_the_law_are_refused(panda: VMSModel) -> None:
