@@ -92,7 +92,7 @@ TEST_F(DynamicsBroadcaster, HasNoKineticEnergyWithoutVelocitiesAndNothingWithout
   EXPECT_TRUE(std::isnan(energy_->kinetic));
   EXPECT_TRUE(std::isnan(energy_->total));
   set_interface("elbow/position", kNaN);
-  for (int k = 0; k < 10; ++k) update();
+  listen();  // what was on its way before
   listen();
   EXPECT_FALSE(joints_ || energy_);
 }
