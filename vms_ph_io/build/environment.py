@@ -56,7 +56,9 @@ def main(folder: Path, arguments: list[str]) -> None:
         if not has_pip(python):
             if python.is_symlink() and not python.exists():  # its Python was removed
                 shutil.rmtree(python.parent)
-            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+            # The pip that Python 3.10 brings takes minutes to choose versions.
+            newer = ["--upgrade-deps"] if sys.version_info < (3, 11) else []
+            subprocess.run([sys.executable, "-m", "venv", *newer, folder], check=True)
         if not has_pip(python):
             sys.exit(
                 f"vms: the environment in {folder} has no pip; remove this folder and run again."
