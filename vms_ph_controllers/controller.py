@@ -124,8 +124,9 @@ def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
 
 def has_rotation(pose: Array) -> bool:
     """Return whether a pose (4,4) has a rotation, within one percent."""
-    turn = pose[:3, :3]
-    return bool(np.abs(turn @ turn.T - np.eye(3)).max() < 1e-2 and np.linalg.det(turn) > 0.0)
+    rotation = pose[:3, :3]
+    deviation = np.abs(rotation @ rotation.T - np.eye(3)).max()
+    return bool(deviation < 1e-2 and np.linalg.det(rotation) > 0.0)
 
 
 class Status(enum.IntEnum):
@@ -375,27 +376,27 @@ class Controller(WithHints, ABC):
         Args:
             reference: as received.
         """
-        given = {n: x for n in Reference.__slots__ if (x := getattr(reference, n)) is not None}
-        ignored, refusal = [name for name in given if name in self.IGNORES], ""
+        targets = {n: x for n in Reference.__slots__ if (x := getattr(reference, n)) is not None}
+        ignored, refusal = [name for name in targets if name in self.IGNORES], ""
         if ignored:
             followed = [f"{name}=..." for name in Reference.__slots__ if name not in self.IGNORES]
             refusal = (
                 f"the law follows no {' and no '.join(ignored)} of a reference; give "
                 f"Reference({', '.join(followed)})"
             )
-        for name, target in given.items():
+        for name, target in targets.items():
             shape = (self.model.n,) if name == "joints" else _SHAPES[name]
             try:
                 array = np.asarray(target, dtype=float)
             except (TypeError, ValueError):
                 array = np.zeros(0)
             fits = usable(array, shape) is not None and (name != "pose" or has_rotation(array))
-            given[name] = array if fits else None
+            targets[name] = array if fits else None
             if not fits:
                 rigid = ", with a rotation" if name == "pose" else ""
                 text = " ".join(repr(target).split())[:60]
                 refusal = f"{name} of a reference must be {shape}, finite{rigid}; given: {text}"
-        return replace(reference, **given) if given else reference, refusal
+        return replace(reference, **targets) if targets else reference, refusal
 
     @abstractmethod
     def reset(self, state: RobotState) -> None:

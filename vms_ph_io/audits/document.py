@@ -91,7 +91,7 @@ def _vanished(audit: Audit, share: float) -> Iterator[str]:
         coulomb, viscous, _ = _friction(audit, joints[:, worst] - known, worst)
         yield (
             f'Set damping="{viscous:.3g}" friction="{coulomb:.3g}" in <dynamics> of the joint '
-            f"'{ledger.joints[worst]}' of the URDF: all friction that it has."
+            f"'{ledger.joints[worst]}' of the URDF: the total, with what it states now."
         )
     elif total[worst] < 0.0:
         yield (

@@ -85,9 +85,9 @@ def build(
         fcntl.flock(lock, fcntl.LOCK_EX)
         options = (f"-D{name}={value}" for name, value in switches.items())
         # Compilers hold the lock too: they go on when this process is killed.
-        kept = (lock.fileno(),)
-        cmake(*configure, *options, listener=listener, kept=kept)
-        cmake("--build", folder, "--target", *targets, listener=listener, kept=kept)
+        files = (lock.fileno(),)
+        cmake(*configure, *options, listener=listener, files=files)
+        cmake("--build", folder, "--target", *targets, listener=listener, files=files)
     return folder
 
 
@@ -116,13 +116,13 @@ def install(folder: Path) -> Path:
     return site_packages
 
 
-def cmake(*arguments: object, listener: Listener | None = None, kept: Sequence[int] = ()) -> None:
+def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[int] = ()) -> None:
     """Run the CMake of this environment.
 
     Args:
         arguments: of the command.
         listener: receives every line that it prints.
-        kept: descriptors of files that it keeps open.
+        files: descriptors that it keeps open.
 
     Raises:
         VmsPhError: CMake failed; the message contains the end of its output.
@@ -134,7 +134,7 @@ def cmake(*arguments: object, listener: Listener | None = None, kept: Sequence[i
         env={"CMAKE_BUILD_PARALLEL_LEVEL": str(compilers()), **os.environ, "PATH": tools},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        pass_fds=kept,
+        pass_fds=files,
         text=True,
         errors="replace",
     ) as process:
@@ -172,12 +172,12 @@ def install_packages() -> None:
     Raises:
         VmsPhError: pip could not install them.
     """
-    begun = Path(sys.prefix) / ".native-packages"
+    marker = Path(sys.prefix) / ".native-packages"
     with suppress(VmsPhError):
         require_packages()
-        if not begun.exists():
+        if not marker.exists():
             return
-    begun.touch()
+    marker.touch()
     needed = [
         text.partition(";")[0].strip()
         for text in requires("vms-ph") or []
@@ -186,7 +186,7 @@ def install_packages() -> None:
     command = [sys.executable, environment.__file__, sys.prefix, "--disable-pip-version-check"]
     if subprocess.run([*command, "--quiet", *needed], check=False).returncode:
         raise VmsPhError(f"pip could not install {', '.join(needed)}")
-    begun.unlink(missing_ok=True)
+    marker.unlink(missing_ok=True)
 
 
 def status_text() -> str:

@@ -162,7 +162,8 @@ class Trajectory(WithHints):
         balance = "closed" if self.audit.is_closed else "open"
         text = f"Trajectory({self.model.name}, {self.t[-1]:g} s, energy balance {balance})"
         first = next(iter(self.limited), "")
-        return text + f"\n{sum(self.limited.values())} samples of the law {first}" * bool(first)
+        count = sum(self.limited.values())
+        return f"{text}\nin {count} samples the law was not OK, first: {first}" if first else text
 
     def _repr_html_(self) -> str:
         """Return energy balance and plots, for notebooks."""

@@ -32,13 +32,13 @@ def main() -> None:
             _check_words(sys.argv[1:])
             make_app()(prog_name=command_name())
         except (VmsPhError, ImportError, OSError) as error:
-            said = str(error)
+            message = str(error)
             if isinstance(error, OSError) and error.errno in _NO_ROOM:
-                said = writing_failure(error.filename or "a file", error)
+                message = writing_failure(error.filename or "a file", error)
             # Of import errors those that name an extra of this package to install.
-            elif not isinstance(error, VmsPhError) and "pip install 'vms-ph[" not in said:
+            elif not isinstance(error, VmsPhError) and "pip install 'vms-ph[" not in message:
                 raise
-            typer.secho(f"error: {said}", fg=typer.colors.RED, err=True)
+            typer.secho(f"error: {message}", fg=typer.colors.RED, err=True)
             sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
