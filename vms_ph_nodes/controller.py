@@ -97,7 +97,7 @@ class ControllerNode(ManagedNode):
             self._start(state)
         if not self._ready:
             return self._no_effort()
-        self._command = self._supervisor.update(state, self._references.take, dt)
+        self._command = self._supervisor.update(state, self._references.take(q), dt)
         acting: Actuation = self._command
         return acting
 
@@ -278,7 +278,7 @@ class ControllerNode(ManagedNode):
         if silent + self._watching < self._state_timeout or not self._ready:
             return
         unknown_state = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
-        safe_command = self._supervisor.update(unknown_state, lambda q: Reference(), self._watching)
+        safe_command = self._supervisor.update(unknown_state, Reference(), self._watching)
         stamp = self.get_clock().now().to_msg()
         if self._age <= self._state_age:
             self._efforts.publish(safe_command.torque, safe_command.wrench_base, stamp)

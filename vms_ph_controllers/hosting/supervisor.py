@@ -3,11 +3,8 @@
 
 """What stands between a host and a law: plausible states and references in, bounded efforts out."""
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
-
-import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, VMSModel
 from vms_ph_dynamics.arrays import is_finite
@@ -64,7 +61,6 @@ class Supervisor:
         self._references = ReferencePlausibility(law.model, bounds)
         self._safe = SafeOutput(law.model, allocation, base_actuated)
         self._waiting = _NONE
-        self._q = law.model.neutral_configuration()  # of the last state that was finite
         self._age = 0.0  # of the last state, s
         module: Any = native_module()
         twin = law.twin if isinstance(law, TwinnedController) else None
@@ -86,14 +82,12 @@ class Supervisor:
         """
         checked = self._model.evaluate(state.q, state.v)
         self.law.reset(state)
-        self._waiting, self._q = _NONE, checked.q
+        self._waiting = _NONE
         if self.twin is not None:
             self.twin.reset(checked.q, checked.v)
         self._states.restart(checked.q, checked.v)
 
-    def update(
-        self, state: RobotState, reference: Reference | Callable[[Array], Reference], dt: float
-    ) -> Command:
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command of the law or the safe output; see :meth:`Controller.update`.
 
         Never raises; every number of the efforts is finite, and the torques are within their
@@ -101,15 +95,15 @@ class Supervisor:
 
         Args:
             state: as measured.
-            reference: what to follow, or a function that returns it for a plausible q (nq,).
+            reference: what to follow.
             dt: time since the last update, s.
         """
-        if self.twin is not None:
-            return self._update_twin(state, reference, dt)
+        twin = self.synchronise()
+        if twin is not None:
+            return recorded(twin.update(state.q, state.v, dt, *reference.parts, state.age))
         self._age = max(0.0, min(state.age, LONGEST_STEP))
         judgement = self._states.judge(state.q, state.v, dt)
-        requested = reference(judgement.q) if callable(reference) else reference
-        self._waiting = _later(self._waiting, requested)
+        self._waiting = _later(self._waiting, reference)
         if judgement.reason:
             return self._hold(judgement, dt, f"implausible state: {judgement.reason}")
         if not self.holds_weight(state, dt):
@@ -133,15 +127,6 @@ class Supervisor:
             return self._hold(judgement, dt, "the law returned no finite efforts of this robot")
         limits = self._model.joints.effort
         return command.within(limits, "torque at its limit").with_reason(problem)
-
-    def _update_twin(
-        self, state: RobotState, reference: Reference | Callable[[Array], Reference], dt: float
-    ) -> Command:
-        twin = self.synchronise()
-        if np.shape(state.q) == self._q.shape and is_finite(state.q):
-            self._q = state.q
-        r = reference(self._q) if callable(reference) else reference
-        return recorded(twin.update(state.q, state.v, dt, *r.parts, state.age))
 
     def synchronise(self) -> Any:
         """Set the present gains in C++ and return the twin; None in Python."""
