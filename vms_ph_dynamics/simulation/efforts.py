@@ -62,9 +62,6 @@ class WorldFramePorts:
                 tools[name] = (tools[name].reshape(2, 3) @ rotation).ravel()
         return replace(ports, wrench_end_effector=end, wrench_tools=tools or None)
 
-    def __add__(self, other: Ports) -> Efforts:
-        return add(self, other)
-
 
 def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> Efforts:
     """Return efforts whose wrenches at some frames are given in world axes.
@@ -85,8 +82,8 @@ def efforts_at(efforts: Efforts, t: float, x: PHState) -> Ports:
     return efforts(t, x) if callable(efforts) else efforts
 
 
-def add(efforts: Efforts, extra: Ports) -> Efforts:
-    """Return the sum of efforts, of which the first may be a function of time and state."""
-    if callable(efforts):
-        return lambda t, x: efforts(t, x) + extra
+def add(efforts: Efforts, extra: Efforts) -> Efforts:
+    """Return the sum of efforts, which may be functions of time and state."""
+    if callable(efforts) or callable(extra):
+        return lambda t, x: efforts_at(efforts, t, x) + efforts_at(extra, t, x)
     return efforts + extra

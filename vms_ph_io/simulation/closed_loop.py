@@ -6,6 +6,7 @@
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,6 +32,7 @@ from vms_ph_dynamics.simulation import (
     WaterCurrent,
     in_world_axes,
 )
+from vms_ph_dynamics.simulation.efforts import add
 
 from .. import drivers, robots
 from ..descriptions.urdf import load_urdf, read_urdf
@@ -410,9 +412,5 @@ def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
 
 def _total(acting: dict[Push, Efforts], time: float) -> Efforts:
     """Return the sum of the pushes that act at a time, s."""
-    now = [efforts for push, efforts in acting.items() if push.acts_at(time)]
-    constant = sum((e for e in now if not callable(e)), Ports())
-    functions = [e for e in now if callable(e)]
-    if not functions:
-        return constant
-    return lambda t, x: sum((f(t, x) for f in functions), constant)
+    present = [efforts for push, efforts in acting.items() if push.acts_at(time)]
+    return reduce(add, present, Ports())
