@@ -11,11 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from vms_ph_controllers import Command
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_dynamics import Array, ModelError, OptionError, VMSModel
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 
 from .settings.yaml_files import bundled_names, fields_of, load_named
 
@@ -106,29 +103,6 @@ class Driver:
                 f"the law by drivers.get({self.name!r}).law(...), or for its .model(model)"
             )
         return law
-
-
-class CarriedWeight:
-    """A law in the loop of a simulation whose driver carries the weight.
-
-    Attributes:
-        work: of the driver's torques since the reset, J.
-    """
-
-    def __init__(self, control: Any, model: VMSModel) -> None:
-        """Add the weight of a robot to the torques of a law, held over each step."""
-        self._control, self._model, self.work = control, model, 0.0
-        self._last: tuple[Array, Array] | None = None
-
-    def __call__(self, q: Array, v: Array, dt: float) -> Command:
-        """Return the torques of law and driver."""
-        if self._last is not None:
-            before, weight = self._last
-            self.work += float(weight @ self._model.difference(before, q))
-        weight = np.array(self._model.evaluate(q, np.zeros(self._model.nv)).g)
-        self._last = (np.array(q), weight)
-        command = self._control(q, v, dt)
-        return replace(command, torque=command.torque + weight)
 
 
 _FOLDER = "config/drivers"

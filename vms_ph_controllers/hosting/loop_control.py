@@ -3,7 +3,9 @@
 
 """The controller of a simulated closed loop: a law of any kind, its guard and its reference."""
 
+from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ class LoopControl:
 
     Attributes:
         controller: the law, behind its guard where there is one.
+        sensor: what measures the motion for the law; None for the motion itself.
         limited: number of samples whose status was not OK, by its name and reason, in their order.
     """
 
@@ -43,6 +46,7 @@ class LoopControl:
             VmsPhError: the law does not support this robot.
         """
         self.model, self._steps, self.limited = model, 0, dict[str, int]()
+        self.sensor: Sensor | None = None
         self._reference = reference_function(reference, model)
         self._law, self._allocation = law, allocation
         self.name, self.controller = _named_law(law, model, allocation, form)
@@ -89,15 +93,12 @@ class LoopControl:
             self.controller = law
 
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
-        """Return the efforts for the next step; see :meth:`command`."""
-        return self.command(RobotState(q, v), dt)
-
-    def command(self, state: RobotState, dt: float) -> Command:
-        """Return the efforts for the next step at a measured state.
+        """Return the efforts for the next step.
 
         Raises:
             ControlFault: the law raised, or returned no efforts of this robot.
         """
+        state = RobotState(q, v) if self.sensor is None else self.sensor.measured(q, v)
         time, self._steps = self._steps * dt, self._steps + 1
         try:
             reference = self._reference(time)
@@ -133,6 +134,62 @@ class LoopControl:
                     f"at {time:.6g} s {self.name} returned {efforts[bad]} as the {name}{of_joint}; "
                     "give finite numbers, or put the law behind EnergyGuard(law, budget=1.0)"
                 )
+
+
+class Sensor:
+    """Measurements with noise, given some samples late."""
+
+    def __init__(self, model: VMSModel, step: float, noise: float, delay: float, seed: int) -> None:
+        """Prepare measurements of a robot.
+
+        Args:
+            model: the robot.
+            step: time between two measurements, s.
+            noise: its scale; 1 is a deviation of 1 mm and 1 mrad for the pose of the base, 5 mm/s
+                and 5 mrad/s for its twist, 0.1 mrad or mm for joints and 2 mrad/s or mm/s for their
+                rates.
+            delay: of a measurement, s; rounded to steps.
+            seed: of the noise.
+        """
+        self._model, self._rng = model, np.random.default_rng([seed, 2])
+        late = round(delay / step)
+        self._step = step
+        self._waiting: deque[tuple[Array, Array]] = deque(maxlen=late + 1)
+        b, n = model.b, model.n
+        self._position_noise = noise * np.repeat([1e-3, 1e-4], [b, n])
+        self._rate = noise * np.repeat([5e-3, 2e-3], [b, n])
+        self._noisy = noise > 0.0
+
+    def measured(self, q: Array, v: Array) -> RobotState:
+        """Return what is known when the motion is (q, v)."""
+        if self._noisy:
+            q = self._model.integrate(q, self._position_noise * self._rng.standard_normal(len(v)))
+            v = v + self._rate * self._rng.standard_normal(len(v))
+        self._waiting.append((q, v))
+        return RobotState(*self._waiting[0], (len(self._waiting) - 1) * self._step)
+
+
+class CarriedWeight:
+    """A law in the loop of a simulation whose driver carries the weight.
+
+    Attributes:
+        work: of the driver's torques since the reset, J.
+    """
+
+    def __init__(self, control: Any, model: VMSModel) -> None:
+        """Add the weight of a robot to the torques of a law, held over each step."""
+        self._control, self._model, self.work = control, model, 0.0
+        self._last: tuple[Array, Array] | None = None
+
+    def __call__(self, q: Array, v: Array, dt: float) -> Command:
+        """Return the torques of law and driver."""
+        if self._last is not None:
+            before, weight = self._last
+            self.work += float(weight @ self._model.difference(before, q))
+        weight = np.array(self._model.evaluate(q, np.zeros(self._model.nv)).g)
+        self._last = (np.array(q), weight)
+        command = self._control(q, v, dt)
+        return replace(command, torque=command.torque + weight)
 
 
 def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Reference]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vms_ph_controllers import EnergyGuard, RobotState
-from vms_ph_controllers.hosting.loop_control import Law, LoopControl
+from vms_ph_controllers.hosting.loop_control import CarriedWeight, Law, LoopControl, Sensor
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators, Friction
 from vms_ph_dynamics.arrays import vector
@@ -37,7 +37,7 @@ from vms_ph_dynamics.simulation.efforts import add
 from .. import drivers, robots
 from ..descriptions.urdf import load_urdf, read_urdf
 from ..tasks.payload_use import PayloadUse
-from ..tasks.uncertainty import Sensor, Uncertainty
+from ..tasks.uncertainty import Uncertainty
 from .trajectory import Energies, SimulationStopped, Trajectory
 
 _EFFECTS = (
@@ -292,12 +292,11 @@ class _Run:
         law: Callable[..., Any] | None = control
         if control is not None:
             control.reset(start, np.zeros(model.nv) if rest is None else rest)
-            sensor = Sensor(unknown, model, dt)
             if unknown.noise or unknown.delay:
-                law = lambda q, v, dt: control.command(sensor.measured(q, v), dt)  # noqa: E731
-        self._carried: drivers.CarriedWeight | None = None
+                control.sensor = Sensor(model, dt, unknown.noise, unknown.delay, unknown.seed)
+        self._carried: CarriedWeight | None = None
         if weight_is_carried:
-            law = self._carried = drivers.CarriedWeight(law, model)
+            law = self._carried = CarriedWeight(law, model)
         self._unloaded = plant = unknown.plant(model)
         plant_form = form if plant is model else StandardForm(plant)
         self._simulation = Simulation(plant_form, start, dt, law, start_velocity=rest, **options)
@@ -412,5 +411,6 @@ def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
 
 def _total(acting: dict[Push, Efforts], time: float) -> Efforts:
     """Return the sum of the pushes that act at a time, s."""
-    present = [efforts for push, efforts in acting.items() if push.acts_at(time)]
-    return reduce(add, present, Ports())
+    present = (efforts for push, efforts in acting.items() if push.acts_at(time))
+    no_effort: Efforts = Ports()
+    return reduce(add, present, no_effort)

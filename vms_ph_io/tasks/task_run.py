@@ -13,6 +13,7 @@ import numpy as np
 
 from vms_ph_controllers import Controller, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.hosting.loop_control import Sensor
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Array, OptionError, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.energy.audit import ExergyMap
@@ -24,7 +25,7 @@ from . import robot_tasks
 from .payload_use import PayloadUse, energies_between, with_held
 from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, at_most, take_gains
 from .task_reference import TaskReference
-from .uncertainty import Sensor, Uncertainty
+from .uncertainty import Uncertainty
 
 # Steps between two samples of the errors.
 _SAMPLE = 5
@@ -128,7 +129,7 @@ class TaskRun:
         self._reference = TaskReference(task, model, home, self.law.LEADS_BASE_AND_TOOL)
         start = unknown.start(model, home)
         self._supervisor.reset(RobotState(start, np.zeros(model.nv)))
-        self._sensor = Sensor(unknown, model, task.step)
+        self._sensor = Sensor(model, task.step, unknown.noise, unknown.delay, unknown.seed)
         plant = unknown.plant(model)
         if task.wind is not None:
             task.wind.check(model)

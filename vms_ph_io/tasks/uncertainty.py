@@ -3,13 +3,11 @@
 
 """What a law does not know: errors of mass and inertia, another start, noise and delay."""
 
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_controllers import RobotState
 from vms_ph_dynamics import Array, OptionError, VMSModel
 
 
@@ -24,9 +22,7 @@ class Uncertainty:
         spread: largest change of the start: of every joint, rad or m; the base starts within it of
             its place, m, and within half of it of its attitude about the vertical, rad; in space,
             where reaction wheels turn it slowly, within a twentieth.
-        noise: scale of the noise of a measurement; 1 is a deviation of 1 mm and 1 mrad for the pose
-            of the base, 5 mm/s and 5 mrad/s for its twist, 0.1 mrad or mm for joints and 2 mrad/s
-            or mm/s for their rates.
+        noise: scale of the noise of a measurement, see :class:`.Sensor`.
         delay: from measurement to effort, s; rounded to steps.
         seed: of the draws.
     """
@@ -94,25 +90,3 @@ class Uncertainty:
         high = np.maximum(joints.upper, positions) - positions
         offset[model.b :] = np.clip(offset[model.b :], 0.9 * low, 0.9 * high)
         return model.integrate(home, offset)
-
-
-class Sensor:
-    """Measurements with noise, given some samples late."""
-
-    def __init__(self, unknown: Uncertainty, model: VMSModel, step: float) -> None:
-        self._model, self._rng = model, np.random.default_rng([unknown.seed, 2])
-        late = round(unknown.delay / step)
-        self._step = step
-        self._waiting: deque[tuple[Array, Array]] = deque(maxlen=late + 1)
-        b, n = model.b, model.n
-        self._position_noise = unknown.noise * np.repeat([1e-3, 1e-4], [b, n])
-        self._rate = unknown.noise * np.repeat([5e-3, 2e-3], [b, n])
-        self._noisy = unknown.noise > 0.0
-
-    def measured(self, q: Array, v: Array) -> RobotState:
-        """Return what is known when the motion is (q, v)."""
-        if self._noisy:
-            q = self._model.integrate(q, self._position_noise * self._rng.standard_normal(len(v)))
-            v = v + self._rate * self._rng.standard_normal(len(v))
-        self._waiting.append((q, v))
-        return RobotState(*self._waiting[0], (len(self._waiting) - 1) * self._step)

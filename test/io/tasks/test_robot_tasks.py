@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vms_ph_controllers.hosting.loop_control import Sensor
 from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_io.tasks.task_run import TaskRun, run_task
-from vms_ph_io.tasks.uncertainty import Sensor, Uncertainty
+from vms_ph_io.tasks.uncertainty import Uncertainty
 
 # Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
 SHORT = {
@@ -136,7 +137,7 @@ def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured()
     assert np.abs(np.array(ratios) - 1.0).max() <= 0.2
     away = model.difference(home, unknown.start(model, home))
     assert 0.02 < np.abs(away).max() <= 0.05
-    sensor = Sensor(unknown, model, 0.005)
+    sensor = Sensor(model, 0.005, unknown.noise, unknown.delay, unknown.seed)
     v = np.zeros(model.nv)
     seen = [sensor.measured(home, v + k).v.mean() for k in range(5)]
     np.testing.assert_allclose(seen, [0, 0, 0, 1, 2], atol=0.02)
@@ -145,7 +146,7 @@ def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured()
     certain = Uncertainty()
     assert certain.plant(model) is model
     assert certain.start(model, home) is home
-    assert Sensor(certain, model, 0.005).measured(home, v).q is home
+    assert Sensor(model, 0.005, 0.0, 0.0, 0).measured(home, v).q is home
     with pytest.raises(OptionError, match="mass=1: a number of at least zero and below 1"):
         Uncertainty(mass=1.0)
 
