@@ -64,6 +64,12 @@ def inertial_errors(description: ET.Element) -> Iterator[str]:
                 )
 
 
+def description_errors(description: ET.Element) -> tuple[str, ...]:
+    """Return all errors of the links, joints, numbers and inertials of a URDF."""
+    parts = (tree_errors, number_errors, inertial_errors)
+    return tuple(error for errors in parts for error in errors(description))
+
+
 def read_inertials(description: ET.Element) -> dict[str, Inertial]:
     """Return the inertias of the links that have one, by name, without those in error."""
     inertials = {}
@@ -176,12 +182,7 @@ def build(
     check_base(base)
     try:
         description = parse_description(xml)
-        wrong = (
-            *tree_errors(description),
-            *number_errors(description),
-            *inertial_errors(description),
-        )
-        if wrong:
+        if wrong := description_errors(description):
             raise ModelError("; ".join(wrong))
         notes, home = notes_of(description), description.findall("mjcf/home/joint")
         positions = {str(joint.get("name")): float(joint.get("position", "")) for joint in home}

@@ -12,13 +12,8 @@ import numpy as np
 
 from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.robot import InertiaDefect, InertiaMode, check_inertia, inertia_defects
-from vms_ph_dynamics.robot.building import check_base, inertial_errors, read_inertials
-from vms_ph_dynamics.robot.description import (
-    completions,
-    number_errors,
-    parse_description,
-    tree_errors,
-)
+from vms_ph_dynamics.robot.building import check_base, description_errors, read_inertials
+from vms_ph_dynamics.robot.description import completions, parse_description
 from vms_ph_dynamics.robot.inertia_repair import check_mode, refused_defects, repaired_defects
 
 from ..packages import resolve
@@ -92,8 +87,7 @@ def _check_structure(xml: str) -> Findings:
     # What the MJCF has from which a URDF was made, and the model has not.
     left_out = (f"the model leaves out {text.text}" for text in root.findall("mjcf/left_out"))
     warnings = (*left_out, *completions(root), *_mesh_warnings(root))
-    errors = (*tree_errors(root), *number_errors(root), *inertial_errors(root))
-    if errors:
+    if errors := description_errors(root):
         return Findings(errors, warnings)
     return Findings((*_mass_errors(root), *_joint_errors(root)), warnings)
 
