@@ -57,6 +57,13 @@ class Sample:
     dissipated: float
     wrench_tools: Mapping[str, Array] = field(default_factory=dict)
 
+    @property
+    def ports(self) -> Ports:
+        """The efforts at all ports."""
+        base = self.wrench_base if self.wrench_base.size else None
+        tools = dict(self.wrench_tools) or None
+        return Ports(self.torque, base, self.wrench_end_effector, wrench_tools=tools)
+
 
 class Simulation:
     """Integrates a robot with its efforts held over each step, as digital controllers do.
@@ -367,17 +374,10 @@ class Simulation:
 
     def acceleration(self) -> Array:
         """Return the acceleration (nv,) of the present motion under the efforts of its sample."""
-        now, model = self.sample(), self.form.model
-        ports = Ports(
-            now.torque,
-            now.wrench_base if model.b else None,
-            now.wrench_end_effector,
-            friction=self._friction,
-            wrench_tools=now.wrench_tools or None,
-        )
+        ports = replace(self.sample().ports, friction=self._friction)
         if self._held_friction is not None:
             ports += Ports(self._friction_torque(ports))
-        d = model.evaluate(self.q, self.v)
+        d = self.form.model.evaluate(self.q, self.v)
         return np.linalg.solve(d.M, ports.force(d) - d.C @ d.v)
 
     def is_finite(self) -> bool:

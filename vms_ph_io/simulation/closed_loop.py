@@ -352,11 +352,8 @@ class _Run:
     def _energies(self, now: Sample) -> Energies:
         """Return kinetic and potential energy, J, and the power at each port, W."""
         simulation = self._simulation
-        model = simulation.form.model
-        d = model.evaluate(simulation.q, simulation.v)
-        base, tools = now.wrench_base if model.b else None, dict(now.wrench_tools)
-        applied = Ports(now.torque, base, now.wrench_end_effector, wrench_tools=tools or None)
-        return d.kinetic_energy, d.potential_energy, applied.supplied(d)
+        d = simulation.form.model.evaluate(simulation.q, simulation.v)
+        return d.kinetic_energy, d.potential_energy, now.ports.supplied(d)
 
     def _recorded(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate

@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers.guard.certificate import Certificate
-from vms_ph_dynamics import Array, Ports, PositionTask, VMSModel, VmsPhError
+from vms_ph_dynamics import Array, PositionTask, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.legend import BLUE
@@ -338,12 +338,7 @@ class _Messages:
         parts = energy_parts(d, self._task)
         energies = {p: e for p, e in sample.port_energy.items() if p not in PORTS}
         exact = PortEnergies(sample.port_energy, sample.dissipated)
-        power = Ports(
-            sample.torque,
-            sample.wrench_base if model.b else None,
-            sample.wrench_end_effector,
-            wrench_tools=dict(sample.wrench_tools),
-        ).supplied(d)
+        power = sample.ports.supplied(d)
         powers = {p: power.get(p, float("nan")) for p in sample.port_energy}
         audit = self._audit
         audit.add(Flow(time, parts["total"], powers, float("nan"), exact))
