@@ -67,7 +67,6 @@ class KinematicTree:
     """
 
     native: bool | None = None
-    _algorithms: TreeAlgorithms | None = None
 
     def __init__(
         self,
@@ -128,7 +127,7 @@ class KinematicTree:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave to each copy its own data of threads and its own model in C++."""
-        own = ("_local", "_algorithms")
+        own = ("_local", "algorithms", "in_cpp")
         return {name: part for name, part in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -151,20 +150,9 @@ class KinematicTree:
         _ = tree.algorithms
         return tree
 
-    @property
+    @cached_property
     def algorithms(self) -> TreeAlgorithms:
         """The recursions that compute the terms, in C++ or in Python."""
-        if self._algorithms is None:
-            self._algorithms = self._chosen()
-        return self._algorithms
-
-    @property
-    def in_cpp(self) -> NativeAlgorithms | None:
-        """The recursions in C++, or None where the terms are computed in Python."""
-        algorithms = self.algorithms
-        return algorithms if isinstance(algorithms, NativeAlgorithms) else None
-
-    def _chosen(self) -> TreeAlgorithms:
         in_cpp = chosen(
             self.native,
             None,
@@ -172,6 +160,12 @@ class KinematicTree:
             "the terms are computed in Python",
         )
         return TreeAlgorithms() if in_cpp is None else in_cpp
+
+    @cached_property
+    def in_cpp(self) -> NativeAlgorithms | None:
+        """The recursions in C++, or None where the terms are computed in Python."""
+        algorithms = self.algorithms
+        return algorithms if isinstance(algorithms, NativeAlgorithms) else None
 
     def inertial_parameters(self) -> Array:
         """Return the inertial parameters of all bodies in the order of the joints, (10 bodies,).
