@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-import matplotlib.pyplot
 import pytest
 import yaml
 from built_core import compiled  # noqa: F401
@@ -155,11 +154,13 @@ def test_an_example_runs_and_says_what_it_found(
     "path", sorted(ROOT.glob("examples/notebooks/*.ipynb")), ids=lambda p: p.name
 )
 def test_the_cells_of_a_notebook_run_from_top_to_bottom(path: Path, folder: Path) -> None:
-    matplotlib.pyplot.switch_backend("Agg")
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("Agg")
     cells = json.loads(path.read_text())["cells"]
     names: dict[str, object] = {}
     for cell in cells:
         if cell["cell_type"] == "code":
             assert cell["outputs"] == []  # they are not kept in the repository
             exec(compile("".join(cell["source"]), path.name, "exec"), names)
-    matplotlib.pyplot.close("all")
+    pyplot.close("all")

@@ -35,11 +35,14 @@ def ros_python(request: pytest.FixtureRequest) -> str:
     python = folder / "bin/python"
     finished = folder / "finished"
     if not finished.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        packages = [f"ros-{request.param}-{name}" for name in _PACKAGES]
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        # numpy and pytest are those of the tests.
+        purelib = folder.joinpath(*Path(pytest.__file__).parents[1].relative_to(sys.prefix).parts)
+        (purelib / "of_the_tests.pth").write_text(str(Path(pytest.__file__).parents[1]))
         # Few of the modules are imported: they are compiled then.
-        install = [python, "-m", "pip", "install", "-q", "--no-compile", *packages]
-        install += ["numpy", "pytest", "pytest-timeout"]
+        install = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q"]
+        install += ["--no-compile", "--no-warn-conflicts"]
+        install += [f"ros-{request.param}-{name}" for name in _PACKAGES]
         done = subprocess.run(install, capture_output=True, text=True)
         if done.returncode != 0:
             pytest.skip(f"rclpy of {request.param} cannot be installed: {done.stderr[-300:]}")

@@ -76,7 +76,10 @@ def _wrench(force: float, frame: str = "world") -> WrenchStamped:
 
 def _state(**changes: Any) -> Callable[[World], None]:
     fields = {"name": JOINTS, "position": HOME, "velocity": [0.0] * 7, "effort": [0.0] * 7}
-    return _says("/joint_states", JointState(**{"header": _own(), **fields, **changes}))
+    # Made when it is sent: one of them is large.
+    return lambda world: world.publish(
+        "/joint_states", JointState(**{"header": _own(), **fields, **changes})
+    )
 
 
 def _pose(x: float, w: float, frame: str = "world") -> Callable[[World], None]:

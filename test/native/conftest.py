@@ -21,8 +21,9 @@ from .builds import plain, sanitized, sanitized_host
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # Where tests are chosen the first one compiles, on a busy machine for many minutes.
+    here = str(Path(__file__).parent)
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.timeout(1800))
 
 

@@ -13,7 +13,8 @@ from vms_ph_io import robots
 
 from .conftest import native_model
 
-ROBOTS = [name for name in robots.names() if robots.load(name).is_plain]
+# Those in vacuum.
+ROBOTS = [name for name in robots.names() if name != "bluerov2_alpha5"]
 TERMS = ("M", "M_b_inverse", "A", "M_hat_m", "C", "g", "momentum", "kinetic_energy")
 
 # Both call the same Pinocchio; what differs is the order of a few sums.

@@ -15,10 +15,8 @@ from vms_ph_io import robots
 
 from .conftest import native_model
 
-ROBOTS = [name for name in robots.names() if robots.load(name).tree.projection is None]
 
-
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", robots.names())
 def test_a_robot_has_the_same_joints_and_limits_in_both_languages(
     native: ModuleType, name: str
 ) -> None:

@@ -13,7 +13,6 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-import matplotlib.image
 import numpy as np
 from websockets.sync.client import connect
 
@@ -236,6 +235,8 @@ class Chromium:
         """Return what the page shows, (height, width, 3) from 0 to 1."""
         answer = self._call("Page.captureScreenshot", format="png")
         data = base64.b64decode(answer["data"])
+        import matplotlib.image
+
         return np.asarray(matplotlib.image.imread(io.BytesIO(data)))[:, :, :3]
 
     def close(self) -> None:

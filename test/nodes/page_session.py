@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.ndimage import binary_dilation, label
 
 from .chromium import Chromium, field
 from .conftest import Program, Start
@@ -174,6 +173,8 @@ def _change(picture: np.ndarray, other: np.ndarray, columns: slice) -> np.ndarra
 
 def _largest(pixels: np.ndarray) -> np.ndarray:
     """Return those of the largest group; gaps of a few pixels, as in white before grey, join."""
+    from scipy.ndimage import binary_dilation, label
+
     groups, _ = label(binary_dilation(pixels, iterations=4))
     sizes = np.bincount(groups.ravel())
     return np.asarray(pixels & (groups == 1 + sizes[1:].argmax()))

@@ -3,20 +3,24 @@
 
 """Robots in symbols are those of the model: every matrix to 1e-12."""
 
+from __future__ import annotations
+
 import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import sympy as sp
 
 from vms_ph_dynamics import CentreOfMassTask, VMSModel
-from vms_ph_dynamics.export.symbolic import SymbolicRobot
 from vms_ph_io import load_urdf, share_directory
 
 from ..conftest import state_of
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics.export.symbolic import SymbolicRobot
 
 EXAMPLE = Path(__file__).parents[3] / "examples/symbolic_leg.py"
 
@@ -24,6 +28,12 @@ EXAMPLE = Path(__file__).parents[3] / "examples/symbolic_leg.py"
 def coordinates(model: VMSModel, q: np.ndarray) -> list[float]:
     angle = [*q[:2], float(np.arctan2(q[3], q[2]))] if model.base == "planar" else []
     return [*angle, *model.joint_positions(q)]
+
+
+def symbolic_robot(model: VMSModel, parameters: bool = False) -> SymbolicRobot:
+    from vms_ph_dynamics.export.symbolic import SymbolicRobot
+
+    return SymbolicRobot(model, parameters=parameters)
 
 
 def leg(name: str) -> VMSModel:
@@ -34,8 +44,10 @@ def leg(name: str) -> VMSModel:
 
 @pytest.mark.parametrize("name", ["prismatic_hopper", "revolute_hopper"])
 def test_every_matrix_is_that_of_the_model(name: str, rng: np.random.Generator) -> None:
+    import sympy as sp
+
     model = leg(name)
-    robot = SymbolicRobot(model)
+    robot = symbolic_robot(model)
     q, v = state_of(model, rng)
     d = model.evaluate(q, v)
     expected = {
@@ -61,7 +73,9 @@ def test_every_matrix_is_that_of_the_model(name: str, rng: np.random.Generator) 
 
 def test_the_passivity_of_the_sample_program_holds_in_symbols() -> None:
     """[B, A.2.1, lines 308-324]: the rate of the kinetic energy is ``v^T C^T v``."""
-    robot = SymbolicRobot(leg("revolute_hopper"))
+    import sympy as sp
+
+    robot = symbolic_robot(leg("revolute_hopper"))
     v = sp.Matrix(robot.velocities)
     lost = v.T * robot.mass_rate * v / 2 - v.T * robot.slope
     assert lost.applyfunc(lambda x: sp.simplify(sp.expand(x))) == sp.zeros(1, 1)
@@ -71,8 +85,10 @@ def test_the_passivity_of_the_sample_program_holds_in_symbols() -> None:
 
 
 def test_inertial_parameters_may_be_symbols(rng: np.random.Generator) -> None:
+    import sympy as sp
+
     model = leg("revolute_hopper")
-    robot = SymbolicRobot(model, parameters=True)
+    robot = symbolic_robot(model, parameters=True)
     q, v = state_of(model, rng)
     function = sp.lambdify(robot.arguments, robot.M, cse=True)
     made = function(*coordinates(model, q), *v, *model.tree.inertial_parameters())
