@@ -52,6 +52,14 @@ def compiled() -> Iterator[None]:
     sys.modules["vms_ph_native"] = None  # type: ignore[assignment]
 
 
+@pytest.fixture
+def core() -> Iterator[None]:
+    """The C++ core for one test of what a closed loop does; its laws are compared in native/."""
+    sys.modules["vms_ph_native"] = built_core()  # type: ignore[assignment]
+    yield
+    sys.modules["vms_ph_native"] = None  # type: ignore[assignment]
+
+
 @pytest.fixture(scope="module")
 def panda(compiled: None) -> VMSModel:
     """The Panda, not that of the tests in Python, which keeps its terms."""

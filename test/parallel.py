@@ -23,8 +23,11 @@ def folder_of(nodeid: str) -> str:
 
 
 def place(item: pytest.Item) -> tuple[int, bool]:
-    """A key to sort by: long runs come first, and what waits for the compiler comes last."""
-    order = {"processes": 0, "studies": 1, "native": 3}
+    """A key to sort by: long runs come first, and what waits for the compiler comes last.
+
+    Before that come closed loops, which are quick in the core that is being built meanwhile.
+    """
+    order = {"processes": 0, "studies": 1, "controllers": 3, "native": 4}
     needs = getattr(item, "fixturenames", ())
     return order.get(folder_of(item.nodeid), 2), "sanitized_host_folder" in needs
 

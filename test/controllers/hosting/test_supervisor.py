@@ -89,6 +89,7 @@ def _during(fault: Callable[[Array, Array, float], Measured], first: int, last: 
     return lambda k, q, v, dt: fault(q, v, dt) if first <= k < last else (q, v, dt)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_safe_output_acts_at_once_and_the_law_acts_again_afterwards(
@@ -107,6 +108,7 @@ def test_the_safe_output_acts_at_once_and_the_law_acts_again_afterwards(
     assert robot.speed < 0.02
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("wrong", OF_A_BASE)
 def test_an_implausible_pose_of_a_base_is_refused(wrong: str) -> None:
     robot = Guarded("hextilt", fault=_during(lambda q, v, dt: (OF_A_BASE[wrong](q), v, dt), 5, 15))
@@ -116,23 +118,24 @@ def test_an_implausible_pose_of_a_base_is_refused(wrong: str) -> None:
     assert robot.speed < 0.02
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_pushed_robot_whose_measurements_fail_is_braked(name: str) -> None:
     """With measured motion (jumping stamps) to rest; without any, by the expected motion."""
-    model = robots.load(name)
     push = np.array([20.0, 0, 0, 0, 0, 0]) if name != "hextilt" else np.array([0.5, 0, 0, 0, 0, 0])
     for fault, left in ((_an_hour_later, 0.1), (_nan, 0.7)):
         robot = Guarded(name, fault=_during(fault, 100, 1000))
         robot.run(100, push)
-        started = model.evaluate(robot.home, robot.velocity).kinetic_energy
+        started = robot.model.evaluate(robot.home, robot.velocity).kinetic_energy
         assert started > 1e-5
         robot.run(400)
-        ended = model.evaluate(robot.home, robot.velocity).kinetic_energy
+        ended = robot.model.evaluate(robot.home, robot.velocity).kinetic_energy
         if name == "satellite_panda":
             continue  # nothing can brake its base; the joints below
         assert ended < left * started, (fault, ended / started)
 
 
+@pytest.mark.usefixtures("core")
 def test_the_arm_of_a_free_base_is_braked_against_the_base() -> None:
     robot = Guarded("satellite_panda", fault=_during(_an_hour_later, 100, 1000))
     robot.run(100, np.array([20.0, 0, 0, 0, 0, 0]))
@@ -141,6 +144,7 @@ def test_the_arm_of_a_free_base_is_braked_against_the_base() -> None:
     assert np.abs(robot.velocity[6:]).max() < 0.1 * before
 
 
+@pytest.mark.usefixtures("core")
 def test_a_frozen_joint_is_noticed_and_its_return_ends_the_reflex() -> None:
     stuck: dict[str, tuple[float, float]] = {}
 
@@ -163,6 +167,7 @@ def test_a_frozen_joint_is_noticed_and_its_return_ends_the_reflex() -> None:
 MOVING = np.array([0.0, 0.0, -0.25])
 
 
+@pytest.mark.usefixtures("core")
 def test_a_stopped_position_with_a_live_velocity_is_held() -> None:
     """The part of a frozen sensor that the velocity shows."""
     robot = Guarded("panda")
@@ -172,6 +177,7 @@ def test_a_stopped_position_with_a_live_velocity_is_held() -> None:
     assert "panda_joint1 moves, but its position is frozen" in held[-1].reason
 
 
+@pytest.mark.usefixtures("core")
 def test_after_a_jump_that_lasts_the_law_restarts_where_the_robot_is() -> None:
     away = np.zeros(7)
     away[5] = 1.5
@@ -186,6 +192,7 @@ def test_after_a_jump_that_lasts_the_law_restarts_where_the_robot_is() -> None:
     assert after[-1].task_error < 1e-2
 
 
+@pytest.mark.usefixtures("core")
 def test_a_joint_outside_its_limits_is_held_until_it_is_back_or_a_reset_accepts_it() -> None:
     robot = Guarded("panda")
     q = robot.home.copy()
@@ -220,6 +227,7 @@ def test_a_faster_robot_than_its_bound_is_braked_until_it_is_slower() -> None:
     assert command.torque[0] == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("period", [1, 4, 10, 20])
 def test_ordinary_loops_raise_no_alarm_even_at_50_hz(name: str, period: int) -> None:
@@ -249,6 +257,7 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("name", ["panda", "hextilt", "omnidirectional_panda"])
 @pytest.mark.parametrize("what", WRONG)
 def test_an_implausible_reference_is_refused_and_the_last_one_kept(name: str, what: str) -> None:
@@ -261,6 +270,7 @@ def test_an_implausible_reference_is_refused_and_the_last_one_kept(name: str, wh
     assert robot.speed < 0.02
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("distance", [pytest.param(1.0, marks=pytest.mark.slow), 99.0])
 def test_the_drone_flies_to_a_distant_reference_at_its_own_speed(distance: float) -> None:
     pose = np.eye(4)
@@ -271,6 +281,7 @@ def test_the_drone_flies_to_a_distant_reference_at_its_own_speed(distance: float
     assert 0.1 < robot.speed < 2.0
 
 
+@pytest.mark.usefixtures("core")
 def test_a_reference_that_arrives_during_the_reflex_takes_effect_after_it() -> None:
     pose = np.eye(4)
     pose[:3, 3] = [0.2, 0.0, 0.1]

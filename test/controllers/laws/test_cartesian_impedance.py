@@ -82,6 +82,7 @@ class Plant:
         return d.placement(self.model.end_effector)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(
     ("name", "relative"),
     [
@@ -133,6 +134,7 @@ def test_the_rate_of_the_energy_is_what_the_bookkeeping_says(
         assert min(e.damping_task, e.damping_null) >= -1e-12
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_steady_push_meets_the_stiffness_that_was_asked_for(name: str) -> None:
     # In the inertial frame with the base free to go: base and joints follow, the tool is held.
@@ -147,6 +149,7 @@ def test_a_steady_push_meets_the_stiffness_that_was_asked_for(name: str) -> None
     np.testing.assert_allclose(moved, push / 300.0, atol=2e-4)
 
 
+@pytest.mark.usefixtures("core")
 def test_a_base_that_is_held_stays_while_the_arm_gives_way() -> None:
     held, free = (Plant("omnidirectional_panda", hold_base=hold) for hold in (True, False))
     ways = []
@@ -169,6 +172,7 @@ def test_an_end_effector_held_in_the_frame_of_the_base_rides_along() -> None:
         assert told.task_error == pytest.approx(0.0 if relative else away, abs=1e-12)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("name", ["panda", "satellite_panda"])
 def test_the_tool_goes_where_it_is_told(name: str) -> None:
     one = Plant(name)
@@ -218,6 +222,7 @@ def test_a_stretched_arm_is_answered_with_finite_efforts(panda: VMSModel) -> Non
     assert told.energy.damping_null >= 0.0
 
 
+@pytest.mark.usefixtures("core")
 def test_an_arm_that_is_pulled_beyond_its_reach_comes_to_rest_without_a_blow() -> None:
     law = CartesianImpedance(robots.load("fr3"))
     law.gains = replace(

@@ -20,6 +20,7 @@ from ..support.observed_robots import Wall, samples
 _NORMAL = np.array([1.0, 0.0, 0.0])
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("kind", [CartesianImpedance, TaskSpaceIDAPBC])
 def test_a_reference_behind_a_wall_presses_on_it_and_comes_to_rest(kind: type[Controller]) -> None:
     model, dt = robots.load("panda"), 5e-3

@@ -33,6 +33,7 @@ def assert_it_comes_back_with_falling_energy(one: Plant, seconds: float) -> None
 
 
 # The other two come back from half a turn below.
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
@@ -46,6 +47,7 @@ def test_the_energy_only_falls_and_every_state_comes_back(name: str, seed: int) 
     assert_it_comes_back_with_falling_energy(one, SECONDS[name])
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", ROBOTS)
@@ -58,6 +60,7 @@ AXES = {"satellite_panda": [(1, 0, 0), (0, 0, 1)], "omnidirectional_panda": [(0,
         "hextilt": [(1, 0, 0), (0.6, 0, 0.8)]}  # fmt: skip
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(
     ("name", "axis"),
     [
@@ -83,6 +86,7 @@ def test_exactly_half_a_turn_is_left_at_once(
     assert_it_comes_back_with_falling_energy(one, SECONDS[name])
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.slow
 def test_a_fast_spin_past_half_a_turn_goes_on_round_instead_of_unwinding() -> None:
     model = without_limits("satellite_panda")
@@ -118,6 +122,7 @@ def test_the_law_reports_the_energy_that_is_there(rng: np.random.Generator) -> N
             assert min(told.damping_base, told.damping_shape) >= 0.0
 
 
+@pytest.mark.usefixtures("core")
 def test_a_thousand_hertz_hold_still_comes_back(rng: np.random.Generator) -> None:
     # The command is held for a millisecond, as a digital controller does.
     one = plant("omnidirectional_panda", rng)

@@ -82,6 +82,7 @@ def test_a_base_without_side_thrust_still_leaves_the_shape_undisturbed(
         assert "no actuator" in told.reason
 
 
+@pytest.mark.usefixtures("core")
 def test_a_base_that_only_floats_lets_its_arm_settle_and_keeps_its_momentum(
     rng: np.random.Generator,
 ) -> None:

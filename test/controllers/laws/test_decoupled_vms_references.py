@@ -12,6 +12,7 @@ from vms_ph_io import robots
 from ..support.decoupled_plants import HOLD, ROBOTS, STEP, goal, plant
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=pytest.mark.slow) if n != "hextilt" else n for n in ROBOTS],
@@ -37,6 +38,7 @@ def test_a_moving_reference_is_followed_and_puts_no_energy_in(
     assert told.energy.closed_loop_energy < 1e-8
 
 
+@pytest.mark.usefixtures("core")
 def test_a_twist_moves_the_reference_of_the_base_on(rng: np.random.Generator) -> None:
     one = plant("omnidirectional_panda", rng, speed=0.0)
     one.q = one.goal.copy()

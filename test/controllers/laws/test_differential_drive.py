@@ -63,6 +63,7 @@ def test_the_storage_function_falls_by_the_damping_while_the_reference_drives() 
     assert max(map(abs, clipped)) > 1e-3
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("dt", [0.025, pytest.param(0.002, marks=pytest.mark.slow)])
 def test_a_cart_comes_to_a_place_beside_it_while_its_arm_moves(dt: float) -> None:
     form = differential_drive()

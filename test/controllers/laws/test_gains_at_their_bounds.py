@@ -23,20 +23,24 @@ def campaign(cases: range, damped: bool, seconds: float) -> None:
             assert outcome.most < (1.0 + ADDED) * outcome.pushed, case
 
 
+@pytest.mark.usefixtures("core")
 def test_a_pushed_robot_comes_to_rest_at_corners_with_damping() -> None:
     campaign(range(5), True, 0.5)
 
 
+@pytest.mark.usefixtures("core")
 def test_a_pushed_robot_gains_no_energy_at_corners_without_damping() -> None:
     campaign(range(5), False, 0.5)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_pushed_robots_come_to_rest_at_a_thousand_corners_with_damping() -> None:
     campaign(range(1000), True, 2.0)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_pushed_robots_gain_no_energy_at_a_thousand_corners_without_damping() -> None:

@@ -68,6 +68,7 @@ def force_on(law: Law, home: Array, weight: float) -> Array:
     return force
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(
     ("name", "weight"),
     [("omnidirectional_panda", 20.0), ("borinot", 3.0), ("satellite_panda", 60.0)],
@@ -84,6 +85,7 @@ def test_a_constant_force_leaves_no_error(name: str, weight: float) -> None:
     assert errors[1].max() < 3e-3
 
 
+@pytest.mark.usefixtures("core")
 def test_the_power_of_the_displacement_is_that_of_the_reference() -> None:
     law, home = law_of("satellite_panda", 0.5)
     robot = Pushed(law, home, force_on(law, home, 60.0))

@@ -32,6 +32,7 @@ from ..support.pushed_robots import LAWS, Case, random_case, run
 PUSH = Push("wrench_end_effector", [10, 10, 10, 0, 0, 0], start=0.2, duration=0.2)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("law", [TaskSpaceIDAPBC, CartesianImpedance, PoseIDAPBC])
 def test_a_pushed_panda_comes_to_rest_at_100_hz_with_up_to_nine_samples_of_delay(
     law: type[Controller],
@@ -64,10 +65,12 @@ def late_corners(cases: range, seconds: float) -> None:
         assert outcome.last < 0.1 * outcome.pushed, case
 
 
+@pytest.mark.usefixtures("core")
 def test_robots_pushed_at_corners_of_the_gains_come_to_rest_with_late_states() -> None:
     late_corners(range(5), 1.0)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(
     ("robot", "rate", "age", "gains"),
     [
@@ -97,6 +100,7 @@ def test_a_posture_and_springs_along_single_axes_are_stable_with_late_states(
         assert outcome.last < 0.1 * outcome.pushed
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_robots_pushed_at_500_corners_of_the_gains_come_to_rest_with_late_states() -> None:

@@ -27,6 +27,7 @@ def _at(model: VMSModel, q: np.ndarray) -> np.ndarray:
     return model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
 
 
+@pytest.mark.usefixtures("core")
 def test_an_arm_that_a_kilogram_pulls_down_returns_once_the_payload_is_known() -> None:
     model = robots.load("panda")
     heavy, _ = loaded(model, 1.0)
@@ -134,6 +135,7 @@ def test_a_payload_that_moves_in_the_hand_is_followed_without_jumps(law: type) -
     assert np.abs(torques[-1] - torques[99]).max() > 1.0
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("initial", [0.0, 0.05])
 @pytest.mark.parametrize("law", [CartesianImpedance, TaskSpaceIDAPBC])
 def test_the_weight_of_a_payload_is_no_energy_from_the_tank(law: type, initial: float) -> None:

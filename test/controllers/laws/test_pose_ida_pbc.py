@@ -109,6 +109,7 @@ def test_without_the_coupling_task_and_null_space_keep_their_energies(
     assert max(exchanged) > 1e-3
 
 
+@pytest.mark.usefixtures("core")
 def test_a_driving_arm_sampled_at_250_hz_reaches_its_reference() -> None:
     model = robots.load("omnidirectional_panda")
     q, v = model.configuration(robots.get("omnidirectional_panda").home), np.zeros(model.nv)

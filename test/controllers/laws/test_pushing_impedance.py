@@ -64,6 +64,7 @@ class Run:
         return self
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(("name", "force"), [("panda", 20.0), ("satellite_panda", 15.0)])
 def test_the_force_is_the_desired_one_and_where_contact_is_lost_the_speed_is_bounded(
     name: str, force: float
@@ -79,6 +80,7 @@ def test_the_force_is_the_desired_one_and_where_contact_is_lost_the_speed_is_bou
     assert free.max() > 0.5 * run.law.gains.push_speed
 
 
+@pytest.mark.usefixtures("core")
 def test_a_push_into_the_void_gives_no_more_energy_than_its_tank_had() -> None:
     run = Run("panda", 20.0, 5e-3, {"push_energy": 0.2, "push_routing": 0.0}).go(0.8, 0.0)
     assert min(run.levels) > -0.01

@@ -95,6 +95,7 @@ def test_with_late_states_the_tool_approaches_its_goal_without_overshoot(
     assert 0.5 / np.e < velocity @ error / (error @ error) * age < 1.0 / np.e
 
 
+@pytest.mark.usefixtures("core")
 def test_joint_rates_stay_within_their_bound_where_the_task_allows(
     light: VMSModel, home: Array
 ) -> None:
@@ -121,6 +122,7 @@ def test_a_joint_beyond_its_limit_is_pushed_back(light: VMSModel, home: Array) -
     assert _wanted_acceleration(light, q, np.zeros(light.nv), torque)[3] < -1.0
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("hold", [True, False])
 def test_tool_of_a_moving_satellite_comes_to_its_reference(
     light: VMSModel, home: Array, hold: bool

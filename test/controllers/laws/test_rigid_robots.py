@@ -29,6 +29,7 @@ def test_terms_and_forms_of_a_rigid_robot_have_no_joints(
         assert abs(balance.residual) < 1e-12
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("base", ["planar", "floating"])
 def test_a_rigid_robot_comes_back_to_where_it_is_held(base: str, rng: np.random.Generator) -> None:
     model = VMSModel.from_urdf(DRONE, base)

@@ -128,6 +128,7 @@ def test_at_short_steps_the_efforts_are_those_of_continuous_time(
     np.testing.assert_allclose(errors / steps, errors[-1] / steps[-1], rtol=0.05)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(
     ("kind", "gains"),
     [

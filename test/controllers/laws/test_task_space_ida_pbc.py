@@ -124,6 +124,7 @@ def test_a_velocity_reference_moves_the_minimum_on(
     np.testing.assert_allclose(moved, [0, 0, 0.05], atol=1e-4)
 
 
+@pytest.mark.usefixtures("core")
 def test_a_reference_out_of_reach_ends_at_the_rim_without_violence(
     panda: VMSModel, controller: TaskSpaceIDAPBC
 ) -> None:

@@ -47,6 +47,7 @@ def flown(
     return simulation, commands
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(("dt", "roll"), [(0.02, 0.0), (0.02, np.pi)])
 def test_the_robot_flies_to_its_goal_while_the_arm_swings(
     borinot: VMSModel, dt: float, roll: float
@@ -66,6 +67,7 @@ def test_the_robot_flies_to_its_goal_while_the_arm_swings(
     assert commands[-1].status in (Status.OK, Status.SATURATED)
 
 
+@pytest.mark.usefixtures("core")
 def test_with_a_tank_it_flies_and_the_tank_never_owes(borinot: VMSModel) -> None:
     simulation, commands = flown(
         borinot, turned(borinot, 0.3), 0.02, 5.0, tank_capacity=20.0, tank_initial=10.0

@@ -58,6 +58,7 @@ def test_energy_of_the_closed_loop_falls_by_the_damping(make: "object") -> None:
         assert min(energy.damping_task, energy.damping_null) >= 0.0
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(
     ("stiffness", "damping"), [(400.0, 200.0), pytest.param(5000.0, 1000.0, marks=pytest.mark.slow)]
 )

@@ -39,6 +39,7 @@ def test_depths_begin_at_the_margins_and_a_joint_beyond_one_goes_no_further(
     np.testing.assert_allclose(limits.clipped(upper, upper - 0.04, margin), upper - 0.04)
 
 
+@pytest.mark.usefixtures("core")
 def test_springs_keep_the_joints_off_their_limits(panda: VMSModel) -> None:
     # A hard push along joint 4 towards its upper limit.
     limit = panda.joints.upper[3]

@@ -4,6 +4,7 @@
 """The reference governor: reach, speed and limits of the minimum."""
 
 import numpy as np
+import pytest
 
 from vms_ph_controllers import (
     Reference,
@@ -20,6 +21,7 @@ REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains
 
 
+@pytest.mark.usefixtures("core")
 def test_the_minimum_keeps_the_margin_of_the_limits(panda: VMSModel, law: TaskSpaceIDAPBC) -> None:
     goal, lower, upper = np.array([-0.35, 0.1, 0.5]), panda.joints.lower, panda.joints.upper
     stopped = np.zeros(7, dtype=bool)
@@ -35,6 +37,7 @@ def test_the_minimum_keeps_the_margin_of_the_limits(panda: VMSModel, law: TaskSp
     np.testing.assert_allclose(at, goal, atol=1e-3)
 
 
+@pytest.mark.usefixtures("core")
 def test_a_reference_out_of_reach_gets_the_nearest_minimum_and_one_in_reach_again_is_met(
     panda: VMSModel, law: TaskSpaceIDAPBC
 ) -> None:

@@ -23,6 +23,7 @@ def held(panda: VMSModel, **gains: float) -> TaskSpaceIDAPBC:
     return law
 
 
+@pytest.mark.usefixtures("core")
 def test_tank_and_potential_give_no_more_than_they_had(panda: VMSModel) -> None:
     # A stiffness that rises whenever the arm is away and falls when it is back pumps energy in.
     law = held(panda, damping_task=0.5, damping_null=0.2, tank_capacity=1.0, tank_initial=0.2)
@@ -68,6 +69,7 @@ def test_the_account_is_exact_whatever_the_velocity_was_believed_to_be(
     assert loop.work + potential + final.tank_level == pytest.approx(start + 5.0, abs=1e-9)
 
 
+@pytest.mark.usefixtures("core")
 def test_a_reference_that_the_tank_cannot_pay_for_waits(panda: VMSModel) -> None:
     law = held(panda, tank_capacity=1.0, tank_initial=1e-4)
     aside = law.task.value(panda.evaluate(Q0, REST)) + np.array([0.0, 0.2, 0.0])

@@ -13,6 +13,7 @@ from vms_ph_controllers import DecoupledVMSController, RobotState
 from ..support.decoupled_plants import HOLD, Plant, goal, without_limits
 
 
+@pytest.mark.usefixtures("core")
 def test_an_empty_tank_lets_the_law_brake_and_no_more(rng: np.random.Generator) -> None:
     # A target far away asks for kilojoules; the tank holds one.
     model = without_limits("satellite_panda")
@@ -34,6 +35,7 @@ def test_an_empty_tank_lets_the_law_brake_and_no_more(rng: np.random.Generator) 
     assert most < 1.0 * (1 + 0.05)
 
 
+@pytest.mark.usefixtures("core")
 def test_the_tank_takes_in_what_braking_gives(rng: np.random.Generator) -> None:
     model = without_limits("omnidirectional_panda")
     law = DecoupledVMSController(model)

@@ -5,18 +5,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 
 import numpy as np
 
 from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics import Ports, StandardForm
+from vms_ph_dynamics import Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots
 
 Fault = Callable[[int, np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray, float]]
 """From the number of a sample, its true q and v and its time step to what is measured."""
+
+
+@cache
+def _model(name: str) -> VMSModel:
+    return robots.load(name)
 
 
 @dataclass
@@ -34,7 +40,7 @@ class Guarded:
 
     def __post_init__(self) -> None:
         known = robots.get(self.name)
-        self.model = known.load()
+        self.model = _model(self.name).with_native(None)
         actuated = not self.name.startswith("satellite")
         kinds = ("TaskSpaceIDAPBC", "DecoupledVMSController")
         kind = f"vms_ph_controllers.{self.law or kinds[self.model.b > 0]}"
@@ -43,6 +49,7 @@ class Guarded:
         assert {item.name for item in fields(law.gains)} >= set(self.gains)
         law.gains = replace(law.gains, **self.gains)
         self.supervisor = Supervisor(law, self.allocation, actuated)
+        self.supervisor.twin = None  # that in Python judges, also around a law in C++
         self.home = self.model.configuration(known.home, known.home_base or None)
         self.supervisor.reset(RobotState(self.home, np.zeros(self.model.nv)))
         self._tick = self._given = 0

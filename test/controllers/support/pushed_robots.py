@@ -5,6 +5,7 @@
 
 from collections import deque
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -95,14 +96,10 @@ def random_case(rng: np.random.Generator, damped: bool) -> Case:
     return Case(law, str(rng.choice(known)), int(rng.choice([100, 250, 1000])), delay, gains)
 
 
-_LOADED: dict[str, VMSModel] = {}
-
-
+@cache
 def _model(name: str) -> VMSModel:
-    if name not in _LOADED:
-        tree = name.startswith("tree")
-        _LOADED[name] = random_tree(int(name.split()[1])) if tree else robots.load(name)
-    return _LOADED[name]
+    tree = name.startswith("tree")
+    return random_tree(int(name.split()[1])) if tree else robots.load(name)
 
 
 @dataclass
@@ -116,7 +113,7 @@ class Outcome:
 
 def run(case: Case, rng: np.random.Generator, seconds: float) -> Outcome:
     """Push a robot that rests in the minimum, and let its law go on; no friction."""
-    model = _model(case.robot)
+    model = _model(case.robot).with_native(None)
     known = None if case.robot.startswith("tree") else robots.get(case.robot)
     q = model.neutral_configuration() if known is None else model.configuration(known.home)
     kind = LAWS[case.law][0]
