@@ -25,7 +25,7 @@ from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.free_floating import Body, carrying
-from vms_ph_dynamics.simulation import Actuation, Sample
+from vms_ph_dynamics.simulation import Sample
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .messages.energy_messages import to_controller_state
@@ -85,7 +85,7 @@ class ControllerNode(ManagedNode):
         else:
             robot.when_known(self._host_alone)
 
-    def control(self, q: Array, v: Array, dt: float, age: float = 0.0) -> Actuation:
+    def control(self, q: Array, v: Array, dt: float, age: float = 0.0) -> Command:
         """Return the command for a state of an age, s; never raises."""
         if not self.is_active:
             self._command = None
@@ -97,9 +97,8 @@ class ControllerNode(ManagedNode):
             self._start(state)
         if not self._ready:
             return self._no_effort()
-        self._command = self._supervisor.update(state, self._references.take(q), dt)
-        acting: Actuation = self._command
-        return acting
+        command = self._command = self._supervisor.update(state, self._references.take(q), dt)
+        return command
 
     def _start(self, state: RobotState) -> None:
         """Let the law begin at a state."""
@@ -123,7 +122,7 @@ class ControllerNode(ManagedNode):
             self._references.set_joints(joints)
 
     def _no_effort(self) -> Command:
-        return Command(np.zeros(self._model.b), np.zeros(self._model.n))
+        return Command(np.zeros(self._model.b), np.zeros(self._model.n), status=Status.HOLDING)
 
     def take_body(self, body: Body | None, now: Sample | None = None) -> None:
         """Go on with a law for the robot with a body at its end effector, or without one.
@@ -260,8 +259,10 @@ class ControllerNode(ManagedNode):
         # The first message, and the first after a reset or a gap, has no time step.
         dt = passed if 0.0 < passed < 1.0 else 1e-3
         command = self.control(q, v, dt, self._age)
-        # Without commands the drives brake, which measure without delay; see _watch() too.
-        if self._supervisor.holds_weight(RobotState(q, v, self._age), dt):
+        # Without commands the drives brake, which measure without delay; see _watch() too. A law
+        # that acts holds the weight.
+        measured = RobotState(q, v, self._age)
+        if command.status is not Status.HOLDING or self._supervisor.holds_weight(measured, dt):
             self._efforts.publish(command.torque, command.wrench_base, to_stamp(stamp))
         self.published(to_stamp(stamp))
 
