@@ -368,7 +368,7 @@ class Controller(WithHints, ABC):
                 )
         return gains
 
-    def accepted(self, reference: Reference) -> tuple[Reference, str]:
+    def check_reference(self, reference: Reference) -> tuple[Reference, str]:
         """Return what the law can take of a reference, and why not the rest, in words.
 
         Fields of a wrong shape or that are not finite become None.

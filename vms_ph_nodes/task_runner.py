@@ -177,9 +177,7 @@ class TaskRunner(ReportingNode):
         due = list(self._task.due(max(self._published_until, 0.0), until))
         # A reference that moves is held until the next state: it is that of the middle.
         interval = max(until - self._published_until, 0.0) if self._published_until > 0.0 else 0.0
-        self._references.publish(
-            self._reference.since(self._published_until, until, 0.5 * interval)
-        )
+        self._references.publish(self._reference.due(self._published_until, until, 0.5 * interval))
         self._published_until = until
         self._count += len(due)
         if due:

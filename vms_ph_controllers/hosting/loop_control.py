@@ -102,7 +102,7 @@ class LoopControl:
         time, self._steps = self._steps * dt, self._steps + 1
         try:
             reference = self._reference(time)
-            reference, refusal = self.controller.accepted(reference)
+            reference, refusal = self.controller.check_reference(reference)
             if refusal:
                 raise ControlFault(refusal)
             command = self.controller.update(state, reference, dt)

@@ -90,7 +90,7 @@ class AttitudeAndShape(VehicleController):
         self._inertia = float(np.diag(d.M_b)[3:].mean())
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        b, gains = 6, self._ramp.now
+        b, gains = 6, self._ramp.gains
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
         position_error = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]

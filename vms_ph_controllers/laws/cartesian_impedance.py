@@ -17,7 +17,7 @@ from ..controller import Command, Reference, RobotState, gain, limit, switch, us
 from ..potentials.pose_potential import BaseSpring, PosePotential
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import JointReference, PoseReference
-from .gain_ramp import CROSSING, SwitchRamp
+from .gain_ramp import RAMP_DURATION, SwitchRamp
 from .pose_effort import Compliance, NullSpaceImpedance, Push, ToolGains, ToolImpedance, pose_effort
 from .sampled_impedance import horizon
 from .staged_controller import StagedController
@@ -26,7 +26,7 @@ from .task_space_ida_pbc import TaskSpaceIDAPBC
 _SE3 = SE3()
 
 # Damping ratio of an attitude of the base that is held by itself.
-_RATIO = 0.9
+_DAMPING_RATIO = 0.9
 
 # Share of the energy for the posture below which its spring fades, and the least energy, J.
 _RESERVE, _LEAST_ENERGY = 0.1, 1e-3
@@ -149,15 +149,15 @@ class CartesianImpedance(StagedController):
         if null_space not in _NULL_SPACES:
             raise OptionError(f"null_space is 'pose' or 'position'; given: {null_space!r}")
         super().__init__(model, gains, allocation, base_actuated)
-        self._of_position = null_space == "position"
-        if self._of_position:
+        self._position_only = null_space == "position"
+        if self._position_only:
             self.options = ("null_space='position'",)
-        self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
+        self._tool_potential, self._base_spring = PosePotential(), BaseSpring(model)
         self._tool = PoseReference()
-        self._hold_ramp, self._attached_ramp = SwitchRamp(), SwitchRamp()
+        self._hold_ramp, self._frame_ramp = SwitchRamp(), SwitchRamp()
         self._attitude_ramp, self._axes_ramp = SwitchRamp(), SwitchRamp()
         self._posture = JointReference(model.n)
-        self._weights, self._weights_now = np.ones(model.n), np.ones(model.n)
+        self._weights, self._ramped_weights = np.ones(model.n), np.ones(model.n)
         self._base_power = 0.0  # with which the base's reference moves the minimum, W
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
@@ -228,16 +228,16 @@ class CartesianImpedance(StagedController):
         self._relative = self.gains.relative_to_base
         self._tool.restart(self._tool_pose(d))
         self._tool_potential.restart(np.eye(4))
-        self._spring.restart(d)
+        self._base_spring.restart(d)
         self._posture.restart(model.joint_positions(d.q))
         self._last_force = np.array(d.g)
         self._base_power = 0.0
-        for ramp in (self._hold_ramp, self._attitude_ramp, self._attached_ramp, self._axes_ramp):
+        for ramp in (self._hold_ramp, self._attitude_ramp, self._frame_ramp, self._axes_ramp):
             ramp.restart()
-        self._weights_now = self._weights
+        self._ramped_weights = self._weights
         self._last_compliance: Compliance | None = None
         self._null_level = self.gains.null_energy
-        self._last_hold: Array | None = None
+        self._last_stiffness: Array | None = None
         self._last_posture = self._posture.positions
         self._null_sample: tuple[Array, Array, float] | None = None
 
@@ -246,60 +246,60 @@ class CartesianImpedance(StagedController):
         self._null_sample = None
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        gains = self._ramp.now
+        gains = self._ramp.gains
         h = horizon(dt, gains.delay, age)
         # Spring and damping fade out before the frame is changed, and in again.
-        if gains.relative_to_base != self._relative and self._attached_ramp.share == 0.0:
+        if gains.relative_to_base != self._relative and self._frame_ramp.share == 0.0:
             self._relative = gains.relative_to_base
             self._tool.restart(self._tool_pose(d))
-        attached = self._attached_ramp.follow(gains.relative_to_base == self._relative, dt)
+        frame_share = self._frame_ramp.follow(gains.relative_to_base == self._relative, dt)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(self._tool_reference(reference), gains.speed, gains.turn, bandwidth, dt)
         push = self._push(d, reference, dt, h)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
-        springs = self._base(d, dt).with_joints(self._limit_springs(d, gains, h))
-        compliance = self._compliance(attached, dt)
+        springs = self._base_springs(d, dt).with_joints(self._limit_springs(d, gains, h))
+        compliance = self._compliance(frame_share, dt)
         tool = ToolImpedance(
             self._tool_potential, self._tool, error, self._relative, push, compliance
         )
-        changed = 0.0
+        added_energy = 0.0
         if self._last_compliance is not None and not compliance.equals(self._last_compliance):
-            changed = tool.springs(compliance)[0] - tool.springs(self._last_compliance)[0]
+            added_energy = tool.springs(compliance)[0] - tool.springs(self._last_compliance)[0]
         self._last_compliance = compliance
-        offset, hold, posture_work = self._hold_posture(d, reference, dt)
+        offset, posture_stiffness, posture_work = self._hold_posture(d, reference, dt)
         effort, pull = pose_effort(
             d,
             tool,
             NullSpaceImpedance(
                 springs,
                 gains.damping_null,
-                self._turning_rate(),
+                self._attitude_damping_rate(),
                 offset,
-                hold,
-                self._of_position,
+                posture_stiffness,
+                self._position_only,
             ),
             h,
         )
         continuous, sampled, supplied = effort.continuous, effort.sampled, 0.0
         if push is not None:
-            along = d.J_end_effector.T @ push.wrench
-            continuous, sampled, supplied = continuous + along, sampled + along, float(along @ d.v)
+            force = d.J_end_effector.T @ push.wrench
+            continuous, sampled, supplied = continuous + force, sampled + force, float(force @ d.v)
         if gains.friction_compensation > 0.0:
-            rubbed = self._friction(d, h)
-            continuous, sampled = continuous + rubbed, sampled + rubbed
-            supplied += float(rubbed @ d.v)
+            friction = self._friction(d, h)
+            continuous, sampled = continuous + friction, sampled + friction
+            supplied += float(friction @ d.v)
         if not is_finite(continuous):
             return self._output.refuse(d)
         output = self._output.apply(d, sampled, gains, dt)
         self._last_force = output.effort
-        if self._of_position:  # the posture has a potential
-            changed += posture_work
+        if self._position_only:  # the posture has a potential
+            added_energy += posture_work
         else:
             supplied += float(pull @ d.v)
             self._null_sample = (d.q, pull, effort.energy.damping_null)
 
-        supplied += self._base_power + (changed / dt if dt > 0.0 else 0.0)
+        supplied += self._base_power + (added_energy / dt if dt > 0.0 else 0.0)
         energy = replace(
             effort.energy,
             reference_power=supplied + effort.energy.reference_power,
@@ -312,20 +312,20 @@ class CartesianImpedance(StagedController):
             effort.reason,
             "" if push is None else push.reason,
             task_error=hypot(*error[:3, 3].tolist()),
-            smallest_singular_value=effort.smallest,
+            smallest_singular_value=effort.smallest_singular_value,
             authority=1.0 if push is None else push.authority,
         )
 
-    def _compliance(self, attached: float, dt: float) -> Compliance:
+    def _compliance(self, frame_share: float, dt: float) -> Compliance:
         """Return stiffness and damping in force."""
-        gains = self._ramp.now
+        gains = self._ramp.gains
         spring = [gains.stiffness] * 3 + [gains.stiffness_rotation] * 3
         damper = [gains.damping] * 3 + [gains.damping_rotation] * 3
         shares = [getattr(gains, f"stiffness_share_{axis}") for axis in _AXES]
         damping_shares = [getattr(gains, f"damping_share_{axis}") for axis in _AXES]
         return Compliance(
-            attached * np.array(spring) * shares,
-            attached * np.array(damper) * damping_shares,
+            frame_share * np.array(spring) * shares,
+            frame_share * np.array(damper) * damping_shares,
             self._axes_ramp.follow(gains.tool_axes, dt),
             gains.force_limit,
             gains.moment_limit,
@@ -339,42 +339,42 @@ class CartesianImpedance(StagedController):
         Returns the offset (n,) of the joints, the stiffness (n,) in force, and the energy (J) that
         moving posture and stiffness adds.
         """
-        gains = self._ramp.now
+        gains = self._ramp.gains
         target = usable(reference.joints, (self.model.n,))
         if target is not None:
             self._posture.go_to(np.asarray(target, dtype=float))
         self._posture.advance(gains.posture_speed, gains.posture_speed / 0.05, dt)
-        step = min(dt / CROSSING, 1.0)
-        self._weights_now = self._weights_now + np.clip(
-            self._weights - self._weights_now, -step, step
+        step = min(dt / RAMP_DURATION, 1.0)
+        self._ramped_weights = self._ramped_weights + np.clip(
+            self._weights - self._ramped_weights, -step, step
         )
         positions = self.model.joint_positions(d.q)
-        offset, before = positions - self._posture.positions, positions - self._last_posture
-        hold = gains.null_stiffness * self._weights_now
-        stored = 0.5 * float(hold @ (offset * offset))
-        last = hold if self._last_hold is None else self._last_hold
-        posture_work = stored - 0.5 * float(last @ (before * before))
-        level = self._null_level + (stored if self._last_hold is None else posture_work)
-        self._last_posture, self._last_hold = self._posture.positions, hold
-        if self._of_position:
-            return offset, hold, posture_work
+        offset, last_offset = positions - self._posture.positions, positions - self._last_posture
+        stiffness = gains.null_stiffness * self._ramped_weights
+        stored = 0.5 * float(stiffness @ (offset * offset))
+        last_stiffness = stiffness if self._last_stiffness is None else self._last_stiffness
+        posture_work = stored - 0.5 * float(last_stiffness @ (last_offset * last_offset))
+        level = self._null_level + (stored if self._last_stiffness is None else posture_work)
+        self._last_posture, self._last_stiffness = self._posture.positions, stiffness
+        if self._position_only:
+            return offset, stiffness, posture_work
         if self._null_sample is not None:
             q, pull, damped = self._null_sample
             level -= float(pull @ self.model.difference(q, d.q)) - max(damped, 0.0) * dt
         self._null_level = min(level, gains.null_energy + stored)
         reserve = _RESERVE * max(gains.null_energy, _LEAST_ENERGY)
-        return offset, min(max(self._null_level / reserve, 0.0), 1.0) * hold, posture_work
+        return offset, min(max(self._null_level / reserve, 0.0), 1.0) * stiffness, posture_work
 
     def _friction(self, d: Evaluation, h: float) -> Array:
         """Return the effort (nv,) that compensates a share of the friction in the joints."""
         joints, b = self.model.joints, self.model.b
         rates = d.v[b:]
         # Less and slower where a held effort would turn the motion round.
-        most = self._shape_inertia / (4.0 * h) if h > 0.0 else np.inf
-        slip = np.maximum(_SLIP, joints.friction / most)
-        friction = np.minimum(joints.damping, most) * rates
+        max_damping = self._shape_inertia / (4.0 * h) if h > 0.0 else np.inf
+        slip = np.maximum(_SLIP, joints.friction / max_damping)
+        friction = np.minimum(joints.damping, max_damping) * rates
         friction += joints.friction * np.tanh(rates / slip)
-        return np.concatenate([np.zeros(b), self._ramp.now.friction_compensation * friction])
+        return np.concatenate([np.zeros(b), self._ramp.gains.friction_compensation * friction])
 
     def _tool_reference(self, reference: Reference) -> Reference:
         """Return the reference of the end effector."""
@@ -391,19 +391,19 @@ class CartesianImpedance(StagedController):
             return pose
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose
 
-    def _turning_rate(self) -> float:
+    def _attitude_damping_rate(self) -> float:
         """Return the rate at which an attitude of the base that is held by itself is damped."""
         share = max(self._attitude_ramp.share - self._hold_ramp.share, 0.0)
-        return 2.0 * _RATIO * share * self._ramp.now.frequency_base
+        return 2.0 * _DAMPING_RATIO * share * self._ramp.gains.frequency_base
 
-    def _base(self, d: Evaluation, dt: float) -> SpringForce:
+    def _base_springs(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential that holds the base."""
-        gains = self._ramp.now
-        able = self._output.base_is_actuated
-        hold_share = self._hold_ramp.follow(gains.hold_base and able, dt)
+        gains = self._ramp.gains
+        is_actuated = self._output.base_is_actuated
+        hold_share = self._hold_ramp.follow(gains.hold_base and is_actuated, dt)
         attitude_share = self._attitude_ramp.follow(
-            (gains.hold_base or gains.hold_attitude) and able, dt
+            (gains.hold_base or gains.hold_attitude) and is_actuated, dt
         )
-        return self._spring.at(
+        return self._base_spring.at(
             self.model.base_pose(d.q), gains.frequency_base, hold_share, attitude_share
         )

@@ -155,7 +155,7 @@ class DecoupledVMSController(VehicleController):
         self._inertia = float(diagonal[angular:].mean())
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        gains = self._ramp.now
+        gains = self._ramp.gains
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
         offset = self._integrate(d, dt, h)
@@ -188,11 +188,11 @@ class DecoupledVMSController(VehicleController):
 
     def _integrate(self, d: Evaluation, dt: float, h: float) -> Array:
         """Advance the integral action; return the displacements of the joints from the minimum."""
-        gains, integral = self._ramp.now, self._integral
+        gains, integral = self._ramp.gains, self._integral
         offset = self.model.joint_positions(d.q) - self._joints.positions
         turns = np.round(offset / (2.0 * np.pi))
         offset = offset - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
-        if gains.integral == 0.0 and integral.is_none:
+        if gains.integral == 0.0 and integral.is_zero:
             return offset
         frequency = self._active * gains.frequency_base
         pose = self.model.base_pose(d.q)
@@ -214,16 +214,16 @@ class DecoupledVMSController(VehicleController):
         twist = np.concatenate(
             [integral.position_rate @ pose[:3, :3], integral.angular_velocity @ error[:3, :3]]
         )
-        spring = self._ramp.now.frequency_shape**2 * self._shape_inertia * offset
+        spring = self._ramp.gains.frequency_shape**2 * self._shape_inertia * offset
         base = gradient[: self.model.b] @ twist[self._components]
         return -float(base + spring @ integral.joint_rates)
 
     def _shaped(self, error: Array, offset: Array, limits: SpringForce) -> SpringForce:
-        gains = self._ramp.now
+        gains = self._ramp.gains
         k_position = self._active * gains.frequency_base**2 * self._mass
         k_rotation = self._active * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
-        base = self._potential.spring(error, k_position, k_rotation).of(self._components)
+        base = self._potential.spring(error, k_position, k_rotation).select(self._components)
         pull = k_shape * offset
         energy = limits.energy + 0.5 * float(pull @ offset)
         return base.with_joints(

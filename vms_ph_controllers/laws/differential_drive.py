@@ -18,9 +18,9 @@ from ..safety.limits import LimitGains
 from .sampled_impedance import horizon
 from .wheeled_controller import WheeledController
 
-_RANK = 1e-9
+_TOL = 1e-9
 # Share of the rate of the velocities up to which errors are fed back to them.
-_SLOWER = 0.25
+_ERROR_RATE_SHARE = 0.25
 
 
 class DifferentialDrive(WheeledController):
@@ -86,23 +86,23 @@ class DifferentialDrive(WheeledController):
         self._arm = np.array(others, dtype=int)
         at_home = form.terms(model.neutral_configuration(), np.zeros(form.dimension))
         outputs = at_home.basis[self._rows]
-        aside = np.abs(at_home.basis[1]).max()
-        if len(outputs) != form.dimension or np.linalg.matrix_rank(outputs, _RANK) < len(outputs):
+        lateral = np.abs(at_home.basis[1]).max()
+        if len(outputs) != form.dimension or np.linalg.matrix_rank(outputs, _TOL) < len(outputs):
             raise ModelError(
                 f"DifferentialDrive is for two wheels on one axle, which leave a base its speed "
                 f"and turn; the wheels of '{model.name}' leave {form.dimension} motions with "
                 f"{len(others)} other joints"
             )
-        if aside > _RANK:
+        if lateral > _TOL:
             raise ModelError(
                 f"the origin of the base of '{model.name}' is not on the axle of its wheels: it "
                 "moves sideways as the base turns"
             )
-        if np.linalg.matrix_rank(at_home.basis[model.b :], _RANK) < form.dimension:
+        if np.linalg.matrix_rank(at_home.basis[model.b :], _TOL) < form.dimension:
             raise ModelError(f"no joint of '{model.name}' drives its base; name its wheels")
         self._friction = Friction.of(model)
-        fastest = model.joints.velocity
-        self._fastest = np.where(fastest > 0.0, fastest, np.inf)
+        max_rates = model.joints.velocity
+        self._max_rates = np.where(max_rates > 0.0, max_rates, np.inf)
         self._base, self._joints = DriveReference(), JointReference(model.n)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
@@ -112,18 +112,18 @@ class DifferentialDrive(WheeledController):
         self._joints.restart(self.model.joint_positions(q))
         self._limits.restart()
 
-    def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
+    def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains = self.model, self.gains
         self._follow(reference, dt)
-        desired, slope = self._desired(t)
+        desired, desired_rate = self._desired(t)
         rate = gains.rate / (1.0 + horizon(dt, gains.delay, self._age) * gains.rate)
         error = t.nu - desired
-        inertial = self._inertial(t, desired, slope - rate * error)
-        force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)
+        inertial = self._inertial_force(t, desired, desired_rate - rate * error)
+        force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._friction_compensation(t)
         stored = 0.5 * float(error @ t.mass @ error)
         energy = ControlEnergy(closed_loop_energy=stored, damping_task=2.0 * rate * stored)
         position_error = float(np.linalg.norm(model.base_pose(t.d.q)[:2, 3] - self._base.position))
-        return self._drive(t, force, energy, error, position_error)
+        return self._command(t, force, energy, error, position_error)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references of base and joints."""
@@ -136,14 +136,14 @@ class DifferentialDrive(WheeledController):
             self._joints.go_to(joints)
         bounds = Bounds(gains.speed, gains.turn, gains.acceleration, gains.turn_acceleration)
         self._base.advance(bounds, dt)
-        self._joints.advance(np.minimum(gains.joint_speed, self._fastest), gains.rate_joints, dt)
+        self._joints.advance(np.minimum(gains.joint_speed, self._max_rates), gains.rate_joints, dt)
 
     def _desired(self, t: NonholonomicTerms) -> tuple[Array, Array]:
         """Return the wanted independent velocities (m,) and their rates."""
-        gains, base, arm = self.gains, self._base, self._arm
-        most = _SLOWER * gains.rate
-        k, k_joints = min(gains.rate_base, most), min(gains.rate_joints, most)
-        position, heading = _planar(self.model.base_pose(t.d.q))
+        gains, model, base, arm = self.gains, self.model, self._base, self._arm
+        max_rate = _ERROR_RATE_SHARE * gains.rate
+        k, k_joints = min(gains.rate_base, max_rate), min(gains.rate_joints, max_rate)
+        position, heading = _planar(model.base_pose(t.d.q))
         c, s = cos(heading), sin(heading)
         position_error = base.position - position
         x, y = (
@@ -154,29 +154,30 @@ class DifferentialDrive(WheeledController):
         u, w = t.d.v[0], t.d.v[2]
         x_rate, y_rate = w * y - u + base.speed * cos(a), base.speed * sin(a) - w * x
         a_rate = base.turn - w
-        joints = k_joints * (self._joints.positions - self.model.joint_positions(t.d.q))
-        rates = self._joints.rates - t.d.v[self.model.b :]
+        joints, positions = self._joints, model.joint_positions(t.d.q)
+        joint_rates = joints.rates + k_joints * (joints.positions - positions)
+        joint_accelerations = joints.accelerations + k_joints * (joints.rates - t.d.v[model.b :])
         desired = [
             base.speed * cos(a) + k * x,
             base.turn + gains.lateral * base.speed * y + k * sin(a),
         ]
-        slopes = [
+        desired_rates = [
             base.acceleration * cos(a) - base.speed * sin(a) * a_rate + k * x_rate,
             base.turn_acceleration
             + gains.lateral * (base.acceleration * y + base.speed * y_rate)
             + k * cos(a) * a_rate,
         ]
-        outputs = np.concatenate([desired, (self._joints.rates + joints)[arm]])
-        changes = np.concatenate([slopes, (self._joints.accelerations + k_joints * rates)[arm]])
-        to_outputs, turning = t.basis[self._rows], t.basis_rate[self._rows]
-        nu = np.linalg.solve(to_outputs, outputs)
-        return nu, np.linalg.solve(to_outputs, changes - turning @ nu)
+        outputs = np.concatenate([desired, joint_rates[arm]])
+        output_rates = np.concatenate([desired_rates, joint_accelerations[arm]])
+        output_map, map_rate = t.basis[self._rows], t.basis_rate[self._rows]
+        nu = np.linalg.solve(output_map, outputs)
+        return nu, np.linalg.solve(output_map, output_rates - map_rate @ nu)
 
-    def _inertial(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
+    def _inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
         """Return the forces (m,) for wanted independent velocities (m,) and accelerations (m,)."""
         return t.mass @ rate + t.coriolis @ desired
 
-    def _compensated(self, t: NonholonomicTerms) -> Array:
+    def _friction_compensation(self, t: NonholonomicTerms) -> Array:
         """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""
         b, base = self.model.b, self._base
         outputs = np.concatenate([[base.speed, base.turn], self._joints.rates[self._arm]])

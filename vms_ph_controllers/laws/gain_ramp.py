@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 G = TypeVar("G", bound=Any)
 
 # Time in which a gain crosses the whole range between its bounds, s.
-CROSSING = 1.0
+RAMP_DURATION = 1.0
 
 
 class GainRamp(Generic[G]):
@@ -23,12 +23,12 @@ class GainRamp(Generic[G]):
 
     def restart(self, gains: G) -> None:
         """Take these gains, and the next ones, as they are."""
-        self.now, self._started = gains, False
+        self.gains, self._started = gains, False
 
     def follow(self, target: G, dt: float) -> G:
         """Move towards the gains set, for a time step in s, and return those in force."""
-        if not self._started or target is self.now or target == self.now:
-            self.now, self._started = target, True
+        if not self._started or target is self.gains or target == self.gains:
+            self.gains, self._started = target, True
             return target
         share = _share(dt)
         updated = {}
@@ -36,10 +36,10 @@ class GainRamp(Generic[G]):
             value = getattr(target, item.name)
             if not item.metadata["at_once"]:
                 step = share * (item.metadata["high"] - item.metadata["low"])
-                value = _approach(getattr(self.now, item.name), value, step)
+                value = _approach(getattr(self.gains, item.name), value, step)
             updated[item.name] = value
-        self.now = replace(target, **updated)
-        return self.now
+        self.gains = replace(target, **updated)
+        return self.gains
 
 
 class SwitchRamp:
@@ -61,8 +61,8 @@ class SwitchRamp:
 
 
 def _share(dt: float) -> float:
-    return min(dt / CROSSING, 1.0) if dt > 0.0 else 0.0
+    return min(dt / RAMP_DURATION, 1.0) if dt > 0.0 else 0.0
 
 
-def _approach(now: float, target: float, step: float) -> float:
-    return min(max(target, now - step), now + step)
+def _approach(value: float, target: float, step: float) -> float:
+    return min(max(target, value - step), value + step)

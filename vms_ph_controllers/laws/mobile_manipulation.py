@@ -102,9 +102,9 @@ class MobileManipulation(CartesianImpedance):
         """Return the reference of the end effector: its position and velocity."""
         return replace(reference, pose=None)
 
-    def _base(self, d: Evaluation, dt: float) -> SpringForce:
+    def _base_springs(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential of the base about its reference, which moves."""
-        gains = cast("MobileManipulation.Gains", self._ramp.now)
+        gains = cast("MobileManipulation.Gains", self._ramp.gains)
         carried = gains.base_share * (self._tool.pose[:3, 3] - self._tool_start)
         if self.model.base == "planar":
             carried[2] = 0.0
@@ -115,12 +115,12 @@ class MobileManipulation(CartesianImpedance):
             self._base_reference.go_to(goal)
         bandwidth = 2.0 * gains.frequency_base
         self._base_reference.advance(None, gains.base_speed, gains.base_turn, bandwidth, dt)
-        self._spring.move(self._base_reference.pose)
-        spring = super()._base(d, dt)
+        self._base_spring.move(self._base_reference.pose)
+        spring = super()._base_springs(d, dt)
         if self._base_reference.is_resting:
             self._base_power = 0.0
             return spring
         error = _SE3.inverse(self._base_reference.pose) @ self.model.base_pose(d.q)
-        moving = self._base_reference.twist_at(error)[self._spring.components]
+        moving = self._base_reference.twist_at(error)[self._base_spring.components]
         self._base_power = -float(spring.force @ moving)
         return spring

@@ -26,14 +26,14 @@ class Push:
 
     Attributes:
         wrench: (6,) that the law adds, N and N m.
-        across: (6,6) projection on the directions of the impedance.
+        projection: (6,6) projection on the directions of the impedance.
         damping: (6,6) damping along the direction of the push.
         authority: share of the desired force in force, in [0, 1].
         reason: why it is not the whole, in words; empty otherwise.
     """
 
     wrench: Array
-    across: Array
+    projection: Array
     damping: Array
     authority: float
     reason: str
@@ -179,19 +179,19 @@ class NullSpaceImpedance:
     Attributes:
         springs: (nv,) of the base and at the limits of the joints.
         damping_null: rate of the damping of the null space, 1/s.
-        turning: rate of the damping of the attitude of the base, 1/s.
-        posture: (n,) offset of the joints from their posture, rad or m.
-        hold: (n,) stiffness about it, N m/rad or N/m.
-        of_position: whether the null space is that of the position alone, damped by
+        attitude_damping_rate: of the base, 1/s.
+        offset: (n,) of the joints from their posture, rad or m.
+        stiffness: (n,) about the posture, N m/rad or N/m.
+        position_only: whether the null space is that of the position alone, damped by
             ``damping_null N^T N`` and held by springs that are not projected, as in source D.
     """
 
     springs: SpringForce
     damping_null: float
-    turning: float
-    posture: Array
-    hold: Array
-    of_position: bool
+    attitude_damping_rate: float
+    offset: Array
+    stiffness: Array
+    position_only: bool
 
 
 def pose_effort(
@@ -211,8 +211,8 @@ def pose_effort(
     potential, spring, stiffness, turning_power = tool.springs(tool.compliance)
     damping = tool.damper()
     if push is not None:
-        spring, stiffness = push.across @ spring, push.across @ stiffness @ push.across
-        damping = push.across @ damping @ push.across + push.damping
+        spring, stiffness = push.projection @ spring, push.projection @ stiffness @ push.projection
+        damping = push.projection @ damping @ push.projection + push.damping
 
     inverse = np.linalg.solve(d.M, j.T)
     smallest = float(np.linalg.svd(moving, compute_uv=False)[-1])
@@ -222,22 +222,22 @@ def pose_effort(
     pull, pull_stiffness = null.springs.force, np.diag(null.springs.stiffness)
     potential += null.springs.energy
     posture = np.zeros(model.nv)
-    if null.of_position:
-        posture[b:] = -null.hold * null.posture
-        pull_stiffness[b:, b:] += np.diag(null.hold)
-        potential += 0.5 * float(null.hold @ (null.posture * null.posture))
-    elif null.hold.any():
+    if null.position_only:
+        posture[b:] = -null.stiffness * null.offset
+        pull_stiffness[b:, b:] += np.diag(null.stiffness)
+        potential += 0.5 * float(null.stiffness @ (null.offset * null.offset))
+    elif null.stiffness.any():
         # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. Both sides
         # are projected: N^T K_n alone is not symmetric, and moves the null space with the task.
         free = np.eye(model.nv) - inverse @ (inertia @ j)
-        posture = -free[b:].T @ (null.hold * (free[b:, b:] @ null.posture))
-        pull_stiffness += free[b:].T @ (null.hold[:, None] * free[b:])
+        posture = -free[b:].T @ (null.stiffness * (free[b:, b:] @ null.offset))
+        pull_stiffness += free[b:].T @ (null.stiffness[:, None] * free[b:])
     rest_damping = null.damping_null * (d.M - j.T @ inertia @ j)
-    if null.of_position:
+    if null.position_only:
         null_map = split(d, j[:3], SINGULAR).null_map
         rest_damping = null.damping_null * (null_map.T @ null_map)
     turn = slice(2 if model.base == "planar" else 3, b)
-    rest_damping[turn, turn] += null.turning * d.M_b[turn, turn]
+    rest_damping[turn, turn] += null.attitude_damping_rate * d.M_b[turn, turn]
     impedance = SampledImpedance.at(
         d,
         j.T @ damping @ j + rest_damping,
@@ -247,22 +247,22 @@ def pose_effort(
         h,
         j.T @ (damping @ reference_twist),
     )
-    on_task = damping @ (j @ impedance.velocity - reference_twist)
-    force = spring + on_task - drift
-    on_null = rest_damping @ impedance.velocity + impedance.predicted_spring
+    task_force = damping @ (j @ impedance.velocity - reference_twist)
+    force = spring + task_force - drift
+    null_force = rest_damping @ impedance.velocity + impedance.predicted_spring
     kinetic_task = 0.5 * float(eta @ inertia @ eta)
     energy = ControlEnergy(
         closed_loop_energy=d.kinetic_energy + potential,
         shaped_potential=potential,
         kinetic_task=kinetic_task,
         kinetic_null=d.kinetic_energy - kinetic_task,
-        damping_task=float((eta - reference_twist) @ (on_task - drift)),
-        damping_null=float(d.v @ on_null),
+        damping_task=float((eta - reference_twist) @ (task_force - drift)),
+        damping_null=float(d.v @ null_force),
         reference_power=turning_power - float(force @ reference_twist),
     )
     effort = LawEffort(
-        d.g - j.T @ force - pull + posture - on_null,
-        d.g + brake(d, h) - impedance.spring - j.T @ on_task - on_null,
+        d.g - j.T @ force - pull + posture - null_force,
+        d.g + brake(d, h) - impedance.spring - j.T @ task_force - null_force,
         energy,
         impedance.reason,
         smallest,

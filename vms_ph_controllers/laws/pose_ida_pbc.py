@@ -146,7 +146,7 @@ class PoseIDAPBC(StagedController):
             )
         super().__init__(model, gains, allocation, base_actuated)
         self._frame_id = model.frame_id(model.end_effector)
-        self._potential, self._spring = PosePotential(), BaseSpring(model)
+        self._potential, self._base_spring = PosePotential(), BaseSpring(model)
         self._tool = PoseReference()
         self._hold_ramp, self._coupling_ramp = SwitchRamp(), SwitchRamp()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
@@ -154,13 +154,13 @@ class PoseIDAPBC(StagedController):
     def _start_holding(self, d: Evaluation) -> None:
         self._tool.restart(d.placement(self.model.end_effector))
         self._potential.restart(np.eye(4))
-        self._spring.restart(d)
+        self._base_spring.restart(d)
         self._posture = d.q
         self._hold_ramp.restart()
         self._coupling_ramp.restart()
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        gains = self._ramp.now
+        gains = self._ramp.gains
         h = horizon(dt, gains.delay, age)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
@@ -232,14 +232,14 @@ class PoseIDAPBC(StagedController):
         task_force, null_force = motion.decoupling()
         coupling_power = -float(task_force @ motion.eta)
         share = min(max(smallest_singular_value / SINGULAR - 1.0, 0.0), 1.0)
-        share *= self._coupling_ramp.follow(self._ramp.now.cancel_coupling, dt)
+        share *= self._coupling_ramp.follow(self._ramp.gains.cancel_coupling, dt)
         return share * (motion.J.T @ task_force + null_force), coupling_power
 
     def _holding_springs(self, d: Evaluation, h: float, dt: float) -> SpringForce:
         """Return the springs that hold the base, the posture and the joints within their limits."""
-        model, gains = self.model, self._ramp.now
+        model, gains = self.model, self._ramp.gains
         share = self._hold_ramp.follow(gains.hold_base, dt)
-        base = self._spring.at(model.base_pose(d.q), gains.frequency_base, share, share)
+        base = self._base_spring.at(model.base_pose(d.q), gains.frequency_base, share, share)
         limits, hold = (
             self._limit_springs(d, gains, h),
             gains.frequency_posture**2 * self._shape_inertia,

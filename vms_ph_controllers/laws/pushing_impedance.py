@@ -124,7 +124,7 @@ class PushingImpedance(CartesianImpedance):
         return self._observed if self.twin is None else float(self.twin.observed_force)
 
     def _push(self, d: Evaluation, reference: Reference, dt: float, h: float) -> Push | None:
-        gains = cast("PushingImpedance.Gains", self._ramp.now)
+        gains = cast("PushingImpedance.Gains", self._ramp.gains)
         placement = d.placement(self.model.end_effector)
         self._account(d, placement, gains, dt)
         wrench = usable(reference.wrench, (6,))

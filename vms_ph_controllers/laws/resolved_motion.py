@@ -87,7 +87,7 @@ class ResolvedMotion(StagedController):
         self._rates: Array | None = None
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        model, gains = self.model, self._ramp.now
+        model, gains = self.model, self._ramp.gains
         if age > 0.0:
             outer = ("bandwidth", "bandwidth_attitude", "limit_frequency")
             gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / age) for k in outer})
@@ -151,7 +151,7 @@ class ResolvedMotion(StagedController):
 
     def _share(self, rates: Array, step: Array) -> float:
         """Return the share of a step of the rates that keeps each of them within its bound."""
-        room = np.maximum(self._ramp.now.joint_speed - np.sign(step) * rates, 0.0)
+        room = np.maximum(self._ramp.gains.joint_speed - np.sign(step) * rates, 0.0)
         return float(np.min(room / np.maximum(np.abs(step), _TINY), initial=1.0))
 
     @staticmethod

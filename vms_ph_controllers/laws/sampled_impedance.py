@@ -160,14 +160,14 @@ class LawEffort:
         sampled: (nv,) with the reduced spring and the brake.
         energy: of motion and springs, and the powers of damping, reference and routing.
         reason: what was reduced, in words; empty when nothing was.
-        smallest: smallest singular value of the Jacobian of what moves the task.
+        smallest_singular_value: smallest singular value of the Jacobian of what moves the task.
     """
 
     continuous: Array
     sampled: Array
     energy: ControlEnergy
     reason: str
-    smallest: float = np.inf
+    smallest_singular_value: float = np.inf
 
 
 def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:

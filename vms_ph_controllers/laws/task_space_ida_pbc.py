@@ -128,7 +128,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         """The minimum of the shaped potential, (nq,)."""
         if self.twin is not None:
             return np.array(self.twin.q_star)
-        return self._governor.now.q.copy()
+        return self._governor.minimum.q.copy()
 
     @property
     def tank(self) -> EnergyTank | None:
@@ -144,11 +144,11 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _resume(self, state: RobotState) -> None:
         self._hold(state.q)
-        self._tank_budget.resume(self._potential(self._governor.now))
+        self._tank_budget.resume(self._potential(self._governor.minimum))
 
     def _reset(self, state: RobotState) -> None:
         self._hold(state.q)
-        self._tank_budget.reset(self._potential(self._governor.now))
+        self._tank_budget.reset(self._potential(self._governor.minimum))
 
     def _hold(self, q_star: Array) -> None:
         d = self._governor.restart(q_star)
@@ -208,7 +208,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         )
         limiting = "; ".join(filter(None, (grant.reason, limited.reason)))
         status, reason = self._outcome(limiting, effort)
-        goal = self._governor.now.x if self._governor.target is None else self._governor.target
+        goal = self._governor.minimum.x if self._governor.target is None else self._governor.target
         return Command(
             np.zeros(0),
             torque,
@@ -216,7 +216,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             status,
             reason,
             dist(self.task.value(d), goal),
-            effort.smallest,
+            effort.smallest_singular_value,
             budget.authority,
         )
 
@@ -228,7 +228,7 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
         """Move minimum and stiffness towards reference and gains; return the energy added, J."""
-        gains, governor = self._ramp.now, self._governor
+        gains, governor = self._ramp.gains, self._governor
         self._task_ramp.follow(self._has_task_stiffness, dt)
         candidate = governor.propose(reference, dt, gains.reference_speed, gains.limit_margin)
         next_minimum = candidate
@@ -244,7 +244,7 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _potential(self, minimum: PotentialMinimum) -> ShapedPotential:
         """Return the potential that the gains define at a minimum."""
-        gains, share = self._ramp.now, self._task_ramp.share
+        gains, share = self._ramp.gains, self._task_ramp.share
         if share == 0.0:
             return ShapedPotential(self.model, minimum.q, gains.stiffness)
         # The weight depends on the minimum, on these gains and on how far they are switched.
@@ -284,8 +284,8 @@ class TaskSpaceIDAPBC(TwinnedController):
     def _outcome(self, limited: str, effort: LawEffort) -> tuple[Status, str]:
         if limited:
             return Status.SATURATED, limited
-        if effort.smallest < SINGULAR:
-            smallest = effort.smallest
+        if effort.smallest_singular_value < SINGULAR:
+            smallest = effort.smallest_singular_value
             return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"
         if self._governor.is_rejected:
             return Status.HOLDING, "the reference is not finite; the last one is kept"

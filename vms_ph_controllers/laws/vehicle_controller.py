@@ -75,7 +75,7 @@ class VehicleController(StagedController):
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references; values of a wrong shape or not finite are ignored."""
-        gains = self._ramp.now
+        gains = self._ramp.gains
         pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
         if pose is not None:
             desired = pose.copy()
@@ -97,7 +97,7 @@ class VehicleController(StagedController):
             frequency: natural frequency of the place of the base, rad/s; 0 if it is not held.
             errors_and_steps: further arguments of :meth:`IntegralAction.advance`.
         """
-        gains = self._ramp.now
+        gains = self._ramp.gains
         if self._is_limited:
             self._integral.rest()
             return

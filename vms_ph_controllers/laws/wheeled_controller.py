@@ -56,14 +56,14 @@ class WheeledController(TwinnedController):
         radii = {wheel.wheel: wheel.radius for wheel in _wheels(self.form)}
         return module.make_law(type(self).__name__, model, wheels=radii)
 
-    def _drive(
+    def _command(
         self,
         t: NonholonomicTerms,
         force: Array,
         energy: ControlEnergy,
         velocity: Array,
         task_error: float,
-        why: str = "",
+        reason: str = "",
     ) -> Command | None:
         """Return the command of the joints for a force; None where it is not finite.
 
@@ -73,7 +73,7 @@ class WheeledController(TwinnedController):
             energy: without the power changed by the limits.
             velocity: (m,) independent, with which this power is counted.
             task_error: distance between task and reference, m.
-            why: what else was changed, in words.
+            reason: what else was changed, in words.
         """
         if not np.isfinite(force.sum()):
             return None
@@ -87,12 +87,12 @@ class WheeledController(TwinnedController):
             limited.effort,
             replace(energy, clipped_power=float((limited.effort - torque) @ (drives @ velocity))),
             Status.SATURATED if limited.reason else Status.OK,
-            "; ".join(filter(None, (limited.reason, why))),
+            "; ".join(filter(None, (limited.reason, reason))),
             task_error=task_error,
         )
 
     @abstractmethod
-    def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
+    def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         """Return the command at a state; None where the effort is not finite."""
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -101,7 +101,7 @@ class WheeledController(TwinnedController):
         self._age, self._dt = state.age, dt
         try:
             t = self.form.terms(state.q, state.v[self.form.independent])
-            command = self._driven(t, reference, dt)
+            command = self._control(t, reference, dt)
         except (StateError, np.linalg.LinAlgError) as posture:
             return self._hold(state.q, str(posture))
         return self._hold(state.q, TOO_FAR) if command is None else command
@@ -110,9 +110,9 @@ class WheeledController(TwinnedController):
         """Compensate gravity by the joints."""
         return self._hold(q, "holding against gravity")
 
-    def _hold(self, q: Array, why: str) -> Command:
+    def _hold(self, q: Array, reason: str) -> Command:
         torque = super()._safe_output(q).torque
-        return Command(np.zeros(self.model.b), torque, status=Status.HOLDING, reason=why)
+        return Command(np.zeros(self.model.b), torque, status=Status.HOLDING, reason=reason)
 
 
 def _wheels(form: NonholonomicForm) -> list[WheelConstraint]:

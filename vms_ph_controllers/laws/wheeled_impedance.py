@@ -23,7 +23,7 @@ _SE3 = SE3()
 
 # Added to the eigenvalues of the task mobility: it bounds the task inertia at singularities.
 _REGULARISATION = 1e-6
-_RANK = 1e-9
+_TOL = 1e-9
 
 
 class WheeledImpedance(WheeledController):
@@ -75,13 +75,13 @@ class WheeledImpedance(WheeledController):
         model = form.model
         self._joint_limits = JointLimitPotential(model)
         self._potential, self._tool = PosePotential(), PoseReference()
-        rest = model.neutral_configuration()
-        basis = form.terms(rest, np.zeros(form.dimension)).basis
-        if np.linalg.matrix_rank(basis[model.b :], _RANK) < form.dimension:
+        neutral = model.neutral_configuration()
+        basis = form.terms(neutral, np.zeros(form.dimension)).basis
+        if np.linalg.matrix_rank(basis[model.b :], _TOL) < form.dimension:
             raise ModelError(
                 f"the joints of '{model.name}' do not move all motions that its wheels allow"
             )
-        self._reset(RobotState(rest, np.zeros(model.nv)))
+        self._reset(RobotState(neutral, np.zeros(model.nv)))
 
     def _reset(self, state: RobotState) -> None:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
@@ -90,14 +90,14 @@ class WheeledImpedance(WheeledController):
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._limits.restart()
 
-    def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
+    def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains, d = self.model, self.gains, t.d
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
         self._potential.follow(error)
         force, energy, reason = self._impedance_force(t, error, horizon(dt, gains.delay, self._age))
-        return self._drive(t, force, energy, t.nu, float(np.linalg.norm(error[:3, 3])), reason)
+        return self._command(t, force, energy, t.nu, float(np.linalg.norm(error[:3, 3])), reason)
 
     def _impedance_force(
         self, t: NonholonomicTerms, error: Array, h: float
@@ -110,32 +110,32 @@ class WheeledImpedance(WheeledController):
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
         reference_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
         mobility = j @ np.linalg.solve(t.mass, j.T) + _REGULARISATION * np.eye(6)
-        rest = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
+        null_damping = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
         positions = model.joint_positions(d.q)
-        wall = gains.limit_frequency**2 * self._limit_stiffness
-        limits = self._joint_limits.springs(positions, positions, wall, gains.limit_margin)
+        k_limit = gains.limit_frequency**2 * self._limit_stiffness
+        limits = self._joint_limits.springs(positions, positions, k_limit, gains.limit_margin)
         joints = t.basis[model.b :]
         impedance = SampledImpedance.of(
             t.mass,
-            j.T @ damping @ j + rest,
+            j.T @ damping @ j + null_damping,
             j.T @ stiffness @ j + joints.T @ (limits.stiffness[:, None] * joints),
             j.T @ spring.force + joints.T @ limits.force,
             t.nu,
             h,
             j.T @ (damping @ reference_twist),
         )
-        on_task = damping @ (j @ impedance.velocity - reference_twist)
-        on_null = rest @ impedance.velocity + impedance.predicted_spring
+        task_force = damping @ (j @ impedance.velocity - reference_twist)
+        null_force = null_damping @ impedance.velocity + impedance.predicted_spring
         potential = spring.energy + limits.energy
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy + potential,
             shaped_potential=potential,
-            damping_task=float((j @ t.nu - reference_twist) @ on_task),
-            damping_null=float(t.nu @ on_null),
-            reference_power=-float((spring.force + on_task) @ reference_twist),
+            damping_task=float((j @ t.nu - reference_twist) @ task_force),
+            damping_null=float(t.nu @ null_force),
+            reference_power=-float((spring.force + task_force) @ reference_twist),
         )
         return (
-            t.basis.T @ d.g - impedance.spring - j.T @ on_task - on_null,
+            t.basis.T @ d.g - impedance.spring - j.T @ task_force - null_force,
             energy,
             impedance.reason,
         )

@@ -217,4 +217,4 @@ class BaseSpring:
         self._potential.follow(error)
         mass, inertia = self._inertia
         k = (share * frequency**2 * mass, turning * frequency**2 * inertia)
-        return self._potential.spring(error, *k).of(self.components)
+        return self._potential.spring(error, *k).select(self.components)

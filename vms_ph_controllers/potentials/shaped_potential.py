@@ -24,7 +24,7 @@ class SpringForce:
     force: Array
     stiffness: Array
 
-    def of(self, rows: Array) -> "SpringForce":
+    def select(self, rows: Array) -> "SpringForce":
         """Return the springs of some of the coordinates."""
         return SpringForce(self.energy, self.force[rows], self.stiffness[rows])
 

@@ -12,7 +12,7 @@ _SO3 = SO3()
 
 # Of the standard acceleration of gravity, m/s^2, as a force on the base relative to its mass; of
 # the attitude and of a joint, rad or m. The displacement of the reference reaches no further.
-_MAX_ACCELERATION, _MAX_ANGLE = 0.5 * 9.80665, 0.5
+_MAX_ACCEL, _MAX_ANGLE = 0.5 * 9.80665, 0.5
 
 # Largest rate of the correction, over the horizon: a quarter of that of the largest damping.
 _LARGEST_RATE = 0.25
@@ -38,7 +38,7 @@ class IntegralAction:
         angular_velocity: (3,) its angular velocity in the axes of the minimum, rad/s.
         joints: (n,) displacement of the joint reference.
         joint_rates: (n,) its rate.
-        is_none: whether there is no displacement, and no rate of one.
+        is_zero: whether there is no displacement, and no rate of one.
     """
 
     def __init__(self, n: int) -> None:
@@ -48,7 +48,7 @@ class IntegralAction:
 
     def restart(self) -> None:
         """Remove the displacement."""
-        self.is_none = True
+        self.is_zero = True
         self.position: Array = np.zeros(3)
         self.joints: Array = np.zeros(self._n)
         self.rotation: Array = np.eye(3)
@@ -64,11 +64,11 @@ class IntegralAction:
     def advance(
         self,
         share: float,
-        base: float,
-        shape: float | Array,
+        omega_base: float,
+        omega_joints: float | Array,
         position_error: Array,
         rotation_error: Array | None,
-        offset: Array,
+        joint_error: Array,
         dt: float,
         h: float,
     ) -> None:
@@ -77,32 +77,32 @@ class IntegralAction:
         Args:
             share: rate of the correction as a share of the natural frequency, ``integral`` times
                 the damping ratio; 0 removes the displacement at once.
-            base: natural frequency of the base, rad/s; 0 where it is not held.
-            shape: natural frequency of the joints, of all or (n,), rad/s.
+            omega_base: natural frequency of the base, rad/s; 0 where it is not held.
+            omega_joints: natural frequency of the joints, of all or (n,), rad/s.
             position_error: (3,) error of the place of the base in the inertial frame, m.
             rotation_error: (3,3) attitude of the base relative to its reference; None where it is
                 not corrected.
-            offset: (n,) errors of the joints.
+            joint_error: (n,) errors of the joints.
             dt: time step, s.
             h: the horizon, s.
         """
         if share == 0.0:
-            if not self.is_none:
+            if not self.is_zero:
                 self.restart()
             return
         if dt == 0.0:
             self.rest()
             return
-        self.is_none = False
+        self.is_zero = False
         largest = dt * _LARGEST_RATE / h
-        rate, position = min(dt * share * base, largest), np.zeros(3)
-        if base > 0.0:
-            position[:] = _clip(self.position - rate * position_error, _MAX_ACCELERATION / base**2)
+        rate, position = min(dt * share * omega_base, largest), np.zeros(3)
+        if omega_base > 0.0:
+            position[:] = _clip(self.position - rate * position_error, _MAX_ACCEL / omega_base**2)
         if rotation_error is not None:
             self._angles = _clip(self._angles - rate * _SO3.log(rotation_error), _MAX_ANGLE)
             before, self.rotation = self.rotation, _SO3.exp(self._angles)
             self.angular_velocity = _SO3.log(before.T @ self.rotation) / dt
-        joints: Array = self.joints - np.minimum(dt * share * shape, largest) * offset
+        joints: Array = self.joints - np.minimum(dt * share * omega_joints, largest) * joint_error
         joints = np.clip(joints, -_MAX_ANGLE, _MAX_ANGLE)
         self.position_rate = (position - self.position) / dt
         self.joint_rates = (joints - self.joints) / dt

@@ -43,7 +43,7 @@ class ReferenceGovernor:
     minimum stays as close as possible.
 
     Attributes:
-        now: the present minimum.
+        minimum: the present one.
         target: position that the minimum approaches, (3,) m; None while a velocity moves it.
         is_rejected: whether the last reference was unusable: not finite, or not of three entries.
         is_out_of_reach: whether the minimum cannot follow the reference.
@@ -63,7 +63,7 @@ class ReferenceGovernor:
             StateError: it is not a configuration of the model.
         """
         d = self._model.evaluate(q, np.zeros(self._model.nv))
-        self.now = PotentialMinimum(d.q, np.array(self._task.value(d)))
+        self.minimum = PotentialMinimum(d.q, np.array(self._task.value(d)))
         self.target: Array | None = None
         self.is_rejected = self.is_out_of_reach = False
         self._settled = True
@@ -84,43 +84,43 @@ class ReferenceGovernor:
         is_empty = reference.position is None and reference.velocity is None
         if self._settled and self.target is None and is_empty:
             self.is_rejected = False
-            return self.now
+            return self.minimum
         step = self._requested_step(reference, dt)
         length = sqrt(step @ step)
         if not dt > 0.0 or (length < _NEGLIGIBLE and self._settled):
-            return self.now
+            return self.minimum
         reach = dt * speed
         step *= min(1.0, reach / length) if length > 0.0 else 0.0
         model, task = self._model, self._task
-        at_minimum = Evaluation(model, self.now.q, np.zeros(model.nv))
+        at_minimum = Evaluation(model, self.minimum.q, np.zeros(model.nv))
         if at_minimum.sampled_algebra is not None and type(task) is PositionTask:
             q, x, self._settled, self.is_out_of_reach = at_minimum.sampled_algebra.minimum_step(
-                *(task.frame_id, self.now.q, self.now.x, step, self._posture),
+                *(task.frame_id, self.minimum.q, self.minimum.x, step, self._posture),
                 *(self._damping, dt, reach, margin),
             )
             return PotentialMinimum(q, x)
         jacobian = task.jacobian(at_minimum)
         here = task.value(at_minimum)
-        lead = self.now.x + step - here
+        lead = self.minimum.x + step - here
         distance = sqrt(lead @ lead)
         self._settled = distance < _NEGLIGIBLE
         # A reference that the minimum cannot follow is held at this distance ahead of it.
         largest = max(_LARGEST_LEAD, 2.0 * reach)
         self.is_out_of_reach = distance > largest
         lead *= min(1.0, largest / distance) if distance > 0.0 else 0.0
-        before = model.joint_positions(self.now.q)
+        before = model.joint_positions(self.minimum.q)
         after = self._next_positions(jacobian, lead, before, dt, margin)
-        return PotentialMinimum(model.integrate(self.now.q, after - before), here + lead)
+        return PotentialMinimum(model.integrate(self.minimum.q, after - before), here + lead)
 
     def interpolate(self, minimum: PotentialMinimum, share: float) -> PotentialMinimum:
         """Return the minimum at a share of the way from the present one to another."""
-        displacement = share * self._model.difference(self.now.q, minimum.q)
-        x = self.now.x + share * (minimum.x - self.now.x)
-        return PotentialMinimum(self._model.integrate(self.now.q, displacement), x)
+        displacement = share * self._model.difference(self.minimum.q, minimum.q)
+        x = self.minimum.x + share * (minimum.x - self.minimum.x)
+        return PotentialMinimum(self._model.integrate(self.minimum.q, displacement), x)
 
     def accept(self, minimum: PotentialMinimum) -> None:
         """Set the present minimum."""
-        self.now = minimum
+        self.minimum = minimum
 
     def _next_positions(
         self, jacobian: Array, lead: Array, before: Array, dt: float, margin: float
@@ -159,7 +159,7 @@ class ReferenceGovernor:
             step += dt * velocity
             self.target = None
         if self.target is not None:
-            step += self.target - self.now.x
+            step += self.target - self.minimum.x
         return step
 
     def _usable(self, value: Array | None) -> Array | None:

@@ -30,7 +30,7 @@ from .inertia import (
     nearest_inertia,
     sampled_configurations,
 )
-from .joints import is_above
+from .joints import is_ancestor
 
 NEGLIGIBLE = 0.1
 """Largest relative change of the kinetic energy that is repaired unasked; published inertias, of
@@ -55,20 +55,20 @@ class RepairGrading:
         joint_of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
         rows = np.array([joint in added for joint in joint_of_row])
         columns = rows if projection is None else np.abs(projection[rows]).sum(axis=0) > 0.0
-        self._others = ~columns
+        self._not_added = ~columns
         data = model.createData()
         for q in sampled_configurations(model):
             mass = mass_matrix(model, data, q, projection)
             with suppress(np.linalg.LinAlgError):  # singular here, not everywhere
                 self._samples.append((q, np.linalg.cholesky(mass)))
 
-    def change(self, joint: int, difference: Array, others: bool = False) -> float:
+    def change(self, joint: int, difference: Array, exclude_added: bool = False) -> float:
         """Return the largest modulus of the eigenvalues of ``M^-1 J^T difference J``.
 
         Args:
             joint: whose body changes.
             difference: (6,6) of its inertia, in the axes of the joint.
-            others: only the motion of joints that had an inertia.
+            exclude_added: only the motion of joints that had an inertia.
         """
         model, largest = self._model, 0.0
         data = model.createData()
@@ -77,8 +77,8 @@ class RepairGrading:
             J = pin.getJointJacobian(model, data, joint, pin.LOCAL).reshape(6, model.nv)
             J = J if self._projection is None else J @ self._projection
             change = J.T @ difference @ J
-            if others:
-                keep = np.ix_(self._others, self._others)
+            if exclude_added:
+                keep = np.ix_(self._not_added, self._not_added)
                 change, mass = change[keep], (factor @ factor.T)[keep]
                 if not change.size:
                     continue
@@ -92,7 +92,7 @@ class RepairGrading:
         self, link: LinkInertia, defect: BodyDefect, nearest: PhysicalInertia | None
     ) -> InertiaDefect:
         """Return the record of a defect of a link; None for an inertia that is left."""
-        original = _numbers(link.mass, link.rotational)
+        original = _mass_and_moments(link.mass, link.rotational)
         grade: Grade = "harmless"
         if nearest is None:
             why = "its digits are rounded" if link.joint else "the link does not move"
@@ -100,7 +100,7 @@ class RepairGrading:
         else:
             difference = link.in_joint(*nearest).matrix()
             difference -= link.in_joint(link.mass, link.rotational).matrix()
-            change, repaired = self.change(link.joint, difference), _numbers(*nearest)
+            change, repaired = self.change(link.joint, difference), _mass_and_moments(*nearest)
             grade = "negligible" if change <= NEGLIGIBLE else "grave"
             moments = ", ".join(f"{m:.6g}" for m in repaired[1:])
             remedy = (
@@ -112,21 +112,21 @@ class RepairGrading:
             defect.kind, link.link, joint, grade, defect.excess, change, original, repaired, remedy
         )
 
-    def of_joint(self, links: Sequence[LinkInertia], joint: int, small: Any) -> InertiaDefect:
+    def of_joint(self, links: Sequence[LinkInertia], joint: int, added: Any) -> InertiaDefect:
         """Return the record of a joint that moves no inertia."""
         model = self._model
-        change = self.change(joint, small.matrix(), others=True)
-        immovable = not any(
-            is_above(model, joint, other) or is_above(model, other, joint)
+        change = self.change(joint, added.matrix(), exclude_added=True)
+        isolated = not any(
+            is_ancestor(model, joint, other) or is_ancestor(model, other, joint)
             for other in self._added - {joint}
         )
-        others = any(
+        has_other_masses = any(
             model.inertias[i].mass > 0.0 for i in range(1, model.njoints) if i not in self._added
         )
-        negligible = immovable and others and change <= NEGLIGIBLE
+        negligible = isolated and has_other_masses and change <= NEGLIGIBLE
         links_of_joint = [link for link in links if link.joint == joint]
         original = (sum(link.mass for link in links_of_joint), 0.0, 0.0, 0.0)
-        mass, moment = small.mass, small.inertia[0, 0]
+        mass, moment = added.mass, added.inertia[0, 0]
         remedy = (
             f"a thousandth of the inertia of the body that carries it, {mass:.3g} kg and "
             f"{moment:.3g} kg m^2, makes it move and changes the mass matrix of the other joints "
@@ -154,18 +154,19 @@ def _percent(change: float) -> str:
     return f"{100.0 * change:.2g} % at most" if np.isfinite(change) else "more than can be computed"
 
 
-def _numbers(mass: float, rotational: Array) -> tuple[float, float, float, float]:
+def _mass_and_moments(mass: float, rotational: Array) -> tuple[float, float, float, float]:
     a, b, c = np.linalg.eigvalsh(rotational).tolist()
     return float(mass), a, b, c
 
 
-_SMALL = 1e-3  # part of the inertia of the body that carries it that a link without inertia gets
-_LIGHT = 1e-6  # of the mass of the heaviest body: too light to be the measure of others
+# Part of the inertia of the body that carries it that a link without inertia gets.
+_ADDED_SHARE = 1e-3
+_LEAST_SHARE = 1e-6  # of the mass of the heaviest body: too light to be the measure of others
 _OUTSIZED = 100.0  # times the reach of the robot, a radius of gyration
 _LEAST_RADIUS = 0.01  # m, radius of gyration of a point mass for that purpose
 
 
-class Repaired(NamedTuple):
+class Repair(NamedTuple):
     """A robot with physical inertias.
 
     Attributes:
@@ -192,7 +193,7 @@ def links_of(model: Any) -> list[LinkInertia]:
     ]
 
 
-def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = None) -> Repaired:
+def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = None) -> Repair:
     """Return a robot with the nearest physical inertias, and the defects of the given ones.
 
     Args:
@@ -217,21 +218,21 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
         # What is due to rounding, or of a link that does not move, is left.
         if link.joint and not is_rounding(defect, link.mass, link.rotational)
     }
-    repaired, added = _moving(_with_nearest(model, links, nearest), links, projection)
+    repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
     if joints_without_inertia(repaired, projection):
         for link, defect, smaller in _outsized(model, links, nearest):
             nearest[id(link)] = smaller
             defective = [
-                *((body, was) for body, was in defective if body is not link),
+                *((body, cause) for body, cause in defective if body is not link),
                 (link, defect),
             ]
-        repaired, added = _moving(_with_nearest(model, links, nearest), links, projection)
+        repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
     if not defective and not added:
-        return Repaired(model, ())
+        return Repair(model, ())
     grading = RepairGrading(repaired, projection, set(added))
     defects = [grading.of_link(link, defect, nearest.get(id(link))) for link, defect in defective]
-    defects += [grading.of_joint(links, joint, small) for joint, small in added.items()]
-    return Repaired(repaired, tuple(defects))
+    defects += [grading.of_joint(links, joint, inertia) for joint, inertia in added.items()]
+    return Repair(repaired, tuple(defects))
 
 
 def _with_nearest(
@@ -274,7 +275,7 @@ def _reach(model: Any, links: Sequence[LinkInertia]) -> float:
     return float(max(sum(lengths), *(np.linalg.norm(link.centre) for link in links), 0.1))
 
 
-def _moving(
+def _with_additions(
     model: Any, links: Sequence[LinkInertia], projection: Array | None
 ) -> tuple[Any, dict[int, Any]]:
     """Return a model whose joints all move an inertia, and the inertias that had to be added.
@@ -282,15 +283,15 @@ def _moving(
     Each is a part of the inertia of the body that carries the joint.
     """
     trial, added = model, {}
-    while still := [
+    while massless := [
         joint for joint in joints_without_inertia(trial, projection) if joint not in added
     ]:
-        joint = still[0]
+        joint = massless[0]
         body = _carrier(model, joint)
         # The inertia of the link that stands may be that of no body.
-        squared = float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass
-        radius = min(max(squared, _LEAST_RADIUS**2) ** 0.5, _reach(model, links))
-        mass = _SMALL * body.mass
+        radius_squared = float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass
+        radius = min(max(radius_squared, _LEAST_RADIUS**2) ** 0.5, _reach(model, links))
+        mass = _ADDED_SHARE * body.mass
         added[joint] = pin.Inertia(mass, np.zeros(3), mass * radius**2 * np.eye(3))
         trial = model.copy() if trial is model else trial
         trial.inertias[joint] += added[joint]
@@ -303,10 +304,10 @@ def _carrier(model: Any, joint: int) -> Any:
     heaviest = int(np.argmax(masses))
     if not masses[heaviest] > 0.0:
         raise ModelError("no link has an <inertial> with a mass, so there is no dynamics")
-    above = model.parents[joint]
-    while above > 0 and masses[above] < _LIGHT * masses[heaviest]:
-        above = model.parents[above]
-    return model.inertias[above if masses[above] >= _LIGHT * masses[heaviest] else heaviest]
+    parent = model.parents[joint]
+    while parent > 0 and masses[parent] < _LEAST_SHARE * masses[heaviest]:
+        parent = model.parents[parent]
+    return model.inertias[parent if masses[parent] >= _LEAST_SHARE * masses[heaviest] else heaviest]
 
 
 InertiaMode = Literal["auto", "strict", "repair", "as_given"]
@@ -322,7 +323,7 @@ _HINTS = {
 
 def accept(
     model: Any, links: Sequence[LinkInertia], mode: InertiaMode, projection: Array | None = None
-) -> Repaired:
+) -> Repair:
     """Return a robot that the mode accepts, and the defects that were repaired.
 
     Args:
@@ -337,13 +338,13 @@ def accept(
     """
     if check_mode(mode) == "as_given":
         check_mass_matrix(model, projection, everywhere=True)
-        return Repaired(model, ())
+        return Repair(model, ())
     repaired, defects = repair(model, links, projection)
     if unacceptable := refused_defects(defects, mode):
         listed = "; ".join(str(defect) for defect in unacceptable)
         raise ModelError(f"{listed}; {_HINTS[mode]}")
     check_mass_matrix(repaired, projection)
-    return Repaired(repaired, repaired_defects(defects, mode))
+    return Repair(repaired, repaired_defects(defects, mode))
 
 
 def check_mode(mode: InertiaMode) -> InertiaMode:

@@ -102,7 +102,7 @@ def check_joints(model: Any) -> None:
                 f"joint '{name}' is attached to the world beside the {base} base "
                 f"'{model.names[1]}'; every joint must descend from the base"
             )
-        if not is_above(model, model.parents[i], i - 1):
+        if not is_ancestor(model, model.parents[i], i - 1):
             # Pinocchio's crba and coriolis silently assume that a subtree is a contiguous block.
             raise ModelError(
                 f"joint '{name}' is attached to '{model.names[model.parents[i]]}' but comes after "
@@ -111,7 +111,7 @@ def check_joints(model: Any) -> None:
             )
 
 
-def is_above(model: Any, ancestor: int, joint: int) -> bool:
+def is_ancestor(model: Any, ancestor: int, joint: int) -> bool:
     """Return whether a joint is another one, or one that carries it."""
     while joint > ancestor:
         joint = model.parents[joint]

@@ -163,9 +163,9 @@ class RobotTask:
                     "them leads the end effector"
                 )
 
-    def due(self, since: float, until: float) -> Iterator[Target]:
-        """Return the targets of a half-open interval of time, [since, until)."""
-        return (target for target in self.targets if since <= target.at < until)
+    def due(self, start: float, end: float) -> Iterator[Target]:
+        """Return the targets of a half-open interval of time, [start, end)."""
+        return (target for target in self.targets if start <= target.at < end)
 
     def counts(self, goal: ErrorGoal, time: float) -> bool:
         """Whether the error of a goal counts at a time."""

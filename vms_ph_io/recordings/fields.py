@@ -28,11 +28,11 @@ class Columns:
 
     Attributes:
         table: times (ns) and values, NaN where a message lacks a number.
-        others: messages with other columns, which are left out.
+        skipped: messages with other columns, which are left out.
     """
 
     table: Table
-    others: int = 0
+    skipped: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
     """
     messages = Messages(path)
     columns_by_topic: dict[str, Columns] = {}
-    others = Counter[str]()
+    skipped = Counter[str]()
     for message in messages.of(set(topics) if topics else None):
         content, columns = decoded(message), columns_by_topic.get(message.topic)
         numbers = {} if content is None else numbers_of(content)
@@ -81,9 +81,9 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
         if columns is not None and tuple(numbers) == columns.names:
             columns.table.append(stamp_of(content, message.log_time), list(numbers.values()))
         elif columns is not None or content is None:
-            others[message.topic] += 1
+            skipped[message.topic] += 1
     for topic, columns in columns_by_topic.items():
-        columns.others = others[topic]
+        columns.skipped = skipped[topic]
     return columns_by_topic, messages.notes
 
 
@@ -109,9 +109,9 @@ def _items(name: str, value: Any, names: Any) -> Iterator[tuple[str, Any]]:
         return
     if len(value) > MAX_ARRAY_LENGTH or not len(value) or isinstance(value[0], str):
         return
-    called = isinstance(names, (list, tuple)) and len(names) == len(value)
+    has_names = isinstance(names, (list, tuple)) and len(names) == len(value)
     for k, item in enumerate(value):
-        yield (f"{name}.{names[k]}" if called else f"{name}[{k}]"), item
+        yield (f"{name}.{names[k]}" if has_names else f"{name}[{k}]"), item
 
 
 _ROWS = 20_000

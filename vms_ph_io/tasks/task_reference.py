@@ -16,29 +16,29 @@ _SO3 = SO3()
 
 
 @dataclass(frozen=True)
-class Arc:
+class AngleProfile:
     """The angle of a mechanism over time, from rest to rest.
 
     Attributes:
-        since: start of its motion, s.
-        over: duration, s.
+        start_time: start of the motion, s.
+        duration: of the motion, s.
         start: angle at the start, rad.
-        to: angle at the end, rad.
+        end: angle at the end, rad.
     """
 
-    since: float = 0.0
-    over: float = 1.0
+    start_time: float = 0.0
+    duration: float = 1.0
     start: float = 0.0
-    to: float = 0.0
+    end: float = 0.0
 
     def at(self, time: float) -> float:
         """Return the angle at a time (s), rad: a polynomial of degree five."""
-        s = min(max((time - self.since) / self.over, 0.0), 1.0)
-        return self.start + (self.to - self.start) * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+        s = min(max((time - self.start_time) / self.duration, 0.0), 1.0)
+        return self.start + (self.end - self.start) * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
 
     def moves(self, time: float) -> bool:
         """Return whether it has not ended at a time, s."""
-        return time < self.since + self.over and self.start != self.to
+        return time < self.start_time + self.duration and self.start != self.end
 
 
 class TaskReference:
@@ -61,15 +61,15 @@ class TaskReference:
                 moves.
         """
         self._task, self._model = task, model
-        tool = any(t.concerns("end_effector") for t in task.targets)
-        self._leads_base = leads_both or not (tool or self._judges("end_effector"))
+        has_target = any(t.concerns("end_effector") for t in task.targets)
+        self._leads_base = leads_both or not (has_target or self._has_goal("end_effector"))
         self._home_base = self._base = model.base_pose(home)
         d = model.evaluate(home, np.zeros(model.nv))
         self._home_tool = self._tool = d.placement(model.end_effector)[:3, 3].copy()
         self._home_joints = self._joints = model.joint_positions(home)
         # Wheels turn as the base drives, whatever their references.
-        self._arc = Arc()
-        self._led = np.array([name not in task.wheels for name in model.joint_names])
+        self._profile = AngleProfile()
+        self._non_wheels = np.array([name not in task.wheels for name in model.joint_names])
         for target in task.targets:
             for name in target.joints or ():
                 if name not in model.joint_names:
@@ -81,35 +81,36 @@ class TaskReference:
             if model.b == 0 and (target.base is not None or target.turn is not None):
                 raise OptionError(f"the base of '{model.name}' is fixed; a target moves it")
 
-    def since(self, before: float, until: float, lead: float = 0.0) -> Reference:
-        """Return the reference that becomes due in [before, until), s.
+    def due(self, start: float, end: float, lead: float = 0.0) -> Reference:
+        """Return the reference that becomes due in [start, end), s.
 
         Args:
-            before: start of the interval, s.
-            until: its end, s.
+            start: of the interval, s.
+            end: of the interval, s.
             lead: time after its end at which a reference that moves is given, s; half the time for
                 which it is held makes it right in the mean.
         """
         pose = position = joints = None
-        for target in self._task.due(before, until):
+        for target in self._task.due(start, end):
             self._go_to(target)
             if target.mechanism is not None:
-                self._arc = Arc(target.at, target.over, self._arc.at(target.at), target.mechanism)
+                angle = self._profile.at(target.at)
+                self._profile = AngleProfile(target.at, target.over, angle, target.mechanism)
             if target.base is not None or target.turn is not None:
                 pose = self._base
             if target.end_effector is not None:
                 position = self._tool
             if target.joints is not None:
                 joints = self._joints
-        if self._task.mechanism is not None and self._arc.moves(before):
-            angle = self._arc.at(until + lead)
+        if self._task.mechanism is not None and self._profile.moves(start):
+            angle = self._profile.at(end + lead)
             self._tool = self._home_tool + self._task.mechanism.displacement(angle)
             position = self._tool
-        if before < 0.0:
+        if start < 0.0:
             # The law starts where the robot is, which need not be at home.
-            pose = self._base if self._judges("base", "attitude") else pose
-            position = self._tool if self._judges("end_effector") else position
-            joints = self._joints if self._judges("joints") else joints
+            pose = self._base if self._has_goal("base", "attitude") else pose
+            position = self._tool if self._has_goal("end_effector") else position
+            joints = self._joints if self._has_goal("joints") else joints
         pose = pose if self._leads_base else None
         return Reference(position=position, pose=pose, joints=joints)
 
@@ -119,7 +120,7 @@ class TaskReference:
         pose = model.base_pose(q)
         rotation_error = _SO3.log(self._base[:3, :3].T @ pose[:3, :3])
         position = model.evaluate(q, v).placement(model.end_effector)[:3, 3]
-        joints = (model.joint_positions(q) - self._joints)[self._led]
+        joints = (model.joint_positions(q) - self._joints)[self._non_wheels]
         return {
             "base": float(np.linalg.norm(pose[:3, 3] - self._base[:3, 3])),
             "attitude": float(np.linalg.norm(rotation_error)),
@@ -130,7 +131,7 @@ class TaskReference:
     @property
     def angle(self) -> float:
         """Angle that the mechanism is to reach, rad."""
-        return self._arc.to
+        return self._profile.end
 
     def _check_limits(self, target: Target) -> None:
         joints = self._model.joints
@@ -148,7 +149,7 @@ class TaskReference:
         joints = target.joints or {}
         return np.array([joints.get(name, 0.0) for name in self._model.joint_names])
 
-    def _judges(self, *errors: str) -> bool:
+    def _has_goal(self, *errors: str) -> bool:
         return any(goal.of in errors for goal in self._task.goals.values())
 
     def _go_to(self, target: Target) -> None:

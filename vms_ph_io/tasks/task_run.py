@@ -240,7 +240,7 @@ class TaskRun:
         self._use.update(getattr(self, "simulation", None))
         if self._wheels is not None:
             self._wheels.update(q, v)
-        reference = self._reference.since(self._published_until, time + 0.5 * dt)
+        reference = self._reference.due(self._published_until, time + 0.5 * dt)
         self._published_until = time + 0.5 * dt
         command = self._supervisor.update(self._sensor.measured(q, v), reference, dt)
         self._use.command(command.torque)

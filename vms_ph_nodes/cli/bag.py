@@ -127,7 +127,7 @@ def export(
             available, hint = ", ".join(numeric) or "none", did_you_mean(topic, numeric)
             raise VmsPhError(f"there is no topic {topic}{hint} with numbers; there are {available}")
     left = [
-        f"{c.others} messages on {t} have other numbers" for t, c in columns.items() if c.others
+        f"{c.skipped} messages on {t} have other numbers" for t, c in columns.items() if c.skipped
     ]
     for note in (*notes, *left):
         typer.secho(note, fg=typer.colors.YELLOW, err=True)

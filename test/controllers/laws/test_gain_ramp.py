@@ -16,7 +16,7 @@ from vms_ph_controllers import (
     RobotState,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.laws.gain_ramp import CROSSING, GainRamp
+from vms_ph_controllers.laws.gain_ramp import RAMP_DURATION, GainRamp
 from vms_ph_io import robots
 
 from ..support.closed_loops import HOLD
@@ -38,12 +38,12 @@ def test_a_gain_crosses_its_range_in_the_crossing_time_and_limits_act_at_once() 
     ramp = GainRamp(first)
     assert ramp.follow(first, 1e-3) is first
     target = TaskSpaceIDAPBC.Gains(stiffness=1000.0, damping_task=10.0, torque_rate=5.0)
-    half = ramp.follow(target, 0.5 * CROSSING)
+    half = ramp.follow(target, 0.5 * RAMP_DURATION)
     assert half.stiffness == 500.0
     assert (half.damping_task, half.torque_rate) == (10.0, 5.0)
     for dt in (0.0, -1.0, np.nan):
         assert ramp.follow(target, dt) == half
-    assert ramp.follow(target, CROSSING) == target
+    assert ramp.follow(target, RAMP_DURATION) == target
     ramp.restart(target)
     assert ramp.follow(first, 1e-3) == first
 
@@ -81,7 +81,7 @@ def test_gains_that_jump_between_their_bounds_make_no_step_in_the_torque(
     law.gains = replace(law.gains, **(strong | {"delay": 0.0}))
     whole = np.abs(effort(law, state, dt) - torques[0]).max()
     # At most what a gain moves in a sample, of the effort at the bounds.
-    assert 0.0 < change < 8.0 * dt / CROSSING * whole
+    assert 0.0 < change < 8.0 * dt / RAMP_DURATION * whole
 
 
 def test_the_frame_of_the_end_effector_is_changed_without_a_step() -> None:
@@ -94,7 +94,7 @@ def test_the_frame_of_the_end_effector_is_changed_without_a_step() -> None:
     law.gains = replace(law.gains, relative_to_base=True)
     torques = np.array([before, *(effort(law, away, dt) for _ in range(450))])
     weight = model.evaluate(away.q, away.v).g
-    assert np.abs(np.diff(torques, axis=0)).max() < 2.0 * dt / CROSSING * np.abs(before).max()
+    assert np.abs(np.diff(torques, axis=0)).max() < 2.0 * dt / RAMP_DURATION * np.abs(before).max()
     # In the frame of the base it holds the pose of that moment, and the base goes on being held.
     held = torques[-1] - weight
     assert np.abs(held[model.b :]).max() < 0.1 * np.abs((before - weight)[model.b :]).max()

@@ -207,7 +207,7 @@ def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
     run = TaskRun(robot_tasks.load(name))
     assert leads_both == run.law.LEADS_BASE_AND_TOOL
     found = TaskReference(robot_tasks.load(name), run.model, run.state()[0], leads_both)
-    assert (found.since(-1.0, 0.0).pose is not None) == given
+    assert (found.due(-1.0, 0.0).pose is not None) == given
 
 
 def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:
