@@ -35,7 +35,7 @@ def native_module() -> ModuleType | None:
     return vms_ph_native if hasattr(vms_ph_native, "make_law") else None
 
 
-def chosen(
+def native_part(
     native: bool | None, obstacle: str | None, make: Callable[[ModuleType], Part], otherwise: str
 ) -> Part | None:
     """Return a part of the core, or None where Python is to be used.

@@ -32,7 +32,7 @@ from .errors import (
 )
 from .patterns import Interface, Pattern, Port, power, state, substitute
 from .quantities import Quantity, Space, displacement, entropy, momentum
-from .simulation import EphsStepper, Simulation, Trajectory, closed, simulate
+from .simulation import EphsStepper, Simulation, Trajectory, close_loops, simulate
 from .systems import System, compose, flatten
 
 __all__ = [
@@ -40,6 +40,6 @@ __all__ = [
     "InconsistentState", "Interface", "Irreversible", "LawError", "Pattern", "PatternError", "Port",
     "Quadratic", "Quantity", "Rates", "Reversible", "SetValued", "Simulation", "SimulationError",
     "SingularConstraint", "Space", "Storage", "StructureError", "System", "TemperatureError",
-    "Trajectory", "assemble", "closed", "compose", "displacement", "entropy", "flatten", "library",
-    "momentum", "multibody", "power", "simulate", "state", "substitute",
+    "Trajectory", "assemble", "close_loops", "compose", "displacement", "entropy", "flatten",
+    "library", "momentum", "multibody", "power", "simulate", "state", "substitute",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from .leg import LegState
 from .leg_on_floor import LegOnFloor
 from .runs import HoppingRun
 
-FALLEN = 0.02
+FALLEN_HEIGHT = 0.02
 """Height of the centre of mass, m, below which the leg lies on the floor: it has fallen."""
 
 SHORTEST_FLIGHT = 0.05
@@ -39,7 +39,7 @@ class Flight:
         return self.last.angular_momentum
 
     @property
-    def drift(self) -> float:
+    def horizontal_momentum(self) -> float:
         """Horizontal momentum, N s; constant in flight."""
         return float(self.last.momentum[0])
 
@@ -68,20 +68,20 @@ class Flights:
     def __init__(self, system: LegOnFloor, first: LegState) -> None:
         """Begin with the leg at the start of the run."""
         self._system, self._start, self._first = system, 0.0, first
-        self._up: ContactEvent | None = None
+        self._lift_off: ContactEvent | None = None
         self.ended: list[Flight] = []
 
     def add(self, event: ContactEvent) -> bool:
         """Add the next event; return whether it ends a flight."""
         if event.kind is EventKind.LIFT_OFF:
-            self._up, self._start = event, event.time
+            self._lift_off, self._start = event, event.time
             self._first = self._system.leg_state(event.state)
             return False
         long = event.time - self._start > SHORTEST_FLIGHT
         if event.kind is not EventKind.TOUCH_DOWN or not long:
             return False
         leg = self._system.leg_state(event.state)
-        self.ended.append(Flight(self._start, event.time, self._first, leg, self._up))
+        self.ended.append(Flight(self._start, event.time, self._first, leg, self._lift_off))
         return True
 
 

@@ -13,7 +13,7 @@ from vms_ph_dynamics import OptionError, VMSModel, VmsPhError
 from vms_ph_io import robots
 
 from . import Floor, HoppingController, HoppingRun, LegOnFloor, Phase, hop, hopping_tasks
-from .flights import FALLEN, Flight, flights
+from .flights import FALLEN_HEIGHT, Flight, flights
 from .hopping_tasks import HOP_ERRORS, HopGoal, HoppingTask
 
 
@@ -39,7 +39,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
             v,
             seconds or hopping_task.shortest,
             tolerance=hopping_task.tolerance,
-            stop=lambda leg: bool(leg.centre[1] < FALLEN),
+            stop=lambda leg: bool(leg.centre[1] < FALLEN_HEIGHT),
         )
     except VmsPhError as error:
         robot = hopping_task.robot
@@ -107,7 +107,7 @@ def judged(goal: HopGoal, ended: list[Flight], model: VMSModel) -> dict[str, Any
     gravity = float(np.linalg.norm(model.gravity))
     values = {
         "apex": lambda flight: flight.apex_height(gravity),
-        "speed": lambda flight: flight.drift / model.total_mass,
+        "speed": lambda flight: flight.horizontal_momentum / model.total_mass,
     }
     # The fall at the beginning is no hop.
     worst = [abs(values[goal.of](f) - goal.at) for f in ended[1:] if f.start >= goal.after]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics.groups import SO3, pose
-from vms_ph_ephs import SingularConstraint, System, assemble, closed, simulate
+from vms_ph_ephs import SingularConstraint, System, assemble, close_loops, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.simulation import Projection
 
@@ -47,7 +47,7 @@ def assembled_four_bar() -> tuple[object, np.ndarray]:
     equations = assemble(four_bar(0.2, 0.5, 0.4, 0.5))
     # A guess of the angles; closing the loop is a matter of Newton's method.
     guess = mb.consistent_state(equations, {"a": -1.2, "b": 0.9, "c": 1.9, "d": -1.4}, {"a": 3.0})
-    return equations, closed(equations, guess)
+    return equations, close_loops(equations, guess)
 
 
 def test_a_four_bar_linkage_turns_with_redundant_constraints() -> None:
@@ -97,7 +97,7 @@ def test_the_four_bar_linkage_obeys_freudensteins_equation_and_its_one_freedom()
 def test_an_outstretched_four_bar_linkage_is_refused_by_name() -> None:
     # A parallelogram folds flat when its crank points along the base: there it may go two ways.
     equations = assemble(four_bar(0.2, 0.5, 0.2, 0.5))
-    x = closed(
+    x = close_loops(
         equations,
         mb.consistent_state(equations, {"a": 0.4, "b": -0.4, "c": 0.4, "d": 0.4}, {"a": -8.0}),
     )

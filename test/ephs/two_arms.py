@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.simulation.contact.mujoco_robot import import_mujoco
-from vms_ph_ephs import Equations, System, closed, compose
+from vms_ph_ephs import Equations, System, close_loops, compose
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.equations.assembly import port_powers
 
@@ -104,7 +104,7 @@ def start_of(equations: Equations) -> Array:
     dot = "." if "left.link0.q" in equations.layout.states else "_"
     joints = {f"{side}{dot}joint{k}": _START[side][k] for side in SIDES for k in range(3)}
     state = mb.consistent_state(equations, joints, poses={"bar": pose})
-    return closed(equations, state)
+    return close_loops(equations, state)
 
 
 def _hand(side: str) -> Array:

@@ -18,7 +18,7 @@ from vms_ph_ephs import (
     System,
     TemperatureError,
     assemble,
-    closed,
+    close_loops,
     simulate,
 )
 from vms_ph_ephs import multibody as mb
@@ -67,7 +67,7 @@ def two_arms_state(equations: Equations) -> np.ndarray:
     pose[:3, 3] = 0.02, 0.03, -0.88
     angles = {"left_0": 0.2, "left_1": 0.2, "left_2": -0.4, "right_0": 0.2, "right_1": 0.2}
     angles["right_2"] = -0.4
-    return closed(equations, mb.consistent_state(equations, angles, poses={"bar": pose}))
+    return close_loops(equations, mb.consistent_state(equations, angles, poses={"bar": pose}))
 
 
 def of_robot(name: str) -> tuple[System, Start]:
@@ -178,7 +178,7 @@ def test_singular_loops_are_named_along_the_tree_too() -> None:
     # A parallelogram folds flat when its crank points along the base: there it may go two ways.
     equations = assemble(four_bar(0.2, 0.5, 0.2), check=False, native=True)
     near = {"a": 0.4, "b": -0.4, "c": 0.4, "d": 0.4}
-    x = closed(equations, mb.consistent_state(equations, near, {"a": -8.0}))
+    x = close_loops(equations, mb.consistent_state(equations, near, {"a": -8.0}))
     with pytest.raises(SingularConstraint, match=r"constraint of '[abcd]' is singular") as caught:
         simulate(equations, x, dt=1e-3, steps=1000, every=1000)
     angle = float(equations.states.value(np.asarray(caught.value.state), "a.q_r")[0])

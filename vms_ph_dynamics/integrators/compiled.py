@@ -16,7 +16,7 @@ from ..errors import StateError
 from ..forms import PORTS, Form, PHState, Ports
 from ..forms.rates import friction_at
 from ..model import VMSModel
-from ..native import chosen, native_module
+from ..native import native_module, native_part
 from ..robot.algorithms import native_robot
 from .centroidal import CentroidalState, Fall
 from .discrete_gradient import MidpointState, PastSteps
@@ -28,10 +28,10 @@ COMPILED = ("projected_rk4", "projected_midpoint", "discrete_gradient")
 """Names of the schemes that exist in C++."""
 
 # Steps between two checks for an interrupt by the user: about a tenth of a second.
-_AT_ONCE = 10_000
+_STEPS_PER_CALL = 10_000
 
 
-def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotStepper:
+def prefer_compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotStepper:
     """Return the compiled counterpart of a scheme, or the scheme itself if there is none.
 
     Args:
@@ -42,7 +42,7 @@ def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotSteppe
     Raises:
         ModelError: ``native=True``, but there is no compiled one.
     """
-    twin = chosen(
+    twin = native_part(
         native,
         _obstacle(name, inner.model),
         lambda module: CompiledStepper(name, inner, module),
@@ -64,14 +64,14 @@ class LoopSteps(NamedTuple):
 
     Attributes:
         result: of all of them together, with their number.
-        before: torque and base wrench of the control over the last step.
-        now: the same after it; not of this time where the control has failed.
+        last_efforts: torque and base wrench of the control over the last step.
+        next_efforts: the same after it; not of this time where the control has failed.
         error: what the control has raised after the last step, or None.
     """
 
     result: StepResult
-    before: tuple[Array, Array]
-    now: tuple[Array, Array]
+    last_efforts: tuple[Array, Array]
+    next_efforts: tuple[Array, Array]
     error: BaseException | None
 
 
@@ -94,7 +94,7 @@ class CompiledStepper(RobotStepper):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the scheme in Python, which is compiled again where the core is installed."""
-        return compiled, (self._name, self._inner, None), {"name": self.name}
+        return prefer_compiled, (self._name, self._inner, None), {"name": self.name}
 
     def begin(self, state: PHState, t: float) -> SolverState:
         """Return the solver state in C++."""
@@ -127,7 +127,7 @@ class CompiledStepper(RobotStepper):
         if not isinstance(ports, Ports) or ports.wrench_tools:
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
         after, result, count = self._core.run(
-            solver_state, self._native_ports(ports), t0, dt, first, min(steps, _AT_ONCE)
+            solver_state, self._native_ports(ports), t0, dt, first, min(steps, _STEPS_PER_CALL)
         )
         if count == 0:
             # The first step fails; a single step gives the reason.
@@ -169,7 +169,7 @@ class CompiledStepper(RobotStepper):
         self,
         run: Callable[..., Any],
         solver_state: SolverState,
-        outside: Ports,
+        external: Ports,
         command: tuple[Array, Array],
         span: tuple[float, float, int, int],
     ) -> LoopSteps:
@@ -178,15 +178,15 @@ class CompiledStepper(RobotStepper):
         Args:
             run: ``run`` or ``run_function`` of a loop, with what describes the control.
             solver_state: at the start.
-            outside: efforts besides those of the control, held over all steps.
+            external: efforts besides those of the control, held over all steps.
             command: torque and base wrench of the control over the first step.
             span: time at step zero, time step, index of the first step, and number of steps.
         """
         after, result, steps, *efforts, error = run(
-            solver_state, self._native_ports(outside), *command, *span
+            solver_state, self._native_ports(external), *command, *span
         )
-        before, now = (efforts[0], efforts[1]), (efforts[2], efforts[3])
-        return LoopSteps(_step_result(after, result)._replace(steps=steps), before, now, error)
+        last, following = (efforts[0], efforts[1]), (efforts[2], efforts[3])
+        return LoopSteps(_step_result(after, result)._replace(steps=steps), last, following, error)
 
     def closes(
         self, energy: Array, supplied: Array, dissipated: Array, steps: int
@@ -201,11 +201,11 @@ class CompiledStepper(RobotStepper):
         """
         if not self.closes_balance:
             return np.ones(len(energy), dtype=bool)
-        crossed = supplied.sum(axis=0) - dissipated
+        net_supply = supplied.sum(axis=0) - dissipated
         size = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
         size = size + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
         allowed = steps * (BALANCE_TOLERANCE * size + 2.0 * self._floor)
-        return np.all(np.abs(np.diff(energy, axis=1) - crossed) <= allowed, axis=1)
+        return np.all(np.abs(np.diff(energy, axis=1) - net_supply) <= allowed, axis=1)
 
     def _native_ports(self, ports: Ports) -> Any:
         self.checked(ports)

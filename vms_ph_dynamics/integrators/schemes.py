@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from ..errors import OptionError
 from ..forms import Form
 from ..model import VMSModel
-from .compiled import compiled
+from .compiled import prefer_compiled
 from .discrete_gradient import DiscreteGradient
 from .projected_runge_kutta import ProjectedMidpoint, ProjectedRK4
 from .robot_stepper import RobotStepper
@@ -45,7 +45,7 @@ def make_stepper(
         kind = SCHEMES[name]
     except KeyError:
         raise OptionError(f"there is no scheme '{name}'; there are {', '.join(SCHEMES)}") from None
-    stepper = compiled(name, kind(form, gravity), native)
+    stepper = prefer_compiled(name, kind(form, gravity), native)
     stepper.name = name
     return stepper
 

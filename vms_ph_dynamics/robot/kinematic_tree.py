@@ -15,7 +15,7 @@ import pinocchio as pin
 from ..arrays import Array, cached_property, frozen, restore
 from ..errors import ModelError
 from ..groups import SE2
-from ..native import chosen
+from ..native import native_part
 from .algorithms import NativeAlgorithms, TreeAlgorithms
 from .inertia import InertiaDefect, LinkInertia, check_rotors, check_size
 from .inertia_repair import InertiaMode, accept, links_of
@@ -153,7 +153,7 @@ class KinematicTree:
     @cached_property
     def algorithms(self) -> TreeAlgorithms:
         """The recursions that compute the terms, in C++ or in Python."""
-        in_cpp = chosen(
+        in_cpp = native_part(
             self.native,
             None,
             lambda module: NativeAlgorithms(module, self.pinocchio),

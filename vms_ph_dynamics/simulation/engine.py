@@ -134,7 +134,7 @@ class Engine(ABC):
     def run_loop(
         self,
         control: Control,
-        outside: Ports,
+        external: Ports,
         command: tuple[Array, Array],
         span: tuple[float, float, int, int],
     ) -> LoopSteps | None:
@@ -142,7 +142,7 @@ class Engine(ABC):
 
         Args:
             control: the controller.
-            outside: efforts besides those of the control, held over all steps.
+            external: efforts besides those of the control, held over all steps.
             command: torque and base wrench of the control over the first step.
             span: time at step zero, time step, index of the first step, and number of steps.
         """
@@ -226,7 +226,7 @@ class FormEngine(Engine):
     def run_loop(
         self,
         control: Control,
-        outside: Ports,
+        external: Ports,
         command: tuple[Array, Array],
         span: tuple[float, float, int, int],
     ) -> LoopSteps | None:
@@ -235,7 +235,7 @@ class FormEngine(Engine):
         A control with a law in C++ is not called meanwhile, any other one after every step. The
         loop ends before a step that fails, which is left to the schemes in Python.
         """
-        if not isinstance(self.stepper, CompiledStepper) or outside.wrench_tools:
+        if not isinstance(self.stepper, CompiledStepper) or external.wrench_tools:
             return None
         if self._loop is None:
             self._loop = self.stepper.closed_loop()
@@ -245,7 +245,7 @@ class FormEngine(Engine):
             run = partial(self._loop.run_function, control)
         else:
             run = partial(self._loop.run, twin[0], *twin[1])
-        steps = self.stepper.run_loop(run, self.state, outside, command, span)
+        steps = self.stepper.run_loop(run, self.state, external, command, span)
         if steps.result.steps:
             self.state = steps.result.solver_state
         return steps

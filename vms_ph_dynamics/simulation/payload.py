@@ -110,10 +110,10 @@ class Payload:
         pose = np.eye(4)
         pose[:3, 3] = handle
         if self.moves:
-            left = self.at - time
-            pose[:3, :3] = _SO3.exp(-left * self.spin)
-            drift = self.velocity + np.cross(self.spin, self.centre)
-            pose[:3, 3] += self.centre - pose[:3, :3] @ self.centre - left * drift
+            remaining = self.at - time
+            pose[:3, :3] = _SO3.exp(-remaining * self.spin)
+            centre_velocity = self.velocity + np.cross(self.spin, self.centre)
+            pose[:3, 3] += self.centre - pose[:3, :3] @ self.centre - remaining * centre_velocity
         return pose
 
     def in_grasp(self, d: Evaluation, handle: Array) -> tuple[Body, Array]:

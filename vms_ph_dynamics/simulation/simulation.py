@@ -335,11 +335,11 @@ class Simulation:
         self._account(loop.result.supplied, loop.result.dissipated)
         if loop.error is not None:
             raise loop.error
-        self._combine(*loop.before)
+        self._combine(*loop.last_efforts)
         self._keep_efforts()
         if loop.result.steps == steps and external is not None:
             self._external = external
-        self._combine(*loop.now)
+        self._combine(*loop.next_efforts)
         return loop.result.steps
 
     def sample(self) -> Sample:

@@ -54,7 +54,7 @@ def info(name: str = typer.Argument(help="name of the node, like /simulator")) -
         )
         try:
             sections = stable_answer(
-                node, lambda: [(title, look(base, namespace)) for title, look in parts]
+                node, lambda: [(title, query(base, namespace)) for title, query in parts]
             )
         except RuntimeError as error:
             raise VmsPhError(f"{name} is no longer running: {error}") from None

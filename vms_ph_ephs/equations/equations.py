@@ -21,7 +21,7 @@ from typing import Any, cast
 import numpy as np
 
 from vms_ph_dynamics import Array
-from vms_ph_dynamics.native import chosen
+from vms_ph_dynamics.native import native_part
 
 from ..errors import PatternError, SingularConstraint
 from ..systems import System
@@ -159,7 +159,7 @@ class Equations:
             for b in self.constraints.blocks
         ]
         self._check_turning()
-        self._core = chosen(
+        self._core = native_part(
             native,
             None,
             lambda module: native_mechanism(system, layout, theta_0, module),

@@ -3,11 +3,11 @@
 
 """Simulation: structure-preserving schemes and recorded trajectories."""
 
-from .projection import Projection, closed
+from .projection import Projection, close_loops
 from .simulate import Scheme, Simulation, Trajectory, simulate
 from .stepper import SCHEMES, EphsStepper
 
 __all__ = [
-    "SCHEMES", "EphsStepper", "Projection", "Scheme", "Simulation", "Trajectory", "closed",
+    "SCHEMES", "EphsStepper", "Projection", "Scheme", "Simulation", "Trajectory", "close_loops",
     "simulate",
 ]  # fmt: skip

@@ -20,10 +20,10 @@ from ..errors import InconsistentState, SingularConstraint
 # Dependent rows show as a gap in the eigenvalues of the S of unit diagonal: closed loops whose
 # poses fit to 1e-6 leave 1e-12 in them. Those of a long chain of n bodies fall evenly, to 1/n^4.
 _GAP, _DEPENDENT, _ZERO = 1e4, 1e-8, 1e-14
-_NEWTON = 20
+_MAX_ITERATIONS = 20
 
 
-class Projected(NamedTuple):
+class ProjectedState(NamedTuple):
     """A state on the constraints.
 
     Attributes:
@@ -48,24 +48,24 @@ class Projection:
         self._equations = equations
         layout = equations.layout
         self._n = layout.linear
-        self._rows = [
+        self._closures = [
             (block.rows, equations.joint_closures[block.box])
             for block in equations.constraints.blocks
             if block.box in equations.joint_closures
         ]
-        joints = {closure.q_r.junction for _, closure in self._rows}
-        self._moves = []
+        joints = {closure.q_r.junction for _, closure in self._closures}
+        self._pose_entries = []
         for entry, effort in equations.couplings:
             needed = entry.junction in joints or any(
-                frame.state is entry for _, c in self._rows for frame in (c.first, c.second)
+                frame.state is entry for _, c in self._closures for frame in (c.first, c.second)
             )
             if needed:
-                self._moves.append((entry, effort))
+                self._pose_entries.append((entry, effort))
 
     def residual(self, x: Array) -> Array:
         """Return the violation of all joint closures, one entry per row of A."""
         r = np.zeros(self._equations.constraints.A0.shape[0])
-        for rows, closure in self._rows:
+        for rows, closure in self._closures:
             r[rows] = closure.residual(x)
         return r
 
@@ -74,10 +74,10 @@ class Projection:
         r = self.residual(x)
         return float(np.abs(r).max()) if r.size else 0.0
 
-    def worst(self, x: Array) -> str:
+    def worst_joint(self, x: Array) -> str:
         """Return the joint with the largest violation at a state."""
         r = self.residual(x)
-        widest = max(self._rows, key=lambda row: float(np.abs(r[row[0]]).max()))
+        widest = max(self._closures, key=lambda row: float(np.abs(r[row[0]]).max()))
         return widest[1].box.rpartition(".")[0] or widest[1].box
 
     def check(self, x: Array, tolerance: float) -> None:
@@ -90,9 +90,9 @@ class Projection:
         if not equations.constraints.count:
             return
         r = self.residual(x)
-        if self._rows and not np.abs(r).max() <= tolerance:
+        if self._closures and not np.abs(r).max() <= tolerance:
             raise InconsistentState(
-                f"the bodies of joint '{self.worst(x)}' do not meet: their frames are "
+                f"the bodies of joint '{self.worst_joint(x)}' do not meet: their frames are "
                 f"{np.abs(r).max():.3g} (m or rad) apart where {tolerance:.1g} is accepted; place "
                 "them with multibody.consistent_state, or give poses that fit"
             )
@@ -143,7 +143,7 @@ class Projection:
         # The metric of a projection differs from that at x by a local error of the scheme.
         s = self._metric(x)[1] if metric is None else metric
         values = np.linalg.eigvalsh(_unit_diagonal(s))
-        return self._least(values, rank, before, x)
+        return self._check_least(values, rank, before, x)
 
     def check_values(self, values: Array, before: float, x: Array) -> float:
         """Do the same with the eigenvalues that the core found for the joints that close loops.
@@ -157,9 +157,9 @@ class Projection:
         if rank is None or not values.size:
             return 0.0
         dependent = self._equations.constraints.count - rank
-        return self._least(values, values.size - dependent, before, x)
+        return self._check_least(values, values.size - dependent, before, x)
 
-    def _least(self, values: Array, rank: int, before: float, x: Array) -> float:
+    def _check_least(self, values: Array, rank: int, before: float, x: Array) -> float:
         dependent = values.size - rank
         least = float(np.sqrt(max(values[dependent], 0.0))) if rank else 1.0
         falling = before - least
@@ -172,7 +172,7 @@ class Projection:
             )
         return least
 
-    def apply(self, x: Array) -> Projected:
+    def apply(self, x: Array) -> ProjectedState:
         """Return the state on the constraints, one Newton step away in poses and in momenta.
 
         Raises:
@@ -181,10 +181,10 @@ class Projection:
         equations = self._equations
         constraints = equations.constraints
         if not constraints.count:
-            return Projected(x, 0.0, None)
+            return ProjectedState(x, 0.0, None)
         g, s = self._metric(x)
         opening = 0.0
-        if self._rows:
+        if self._closures:
             r = self.residual(x)
             opening = float(np.abs(r).max())
             b = np.zeros(constraints.count)
@@ -193,19 +193,21 @@ class Projection:
             x = self._move(x, r, -(equations.storages.Q @ (equations.solve(s, b) @ g)))
         y = x.copy()
         y[: self._n] -= equations.solve(s, g @ (equations.storages.Q @ x[: self._n])) @ g
-        return Projected(y, opening, s)
+        return ProjectedState(y, opening, s)
 
-    def onto(self, x: Array) -> Array:
+    def iterate(self, x: Array) -> Array:
         """Return the state on the constraints by Newton iteration.
 
         Raises:
             InconsistentState: the iteration does not converge.
         """
-        for _ in range(_NEWTON):
+        for _ in range(_MAX_ITERATIONS):
             x = self.apply(x).x
-            if not self._rows or np.abs(self.residual(x)).max() < 1e-13:
+            if not self._closures or np.abs(self.residual(x)).max() < 1e-13:
                 return self.apply(x).x
-        raise InconsistentState(f"joint '{self.worst(x)}' cannot be closed from here; begin nearer")
+        raise InconsistentState(
+            f"joint '{self.worst_joint(x)}' cannot be closed from here; begin nearer"
+        )
 
     def _metric(self, x: Array) -> tuple[Array, Array]:
         """Return the columns of G on momenta, and ``S = G Q G^T``."""
@@ -220,9 +222,9 @@ class Projection:
         w = -(c.solve_rows @ (c.at(equations.states.reads) @ stored + r))
         efforts = np.concatenate([stored, c.T @ stored + c.to_free @ w])
         y = x.copy()
-        for entry, effort in self._moves:
-            here = x[entry.at].reshape(entry.space.shape)
-            y[entry.at] = entry.space.step(here, efforts[effort]).ravel()
+        for entry, effort in self._pose_entries:
+            pose = x[entry.at].reshape(entry.space.shape)
+            y[entry.at] = entry.space.step(pose, efforts[effort]).ravel()
         return y
 
 
@@ -231,7 +233,7 @@ def _unit_diagonal(s: Array) -> Array:
     return s / np.outer(scale, scale)
 
 
-def closed(equations: Equations, x: Array) -> Array:
+def close_loops(equations: Equations, x: Array) -> Array:
     """Return the state near x on all constraints, to close a loop from a guess of its angles.
 
     Raises:
@@ -240,6 +242,6 @@ def closed(equations: Equations, x: Array) -> Array:
     projection = Projection(equations)
     before, equations.rank = equations.rank, None
     try:
-        return projection.onto(x)
+        return projection.iterate(x)
     finally:
         equations.rank = before

@@ -129,7 +129,7 @@ class EphsStepper(Stepper):
         self.projection.check(x, self._tolerance)
         equations.rank = self.projection.find_rank(x)
         if self._scheme.begins_on_constraints:
-            x = self.projection.onto(x)
+            x = self.projection.iterate(x)
         return SolverState(x, np.zeros(equations.layout.stored))
 
     def _move(
@@ -203,7 +203,7 @@ class EphsStepper(Stepper):
             # A Newton step squares the violation; the remainder must be within the tolerance.
             if not opening * opening <= self._tolerance:
                 raise SimulationError(
-                    f"a step of {dt:g} s opens joint '{self.projection.worst(move.x)}' by "
+                    f"a step of {dt:g} s opens joint '{self.projection.worst_joint(move.x)}' by "
                     f"{opening:.3g} (m or rad), too far to be closed; use a shorter one"
                 )
             # Velocities are projected at the previous poses, which gives an error of that order.

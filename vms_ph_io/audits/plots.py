@@ -55,11 +55,11 @@ def plot_run(run: RunRecord, file: Path) -> None:
         {**_of_shown_ports(run, run.port_powers), "dissipated": -run.power["dissipated"]},
         "power into the robot (W)",
     )
-    millimetres = control.get("task_error")
+    task_error = control.get("task_error")
     draw_lines(
         error,
         control.get("time"),
-        {"distance to the reference": None if millimetres is None else 1e3 * millimetres},
+        {"distance to the reference": None if task_error is None else 1e3 * task_error},
         "task error (mm)",
     )
     error.set_xlabel("time (s)")
@@ -114,7 +114,7 @@ class Curves:
     band: Array
 
 
-def draw(series: Curves, title: str, appearances: Iterable[UnaccountedInterval]) -> Any:
+def draw(series: Curves, title: str, intervals: Iterable[UnaccountedInterval]) -> Any:
     """Return the figure of an audit; what appeared or disappeared is marked."""
     from matplotlib.figure import Figure
 
@@ -126,16 +126,16 @@ def draw(series: Curves, title: str, appearances: Iterable[UnaccountedInterval])
     count = len(groups) + 1
     # What is zero throughout, such as friction that is not known, takes no room.
     figure = Figure(figsize=(10, 2.6 * count), layout="constrained", dpi=110)
-    *panels, rest = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+    *panels, bottom = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
     for axes, (label, lines) in zip(panels, groups, strict=True):
         draw_lines(axes, series.time, lines, label)
-    rest.fill_between(
+    bottom.fill_between(
         series.time, series.unaccounted - series.band, series.unaccounted + series.band,
         color=VERMILION, alpha=0.25, linewidth=0, label="95 %",
     )  # fmt: skip
-    draw_lines(rest, series.time, {"unaccounted": series.unaccounted}, "energy (J)")
-    for appearance in appearances:
-        rest.axvspan(appearance.begin, appearance.end, color=GREY, alpha=0.25, linewidth=0)
-    rest.set_xlabel("time (s)")
+    draw_lines(bottom, series.time, {"unaccounted": series.unaccounted}, "energy (J)")
+    for interval in intervals:
+        bottom.axvspan(interval.begin, interval.end, color=GREY, alpha=0.25, linewidth=0)
+    bottom.set_xlabel("time (s)")
     figure.suptitle(title, fontsize=11)
     return figure

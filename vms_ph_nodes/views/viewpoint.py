@@ -24,7 +24,7 @@ _HALF_ANGLE = np.radians(75.0 / 2.0)
 _FILLED = 0.6
 
 # Distance that a robot may move in a view that stays, in sizes.
-_FREE = 0.25
+_FREE_DISTANCE = 0.25
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ def _distance(box: Array, direction: Array, up: Array) -> float:
     corners = np.array(list(product(*box.T)))
     right = np.cross(up, direction)
     right = right / np.linalg.norm(right)
-    across = np.abs(corners @ np.column_stack([right, np.cross(direction, right)])).max(axis=1)
-    nearest = corners @ direction + across / (_FILLED * np.tan(_HALF_ANGLE))
+    extents = np.abs(corners @ np.column_stack([right, np.cross(direction, right)])).max(axis=1)
+    nearest = corners @ direction + extents / (_FILLED * np.tan(_HALF_ANGLE))
     return max(float(nearest.max()), _SMALLEST)
 
 
 # Of the lines of the floor, on a light and on a dark background.
-_CELL, _SECTION = (165, 170, 178), (115, 120, 128)
+_CELL_COLOUR, _SECTION_COLOUR = (165, 170, 178), (115, 120, 128)
 
 
 class WorldView:
@@ -135,8 +135,8 @@ class WorldView:
             cell_size=view.cell,
             section_size=4 * view.cell,
             position=view.floor,
-            cell_color=_CELL,
-            section_color=_SECTION,
+            cell_color=_CELL_COLOUR,
+            section_color=_SECTION_COLOUR,
             infinite_grid=True,
             fade_distance=24 * view.cell,
         )
@@ -152,7 +152,7 @@ class WorldView:
         if self._view is None:
             return
         offset = position - self._position
-        distance, free = float(np.linalg.norm(offset)), _FREE * self._view.size
+        distance, free = float(np.linalg.norm(offset)), _FREE_DISTANCE * self._view.size
         if free < distance < np.inf:
             step = (1.0 - free / distance) * offset
             self._position, self.shift = self._position + step, self.shift - step

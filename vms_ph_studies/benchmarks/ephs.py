@@ -14,7 +14,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.native import native_module
-from vms_ph_ephs import Equations, Simulation, System, assemble, closed
+from vms_ph_ephs import Equations, Simulation, System, assemble, close_loops
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import TwoBodies
 from vms_ph_io import robots
@@ -64,7 +64,7 @@ def four_bar(crank: float = 0.2, coupler: float = 0.5, rocker: float = 0.4) -> S
 def four_bar_state(equations: Equations) -> np.ndarray:
     """Return a state in which the crank turns."""
     angles = {"a": -1.2, "b": 0.9, "c": 1.9, "d": -1.4}
-    return closed(equations, mb.consistent_state(equations, angles, {"a": 3.0}))
+    return close_loops(equations, mb.consistent_state(equations, angles, {"a": 3.0}))
 
 
 def _cases(robot: str, base: str) -> list[Case]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_hopping import Floor, HoppingRun, Leg, LegOnFloor, LegState, hop
-from vms_ph_hopping.flights import FALLEN
+from vms_ph_hopping.flights import FALLEN_HEIGHT
 from vms_ph_hopping.hopper import SKIN
 from vms_ph_hopping.laws.hopping import KINDS, HoppingController
 from vms_ph_io import robots
@@ -168,7 +168,7 @@ class Trial:
             seconds,
             tolerance=self.tolerance,
             skin=self.skin,
-            stop=lambda leg: bool(leg.centre[1] < FALLEN),
+            stop=lambda leg: bool(leg.centre[1] < FALLEN_HEIGHT),
             progress=None if progress is None else lambda time: progress(time / seconds),
         )
 

@@ -55,7 +55,7 @@ def settled(hops: list[Flight]) -> Flight | None:
     for quantity in (
         [f.end - f.start for f in last],
         [f.last.angle for f in last],
-        [f.drift for f in last],
+        [f.horizontal_momentum for f in last],
     ):
         if np.ptp(quantity) > 1e-3:
             return None

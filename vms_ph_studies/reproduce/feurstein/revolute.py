@@ -108,7 +108,7 @@ def gait_checks(gait: Flight) -> list[Check]:
         compared(name, reference, obtained, tolerance, unit, why if k == 0 else "", "independent")
         for k, (name, reference, obtained, tolerance, unit) in enumerate(
             (
-                ("horizontal momentum", 0.2344, gait.drift, 0.02 * 0.2344, "N s"),
+                ("horizontal momentum", 0.2344, gait.horizontal_momentum, 0.02 * 0.2344, "N s"),
                 ("energy in flight", 2.4746, gait.last.energy, 0.02 * 2.4746, "J"),
                 ("angular momentum in flight", 3.4e-4, gait.angular_momentum, 1e-5, "N m s"),
             )
@@ -133,13 +133,13 @@ def _fourth(trial: Trial, run: HoppingRun) -> list[Check]:
         stated(
             "drift of the gait",
             "small, backward",
-            f"{gait.drift:+.4f} N s",
-            -0.05 < gait.drift < 0.0,
+            f"{gait.horizontal_momentum:+.4f} N s",
+            -0.05 < gait.horizontal_momentum < 0.0,
         ),
         compared(
             "horizontal momentum of the gait",
             -0.0062,
-            gait.drift,
+            gait.horizontal_momentum,
             1e-4,
             "N s",
             "by explicit steps of 2e-6 s on equations written out by hand, as the next",
