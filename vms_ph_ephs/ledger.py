@@ -11,7 +11,7 @@ from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Array, StandardForm, VmsPhError
-from vms_ph_dynamics.energy.legend import word
+from vms_ph_dynamics.energy.legend import label_of
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import share_directory
 from vms_ph_io.progress import Progress, no_progress
@@ -132,7 +132,7 @@ def _ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> Ledge
         end.time,
         (battery, *outside),
         tuple(Line(name, f"as {name.replace('_', ' ')}", e) for name, e in stored.items()),
-        tuple(Line(name, word(name), energy) for name, energy in kinds.items()),
+        tuple(Line(name, label_of(name), energy) for name, energy in kinds.items()),
         -end.residual,
         end,
         least,

@@ -17,7 +17,7 @@ from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import Ports, PositionTask, StandardForm
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
-from vms_ph_dynamics.energy.legend import word
+from vms_ph_dynamics.energy.legend import label_of
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io.audits.plots import plot_run
@@ -140,7 +140,7 @@ def test_the_printed_report_adds_up_to_its_digits(run: RunRecord, tmp_path: Path
     plot_run(run, drawn)
     text = drawn.read_text()
     for part in (*CASES[run.name][2], *run.shown_ports):
-        assert word(part) in text
+        assert label_of(part) in text
 
 
 def test_live_views_show_the_same_parts_from_messages_one_by_one(

@@ -13,7 +13,7 @@ from vms_ph_dynamics import Array
 # Peaks of the polynomial of degree five from rest to rest over a unit of length and time.
 _PEAK_RATE, _PEAK_ACCELERATION = 1.875, 10.0 / sqrt(3.0)
 # Lengths that count as none, m and rad.
-_NONE = 1e-9
+_NEGLIGIBLE = 1e-9
 # Shortest time in which a motion is brought to rest, s.
 _SHORTEST = 0.2
 
@@ -43,7 +43,7 @@ class DriveReference:
 
     _part: "_Quintic | None"
     _goal: tuple[Array, float] | None
-    _waiting: tuple[Array, float] | None
+    _next_goal: tuple[Array, float] | None
     _time: float
     _turns: bool
     _braking: bool
@@ -54,29 +54,29 @@ class DriveReference:
     def restart(self, position: Array, heading: float) -> None:
         """Rest at a place (2,), m, with a heading, rad."""
         self.position, self.heading = np.array(position, dtype=float), float(heading)
-        self._goal = self._waiting = None
+        self._goal = self._next_goal = None
         self._remaining: list[str] = []
         self._rest()
 
     @property
     def is_resting(self) -> bool:
         """Whether the target has been reached."""
-        return self._part is None and self._waiting is None and not self._remaining
+        return self._part is None and self._next_goal is None and not self._remaining
 
     def go_to(self, position: Array, heading: float) -> None:
         """Set the target: a place (2,), m, and a heading, rad, to be turned to the shorter way.
 
         The target that it has is not taken again.
         """
-        last = self._goal if self._waiting is None else self._waiting
+        last = self._goal if self._next_goal is None else self._next_goal
         if last is None or last[1] != heading or (last[0] != position).any():
-            self._waiting = np.array(position, dtype=float), float(heading)
+            self._next_goal = np.array(position, dtype=float), float(heading)
 
     def advance(self, bounds: Bounds, dt: float) -> None:
         """Advance by one time step, s."""
-        if self._waiting is not None:
+        if self._next_goal is not None:
             if self._part is None:
-                self._goal, self._waiting = self._waiting, None
+                self._goal, self._next_goal = self._next_goal, None
                 self._remaining = ["turn", "drive", "arrive"]
             elif not self._braking:
                 self._brake(bounds)
@@ -97,30 +97,30 @@ class DriveReference:
     def _brake(self, bounds: Bounds) -> None:
         """Bring the present part to rest, and forget those after it."""
         assert self._part is not None  # there is one to brake
-        now = self._part.at(self._time)
-        most = bounds.turn_acceleration if self._turns else bounds.acceleration
-        time = max(_PEAK_RATE * abs(now[1]) / most, _SHORTEST)
-        self._part, self._time = _Quintic(now, now[0] + 0.5 * now[1] * time, time), 0.0
+        motion = self._part.at(self._time)
+        accel = bounds.turn_acceleration if self._turns else bounds.acceleration
+        time = max(_PEAK_RATE * abs(motion[1]) / accel, _SHORTEST)
+        self._part, self._time = _Quintic(motion, motion[0] + 0.5 * motion[1] * time, time), 0.0
         self._braking, self._remaining = True, []
 
     def _begin(self, part: str, bounds: Bounds) -> None:
         """Begin a part, unless it has no length."""
         assert self._goal is not None  # there is a way to one
         path = self._goal[0] - self.position
-        start, rate, change = self.heading, bounds.turn, bounds.turn_acceleration
+        start, rate, accel = self.heading, bounds.turn, bounds.turn_acceleration
         if part == "arrive":
             length = remainder(self._goal[1] - self.heading, 2.0 * pi)
         elif part == "turn":
             # The way may be driven ahead or back.
-            far = float(np.linalg.norm(path)) > _NONE
+            far = float(np.linalg.norm(path)) > _NEGLIGIBLE
             length = remainder(atan2(path[1], path[0]) - self.heading, pi) if far else 0.0
         else:
             length = float(path @ self._forward())
-            start, rate, change = 0.0, bounds.speed, bounds.acceleration
-        if abs(length) <= _NONE:
+            start, rate, accel = 0.0, bounds.speed, bounds.acceleration
+        if abs(length) <= _NEGLIGIBLE:
             return
         self._origin, self._turns = self.position, part != "drive"
-        time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / change))
+        time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / accel))
         self._part, self._time = _Quintic((start, 0.0, 0.0), start + length, time), 0.0
 
     def _forward(self) -> Array:
@@ -135,21 +135,21 @@ class DriveReference:
 class _Quintic:
     """A polynomial of degree five from a place, rate and acceleration to rest."""
 
-    def __init__(self, now: tuple[float, float, float], end: float, duration: float) -> None:
+    def __init__(self, start: tuple[float, float, float], end: float, duration: float) -> None:
         self.duration = duration
-        self._now, t = now, duration
-        p, v, a = now
-        left = end - p - v * t - 0.5 * a * t * t
+        self._start, t = start, duration
+        p, v, a = start
+        remaining = end - p - v * t - 0.5 * a * t * t
         final_rate, final_acceleration = -v - a * t, -a
         self._c = (
-            (10.0 * left - 4.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**3,
-            (-15.0 * left + 7.0 * final_rate * t - final_acceleration * t * t) / t**4,
-            (6.0 * left - 3.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**5,
+            (10.0 * remaining - 4.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**3,
+            (-15.0 * remaining + 7.0 * final_rate * t - final_acceleration * t * t) / t**4,
+            (6.0 * remaining - 3.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**5,
         )
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Return place, rate and acceleration."""
-        (p, v, a), (c, d, e) = self._now, self._c
+        (p, v, a), (c, d, e) = self._start, self._c
         return (
             p + t * (v + t * (0.5 * a + t * (c + t * (d + t * e)))),
             v + t * (a + t * (3.0 * c + t * (4.0 * d + t * 5.0 * e))),

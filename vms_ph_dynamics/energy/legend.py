@@ -25,12 +25,12 @@ class Style(NamedTuple):
     """How a quantity is written and drawn.
 
     Attributes:
-        word: what it is called.
+        label_of: what it is called.
         colour: red, green and blue as "#rrggbb".
         dashes: lengths of strokes and gaps of a line, pixels; empty for a solid line.
     """
 
-    word: str
+    label_of: str
     colour: str
     dashes: Dashes = _SOLID
 
@@ -125,6 +125,6 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
     return found
 
 
-def word(name: str) -> str:
+def label_of(name: str) -> str:
     """Return what a port, a store or a loss is called; the name where it has no other."""
     return LEGEND[name].word if name in LEGEND else name

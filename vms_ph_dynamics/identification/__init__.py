@@ -9,9 +9,9 @@ from .identify import Settings as Settings
 from .identify import identify as identify
 from .references import Reference as Reference
 from .references import left_out_loads as left_out_loads
-from .references import predicted as predicted
 from .references import reference_loads as reference_loads
 from .references import scatter as scatter
+from .references import widen_interval as widen_interval
 from .result import Identification as Identification
 from .result import LoadEstimate as LoadEstimate
 from .result import Parameter as Parameter

@@ -20,9 +20,9 @@ from .torque import torque_error, torque_windows
 from .windows import FrictionLaw, Motion, Windows, WindowSettings, balance, motion_of
 
 _THRESHOLD = 6.0  # standard deviations
-_PREDICTED = 0.25  # held-out error, as a share of the efforts, of joints that tell of contacts
-_FELT = 3.0  # standard deviations, that a second joint must feel
-_EVERY = 0.01  # s, between the efforts that are compared
+_MAX_ERROR = 0.25  # held-out error, as a share of the efforts, of joints that tell of contacts
+_SECOND_RATIO = 3.0  # standard deviations, that a second joint must feel
+_PERIOD = 0.01  # s, between the efforts that are compared
 _GAP = 0.3  # s, within which two excesses are one contact
 _SHORTEST = 0.05  # s
 _UNIT_GAIN = 0.3  # by which a gain may differ from one
@@ -75,7 +75,7 @@ def contacts(
         return ()  # the regression holds for gains about one
     windows = balance(model, EnergyRegressor(model), motion, unknowns, settings)
     unaccounted = windows.target - windows.columns @ identification.consistent
-    every = max(1, round(_EVERY / float(np.median(np.diff(motion.samples.t)))))
+    every = max(1, round(_PERIOD / float(np.median(np.diff(motion.samples.t)))))
     rows = torque_windows(model, motion, unknowns, settings, every)
     n = model.n
     t = rows.begin[::n]
@@ -92,7 +92,7 @@ def contacts(
         joint = int(np.argmax(peaks))
         name, begin, end = model.joint_names[joint], float(t[first]), float(t[last - 1])
         held_out = identification.error.get(name, (0.0, 0.0))[0]
-        if held_out > _PREDICTED or (n > 1 and np.sort(peaks)[-2] < _FELT):
+        if held_out > _MAX_ERROR or (n > 1 and np.sort(peaks)[-2] < _SECOND_RATIO):
             continue  # what one joint feels alone is its own, such as friction that fits badly
         peak = first + int(np.argmax(ratio[first:last, joint]))
         # The balance of energy is exact from window to window, while errors of many joints add up.
@@ -123,13 +123,13 @@ def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:
 # rad, by which gravity must point elsewhere; a longer or shorter one is a load.
 _GRAVITY_TURN = 0.15
 _GRAVITY_SIZE = 0.1  # share by which the length of gravity may seem another
-_FITS = 0.05  # share of the efforts below which the model is not wrong
+_MODEL_ERROR = 0.05  # share of the efforts below which the model is not wrong
 _INSTANTS = 800  # at which signs and gravity are compared
 # Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
-_CERTAIN = 1.6
-_SURELY = 0.5  # of both half intervals, by which those that disagree are apart
+_MIN_DISTANCE = 1.6
+_SEPARATION = 0.5  # of both half intervals, by which those that disagree are apart
 # A change of the model is found if it reduces the residuals to this share.
-_BETTER = 0.6
+_IMPROVEMENT = 0.6
 
 
 def findings(
@@ -165,7 +165,7 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     mass = next((p for p in identification.parameters if p.name == "payload_mass"), None)
     if mass is None or mass.value is None or mass.low is None or mass.high is None:
         return ()
-    if abs(mass.high + mass.low) < _CERTAIN * (mass.high - mass.low):
+    if abs(mass.high + mass.low) < _MIN_DISTANCE * (mass.high - mass.low):
         return ()
     frame = identification.frame
     interval = f"{mass.low:.2f} to {mass.high:.2f} kg"
@@ -174,8 +174,8 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
             f"this recording fits better with a load of {mass.value:.2f} kg at {frame} ({interval})"
         )
     else:
-        part = _part(model, frame, -mass.high, -mass.low)
-        without = f"without {part}" if part else "with less mass"
+        links = _link_names(model, frame, -mass.high, -mass.low)
+        without = f"without {links}" if links else "with less mass"
         text = f"this recording fits better {without}: {mass.value:.2f} kg at {frame} ({interval})"
     evidence = {
         "value": mass.value,
@@ -194,7 +194,7 @@ def _disagreements(identification: Identification) -> tuple[Finding, ...]:
         for p in identification.claimed
         if p.name in identification.energy
         and p.kind != "timing"
-        and not p.overlaps(identification.energy[p.name], _SURELY)
+        and not p.overlaps(identification.energy[p.name], _SEPARATION)
     ]
     if not names:
         return ()
@@ -205,18 +205,18 @@ def _disagreements(identification: Identification) -> tuple[Finding, ...]:
     return (Finding("disagreement", text, {"parameters": float(len(names))}),)
 
 
-def _part(model: VMSModel, frame: str, low: float, high: float) -> str:
+def _link_names(model: VMSModel, frame: str, low: float, high: float) -> str:
     """Return the links behind a frame whose mass lies in an interval, as words."""
     tree = model.tree.pinocchio
     index = model.frame_id(frame)
     if tree.frames[index].parentJoint == 0:
         return ""
-    behind = {index}
+    subtree = {index}
     for i, one in enumerate(tree.frames):
-        if i != index and one.parentFrame in behind:
-            behind.add(i)
+        if i != index and one.parentFrame in subtree:
+            subtree.add(i)
     # Pinocchio keeps the inertia of a link behind a fixed joint at the frame of that joint.
-    masses = {i: tree.frames[i].inertia.mass for i in sorted(behind)}
+    masses = {i: tree.frames[i].inertia.mass for i in sorted(subtree)}
     carried = {_link(tree, i): mass for i, mass in masses.items() if mass > 1e-9}
     if not carried or not low <= sum(carried.values()) <= high:
         return ""
@@ -229,9 +229,9 @@ def _link(tree: Any, frame: int) -> str:
     """Return the link at a frame, or behind a fixed joint."""
     body = pin.FrameType.BODY
     if tree.frames[frame].type != body:
-        for one in tree.frames:
-            if one.parentFrame == frame and one.type == body:
-                return str(one.name)
+        for child in tree.frames:
+            if child.parentFrame == frame and child.type == body:
+                return str(child.name)
     return str(tree.frames[frame].name)
 
 
@@ -261,29 +261,29 @@ def _wrong_model(
         return float(np.sqrt(np.mean(errors**2))), x[-3:]
 
     before, _ = error(motion)
-    if before < _FITS:
+    if before < _MODEL_ERROR:
         return ()
-    best, wrong = before, ""
+    best, sign_text = before, ""
     for j, joint in enumerate(model.joint_names):
         for reversal, flipped in _flips(model, motion, j).items():
             after = error(flipped)[0]
             if after < best:
                 best = after
-                wrong = f"{joint}: the sign of its {reversal} is opposite to that of the model"
+                sign_text = f"{joint}: the sign of its {reversal} is opposite to that of the model"
     after, change = error(motion, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
-    across = float(np.linalg.norm(np.cross(model.gravity, gravity)))
-    is_elsewhere = np.arctan2(across, model.gravity @ gravity) > _GRAVITY_TURN
+    sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
+    is_elsewhere = np.arctan2(sine, model.gravity @ gravity) > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
     is_elsewhere &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
-    if after < _BETTER * best and is_elsewhere:
+    if after < _IMPROVEMENT * best and is_elsewhere:
         words = ", ".join(f"{g:.2f}" for g in gravity)
         text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
         evidence = {"error_before": before, "error": after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence),)
-    if best < _BETTER * before:
-        return (Finding("sign", wrong, {"error_before": before, "error": best}),)
+    if best < _IMPROVEMENT * before:
+        return (Finding("sign", sign_text, {"error_before": before, "error": best}),)
     return ()
 
 

@@ -65,10 +65,10 @@ def reference_loads(
     """
     energy_settings = replace(settings or Settings(), energy=False)
     errors = []
-    for one in references:
+    for ref in references:
         identified = identify(
             model,
-            list(one.samples),
+            list(ref.samples),
             kinds,
             frame=frame,
             friction=friction,
@@ -79,7 +79,7 @@ def reference_loads(
         if mass.low is not None and mass.high is not None:
             middle, half = 0.5 * (mass.low + mass.high), 0.5 * (mass.high - mass.low)
             deviation = half / identified.quantile
-            errors.append(LoadEstimate(one.name, one.group, one.load, middle, deviation))
+            errors.append(LoadEstimate(ref.name, ref.group, ref.load, middle, deviation))
     return tuple(errors)
 
 
@@ -108,14 +108,14 @@ def left_out_loads(
     errors: list[LoadEstimate] = []
     for session in dict.fromkeys(one.group for one in references):
         others = (one for one in references if one.group != session and one.load == 0.0)
-        rest = [*samples, *(sample for one in others for sample in one.samples)]
-        if not rest:
+        calibration = [*samples, *(sample for one in others for sample in one.samples)]
+        if not calibration:
             raise OptionError(
                 f"without the session '{session}' no recording without a load is left to identify "
                 f"{' and '.join(kinds)} from; give one more, as FILE=0"
             )
         identified = identify(
-            model, rest, kinds, frame=frame, prior=prior, settings=energy_settings
+            model, calibration, kinds, frame=frame, prior=prior, settings=energy_settings
         )
         of_session = [one for one in references if one.group == session]
         errors += reference_loads(
@@ -157,7 +157,7 @@ def scatter(errors: Sequence[LoadEstimate]) -> tuple[float, int]:
     return float(np.sqrt(high)), len(sessions)
 
 
-def predicted(identified: Identification, errors: Sequence[LoadEstimate]) -> Identification:
+def widen_interval(identified: Identification, errors: Sequence[LoadEstimate]) -> Identification:
     """Return an identification whose interval of the load's mass covers what references show.
 
     The interval is a prediction for one further recording: the variance is that of the recording's
@@ -167,22 +167,22 @@ def predicted(identified: Identification, errors: Sequence[LoadEstimate]) -> Ide
     Raises:
         OptionError: there are fewer than two sessions.
     """
-    between, sessions = scatter(errors)
+    deviation, sessions = scatter(errors)
 
-    def wider(p: Parameter) -> Parameter:
+    def widen(p: Parameter) -> Parameter:
         if p.name != "payload_mass" or p.low is None or p.high is None:
             return p
         middle, half = 0.5 * (p.low + p.high), 0.5 * (p.high - p.low)
         quantile = max(student(sessions), identified.quantile)
-        half = quantile * float(np.hypot(half / identified.quantile, between))
+        half = quantile * float(np.hypot(half / identified.quantile, deviation))
         meaning = (
             f"{p.low:.4g} to {p.high:.4g} by the noise of this recording alone; {len(errors)} "
-            f"references in {sessions} sessions scatter by {between:.2g} kg beyond theirs"
+            f"references in {sessions} sessions scatter by {deviation:.2g} kg beyond theirs"
         )
         return replace(p, low=middle - half, high=middle + half, meaning=meaning)
 
     return replace(
         identified,
-        parameters=tuple(wider(p) for p in identified.parameters),
+        parameters=tuple(widen(p) for p in identified.parameters),
         posterior=replace(identified.posterior, references=tuple(errors)),
     )

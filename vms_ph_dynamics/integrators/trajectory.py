@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..energy.legend import word
+from ..energy.legend import label_of
 from ..errors import WithHints
 from .stepper import Stepper
 
@@ -68,7 +68,7 @@ class Audit(WithHints):
         largest = float(np.abs(unaccounted).max(initial=0.0))
         lines = ["energy balance (J), positive into the robot"]
         lines += [
-            f"  supplied by {word(name):<21}{float(energy.sum()):+14.6g}"
+            f"  supplied by {label_of(name):<21}{float(energy.sum()):+14.6g}"
             for name, energy in self.supplied.items()
         ]
         lines += [

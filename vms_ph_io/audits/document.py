@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Array
-from vms_ph_dynamics.energy.legend import word
+from vms_ph_dynamics.energy.legend import label_of
 
 from .energy_audit import Audit, balance
 
@@ -261,7 +261,7 @@ def lines(audit: Audit) -> Iterator[str]:
     for supply in audit.supplies:
         if supply.violates:
             yield (
-                f"passivity  {word(audit.port_name(supply.name))} had supplied "
+                f"passivity  {label_of(audit.port_name(supply.name))} had supplied "
                 f"{supply.net:.3g} J more than it took at {supply.time:.2f} s; a passive neighbour "
                 "cannot"
             )

@@ -23,7 +23,7 @@ from vms_ph_dynamics.energy.ledger import (
     port_supplies,
     unaccounted_intervals,
 )
-from vms_ph_dynamics.energy.legend import word
+from vms_ph_dynamics.energy.legend import label_of
 
 from ..progress import Progress, no_progress
 from ..recordings import read_recording
@@ -301,18 +301,18 @@ def balance(audit: Audit) -> list[Entry]:
     entries = [Entry("stored", ledger.stored, True)]
     if ledger.exact:
         entries += [
-            Entry(word(name), energy)
+            Entry(label_of(name), energy)
             for name, energy in ledger.exact.items()
             if name != DISSIPATED and (energy or name == "torque")
         ]
     else:
-        entries.append(Entry(word("torque"), float(ledger.supplied_by_joint.sum())))
+        entries.append(Entry(label_of("torque"), float(ledger.supplied_by_joint.sum())))
         entries += [
-            Entry(word(audit.port_name(name)), float(energy))
+            Entry(label_of(audit.port_name(name)), float(energy))
             for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True)
         ]
-    entries.append(Entry(word("dissipated"), 0.0 - ledger.dissipated))
+    entries.append(Entry(label_of("dissipated"), 0.0 - ledger.dissipated))
     entries.append(Entry("unaccounted", ledger.unaccounted))
     if ledger.gaps and ledger.unobserved:
-        entries.append(Entry(word("gaps"), ledger.unobserved, True))
+        entries.append(Entry(label_of("gaps"), ledger.unobserved, True))
     return entries

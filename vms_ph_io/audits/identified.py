@@ -24,9 +24,9 @@ from vms_ph_dynamics.identification import (
     findings,
     identify,
     left_out_loads,
-    predicted,
     reference_loads,
     scatter,
+    widen_interval,
 )
 
 from ..descriptions.urdf.identified_urdf import identified_urdf
@@ -105,7 +105,7 @@ def with_identification(
                 audit.model, known_loads, kinds=parameters, friction=law, **options
             )
         if known_loads or loads:
-            identification = predicted(identification, loads)
+            identification = widen_interval(identification, loads)
     elif known_loads:
         loads = left_out_loads(audit.model, unknown_samples, known_loads, parameters, **options)
         identification = replace(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Array
-from vms_ph_dynamics.energy.legend import GREY, VERMILION, rgb, styles, word
+from vms_ph_dynamics.energy.legend import GREY, VERMILION, label_of, rgb, styles
 
 from ..settings.bounded_text import writing
 from .document import document
@@ -123,7 +123,7 @@ def write_page(audit: Audit, file: Path) -> None:
         "<p>What a port supplied at most since the start, beyond what it had taken (J), and its "
         "largest rise. A passive neighbour, and friction that is left at a joint, can never have "
         "supplied energy.</p>",
-        _table([{**row, "name": word(row["name"])} for row in content["passivity"]]),
+        _table([{**row, "name": label_of(row["name"])} for row in content["passivity"]]),
         *_identified(content),
         *_plots(go, audit),
         "<h2>Signals</h2>",
@@ -160,11 +160,11 @@ def _sankey(go: Any, audit: Audit) -> Any:
         links.append((name, robot, float(ledger.supplied_by_joint[k]) + back, "torque"))
         links.append((robot, f"{name} (returned)", back, "torque"))
         lost = float(ledger.dissipated_by_joint[k])
-        links.append((robot, f"{word('friction')} {name}", lost, "friction"))
+        links.append((robot, f"{label_of('friction')} {name}", lost, "friction"))
     for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
         links.append(_either(audit.port_name(name), robot, float(energy)))
     if ledger.drag:
-        links.append((robot, word("drag"), ledger.drag, "drag"))
+        links.append((robot, label_of("drag"), ledger.drag, "drag"))
     for name in ("kinetic", "potential"):
         change = float(ledger.series[name][-1] - ledger.series[name][0])
         links.append(_either(name, robot, -change))
@@ -193,8 +193,8 @@ def _sankey(go: Any, audit: Audit) -> Any:
 
 def _either(name: str, robot: str, energy: float) -> tuple[str, str, float, str]:
     if energy >= 0.0:
-        return word(name), robot, energy, name
-    return robot, f"{word(name)} ", -energy, name
+        return label_of(name), robot, energy, name
+    return robot, f"{label_of(name)} ", -energy, name
 
 
 def _plots(go: Any, audit: Audit) -> list[str]:

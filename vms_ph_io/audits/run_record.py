@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Array, VmsPhError
-from vms_ph_dynamics.energy.legend import word
+from vms_ph_dynamics.energy.legend import label_of
 from vms_ph_dynamics.forms import PORTS
 
 from ..energy_split import (
@@ -202,7 +202,7 @@ def balance(run: RunRecord) -> dict[str, float]:
 def _sum(name: str, total: float, parts: dict[str, float]) -> Iterator[str]:
     yield f"  {name:<{_WIDTH}}{_joules(total)}"
     for part, value in parts.items():
-        yield f"    {word(part):<{_WIDTH - 2}}{_joules(value)}"
+        yield f"    {label_of(part):<{_WIDTH - 2}}{_joules(value)}"
 
 
 def _joules(value: float) -> str:

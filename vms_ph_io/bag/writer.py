@@ -149,7 +149,7 @@ class BagWriter:
             self._metadata(RECORDING).write(self.folder)
         except OSError as error:
             self._stream.close()
-            raise self._failed(error) from None
+            raise self._error_for(error) from None
         self._flusher = threading.Thread(
             target=self._flush_regularly, args=(flush_period,), name="bag flusher", daemon=True
         )
@@ -336,7 +336,7 @@ class BagWriter:
         try:
             self._finish()
         except (BagError, OSError) as error:
-            self._failure = error if isinstance(error, BagError) else self._failed(error)
+            self._failure = error if isinstance(error, BagError) else self._error_for(error)
         finally:
             self._stream.close()
         if self._failure is not None:
@@ -374,12 +374,12 @@ class BagWriter:
         if self._closed.is_set():
             raise BagError(f"bag {self.folder} is closed")
 
-    def _failed(self, error: OSError) -> BagError:
+    def _error_for(self, error: OSError) -> BagError:
         return BagError(
             f"cannot write to bag {self.folder}: {error.strerror or error}; recording has stopped. "
             "What was recorded before can be read; free some space and start another bag"
         )
 
     def _fail(self, error: OSError) -> NoReturn:
-        self._failure = self._failed(error)
+        self._failure = self._error_for(error)
         raise self._failure from None

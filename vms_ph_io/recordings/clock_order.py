@@ -60,7 +60,7 @@ class ClockOrder:
             (float(self.t[a[1] - 1]), float(self.t[b[0]] - self.t[a[1] - 1])) for a, b in ends
         )
 
-    def only(self, used: npt.NDArray[np.bool_]) -> "ClockOrder":
+    def select(self, used: npt.NDArray[np.bool_]) -> "ClockOrder":
         """Return the order of some samples (N,); what is left out between them is a gap."""
         if used.all():
             return self
@@ -97,7 +97,7 @@ def clock_order(table: Table) -> ClockOrder:
         )
         stamps, source = stamps + np.round(log * 1e9).astype(np.int64), "log times"
     recorded = stamps
-    stamps, breaks = _continued(stamps)
+    stamps, breaks = _without_resets(stamps)
     order = np.argsort(stamps, kind="stable")
     late = int((np.diff(order) < 0).sum())
     ordered = stamps[order]
@@ -126,14 +126,14 @@ def clock_order(table: Table) -> ClockOrder:
     )
 
 
-def _continued(stamps: Array) -> tuple[Array, list[int]]:
+def _without_resets(stamps: Array) -> tuple[Array, list[int]]:
     """Return times that go on where the clock was set back, and the times of these places."""
-    back = np.flatnonzero(np.diff(stamps) < -_RESET) + 1
-    if not len(back):
+    resets = np.flatnonzero(np.diff(stamps) < -_RESET) + 1
+    if not len(resets):
         return stamps, []
-    result, places = np.array(stamps), []
+    result, reset_times = np.array(stamps), []
     typical = int(np.median(np.abs(np.diff(stamps))))
-    for k in back:
+    for k in resets:
         result[k:] += np.max(result[:k]) + 10 * typical - result[k]
-        places.append(int(result[k]))
-    return result, places
+        reset_times.append(int(result[k]))
+    return result, reset_times

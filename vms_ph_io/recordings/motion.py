@@ -166,7 +166,7 @@ class RecordedMotion:
                 )
             known &= covered
         if not known.all():
-            self._take(order.only(known))
+            self._take(order.select(known))
 
     def _take(self, order: ClockOrder) -> None:
         self.order = self._signals.order = order
@@ -370,7 +370,7 @@ class RecordedMotion:
         """Take other times, and leave samples out that have the same time as the one before."""
         if not increasing.all():
             repeated = self.order.repeated + int((~increasing).sum())
-            self._take(replace(self.order.only(increasing), repeated=repeated))
+            self._take(replace(self.order.select(increasing), repeated=repeated))
         self._t = np.ascontiguousarray(t[increasing])
 
     def _positions(self, signals: Signals, t: Array) -> Array:

@@ -199,37 +199,37 @@ def simulate(
     if unexpected:
         raise OptionError(_refusal(next(iter(unexpected))))
     pushes = tuple(_listed(disturbances))
-    if strangers := [push for push in pushes if not isinstance(push, Push)]:
+    if others := [push for push in pushes if not isinstance(push, Push)]:
         raise OptionError(
             "a disturbance is Push(port, effort, start=0.5, duration=0.3) with the name of a port; "
-            f"given: {strangers[0]!r}"
+            f"given: {others[0]!r}"
         )
     form, description, allocation = _robot(robot)
     options = dict(_effect(e, form.model) for e in _listed(effects))
     if "actuators" in options:
         allocation = options["actuators"].allocation
-    control, carried = None, None
+    control, arm_driver = None, None
     if law is not None:
         wheels = form if isinstance(form, NonholonomicForm) else None
-        moved = form.model
+        law_model = form.model
         if driver is not None:
-            carried = drivers.get(driver)
-            moved = carried.model(moved)
-            law = carried.law(law, form.model)
-        control = LoopControl(moved, law, guard, reference, allocation, wheels)
+            arm_driver = drivers.get(driver)
+            law_model = arm_driver.model(law_model)
+            law = arm_driver.law(law, form.model)
+        control = LoopControl(law_model, law, guard, reference, allocation, wheels)
     elif guard is not None:
         raise OptionError("a guard needs a law; give law=, or leave out guard")
     options.setdefault("engine", FormEngine(scheme, native))
-    unknown = Uncertainty() if uncertainty is None else uncertainty
-    if not isinstance(unknown, Uncertainty):
+    uncertainty = Uncertainty() if uncertainty is None else uncertainty
+    if not isinstance(uncertainty, Uncertainty):
         raise OptionError(
             "an uncertainty is Uncertainty(mass=..., noise=..., delay=...) of "
-            f"vms_ph_io.tasks.uncertainty; given: {unknown!r}"
+            f"vms_ph_io.tasks.uncertainty; given: {uncertainty!r}"
         )
     if seed is not None:
-        unknown = Uncertainty(**{**vars(unknown), "seed": seed})
-    weight = carried is not None and carried.compensates_weight
-    run = _Run(form, control, options, 1.0 / rate, q, v, unknown, weight)
+        uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
+    weight_is_carried = arm_driver is not None and arm_driver.compensates_weight
+    run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, weight_is_carried)
     run.description = description
     return run.trajectory(round(seconds * rate), every, pushes)
 
@@ -285,13 +285,13 @@ class _Run:
         payload = options.pop("payload", None)
         start = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
         start = unknown.start(model, np.array(start))
-        rest = None if v is None else vector(v, model.nv, "v")
+        v0 = None if v is None else vector(v, model.nv, "v")
         self._payload = None if payload is None else PayloadUse(payload, model, start)
         if payload is not None and payload.in_model and control is not None:
             control.check_new_model()
         law: Callable[..., Any] | None = control
         if control is not None:
-            control.reset(start, np.zeros(model.nv) if rest is None else rest)
+            control.reset(start, np.zeros(model.nv) if v0 is None else v0)
             if unknown.noise or unknown.delay:
                 control.sensor = Sensor(model, dt, unknown.noise, unknown.delay, unknown.seed)
         self._carried: CarriedWeight | None = None
@@ -299,7 +299,7 @@ class _Run:
             law = self._carried = CarriedWeight(law, model)
         self._unloaded = plant = unknown.plant(model)
         plant_form = form if plant is model else StandardForm(plant)
-        self._simulation = Simulation(plant_form, start, dt, law, start_velocity=rest, **options)
+        self._simulation = Simulation(plant_form, start, dt, law, start_velocity=v0, **options)
 
     def trajectory(self, steps: int, every: int, pushes: Sequence[Push]) -> Trajectory:
         """Return the motion, recorded every so many steps."""

@@ -16,7 +16,7 @@ import viser
 import viser.uplot
 
 from vms_ph_dynamics import Array, VmsPhError
-from vms_ph_dynamics.energy.legend import PURPLE, rgb, word
+from vms_ph_dynamics.energy.legend import PURPLE, label_of, rgb
 from vms_ph_io import robots
 from vms_ph_io.audits import Audit
 
@@ -144,7 +144,7 @@ def _findings(audit: Audit) -> tuple[Finding, ...]:
         findings.append(Finding(max(appearance.begin - begin, 0.0), text))
     for supply in audit.supplies:
         if supply.violates:
-            name = word(audit.port_name(supply.name))
+            name = label_of(audit.port_name(supply.name))
             text = f"{name} has supplied {supply.net:.3g} J beyond what it had taken"
             findings.append(Finding(max(supply.time - begin, 0.0), text))
     largest = audit.ledger

@@ -275,12 +275,12 @@ class Shapes:
         model, supplied = d.model, ports.supplied(d)
         tool = d.placement(model.end_effector)[:3, 3]
         end, base = "wrench_end_effector", "wrench_base"
-        yield end, f"power {legend.word(end)}", tool, supplied[end]
+        yield end, f"power {legend.label_of(end)}", tool, supplied[end]
         for name in model.tools:
             yield name, f"power at {name}", d.placement(name)[:3, 3], supplied[name]
         if model.b:
             position = d.placement(self._root)[:3, 3]
-            yield base, f"power {legend.word(base)}", position, supplied[base]
+            yield base, f"power {legend.label_of(base)}", position, supplied[base]
         if ports.torque is None:
             return
         data = d.tree.data()

@@ -16,9 +16,9 @@ from vms_ph_dynamics.identification import (
     Settings,
     identify,
     left_out_loads,
-    predicted,
     reference_loads,
     scatter,
+    widen_interval,
 )
 
 from .known_truth import Truth, random_truth, recording
@@ -79,7 +79,7 @@ def test_the_interval_of_a_load_covers_drives_that_drift_between_sessions(panda:
     new = _warmer(panda, truth, 1.03, 3)
     alone = identify(panda, new, ("payload",), **given)
     assert not alone["payload_mass"].contains(true)
-    found = predicted(alone, loads)
+    found = widen_interval(alone, loads)
     assert found["payload_mass"].contains(true)
     assert found["payload_mass"].value == alone["payload_mass"].value
     assert "by the noise of this recording alone; 2 references" in found["payload_mass"].meaning

@@ -53,7 +53,7 @@ def kind_of(text: str, path: Path) -> str:
     return "xacro" if path.suffix == ".xacro" else "URDF"
 
 
-def with_arguments(address: str | Path) -> tuple[str, dict[str, str]]:
+def split_arguments(address: str | Path) -> tuple[str, dict[str, str]]:
     """Split ``"arm.xacro name:=value name:=value"`` into the path and the arguments of xacro."""
     words = str(address).split(" ")
     first = next((k for k, word in enumerate(words) if ":=" in word), len(words))
@@ -74,8 +74,8 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
     Raises:
         VmsPhError: no such file, an unreadable file, a xacro error, or an unknown argument.
     """
-    path, own = with_arguments(path)
-    xacro_arguments = {**own, **(xacro_arguments or {})}
+    path, path_arguments = split_arguments(path)
+    xacro_arguments = {**path_arguments, **(xacro_arguments or {})}
     file = existing_file(path)
     try:
         text = read_text(file)
