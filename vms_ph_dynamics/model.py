@@ -138,12 +138,12 @@ class VMSModel(RobotModel):
         Warns:
             InertiaWarning: inertias were repaired.
         """
-        ours = pin_model.copy()
+        copy = pin_model.copy()
         # A model built by hand may lack frames, but every joint can be named as an end effector.
-        for i in range(1, ours.njoints):
-            if not ours.existFrame(ours.names[i], pin.FrameType.JOINT):
-                ours.addJointFrame(i)
-        model = cls(ours, end_effector, inertia=inertia)
+        for i in range(1, copy.njoints):
+            if not copy.existFrame(copy.names[i], pin.FrameType.JOINT):
+                copy.addJointFrame(i)
+        model = cls(copy, end_effector, inertia=inertia)
         _warn(model.repairs)
         return model.with_tools(tools)
 

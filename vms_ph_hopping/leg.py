@@ -87,8 +87,8 @@ class Floor:
         The arguments are those of :meth:`force`.
         """
         tangential = -self.stiffness[0] * deflection - self.damping[0] * along
-        most = inf if self.friction is None else self.friction * self.pressure(height, rate)
-        return max(tangential - most, 0.0) if tangential > 0.0 else min(tangential + most, 0.0)
+        limit = inf if self.friction is None else self.friction * self.pressure(height, rate)
+        return max(tangential - limit, 0.0) if tangential > 0.0 else min(tangential + limit, 0.0)
 
     def grip(self, height: float, rate: float, deflection: float, along: float) -> Phase:
         """Return whether a foot that presses sticks or slides, and its direction.

@@ -275,8 +275,8 @@ class RadauStepper:
                     break
             # Far below the tolerance, so that the error of the energy balance is that of the
             # scheme.
-            left = norm * contraction / (1.0 - contraction) if contraction else norm
-            if left <= 1e-4 * self._tolerance or norm == 0.0:
+            error = norm * contraction / (1.0 - contraction) if contraction else norm
+            if error <= 1e-4 * self._tolerance or norm == 0.0:
                 if contraction > 0.1:
                     self._jacobian, self._factored = None, None
                 return z

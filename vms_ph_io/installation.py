@@ -71,8 +71,8 @@ def command_name() -> str:
 
 def python() -> str:
     """Return the Python of this environment as it is typed: ``python`` where it is on the path."""
-    here = Path(sys.executable)
-    if str(here.parent) in os.environ.get("PATH", "").split(os.pathsep):
-        return here.name
+    executable = Path(sys.executable)
+    if str(executable.parent) in os.environ.get("PATH", "").split(os.pathsep):
+        return executable.name
     folder = Path.cwd()
-    return str(here.relative_to(folder) if here.is_relative_to(folder) else here)
+    return str(executable.relative_to(folder) if executable.is_relative_to(folder) else executable)

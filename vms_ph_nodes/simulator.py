@@ -168,15 +168,15 @@ class Simulator(ManagedNode):
             return
         passed = (self._steady.now().nanoseconds - self._start) / NANOSECONDS * self._speed
         due = int(passed / (self._steps_per_tick * self.step)) - self._ticks
-        most = _CATCH_UP_WITH_CLOCK if self._follows_clock else _CATCH_UP
-        if due > most:
-            dropped = due - most
+        limit = _CATCH_UP_WITH_CLOCK if self._follows_clock else _CATCH_UP
+        if due > limit:
+            dropped = due - limit
             self._dropped += dropped
             self._dropped_at = self._steady.now().nanoseconds
             lost = round(dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed)
             self._start += lost
             self._epoch += lost if self._follows_clock else 0
-            due = most
+            due = limit
         end = self._steady.now().nanoseconds + _SLICE
         for _ in range(due):
             self._advance(self._steps_per_tick)

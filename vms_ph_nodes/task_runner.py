@@ -348,12 +348,12 @@ class TaskScore:
         for name in ("actuators", "rates"):
             if self._actuators is not None and name in goals and not self._has_actuator_states:
                 goals[name] |= {"obtained": None, "met": False}
-        residual, most = self._residual, self._task.unaccounted
+        residual, limit = self._residual, self._task.unaccounted
         goals["unaccounted"] = {
             "what": "residual of the energy balance (J)",
-            "wanted": most,
+            "wanted": limit,
             "obtained": residual,
-            "met": residual is not None and abs(residual) <= most,
+            "met": residual is not None and abs(residual) <= limit,
         }
         return goals
 

@@ -179,10 +179,10 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         simulation.advance(round(float(settings["duration"]) / dt / parts))
         spins.append(float(np.abs(wheels.rates).max()))
         report((k + 1) / parts)
-    total, left = _angular_momenta(simulation)
+    total, final = _angular_momenta(simulation)
     sample, exergy = simulation.sample(), simulation.exergy_map()
     rotation = caught.model.difference(caught.q, sample.q)[3:6]
-    most = float(settings["largest_rate"])
+    limit = float(settings["largest_rate"])
     return Outcome(
         [
             bounded("momentum of robot and body over the capture, relative", jump, 1e-12),
@@ -200,16 +200,16 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             required(
                 "momentum about the centre of mass that satellite and body keep",
                 "below a hundredth of what they had",
-                f"{_norm(left):.2g} of {_norm(robot_before):.3g} N m s",
-                _norm(left) < 0.01 * _norm(robot_before),
+                f"{_norm(final):.2g} of {_norm(robot_before):.3g} N m s",
+                _norm(final) < 0.01 * _norm(robot_before),
             ),
             bounded("attitude of the base at the end, rad", _norm(rotation), 1e-2),
             bounded("rate of the base at the end, rad/s", _norm(sample.v[3:6]), 1e-3),
             required(
                 "largest spin of a wheel",
-                f"at most {most} rad/s",
+                f"at most {limit} rad/s",
                 f"{max(spins):.4g} rad/s",
-                max(spins) <= most * (1.0 + 1e-12),
+                max(spins) <= limit * (1.0 + 1e-12),
             ),
             bounded(
                 "energy balance from the supply to the tool, relative to what was exchanged",

@@ -127,8 +127,8 @@ def _find(kind: str) -> Any:
         return getattr(importlib.import_module(module_name or _BUNDLED), name)
     # A file of a user may raise anything while it is loaded.
     except Exception as error:
-        ours = [n for n, item in vars(sys.modules[_BUNDLED]).items() if inspect.isclass(item)]
-        hint = "" if colon else did_you_mean(name, ours)
+        bundled = [n for n, item in vars(sys.modules[_BUNDLED]).items() if inspect.isclass(item)]
+        hint = "" if colon else did_you_mean(name, bundled)
         raise OptionError(
             f"there is no controller '{kind}'{hint} ({error}); give the name of a class of "
             f"{_BUNDLED}, package.module:Class, or path/to/law.py:Class"

@@ -200,8 +200,8 @@ class PushingImpedance(CartesianImpedance):
         if gains.push_feedback > 0.0 and self._observed > _CORRECTION * self._force:
             error = gains.push_feedback * (self._force - self._observed)
             self._correction += min(1.0, _CORRECTED * dt) * error
-            most = _CORRECTION * self._force
-            self._correction = min(max(self._correction, -most), most)
+            limit = _CORRECTION * self._force
+            self._correction = min(max(self._correction, -limit), limit)
         else:
             self._correction *= 1.0 - min(1.0, _OBSERVED * dt)
         return self._correction

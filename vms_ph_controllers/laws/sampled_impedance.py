@@ -131,15 +131,15 @@ class SampledImpedance:
         if h <= 0.0:
             return cls(gradient, velocity, np.zeros(len(velocity)), "")
         spring, reduced, drift_force = gradient, False, 0.0 if drift is None else drift
-        most = 0.5 / (h * h)
-        if not _is_positive(most * mass - stiffness):
+        bound = 0.5 / (h * h)
+        if not _is_positive(bound * mass - stiffness):
             factor = np.linalg.cholesky(mass)
             half = np.linalg.solve(factor, stiffness)
             values, vectors = np.linalg.eigh(np.linalg.solve(factor, half.T))
             modes = factor @ vectors
-            share = most / np.maximum(values, most)
+            share = bound / np.maximum(values, bound)
             spring = modes @ (share * np.linalg.solve(modes, gradient))
-            stiffness = (modes * np.clip(values, 0.0, most)) @ modes.T
+            stiffness = (modes * np.clip(values, 0.0, bound)) @ modes.T
             reduced = bool(share.min() < 1.0)
         total = damping + h * stiffness
         damped_velocity = np.linalg.solve(mass + h * total, mass @ velocity + h * drift_force)

@@ -70,8 +70,8 @@ class ThrustDirection:
         lift = min(max(lift, _SMALLEST_LIFT * weight), _LARGEST_LIFT * weight)
         across = force - up * float(force @ up)
         size = float(np.sqrt(across @ across))
-        most = lift * tan(tilt) if cos(tilt) > 0.0 else size
-        return np.asarray(lift * up + across * min(1.0, most / max(size, 1e-12)))
+        largest = lift * tan(tilt) if cos(tilt) > 0.0 else size
+        return np.asarray(lift * up + across * min(1.0, largest / max(size, 1e-12)))
 
 
 def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]:

@@ -34,19 +34,19 @@ class SpringEnergy:
     energy: float
     gradient: Array
 
-    def within(self, most: float, stiffness: float) -> "tuple[SpringEnergy, float]":
-        """Return the spring that pulls with at most ``most``, and its share of this one.
+    def within(self, bound: float, stiffness: float) -> "tuple[SpringEnergy, float]":
+        """Return the spring that pulls with at most ``bound``, and its share of this one.
 
         The energy V becomes ``2 sqrt(V_0 V) - V_0`` beyond ``V_0 = most^2 / (2 stiffness)``, so
         that it remains a potential. Zero stands for no bound.
 
         Args:
-            most: N or N m.
+            bound: N or N m.
             stiffness: the largest one, N/m or N m/rad.
         """
-        if most <= 0.0 or 2.0 * stiffness * self.energy <= most * most:
+        if bound <= 0.0 or 2.0 * stiffness * self.energy <= bound * bound:
             return self, 1.0
-        bend = 0.5 * most * most / stiffness
+        bend = 0.5 * bound * bound / stiffness
         share = sqrt(bend / self.energy)
         return SpringEnergy(2.0 * share * self.energy - bend, share * self.gradient), share
 

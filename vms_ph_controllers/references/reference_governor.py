@@ -100,8 +100,8 @@ class ReferenceGovernor:
             )
             return PotentialMinimum(q, x)
         jacobian = task.jacobian(at_minimum)
-        here = task.value(at_minimum)
-        lead = self.minimum.x + step - here
+        position = task.value(at_minimum)
+        lead = self.minimum.x + step - position
         distance = sqrt(lead @ lead)
         self._settled = distance < _NEGLIGIBLE
         # A reference that the minimum cannot follow is held at this distance ahead of it.
@@ -110,7 +110,7 @@ class ReferenceGovernor:
         lead *= min(1.0, largest / distance) if distance > 0.0 else 0.0
         before = model.joint_positions(self.minimum.q)
         after = self._next_positions(jacobian, lead, before, dt, margin)
-        return PotentialMinimum(model.integrate(self.minimum.q, after - before), here + lead)
+        return PotentialMinimum(model.integrate(self.minimum.q, after - before), position + lead)
 
     def interpolate(self, minimum: PotentialMinimum, share: float) -> PotentialMinimum:
         """Return the minimum at a share of the way from the present one to another."""

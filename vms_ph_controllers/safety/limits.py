@@ -109,8 +109,8 @@ class TorqueLimits:
         if exceeds(torque, bound):
             names = [
                 name
-                for name, t, most in zip(self._model.joint_names, torque, bound, strict=True)
-                if abs(t) > most
+                for name, t, limit in zip(self._model.joint_names, torque, bound, strict=True)
+                if abs(t) > limit
             ]
             torque, reason = np.clip(torque, -bound, bound), f"torque at its limit: {names[0]}"
             if names[1:]:

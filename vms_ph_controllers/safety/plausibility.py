@@ -358,24 +358,24 @@ class ReferencePlausibility:
             return "has no rotation"
         if name in ("pose", "position"):
             position = value[:3, 3] if name == "pose" else value
-            most = bounds.reference_distance
-            far = self._distance(position, q, most)
-            return "" if far <= most else f"is {far:.3g} m away, the bound is {most:g} m"
+            limit = bounds.reference_distance
+            far = self._distance(position, q, limit)
+            return "" if far <= limit else f"is {far:.3g} m away, the bound is {limit:g} m"
         linear, angular = _norm(value[:3]), _norm(value[3:])
         if linear <= bounds.base_speed and angular <= bounds.base_turn:
             return ""
         return f"is faster than {bounds.base_speed:g} m/s or {bounds.base_turn:g} rad/s"
 
-    def _distance(self, position: Array, q: Array, most: float) -> float:
+    def _distance(self, position: Array, q: Array, limit: float) -> float:
         """Return the distance (m) to the nearest of origin, base and end effector.
 
         Which of them a law moves, and whether relative to the base, only the law knows. One within
-        ``most`` is near enough to end the search.
+        ``limit`` is near enough to end the search.
         """
         far = _norm(position)
-        if far > most:
+        if far > limit:
             far = min(far, _norm(position - self._model.base_pose(q)[:3, 3]))
-        if far > most:
+        if far > limit:
             d = Evaluation(self._model, q, np.zeros(self._model.nv))
             far = min(far, _norm(position - d.placement(self._model.end_effector)[:3, 3]))
         return far

@@ -100,9 +100,9 @@ class SampleWork:
         bracket = dt * dt / 12.0 * (base_group(self._model.base).ad(before) @ after)
         linear = 3 if b == 6 else 2
         f, m = float(np.linalg.norm(force[:linear])), float(np.linalg.norm(force[linear:]))
-        most = np.maximum(np.abs(before), np.abs(after))
-        displacement = dt * float(np.linalg.norm(most[:linear]))
-        angle = dt * float(np.linalg.norm(most[linear:]))
+        largest = np.maximum(np.abs(before), np.abs(after))
+        displacement = dt * float(np.linalg.norm(largest[:linear]))
+        angle = dt * float(np.linalg.norm(largest[linear:]))
         bound = f * float(np.linalg.norm(bracket[:linear]))
         bound += m * float(np.linalg.norm(bracket[linear:]))
         return (

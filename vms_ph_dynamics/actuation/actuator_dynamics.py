@@ -89,7 +89,7 @@ class ActuatorDynamics:
         self.actuators, self._dt = actuators, dt
         with np.errstate(divide="ignore"):
             share = [exp(-dt / t) if t > 0.0 else 0.0 for t in actuators.time_constant]
-        self._left = np.array(share)
+        self._decay = np.array(share)
         self._failed = np.zeros(len(actuators.names), dtype=bool)
         self._hidden = self._failed.copy()
         self.reset()
@@ -129,10 +129,10 @@ class ActuatorDynamics:
         Raises:
             ModelError: there is none of that name.
         """
-        mine = self.actuators.owners == self.actuators.index(name)
-        self._failed |= mine
+        mask = self.actuators.owners == self.actuators.index(name)
+        self._failed |= mask
         if not reported:
-            self._hidden |= mine
+            self._hidden |= mask
 
     def repair(self) -> None:
         """End all failures."""
@@ -301,10 +301,10 @@ class ActuatorDynamics:
         """Return the inputs (m,) over a step and the rates (m,) of rotors at its end."""
         a, inputs, rates = self.actuators, sent.copy(), self.rates.copy()
         r = a.rotors
-        k, left, target = a.thrust_constant[r], self._left[r], self._turning(sent[r])
-        end = target + left * (rates[r] - target)
+        k, decay, target = a.thrust_constant[r], self._decay[r], self._turning(sent[r])
+        end = target + decay * (rates[r] - target)
         mean = 0.5 * (rates[r] + end)
-        static = sent[r] + left * (self.thrusts[r] - sent[r])
+        static = sent[r] + decay * (self.thrusts[r] - sent[r])
         inputs[r] = np.where(k > 0.0, k * mean * np.abs(mean), static)
         rates[r] = end
         return inputs, rates

@@ -506,7 +506,7 @@ class PortSupply:
     violates: bool
 
 
-def unaccounted_intervals(ledger: Ledger, most: int = 20) -> list[UnaccountedInterval]:
+def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedInterval]:
     """Return when and where energy appeared or disappeared, the largest first."""
     time, unaccounted = ledger.time, ledger.series["unaccounted"]
     duration = float(time[-1] - time[0])
@@ -538,7 +538,7 @@ def unaccounted_intervals(ledger: Ledger, most: int = 20) -> list[UnaccountedInt
         intervals.append(
             UnaccountedInterval(float(edges[first]), float(edges[behind]), total, shares)
         )
-    return sorted(intervals, key=lambda a: -abs(a.energy))[:most]
+    return sorted(intervals, key=lambda a: -abs(a.energy))[:count]
 
 
 def port_supplies(ledger: Ledger) -> list[PortSupply]:

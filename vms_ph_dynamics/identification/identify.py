@@ -195,7 +195,7 @@ def identify(
             p.name: p for p in parameters_of(model, regressor, unknowns, kinds, check, check.mean)
         }
     posterior = Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance)
-    left = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
+    residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
     unaccounted = _largest(windows, consistent)
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
     energy = {name: p.times(gains.get(name, 1.0)) for name, p in energy.items()}
@@ -207,7 +207,7 @@ def identify(
         gross=float(windows.gross.sum()),
         unaccounted_before=_largest(windows, np.array([u.mean for u in unknowns])),
         unaccounted=unaccounted,
-        residual=left,
+        residual=residual,
         windows=len(windows),
         length=float(np.median(windows.end - windows.begin)),
         frame=frame,
@@ -432,11 +432,11 @@ def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array,
         return mean, covariance
     places = {name: k for k, name in enumerate(prior.names)}
     # Lags are those of a recording, not of the robot.
-    ours = [k for k, u in enumerate(unknowns) if u.name in places and u.kind != "timing"]
-    theirs = [places[unknowns[k].name] for k in ours]
-    mean[ours] = prior.mean[theirs]
-    covariance[np.ix_(ours, ours)] = prior.covariance[np.ix_(theirs, theirs)]
-    for k in ours:
+    indices = [k for k, u in enumerate(unknowns) if u.name in places and u.kind != "timing"]
+    prior_indices = [places[unknowns[k].name] for k in indices]
+    mean[indices] = prior.mean[prior_indices]
+    covariance[np.ix_(indices, indices)] = prior.covariance[np.ix_(prior_indices, prior_indices)]
+    for k in indices:
         if unknowns[k].kind == "friction":
             covariance[k, k] += (_DRIFT * mean[k]) ** 2
     return mean, covariance

@@ -100,8 +100,8 @@ def change_of(
     order = sorted(evidence, key=lambda name: -evidence[name][0])
     if not order or evidence[order[0]][0] <= _EVIDENCE:
         return None, misfit
-    most, first = evidence[order[0]]
-    names = tuple(name for name in order if evidence[name][0] > most - _AMBIGUOUS)
+    largest, first = evidence[order[0]]
+    names = tuple(name for name in order if evidence[name][0] > largest - _AMBIGUOUS)
     begin = int(calm[first])
     return ParameterChange(names, begin, len(before) - begin >= _ENOUGH), misfit
 

@@ -130,8 +130,8 @@ def smoothing_width(t: Array, half: float) -> int:
     return max(3, round(half / float(np.median(np.diff(t)))))
 
 
-def _chosen(count: int, width: int, every: int, most: int) -> Any:
-    return np.arange(width, count - width, max(1, every, -(-count // most)))
+def _chosen(count: int, width: int, every: int, limit: int) -> Any:
+    return np.arange(width, count - width, max(1, every, -(-count // limit)))
 
 
 def described_torque(

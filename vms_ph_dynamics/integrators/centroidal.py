@@ -158,17 +158,17 @@ class Centroidal:
             fall = Fall(t, none, none, self.mass, none)
             return CentroidalState(q, v, fall, none, CompensatedSum(self.energy(q, v)), t)
         rotation = base_rotation(self.model.base, q)
-        here = self.locked(q, v)
-        lever, linear = rotation @ here.lever, here.momentum[: self.k].copy()
+        robot = self.locked(q, v)
+        lever, linear = rotation @ robot.lever, robot.momentum[: self.k].copy()
         relative, around = q.copy(), v.copy()
         relative[: self.k] = -lever
         around[: self.k] -= linear / self.mass
-        here = self.locked(relative, around)
+        robot = self.locked(relative, around)
         return CentroidalState(
             relative,
             around,
             Fall(t, q[: self.k] + lever, rotation @ linear, self.mass, self.fall),
-            self.to_space(rotation, here.momentum, here.lever),
+            self.to_space(rotation, robot.momentum, robot.lever),
             CompensatedSum(self.energy(relative, around)),
             t,
         )
@@ -242,13 +242,13 @@ class Centroidal:
         d = Evaluation(self.model, q, v)
         return LockedRobot(d.M_b_inverse, lever_of(d.M, self.mass, self.k), d.p, d.kinetic_energy)
 
-    def settle(self, q: Array, here: LockedRobot, angular: Array) -> Array:
+    def settle(self, q: Array, robot: LockedRobot, angular: Array) -> Array:
         """Move the centre of mass of ``q`` to the origin, in place.
 
         Returns the angular momentum ``angular`` (r,) in base axes.
         """
         rotation = base_rotation(self.model.base, q)
-        q[: self.k] = rotation.dot(-here.lever)
+        q[: self.k] = rotation.dot(-robot.lever)
         return angular if self.k == 2 else angular.dot(rotation)
 
 

@@ -49,11 +49,11 @@ class PastSteps(NamedTuple):
     def extrapolated(self, t: float) -> Array:
         """Return the polynomial through the points, at another time."""
         total = 0.0 * self.values[0]
-        for i, here in enumerate(self.times):
+        for i, time in enumerate(self.times):
             weight = 1.0
             for j, other in enumerate(self.times):
                 if j != i:
-                    weight *= (t - other) / (here - other)
+                    weight *= (t - other) / (time - other)
             total += weight * self.values[i]
         return total
 
@@ -231,8 +231,8 @@ class DiscreteGradient(RobotStepper):
             if middle.push.any():
                 fall = fall.pushed(x.t, dt * gain, dt * middle.push, dt)._replace(since=t + dt)
         end = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
-        here = IterateTerms(following, l0, l1, middle.slope, reach[b:], dt)
-        following[nv] = multiplier = self._multiplier(x, end, here)
+        terms = IterateTerms(following, l0, l1, middle.slope, reach[b:], dt)
+        following[nv] = multiplier = self._multiplier(x, end, terms)
         if multiplier != unknown[nv]:
             # The newer multiplier is used at once: the sweeps contract twice as fast.
             pi = pi - self._correction(multiplier - float(unknown[nv]), reach[b:])

@@ -79,8 +79,8 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
         length = 1.0
         while True:
             trial = sweep(y + length * step)
-            left = trial.unknown - (y + length * step)
-            if _size(left) < (1.0 - 0.1 * length) * _size(residual):
+            remainder = trial.unknown - (y + length * step)
+            if _size(remainder) < (1.0 - 0.1 * length) * _size(residual):
                 break
             length *= 0.5
             if length < _SHORTEST:
@@ -89,7 +89,7 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
                 raise StepFailure(
                     f"Newton's iteration stalls at a residual of {_size(residual):.3g}"
                 )
-        y, result, residual = y + length * step, trial, left
+        y, result, residual = y + length * step, trial, remainder
     raise StepFailure(f"Newton's iteration has not converged in {_NEWTON_LIMIT} steps")
 
 

@@ -118,7 +118,7 @@ def integrate_batch(
     dissipated = unknown(instants - 1)
     failures: list[tuple[FailedStep, ...]] = [()] * count
     errors: dict[int, str] = {}
-    left = set(range(count))
+    failed = set(range(count))
     for gravity in (True, False):
         held = {
             i: acting
@@ -147,8 +147,8 @@ def integrate_batch(
             values[rows] = (
                 0.0 if name not in PORTS else batch["supplied"][PORTS.index(name)][complete]
             )
-        left -= set(rows.tolist())
-    for i in sorted(left):
+        failed -= set(rows.tolist())
+    for i in sorted(failed):
         options: dict[str, Any] = {"scheme": scheme, "native": native, "every": every, "t0": t0}
         try:
             done = integrate(form, states[i], efforts[i], dt=dt, steps=steps, **options)

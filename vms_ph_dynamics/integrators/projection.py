@@ -78,11 +78,11 @@ def project(
     if robot.k == 0:
         shape, base = robot.energy(q, v) - potential, 0.0
     else:
-        here = robot.locked(q, v)
-        v_hat_now = here.inverse.dot(here.momentum)
-        shape = here.kinetic - 0.5 * here.momentum.dot(v_hat_now)
-        momentum = robot.settle(q, here, angular)
-        v_hat = here.inverse[:, robot.k :].dot(momentum)
+        locked = robot.locked(q, v)
+        v_hat_now = locked.inverse.dot(locked.momentum)
+        shape = locked.kinetic - 0.5 * locked.momentum.dot(v_hat_now)
+        momentum = robot.settle(q, locked, angular)
+        v_hat = locked.inverse[:, robot.k :].dot(momentum)
         base = 0.5 * momentum.dot(v_hat[robot.k :])
     target = energy - potential - base
     gap, dropped = target - shape, 0.0
@@ -137,12 +137,12 @@ def _turn(
     b, angular, energy = robot.model.b, advanced.angular, advanced.energy.value
     start, rates = q, v[b:]
     d = Evaluation(robot.model, q, v)
-    still = np.zeros(robot.model.nv)
+    motion = np.zeros(robot.model.nv)
     if b:
-        here = robot.locked(q, v)
-        still[:b] = here.inverse[:, robot.k :] @ robot.settle(q, here, angular)
+        locked = robot.locked(q, v)
+        motion[:b] = locked.inverse[:, robot.k :] @ robot.settle(q, locked, angular)
     # The slope of potential and locked energy along the shape at constant momentum.
-    slope = -(Evaluation(robot.model, q, still).C.T @ still)[b:]
+    slope = -(Evaluation(robot.model, q, motion).C.T @ motion)[b:]
     if robot.has_potential:
         slope = slope + robot.weight(q)[b:]
     along = np.zeros(robot.model.nv)
@@ -154,9 +154,9 @@ def _turn(
         q = robot.model.integrate(start, step * along)
         v = np.concatenate([np.zeros(b), (1.0 + step) * rates])
         if b:
-            here = robot.locked(q, v)
-            target = here.inverse[:, robot.k :] @ robot.settle(q, here, angular)
-            v[:b] = target - here.inverse @ here.momentum
+            locked = robot.locked(q, v)
+            target = locked.inverse[:, robot.k :] @ robot.settle(q, locked, angular)
+            v[:b] = target - locked.inverse @ locked.momentum
         present = robot.energy(q, v)
         gap, scale = energy - present, abs(energy) + abs(present)
         too_much = count == 0 and abs(gap) > _TRUSTED * steepness

@@ -424,15 +424,15 @@ class NonholonomicTerms:
 
 def _pivots(matrix: Array, count: int) -> Array:
     """Return the indices of rows that are independent, by pivoted Gram-Schmidt, (count,)."""
-    left = np.array(matrix, float)
+    rows = np.array(matrix, float)
     chosen: list[int] = []
     for _ in range(count):
-        sizes = np.linalg.norm(left, axis=1)
+        sizes = np.linalg.norm(rows, axis=1)
         sizes[chosen] = -1.0
         best = int(np.argmax(np.round(sizes, 9)))
         chosen.append(best)
-        unit = left[best] / np.linalg.norm(left[best])
-        left = left - np.outer(left @ unit, unit)
+        unit = rows[best] / np.linalg.norm(rows[best])
+        rows = rows - np.outer(rows @ unit, unit)
     return np.array(chosen)
 
 

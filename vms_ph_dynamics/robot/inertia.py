@@ -334,9 +334,9 @@ def joints_without_inertia(
             break
     if regular:
         return []
-    still = eigenvectors[:, 0] if projection is None else projection @ eigenvectors[:, 0]
+    motion = eigenvectors[:, 0] if projection is None else projection @ eigenvectors[:, 0]
     of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
-    return list(dict.fromkeys(of_row[row] for row in np.argsort(-np.abs(still), kind="stable")))
+    return list(dict.fromkeys(of_row[row] for row in np.argsort(-np.abs(motion), kind="stable")))
 
 
 def check_mass_matrix(
@@ -349,11 +349,11 @@ def check_mass_matrix(
     Raises:
         ModelError: the motion of a joint, which the message names, moves no mass.
     """
-    still = joints_without_inertia(model, projection, everywhere=everywhere)
-    if still:
+    joints = joints_without_inertia(model, projection, everywhere=everywhere)
+    if joints:
         lacks = "is not positive definite" if everywhere else "is singular"
         raise ModelError(
-            f"the mass matrix {lacks}: motion of joint '{model.names[still[0]]}' moves no "
+            f"the mass matrix {lacks}: motion of joint '{model.names[joints[0]]}' moves no "
             f"{'positive ' if everywhere else ''}inertia; give the links behind it a mass and an "
             "inertia, or lock the joint"
         )

@@ -68,7 +68,7 @@ def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> 
     Raises:
         ModelError: joints mimic each other in a circle.
     """
-    left, positions = {}, dict(locked)
+    remaining, positions = {}, dict(locked)
     for name in mimics:
         if name in locked:
             continue
@@ -84,8 +84,8 @@ def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> 
         if leader in locked:
             positions[name] = multiplier * locked[leader] + offset
         else:
-            left[name] = Mimic(leader, multiplier, offset)
-    return ResolvedMimics(left, positions)
+            remaining[name] = Mimic(leader, multiplier, offset)
+    return ResolvedMimics(remaining, positions)
 
 
 class Projection:

@@ -146,14 +146,14 @@ class JointStops:
             free: q and v at its end without stops.
             dt: the step, s.
         """
-        model, still = self._form.model, np.zeros(self._form.model.nv)
-        inertia, basis, _ = independent_motion(self._form, free[0], still)
+        model, rest = self._form.model, np.zeros(self._form.model.nv)
+        inertia, basis, _ = independent_motion(self._form, free[0], rest)
         joints = basis[model.b :]
         mobility = joints @ np.linalg.inv(inertia) @ joints.T
         (below, above), half = self._distances(before[0]), 0.5 * before[1][model.b :]
-        least = np.minimum(0.0, -below / dt - half)
-        most = np.maximum(0.0, above / dt - half)
-        return stop_impulses(mobility, free[1][model.b :], least, most) / dt
+        lower = np.minimum(0.0, -below / dt - half)
+        upper = np.maximum(0.0, above / dt - half)
+        return stop_impulses(mobility, free[1][model.b :], lower, upper) / dt
 
     def _distances(self, q: Array) -> tuple[Array, Array]:
         """Return the distances from the lower and from the upper limits, (n,) each."""
@@ -161,7 +161,7 @@ class JointStops:
         return positions - self._lower, self._upper - positions
 
 
-def stop_impulses(mobility: Array, free: Array, least: Array, most: Array) -> Array:
+def stop_impulses(mobility: Array, free: Array, lower: Array, upper: Array) -> Array:
     """Return the impulses that keep joint rates within bounds, (n,), N m s or N s.
 
     They solve ``v = free + mobility impulse`` with ``least <= v <= most``, each impulse zero unless
@@ -170,16 +170,16 @@ def stop_impulses(mobility: Array, free: Array, least: Array, most: Array) -> Ar
     Args:
         mobility: (n,n) change of the rates per impulse.
         free: (n,) rates without impulses.
-        least: (n,) lowest rates, minus infinity for none.
-        most: (n,) highest rates, infinity for none.
+        lower: (n,) lowest rates, minus infinity for none.
+        upper: (n,) highest rates, infinity for none.
     """
     impulse, rates = np.zeros(len(free)), free.copy()
-    limited = np.flatnonzero(np.isfinite(least) | np.isfinite(most))
+    limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
     for _ in range(_SWEEPS):
         change = 0.0
         for i in limited:
             rate_without = rates[i] - mobility[i, i] * impulse[i]
-            solution = (min(max(rate_without, least[i]), most[i]) - rate_without) / mobility[i, i]
+            solution = (min(max(rate_without, lower[i]), upper[i]) - rate_without) / mobility[i, i]
             added = solution - impulse[i]
             if added != 0.0:
                 impulse[i] = solution

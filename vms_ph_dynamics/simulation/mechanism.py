@@ -136,23 +136,23 @@ class Mechanism:
             return moment, force
 
         x = dt * rate
-        left, force = unbalanced(x)
+        force_error, force = unbalanced(x)
         for _ in range(_ITERATIONS):
             scaled = x / (dt * self.slip)
             slope = self.friction / self.slip / cosh(scaled) ** 2 if abs(scaled) < _LARGE else 0.0
             slope = 2.0 * self.inertia / dt**2 + (self.damping + slope) / dt + 0.5 * self.closer
             slope += float(self.mean_lever(angle, x) @ yielding @ self.lever(angle + x))
-            change = -left / slope
+            change = -force_error / slope
             for _ in range(_HALVINGS):
                 after, pulling = unbalanced(x + change)
-                if abs(after) <= abs(left):
+                if abs(after) <= abs(force_error):
                     break
                 change *= 0.5
             if not abs(after) < np.inf:
                 raise StateError("the motion of the mechanism is not finite")
-            if abs(after) >= abs(left):
+            if abs(after) >= abs(force_error):
                 break
-            x, left, force = x + change, after, pulling
+            x, force_error, force = x + change, after, pulling
             if abs(change) <= _SMALLEST * (abs(x) + dt * self.slip):
                 break
         return x, force

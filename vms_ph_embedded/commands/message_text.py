@@ -47,18 +47,18 @@ def fill(message: Any, values: Any, location: str = "") -> Any:
         )
     types = message.get_fields_and_field_types()
     for name, value in values.items():
-        here = f"{location}.{name}" if location else name
+        path = f"{location}.{name}" if location else name
         if name not in types:
-            raise VmsPhError(f"there is no field '{here}'; there are {', '.join(types) or 'none'}")
+            raise VmsPhError(f"there is no field '{path}'; there are {', '.join(types) or 'none'}")
         current = getattr(message, name)
         if hasattr(current, "get_fields_and_field_types"):
-            fill(current, value, here)
+            fill(current, value, path)
             continue
         try:
-            setattr(message, name, _converted(types[name], value, current, here))
+            setattr(message, name, _converted(types[name], value, current, path))
         except (AssertionError, TypeError, ValueError, OverflowError) as error:
             reason = " ".join(str(error).split())
-            raise VmsPhError(f"'{here}' is a {types[name]}; given: {value!r} ({reason})") from None
+            raise VmsPhError(f"'{path}' is a {types[name]}; given: {value!r} ({reason})") from None
     return message
 
 

@@ -63,9 +63,9 @@ class Message(metaclass=MessageMeta):
         if not isinstance(other, type(self)):
             return False
         for field in self.__fields__:
-            mine, theirs = getattr(self, field.slot), getattr(other, field.slot)
-            same = (mine == theirs) if not isinstance(field, NumericArrayField) else None
-            if not ((mine == theirs).all() if same is None else same):
+            value, other_value = getattr(self, field.slot), getattr(other, field.slot)
+            same = (value == other_value) if not isinstance(field, NumericArrayField) else None
+            if not ((value == other_value).all() if same is None else same):
                 return False
         return True
 

@@ -264,10 +264,10 @@ class Launcher:
         if description.shutdown_on_exit:
             self._request_stop(f"process[{process.name}] was required and has ended")
         elif description.respawn and not process.failed:
-            most = description.respawn_max_retries
+            limit = description.respawn_max_retries
             if process.exit_code == NOT_USABLE:
                 process.note("ERROR", "is not restarted: it cannot run as it is configured")
-            elif most < 0 or process.starts <= most:
+            elif limit < 0 or process.starts <= limit:
                 self._respawns[process] = time.monotonic() + description.respawn_delay
             else:
                 process.note("ERROR", f"was restarted {process.starts - 1} times and is given up")

@@ -253,14 +253,14 @@ def _command(arguments: _Arguments, context: Context) -> str:
 def _dirname(_arguments: _Arguments, context: Context) -> str:
     if not context.files:
         raise _Failure("is known only while the file is carried out")
-    mine, for_ros = context.files[-1].parent, context.file_for_ros.parent
-    if mine != for_ros:
+    folder, for_ros = context.files[-1].parent, context.file_for_ros.parent
+    if folder != for_ros:
         raise _Failure(
             f"in and after an <include>, ros2 launch takes this for the included file's "
             f"({for_ros}); keep it in a variable before: "
             '<let name="here" value="$(dirname)"/>, then $(var here)'
         )
-    return str(mine)
+    return str(folder)
 
 
 def _equal(arguments: _Arguments) -> bool:

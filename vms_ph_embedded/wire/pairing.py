@@ -69,8 +69,8 @@ class KnownClients:
         waiting.watch([self._replies.entity])
         try:
             while not self._is_matched(publication_handle):
-                left = int((deadline - time.monotonic()) * 1e9)
-                if left <= 0 or not waiting.wait(left):
+                remaining = int((deadline - time.monotonic()) * 1e9)
+                if remaining <= 0 or not waiting.wait(remaining):
                     return
         finally:
             waiting.close()

@@ -254,9 +254,9 @@ class Constraints:
         self._z = np.zeros((self._free, len(reduction.rest)))
         self._z[reduction.rest] = np.eye(len(reduction.rest))
         self._z[reduction.pivots] = -reduction.reduced[:n, reduction.rest]
-        left = s[n:]
-        nonzero = np.abs(left).max(axis=1, initial=0.0) > 1e-11
-        self._fixed_rows = left[nonzero]
+        remaining = s[n:]
+        nonzero = np.abs(remaining).max(axis=1, initial=0.0) > 1e-11
+        self._fixed_rows = remaining[nonzero]
         self._nonzero = np.flatnonzero(nonzero)
         self._fixed_names = [
             names[int(np.abs(row).argmax())] for row in reduction.transform[n:][nonzero]
@@ -274,15 +274,15 @@ class Constraints:
         self.blocks: list[VariableBlock] = []
         first = 0
         for box, c in variable:
-            mine = slice(first, first + c.rows)
+            block_rows = slice(first, first + c.rows)
             sample = c.constraint(*c.random_states(np.random.default_rng(0)))
             pieces = []
             for port, columns in c.slices.items():
                 indices = layout.efforts[layout.junctions[f"{box}.{port}"]]
                 to_stored, to_unknown = self._columns(indices)
                 if port in c.constant_columns:
-                    self.A0[mine] += sample[:, columns] @ to_stored
-                    w[mine] += sample[:, columns] @ to_unknown
+                    self.A0[block_rows] += sample[:, columns] @ to_stored
+                    w[block_rows] += sample[:, columns] @ to_unknown
                     continue
                 if to_unknown.any():
                     raise PatternError(
@@ -293,7 +293,7 @@ class Constraints:
                 used = np.flatnonzero(to_stored.any(axis=0))
                 if used.size:
                     pieces.append((columns, to_stored[:, used], used))
-            self.blocks.append(VariableBlock(box, c, mine, pieces))
+            self.blocks.append(VariableBlock(box, c, block_rows, pieces))
             first += c.rows
         self._second: Reduction = reduce_rows(w)
 

@@ -94,8 +94,8 @@ class UndeterminedEfforts:
             shrinking = size < _SHRINKING * last
             # What is left after a change is that change times the share by which changes shrink;
             # where they do not, they are rounding.
-            left = size * size / last if shrinking and last < np.inf else size
-            if left <= _ROUNDING * scale or (size <= _SMALL * scale and not shrinking):
+            error = size * size / last if shrinking and last < np.inf else size
+            if error <= _ROUNDING * scale or (size <= _SMALL * scale and not shrinking):
                 return free + self._z @ w
             # The slope of an earlier state serves while it lets the changes shrink quickly.
             if not shrinking:

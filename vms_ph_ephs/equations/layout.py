@@ -172,9 +172,9 @@ def _ports_together(
     for junction in order:
         box = split(holders[junction])[0]
         for port in components[box].interface:
-            mine = junction_of_end[f"{box}.{port}"]
-            if mine not in ordered:
-                ordered.append(mine)
+            port_junction = junction_of_end[f"{box}.{port}"]
+            if port_junction not in ordered:
+                ordered.append(port_junction)
     return ordered
 
 

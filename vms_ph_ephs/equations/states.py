@@ -80,8 +80,8 @@ class States:
         y = x.copy()
         y[:n] += u[:n]
         for entry in self.curved:
-            here = x[entry.at].reshape(entry.space.shape)
-            y[entry.at] = entry.space.step(here, u[entry.tangent]).ravel()
+            value = x[entry.at].reshape(entry.space.shape)
+            y[entry.at] = entry.space.step(value, u[entry.tangent]).ravel()
         return y
 
     def difference(self, x: Array, y: Array) -> Array:

@@ -74,16 +74,16 @@ class Coordinates:
         poses, twists = {}, {}
         for i in range(1, full.njoints):
             joint = full.joints[i]
-            mine = q[joint.idx_q : joint.idx_q + joint.nq]
+            coordinates = q[joint.idx_q : joint.idx_q + joint.nq]
             rate = v[joint.idx_v : joint.idx_v + joint.nv]
             if joint.nv == 6:
                 name, lever = self._prefix + self.body_names[i], full.inertias[i].lever
                 shift = pose_of(np.eye(3), lever)
-                poses[name] = np.array(pin.XYZQUATToSE3(mine).homogeneous) @ shift
+                poses[name] = np.array(pin.XYZQUATToSE3(coordinates).homogeneous) @ shift
                 twists[name] = np.concatenate([rate[:3] + np.cross(rate[3:], lever), rate[3:]])
                 continue
             name = self._prefix + joint_name(full.names[i])
-            velocities[name], positions[name] = rate, _element(mine, joint.nv)
+            velocities[name], positions[name] = rate, _element(coordinates, joint.nv)
         return consistent_state(
             self._equations, positions, velocities, poses=poses, twists=twists, others=others
         )

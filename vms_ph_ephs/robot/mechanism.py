@@ -157,11 +157,11 @@ class Mechanism:
             parts += [(name, body, flows) for body in flows]
         works: dict[str, float] = {}
         for body in {body for _, body, _ in parts}:
-            mine = [(name, flows[body]) for name, owner, flows in parts if owner == body]
+            acting = [(name, flows[body]) for name, owner, flows in parts if owner == body]
             indices = self.equations.layout.efforts[self.equations.layout.outer[body]]
-            powers = np.array([float(twists[indices] @ flow) for _, flow in mine])
-            rest = (supplied[body] - powers.sum()) / len(mine)
-            works |= {name: float(p + rest) for (name, _), p in zip(mine, powers, strict=True)}
+            powers = np.array([float(twists[indices] @ flow) for _, flow in acting])
+            rest = (supplied[body] - powers.sum()) / len(acting)
+            works |= {name: float(p + rest) for (name, _), p in zip(acting, powers, strict=True)}
         return torque, works
 
     def temperatures(self, x: Array) -> Array:

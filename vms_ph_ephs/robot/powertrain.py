@@ -248,7 +248,7 @@ class Powertrain:
         """Return the share of efforts at which the battery's power suffices, in [0, 1]."""
         drives, n = self._drives, self._n
         battery = drives.battery
-        most = _SHARE * battery.voltage(self.charge) ** 2 / (4.0 * battery.resistance) - drives.idle
+        cap = _SHARE * battery.voltage(self.charge) ** 2 / (4.0 * battery.resistance) - drives.idle
         current = torque / drives.motors.torque_constant
         r = resistances(drives.motors, self.theta[:n], drives.theta_0)
         power = float(torque @ rates + r @ (current * current)) + float(base @ twist)
@@ -256,7 +256,7 @@ class Powertrain:
             thrusts = np.abs(self._turning @ base)
             air = rotors.drag_ratio * thrusts * np.sqrt(thrusts / rotors.thrust_constant)
             power += 1.2 * float(air.sum())
-        return 1.0 if power <= most else max(most, 0.0) / power
+        return 1.0 if power <= cap else max(cap, 0.0) / power
 
 
 def named(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:

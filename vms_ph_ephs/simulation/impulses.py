@@ -54,7 +54,7 @@ class Acting(NamedTuple):
     push: Array
 
 
-def impulses(here: Acting, velocity: Array, dt: float, first: Array, returned: Array) -> Array:
+def impulses(acting: Acting, velocity: Array, dt: float, first: Array, returned: Array) -> Array:
     """Return the impulses within bounds that the velocities call for, (k,).
 
     The projected Gauss-Seidel method finds which contacts press, stick and slide; what presses and
@@ -63,7 +63,7 @@ def impulses(here: Acting, velocity: Array, dt: float, first: Array, returned: A
     direction that is.
 
     Args:
-        here: the processes.
+        acting: the processes.
         velocity: (k,) with the impulses that are already given.
         dt: duration that multiplies the bounds of forces, s.
         first: (k,) impulses.
@@ -72,7 +72,7 @@ def impulses(here: Acting, velocity: Array, dt: float, first: Array, returned: A
     Raises:
         SimulationError: they are not found.
     """
-    problem = _Problem(here, velocity - returned + here.mobility @ first, dt)
+    problem = _Problem(acting, velocity - returned + acting.mobility @ first, dt)
     total = first.copy()
     if not total.size:
         return total
@@ -85,7 +85,7 @@ def impulses(here: Acting, velocity: Array, dt: float, first: Array, returned: A
             if exact is not None:
                 return exact
     if not change <= _ACCEPTED:
-        boxes = ", ".join(dict.fromkeys(f"'{process.box}'" for process in here.processes))
+        boxes = ", ".join(dict.fromkeys(f"'{process.box}'" for process in acting.processes))
         raise SimulationError(
             f"the impulses of contacts and dry friction in {boxes} are not found: velocities of up "
             f"to {np.abs(velocity).max():.3g} m/s still change by {change:.2g} after {_SWEEPS} "
@@ -103,19 +103,19 @@ class _Problem:
         dt: duration that multiplies the bounds of forces, s.
     """
 
-    def __init__(self, here: Acting, push: Array, dt: float) -> None:
-        self._push, self._mobility, self._friction = push, here.mobility, here.friction
+    def __init__(self, acting: Acting, push: Array, dt: float) -> None:
+        self._push, self._mobility, self._friction = push, acting.mobility, acting.friction
         # A stop is without bound also in an impact, which takes no time.
         self._lower, self._upper = (
             np.where(np.isinf(b), b, np.where(np.isinf(b), 0.0, b) * dt)
-            for b in (here.lower, here.upper)
+            for b in (acting.lower, acting.upper)
         )
-        self._normals = np.flatnonzero(here.normal < 0)
-        self._diagonal = np.maximum(np.diagonal(here.mobility), 1e-300)
-        normals = np.unique(here.normal[here.normal >= 0])
-        self._cones = [(int(n), np.flatnonzero(here.normal == n)) for n in normals]
+        self._normals = np.flatnonzero(acting.normal < 0)
+        self._diagonal = np.maximum(np.diagonal(acting.mobility), 1e-300)
+        normals = np.unique(acting.normal[acting.normal >= 0])
+        self._cones = [(int(n), np.flatnonzero(acting.normal == n)) for n in normals]
         # Steps of the largest mobility converge in every direction of a cone.
-        blocks = (here.mobility[np.ix_(indices, indices)] for _, indices in self._cones)
+        blocks = (acting.mobility[np.ix_(indices, indices)] for _, indices in self._cones)
         self._eased = [max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]
 
     def sweep(self, total: Array) -> float:

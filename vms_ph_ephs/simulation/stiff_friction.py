@@ -247,10 +247,10 @@ class StiffFriction:
         e[p.mechanical] = velocity
         theta_0, indices = self._equations.theta_0, np.ix_(p.mechanical, p.mechanical)
         states = self._equations.states.reads[p.box]
-        still, moving = (
+        sticking, moving = (
             p.component.matrix(states, efforts, theta_0)[indices] / theta_0 for efforts in (rest, e)
         )
-        return still if np.trace(still) >= np.trace(moving) else moving
+        return sticking if np.trace(sticking) >= np.trace(moving) else moving
 
     def _radau(
         self, stiff: Stiff, warm: Array, u: Array, dt: float, acceleration: Array

@@ -135,6 +135,6 @@ class LegScore:
         self._residual = message.unaccounted_energy
 
 
-def _goal(description: str, most: float, obtained: float | None) -> dict[str, Any]:
-    met = obtained is not None and abs(obtained) <= most
-    return {"what": description, "wanted": most, "obtained": obtained, "met": met}
+def _goal(description: str, limit: float, obtained: float | None) -> dict[str, Any]:
+    met = obtained is not None and abs(obtained) <= limit
+    return {"what": description, "wanted": limit, "obtained": obtained, "met": met}

@@ -87,11 +87,11 @@ class Audit:
             ]
         )
 
-    def curves(self, most: int) -> Curves:
-        """Return energies and powers over time at no more than ``most`` instants."""
+    def curves(self, limit: int) -> Curves:
+        """Return energies and powers over time at no more than ``limit`` instants."""
         ledger, port_name = self.ledger, self.port_name
         count = len(ledger.time)
-        index = np.linspace(0, count - 1, min(count, most)).astype(int)
+        index = np.linspace(0, count - 1, min(count, limit)).astype(int)
         time = ledger.time[index]
         series = {name: values[index] for name, values in ledger.series.items()}
         stored = series["kinetic"] + series["potential"]

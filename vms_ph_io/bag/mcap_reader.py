@@ -102,8 +102,8 @@ class McapReader:
         chunk = Chunk.read(_stream(body))
         if self.compression is None:
             self.compression = chunk.compression or "none"
-        most = min(chunk.uncompressed_size, largest_unfolded(len(chunk.data)))
-        content = memoryview(unfold(chunk.data, chunk.compression, most))
+        limit = min(chunk.uncompressed_size, largest_unfolded(len(chunk.data)))
+        content = memoryview(unfold(chunk.data, chunk.compression, limit))
         if chunk.uncompressed_crc and zlib.crc32(content) != chunk.uncompressed_crc:
             raise ValueError("checksum")
         position = 0

@@ -139,14 +139,14 @@ def _nearest(missing: list[str], free: list[str]) -> dict[str, str]:
 
 def _robot_like(recorded: tuple[str, ...], model_joints: tuple[str, ...]) -> str:
     """Return the bundled robot all of whose joints were recorded, or an empty text."""
-    best, most = "", 0
+    best, size = "", 0
     for name in robots.names():
         try:
             joints = robots.load(name).joint_names
         except Exception:  # a robot whose data package is not installed is none to propose
             continue
-        if set(joints) <= set(recorded) and set(joints) != set(model_joints) and len(joints) > most:
-            best, most = name, len(joints)
+        if set(joints) <= set(recorded) and set(joints) != set(model_joints) and len(joints) > size:
+            best, size = name, len(joints)
     return best
 
 
@@ -295,13 +295,13 @@ class JointSignals:
         if behind - first <= count or not self._sources:
             return first, min(behind, first + count)
         n = len(self._main.names)
-        best, most = first, -1.0
+        best, width = first, -1.0
         for low in np.linspace(first, behind - count, _PARTS).astype(int).tolist():
             places = self.order.index[np.linspace(low, low + count - 1, _PROBES).astype(int)]
             probed = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in places.tolist()]
             spread = float(np.nan_to_num(np.ptp(np.array(probed), axis=0)).sum())
-            if spread > most:
-                best, most = low, spread
+            if spread > width:
+                best, width = low, spread
         return best, best + count
 
 

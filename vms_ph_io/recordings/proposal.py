@@ -125,8 +125,8 @@ class _Columns:
                 name = text.names[k] if self.has_names else f"column {k + 1}"
                 self._add(name, column, "", name if self.has_names else k + 1)
         lengths = [len(v) for v in self.values.values()]
-        most = max(set(lengths), key=lengths.count, default=0)
-        self.values = {n: v for n, v in self.values.items() if len(v) == most and np.ptp(v) >= 0.0}
+        size = max(set(lengths), key=lengths.count, default=0)
+        self.values = {n: v for n, v in self.values.items() if len(v) == size and np.ptp(v) >= 0.0}
 
     def _add_array(self, name: str, array: Array) -> None:
         if array.dtype.kind not in "fiub" or array.ndim > 2 or array.size < 2:
@@ -458,9 +458,9 @@ def _efforts(
         if meaning.best == "opposite":
             entry["gain"] = -1.0
         sign = "negative " if meaning.best == "opposite" else ""
-        left = _error(meaning, meaning.best)
+        error = _error(meaning, meaning.best)
         proposal.ask(
-            "effort", f"as {sign}torques they leave {left:.0%} of what friction alone leaves"
+            "effort", f"as {sign}torques they leave {error:.0%} of what friction alone leaves"
         )
     elif meaning.best == "scaled":
         gains = meaning.gains

@@ -79,10 +79,10 @@ def unfold(data: bytes, compression: str, largest: int | None = None) -> bytes:
     """
     if compression not in _UNFOLD:
         raise UnfoldingError(f"unknown compression {compression!r}")
-    most = largest_unfolded(len(data)) if largest is None else largest
-    content = _UNFOLD[compression](data, most + 1)
-    if len(content) > most:
-        raise UnfoldingError(f"{len(data)} bytes unfold to more than {most}")
+    limit = largest_unfolded(len(data)) if largest is None else largest
+    content = _UNFOLD[compression](data, limit + 1)
+    if len(content) > limit:
+        raise UnfoldingError(f"{len(data)} bytes unfold to more than {limit}")
     return content
 
 

@@ -114,8 +114,8 @@ class _SceneRun:
         """Simulate, and return what is found at the end."""
         began, simulation = clock.process_time(), self.simulation
         total = round(seconds / simulation.dt)
-        for left in range(total, 0, -_SAMPLE):
-            simulation.advance(min(_SAMPLE, left))
+        for remaining in range(total, 0, -_SAMPLE):
+            simulation.advance(min(_SAMPLE, remaining))
             if not simulation.is_finite():
                 raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
             if self._forces and self._task.judges_forces(simulation.time):

@@ -42,11 +42,11 @@ class Uncertainty:
         """
         for name in ("mass", "inertia", "spread", "noise", "delay"):
             value = getattr(self, name)
-            most = 1.0 if name in ("mass", "inertia") else np.inf
-            if not 0.0 <= value < most:
+            upper = 1.0 if name in ("mass", "inertia") else np.inf
+            if not 0.0 <= value < upper:
                 raise OptionError(
                     f"{name}={value:g}: a number of at least zero"
-                    + (" and below 1 is accepted" if most == 1.0 else " is accepted")
+                    + (" and below 1 is accepted" if upper == 1.0 else " is accepted")
                 )
 
     def plant(self, model: VMSModel) -> VMSModel:

@@ -57,8 +57,8 @@ def check(
         model = settings.model(xml)
     # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
     inertias = np.linalg.eigvalsh(model.evaluate(model.home, np.zeros(model.nv)).M)
-    least, most = inertias[0], inertias[-1]
-    singular = least <= 1e-12 * most
+    low, high = inertias[0], inertias[-1]
+    singular = low <= 1e-12 * high
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
     why_base = "" if bundled is not None else base_origin(model, base)
@@ -70,7 +70,7 @@ def check(
     bent = ", ".join(f"{name} at {position:.4g}" for name, position in starts if position)
     typer.echo(f"  home          {bent or 'every joint at zero'}{bent and ', the others at zero'}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
-    state = "singular here" if singular else f"positive definite, condition {most / least:.3g}"
+    state = "singular here" if singular else f"positive definite, condition {high / low:.3g}"
     typer.echo(f"  mass matrix   {state}")
     if findings.defects:
         left = len(findings.defects) - len(model.repairs)

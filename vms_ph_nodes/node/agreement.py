@@ -77,8 +77,8 @@ class RobotAgreement:
     def update(self, name: str, values: Mapping[str, str]) -> None:
         """Note what another node's heartbeat says."""
         rank, robot = _RANKS.get(values.get(RANK, "")), values.get(ROBOT, "")
-        here = name.rpartition("/")[0] == self._space
-        if here and rank is not None and 0 < len(robot) <= _LONGEST:
+        is_near = name.rpartition("/")[0] == self._space
+        if is_near and rank is not None and 0 < len(robot) <= _LONGEST:
             self._others[name] = (robot, rank)
         else:
             self._others.pop(name, None)
@@ -107,12 +107,12 @@ class RobotAgreement:
 
 
 def _differences(identity: str, other_identity: str) -> str:
-    mine, theirs = (
+    own, other = (
         dict(part.partition("=")[::2] for part in text.split("; "))
         for text in (identity, other_identity)
     )
     return "; ".join(
-        f"{name}: '{mine.get(name, '')}', there '{theirs.get(name, '')}'"
-        for name in {**mine, **theirs}
-        if mine.get(name) != theirs.get(name)
+        f"{name}: '{own.get(name, '')}', there '{other.get(name, '')}'"
+        for name in {**own, **other}
+        if own.get(name) != other.get(name)
     )

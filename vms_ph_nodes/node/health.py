@@ -169,10 +169,10 @@ class Health:
         self._callback_at: int | None = None
         node.create_timer(PERIOD, self._note_callback, clock=self._clock)
         self._thread = HeartbeatThread(node)
-        beside, topic = self._thread.node, node.resolve_topic_name(TOPIC)
-        self._publisher = beside.create_publisher(DiagnosticArray, topic, 10)
-        beside.create_subscription(DiagnosticArray, topic, self._listen, 50)
-        beside.create_timer(PERIOD, self._beat, clock=self._clock)
+        helper, topic = self._thread.node, node.resolve_topic_name(TOPIC)
+        self._publisher = helper.create_publisher(DiagnosticArray, topic, 10)
+        helper.create_subscription(DiagnosticArray, topic, self._listen, 50)
+        helper.create_timer(PERIOD, self._beat, clock=self._clock)
 
     def report(
         self, level: bytes, message: str, values: Mapping[str, object] | None = None

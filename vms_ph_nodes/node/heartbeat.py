@@ -74,12 +74,12 @@ class HeartbeatThread:
         node: the hidden node (its name begins with ``_``), for publishers, subscriptions, timers.
     """
 
-    def __init__(self, beside: Node) -> None:
-        context = beside.context
+    def __init__(self, owner: Node) -> None:
+        context = owner.context
         self.node = Node(
-            f"_{beside.get_name()}_heartbeat",
+            f"_{owner.get_name()}_heartbeat",
             context=context,
-            namespace=beside.get_namespace(),
+            namespace=owner.get_namespace(),
             use_global_arguments=False,  # which may give the name of the other node
             enable_rosout=False,
             start_parameter_services=False,

@@ -118,8 +118,8 @@ class GraspPublishers:
         """Return the number of steps before it is taken or set down, ``steps`` at most."""
         if not self._changes:
             return steps
-        left = round(self._changes[0] / simulation.dt) - simulation.steps
-        return min(max(left, 0), steps)
+        remaining = round(self._changes[0] / simulation.dt) - simulation.steps
+        return min(max(remaining, 0), steps)
 
     def change_when_due(self, simulation: Simulation) -> None:
         """Take the payload or set it down, where it is time for that."""
@@ -298,9 +298,9 @@ class BodyMarkers:
         self._count += 1
         if self._count % _EVERY != 1:
             return
-        here = self._frames.header(self._frames.inertial, stamp)
+        common = self._frames.header(self._frames.inertial, stamp)
         markers = [
-            marker_of(here, name, i, shape, pose)
+            marker_of(common, name, i, shape, pose)
             for name, shapes, pose in bodies
             for i, shape in enumerate(shapes)
         ]

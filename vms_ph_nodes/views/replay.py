@@ -111,16 +111,16 @@ class RecordedRun:
         sources.append(stream("unaccounted", unaccounted))
         return Flow(tuple(sources), tuple(sinks), _WINDOW, "since 0 s")
 
-    def curves(self, most: int) -> tuple[Array, dict[str, tuple[str, Mapping[str, Array]]]]:
+    def curves(self, limit: int) -> tuple[Array, dict[str, tuple[str, Mapping[str, Array]]]]:
         """Return the times since the first instant, and groups of curves by name.
 
         A group has the label of its axis and the curves by name: the energy balance, in J since
         the first instant, and those of the audit's report.
 
         Args:
-            most: largest number of instants.
+            limit: largest number of instants.
         """
-        drawn = self.audit.curves(most)
+        drawn = self.audit.curves(limit)
         energy = drawn.groups["energy"][1]
         balance = {
             "stored": energy["stored"],
@@ -381,9 +381,9 @@ class Replay:
         time, curves, label = self._chosen_curves(self._run)
         others: dict[str, Any] = {}
         if self._other is not None:
-            theirs, ghost_curves, _ = self._chosen_curves(self._other)
+            ghost_time, ghost_curves, _ = self._chosen_curves(self._other)
             others = {
-                name: np.interp(time, theirs, ghost_curve)
+                name: np.interp(time, ghost_time, ghost_curve)
                 for name, ghost_curve in ghost_curves.items()
             }
         # What is unaccounted for is small beside the rest.

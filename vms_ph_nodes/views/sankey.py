@@ -133,11 +133,11 @@ class Sankey:
         """
         sides = self._divide(flow)
         looks = styles(stream.name for stream in (*flow.sources, *flow.sinks))
-        most = max(sum(map(_size, side)) for side in sides)
-        is_at_rest = most < _SMALLEST
+        largest = max(sum(map(_size, side)) for side in sides)
+        is_at_rest = largest < _SMALLEST
         # After a peak the scale falls slowly, but what flows stays thick.
         decayed = self._scale * 0.5 ** (flow.seconds / _HALF)
-        self._scale = max(min(max(most, decayed), most / _FILLED), _SMALLEST)
+        self._scale = max(min(max(largest, decayed), largest / _FILLED), _SMALLEST)
         self._rows = max(self._rows, *map(len, sides))
         inner = self._rows * _ROW
         height = _TOP + inner + _BOTTOM
@@ -166,8 +166,8 @@ class Sankey:
                 parts.append(_label(stream, look, side, row, width, units))
                 edge += width
         self._offsets = offsets
-        high = max(_FULL * most / self._scale, 6.0)
-        flowing = "at rest" if is_at_rest else units[0].text(most)
+        high = max(_FULL * largest / self._scale, 6.0)
+        flowing = "at rest" if is_at_rest else units[0].text(largest)
         captions = (
             f"{title}: {flowing} · left: supplies, right: receives",
             f"energy {flow.since}; of stores (green, light blue) what they hold",

@@ -324,15 +324,15 @@ def _table(results: Sequence[Result]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(r.name for r in results):
-        mine = [r for r in results if r.name == name]
-        here = next((r for r in mine if r.dt == dt), None)
-        if here is None or len(mine) < 2:
+        own = [r for r in results if r.name == name]
+        result = next((r for r in own if r.dt == dt), None)
+        if result is None or len(own) < 2:
             rows.append(f"| {name} | fails at this step | | | | | |")
             continue
-        trajectory, energy = _at_cost(mine, one.cost)
+        trajectory, energy = _at_cost(own, one.cost)
         rows.append(
-            f"| {name} | {here.cost * here.dt * 1e6:.3g} | {here.trajectory:.1e} "
-            f"| {here.energy:.1e} | {here.momentum:.1e} | {trajectory:.1e} | {energy:.1e} |"
+            f"| {name} | {result.cost * result.dt * 1e6:.3g} | {result.trajectory:.1e} "
+            f"| {result.energy:.1e} | {result.momentum:.1e} | {trajectory:.1e} | {energy:.1e} |"
         )
     return "\n".join(rows) + "\n"
 
@@ -346,9 +346,9 @@ def _plot(results: Sequence[Result], file: Path) -> None:
         curves = {}
         # Those in C++ stand last in the same order: a scheme has one colour in both languages.
         for name in sorted(dict.fromkeys(r.name for r in results), key=_place):
-            mine = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
-            errors = [max(getattr(r, quantity), 1e-16) for r in mine]
-            curves[name] = ([r.cost for r in mine], errors)
+            own = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
+            errors = [max(getattr(r, quantity), 1e-16) for r in own]
+            curves[name] = ([r.cost for r in own], errors)
         cost = "processor time for a simulated second (s)"
         panels.append(Panel(quantity, cost, label, curves, log="xy"))
     draw(panels, file, 2)

@@ -199,13 +199,13 @@ def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) 
 def _limit(row: dict[str, Any]) -> str:
     """Return the limit of a case in the colour that says whether it is met; empty for none."""
     for quantity, limit in (("ratio", "ratio_limit"), ("median", "limit"), ("p99", "p99_limit")):
-        most = row.get(limit)
-        if most is not None:
-            colour = "red" if row[quantity] > most else "green"
+        bound = row.get(limit)
+        if bound is not None:
+            colour = "red" if row[quantity] > bound else "green"
             return (
-                f"[{colour}]{most:g}[/{colour}]"
+                f"[{colour}]{bound:g}[/{colour}]"
                 if quantity == "ratio"
-                else (f"[{colour}]{_time(most)}[/{colour}]")
+                else (f"[{colour}]{_time(bound)}[/{colour}]")
             )
     return ""
 

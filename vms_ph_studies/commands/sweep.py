@@ -111,8 +111,8 @@ def _progress_display(quiet: bool) -> "Iterator[OnProgress]":
         def report(now: "SweepProgress") -> None:
             nonlocal first, last
             first = now.done if first is None else first
-            left = max(now.total - first, 1)
-            draw((now.done - first) / left, _in_words(now))
+            remaining = max(now.total - first, 1)
+            draw((now.done - first) / remaining, _in_words(now))
             if lines and time.monotonic() - last > _BETWEEN_LINES:
                 last = time.monotonic()
                 typer.echo(_in_words(now), err=True)

@@ -168,11 +168,11 @@ class DecentralisedPD(Controller):
             allocation: the actuators of its base.
             lag: from measurement to effort, s; joint gains are reduced to what it allows.
         """
-        theirs: Any = law.gains
-        base = getattr(theirs, "frequency_base", 1.5)
+        law_gains: Any = law.gains
+        base = getattr(law_gains, "frequency_base", 1.5)
         gains = {
-            "frequency_base": getattr(theirs, "frequency_position", base),
-            "frequency_turn": getattr(theirs, "frequency_attitude", base),
+            "frequency_base": getattr(law_gains, "frequency_position", base),
+            "frequency_turn": getattr(law_gains, "frequency_attitude", base),
             "lag": lag,
         }
         speeds = ("base_speed", "base_turn", "joint_speed")
@@ -180,8 +180,8 @@ class DecentralisedPD(Controller):
         for name in ("frequency_shape", "damping_ratio", "integral", *speeds, *others):
             # Of several names the first counts.
             for other in others.get(name, name).split():
-                if hasattr(theirs, other):
-                    gains.setdefault(name, getattr(theirs, other))
+                if hasattr(law_gains, other):
+                    gains.setdefault(name, getattr(law_gains, other))
         return cls(model, cls.Gains(**gains), allocation)
 
     def reset(self, state: RobotState) -> None:

@@ -62,9 +62,9 @@ def write_report(
         + "\n".join(parts)
         + "\n</body></html>\n"
     )
-    beside = file.with_suffix(".part")
-    beside.write_text(page, encoding="utf-8")
-    os.replace(beside, file)
+    part_file = file.with_suffix(".part")
+    part_file.write_text(page, encoding="utf-8")
+    os.replace(part_file, file)
     return file
 
 
@@ -116,8 +116,8 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
                 f"<details><summary>traceback of {record.point}</summary>"
                 f"<pre>{escape(record.trace)}</pre></details>"
             )
-    left = len(ranked) - _MAX_FAILURES
-    more = f"<p>{left} further kinds are in the table only.</p>" if left > 0 else ""
+    omitted = len(ranked) - _MAX_FAILURES
+    more = f"<p>{omitted} further kinds are in the table only.</p>" if omitted > 0 else ""
     head = ["error", "points", "one of them", "its parameters"]
     return _table(head, rows) + more + "\n".join(traces)
 

@@ -108,8 +108,8 @@ class Client(subset.Subset):
                 self._reader.entity.take_status()
                 if self.service_is_ready():
                     return True
-                left = FOREVER if deadline is None else int((deadline - time.monotonic()) * 1e9)
-                if left <= 0 or not waiting.wait(left):
+                timeout = FOREVER if deadline is None else int((deadline - time.monotonic()) * 1e9)
+                if timeout <= 0 or not waiting.wait(timeout):
                     return self.service_is_ready()
             return False
         finally:

@@ -90,8 +90,8 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
         )
     if plugins := getattr(m, "nplugin", 0):
         yield f"{plugins} plugins"
-    ours = np.isin(m.geom_bodyid, tree.bodies)
-    colliding = int(((m.geom_contype != 0) | (m.geom_conaffinity != 0))[ours].sum())
+    geoms = np.isin(m.geom_bodyid, tree.bodies)
+    colliding = int(((m.geom_contype != 0) | (m.geom_conaffinity != 0))[geoms].sum())
     if colliding or m.npair:
         yield f"contacts: {colliding} geoms that collide, {m.npair} pairs"
 
@@ -112,11 +112,11 @@ def _joints(m: Any, tree: Tree) -> Iterator[str]:
 
 
 def _actuators(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
-    ours = covered_actuators(mujoco, m, tree)
+    covered = covered_actuators(mujoco, m, tree)
     count = len(m.actuator_trntype)
     yield from _list(
         "actuators that do not drive one hinge or slide of the robot",
-        (_actuator(m, i) for i in range(count) if i not in ours),
+        (_actuator(m, i) for i in range(count) if i not in covered),
     )
     motor = (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtBias.mjBIAS_NONE))
     without_dynamics = int(mujoco.mjtDyn.mjDYN_NONE)
@@ -124,12 +124,12 @@ def _actuators(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
         "the laws of actuators, in place of which efforts are commanded",
         (
             _actuator(m, i)
-            for i in ours
+            for i in covered
             if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != motor
             or int(m.actuator_dyntype[i]) != without_dynamics
         ),
     )
-    bent = [i for i in ours if _is_given(m, i, "actuator_dampingpoly")]
+    bent = [i for i in covered if _is_given(m, i, "actuator_dampingpoly")]
     yield from _list("damping of actuators not linear in the rate", (_actuator(m, i) for i in bent))
 
 

@@ -137,12 +137,12 @@ class Drives:
 
 def covered_actuators(mujoco: Any, m: Any, tree: Tree) -> list[int]:
     """Return the indices of the actuators that drive one hinge or slide of the robot."""
-    ours = {j for i in tree.bodies for j in joints_of(m, i) if m.jnt_type[j] in (HINGE, SLIDE)}
+    joints = {j for i in tree.bodies for j in joints_of(m, i) if m.jnt_type[j] in (HINGE, SLIDE)}
     kinds = mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT
     return [
         i
         for i, kind in enumerate(m.actuator_trntype)
-        if int(kind) in [int(k) for k in kinds] and int(m.actuator_trnid[i, 0]) in ours
+        if int(kind) in [int(k) for k in kinds] and int(m.actuator_trnid[i, 0]) in joints
     ]
 
 
@@ -158,8 +158,8 @@ def drives(mujoco: Any, m: Any, tree: Tree) -> Drives:
         for name in ("armature", "damping"):
             values = getattr(m, f"actuator_{name}", None)  # MuJoCo 3 has none
             if values is not None and values[i]:
-                here = getattr(totals, name)
-                here[joint] = here.get(joint, 0.0) + gear**2 * float(values[i])
+                total = getattr(totals, name)
+                total[joint] = total.get(joint, 0.0) + gear**2 * float(values[i])
         largest = abs(gear) * _largest_force(mujoco, m, i) if gear else 0.0
         totals.effort[joint] = totals.effort.get(joint, 0.0) + largest
     for joint in range(m.njnt):

@@ -129,6 +129,6 @@ def _answer(path: Path) -> dict[str, Any]:
 
 def _bound_memory() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = LARGEST_MEMORY if hard == resource.RLIM_INFINITY else min(LARGEST_MEMORY, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    limit = LARGEST_MEMORY if hard == resource.RLIM_INFINITY else min(LARGEST_MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
