@@ -47,7 +47,7 @@ class Space(ABC):
         """Return the rate of a step theta(t) from a fixed element that moves with velocity u."""
         return u
 
-    def repaired(self, x: Array) -> Array:
+    def project(self, x: Array) -> Array:
         """Return the nearest element of the space, for an x with rounding errors."""
         return x
 
@@ -158,7 +158,7 @@ class LieGroup(Space):
         """Return ``dcay_theta^-1 u``."""
         return self.group.dcayley_inverse(theta) @ u
 
-    def repaired(self, x: Array) -> Array:
+    def project(self, x: Array) -> Array:
         """Return x with its rotation made orthonormal by one Newton step."""
         fixed = x.copy()
         n = 2 if isinstance(self.group, SE2) else 3
@@ -246,11 +246,11 @@ class SO3TimesR3(Group):
 
     def dexp(self, x: Array) -> Array:
         """Return the differential of each part."""
-        return _beside(np.eye(3), _SO3.dexp(x[3:]))
+        return _block_diagonal(np.eye(3), _SO3.dexp(x[3:]))
 
     def dexp_inverse(self, x: Array) -> Array:
         """Return the inverse of :meth:`dexp`."""
-        return _beside(np.eye(3), _SO3.dexp_inverse(x[3:]))
+        return _block_diagonal(np.eye(3), _SO3.dexp_inverse(x[3:]))
 
     def cayley(self, x: Array) -> Array:
         """Return the Cayley map of the rotation; the position is unchanged."""
@@ -262,15 +262,15 @@ class SO3TimesR3(Group):
 
     def dcayley_inverse(self, x: Array) -> Array:
         """Return the inverse of :meth:`dcayley`."""
-        return _beside(np.eye(3), _SO3.dcayley_inverse(x[3:]))
+        return _block_diagonal(np.eye(3), _SO3.dcayley_inverse(x[3:]))
 
     def Ad(self, g: Array) -> Array:
         """Return ``diag(I, R)``."""
-        return _beside(np.eye(3), g[:3, :3])
+        return _block_diagonal(np.eye(3), g[:3, :3])
 
     def ad(self, x: Array) -> Array:
         """Return ``diag(0, w^)``."""
-        return _beside(np.zeros((3, 3)), skew(x[3:]))
+        return _block_diagonal(np.zeros((3, 3)), skew(x[3:]))
 
     def hat(self, x: Array) -> Array:
         """Return rotation and position parts as one matrix (not that of a matrix product)."""
@@ -283,7 +283,7 @@ class SO3TimesR3(Group):
         return np.concatenate([matrix[:3, 3], _SO3.vee(matrix[:3, :3])])
 
 
-def _beside(first: Array, second: Array) -> Array:
+def _block_diagonal(first: Array, second: Array) -> Array:
     zero = np.zeros((3, 3))
     return np.block([[first, zero], [zero, second]])
 

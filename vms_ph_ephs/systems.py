@@ -106,17 +106,17 @@ def fold(system: System, combine: Callable[[System, Mapping[str, T]], T]) -> T:
         system: the outermost.
         combine: takes a system and the values of its boxes that hold systems.
     """
-    done: dict[int, T] = {}
+    values: dict[int, T] = {}
     waiting = [system]
     while waiting:
         current = waiting[-1]
-        within = {b: f for b, f in current.fillings.items() if isinstance(f, System)}
-        missing = [f for f in within.values() if id(f) not in done]
+        nested = {b: f for b, f in current.fillings.items() if isinstance(f, System)}
+        missing = [f for f in nested.values() if id(f) not in values]
         if missing:
             waiting += missing
             continue
         waiting.pop()
         # A system may fill several boxes; its value is computed once.
-        if id(current) not in done:
-            done[id(current)] = combine(current, {b: done[id(f)] for b, f in within.items()})
-    return done[id(system)]
+        if id(current) not in values:
+            values[id(current)] = combine(current, {b: values[id(f)] for b, f in nested.items()})
+    return values[id(system)]

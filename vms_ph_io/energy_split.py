@@ -56,18 +56,18 @@ class LawSplit:
     """The split of a running law, from its records one by one."""
 
     def __init__(self) -> None:
-        self.moving = False
+        self.base_moves = False
         self._last_split: EnergySplit | None = None
 
     @property
     def split(self) -> EnergySplit:
         """The split of the last record; before the first, that of the base."""
-        return self._last_split or (BASE if self.moving else TASK)
+        return self._last_split or (BASE if self.base_moves else TASK)
 
     def update(self, value_of: Callable[[str], Any]) -> None:
         """Take a record into account; at rest all splits fit, and the last one stays."""
         split = split_of_law(
-            value_of, self.moving if self._last_split is None else self._last_split is BASE
+            value_of, self.base_moves if self._last_split is None else self._last_split is BASE
         )
         if split is not None:
             self._last_split = split

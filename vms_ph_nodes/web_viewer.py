@@ -27,7 +27,7 @@ from .node.health import TOPIC
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
 from .node.robot_parameters import LATCHED, RobotParameters
-from .views.commands import Commands, Recording, containing
+from .views.commands import Commands, Recording, contain_errors
 
 with errors_in_one_sentence():
     try:
@@ -78,17 +78,17 @@ class WebViewer(ReportingNode):
         self._recording = Recording(Path(declare(self, "recordings")))
         self._pictures = 0
         self._scene: RobotScene | None = None
-        self._root_place = (0.0, 0.0, 0.0)
+        self._root_position = (0.0, 0.0, 0.0)
         self._law = LawSplit()
         self._build_page()
         self._poses: dict[str, tuple] = {}
         self._markers: MarkerArray | None = None
         self._simulator = f"{self.get_namespace()}/simulator".lstrip("/")
-        self._hear(String, "robot_description", self._on_description, LATCHED)
-        self._hear(TFMessage, "/tf_static", self._on_transforms, LATCHED)
+        self._subscribe(String, "robot_description", self._on_description, LATCHED)
+        self._subscribe(TFMessage, "/tf_static", self._on_transforms, LATCHED)
         self._live: list[Subscription] = []
         self._poses_requested = 0  # calls of _draw_robot until they are asked for
-        self._still = self.create_client(StepSimulation, "simulator/step")
+        self._step_client = self.create_client(StepSimulation, "simulator/step")
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PICTURES_HZ, self._draw_pictures)
         # Not in the log of the node, which is a topic, and a file that others may read.
@@ -118,7 +118,7 @@ class WebViewer(ReportingNode):
     def _listen(self, has_clients: bool) -> None:
         """Subscribe to what is shown, or end it: a page that nobody looks at costs nothing."""
         if has_clients and not self._live:
-            for kind, topic, received, depth in (
+            for kind, topic, callback, depth in (
                 (TFMessage, "/tf", self._on_transforms, 10),
                 (MarkerArray, "vms_ph/markers", self._on_markers, 1),
                 (Energy, "vms_ph/energy", self._on_energy, 10),
@@ -129,21 +129,21 @@ class WebViewer(ReportingNode):
                 (Exergy, "vms_ph/exergy", self._overview.on_exergy, 1),
                 (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
             ):
-                self._live.append(self._hear(kind, topic, received, depth))
+                self._live.append(self._subscribe(kind, topic, callback, depth))
             self._poses_requested = _PATIENCE
         elif not has_clients and self._live:
             while self._live:
                 self.destroy_subscription(self._live.pop())
             self._overview.forget()
 
-    def _hear(
-        self, kind: type, topic: str, received: Callable[[Any], None], depth: Any
+    def _subscribe(
+        self, kind: type, topic: str, callback: Callable[[Any], None], depth: Any
     ) -> Subscription:
         """Return a subscription; a message that cannot be shown is left out, with a warning."""
 
         def take(message: Any) -> None:
-            with containing(self._input_diagnostics, f"a message on {topic}"):
-                received(message)
+            with contain_errors(self._input_diagnostics, f"a message on {topic}"):
+                callback(message)
 
         return self.create_subscription(kind, topic, take, depth)
 
@@ -153,8 +153,8 @@ class WebViewer(ReportingNode):
             self._poses_requested = 0
             return
         self._poses_requested -= 1
-        if not self._poses_requested and self._still.service_is_ready():
-            self._still.call_async(StepSimulation.Request(steps=0))
+        if not self._poses_requested and self._step_client.service_is_ready():
+            self._step_client.call_async(StepSimulation.Request(steps=0))
             self._poses_requested = _PATIENCE
 
     def _on_description(self, message: String) -> None:
@@ -172,15 +172,15 @@ class WebViewer(ReportingNode):
         self._overview.name(model, self._name_of_robot)
         self._server.gui.set_panel_label(f"vms_ph: {self._name_of_robot}")
         start = self._robot.initial_configuration(model)
-        root_position = scene.root_place(start)
+        root_position = scene.root_position(start)
         self._world.look(viewpoint(model, scene.box(start)), root_position)
-        self._root_place = tuple(root_position.tolist())
+        self._root_position = tuple(root_position.tolist())
         if self._commands is not None:
             if self._controls is not None:
                 self._controls.remove()
             panel = Panel(self._server, self._tab, self._commands, model)
             self._controls = Controls(panel, self._robot, self._target, self._recording, start)
-            self._pull = PointerSpring(self._server, model, scene, self._commands, self._world)
+            self._spring = PointerSpring(self._server, model, scene, self._commands, self._world)
             self._overview.show_hint()
         for missing in scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
@@ -188,7 +188,7 @@ class WebViewer(ReportingNode):
     def _target(self) -> tuple[Array, Array]:
         """Return where the base or the end effector is: what the law has a reference for."""
         assert self._scene is not None
-        is_of_base = self._law.moving and self._law.split == BASE
+        is_of_base = self._law.base_moves and self._law.split == BASE
         return self._scene.pose(self._scene.root if is_of_base else self._scene.end_effector)
 
     def _on_transforms(self, message: TFMessage) -> None:
@@ -211,7 +211,7 @@ class WebViewer(ReportingNode):
         self._overview.on_control(message)
 
     def _on_energy(self, message: Energy) -> None:
-        self._law.moving = is_moving_base(message.header.frame_id)
+        self._law.base_moves = is_moving_base(message.header.frame_id)
         self._overview.on_energy(message)
 
     def _draw_robot(self) -> None:
@@ -221,20 +221,20 @@ class WebViewer(ReportingNode):
         self._listen(watched)
         if self._scene is None or not watched:
             return
-        with containing(self._input_diagnostics, "the scene"):
+        with contain_errors(self._input_diagnostics, "the scene"):
             self._draw_scene(self._scene)
 
     def _draw_scene(self, scene: RobotScene) -> None:
         self._ask_for_poses()
         poses, self._poses = self._poses, {}
-        self._root_place = poses.get(scene.root, (self._root_place,))[0]
+        self._root_position = poses.get(scene.root, (self._root_position,))[0]
         with self._server.atomic():
-            self._world.follow(np.array(self._root_place))
+            self._world.follow(np.array(self._root_position))
             for link, pose in poses.items():
                 scene.set_link_pose(link, pose)
             self._surroundings.draw(scene)
             if self._controls is not None:
-                self._pull.draw()
+                self._spring.draw()
             if self._markers is not None:
                 markers, self._markers = self._markers, None
                 self._view.markers.show(markers)
@@ -243,13 +243,13 @@ class WebViewer(ReportingNode):
         if not self._server.get_clients():
             return
         if self._controls is not None:
-            with containing(self._input_diagnostics, "the controls"):
+            with contain_errors(self._input_diagnostics, "the controls"):
                 self._controls.show(*self._overview.time_of(self._simulator))
-        with containing(self._input_diagnostics, "the flow of energy"):
+        with contain_errors(self._input_diagnostics, "the flow of energy"):
             self._overview.draw(self._health.disagreement)
         self._pictures += 1
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
-            with containing(self._input_diagnostics, "the plots"):
+            with contain_errors(self._input_diagnostics, "the plots"):
                 self._plots.draw()
 
 

@@ -149,7 +149,7 @@ def test_live_views_show_the_same_parts_from_messages_one_by_one(
     name, found = messages
     law = LawSplit()
     for energy, _, control in found:
-        law.moving = energy.header.frame_id == "odom"
+        law.base_moves = energy.header.frame_id == "odom"
         law.update(partial(getattr, control))
         parts = parts_of_law(partial(getattr, control), law.split)
         assert sum(parts.values()) == pytest.approx(control.closed_loop_energy, abs=1e-12)

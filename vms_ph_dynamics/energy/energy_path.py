@@ -22,7 +22,7 @@ def momentum_drift(batch: EvaluationBatch) -> Array:
     return np.asarray(np.einsum("kji,kj->ki", batch.C, batch.V) - batch.g)
 
 
-def generalised(model: VMSModel, q: Array, wrench: Array, frame: int) -> Array:
+def generalised_forces(model: VMSModel, q: Array, wrench: Array, frame: int) -> Array:
     """Return the generalised forces ``J^T W`` (N,nv) of wrenches (N,6) at a frame, in its axes.
 
     Args:

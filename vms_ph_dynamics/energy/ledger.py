@@ -17,7 +17,7 @@ from ..arrays import Array, ArrayRecord
 from ..errors import StateError
 from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
-from .energy_path import generalised, momentum_drift
+from .energy_path import generalised_forces, momentum_drift
 from .joint_friction import JointFriction
 from .samples import MotionSamples, SampleNoise, steps
 
@@ -409,7 +409,7 @@ class LedgerWriter:
                 power[:, k] = (base_wrench * samples.v[:, :b]).sum(1)
             elif wrench.any():
                 frame = self.model.frame_id(name)
-                at_frame = generalised(self.model, samples.q, wrench, frame)
+                at_frame = generalised_forces(self.model, samples.q, wrench, frame)
                 force += at_frame
                 power[:, k] = (at_frame * samples.v).sum(1)
         return power, force
@@ -527,16 +527,16 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
     )
     band = np.interp(edges, time, ledger.band)
     intervals = []
-    for first, behind in _runs(sign):
-        total = float(energy[first:behind].sum())
-        noise = float(band[behind] - band[first])
+    for first, stop in _runs(sign):
+        total = float(energy[first:stop].sum())
+        noise = float(band[stop] - band[first])
         if abs(total) < max(_LEAST * ledger.gross, 2.0 * noise):
             continue
-        parts = at_joints[:, behind] - at_joints[:, first]
+        parts = at_joints[:, stop] - at_joints[:, first]
         order = np.argsort(-np.abs(parts))
         shares = {ledger.balanced[k]: float(parts[k]) for k in order[:3]}
         intervals.append(
-            UnaccountedInterval(float(edges[first]), float(edges[behind]), total, shares)
+            UnaccountedInterval(float(edges[first]), float(edges[stop]), total, shares)
         )
     return sorted(intervals, key=lambda a: -abs(a.energy))[:count]
 

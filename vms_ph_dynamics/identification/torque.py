@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..energy.energy_path import generalised
+from ..energy.energy_path import generalised_forces
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import LONGEST_LAG, MotionSamples, smoothed
 from ..evaluation import Evaluation
@@ -72,7 +72,7 @@ def torque_windows(
     for port, wrench in samples.wrenches.items():
         if port != "base":
             frame = model.frame_id(port)
-            target += generalised(model, samples.q[chosen], wrench[chosen], frame)[:, skip:]
+            target += generalised_forces(model, samples.q[chosen], wrench[chosen], frame)[:, skip:]
     if settings.friction is not None:
         law = settings.friction(motion.v[:, b:])
         of_joints -= smoothed(samples.t, law, width)[0][chosen]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..energy.energy_path import fluid_path, generalised
+from ..energy.energy_path import fluid_path, generalised_forces
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples, clock_of, smoothed_velocity, steps, window_sums
 from ..errors import StateError
@@ -275,8 +275,8 @@ def _port_work(model: VMSModel, motion: Motion) -> Array:
         first, last = wrench[:-1], wrench[:-1] if samples.zero_order_hold else wrench[1:]
         if port != "base":
             frame, q = model.frame_id(port), samples.q
-            force = generalised(model, q[:-1], first, frame)
-            force += generalised(model, q[1:], last, frame)
+            force = generalised_forces(model, q[:-1], first, frame)
+            force += generalised_forces(model, q[1:], last, frame)
             total += (0.5 * force * motion.step).sum(axis=1)
         elif model.b:
             rows = slice(None) if model.b == 6 else [0, 1, 5]

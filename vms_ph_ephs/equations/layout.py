@@ -207,7 +207,7 @@ class Moving(Protocol):
     """An offset: the pose at one port is that at another, times a constant pose."""
 
     @property
-    def moves(self) -> tuple[str, str, Array]:
+    def offset(self) -> tuple[str, str, Array]:
         """Names of the first and the second port, and the (4,4) pose between them."""
 
 
@@ -216,7 +216,7 @@ class Fixing(Protocol):
     """The ground: the pose at a port is a constant."""
 
     @property
-    def fixes(self) -> tuple[str, Array]:
+    def fixed_frame(self) -> tuple[str, Array]:
         """Name of the port and its (4,4) pose."""
 
 
@@ -225,7 +225,7 @@ class Closing(Protocol):
     """A joint: relates the poses at two ports and its own configuration."""
 
     @property
-    def closes(self) -> tuple[str, str, str]:
+    def closure_ports(self) -> tuple[str, str, str]:
         """Name of the ports of its configuration, the first and the second pose."""
 
     def residual(self, q_r: Array, first: Array, second: Array) -> Array:
@@ -284,21 +284,21 @@ def joint_closures(flat: System, layout: Layout) -> dict[str, Closure]:
             if entry is not None and entry.space.shape == (4, 4):
                 places[layout.junctions[f"{box}.{velocity}"]] = AttachedFrame(entry, np.eye(4))
         elif isinstance(component, Fixing):
-            port, pose = component.fixes
+            port, pose = component.fixed_frame
             places[layout.junctions[f"{box}.{port}"]] = AttachedFrame(None, pose)
     offsets = [
-        (layout.junctions[f"{box}.{c.moves[0]}"], layout.junctions[f"{box}.{c.moves[1]}"], c)
+        (layout.junctions[f"{box}.{c.offset[0]}"], layout.junctions[f"{box}.{c.offset[1]}"], c)
         for box, c in layout.components.items()
         if isinstance(c, Moving)
     ]
     while ready := [w for w in offsets if w[0] in places and w[1] not in places]:
         for start, end, component in ready:
             frame = places[start]
-            places[end] = AttachedFrame(frame.state, frame.then @ component.moves[2])
+            places[end] = AttachedFrame(frame.state, frame.then @ component.offset[2])
     loops = {}
     for box, component in layout.components.items():
         if isinstance(component, Closing):
-            state, first, second = (layout.junctions[f"{box}.{p}"] for p in component.closes)
+            state, first, second = (layout.junctions[f"{box}.{p}"] for p in component.closure_ports)
             if state in layout.states and first in places and second in places:
                 loops[box] = Closure(
                     box, component, layout.states[state], places[first], places[second]

@@ -66,7 +66,7 @@ class States:
             x[entry.at] = entry.space.origin().ravel()
         for name, value in (values or {}).items():
             entry = self.layout.find(name)
-            x[entry.at] = entry.space.repaired(_element(name, value, entry)).ravel()
+            x[entry.at] = entry.space.project(_element(name, value, entry)).ravel()
         return x
 
     def value(self, x: Array, name: str) -> Array:
@@ -105,7 +105,7 @@ class States:
     def repair(self, x: Array) -> None:
         """Remove rounding errors from the elements of groups, in place."""
         for entry in self.curved:
-            x[entry.at] = entry.space.repaired(x[entry.at].reshape(entry.space.shape)).ravel()
+            x[entry.at] = entry.space.project(x[entry.at].reshape(entry.space.shape)).ravel()
 
 
 def _element(name: str, value: object, entry: StateEntry) -> Array:

@@ -31,7 +31,7 @@ class Ground(Reversible):
     def __init__(self, pose: Array | None = None) -> None:
         self.pose = frozen(np.eye(4) if pose is None else np.array(pose, dtype=np.float64))
         super().__init__({"p": power(momentum_of(SE3_SPACE))}, constraint=np.eye(6))
-        self.fixes = ("p", self.pose)
+        self.fixed_frame = ("p", self.pose)
 
 
 GRAVITY = (0.0, 0.0, -9.81)

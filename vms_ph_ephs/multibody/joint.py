@@ -52,7 +52,7 @@ class Offset(Reversible):
         self.body_port, self.joint_port = body_port, joint_port
         transport = adjoint_of_inverse(self.pose)
         super().__init__(ports, constraint=np.hstack([transport, -np.eye(6)]))
-        self.moves = (body_port, joint_port, self.pose)
+        self.offset = (body_port, joint_port, self.pose)
 
 
 @kind("joint_constraint", "kinematics of a pair")
@@ -82,7 +82,7 @@ class HolonomicConstraint(Reversible):
             reads=("q_r",),
             constant_columns=("p_r", "p_j2"),
         )
-        self.closes = ("q_r", "p_j1", "p_j2")
+        self.closure_ports = ("q_r", "p_j1", "p_j2")
 
     def to_parameters(self) -> Mapping[str, Any] | None:
         """Return the pair, if it is one of this package."""
@@ -91,15 +91,15 @@ class HolonomicConstraint(Reversible):
 
     def law(self, ops: Any, q_r: Any) -> Any:
         """Return C, (6,width); ops has the operations, ``NumericOps`` or an ``Algebra``."""
-        moved = self.pair.adjoint_of_inverse(q_r, ops)
-        return ops.beside([ops.constant(self.pair.subspace), moved, ops.constant(-np.eye(6))])
+        transported = self.pair.adjoint_of_inverse(q_r, ops)
+        return ops.beside([ops.constant(self.pair.subspace), transported, ops.constant(-np.eye(6))])
 
     def rate_law(self, ops: Any, q_r: Any, u_r: Any, e: Any) -> list[Any]:
         """Return ``Cdot e = -ad_{i u_r} Ad_{I(q_r)^-1} u_j1``."""
         d = self.pair.dimension
         x, y, z, a, b, c = ops.product(ops.constant(self.pair.subspace), [u_r[j] for j in range(d)])
-        moved = self.pair.adjoint_of_inverse(q_r, ops)
-        p, q, r, s, t, u = ops.product(moved, [e[d + j] for j in range(6)])
+        transported = self.pair.adjoint_of_inverse(q_r, ops)
+        p, q, r, s, t, u = ops.product(transported, [e[d + j] for j in range(6)])
         return [
             c * q - b * r - y * u + z * t,
             a * r - c * p - z * s + x * u,
@@ -286,7 +286,7 @@ def joint(
         junctions["p_r"] += ("mf.p_r",)
         if "q_r" in boxes["mf"].interface:
             junctions["q_r"] += ("mf.q_r",)
-        _warm(boxes, junctions, heat or Heat())
+        _add_heat(boxes, junctions, heat or Heat())
     if armature:
         boxes["ke"] = Quadratic({"p_r": power(momentum_of(pair))}, 1.0 / armature)
         junctions["p_r"] += ("ke.p_r",)
@@ -295,7 +295,7 @@ def joint(
     return compose(boxes, junctions, ["p_1", "p_2"] + ["p_r"] * driven)
 
 
-def _warm(
+def _add_heat(
     boxes: dict[str, System | Component], junctions: dict[str, tuple[str, ...]], heat: Heat
 ) -> None:
     if heat.capacity is None:

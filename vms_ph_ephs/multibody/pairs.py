@@ -106,9 +106,9 @@ class LowerPair(Space):
         """Return the rate of a step theta(t), (dimension,), whose element moves with velocity u."""
         return self.coordinates.step_rate(theta, u)
 
-    def repaired(self, x: Array) -> Array:
+    def project(self, x: Array) -> Array:
         """Return x projected on the space."""
-        return self.coordinates.repaired(x)
+        return self.coordinates.project(x)
 
     def defect(self, x: Array) -> float:
         """Return the distance of x from the space."""

@@ -30,7 +30,7 @@ class ClockOrder:
         index: (N,) rows of the table, without repeated times.
         t: (N,) s since the first, strictly increasing.
         stamps: (N,) ns, of the clock of the recording.
-        segments: (first, behind last) of samples without gaps between them.
+        segments: (first, stop) of samples without gaps between them.
         source: "stamps" or "log times".
         rate: Hz, from the median period.
         jitter: standard deviation of the periods, without gaps, s.
@@ -66,8 +66,8 @@ class ClockOrder:
             return self
         number: npt.NDArray[np.int_] = np.cumsum(used) - used
         segments: list[tuple[int, int]] = []
-        for first, behind in self.segments:
-            edges = np.flatnonzero(np.diff(used[first:behind], prepend=False, append=False))
+        for first, stop in self.segments:
+            edges = np.flatnonzero(np.diff(used[first:stop], prepend=False, append=False))
             for a, b in edges.reshape(-1, 2) + first:
                 begin, end = int(number[a]), int(number[b - 1]) + 1
                 close = segments and self.t[a] - self.t[used][segments[-1][1] - 1] <= max(

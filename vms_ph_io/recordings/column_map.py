@@ -30,7 +30,7 @@ UNITS = {
 """Accepted units and their size in SI units."""
 
 JOINT_QUANTITIES = ("position", "velocity", "effort")
-OF_WRENCH = "wrench "
+WRENCH_PREFIX = "wrench "
 """Before the frame in the name of the quantity of a wrench."""
 
 BASE_SIZES = {
@@ -109,7 +109,7 @@ def read_map(path: Path) -> ColumnMap:
             if name in content
         }
         for frame, entry in mapping(content.get("wrenches") or {}, "wrenches", "columns").items():
-            quantities[f"{OF_WRENCH}{frame}"] = _quantity(entry, 6, str(frame))
+            quantities[f"{WRENCH_PREFIX}{frame}"] = _quantity(entry, 6, str(frame))
         rate = number(content.get("rate", 0.0), "rate")
         skip = int(number(content.get("skip", 0), "skip"))
         header, delimiter = content.get("header"), str(content.get("delimiter", ""))

@@ -12,7 +12,7 @@ import numpy as np
 from vms_ph_dynamics import Array
 
 from ..progress import Progress, no_progress
-from .column_map import BASE_SIZES, JOINT_QUANTITIES, OF_WRENCH, ColumnMap, Quantity, read_map
+from .column_map import BASE_SIZES, JOINT_QUANTITIES, WRENCH_PREFIX, ColumnMap, Quantity, read_map
 from .number_files import TextColumns, load_arrays
 from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
 
@@ -63,8 +63,8 @@ def _fill(
     if "base_position" in quantities:
         recording.bases.append(Series.of(name, (*POSE, *TWIST)))
         tables.append((recording.bases[0].table, BASE_SIZES))
-    for wrench in (quantity for quantity in quantities if quantity.startswith(OF_WRENCH)):
-        series = Series.of(name, WRENCH, frame=wrench.removeprefix(OF_WRENCH))
+    for wrench in (quantity for quantity in quantities if quantity.startswith(WRENCH_PREFIX)):
+        series = Series.of(name, WRENCH, frame=wrench.removeprefix(WRENCH_PREFIX))
         recording.wrenches.append(series)
         tables.append((series.table, {wrench: len(WRENCH)}))
     epoch = None

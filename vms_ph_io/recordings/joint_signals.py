@@ -290,13 +290,13 @@ class JointSignals:
             values[~(np.abs(values) <= LARGEST_NUMBER)] = np.nan
         return signals
 
-    def most_active(self, first: int, behind: int, count: int) -> tuple[int, int]:
-        """Return ``count`` samples among first..behind in which the joints move most."""
-        if behind - first <= count or not self._sources:
-            return first, min(behind, first + count)
+    def most_active(self, first: int, stop: int, count: int) -> tuple[int, int]:
+        """Return ``count`` samples among first..stop in which the joints move most."""
+        if stop - first <= count or not self._sources:
+            return first, min(stop, first + count)
         n = len(self._main.names)
         best, width = first, -1.0
-        for low in np.linspace(first, behind - count, _PARTS).astype(int).tolist():
+        for low in np.linspace(first, stop - count, _PARTS).astype(int).tolist():
             places = self.order.index[np.linspace(low, low + count - 1, _PROBES).astype(int)]
             probed = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in places.tolist()]
             spread = float(np.nan_to_num(np.ptp(np.array(probed), axis=0)).sum())

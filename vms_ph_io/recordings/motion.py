@@ -116,10 +116,10 @@ class RecordedMotion:
         self._notes = unused(self._sources, recording)
         self._leave_out_unknown()
         if len(self.order.t) < 2:
-            what = "; ".join(("", *self._notes))
-            raise RecordingError(f"{recording.path} has fewer than two samples of the robot{what}")
+            note = "; ".join(("", *self._notes))
+            raise RecordingError(f"{recording.path} has fewer than two samples of the robot{note}")
         self._t, self._rate = self.order.t, self.order.rate
-        self.ports, self._wrenches = self._found_wrenches()
+        self.ports, self._wrenches = self._find_wrenches()
         self._exact = None
         if recording.port_energies is not None:
             self._exact = Companion(recording.port_energies, self.order.stamps)
@@ -138,13 +138,13 @@ class RecordedMotion:
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """Yield the samples; blocks without a gap between them share one sample."""
-        for first, behind in self.order.segments:
+        for first, stop in self.order.segments:
             begin = first
-            while begin < behind:
-                end = min(begin + size, behind)
+            while begin < stop:
+                end = min(begin + size, stop)
                 start = max(begin - 1, first) if begin > first else begin
-                if end - start > 1 or behind - first == 1:
-                    samples = self._samples(start, end, first, behind)
+                if end - start > 1 or stop - first == 1:
+                    samples = self._samples(start, end, first, stop)
                     yield Block(samples, begin > first, self._exact_at(start, end))
                 begin = end
 
@@ -166,9 +166,9 @@ class RecordedMotion:
                 )
             known &= covered
         if not known.all():
-            self._take(order.select(known))
+            self._set_order(order.select(known))
 
-    def _take(self, order: ClockOrder) -> None:
+    def _set_order(self, order: ClockOrder) -> None:
         self.order = self._signals.order = order
         for companion in self._companions:
             companion.resample(order.stamps)
@@ -182,7 +182,7 @@ class RecordedMotion:
             raise RecordingError(f"{self.recording.path} contains no motion of the base")
         return max(self.recording.bases, key=lambda s: len(s.table))
 
-    def _found_wrenches(self) -> tuple[tuple[str, ...], dict[str, Companion]]:
+    def _find_wrenches(self) -> tuple[tuple[str, ...], dict[str, Companion]]:
         """Return the wrench ports with the series of their wrenches."""
         chosen = dict(self.options.wrenches or {})
         by_name = {series.name: series for series in self.recording.wrenches}
@@ -229,10 +229,10 @@ class RecordedMotion:
             return frame
         return self.model.end_effector if series.name.endswith("wrench_end_effector") else ""
 
-    def _samples(self, begin: int, end: int, first: int, behind: int) -> MotionSamples:
-        """Return conditioned samples begin..end of the segment first..behind."""
+    def _samples(self, begin: int, end: int, first: int, stop: int) -> MotionSamples:
+        """Return conditioned samples begin..end of the segment first..stop."""
         margin = MARGIN + int(abs(self._lag) * self.order.rate)
-        low, high = max(begin - margin, first), min(end + margin, behind)
+        low, high = max(begin - margin, first), min(end + margin, stop)
         t = self._t[low:high]
         signals = self._signals.at(low, high)
         position, velocity = self._positions(signals, t), filled(signals.velocity, t)
@@ -244,7 +244,7 @@ class RecordedMotion:
         cut = slice(begin - low, end - low)
         q = np.hstack([q_base, self._configuration(position)])[cut]
         v = np.hstack([v_base, velocity])[cut]
-        torque = self._meant(q, filled(signals.effort, t)[cut])
+        torque = self._acting_efforts(q, filled(signals.effort, t)[cut])
         wrenches = {
             port: np.where(
                 s.spans(self.order.stamps[begin:end])[:, None], _plausible(s.at(begin, end)), 0.0
@@ -261,7 +261,7 @@ class RecordedMotion:
             columns += [np.cos(angle), np.sin(angle)] if turns else [angle]
         return np.array(columns).T.reshape(len(position), -1)
 
-    def _meant(self, q: Array, effort: Array) -> Array:
+    def _acting_efforts(self, q: Array, effort: Array) -> Array:
         """Return the efforts that act, from recorded ones."""
         if self.options.effort == "opposite":
             return -effort
@@ -284,8 +284,8 @@ class RecordedMotion:
     def _study(self) -> Conditioning:
         """Find out about the signals from a part of the recording, and choose what is done."""
         source, jitter = self._clock()
-        first, behind = max(self.order.segments, key=lambda s: s[1] - s[0])
-        low, high = self._signals.most_active(first, behind, _MAX_FIT_SAMPLES)
+        first, stop = max(self.order.segments, key=lambda s: s[1] - s[0])
+        low, high = self._signals.most_active(first, stop, _MAX_FIT_SAMPLES)
         t, signals = self._t[low:high], self._signals.at(low, high)
         position, velocity = self._positions(signals, t), filled(signals.velocity, t)
         effort = filled(signals.effort, t)
@@ -299,7 +299,7 @@ class RecordedMotion:
             good = [joint for joint in range(n) if joint not in self._estimated]
             lag, is_sure = lag_of(rate, t, position[:, good], velocity[:, good])
             self._lag = lag if is_sure and not is_kept else 0.0
-        samples = self._samples(low, high, first, behind)
+        samples = self._samples(low, high, first, stop)
         notes = [*self._base.notes, *self._notes]
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
@@ -370,7 +370,7 @@ class RecordedMotion:
         """Take other times, and leave samples out that have the same time as the one before."""
         if not increasing.all():
             repeated = self.order.repeated + int((~increasing).sum())
-            self._take(replace(self.order.select(increasing), repeated=repeated))
+            self._set_order(replace(self.order.select(increasing), repeated=repeated))
         self._t = np.ascontiguousarray(t[increasing])
 
     def _positions(self, signals: Signals, t: Array) -> Array:
@@ -397,8 +397,8 @@ class RecordedMotion:
         for joint in self._estimated:
             spread = slopes(self._rate, samples.t, position[:, [joint]])[1]
             velocity[b + joint] = float(np.sqrt(np.mean(spread**2)))
-        where = np.concatenate([self._base.noise(samples.q), at_joints])
-        return SampleNoise(where, velocity, white_noise(effort))
+        positions = np.concatenate([self._base.noise(samples.q), at_joints])
+        return SampleNoise(positions, velocity, white_noise(effort))
 
 
 def _plausible(values: Array) -> Array:

@@ -125,7 +125,7 @@ LONGEST_PUSH = 60.0  # s
 
 
 @contextmanager
-def containing(diagnostics: InputDiagnostics, subject: str) -> Iterator[None]:
+def contain_errors(diagnostics: InputDiagnostics, subject: str) -> Iterator[None]:
     """Report any error within, and go on: nothing that others send may end a page."""
     try:
         yield
@@ -162,9 +162,9 @@ class Commands:
     def work(self) -> None:
         """Send what was commanded since the last call, and the wrenches that still act."""
         while not self._queue.empty():
-            with containing(self._diagnostics, "a command of the page"):
+            with contain_errors(self._diagnostics, "a command of the page"):
                 self._queue.get()()
-        with containing(self._diagnostics, "a link that is dragged"):
+        with contain_errors(self._diagnostics, "a link that is dragged"):
             self._publish_pull()
         now = self._steady.now().nanoseconds
         for topic, (wrench, end) in list(self._pushes.items()):
@@ -236,7 +236,7 @@ class Commands:
 
     def _request(self, text: str, name: str, ask: Callable[[], Awaitable[str]]) -> Request:
         async def answer(reply: Reply) -> None:
-            with containing(self._diagnostics, f"the answer to {name}"):
+            with contain_errors(self._diagnostics, f"the answer to {name}"):
                 reply(await ask())
 
         def send(reply: Reply) -> None:
@@ -320,7 +320,7 @@ class Commands:
             return False
 
         async def ask() -> None:
-            with containing(self._diagnostics, "the gains of the controller"):
+            with contain_errors(self._diagnostics, "the gains of the controller"):
                 names = list((await client.list_parameters()).result.names)
                 every = (await client.describe_parameters(names)).descriptors
                 gains = [descriptor for descriptor in every if _is_gain(descriptor)]

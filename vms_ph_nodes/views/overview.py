@@ -297,7 +297,7 @@ class Overview:
 
     def _draw_flow(self, power: Power, energy: Energy) -> None:
         flows: dict[str, Any] = {
-            "robot": self._robot.flow(power, energy, self._law.split, self._law.moving),
+            "robot": self._robot.flow(power, energy, self._law.split, self._law.base_moves),
             "closed loop": self._loop.flow(self._law.split),
         }
         if self._exergy is not None:

@@ -308,7 +308,7 @@ class Replay:
                 self._scene = RobotScene(self._server, model, run.description)
                 q = run.configuration(0.0)
                 view = viewpoint(model, self._scene.box(q))
-                self._world.look(view, self._scene.root_place(q))
+                self._world.look(view, self._scene.root_position(q))
             self._slider.max = max(run.duration, 0.01)
             self._go(0.0)
             findings = (f"{f.time:.2f} s: {f.text}" for f in run.findings)
@@ -345,7 +345,7 @@ class Replay:
         scene.configure(q)
         if self._ghost is not None and self._other is not None:
             self._ghost.configure(self._other.configuration(self._time))
-        self._world.follow(scene.root_place(q))
+        self._world.follow(scene.root_position(q))
 
     def _say(self, html: str, badge: str = "") -> None:
         self._badge = badge

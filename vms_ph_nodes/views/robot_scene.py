@@ -112,7 +112,7 @@ class RobotScene:
             handle.position = pose.translation
             handle.wxyz = _wxyz(pose.rotation)
 
-    def root_place(self, q: Array) -> Array:
+    def root_position(self, q: Array) -> Array:
         """Return the position of the root link at a configuration, (3,) m."""
         return self.model.evaluate(q, np.zeros(self.model.nv)).placement(self.root)[:3, 3]
 

@@ -169,7 +169,7 @@ class LivePlots:
         powers = {
             port: getattr(message, port)
             for port in PORTS
-            if self._law.moving or port != "wrench_base"
+            if self._law.base_moves or port != "wrench_base"
         }
         powers.update(zip(message.tool_names, message.tool_power, strict=False))
         time = self._seconds(from_stamp(message.header.stamp))
