@@ -13,7 +13,7 @@ RAMP_DURATION = 1.0
 
 
 class GainRamp(Generic[G]):
-    """The gains in force: each moves to the value set at most its whole range in :data:`CROSSING`.
+    """The gains in force: each takes at least :data:`RAMP_DURATION` to cross its whole range.
 
     After a restart the next values are taken as they are: no effort depends on earlier ones.
     """

@@ -25,12 +25,12 @@ class Style(NamedTuple):
     """How a quantity is written and drawn.
 
     Attributes:
-        label_of: what it is called.
+        label: what it is called.
         colour: red, green and blue as "#rrggbb".
         dashes: lengths of strokes and gaps of a line, pixels; empty for a solid line.
     """
 
-    label_of: str
+    label: str
     colour: str
     dashes: Dashes = _SOLID
 
@@ -127,4 +127,4 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
 
 def label_of(name: str) -> str:
     """Return what a port, a store or a loss is called; the name where it has no other."""
-    return LEGEND[name].word if name in LEGEND else name
+    return LEGEND[name].label if name in LEGEND else name

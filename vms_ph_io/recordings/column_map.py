@@ -71,7 +71,7 @@ class ColumnMap:
         folder: of the map, to which files are relative.
         joints: names of the joints, in the order of the columns; empty: from names of columns.
         quantities: by name; ``time``, those of :data:`JOINT_QUANTITIES` and of the base, and
-            wrenches by their frame after :data:`OF_WRENCH`.
+            wrenches by their frame after :data:`WRENCH_PREFIX`.
         rate: Hz, where there is no time; else zero.
         header: whether the first line has names; None: if it is no row of numbers.
         delimiter: between columns; empty: a comma, semicolon, tab or blanks, as the file has it.

@@ -240,7 +240,7 @@ def _label(
     energy = units[1].text(stream.energy)
     power = units[0].text(_size(stream)) if width else ""
     numbers = " · ".join(filter(None, (power, energy)))
-    name = escape(look.word)
+    name = escape(look.label)
     text = f'<text x="{x:g}" text-anchor="{anchor}" '
     return (
         f'<rect x="{bar:g}" y="{row - high / 2:.1f}" width="5" height="{high:.1f}" '
