@@ -22,7 +22,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.settings import bounded_files
-from vms_ph_io.settings.bounded_files import SMALL, UnfoldingError, largest_unfolded, unfold
+from vms_ph_io.settings.bounded_files import SMALL, DecompressionError, decompress, max_decompressed
 
 LARGE = b"\0" * (6 * 2**20)
 IMAGE = "std_msgs/msg/ByteMultiArray"
@@ -148,8 +148,8 @@ def test_what_unfolds_is_bounded_to_the_byte(compression: str) -> None:
 
     pack = {"zstd": zstandard.compress, "lz4": lz4.frame.compress, "bz2": bz2.compress}
     data = pack.get(compression, zlib.compress)(b"\1" * 10**6)
-    assert unfold(data, compression) == b"\1" * 10**6
-    assert len(unfold(data, compression, 10**6)) == 10**6
-    with pytest.raises(UnfoldingError):
-        unfold(data, compression, 10**6 - 1)
-    assert largest_unfolded(0) == SMALL
+    assert decompress(data, compression) == b"\1" * 10**6
+    assert len(decompress(data, compression, 10**6)) == 10**6
+    with pytest.raises(DecompressionError):
+        decompress(data, compression, 10**6 - 1)
+    assert max_decompressed(0) == SMALL

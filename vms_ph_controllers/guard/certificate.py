@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 # The energies do not balance where the kinetic energy rises by more than this beyond the energy
 # given, J, in more than this share of the samples. A push ends; a weight that is not there, or
 # another delay than the declared one, does not.
-_RISE, _FED_SHARE = 1e-9, 0.25
+_RISE, _RISE_SHARE = 1e-9, 0.25
 
 # What noise of velocities may add to the kinetic energy: so many J, and a share of it.
 _SMALLEST_SUPPLY, _SUPPLY_SHARE = 1e-3, 0.1
@@ -35,7 +35,7 @@ class SampleCounts:
         self.duration = self.weight_work = self.largest_unseen = 0.0
         self.lent = self.unsettled = self.supplied = self._largest_kinetic = 0.0
         self.first_loss = ""
-        self._fed, self._surplus, self._first_surplus = 0, np.nan, np.nan
+        self._rises, self._surplus, self._first_surplus = 0, np.nan, np.nan
 
     def count_work(self, unmeasured: float, lent: float) -> None:
         """Note the work not seen at a sample, and what was lent to repay debts, J."""
@@ -57,16 +57,16 @@ class SampleCounts:
         elif holds_weight:
             rise = surplus - self._surplus
             self.supplied = max(self.supplied, surplus - self._first_surplus)
-            self._fed += rise > _RISE and surplus > self._first_surplus
+            self._rises += rise > _RISE and surplus > self._first_surplus
         self._surplus = surplus
         self._largest_kinetic = max(self._largest_kinetic, kinetic)
 
     def count_open_balance(self, margin: float) -> None:
         """Compare the kinetic energy that is not from the ports with a margin of the budget, J."""
-        beyond = self.supplied - max(0.0, margin)
+        excess = self.supplied - max(0.0, margin)
         noise = _SMALLEST_SUPPLY + _SUPPLY_SHARE * self._largest_kinetic
-        if self._fed > _FED_SHARE * self.samples and beyond > noise:
-            self.unsettled = max(self.unsettled, beyond)
+        if self._rises > _RISE_SHARE * self.samples and excess > noise:
+            self.unsettled = max(self.unsettled, excess)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

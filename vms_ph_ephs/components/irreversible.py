@@ -80,10 +80,10 @@ class Irreversible(Component):
         """Return M, (width,width)."""
         if self._matrix is not None:
             return self._matrix(states, e, theta_0)
-        cold, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
+        mechanical, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
         r, k = self._rows_at(states, e, theta_0)
         n = np.empty((len(r), self.width))
-        n[:, cold], n[:, ~cold] = r, -(r @ e[cold])[:, None] / theta
+        n[:, mechanical], n[:, ~mechanical] = r, -(r @ e[mechanical])[:, None] / theta
         m: Array = theta * (n.T @ k @ n)
         return 0.5 * (m + m.T)
 
@@ -91,12 +91,12 @@ class Irreversible(Component):
         """Return ``M e / theta_0``, (width,); a component may compute it without the matrix."""
         if self._rows is None:
             return self.matrix(states, e, theta_0) @ e / theta_0
-        cold, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
+        mechanical, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
         r, k = self._rows_at(states, e, theta_0)
-        driven = r @ e[cold]
-        driving = k @ driven
+        velocities = r @ e[mechanical]
+        forces = k @ velocities
         out = np.empty(self.width)
-        out[cold], out[~cold] = r.T @ driving, -(driven @ driving) / theta
+        out[mechanical], out[~mechanical] = r.T @ forces, -(velocities @ forces) / theta
         return out
 
     def _rows_at(self, states: States, e: Array, theta_0: float) -> tuple[Array, Array]:

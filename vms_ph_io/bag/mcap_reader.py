@@ -21,7 +21,7 @@ from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.records import Channel, Chunk, Message, Schema
 
-from ..settings.bounded_files import UnfoldingError, largest_unfolded, unfold
+from ..settings.bounded_files import DecompressionError, decompress, max_decompressed
 from .errors import BagError
 
 MAGIC = b"\x89MCAP0\r\n"
@@ -102,8 +102,8 @@ class McapReader:
         chunk = Chunk.read(_stream(body))
         if self.compression is None:
             self.compression = chunk.compression or "none"
-        limit = min(chunk.uncompressed_size, largest_unfolded(len(chunk.data)))
-        content = memoryview(unfold(chunk.data, chunk.compression, limit))
+        limit = min(chunk.uncompressed_size, max_decompressed(len(chunk.data)))
+        content = memoryview(decompress(chunk.data, chunk.compression, limit))
         if chunk.uncompressed_crc and zlib.crc32(content) != chunk.uncompressed_crc:
             raise ValueError("checksum")
         position = 0
@@ -143,7 +143,7 @@ _SKIPPED = {
 # The exceptions that the mcap package raises for damaged records.
 _DAMAGE = (
     struct.error, ValueError, RuntimeError, MemoryError, OverflowError, zstandard.ZstdError,
-    McapError, UnfoldingError,
+    McapError, DecompressionError,
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from functools import cache
 
 from vms_ph_dynamics import ModelError
 
-from ..settings.bounded_files import check_unfolded
+from ..settings.bounded_files import check_decompressed
 from ..settings.bounded_text import read_bytes
 
 LARGEST_MESH = 256 * 2**20
@@ -47,7 +47,7 @@ def check_mesh(path: str) -> None:
         unfolded = _accessor_bytes(content)
     else:
         return
-    check_unfolded(f"the mesh {name}", len(content), unfolded, "export it without instances")
+    check_decompressed(f"the mesh {name}", len(content), unfolded, "export it without instances")
 
 
 def _drawn_characters(content: bytes) -> int:

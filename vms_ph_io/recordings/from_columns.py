@@ -96,7 +96,7 @@ def _quantities(
     """Return where the quantities stand, by the map or else by names, and the joints."""
     quantities = column_map.quantities
     if column_map.is_empty:
-        return (source.of_joints() if isinstance(source, _Arrays) else None) or _by_name(
+        return (source.joint_arrays() if isinstance(source, _Arrays) else None) or _by_name(
             path, source.names
         )
     if "position" not in quantities:
@@ -143,9 +143,9 @@ class _Text:
             name: [_index(column, self._text) for column in quantity.columns]
             for name, quantity in quantities.items()
         }
-        read = sorted({column for index in places.values() for column in index})
-        places = {name: [read.index(k) for k in index] for name, index in places.items()}
-        for rows in self._text.blocks(self._progress, read):
+        columns = sorted({column for index in places.values() for column in index})
+        places = {name: [columns.index(k) for k in index] for name, index in places.items()}
+        for rows in self._text.blocks(self._progress, columns):
             yield {name: rows[:, places[name]] * q.scale for name, q in quantities.items()}
         if self._text.reason:
             self._recording.notes.append(self._text.reason)
@@ -180,7 +180,7 @@ class _Arrays:
         """Names of the arrays of the archive."""
         return tuple(self._archive(self._path))
 
-    def of_joints(self) -> tuple[dict[str, Quantity], tuple[str, ...]] | None:
+    def joint_arrays(self) -> tuple[dict[str, Quantity], tuple[str, ...]] | None:
         """Return the arrays ``time``, ``position``, ... and the joints, if it has ``joints``."""
         arrays = self._archive(self._path)
         if "position" not in arrays or "joints" not in arrays:
@@ -197,26 +197,26 @@ class _Arrays:
             for name, quantity in quantities.items()
         }
         rows = {name: len(values) for name, values in arrays.items()}
-        least = min(rows.values())
-        if max(rows.values()) > least:
+        shortest = min(rows.values())
+        if max(rows.values()) > shortest:
             self._recording.notes.append(
                 "the arrays have different lengths; read as far as the shortest goes: "
                 + ", ".join(f"{name} {count}" for name, count in rows.items())
             )
-        yield {name: values[:least] for name, values in arrays.items()}
+        yield {name: values[:shortest] for name, values in arrays.items()}
 
     def _array(self, name: str, quantity: Quantity, size: int) -> Array:
         path = self._column_map.folder / quantity.file if quantity.file else self._path
         if path.suffix not in ARRAY_SUFFIXES:
             return self._from_text(path, quantity, size)
         arrays = self._archive(path)
-        of_one = quantity.array or not quantity.columns
-        for label in (quantity.array or name,) if of_one else quantity.columns:
+        is_single = quantity.array or not quantity.columns
+        for label in (quantity.array or name,) if is_single else quantity.columns:
             if label not in arrays:
                 raise RecordingError(
                     f"{path.name} has no array '{label}'; its arrays are {', '.join(arrays)}"
                 )
-        if of_one:
+        if is_single:
             value = np.asarray(arrays[quantity.array or name], dtype=float)
             value = value.reshape(-1, 1) if value.ndim == 1 else value
             if value.ndim == 2 and value.shape[1] != size and value.shape[0] == size:

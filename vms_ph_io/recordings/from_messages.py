@@ -17,7 +17,7 @@ from vms_ph_dynamics.forms import PORTS
 
 from ..bag import BagMessage
 from ..progress import Progress, no_progress
-from ..settings.bounded_files import check_unfolded
+from ..settings.bounded_files import check_decompressed
 from .messages import Messages, decoded
 from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
 
@@ -219,7 +219,7 @@ def read_messages(
     reader = _Reader(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", chosen)
     types_by_topic: dict[str, str] = {}
     for message in messages:
-        check_unfolded(path.name, messages.bytes, reader.bytes, "`ros2 bag convert` unpacks it")
+        check_decompressed(path.name, messages.bytes, reader.bytes, "`ros2 bag convert` unpacks it")
         if message.topic not in types_by_topic:
             types_by_topic[message.topic] = message.type
         reader.add(message)

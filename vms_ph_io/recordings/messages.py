@@ -17,7 +17,7 @@ from ..bag import BagError, BagMessage, BagReader, MessageDefinition, PresentNam
 from ..bag.messages import SchemaDecoder
 from ..bag.metadata import BagMetadata, by_number
 from ..progress import Progress, no_progress
-from ..settings.bounded_files import UnfoldingError, unfold, unfold_file
+from ..settings.bounded_files import DecompressionError, decompress, decompress_file
 from .recording import RecordingError
 
 _EVERY = 5000  # messages between two reports of the progress
@@ -55,7 +55,7 @@ class Messages:
             for message in source:
                 count += 1
                 yield message
-        except UnfoldingError as error:
+        except DecompressionError as error:
             raise RecordingError(
                 f"a part of {self.path.name} is refused: {error}; `rosbag decompress` of ROS 1 or "
                 "`ros2 bag convert` of ROS 2 unpacks it"
@@ -119,7 +119,7 @@ class Messages:
     def _decompressed(self, file: Path, folder: Path) -> Path:
         target = folder / file.stem
         try:
-            unfold_file(file, target)
+            decompress_file(file, target)
         except zstandard.ZstdError as error:
             self.notes.append(f"{file.name} is damaged: decompressed as far as it goes; {error}")
         except OSError as error:
@@ -146,7 +146,7 @@ class Messages:
                         yield BagMessage(
                             connection.topic, kind, time, time, bytes(data), 0, decoder
                         )
-        except (BagError, UnfoldingError, GeneratorExit):
+        except (BagError, DecompressionError, GeneratorExit):
             raise
         except Exception as error:  # rosbags raises anything for a damaged file
             raise BagError(
@@ -163,7 +163,7 @@ def _two(kind: str) -> str:
 def _unpacked_message(message: BagMessage) -> BagMessage:
     """Return a message that was compressed by itself."""
     try:
-        return replace(message, data=unfold(message.data, "zstd"))
+        return replace(message, data=decompress(message.data, "zstd"))
     except zstandard.ZstdError as error:
         raise BagError(f"a compressed message is damaged: {error}") from None
 
@@ -178,7 +178,7 @@ class _BoundedRos1Reader(Ros1Reader):
             raise ValueError("a chunk is listed twice")
         names = {function: name for name, function in decompressors.items()}
         compression = names[chunk.decompressor]
-        return chunk._replace(decompressor=lambda data: unfold(data, compression))
+        return chunk._replace(decompressor=lambda data: decompress(data, compression))
 
 
 def decoded(message: BagMessage) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from vms_ph_dynamics import Array
 
 from ..progress import Progress
-from ..settings.bounded_files import check_unfolded, load_mat, load_npz
+from ..settings.bounded_files import check_decompressed, load_mat, load_npz
 from .recording import RecordingError
 
 _DELIMITERS = (";", "\t", ",")  # with a decimal comma, the comma is no delimiter
@@ -177,7 +177,7 @@ def load_arrays(path: Path) -> dict[str, Any]:
     """
     try:
         arrays = _READERS[path.suffix](path)
-        check_unfolded(
+        check_decompressed(
             path.name, path.stat().st_size, 8 * sum(a.size for a in arrays.values()), "split it"
         )
         return arrays
@@ -195,7 +195,7 @@ def _load_parquet(path: Path) -> dict[str, Any]:
     from pyarrow import parquet
 
     table = parquet.read_table(path)
-    check_unfolded(path.name, path.stat().st_size, table.nbytes, "split it")
+    check_decompressed(path.name, path.stat().st_size, table.nbytes, "split it")
     arrays = {}
     for name in table.column_names:
         values = table.column(name).to_numpy()

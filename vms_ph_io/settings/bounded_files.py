@@ -17,16 +17,16 @@ import zstandard
 
 from vms_ph_dynamics import VmsPhError
 
-SMALL = 64 * 2**20
+ALWAYS_ACCEPTED = 64 * 2**20
 MOST_PER_BYTE = 200
 _PIECE = 2**20
 
 
-class UnfoldingError(VmsPhError):
+class DecompressionError(VmsPhError):
     """A file that unfolds to more than is accepted of its size."""
 
 
-def largest_unfolded(size: int) -> int:
+def max_decompressed(size: int) -> int:
     """Return the bytes to which a compressed file, chunk or message may unfold.
 
     64 MiB, and 200 for each byte of it. Messages of a robot at rest come to 20 to 60.
@@ -34,10 +34,10 @@ def largest_unfolded(size: int) -> int:
     Args:
         size: compressed, bytes.
     """
-    return SMALL + MOST_PER_BYTE * size
+    return ALWAYS_ACCEPTED + MOST_PER_BYTE * size
 
 
-def check_unfolded(name: str, size: int, unfolded: int, remedy: str) -> None:
+def check_decompressed(name: str, size: int, unfolded: int, remedy: str) -> None:
     """Check the bytes to which something unfolds.
 
     Args:
@@ -47,15 +47,15 @@ def check_unfolded(name: str, size: int, unfolded: int, remedy: str) -> None:
         remedy: how to make a file that is not compressed.
 
     Raises:
-        UnfoldingError: they are more than :func:`largest_unfolded`.
+        DecompressionError: they are more than :func:`max_decompressed`.
     """
-    if unfolded > largest_unfolded(size):
-        raise UnfoldingError(
-            f"{name} has {size} bytes and unfolds to more than {largest_unfolded(size)}; {remedy}"
+    if unfolded > max_decompressed(size):
+        raise DecompressionError(
+            f"{name} has {size} bytes and unfolds to more than {max_decompressed(size)}; {remedy}"
         )
 
 
-_UNFOLD: dict[str, Callable[[bytes, int], bytes]] = {
+_DECOMPRESSORS: dict[str, Callable[[bytes, int], bytes]] = {
     "": lambda data, _: data,
     "none": lambda data, _: data,
     "zstd": lambda data, most: zstandard.ZstdDecompressor().stream_reader(data).read(most),
@@ -65,32 +65,32 @@ _UNFOLD: dict[str, Callable[[bytes, int], bytes]] = {
 }
 
 
-def unfold(data: bytes, compression: str, largest: int | None = None) -> bytes:
+def decompress(data: bytes, compression: str, largest: int | None = None) -> bytes:
     """Return what a compressed chunk or message unfolds to.
 
     Args:
         data: compressed.
         compression: "zstd", "lz4", "bz2" or "zlib"; "none" or empty.
-        largest: bytes; None: :func:`largest_unfolded`.
+        largest: bytes; None: :func:`max_decompressed`.
 
     Raises:
-        UnfoldingError: more than that, or an unknown compression. What is damaged raises the error
+        DecompressionError: more than that, or an unknown compression. Damage raises the error
             of its library.
     """
-    if compression not in _UNFOLD:
-        raise UnfoldingError(f"unknown compression {compression!r}")
-    limit = largest_unfolded(len(data)) if largest is None else largest
-    content = _UNFOLD[compression](data, limit + 1)
+    if compression not in _DECOMPRESSORS:
+        raise DecompressionError(f"unknown compression {compression!r}")
+    limit = max_decompressed(len(data)) if largest is None else largest
+    content = _DECOMPRESSORS[compression](data, limit + 1)
     if len(content) > limit:
-        raise UnfoldingError(f"{len(data)} bytes unfold to more than {limit}")
+        raise DecompressionError(f"{len(data)} bytes unfold to more than {limit}")
     return content
 
 
-def unfold_file(packed: Path, target: Path) -> None:
+def decompress_file(packed: Path, target: Path) -> None:
     """Write what a file of zstd unfolds to.
 
     Raises:
-        UnfoldingError: more than :func:`largest_unfolded`.
+        DecompressionError: more than :func:`max_decompressed`.
         OSError: a file cannot be read or written.
         zstandard.ZstdError: it is damaged; what comes before the damage is written.
     """
@@ -99,7 +99,7 @@ def unfold_file(packed: Path, target: Path) -> None:
         stream = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
         while piece := stream.read(_PIECE):
             written += len(piece)
-            check_unfolded(packed.name, size, written, "unpack it with zstd -d, and read that")
+            check_decompressed(packed.name, size, written, "unpack it with zstd -d, and read that")
             file.write(piece)
 
 
@@ -107,14 +107,14 @@ def load_npz(path: Path) -> dict[str, Any]:
     """Return the arrays of an NPZ file by name.
 
     Raises:
-        UnfoldingError: they are too large for its size. What is damaged raises anything.
+        DecompressionError: they are too large for its size. What is damaged raises anything.
     """
     import numpy as np
 
     size = path.stat().st_size
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
         stated = sum(entry.file_size for entry in archive.infolist())  # no more of it is read
-        check_unfolded(path.name, size, stated, "save it with numpy.savez")
+        check_decompressed(path.name, size, stated, "save it with numpy.savez")
         with np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
 
@@ -131,19 +131,19 @@ def load_mat(path: Path) -> dict[str, Any]:
 
     Raises:
         ImportError: scipy is not installed.
-        UnfoldingError: they are too large for its size. What is damaged raises anything.
+        DecompressionError: they are too large for its size. What is damaged raises anything.
     """
     from scipy.io import loadmat, whosmat
 
     size, remedy = path.stat().st_size, "save it with -v6"
-    content = _unfolded_mat(path, size, remedy)
+    content = _decompressed_mat(path, size, remedy)
     shapes = {name: shape for name, shape, kind in whosmat(BytesIO(content)) if kind in _NUMERIC}
-    check_unfolded(path.name, size, 8 * sum(map(math.prod, shapes.values())), remedy)
+    check_decompressed(path.name, size, 8 * sum(map(math.prod, shapes.values())), remedy)
     arrays = loadmat(BytesIO(content), variable_names=list(shapes))
     return {name: arrays[name] for name in shapes}
 
 
-def _unfolded_mat(path: Path, size: int, remedy: str) -> bytes:
+def _decompressed_mat(path: Path, size: int, remedy: str) -> bytes:
     """Return a MAT file whose elements are not compressed; only those of version 5 can be."""
     data = path.read_bytes()
     order = {b"IM": "little", b"MI": "big"}.get(data[126:128])
@@ -155,11 +155,11 @@ def _unfolded_mat(path: Path, size: int, remedy: str) -> bytes:
         end = position + 8 + int.from_bytes(data[position + 4 : position + 8], order)  # type: ignore[arg-type]
         part = data[position:end]
         if kind == _COMPRESSED:
-            part = unfold(part[8:], "zlib", max(largest_unfolded(size) - total, 0))
+            part = decompress(part[8:], "zlib", max(max_decompressed(size) - total, 0))
             if int.from_bytes(part[:4], order) == _COMPRESSED:  # type: ignore[arg-type]
-                raise UnfoldingError("an element is compressed twice")
+                raise DecompressionError("an element is compressed twice")
         total += len(part)
-        check_unfolded(path.name, size, total, remedy)
+        check_decompressed(path.name, size, total, remedy)
         parts.append(part)
         position = end
     return b"".join(parts)

@@ -23,7 +23,7 @@ from vms_ph_io.audits import Audit
 from .overview import balance, conservation
 from .robot_scene import RobotScene
 from .sankey import Flow, Sankey, Stream
-from .strip_chart import LOOK, axes, rounded, series
+from .strip_chart import PLOT_OPTIONS, axes, rounded, series
 from .viewpoint import WorldView, set_theme, viewpoint
 
 _GHOST = rgb(PURPLE)
@@ -422,7 +422,7 @@ class Replay:
                 "y": viser.uplot.Scale(range=_bounds(columns)),
             },
             axes=axes("time (s)", label, self._dark.value),
-            **LOOK,
+            **PLOT_OPTIONS,
         )
 
 

@@ -26,10 +26,10 @@ _SECONDS = 20.0  # time span, s
 _SAMPLES = int(_SECONDS * 10)
 
 # What is shown of joints, in the units of revolute ones.
-_OF_JOINTS = {"positions": "rad, m", "velocities": "rad/s, m/s", "efforts": "N m, N"}
+_JOINT_UNITS = {"positions": "rad, m", "velocities": "rad/s, m/s", "efforts": "N m, N"}
 
 
-LOOK: dict[str, Any] = {
+PLOT_OPTIONS: dict[str, Any] = {
     "legend": viser.uplot.Legend(show=True, live=True),
     "padding": (12, 8, 0, 0),
     "aspect": 2.1,
@@ -70,7 +70,7 @@ class StripChart:
             title=title,
             scales=self._scales(),
             axes=self._axes(),
-            **LOOK,
+            **PLOT_OPTIONS,
         )
 
     def darken(self, dark: bool) -> None:
@@ -154,10 +154,10 @@ class LivePlots:
         self._energy = StripChart(server, "energy of the closed loop", "J", 0.01)
         self._power = StripChart(server, "power into the robot", "W", 0.1)
         self._error = StripChart(server, "task error", "m", 1e-3)
-        self._shown = server.gui.add_dropdown("joints", (*_OF_JOINTS,))
+        self._shown = server.gui.add_dropdown("joints", (*_JOINT_UNITS,))
         self._joints = {
             name: StripChart(server, f"{name} of the joints", unit, 0.1)
-            for name, unit in _OF_JOINTS.items()
+            for name, unit in _JOINT_UNITS.items()
         }
         self.charts = (self._energy, self._power, self._error, *self._joints.values())
         self._shown.on_update(lambda _: self._choose())
@@ -261,7 +261,7 @@ def _prefix(largest: float) -> tuple[str, float]:
     return prefix, 1.0 / size
 
 
-GHOSTLY = ", ghost"
+GHOST_SUFFIX = ", ghost"
 """Ends the names of the curves of the second run."""
 
 
@@ -277,7 +277,7 @@ def series(names: Iterable[str], ghosts: Iterable[str] = ()) -> tuple[Any, ...]:
     def curve(name: str, ghostly: bool) -> Any:
         word, colour, dashes = looks[name]
         line = {"dash": dashes} if dashes else {}
-        end, alpha = (GHOSTLY, "80") if ghostly else ("", "")
+        end, alpha = (GHOST_SUFFIX, "80") if ghostly else ("", "")
         # The legend draws a box of the colour, without the dashes.
         marks = "".join(" -" if length > 2 else " ·" for length in dashes[::2])
         label = word + 2 * marks + end

@@ -39,7 +39,7 @@ class Publisher(subset.Subset):
             data = msg
         else:
             raise TypeError(f"Expected {self.msg_type}, got {type(msg)}")
-        writer = self._living()
+        writer = self._open_writer()
         try:
             delivered = writer.write(data)
         except DDSException as error:
@@ -52,7 +52,7 @@ class Publisher(subset.Subset):
 
     def get_subscription_count(self) -> int:
         """Number of matched subscriptions."""
-        return len(self._living().matches())
+        return len(self._open_writer().matches())
 
     def destroy(self) -> None:
         """Stop; call :meth:`Node.destroy_publisher` instead."""
@@ -60,7 +60,7 @@ class Publisher(subset.Subset):
             self._writer.close()
             self._writer = None
 
-    def _living(self) -> Writer:
+    def _open_writer(self) -> Writer:
         if self._writer is None:
             raise InvalidHandle("cannot use Destroyable because destruction was requested")
         return self._writer
