@@ -22,7 +22,12 @@ from rosbags.typesys import Stores, get_typestore
 
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.settings import bounded_files
-from vms_ph_io.settings.bounded_files import SMALL, DecompressionError, decompress, max_decompressed
+from vms_ph_io.settings.bounded_files import (
+    ALWAYS_ACCEPTED,
+    DecompressionError,
+    decompress,
+    max_decompressed,
+)
 
 LARGE = b"\0" * (6 * 2**20)
 IMAGE = "std_msgs/msg/ByteMultiArray"
@@ -118,7 +123,7 @@ MAKERS = [
 def test_a_small_file_that_unfolds_to_a_large_one_is_refused(
     make: Callable[[Path], Path], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_files, "SMALL", 2**20)
+    monkeypatch.setattr(bounded_files, "ALWAYS_ACCEPTED", 2**20)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     pytest.importorskip("scipy")
     path = make(tmp_path)
@@ -152,4 +157,4 @@ def test_what_unfolds_is_bounded_to_the_byte(compression: str) -> None:
     assert len(decompress(data, compression, 10**6)) == 10**6
     with pytest.raises(DecompressionError):
         decompress(data, compression, 10**6 - 1)
-    assert max_decompressed(0) == SMALL
+    assert max_decompressed(0) == ALWAYS_ACCEPTED
