@@ -16,6 +16,7 @@ from vms_ph_dynamics.energy.ledger import (
     Ledger,
     LedgerWriter,
     ResidualWindows,
+    _halving,
     port_supplies,
     unaccounted_intervals,
 )
@@ -250,3 +251,79 @@ def test_a_ledger_without_samples_is_refused(panda: VMSModel) -> None:
         LedgerWriter(panda).ledger()
     with pytest.raises(StateError, match="not a frame"):
         LedgerWriter(panda, ("hand",))
+
+
+def test_the_band_is_that_of_the_noise_of_each_quantity(panda: VMSModel) -> None:
+    samples = moving(panda, 0.5, 100.0)
+    tree = panda.pinocchio
+    data = tree.createData()
+    weights = [pin.computeGeneralizedGravity(tree, data, q) for q in samples.q]
+    momenta = []
+    for q, v in zip(samples.q, samples.v, strict=True):
+        upper = np.triu(pin.crba(tree, data, q))
+        momenta.append((upper + np.triu(upper, 1).T) @ v)
+    sizes, none = 1e-3 * np.arange(1, 8), np.zeros(7)
+
+    def variance(*noise: Array) -> Array:
+        ledger = ledger_of(panda, samples, noise=SampleNoise(*noise))
+        without = ledger_of(panda, samples, noise=SampleNoise(none, none, none))
+        return ((ledger.band - without.band) / 1.96) ** 2
+
+    def of_states(gradient: list[Array]) -> Array:
+        energy = ((np.array(gradient) * sizes) ** 2).sum(1)
+        return energy + energy[0]  # the change has the noise of both its ends
+
+    np.testing.assert_allclose(variance(sizes, none, none), of_states(weights), rtol=1e-6)
+
+    # An effort acts over a sample: the noise of each adds its power over a period.
+    def of_work(rate: Array) -> Array:
+        flow = ((rate * sizes) ** 2).sum(1)
+        return np.concatenate([[0.0], np.cumsum(0.5 * (flow[1:] + flow[:-1]) * 1e-4)])
+
+    np.testing.assert_allclose(variance(none, none, sizes), of_work(samples.v), rtol=1e-6)
+    expected = of_states(momenta) + of_work(samples.torque)
+    np.testing.assert_allclose(variance(none, sizes, none), expected, rtol=1e-6)
+
+
+def test_unaccounted_energy_is_compared_with_the_largest_exchange(panda: VMSModel) -> None:
+    brief = ledger_of(panda, moving(panda, 0.02, 200.0))
+    assert brief.exchanged == max(brief.gross, abs(brief.stored)) < 1.0
+    assert replace(brief, stored=-50.0).exchanged == 50.0
+    assert replace(brief, supplied_by_port=np.array([70.0, -20.0])).exchanged == 90.0
+    assert replace(brief, exact={"torque": -60.0}).exchanged == 60.0
+
+
+def test_a_port_violates_passivity_by_more_than_the_band_at_the_end(panda: VMSModel) -> None:
+    samples = moving(panda, 1.0, 200.0)
+    torque = samples.torque.copy()
+    torque[:, 5] -= 2.0 * samples.v[:, 5]
+    ledger = ledger_of(panda, replace(samples, torque=torque))
+    name = panda.joint_names[5]
+    supplied = trapezoid(2.0 * samples.v[:, 5] ** 2, samples.t)
+    for last, violates in ((0.9, True), (1.1, False)):
+        band = np.zeros_like(ledger.band)
+        band[-1] = last * supplied
+        (one,) = (p for p in port_supplies(replace(ledger, band=band)) if p.name == name)
+        assert one.net == one.rise == pytest.approx(supplied, rel=1e-2)
+        assert (one.rise_begin, one.time, one.rise_end) == (0.0, 1.0, 1.0)
+        assert one.violates is violates
+
+
+def test_the_bound_compares_every_pair_of_intervals_with_one_step_over_both() -> None:
+    t = np.array([0.0, 0.1, 0.3, 0.4, 0.6, 0.7])  # the last interval has no partner
+    power = np.array([1.0, 3.0, 2.0, -1.0, 4.0, 9.0])
+    change, square = _halving(t, power, np.diff(t)[:, None]).T
+    fine = (0.2 + 0.5, 0.05 + 0.3)
+    coarse = (0.3 * 1.5, 0.3 * 3.0)
+    expected = [0.0, coarse[0] - fine[0], 0.0, coarse[1] - fine[1], 0.0]
+    np.testing.assert_allclose(change, expected, atol=1e-15)
+    np.testing.assert_allclose(square, np.square(expected), atol=1e-15)
+    assert not _halving(t[:2], power[:2], np.diff(t[:2])[:, None]).any()
+
+
+def test_numbers_of_friction_are_those_of_all_joints_and_finite() -> None:
+    friction = JointFriction(np.ones(3), np.array([1.0, 2.0, 3.0]), shift=np.array(0.5))
+    np.testing.assert_array_equal(friction.shift, [0.5, 0.5, 0.5])
+    for wrong in (np.ones(2), np.array([1.0, np.nan, 1.0])):
+        with pytest.raises(ModelError, match="coulomb friction must be one number per joint"):
+            JointFriction(np.ones(3), wrong)

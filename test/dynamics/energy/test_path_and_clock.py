@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.energy.samples import clock_of, smoothed_velocity, steps, velocity_lag
+from vms_ph_dynamics.energy.samples import (
+    _period,
+    _weighted_median,
+    clock_of,
+    smoothed,
+    smoothed_velocity,
+    steps,
+    velocity_lag,
+)
 from vms_ph_io import robots
 
 
@@ -85,3 +93,60 @@ def test_a_good_clock_is_kept() -> None:
     clock = clock_of(t, np.diff(q, axis=0), v)
     assert clock.source == "stamps"
     np.testing.assert_array_equal(clock.t, t)
+
+
+@pytest.mark.parametrize("lag", [-0.2, 0.15, 0.2])
+def test_a_lag_that_is_a_tenth_of_the_recording_is_found_as_exactly(lag: float) -> None:
+    t = np.arange(0.0, 2.0, 0.002)
+    assert velocity_lag(t, _motion(t)[0], _motion(t - lag)[1]) == pytest.approx(lag, abs=1e-5)
+
+
+def test_a_lag_longer_than_is_looked_for_and_one_of_nothing_are_none() -> None:
+    t = np.arange(0.0, 8.0, 0.002)
+    assert np.isnan(velocity_lag(t, _motion(t)[0], _motion(t - 0.1)[1], largest=0.05))
+    assert velocity_lag(t, np.zeros((t.size, 3)), np.ones((t.size, 3))) == 0.0
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_a_cubic_and_its_slope_are_kept_up_to_the_ends(even: bool) -> None:
+    t = np.arange(120) * 0.01
+    if not even:
+        t = t + 0.004 * np.sin(np.arange(120.0))
+    coefficients = np.array([[1.0, -2.0], [3.0, 0.5], [-4.0, 1.0], [2.0, 5.0]])
+    powers = t[:, None] ** np.arange(4)
+    slopes = np.arange(1, 4) * powers[:, :3] @ coefficients[1:]
+    found, slope = smoothed(t, powers @ coefficients, 7)
+    np.testing.assert_allclose(found, powers @ coefficients, atol=1e-9)
+    np.testing.assert_allclose(slope, slopes, atol=1e-7)
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_the_deviation_of_a_velocity_is_that_of_its_cubic(even: bool) -> None:
+    t = np.arange(200) * 0.01
+    if not even:
+        t[60] += 1e-4
+    noise = 0.01 * np.random.default_rng(3).choice([-1.0, 1.0], (200, 1))
+    found, deviation = smoothed_velocity(t, noise, (6,))
+    for k, first in ((0, 0), (2, 0), (6, 0), (100, 94), (199, 187)):
+        rows = np.arange(first, first + 13)
+        matrix = (t[rows] - t[k])[:, None] ** np.arange(4)
+        fit = np.linalg.lstsq(matrix, noise[rows, 0], rcond=None)[0]
+        assert found[k, 0] == pytest.approx(fit[1], rel=1e-5)
+        spread = np.sqrt(np.linalg.inv(matrix.T @ matrix)[1, 1])
+        # Of the residuals, with as many freedoms as the cubics leave.
+        assert deviation[k, 0] / spread == pytest.approx(0.01, rel=0.1)
+
+
+def test_a_period_is_found_whatever_multiples_of_it_have_passed() -> None:
+    multiples = np.array([1, 1, 2, 1, 3, 1, 1, 5, 1, 2] * 5)
+    noise = 1e-5 * np.cos(np.arange(50.0))
+    assert _period(0.004 * multiples + noise) == pytest.approx(0.004, rel=1e-3)
+    assert _period(0.004 * np.ones(50)) == pytest.approx(0.004)
+    assert _period(np.array([0.0, 0.0, 0.004])) == 0.0
+    assert _period(0.004 * (1.0 + 0.4 * np.sin(np.arange(50.0)))) == 0.0
+
+
+def test_the_weighted_median_has_half_the_weight_on_either_side() -> None:
+    assert _weighted_median(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 1.0])) == 2.0
+    assert _weighted_median(np.array([3.0, 1.0, 2.0]), np.array([5.0, 1.0, 1.0])) == 3.0
+    assert _weighted_median(np.array([3.0, 1.0, 2.0]), np.array([1.0, 5.0, 1.0])) == 1.0

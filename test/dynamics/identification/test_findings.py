@@ -12,6 +12,7 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Finding, Settings, findings, identify
+from vms_ph_dynamics.identification.findings import _intervals
 from vms_ph_io import robots
 
 from .known_truth import random_truth, recording
@@ -112,3 +113,14 @@ def test_a_push_is_found_with_its_times_and_its_energy(
     effort = contacts[0].evidence["largest_effort"]
     assert effort == pytest.approx(-felt[np.argmax(np.abs(felt))], rel=0.3)
     assert set(contacts[0].as_dictionary()) >= {"kind", "text", "evidence", "begin", "end"}
+
+
+def test_gaps_shorter_than_a_contact_join_it_and_a_touch_is_none() -> None:
+    t = 0.01 * np.arange(200)
+    exceeded = np.zeros(200, bool)
+    for first, behind in ((10, 20), (45, 50), (81, 90), (120, 128), (160, 164)):
+        exceeded[first:behind] = True
+    # 0.26 s between the first two; 0.32 s to the next; the last lasts 0.03 s.
+    assert _intervals(t, exceeded) == [(10, 50), (81, 90), (120, 128)]
+    exceeded[-8:] = True
+    assert _intervals(t, exceeded)[-1] == (160, 200)

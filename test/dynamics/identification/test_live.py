@@ -122,6 +122,7 @@ def test_friction_that_was_is_forgotten_with_the_motion_that_told_it() -> None:
     _feed(live, before, 0.0, 7.0)
     found = _feed(live, after, 7.0, 15.0)[-1]
     assert found.remembered <= 6.0
+    assert 0.2 < live._usual < 2.0  # a good prediction errs as its variance says
     truth = {
         f"friction.{name}.viscous": v
         for name, v in zip(model.joint_names, new.viscous, strict=True)
@@ -245,3 +246,7 @@ def test_samples_and_windows_that_are_kept_are_bounded() -> None:
 def test_a_frame_that_does_not_move_is_refused() -> None:
     with pytest.raises(ModelError, match="does not move"):
         LiveIdentification(robots.load("panda"), "panda_link0")
+
+
+def test_half_a_minute_of_motion_is_remembered(panda: VMSModel) -> None:
+    assert LiveIdentification(panda).memory == 30.0

@@ -1,0 +1,34 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The parameters of a result, what is believed of them beforehand, and what efforts mean."""
+
+import numpy as np
+
+from vms_ph_dynamics.identification.effort_meaning import EffortMeaning
+from vms_ph_dynamics.identification.result import Parameter, payload_unknowns
+
+
+def test_a_parameter_knows_its_joint_and_is_multiplied_with_its_interval() -> None:
+    one = Parameter("friction.left.arm_1.viscous", "friction", "N m s/rad", 2.0, 1.5, 3.0)
+    assert one.joint == "left.arm_1"
+    assert Parameter("gain.left.arm_1", "gains", "1").joint == "left.arm_1"
+    assert Parameter("payload_mass", "payload", "kg").joint == ""
+    scaled = one.times(-4.0)
+    assert (scaled.value, scaled.low, scaled.high) == (-8.0, -12.0, -6.0)
+    assert one.times(1.0) is one
+
+
+def test_a_load_may_weigh_half_of_what_carries_it_and_be_as_wide_as_a_hand() -> None:
+    deviations = [u.deviation for u in payload_unknowns(8.0)]
+    np.testing.assert_allclose(deviations, [4.0, *3 * [0.6], *6 * [0.09]])
+
+
+def test_an_effort_that_friction_explains_as_well_means_nothing() -> None:
+    ratio = {
+        "torque": np.array([1.2, 1.2, 1.0, np.nan]),
+        "scaled": np.array([0.97, 0.9, 0.97, np.nan]),
+    }
+    ones = np.ones(4)
+    meaning = EffortMeaning({}, "torque", 1.0, ratio, ones, ones, 1.0)
+    assert meaning.meaningless.tolist() == [True, False, False, False]

@@ -1,0 +1,194 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Windows of energy and rows of torques hold for a motion that is known exactly."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.energy.regressor import EnergyRegressor
+from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.identification.result import (
+    Unknown,
+    friction_unknowns,
+    payload_unknowns,
+    timing_unknown,
+)
+from vms_ph_dynamics.identification.torque import described_torque, torque_error, torque_windows
+from vms_ph_dynamics.identification.windows import (
+    Motion,
+    Windows,
+    WindowSettings,
+    balance,
+    joint_columns,
+    motion_of,
+    window_edges,
+)
+
+T = 0.002 * np.arange(301)
+LOAD = pin.Inertia(1.5, np.array([0.02, -0.03, 0.08]), np.diag([0.02, 0.025, 0.015]))
+FRICTION = {"viscous": 0.8, "coulomb": 0.0, "offset": -0.4}
+
+
+def _samples(model: VMSModel) -> MotionSamples:
+    """A motion by sines with the efforts that it needs, without friction."""
+    turn = 2.0 + 0.4 * np.arange(model.n)
+    angle = turn * T[:, None] + np.arange(model.n)
+    q, v = 0.4 * np.sin(angle), 0.4 * turn * np.cos(angle)
+    a = -0.4 * turn**2 * np.sin(angle)
+    tree = model.tree.pinocchio
+    data = tree.createData()
+    effort = np.array([pin.rnea(tree, data, *row) for row in zip(q, v, a, strict=True)])
+    return MotionSamples(T.copy(), q, v, effort)
+
+
+@pytest.fixture(scope="module")
+def samples(panda: VMSModel) -> MotionSamples:
+    return _samples(panda)
+
+
+@pytest.fixture(scope="module")
+def motion(panda: VMSModel, samples: MotionSamples) -> Motion:
+    return motion_of(panda, samples)
+
+
+@pytest.fixture(scope="module")
+def loaded(panda: VMSModel) -> MotionSamples:
+    """With a load at the end effector."""
+    tree = panda.pinocchio
+    frame = tree.frames[panda.end_effector_id]
+    tree.inertias[7] = tree.inertias[7] + frame.placement.act(LOAD)
+    return _samples(VMSModel.from_pinocchio(tree, panda.end_effector))
+
+
+def _balance(
+    model: VMSModel, samples: MotionSamples, unknowns: list[Unknown], length: float = 0.05
+) -> Windows:
+    settings = WindowSettings(model.end_effector, length)
+    return balance(model, EnergyRegressor(model), motion_of(model, samples), unknowns, settings)
+
+
+def test_windows_begin_with_the_first_sample_and_end_with_the_time_and_ten_samples() -> None:
+    t = 0.01 * np.arange(36)
+    np.testing.assert_array_equal(window_edges(t, 0.05), [0, 10, 20, 30])
+    np.testing.assert_array_equal(window_edges(t, 0.12), [0, 12, 24])
+    np.testing.assert_array_equal(window_edges(t[:10], 0.05), [0])
+
+
+def test_windows_without_a_load_balance_and_with_one_its_parameters_close_them(
+    panda: VMSModel, samples: MotionSamples, loaded: MotionSamples
+) -> None:
+    unknowns = payload_unknowns(10.0)
+    bare, carried = (_balance(panda, one, unknowns) for one in (samples, loaded))
+    np.testing.assert_allclose(bare.target, 0.0, atol=2e-3)
+    assert np.abs(carried.target).max() > 0.2
+    expected = carried.columns @ LOAD.toDynamicParameters()
+    np.testing.assert_allclose(carried.target, expected, atol=4e-3)
+    np.testing.assert_allclose(carried.begin, T[:-25:25], atol=1e-5)
+    np.testing.assert_allclose(carried.end, T[25::25], atol=1e-5)
+    power = np.abs(samples.torque * samples.v).sum(1)
+    whole = np.sum(0.5 * (power[1:] + power[:-1]) * np.diff(T))
+    assert bare.gross.sum() == pytest.approx(whole, rel=1e-3)
+
+
+def test_a_wrench_at_a_tool_does_work_by_the_motion_of_the_tool(
+    panda: VMSModel, samples: MotionSamples
+) -> None:
+    port, wrench = panda.end_effector, np.array([8.0, -5.0, 12.0, 0.5, 1.0, -0.7])
+    wrenches = {port: wrench * (1.0 + T[:, None])}
+    tree = panda.pinocchio
+    data = tree.createData()
+    twists = []
+    for q, v in zip(samples.q, samples.v, strict=True):
+        pin.forwardKinematics(tree, data, q, v)
+        twist = pin.getFrameVelocity(tree, data, panda.end_effector_id, pin.ReferenceFrame.LOCAL)
+        twists.append(twist.vector)
+    power = (wrenches[port] * np.array(twists)).sum(1)
+    work = np.concatenate([[0.0], np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(T))])
+    for held in (False, True):
+        with_it, without = (
+            _balance(panda, replace(samples, wrenches=w, zero_order_hold=held), [])
+            for w in (wrenches, {})
+        )
+        expected = np.diff(work[::25])
+        # A wrench that is held lags by half a sample.
+        np.testing.assert_allclose(with_it.target - without.target, expected, atol=2e-3)
+        assert np.abs(expected).max() > 0.1
+
+
+def test_friction_takes_energy_by_its_terms(panda: VMSModel, samples: MotionSamples) -> None:
+    rate, effort = samples.v, samples.torque
+    unknowns = friction_unknowns(panda.joint_names, 7 * [False], np.ones(7), np.ones(7), True)
+    columns = _balance(panda, samples, unknowns).columns
+    smooth = np.tanh(rate / 0.01)
+    forces = {"viscous": rate, "coulomb": smooth, "offset": 1.0, "load": np.abs(effort) * smooth}
+    for k, unknown in enumerate(unknowns):
+        joint, term = unknown.name.split(".")[1:]
+        j = panda.joint_names.index(joint)
+        power = (forces[term] * rate)[:, j]
+        energy = np.concatenate([[0.0], np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(T))])
+        tolerance = 2e-3 * np.abs(energy).max()
+        np.testing.assert_allclose(columns[:, k], np.diff(energy[::25]), atol=tolerance)
+
+
+def test_what_a_joint_multiplies_is_named_by_it(panda: VMSModel, rng: np.random.Generator) -> None:
+    rate, effort = rng.uniform(0.1, 1.0, (5, 7)), rng.normal(size=(5, 7))
+    columns = joint_columns(panda, -rate, effort)
+    joint, values = columns[f"friction.{panda.joint_names[4]}.load"]
+    assert joint == 4
+    np.testing.assert_allclose(values, -np.abs(effort[:, 4]) * np.tanh(100.0 * rate[:, 4]))
+    np.testing.assert_array_equal(columns[f"gain.{panda.joint_names[2]}"][1], -effort[:, 2])
+
+
+def test_the_described_torques_are_those_that_the_motion_needs(
+    panda: VMSModel, motion: Motion
+) -> None:
+    described, recorded, friction = described_torque(panda, motion, 10, 10)
+    assert len(described) == len(recorded) > 20
+    np.testing.assert_allclose(described, recorded, atol=0.02)
+    chosen = np.arange(10, len(T) - 10, 10)
+    np.testing.assert_allclose(recorded, motion.samples.torque[chosen], atol=2e-3)
+    np.testing.assert_allclose(friction[0], motion.samples.v[chosen], atol=1e-3)
+    np.testing.assert_array_equal(friction[2], 1.0)
+
+
+def test_rows_of_torques_hold_with_a_load_and_friction(
+    panda: VMSModel, loaded: MotionSamples
+) -> None:
+    rubbing = FRICTION["viscous"] * loaded.v + FRICTION["offset"]
+    late = 0.004  # s, by which efforts lag
+    torque = loaded.torque + rubbing
+    torque = torque - late * np.gradient(torque, T, axis=0)
+    unknowns = [
+        *payload_unknowns(10.0),
+        *friction_unknowns(panda.joint_names, 7 * [False], np.ones(7), np.ones(7), False),
+        timing_unknown(),
+    ]
+    values = dict(zip((u.name for u in unknowns[:10]), LOAD.toDynamicParameters(), strict=True))
+    values |= {u.name: FRICTION[u.name.rpartition(".")[2]] for u in unknowns[10:-1]}
+    values["timing.effort_lag"] = late
+    recorded = motion_of(panda, replace(loaded, torque=torque))
+    rows = torque_windows(panda, recorded, unknowns, WindowSettings(panda.end_effector), width=6)
+    x = np.array([values[u.name] for u in unknowns])
+    np.testing.assert_allclose(rows.target, rows.columns @ x, atol=2e-3)
+    assert np.abs(rows.target).max() > 0.1
+    size = np.sqrt(np.mean(recorded.samples.torque**2, axis=0))
+    np.testing.assert_allclose(rows.gross[:7], size, rtol=1e-3)
+
+
+def test_every_output_of_a_torque_regression_has_its_own_noise(rng: np.random.Generator) -> None:
+    noise, x = np.array([0.02, 0.3]), np.array([1.0, -2.0])
+    columns = rng.normal(size=(800, 2))
+    target = columns @ x + np.tile(noise, 400) * rng.normal(size=800)
+    blank = np.zeros(800)
+    rows = Windows(blank, blank, target, columns, blank, blank, blank)
+    error, residual, found = torque_error(rows, 2, np.array([3.0, 3.0]), 100.0 * np.eye(2))
+    np.testing.assert_allclose(residual, noise, rtol=0.15)
+    np.testing.assert_allclose(error, noise, rtol=0.15)
+    # Weighted, it is the estimate of the first output, which is fifteen times as exact.
+    first = np.linalg.lstsq(columns[::2], target[::2], rcond=None)[0]
+    np.testing.assert_allclose(found, first, atol=1e-3)
