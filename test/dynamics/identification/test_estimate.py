@@ -134,7 +134,7 @@ def test_what_is_believed_beforehand_is_weighed_with_the_data(rng: np.random.Gen
 def test_noise_of_common_ends_is_weighed_by_its_covariance(rng: np.random.Generator) -> None:
     # Of windows of one record the noise is that of their ends: differences of white noise.
     count, blank = 400, np.zeros(400)
-    ends = rng.normal(size=count + 1)
+    ends = 1e-3 * rng.normal(size=count + 1)
     columns = np.column_stack([np.linspace(-1.0, 1.0, count), np.ones(count)])
     target = columns @ [2.0, 3.0] + np.diff(ends)
     found = estimate(columns, target, np.zeros(2), VAGUE * np.eye(2), blank, blank)
@@ -143,9 +143,16 @@ def test_noise_of_common_ends_is_weighed_by_its_covariance(rng: np.random.Genera
     covariance = np.eye(count) - 0.49 * (np.eye(count, k=1) + np.eye(count, k=-1))
     weights = np.linalg.inv(covariance)
     expected = np.linalg.solve(columns.T @ weights @ columns, columns.T @ weights @ target)
-    np.testing.assert_allclose(found.mean, expected, atol=2e-3)
+    np.testing.assert_allclose(found.mean, expected, atol=2e-6)
     plain = np.linalg.lstsq(columns, target, rcond=None)[0]
-    assert np.abs(plain - expected).max() > 1e-2
+    assert np.abs(plain - expected).max() > 1e-5
+
+
+def test_noise_of_common_ends_is_no_more_than_that_of_the_windows() -> None:
+    errors = 0.02 * (-1.0) ** np.arange(W)
+    prior, blank = (np.zeros(1), VAGUE * np.eye(1)), np.zeros(W)
+    found = estimate(np.ones((W, 1)), 5.0 + errors, *prior, blank, blank)
+    np.testing.assert_allclose(found.scale, 0.02, rtol=0.02)
 
 
 def test_windows_with_longer_paths_have_more_noise_and_count_less(

@@ -4,6 +4,9 @@
 """What recordings tell of a wrong model, and of contacts."""
 
 from dataclasses import replace
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -12,10 +15,13 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Finding, Settings, findings, identify
-from vms_ph_dynamics.identification.findings import _intervals
+from vms_ph_dynamics.identification.findings import _intervals, contacts
+from vms_ph_dynamics.identification.windows import Windows
 from vms_ph_io import robots
 
 from .known_truth import random_truth, recording
+
+MODULE = import_module("vms_ph_dynamics.identification.findings")  # the function has its name
 
 
 @pytest.fixture(scope="module")
@@ -103,16 +109,16 @@ def test_a_push_is_found_with_its_times_and_its_energy(
     # The robot keeps its motion: its motors make up for the push.
     pushed = replace(samples, torque=samples.torque - contact)
     brought = float(np.sum(0.5 * (contact[1:] + contact[:-1]) * np.diff(samples.q, axis=0)))
-    contacts = [one for one in _found(panda, pushed) if one.kind == "contact"]
-    assert len(contacts) == 1
-    assert contacts[0].begin == pytest.approx(6.3, abs=0.06)
-    assert contacts[0].end == pytest.approx(6.9, abs=0.06)
-    assert contacts[0].energy == pytest.approx(brought, rel=0.1, abs=0.2)
+    touches = [one for one in _found(panda, pushed) if one.kind == "contact"]
+    assert len(touches) == 1
+    assert touches[0].begin == pytest.approx(6.3, abs=0.06)
+    assert touches[0].end == pytest.approx(6.9, abs=0.06)
+    assert touches[0].energy == pytest.approx(brought, rel=0.1, abs=0.2)
     # The joint that felt it most makes up for it.
-    felt = contact[:, panda.joint_names.index(contacts[0].text.split("; ")[1].split()[0])]
-    effort = contacts[0].evidence["largest_effort"]
+    felt = contact[:, panda.joint_names.index(touches[0].text.split("; ")[1].split()[0])]
+    effort = touches[0].evidence["largest_effort"]
     assert effort == pytest.approx(-felt[np.argmax(np.abs(felt))], rel=0.3)
-    assert set(contacts[0].as_dictionary()) >= {"kind", "text", "evidence", "begin", "end"}
+    assert set(touches[0].as_dictionary()) >= {"kind", "text", "evidence", "begin", "end"}
 
 
 def test_gaps_shorter_than_a_contact_join_it_and_a_touch_is_none() -> None:
@@ -124,3 +130,57 @@ def test_gaps_shorter_than_a_contact_join_it_and_a_touch_is_none() -> None:
     assert _intervals(t, exceeded) == [(10, 50), (81, 90), (120, 128)]
     exceeded[-8:] = True
     assert _intervals(t, exceeded)[-1] == (160, 200)
+
+
+def _contacts(
+    monkeypatch: pytest.MonkeyPatch, excess: tuple[float, float], count: int = 50, **error: float
+) -> tuple[Finding, ...]:
+    """Return the contacts of two joints whose efforts differ by an excess from 3 s on.
+
+    The noise of joint a is up to 0.5 of efforts of 100, that of b 0.005 of 1. With 1 % of them, and
+    0.3 % of the largest, the deviations that count are 1.83 and 0.315.
+    """
+    t, size = 0.01 * np.arange(1000), np.array([100.0, 1.0])
+    differ = np.array([0.5, 0.005]) * np.sin(np.arange(1000.0))[:, None]
+    differ[300 : 300 + count] += excess
+    stamps, none = np.repeat(t, 2), np.zeros(2000)
+    flat = (differ / size).reshape(-1)
+    rows = Windows(stamps, stamps, flat, np.zeros((2000, 0)), np.tile(size, 1000), none, none)
+    begin = 0.05 * np.arange(200)
+    unaccounted = np.where((begin > 2.99) & (begin < 3.46), -0.2, 1e-3)
+    few = np.zeros(200)
+    windows = Windows(begin, begin + 0.05, unaccounted, np.zeros((200, 0)), few, few, few)
+    for name, result in (("torque_windows", rows), ("balance", windows), ("EnergyRegressor", 0)):
+        monkeypatch.setattr(MODULE, name, lambda *_, result=result: result)
+    known: Any = SimpleNamespace(
+        frame="tip",
+        length=0.05,
+        unknowns=(),
+        consistent=np.zeros(0),
+        error={name: (value, 0.9) for name, value in ({"a": 0.1, "b": 0.1} | error).items()},
+    )
+    model: Any = SimpleNamespace(n=2, joint_names=("a", "b"))
+    motion: Any = SimpleNamespace(samples=SimpleNamespace(t=t))
+    return contacts(model, motion, known)
+
+
+def test_a_contact_is_what_two_joints_feel_beyond_their_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (one,) = _contacts(monkeypatch, (20.0, -1.5))
+    assert (one.begin, one.end) == pytest.approx((3.0, 3.49))
+    assert one.energy == pytest.approx(2.0)  # ten windows that lack 0.2 J
+    assert one.text.endswith("brought 2 J; a felt it most")
+    assert one.evidence["largest_effort"] == pytest.approx(20.0, abs=1.1)
+    assert one.evidence["standard_deviations"] == pytest.approx(20.5 / 1.83, rel=0.03)
+    assert _contacts(monkeypatch, (20.0, -0.8)) == ()  # b feels 2.5 deviations
+    assert len(_contacts(monkeypatch, (20.0, -1.1))) == 1
+    assert _contacts(monkeypatch, (5.2, -1.7)) == ()  # none feels six
+    assert len(_contacts(monkeypatch, (7.0, -2.5))) == 1
+
+
+def test_what_may_be_a_wrong_model_is_no_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(_contacts(monkeypatch, (20.0, -1.5), 50, a=0.2)) == 1
+    assert _contacts(monkeypatch, (20.0, -1.5), 50, a=0.3) == ()  # a cannot be predicted
+    assert len(_contacts(monkeypatch, (20.0, -1.5), 290)) == 1
+    assert _contacts(monkeypatch, (20.0, -1.5), 310) == ()  # it lasts too long
