@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from vms_ph_controllers.references.drive_reference import _Quintic
 from vms_ph_controllers.references.pose_reference import JointReference, PoseReference
 from vms_ph_dynamics.groups import SE3
 
@@ -49,3 +50,13 @@ def test_a_joint_reference_turns_round_and_arrives_at_rest_within_its_rates() ->
         assert (np.abs(reference.rates - before) <= dt * 5.0 * 2.0 * speed + 1e-12).all()
     assert reference.is_resting
     np.testing.assert_array_equal(reference.positions, np.zeros(2))
+
+
+def test_a_quintic_leads_from_any_motion_to_rest(rng: np.random.Generator) -> None:
+    now, end, duration, h = (0.3, -0.8, 1.7), -1.1, 2.5, 1e-4
+    part = _Quintic(now, end, duration)
+    np.testing.assert_allclose(part.at(0.0), now)
+    np.testing.assert_allclose(part.at(duration), (end, 0.0, 0.0), atol=1e-13)
+    for t in rng.uniform(0.1, 2.4, 5):
+        before, here, after = np.array([part.at(t - h), part.at(t), part.at(t + h)])
+        np.testing.assert_allclose((after - before)[:2] / (2 * h), here[1:], atol=1e-6)

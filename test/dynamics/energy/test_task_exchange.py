@@ -6,11 +6,12 @@
 from math import isnan
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from vms_ph_controllers import Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import PositionTask, VMSModel
-from vms_ph_dynamics.energy.task_exchange import TaskExchange
+from vms_ph_dynamics.energy.task_exchange import TaskExchange, energy_parts
 from vms_ph_io import robots
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
@@ -59,3 +60,26 @@ def test_robots_on_moving_bases_have_it_and_those_without_redundancy_do_not(
     singular = np.array([1.686, 0, np.pi / 2, -3.0, 0, 2.665, -2.897])
     at = TaskExchange(panda, PositionTask(panda)).at(panda.evaluate(singular, np.ones(7)))
     assert isnan(at.through_g12)
+
+
+def test_the_energies_of_a_state_are_those_of_its_parts() -> None:
+    model = robots.load("satellite_panda")
+    q = model.integrate(model.neutral_configuration(), np.linspace(-0.5, 0.7, model.nv))
+    d = model.evaluate(q, np.linspace(-1.0, 1.0, model.nv))
+    task, parts = PositionTask(model), energy_parts(d, PositionTask(model))
+    tree = model.pinocchio
+    data = tree.createData()
+    kinetic = pin.computeKineticEnergy(tree, data, q, d.v)
+    potential = pin.computePotentialEnergy(tree, data, q)
+    assert parts["kinetic"] == pytest.approx(kinetic)
+    assert parts["potential"] == pytest.approx(potential)
+    assert parts["total"] == pytest.approx(kinetic + potential)
+    momentum = (d.M @ d.v)[:6]
+    base = 0.5 * momentum @ np.linalg.solve(d.M[:6, :6], momentum)
+    assert parts["kinetic_base"] == pytest.approx(base)
+    assert parts["kinetic_shape"] == pytest.approx(kinetic - base)
+    jacobian = task.jacobian(d)
+    speed = jacobian @ d.v
+    moved = 0.5 * speed @ np.linalg.solve(jacobian @ np.linalg.solve(d.M, jacobian.T), speed)
+    assert parts["kinetic_task"] == pytest.approx(moved)
+    assert parts["kinetic_null"] == pytest.approx(kinetic - moved)
