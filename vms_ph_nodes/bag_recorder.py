@@ -23,7 +23,7 @@ _SEARCH = 0.2
 
 # Time without callbacks after which a recording has a hole: more than this one was not running for
 # may be lost, s.
-_STOOD = 1.0
+_PAUSE = 1.0
 
 
 class BagRecorder(ReportingNode):
@@ -42,11 +42,11 @@ class BagRecorder(ReportingNode):
         chosen_topics: list[str] = declare(self, "topics")
         self._chosen_topics = {self.resolve_topic_name(name) for name in chosen_topics if name}
         self._types = MessageTypes.of_project()
-        self._writer = BagWriter(self._free(Path(folder)))
+        self._writer = BagWriter(self._new_folder(Path(folder)))
         self.failed = False
         self._recorded_topics: set[str] = set()
         self._count, self._failure = 0, ""
-        self._ran_at, self._holes, self._hole = time.monotonic(), 0, 0.0
+        self._ran_at, self._pauses, self._idle = time.monotonic(), 0, 0.0
         self._search()
         self.create_timer(_SEARCH, self._search, clock=self._steady)
 
@@ -59,7 +59,7 @@ class BagRecorder(ReportingNode):
             self.get_logger().error(str(error))
         super().destroy_node()
 
-    def _free(self, folder: Path) -> Path:
+    def _new_folder(self, folder: Path) -> Path:
         """Return the folder, or the first new one where a recording in it was interrupted."""
         if not was_interrupted(folder):
             return folder
@@ -87,13 +87,13 @@ class BagRecorder(ReportingNode):
     def _record_gap(self) -> None:
         """Tell where this process has not run for a time: what came meanwhile may be missing."""
         now = time.monotonic()
-        stood, self._ran_at = now - self._ran_at, now
-        if stood < _STOOD:
+        pause, self._ran_at = now - self._ran_at, now
+        if pause < _PAUSE:
             return
-        self._holes, self._hole = self._holes + 1, self._hole + stood
+        self._pauses, self._idle = self._pauses + 1, self._idle + pause
         end = datetime.now(timezone.utc)
         self.get_logger().warning(
-            f"the recorder stood still for {stood:.1f} s until {end:%H:%M:%S} UTC; messages of "
+            f"the recorder stood still for {pause:.1f} s until {end:%H:%M:%S} UTC; messages of "
             "that time may be missing in the bag"
         )
 
@@ -128,14 +128,14 @@ class BagRecorder(ReportingNode):
 
     def _report(self) -> None:
         values: dict[str, object] = {"messages": self._count, "topics": len(self._recorded_topics)}
-        if self._holes:
-            values["holes"] = f"{self._holes}, of {self._hole:.1f} s together"
+        if self._pauses:
+            values["holes"] = f"{self._pauses}, of {self._idle:.1f} s together"
         if self._failure:
             self._health.report(ERROR, self._failure, values)
         elif not self._count:
             self._health.report(WARN, "nothing to record yet", values)
-        elif self._holes:
-            why = f"recording, with holes of {self._hole:.1f} s in which the recorder stood still"
+        elif self._pauses:
+            why = f"recording, with holes of {self._idle:.1f} s in which the recorder stood still"
             self._health.report(WARN, why, values)
         else:
             self._health.report(OK, f"recording {len(self._recorded_topics)} topics", values)

@@ -90,7 +90,7 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
     d = model.evaluate(run.q[-1], run.v[-1])
     pose = np.linalg.inv(model.base_pose(home)) @ model.base_pose(d.q)
     planned = plan.displacement
-    missed = _SO3.log(planned[:3, :3].T @ pose[:3, :3])
+    rotation_error = _SO3.log(planned[:3, :3].T @ pose[:3, :3])
     joints = model.difference(home, d.q)[model.b :]
     loops = f"{plan.loops} in {plan.path.duration:.1f} s"
     return Outcome(
@@ -102,7 +102,7 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
                 1e-8,
                 "rad",
             ),
-            bounded("simulated attitude against the plan", _norm(missed), 1e-4, "rad"),
+            bounded("simulated attitude against the plan", _norm(rotation_error), 1e-4, "rad"),
             bounded(
                 "simulated position of the base against the plan",
                 float(np.abs(pose[:3, 3] - planned[:3, 3]).max()),
@@ -156,20 +156,20 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     rest = model.evaluate(home, np.zeros(model.nv))
     placement = rest.placement(model.end_effector)
     before = _SE3.Ad(_SE3.inverse(placement)).T @ (body.spatial() @ twist)
-    caught = capture(model, home, rest.v, body, twist)
-    after = momenta(caught.model.evaluate(caught.q, caught.v)).spatial
+    captured = capture(model, home, rest.v, body, twist)
+    after = momenta(captured.model.evaluate(captured.q, captured.v)).spatial
     scale = np.repeat([_norm(before[:3]), _norm(before[3:])], 3)
     jump = float(np.max(np.abs(after - before) / scale))
     actuators, dt = _wheels(settings), _step(settings)
-    law = AttitudeControl(caught.model, allocation=actuators.allocation)
-    law.reset(RobotState(caught.q, caught.v))
+    law = AttitudeControl(captured.model, allocation=actuators.allocation)
+    law.reset(RobotState(captured.q, captured.v))
     simulation = Simulation(
-        DecoupledForm(caught.model),
-        caught.q,
+        DecoupledForm(captured.model),
+        captured.q,
         dt,
         lambda q, v, step: law.update(RobotState(q, v), Reference(), step),
         actuators=actuators,
-        start_velocity=caught.v,
+        start_velocity=captured.v,
     )
     wheels = simulation.actuation
     assert wheels is not None
@@ -181,7 +181,7 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         report((k + 1) / parts)
     total, final = _angular_momenta(simulation)
     sample, exergy = simulation.sample(), simulation.exergy_map()
-    rotation = caught.model.difference(caught.q, sample.q)[3:6]
+    rotation = captured.model.difference(captured.q, sample.q)[3:6]
     limit = float(settings["largest_rate"])
     return Outcome(
         [
@@ -189,8 +189,8 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             required(
                 "kinetic energy lost by the capture",
                 "not negative",
-                f"{caught.lost:.4g} J",
-                caught.lost >= 0.0,
+                f"{captured.lost:.4g} J",
+                captured.lost >= 0.0,
             ),
             bounded(
                 "angular momentum of satellite, body and wheels, relative change",

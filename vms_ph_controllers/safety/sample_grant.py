@@ -244,7 +244,7 @@ _TRIALS = 5
 
 # What the first share of the strongest brake exceeds the estimate by: the margin of a prediction is
 # part of it. Smallest share that is tried.
-_MORE, _SMALLEST_SHARE = 1.05, 0.01
+_EXCESS, _SMALLEST_SHARE = 1.05, 0.01
 
 # A debt below this, J, is a rounding error.
 ROUNDING = 1e-12
@@ -328,12 +328,12 @@ class SampleGrant:
             s = min(_largest(a, b, -rest.lack), highest)
             if not s > 0.0:
                 break
-            tried = prediction.predict(compensation + s * f)
-            if tried.lack <= 0.0 or tried.lack < self._chosen.lack:
-                share, self._chosen = s, tried
-            if tried.lack <= 0.0:
+            trial = prediction.predict(compensation + s * f)
+            if trial.lack <= 0.0 or trial.lack < self._chosen.lack:
+                share, self._chosen = s, trial
+            if trial.lack <= 0.0:
                 break
-            a = (tried.lack - rest.lack) / s - 0.5 * s * b
+            a = (trial.lack - rest.lack) / s - 0.5 * s * b
             highest = _SHRINKING * s
         grant = compensation + share * f if share > 0.0 else compensation
         return Grant(grant, share, self._chosen.lack <= 0.0)
@@ -360,15 +360,15 @@ class SampleGrant:
             return strongest
         # The energy is a convex function of the share: it lies below its chord. Only a peak within
         # the sample may be too high.
-        share = _MORE * (rest.energy - self._budget) / (rest.energy - full.energy)
+        share = _EXCESS * (rest.energy - self._budget) / (rest.energy - full.energy)
         share = max(share, _SMALLEST_SHARE)
         for _ in range(_TRIALS):
             if not share < 1.0:
                 break
             force = compensation + share * (strongest - compensation)
-            tried = predict(force)
-            if tried.lack <= 0.0:
-                self._chosen = tried
+            trial = predict(force)
+            if trial.lack <= 0.0:
+                self._chosen = trial
                 return force
             share *= 2.0
         return strongest

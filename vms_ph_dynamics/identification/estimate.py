@@ -109,13 +109,13 @@ def nearest(
         return mean
     hessian = information * np.outer(unit, unit)
     x = start.copy()
-    off = (x - mean) / unit
+    offset = (x - mean) / unit
     # From the size of the objective down to a weight that no longer moves the result.
-    barrier = max(1.0, float(off @ hessian @ off) / mean.size)
+    barrier = max(1.0, float(offset @ hessian @ offset) / mean.size)
     while barrier > 1e-7:
         for _ in range(30):
-            off = (x - mean) / unit
-            gradient, curvature = hessian @ off, hessian.copy()
+            offset = (x - mean) / unit
+            gradient, curvature = hessian @ offset, hessian.copy()
             gap = (x[bounded] - floor[bounded]) / unit[bounded]
             gradient[bounded] -= barrier / gap
             curvature[bounded, bounded] += barrier / gap**2
@@ -285,10 +285,10 @@ def estimate(
         enlarged = axes @ ((axes.T @ (part.T @ error[block == number])) / rest)
         factor.append(inverse @ enlarged)
     # The errors of the blocks, and those of what was believed beforehand.
-    information = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
+    covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
     return Estimate(
         prior_mean + unit * x,
-        information,
+        covariance_factor,
         (root.T @ root) / np.outer(unit, unit),
         unit,
         residual,

@@ -110,12 +110,12 @@ def integrate_batch(
     model, ends = form.model, np.append(np.arange(0, steps, every), steps)
     count, instants = len(states), len(ends)
 
-    def unknown(*shape: int) -> Array:
+    def nans(*shape: int) -> Array:
         return np.full((count, *shape), np.nan)
 
-    q, v, energy = unknown(instants, model.nq), unknown(instants, model.nv), unknown(instants)
-    supplied = {name: unknown(instants - 1) for name in port_names(model)}
-    dissipated = unknown(instants - 1)
+    q, v, energy = nans(instants, model.nq), nans(instants, model.nv), nans(instants)
+    supplied = {name: nans(instants - 1) for name in port_names(model)}
+    dissipated = nans(instants - 1)
     failures: list[tuple[FailedStep, ...]] = [()] * count
     errors: dict[int, str] = {}
     failed = set(range(count))
@@ -151,14 +151,14 @@ def integrate_batch(
     for i in sorted(failed):
         options: dict[str, Any] = {"scheme": scheme, "native": native, "every": every, "t0": t0}
         try:
-            done = integrate(form, states[i], efforts[i], dt=dt, steps=steps, **options)
+            trajectory = integrate(form, states[i], efforts[i], dt=dt, steps=steps, **options)
         except IntegrationError as error:
             errors[i] = str(error)
             continue
-        q[i], v[i], energy[i] = done.q, done.v, done.energy
-        dissipated[i], failures[i] = done.audit.dissipated, done.failures
+        q[i], v[i], energy[i] = trajectory.q, trajectory.v, trajectory.energy
+        dissipated[i], failures[i] = trajectory.audit.dissipated, trajectory.failures
         for name, values in supplied.items():
-            values[i] = done.audit.supplied.get(name, 0.0)
+            values[i] = trajectory.audit.supplied.get(name, 0.0)
     for array in (q, v, energy, dissipated, *supplied.values()):
         frozen(array)
     return TrajectoryBatch(

@@ -141,8 +141,8 @@ class ProjectedRungeKutta(RobotStepper):
         # The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
         # potential energy of that motion, so only differences by the impulse appear: no large
         # numbers are subtracted after a long fall.
-        speed = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot.mass)
-        centre_energy = float(impulse @ speed - robot.mass * robot.fall @ displacement)
+        velocity = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot.mass)
+        centre_energy = float(impulse @ velocity - robot.mass * robot.fall @ displacement)
         fall = x.fall
         if impulse.any():
             fall = fall.pushed(x.t, displacement, impulse, dt)._replace(since=t + dt)

@@ -422,15 +422,15 @@ class LinkTree:
                 continue
             if frame.parentJoint == 0 and tree.base != "fixed":
                 continue  # what carries the joint of a moving base belongs to the inertial frame
-            moves, up = False, frame.parentFrame
-            while up != 0 and frames[up].type != pin.FrameType.BODY:
-                moves |= frames[up].type == pin.FrameType.JOINT
-                up = frames[up].parentFrame
-            if up == 0 or (frames[up].parentJoint == 0 and tree.base != "fixed"):
+            moves, parent = False, frame.parentFrame
+            while parent != 0 and frames[parent].type != pin.FrameType.BODY:
+                moves |= frames[parent].type == pin.FrameType.JOINT
+                parent = frames[parent].parentFrame
+            if parent == 0 or (frames[parent].parentJoint == 0 and tree.base != "fixed"):
                 roots.append(frame.name)
                 continue
-            edges.append(Edge(frames[up].name, frame.name, moves))
-            self._pairs.append((up, i))
+            edges.append(Edge(frames[parent].name, frame.name, moves))
+            self._pairs.append((parent, i))
         self.root: str = roots[0]
         self.edges = tuple(edges)
 
@@ -445,5 +445,5 @@ class LinkTree:
         pin.framesForwardKinematics(tree.pinocchio, data, tree.full_configuration(q))
         placements = data.oMf
         return np.array(
-            [pin.SE3ToXYZQUAT(placements[up].actInv(placements[i])) for up, i in self._pairs]
+            [pin.SE3ToXYZQUAT(placements[j].actInv(placements[i])) for j, i in self._pairs]
         )

@@ -39,7 +39,7 @@ def carry_out(root: Element, context: Context, location: Location | None = None)
     Raises:
         LaunchError: An action fails.
     """
-    with context.inside(root.location.file, location):
+    with context.include(root.location.file, location):
         _run_children(root, context)
 
 
@@ -75,7 +75,7 @@ def declarations(
         except LaunchError:
             continue
         if included.location.file not in context.files:
-            with context.inside(root.location.file, None):
+            with context.include(root.location.file, None):
                 yield from declarations(included, context, names | _names(tag, context))
 
 

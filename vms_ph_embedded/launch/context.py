@@ -82,7 +82,7 @@ class Context:
             self.parameters, self.outer_parameters = parameters, outer
 
     @contextmanager
-    def inside(self, file: Path, location: Location | None) -> Iterator[None]:
+    def include(self, file: Path, location: Location | None) -> Iterator[None]:
         """Carry out another file; variables stay as it leaves them, as in ``ros2 launch``."""
         self.files_read += 1
         if self.files_read > MAX_FILES:

@@ -73,8 +73,8 @@ class EphsEngine(Engine):
         self._form, self._stepper = form, MechanismStepper(self._mechanism, form, self._scheme)
         self.drives_base = model.b > 0
         if first:
-            wet = model.fluid is not None
-            self.powertrain = Powertrain(model.joint_names, drives, dt, wet)
+            in_fluid = model.fluid is not None
+            self.powertrain = Powertrain(model.joint_names, drives, dt, in_fluid)
         return PlantEffects(None, friction if is_stiff else None, stops)
 
     def reset(self) -> None:

@@ -43,7 +43,7 @@ class Powertrain:
         names: of the joints.
         drives: what drives them.
         dt: length of the steps, s.
-        wet: whether the robot is in a fluid, whose drag is counted beside the rest.
+        in_fluid: whether the robot is in a fluid, whose drag is counted beside the rest.
 
     Attributes:
         theta: temperatures of windings (n), housings (n), battery (1), windings of rotors (m), K.
@@ -54,9 +54,9 @@ class Powertrain:
     """
 
     def __init__(
-        self, names: tuple[str, ...], drives: Drives, dt: float, wet: bool = False
+        self, names: tuple[str, ...], drives: Drives, dt: float, in_fluid: bool = False
     ) -> None:
-        self.names, self._drives, self._dt, self._wet = names, drives, dt, wet
+        self.names, self._drives, self._dt, self._in_fluid = names, drives, dt, in_fluid
         n, motors, battery, rotors = len(names), drives.motors, drives.battery, drives.rotors
         m = 0 if rotors is None else rotors.drag_ratio.size
         self._n, self._m = n, m
@@ -67,12 +67,12 @@ class Powertrain:
             *(Conductor(n + k, None, h) for k, h in enumerate(motors.housing_conductance)),
             Conductor(2 * n, None, battery.conductance),
         ]
-        self._turning: Array = np.zeros((0, 0))
+        self._thrusts_per_wrench: Array = np.zeros((0, 0))
         if rotors is not None:
             capacities.append(rotors.winding_capacity)
             conductances = enumerate(rotors.winding_conductance)
             paths += [Conductor(2 * n + 1 + k, None, h) for k, h in conductances]
-            self._turning = np.linalg.pinv(rotors.matrix)
+            self._thrusts_per_wrench = np.linalg.pinv(rotors.matrix)
         self._capacities: Array = np.concatenate(capacities)
         self._network = ThermalNetwork(self._capacities, paths, drives.theta_0, dt)
         self.reset()
@@ -94,7 +94,7 @@ class Powertrain:
             "electronics": np.zeros(1),
             "brake_resistor": np.zeros(1),
         }
-        if self._wet:
+        if self._in_fluid:
             self.destroyed["fluid_drag"] = np.zeros(1)
         if m:
             for name in ("rotor_winding", "rotor_to_air", "rotor_wake", "rotor_drag"):
@@ -166,7 +166,7 @@ class Powertrain:
         if rotors is not None and wrench_base.size:
             r = resistances(rotors, self.theta[2 * n + 1 :], theta_0)
             allowed = rotors.largest_thrust(voltage, r)
-            thrusts = np.maximum(np.abs(self._turning @ wrench_base), 1e-12)
+            thrusts = np.maximum(np.abs(self._thrusts_per_wrench @ wrench_base), 1e-12)
             base = float(min(1.0, np.min(allowed / thrusts)))
         return Limits(lower, upper, base)
 
@@ -210,7 +210,7 @@ class Powertrain:
         """Enter the heat of the rotors' windings, and return the energy left in the air, J."""
         rotors, dt = self._drives.rotors, self._dt
         assert rotors is not None  # there are m of them
-        thrusts = np.abs(self._turning @ base)
+        thrusts = np.abs(self._thrusts_per_wrench @ base)
         speed = np.sqrt(thrusts / rotors.thrust_constant)
         shaft = rotors.drag_ratio * thrusts
         current = shaft / rotors.torque_constant
@@ -231,14 +231,14 @@ class Powertrain:
         # E = (V - (R + slope dt / 2) I) I dt, with the open voltage at the middle of the step.
         v, r = battery.voltage(self.charge), battery.resistance
         inner = r + 0.5 * battery.slope * dt
-        under = v * v - 4.0 * inner * energy / dt
-        if under < 0.0:
+        discriminant = v * v - 4.0 * inner * energy / dt
+        if discriminant < 0.0:
             raise StateError(
                 f"the battery cannot give {energy / dt:.4g} W; at {v:.4g} V and {r:g} ohm it gives "
                 f"at most {v * v / (4.0 * inner):.4g} W; give it less resistance, or the drives "
                 "less torque"
             )
-        self.current = 2.0 * energy / dt / (v + sqrt(under))
+        self.current = 2.0 * energy / dt / (v + sqrt(discriminant))
         self._used_charge += self.current * dt
         self.voltage = battery.voltage(self.charge) - r * self.current
         self.supplied += energy
@@ -253,7 +253,7 @@ class Powertrain:
         r = resistances(drives.motors, self.theta[:n], drives.theta_0)
         power = float(torque @ rates + r @ (current * current)) + float(base @ twist)
         if (rotors := drives.rotors) is not None and base.size:
-            thrusts = np.abs(self._turning @ base)
+            thrusts = np.abs(self._thrusts_per_wrench @ base)
             air = rotors.drag_ratio * thrusts * np.sqrt(thrusts / rotors.thrust_constant)
             power += 1.2 * float(air.sum())
         return 1.0 if power <= cap else max(cap, 0.0) / power
