@@ -3,11 +3,13 @@
 
 """Closed chains run, and singular ones are named."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from vms_ph_dynamics.groups import SO3, pose
-from vms_ph_ephs import SingularConstraint, System, assemble, close_loops, simulate
+from vms_ph_ephs import SingularConstraint, System, Trajectory, assemble, close_loops, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.simulation import Projection
 
@@ -50,9 +52,15 @@ def assembled_four_bar() -> tuple[object, np.ndarray]:
     return equations, close_loops(equations, guess)
 
 
-def test_a_four_bar_linkage_turns_with_redundant_constraints() -> None:
+@cache
+def turning_four_bar() -> Trajectory:
     equations, x = assembled_four_bar()
-    motion = simulate(equations, x, dt=5e-4, steps=1000, every=20)
+    return simulate(equations, x, dt=5e-4, steps=1000)
+
+
+def test_a_four_bar_linkage_turns_with_redundant_constraints() -> None:
+    motion = turning_four_bar()
+    equations = motion.equations
     # Four hinges with 5 constraints each on three bodies of 6 freedoms leave one: rank 17 of 20.
     assert equations.constraints.count == 20
     assert equations.rank == 17
@@ -63,11 +71,10 @@ def test_a_four_bar_linkage_turns_with_redundant_constraints() -> None:
 
 def test_the_four_bar_linkage_obeys_freudensteins_equation_and_its_one_freedom() -> None:
     crank, coupler, rocker = 0.2, 0.5, 0.4
-    equations, x = assembled_four_bar()
-    dt, steps = 5e-4, 400
-    motion = simulate(equations, x, dt=dt, steps=steps)
+    motion, samples = turning_four_bar(), 401
+    equations, states, dt = motion.equations, motion.states[:samples], motion.t[1]
     ends = []
-    for k in range(motion.t.size):
+    for k in range(samples):
         c, r = motion.value("crank.q")[k], motion.value("rocker.q")[k]
         pin_b = c @ np.array([crank / 2, 0.0, 0.0, 1.0])
         pin_c = r @ np.array([rocker / 2, 0.0, 0.0, 1.0])
@@ -76,11 +83,11 @@ def test_the_four_bar_linkage_obeys_freudensteins_equation_and_its_one_freedom()
 
     # One freedom: with I(q) = sum of kinetic terms per squared crank rate, E = I qd^2 / 2 + V.
     # Energy alone then determines the motion along the curve of positions.
-    q = motion.value("a.q_r")[:, 0]
-    rate = np.array([mb.joint_velocities(equations, s)["a"][0] for s in motion.states])
+    q = motion.value("a.q_r")[:samples, 0]
+    rate = np.array([mb.joint_velocities(equations, s)["a"][0] for s in states])
     kinetic = []
     potential = []
-    for s in motion.states:
+    for s in states:
         energies = equations.storages.energies(s)
         kinetic.append(sum(v for k, v in energies.items() if k.endswith(".ke")))
         potential.append(sum(v for k, v in energies.items() if k.endswith(".pe")))

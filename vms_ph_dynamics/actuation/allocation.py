@@ -93,7 +93,7 @@ def _search(
     for _ in range(10 * x.size):
         free = np.flatnonzero(bound_sides == 0)
         if free.size:
-            step = np.linalg.solve(H[np.ix_(free, free)], g[free] - H[free] @ x)
+            step = np.linalg.solve(H[free[:, None], free], g[free] - H[free] @ x)
             bound = np.where(step > 0.0, upper[free], lower[free])
             share = np.full(free.size, np.inf)
             moving = step != 0.0

@@ -97,9 +97,13 @@ def operate(delay: float, seconds: float, *, guarded: bool) -> Outcome:
             for packet in networks[1 - i].arrived(now):
                 sides[i].receive(packet)
                 heard[i] = float(packet.positions[0])
-            command = sides[i].update([arms[i].q], PERIOD).command
-            arms[i].move(float(command[0]) if guarded else heard[i], push)
-            networks[i].send(now, sides[i].send())
+            if guarded:
+                heard[i] = float(sides[i].update([arms[i].q], PERIOD).command[0])
+                packet = sides[i].send()
+            else:
+                packet = TeleoperationPacket(k, np.array([arms[i].q]), 0.0)
+            arms[i].move(heard[i], push)
+            networks[i].send(now, packet)
         created = max(created, sum(arm.work for arm in arms))
         speeds.append(max(abs(arm.v) for arm in arms))
         places.append(arms[1].q)

@@ -17,6 +17,7 @@ from ..support.unseen_motion import LARGEST_SHARE, Adversary, cart, random_adver
 REST = np.zeros(1)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(("delay", "seconds"), [(0, 2.0), (1, 1.0), (5, 1.0)])
 def test_contacts_that_move_a_cart_between_two_samples_do_not_raise_a_debt(
     delay: int, seconds: float
@@ -29,6 +30,7 @@ def test_contacts_that_move_a_cart_between_two_samples_do_not_raise_a_debt(
     assert bound < 0.02 * (delay + 1) + 2e-3  # 10 N at 2 m/s over the samples not seen, and a loan
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("delay", range(6))
 @pytest.mark.parametrize("rate", [50.0])
 def test_at_low_rates_and_long_delays_a_spring_takes_no_more_than_a_share_of_the_energy(

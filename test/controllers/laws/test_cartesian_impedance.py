@@ -266,6 +266,7 @@ def test_the_balance_holds_with_axes_posture_friction_and_bounds(
         assert rate == pytest.approx(said, rel=2e-5, abs=2e-5)
 
 
+@pytest.mark.usefixtures("core")
 def test_a_gain_that_changes_supplies_what_the_spring_then_stores() -> None:
     one = Plant("panda")
     displaced = one.model.integrate(one.q, 0.05 * np.ones(7))

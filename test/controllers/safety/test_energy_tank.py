@@ -90,6 +90,7 @@ def test_a_reference_that_the_tank_cannot_pay_for_waits(panda: VMSModel) -> None
     assert command.energy.shaped_potential > 0.1
 
 
+@pytest.mark.usefixtures("core")
 def test_a_full_tank_lets_a_reference_pass_as_if_there_were_none(panda: VMSModel) -> None:
     goal = Reference(position=np.array([0.45, 0.05, 0.78]))
     positions = []
@@ -100,6 +101,7 @@ def test_a_full_tank_lets_a_reference_pass_as_if_there_were_none(panda: VMSModel
     np.testing.assert_array_equal(*positions)
 
 
+@pytest.mark.usefixtures("core")
 def test_damping_fills_the_tank_to_its_capacity(panda: VMSModel) -> None:
     law = held(panda, tank_capacity=0.3, tank_initial=0.0)
     loop = Sampled(panda, law, Q0 + 0.1, REST)
@@ -109,6 +111,7 @@ def test_damping_fills_the_tank_to_its_capacity(panda: VMSModel) -> None:
     assert max(levels) == pytest.approx(0.3)
 
 
+@pytest.mark.usefixtures("core")
 def test_gains_beyond_a_low_rate_give_no_more_than_the_spring_holds(panda: VMSModel) -> None:
     # Held as they are, these gains would give a hundred times as much at 100 Hz.
     gains = {"stiffness": 400.0, "damping_task": 2.0, "damping_null": 0.5}
