@@ -92,6 +92,15 @@ def test_a_bounded_spring_is_still_the_gradient_of_its_energy() -> None:
         assert force == pytest.approx(min(K * stretch, most or np.inf), rel=1e-12)
 
 
+def test_a_spring_below_its_bound_is_itself() -> None:
+    spring = SpringEnergy(0.5 * K * 0.1**2, np.array([0.1 * K, 0.0, 0.0]))
+    assert spring.within(0.1 * K + 1e-9, K) == (spring, 1.0)
+    bent, share = spring.within(0.05 * K, K)
+    assert share == pytest.approx(0.5)
+    # Up to half the stretch it is the spring, then a constant force.
+    assert bent.energy == pytest.approx(0.5 * K * 0.05**2 + 0.05 * K * 0.05)
+
+
 def test_the_stiffness_of_a_turn_bounds_the_curvature_up_to_the_switch(
     rng: np.random.Generator,
 ) -> None:

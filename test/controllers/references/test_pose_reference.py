@@ -60,3 +60,16 @@ def test_a_quintic_leads_from_any_motion_to_rest(rng: np.random.Generator) -> No
     for t in rng.uniform(0.1, 2.4, 5):
         before, here, after = np.array([part.at(t - h), part.at(t), part.at(t + h)])
         np.testing.assert_allclose((after - before)[:2] / (2 * h), here[1:], atol=1e-6)
+
+
+def test_a_shift_along_one_axis_begins_and_ends_at_rest() -> None:
+    reference, target = PoseReference(), np.eye(4)
+    target[0, 3] = 0.2
+    reference.go_to(target)
+    places = []
+    for _ in range(350):
+        reference.advance(None, 0.3, 0.5, 20.0, 0.01)
+        places.append(reference.pose[0, 3])
+    assert np.abs(np.diff([0.0, *places])).max() < 0.3 * 0.01 + 1e-12
+    assert reference.is_resting
+    np.testing.assert_allclose(reference.pose, target, atol=1e-9)

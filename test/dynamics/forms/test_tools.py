@@ -198,3 +198,6 @@ def test_a_wrench_at_an_unknown_tool_is_refused(rng: np.random.Generator) -> Non
         form.rate(x, Ports(wrench_tools={"foot": np.zeros(6)}))
     with pytest.raises(StateError, match="left_gripper"):
         form.rate(x, Ports(wrench_tools={"left_gripper": np.zeros(3)}))
+    bare = StandardForm(robots.load("panda"))
+    with pytest.raises(StateError, match="its tools: none; give their names to the model"):
+        bare.rate(bare.state(np.zeros(7), np.zeros(7)), Ports(wrench_tools={"foot": np.zeros(6)}))

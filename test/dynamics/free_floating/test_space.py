@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import momenta
+from vms_ph_dynamics.forms import DecoupledEvaluation, momenta
 from vms_ph_dynamics.free_floating import (
     Body,
     EllipticLoop,
@@ -18,6 +18,7 @@ from vms_ph_dynamics.free_floating import (
     plan_reorientation,
     turn_by_curvature,
 )
+from vms_ph_dynamics.free_floating.reorientation import _least_ellipse
 from vms_ph_dynamics.groups import SO3
 from vms_ph_io import robots
 
@@ -177,3 +178,26 @@ def test_a_loop_is_as_fast_as_it_says_at_most(loops: int) -> None:
     rates = np.abs([way(t).rate for t in np.linspace(0.0, 2.0, 2001)]).max(axis=0)
     assert (rates <= way.fastest * (1.0 + 1e-12)).all()
     assert (rates > 0.7 * way.fastest).all()
+
+
+def test_rates_of_a_loop_are_the_derivatives_of_its_offset() -> None:
+    cosine, sine, h = np.array([0.3, -0.1, 0.2]), np.array([0.1, 0.4, -0.2]), 1e-4
+    loop = EllipticLoop(cosine, sine, 2, 3.0)
+    for t in (0.4, 1.1, 1.5, 2.6):
+        before, here, after = (loop(t + step) for step in (-h, 0.0, h))
+        slope = (after.offset - before.offset) / (2.0 * h)
+        bend = (after.rate - before.rate) / (2.0 * h)
+        np.testing.assert_allclose(here.rate, slope, atol=1e-6)
+        np.testing.assert_allclose(here.acceleration, bend, atol=1e-5)
+    for t in (0.0, 3.0):
+        np.testing.assert_allclose([*loop(t).offset, *loop(t).rate], 0.0, atol=1e-12)
+
+
+def test_the_least_ellipse_turns_the_base_by_the_curvature(light: VMSModel, home: Array) -> None:
+    target = np.array([0.02, -0.05, 0.03])
+    cosine, sine = _least_ellipse(light, home, target)
+    # What a loop encloses, to first order, along the wanted axis.
+    d = DecoupledEvaluation(light.evaluate(home, np.zeros(light.nv)))
+    turn = np.pi * np.einsum("i,ijk,j->k", cosine, d.curvature[:, :, 3:], sine)
+    assert turn @ target / (target @ target) == pytest.approx(1.0)
+    assert np.linalg.norm(cosine) == pytest.approx(np.linalg.norm(sine))

@@ -108,3 +108,9 @@ def test_without_mass_there_is_no_rotational_inertia() -> None:
     for mass in (0.0, -1.0):
         assert nearest_inertia(mass, np.eye(3)).mass == 0.0
         assert not nearest_inertia(mass, np.eye(3)).rotational.any()
+
+
+def test_a_billionth_of_the_largest_moment_is_arithmetic_and_no_more() -> None:
+    for excess, kind in ((0.5e-9, None), (1.5e-9, "triangle")):
+        found = defect_of(1.0, np.diag([0.5, 0.5, 1.0 + excess]))
+        assert (found and found.kind) == kind
