@@ -20,7 +20,7 @@ from ..robot.kinematic_tree import Kinematics, KinematicTree
 
 WATER = 1000.0  # kg/m^3
 
-_SE3 = SE3()
+_COADJOINT = np.stack([SE3().coad(unit) for unit in np.eye(6)])  # by columns of ad~
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,7 @@ class Fluid:
             jacobian = kinematics.jacobian(body.link)
             rate = kinematics.frame_jacobian_rate(kinematics.tree.frame_id(body.link))
             momentum = body.added_mass @ (jacobian @ kinematics.v)
-            total += jacobian.T @ (
-                body.added_mass @ rate - _SE3.coadjoint_matrix(momentum) @ jacobian
-            )
+            total += jacobian.T @ (body.added_mass @ rate - (_COADJOINT @ momentum).T @ jacobian)
         return total
 
     def momentum(self, kinematics: Kinematics, centre: Array) -> Array:
@@ -177,7 +175,7 @@ class Fluid:
         for body in self.bodies:
             up = -self.density * body.volume * kinematics.tree.gravity
             force = kinematics.placement(body.link)[:3, :3].T @ up
-            torque = np.cross(body.centre_of_buoyancy, force)
+            torque = skew(body.centre_of_buoyancy) @ force
             total += kinematics.jacobian(body.link).T @ np.concatenate([force, torque])
         return total
 
