@@ -80,7 +80,7 @@ def test_a_guarded_law_is_told_the_time_between_the_samples_and_takes_them_for_p
     found: list[tuple[float, Status, str]] = []
 
     def control(q: np.ndarray, v: np.ndarray, dt: float) -> Command:
-        command = guard.update(RobotState(q, v), lambda q: Reference(), dt)
+        command = guard.update(RobotState(q, v), Reference(), dt)
         found.append((dt, command.status, command.reason))
         return command
 
