@@ -156,3 +156,20 @@ def test_a_wrench_that_is_not_usable_changes_nothing() -> None:
         command = law.update(state, Reference(wrench=wrench), 1e-3)
         assert command.status == Status.OK
         np.testing.assert_array_equal(command.torque, rest)
+
+
+def test_a_light_push_is_damped_by_no_more_than_its_speed_asks_for() -> None:
+    model = robots.load("panda")
+    q = model.configuration(robots.get("panda").home)
+    law = PushingImpedance(model)
+    law.reset(RobotState(q, np.zeros(model.nv)))
+    d = model.evaluate(q, np.zeros(model.nv))
+    push = law._push(d, Reference(wrench=np.array([1.0, 0, 0, 0, 0, 0])), 0.0, 0.0)
+    assert push is not None
+    along = d.placement(model.end_effector)[:3, :3].T @ _NORMAL
+    np.testing.assert_allclose(push.wrench, [*along, 0.0, 0.0, 0.0], atol=1e-12)
+    # The force is zero at this speed; the damping of the gains is twice as large.
+    expected = np.zeros((6, 6))
+    expected[:3, :3] = np.outer(along, along) / law.gains.push_speed
+    np.testing.assert_allclose(push.damping, expected, atol=1e-12)
+    assert push.authority == 1.0

@@ -173,3 +173,8 @@ def test_a_door_in_ground_that_moves_is_one_at_rest_before_a_robot_that_moves_ba
     assert abs(motions[0][1]) > 1e-3
     for one, other in zip(*motions, strict=True):
         assert one == pytest.approx(other, rel=1e-6, abs=1e-9)
+
+
+def test_a_grip_is_as_stiff_as_the_documentation_says() -> None:
+    door = Mechanism(np.array([0.0, 0.8, 0.0]), np.array([0.0, 0.0, 1.0]), 2.0)
+    assert (door.grip_stiffness, door.grip_damping, door.slip) == (5000.0, 100.0, 0.01)
