@@ -57,9 +57,8 @@ def test_a_wrench_beyond_the_rotors_keeps_its_direction_beyond_gravity() -> None
     base = BaseActuation(model, allocation, True)
     weight = model.evaluate(model.neutral_configuration(), np.zeros(model.nv)).g[:6]
     step = np.array([0.3, -0.2, 1.0, 0.05, 0.02, -0.03])
-    size = 1.0
-    while not base.apply(weight + size * step, weight).reason:
-        size *= 2.0
+    sizes = 2.0 ** np.arange(10)
+    size = next(size for size in sizes if base.apply(weight + size * step, weight).reason)
     limited = base.apply(weight + size * step, weight)
     assert limited.reason.startswith("base wrench at its limit")
     share = (limited.effort - weight) / (size * step)
