@@ -10,6 +10,7 @@ import pytest
 
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import robots
+from vms_ph_io.descriptions.recommendations import next_commands
 from vms_ph_nodes.cli import check as command
 
 HAND = runpy.run_path(str(Path(__file__).parents[1] / "io/mjcf_texts.py"))["HAND"]
@@ -77,6 +78,8 @@ def test_what_to_type_next_begins_with_the_command_that_the_user_typed(
     monkeypatch.setenv("VMS_PH_COMMAND", "../vms")
     check("panda", "auto", "")
     assert "  ../vms launch panda " in capsys.readouterr().out
+    typed = next_commands(robots.load("panda"), "a.xacro hand:=false", "", "", "")
+    assert typed[0] == "../vms demo --robot 'a.xacro hand:=false'"
 
 
 def test_unknown_names_are_rejected_with_a_message(tmp_path: Path) -> None:

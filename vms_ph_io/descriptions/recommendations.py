@@ -3,6 +3,7 @@
 
 """What a robot description leaves open, and what would make the model better."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,4 +63,5 @@ def next_commands(
     chosen = {name: value for name, value in options_by_name.items() if value not in ("", "auto")}
     options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in chosen.items())
     name = "my_" + "".join(c if c.isalnum() else "_" for c in Path(file).name.split(".")[0].lower())
+    file = shlex.quote(file)
     return [f"{vms} demo --robot {file}{options}", f"{vms} new {name} --robot {file}{options}"]
