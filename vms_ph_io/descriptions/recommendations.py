@@ -57,7 +57,7 @@ def next_commands(
 ) -> list[str]:
     """Return the commands that a user would type next."""
     vms = command_name()
-    if not file.endswith((".urdf", ".xacro", ".xml", ".mjcf")) and "/" not in file:
+    if not file.endswith((".urdf", ".xacro", ".xml", ".mjcf")) and not set("/=") & set(file):
         return [f"{vms} launch {file} web:=true push_period:=5", f"{vms} demo --robot {file}"]
     options_by_name = {"base": base, "end_effector": end_effector, "inertia": inertia}
     chosen = {name: value for name, value in options_by_name.items() if value not in ("", "auto")}
