@@ -4,7 +4,6 @@
 """The parameters of the plugins follow from the gains of the laws."""
 
 import importlib.util
-import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -68,11 +67,3 @@ def test_the_file_of_a_real_arm_has_parameters_of_the_plugins_with_their_types(
     kinds = {"double": float, "int": int, "bool": bool, "string": str, "double_array": list}
     for key, value in content[f"/**/{name}"]["ros__parameters"].items():
         assert type(value) is kinds[str(known[key]["type"])], key
-
-
-def test_the_page_of_drivers_shows_the_law_of_that_file() -> None:
-    page = (FOLDER.parents[1] / "docs/drivers.md").read_text()
-    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
-    content = yaml.safe_load((FOLDER.parents[1] / "config/fr3_controllers.yaml").read_text())
-    ((name, law),) = yaml.safe_load(block).items()
-    assert law == content[name]
