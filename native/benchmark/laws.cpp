@@ -38,20 +38,21 @@ Allocation actuators(const Model& model, double tilt) {
 Model on_two_wheels(const Model& model, const std::vector<Wheel>& wheels) {
   pinocchio::Model tree = model.pinocchio();
   for (std::size_t i = 0; i < wheels.size(); ++i) {
-    const Eigen::Vector3d position(0.0, i == 0 ? 0.3 : -0.3, kRadius), turning(0.004, 0.007, 0.004);
+    const Eigen::Vector3d position(0.0, i == 0 ? 0.3 : -0.3, kRadius),
+        diagonal(0.004, 0.007, 0.004);
     const auto joint =
         tree.addJoint(1, pinocchio::JointModelRY(),
                       pinocchio::SE3(Eigen::Matrix3d::Identity(), position), wheels[i].joint);
     tree.addJointFrame(joint);
-    const Eigen::Matrix3d inertia = turning.asDiagonal();
+    const Eigen::Matrix3d inertia = diagonal.asDiagonal();
     tree.appendBodyToJoint(joint, pinocchio::Inertia(1.5, Eigen::Vector3d::Zero(), inertia));
   }
   return Model(tree, tree.frames[model.end_effector()].name);
 }
 
 // A law with what it is asked.
-struct Course {
-  Course(const Model& model, std::unique_ptr<Controller> its_law, const std::vector<Gain>& changed)
+struct LawRun {
+  LawRun(const Model& model, std::unique_ptr<Controller> its_law, const std::vector<Gain>& changed)
       : law(std::move(its_law)) {
     for (const Gain& gain : changed) law->set_gain(gain.name, gain.value);
     // Near the middle of the ranges, away from singular postures, and not twice the same.
@@ -107,11 +108,11 @@ Contender contender(const std::string& law, const char* variant, const Model& mo
     built = std::make_unique<PayloadCompensation>(*robot, std::move(built));
     built->carry(setting.payload, Eigen::Vector3d::Zero(), 0.0);
   }
-  const auto course = std::make_shared<Course>(*robot, std::move(built), setting.gains);
-  if (setting.moves) course->move(*robot);
-  return {law + " in C++" + variant, [robot, course](int k) {
-            const auto& state = course->states[static_cast<std::size_t>(k) % 256];
-            course->law->update(state, course->references[(k / 1000) % 2], 1e-3);
+  const auto law_run = std::make_shared<LawRun>(*robot, std::move(built), setting.gains);
+  if (setting.moves) law_run->move(*robot);
+  return {law + " in C++" + variant, [robot, law_run](int k) {
+            const auto& state = law_run->states[static_cast<std::size_t>(k) % 256];
+            law_run->law->update(state, law_run->references[(k / 1000) % 2], 1e-3);
           }};
 }
 

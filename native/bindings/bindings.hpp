@@ -31,7 +31,7 @@ using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 inline Array empty(std::initializer_list<pybind11::ssize_t> shape) { return Array(shape); }
 
 /// The same array, not to be written to from Python.
-inline Array frozen(Array array) {
+inline Array read_only(Array array) {
   pybind11::detail::array_proxy(array.ptr())->flags &=
       ~pybind11::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return array;
@@ -47,12 +47,12 @@ class Numbers {
   using Size = pybind11::ssize_t;
 
   /// (size,)
-  const double* of(Size size, const char* name) const& {
+  const double* data(Size size, const char* name) const& {
     if (array_.ndim() != 1 || array_.size() != size) refuse({size}, name);
     return array_.data();
   }
   Eigen::Map<const Eigen::VectorXd> vector(Size size, const char* name) const& {
-    return {of(size, name), size};
+    return {data(size, name), size};
   }
 
   /// (rows,columns)
@@ -68,7 +68,7 @@ class Numbers {
     return matrix(array_.ndim() == 2 ? array_.shape(0) : -1, columns, name);
   }
 
-  Size axes() const noexcept { return array_.ndim(); }
+  Size dimensions() const noexcept { return array_.ndim(); }
 
   /// (size,); null for another size, and for numbers that are not finite, as the square of a large
   /// one is not either.
@@ -132,7 +132,7 @@ class StoredState {
   explicit StoredState(SolverState state) : state_(std::move(state)) {}
 
   /// @throws ModelError  it is of another robot, or of another kind of scheme.
-  const SolverState& of(const Scheme& scheme) const;
+  const SolverState& checked_for(const Scheme& scheme) const;
 
   static void bind(pybind11::module_& module);
 
@@ -146,7 +146,7 @@ class StoredPorts {
   explicit StoredPorts(Ports ports) : ports_(std::move(ports)) {}
 
   /// @throws ModelError  they are of a robot of another size.
-  const Ports& of(const Model& model) const;
+  const Ports& checked_for(const Model& model) const;
 
   static void bind(pybind11::module_& module);
 

@@ -23,8 +23,8 @@ namespace vms_ph {
 namespace {
 
 void write(const Screw& s, double* out) {
-  three(out) = s.linear;
-  three(out + 3) = s.angular;
+  vector3(out) = s.linear;
+  vector3(out + 3) = s.angular;
 }
 
 /// A term of the equations of motion.
@@ -57,7 +57,7 @@ const Term kTerms[] = {
     {"J_end_effector", nullptr, false, "6v",
      [](Dynamics& d, int frame, double* x) { d.jacobian(frame, false, x); }},
     {"centre_of_mass", nullptr, true, "3",
-     [](Dynamics& d, int, double* x) { three(x) = d.momenta().centre_of_mass; }},
+     [](Dynamics& d, int, double* x) { vector3(x) = d.momenta().centre_of_mass; }},
     {"centroidal_momentum", nullptr, true, "6",
      [](Dynamics& d, int, double* x) { write(d.momenta().centroidal, x); }},
     {"spatial_momentum", nullptr, true, "6",
@@ -86,27 +86,27 @@ int checked(const Dynamics& d, int frame) {
 }
 
 Dynamics& at(Dynamics& d, const Numbers& q) {
-  d.set_configuration(q.of(d.nq(), "q"));
+  d.set_configuration(q.data(d.nq(), "q"));
   return d;
 }
 
 Dynamics& at(Dynamics& d, const Numbers& q, const Numbers& v) {
-  const double* velocity = v.of(d.nv(), "v");
+  const double* velocity = v.data(d.nv(), "v");
   at(d, q).set_velocity(velocity);
   return d;
 }
 
-Array written(const Term& term, Dynamics& d) {
+Array term_array(const Term& term, Dynamics& d) {
   Array out(shape_of(term, d));
   term.write(d, 0, out.mutable_data());
-  return frozen(std::move(out));
+  return read_only(std::move(out));
 }
 
 Array jacobian(const Dynamics& d) { return empty({6, d.nv()}); }
 Array velocities(const Dynamics& d) { return empty({d.nv()}); }
 
 /// Numbers of a size that are finite; `valid` becomes false for others.
-const double* finite(const MaybeNumbers& numbers, py::ssize_t size, bool& valid) {
+const double* finite_data(const MaybeNumbers& numbers, py::ssize_t size, bool& valid) {
   if (!numbers) return nullptr;
   const double* all = numbers->if_finite(size);
   valid = valid && all != nullptr;
@@ -121,7 +121,7 @@ bool is_configuration(const Dynamics& d, const Numbers& q) {
 using Wrenches = std::vector<std::pair<int, Numbers>>;
 
 /// The efforts at one state as Python passes them.
-struct Given {
+struct EffortArguments {
   const MaybeNumbers &torque, &wrench_base;
   const Wrenches& wrenches;
   const MaybeNumbers &viscous, &coulomb;
@@ -130,25 +130,26 @@ struct Given {
 };
 
 /// The momenta and efforts of a call at one state.
-struct Acting {
+struct StateArguments {
   bool valid;
   const double* momenta;
   std::vector<FrameWrench> wrenches;
   Efforts efforts;
 
-  Acting(const Dynamics& d, const Numbers& q, const Numbers& z, const Given& given)
+  StateArguments(const Dynamics& d, const Numbers& q, const Numbers& z,
+                 const EffortArguments& given)
       : valid(is_configuration(d, q) && given.viscous.has_value() == given.coulomb.has_value()),
-        momenta(finite(z, d.nv(), valid)) {
+        momenta(finite_data(z, d.nv(), valid)) {
     for (const auto& [frame, wrench] : given.wrenches) {
       valid = valid && frame >= 0 && frame < d.frames();
-      wrenches.push_back({frame, finite(wrench, 6, valid)});
+      wrenches.push_back({frame, finite_data(wrench, 6, valid)});
     }
-    efforts.torque = finite(given.torque, d.n(), valid);
-    efforts.wrench_base = finite(given.wrench_base, d.b(), valid);
+    efforts.torque = finite_data(given.torque, d.n(), valid);
+    efforts.wrench_base = finite_data(given.wrench_base, d.b(), valid);
     efforts.wrenches = wrenches.data();
     efforts.wrench_count = wrenches.size();
-    efforts.viscous = finite(given.viscous, d.n(), valid);
-    efforts.coulomb = finite(given.coulomb, d.n(), valid);
+    efforts.viscous = finite_data(given.viscous, d.n(), valid);
+    efforts.coulomb = finite_data(given.coulomb, d.n(), valid);
     efforts.slip = given.slip;
     efforts.gravity = given.gravity;
   }
@@ -163,14 +164,14 @@ struct Effort {
     if (numbers) *this = Effort(*numbers, size, count, name);
   }
   Effort(const Numbers& numbers, int size, py::ssize_t count, const char* name)
-      : data(numbers.axes() == 1 ? numbers.of(size, name)
-                                 : numbers.matrix(count, size, name).data()),
-        stride(numbers.axes() == 1 ? 0 : size) {}
+      : data(numbers.dimensions() == 1 ? numbers.data(size, name)
+                                       : numbers.matrix(count, size, name).data()),
+        stride(numbers.dimensions() == 1 ? 0 : size) {}
   const double* at(py::ssize_t i) const { return data == nullptr ? nullptr : data + i * stride; }
 };
 
 /// Momenta and efforts of many states.
-struct ManyActing {
+struct BatchArguments {
   static constexpr std::size_t kMaxFrames = 32;
   py::ssize_t count, nv;
   const double *q, *z;
@@ -178,8 +179,8 @@ struct ManyActing {
   Efforts common;
   std::vector<std::pair<int, Effort>> wrenches;
 
-  ManyActing(const Dynamics& robot, const Numbers& configurations, const Numbers& momenta,
-             const Given& given)
+  BatchArguments(const Dynamics& robot, const Numbers& configurations, const Numbers& momenta,
+                 const EffortArguments& given)
       : count(configurations.rows(robot.nq(), "Q").rows()),
         nv(robot.nv()),
         q(configurations.rows(robot.nq(), "Q").data()),
@@ -189,8 +190,8 @@ struct ManyActing {
     if (given.viscous.has_value() != given.coulomb.has_value()) {
       throw ModelError("viscous and coulomb friction must be given together");
     }
-    common.viscous = given.viscous ? given.viscous->of(robot.n(), "viscous") : nullptr;
-    common.coulomb = given.coulomb ? given.coulomb->of(robot.n(), "coulomb") : nullptr;
+    common.viscous = given.viscous ? given.viscous->data(robot.n(), "viscous") : nullptr;
+    common.coulomb = given.coulomb ? given.coulomb->data(robot.n(), "coulomb") : nullptr;
     common.slip = given.slip;
     common.gravity = given.gravity;
     if (given.wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
@@ -243,24 +244,23 @@ struct DerivativeArrays {
   }
   py::tuple tuple() {
     py::tuple arrays(all.size());
-    for (std::size_t k = 0; k < all.size(); ++k) arrays[k] = frozen(std::move(all[k]));
+    for (std::size_t k = 0; k < all.size(); ++k) arrays[k] = read_only(std::move(all[k]));
     return arrays;
   }
 };
 
-/// Functions of the efforts, of which Python passes the seven parts of Given.
+/// Functions of the efforts, of which Python passes the seven parts of EffortArguments.
 template <class... Parts>
 struct OfEfforts {
   /// The rates of a form; None where an argument is not valid, for Python to say why.
   static py::object rate(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
                          Parts... parts) {
-    const Acting frame_wrench(d, q, z, {parts...});
-    if (!frame_wrench.valid) return py::none();
+    const StateArguments arguments(d, q, z, {parts...});
+    if (!arguments.valid) return py::none();
     at(d, q);
     Array qdot = velocities(d), zdot = velocities(d);
     const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-    (d.*rates)(frame_wrench.momenta, frame_wrench.efforts, qdot.mutable_data(),
-               zdot.mutable_data());
+    (d.*rates)(arguments.momenta, arguments.efforts, qdot.mutable_data(), zdot.mutable_data());
     // Where masses differ so much that the recursion loses all digits, Python solves with M itself.
     const auto is_finite = [&](const Array& values) {
       return Eigen::Map<const Eigen::VectorXd>(values.data(), d.nv()).allFinite();
@@ -272,17 +272,17 @@ struct OfEfforts {
   /// Their derivatives; None likewise.
   static py::object rate_derivatives(Dynamics& d, bool decoupled, bool parameters, const Numbers& q,
                                      const Numbers& z, Parts... parts) {
-    const Acting frame_wrench(d, q, z, {parts...});
-    if (!frame_wrench.valid) return py::none();
+    const StateArguments arguments(d, q, z, {parts...});
+    if (!arguments.valid) return py::none();
     DerivativeArrays arrays(d, parameters, -1);
-    at(d, q).rate_derivatives(decoupled, frame_wrench.momenta, frame_wrench.efforts, arrays.at(0));
+    at(d, q).rate_derivatives(decoupled, arguments.momenta, arguments.efforts, arrays.at(0));
     return arrays.tuple();
   }
 
   /// The same of many states.
   static py::tuple batch_rates(Batch& batch, bool decoupled, const Numbers& q, const Numbers& z,
                                Parts... parts) {
-    const ManyActing many(batch.first(), q, z, {parts...});
+    const BatchArguments many(batch.first(), q, z, {parts...});
     Array qdot = empty({many.count, many.nv}), zdot = empty({many.count, many.nv});
     double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
     many.for_each(
@@ -290,12 +290,12 @@ struct OfEfforts {
           const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
           (d.*rates)(z_i, efforts, qdot_rows + i * d.nv(), zdot_rows + i * d.nv());
         });
-    return py::make_tuple(frozen(std::move(qdot)), frozen(std::move(zdot)));
+    return py::make_tuple(read_only(std::move(qdot)), read_only(std::move(zdot)));
   }
 
   static py::tuple batch_derivatives(Batch& batch, bool decoupled, bool parameters,
                                      const Numbers& q, const Numbers& z, Parts... parts) {
-    const ManyActing many(batch.first(), q, z, {parts...});
+    const BatchArguments many(batch.first(), q, z, {parts...});
     DerivativeArrays arrays(batch.first(), parameters, many.count);
     many.for_each(batch,
                   [&](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
@@ -314,19 +314,19 @@ py::object energy_derivatives(Dynamics& d, bool decoupled, const Numbers& q, con
   Array by_q = velocities(d), by_z = velocities(d), by_parameters = empty({10 * d.bodies()});
   at(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(), by_z.mutable_data(),
                               by_parameters.mutable_data());
-  return py::make_tuple(frozen(by_q), frozen(by_z), frozen(by_parameters));
+  return py::make_tuple(read_only(by_q), read_only(by_z), read_only(by_parameters));
 }
 
 Array copy(const double* x, py::ssize_t size) {
   Array out = empty({size});
   std::copy(x, x + size, out.mutable_data());
-  return frozen(std::move(out));
+  return read_only(std::move(out));
 }
 
 Array as_array(const Screw& s) {
   Array out = empty({6});
   write(s, out.mutable_data());
-  return frozen(std::move(out));
+  return read_only(std::move(out));
 }
 
 Array placement(Dynamics& d, const Numbers& q, int frame) {
@@ -338,7 +338,7 @@ Array placement(Dynamics& d, const Numbers& q, int frame) {
   pose.setIdentity();
   pose.topLeftCorner<3, 3>() = rotation;
   pose.topRightCorner<3, 1>() = origin;
-  return frozen(std::move(out));
+  return read_only(std::move(out));
 }
 
 Array mass_rates(Dynamics& d, const Numbers& q, const Numbers& along) {
@@ -348,7 +348,7 @@ Array mass_rates(Dynamics& d, const Numbers& q, const Numbers& along) {
   for (Eigen::Index k = 0; k < rows.rows(); ++k) {
     d.mass_rate(rows.data() + k * d.nv(), out.mutable_data(k));
   }
-  return frozen(std::move(out));
+  return read_only(std::move(out));
 }
 
 void bind_one(py::module_& module) {
@@ -360,26 +360,26 @@ void bind_one(py::module_& module) {
     if (term.method == nullptr) continue;
     if (term.depends_on_speed) {
       const auto at_motion = [&term](Dynamics& d, const Numbers& q, const Numbers& v) {
-        return written(term, at(d, q, v));
+        return term_array(term, at(d, q, v));
       };
       dynamics.def(term.method, at_motion, "q"_a, "v"_a);
     } else {
       dynamics.def(
-          term.method, [&term](Dynamics& d, const Numbers& q) { return written(term, at(d, q)); },
-          "q"_a);
+          term.method,
+          [&term](Dynamics& d, const Numbers& q) { return term_array(term, at(d, q)); }, "q"_a);
     }
   }
   dynamics
       .def(
           "lifting_power",
           [](Dynamics& d, const Numbers& q, const Numbers& v) {
-            return d.lifting_power(q.of(d.nq(), "q"), v.of(d.nv(), "v"));
+            return d.lifting_power(q.data(d.nq(), "q"), v.data(d.nv(), "v"));
           },
           "q"_a, "v"_a, "Return v^T g(q).")
       .def(
           "coriolis_power",
           [](Dynamics& d, const Numbers& q, const Numbers& v, const Numbers& x, const Numbers& y) {
-            return at(d, q, v).coriolis_power(x.of(d.nv(), "x"), y.of(d.nv(), "y"));
+            return at(d, q, v).coriolis_power(x.data(d.nv(), "x"), y.data(d.nv(), "y"));
           },
           "q"_a, "v"_a, "x"_a, "y"_a, "Return x^T C(q, v) y.")
       .def(
@@ -423,7 +423,7 @@ void bind_one(py::module_& module) {
           "velocity",
           [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
             Array out = velocities(d);
-            at(d, q).velocity(decoupled, z.of(d.nv(), "z"), out.mutable_data());
+            at(d, q).velocity(decoupled, z.data(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the velocity of the momenta of a form.")
@@ -431,7 +431,7 @@ void bind_one(py::module_& module) {
           "gradient",
           [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
             Array out = empty({d.nv() + d.n()});
-            at(d, q).gradient(decoupled, z.of(d.nv(), "z"), out.mutable_data());
+            at(d, q).gradient(decoupled, z.data(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the gradient of the kinetic Hamiltonian.")
@@ -440,7 +440,7 @@ void bind_one(py::module_& module) {
           [](Dynamics& d, const Numbers& q, const Numbers& v) -> py::object {
             const double* velocity = v.if_finite(d.nv());
             if (velocity == nullptr || !is_configuration(d, q)) return py::none();
-            return py::make_tuple(copy(q.of(d.nq(), "q"), d.nq()), copy(velocity, d.nv()));
+            return py::make_tuple(copy(q.data(d.nq(), "q"), d.nq()), copy(velocity, d.nv()));
           },
           "q"_a, "v"_a, "Return read-only copies of a state, or None if it is not one.")
       .def("rate", &WithEfforts::rate, "decoupled"_a, "q"_a, "z"_a, "torque"_a, "wrench_base"_a,
@@ -489,7 +489,7 @@ py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
     });
   }
   py::dict result;
-  for (Requested& part : all) result[part.term->name] = frozen(std::move(part.array));
+  for (Requested& part : all) result[part.term->name] = read_only(std::move(part.array));
   return result;
 }
 

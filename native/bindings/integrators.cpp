@@ -37,9 +37,9 @@ VectorXd vector_or_empty(const MaybeNumbers& numbers, int size, const char* name
   return numbers ? VectorXd(numbers->vector(size, name)) : VectorXd();
 }
 
-StoredPorts ports(const Model& model, const MaybeNumbers& torque, const MaybeNumbers& wrench_base,
-                  const MaybeNumbers& wrench_end_effector, const MaybeNumbers& viscous,
-                  const MaybeNumbers& coulomb, double slip) {
+StoredPorts make_ports(const Model& model, const MaybeNumbers& torque,
+                       const MaybeNumbers& wrench_base, const MaybeNumbers& wrench_end_effector,
+                       const MaybeNumbers& viscous, const MaybeNumbers& coulomb, double slip) {
   Ports efforts;
   efforts.any = torque || wrench_base || wrench_end_effector || viscous;
   efforts.torque = vector_or_empty(torque, model.n(), "torque");
@@ -67,7 +67,7 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
   const Eigen::Index runs = q.rows(), nq = model.nq(), nv = model.nv();
   const auto v = V.matrix(runs, nv, "V");
   std::vector<const Ports*> efforts;
-  for (const StoredPorts& stored : ports) efforts.push_back(&stored.of(model));
+  for (const StoredPorts& stored : ports) efforts.push_back(&stored.checked_for(model));
   const auto count = static_cast<std::size_t>(runs);
   constexpr double kMostRecords = 1e10;
   if ((efforts.size() != 1 && efforts.size() != count) || every < 1 || steps < 0 ||
@@ -151,16 +151,16 @@ void bind_scheme(py::module_& module) {
           "motion",
           [](Scheme& self, const StoredState& x) {
             VectorXd q, v;
-            self.stepper->motion(x.of(self), q, v);
+            self.stepper->motion(x.checked_for(self), q, v);
             return py::make_tuple(q, v);
           },
           "solver_state"_a, "Return (q, v) in the inertial frame.")
       .def(
           "step",
           [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t, double dt) {
-            SolverState next = x.of(self);
-            const StepResult result =
-                self.stepper->step(x.of(self), efforts.of(self.model), t, dt, next);
+            SolverState next = x.checked_for(self);
+            const StepResult result = self.stepper->step(
+                x.checked_for(self), efforts.checked_for(self.model), t, dt, next);
             return py::make_tuple(StoredState(std::move(next)), result);
           },
           "solver_state"_a, "ports"_a, "t"_a, "dt"_a,
@@ -169,8 +169,8 @@ void bind_scheme(py::module_& module) {
           "run",
           [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t0, double dt,
              long first, long steps) {
-            SolverState current = x.of(self), scratch = current;
-            const Ports& ports = efforts.of(self.model);
+            SolverState current = x.checked_for(self), scratch = current;
+            const Ports& ports = efforts.checked_for(self.model);
             MultiStepResult total;
             {
               const py::gil_scoped_release gil_release;
@@ -186,13 +186,13 @@ void bind_scheme(py::module_& module) {
 }  // namespace
 
 std::size_t checked_threads(std::size_t threads) {
-  constexpr std::size_t kMost = 1024;
-  if (threads <= kMost) return threads;
-  throw ModelError("at most " + std::to_string(kMost) +
+  constexpr std::size_t kMaxThreads = 1024;
+  if (threads <= kMaxThreads) return threads;
+  throw ModelError("at most " + std::to_string(kMaxThreads) +
                    " threads; given: " + std::to_string(threads));
 }
 
-const SolverState& StoredState::of(const Scheme& scheme) const {
+const SolverState& StoredState::checked_for(const Scheme& scheme) const {
   const int nv = scheme.model.nv(), n = scheme.model.n();
   if (state_.q.size() != scheme.model.nq() || state_.v.size() != nv ||
       state_.pi.size() != (scheme.is_implicit ? n : 0) ||
@@ -202,7 +202,7 @@ const SolverState& StoredState::of(const Scheme& scheme) const {
   return state_;
 }
 
-const Ports& StoredPorts::of(const Model& model) const {
+const Ports& StoredPorts::checked_for(const Model& model) const {
   const auto fits = [](const VectorXd& part, int size) {
     return part.size() == 0 || part.size() == size;
   };
@@ -269,7 +269,7 @@ void StoredState::bind(py::module_& module) {
 
 void StoredPorts::bind(py::module_& module) {
   py::class_<StoredPorts>(module, "Ports", "Efforts held over a step.")
-      .def(py::init(&ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
+      .def(py::init(&make_ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
            "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(), "coulomb"_a = py::none(),
            "slip"_a = 1.0)
       .def_property_readonly("any", [](const StoredPorts& efforts) { return efforts.ports_.any; });
@@ -355,8 +355,8 @@ py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& positio
                   const Numbers& wrench_base, double t0, double dt, long first, long steps) {
   Reference reference{position, velocity, pose, twist, {}, joints.has_value(), wrench};
   if (joints) reference.joints = joints->of_any_size();
-  SolverState current = x.of(self.scheme), scratch = current;
-  const Ports& stored_ports = external_ports.of(self.scheme.model);
+  SolverState current = x.checked_for(self.scheme), scratch = current;
+  const Ports& stored_ports = external_ports.checked_for(self.scheme.model);
   LoopResult result;
   result.next_command = result.last_command = self.first(torque, wrench_base);
   ConstantReference control(law, reference);
@@ -371,12 +371,12 @@ py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& positio
 py::tuple run_function(SchemeLoop& self, const py::object& function, const StoredState& x,
                        const StoredPorts& external_ports, const Numbers& torque,
                        const Numbers& wrench_base, double t0, double dt, long first, long steps) {
-  SolverState current = x.of(self.scheme), scratch = current;
+  SolverState current = x.checked_for(self.scheme), scratch = current;
   LoopResult result;
   result.next_command = result.last_command = self.first(torque, wrench_base);
   PythonControl control(function, result.next_command);
-  self.loop.run(control, current, scratch, external_ports.of(self.scheme.model), t0, dt, first,
-                steps, result);
+  self.loop.run(control, current, scratch, external_ports.checked_for(self.scheme.model), t0, dt,
+                first, steps, result);
   return result_of(std::move(current), std::move(result), exception_object(control.error));
 }
 

@@ -35,7 +35,7 @@ MechanismBody body_of(const py::dict& part) {
   body.pose_rate = at<int>(part, "pose_rate");
   body.mass = at<double>(part, "mass");
   body.inertia = at<Eigen::Matrix3d>(part, "inertia");
-  body.inverse = at<Eigen::Matrix3d>(part, "inverse");
+  body.inverse_inertia = at<Eigen::Matrix3d>(part, "inverse");
   body.weight = at<Eigen::Vector3d>(part, "weight");
   return body;
 }
@@ -49,14 +49,14 @@ MechanismJoint joint_of(const py::dict& part) {
   joint.kind = static_cast<PairKind>(at<int>(part, "kind"));
   joint.turn = at<double>(part, "turn");
   joint.advance = at<double>(part, "advance");
-  const auto subspace = at<Numbers>(part, "subspace"), rates = at<Numbers>(part, "rates"),
-             closed = at<Numbers>(part, "closed");
+  const auto subspace = at<Numbers>(part, "subspace"), dual_basis = at<Numbers>(part, "rates"),
+             constraints = at<Numbers>(part, "closed");
   const Eigen::Index freedoms = subspace.matrix_of_any_size().cols();
   if (freedoms < 1 || freedoms > 3) throw ModelError("a joint has one to three freedoms");
   joint.freedoms = static_cast<int>(freedoms);
   joint.subspace = subspace.matrix(6, freedoms, "subspace");
-  joint.rates = rates.matrix(freedoms, 6, "rates");
-  joint.closed = closed.matrix(6 - freedoms, 6, "closed");
+  joint.dual_basis = dual_basis.matrix(freedoms, 6, "rates");
+  joint.constraints = constraints.matrix(6 - freedoms, 6, "closed");
   joint.position = at<int>(part, "position");
   joint.position_rate = at<int>(part, "position_rate");
   joint.spring = at<bool>(part, "spring");
@@ -70,7 +70,7 @@ MechanismJoint joint_of(const py::dict& part) {
   joint.dry = at<double>(part, "dry");
   joint.slip = at<double>(part, "slip");
   joint.softening = at<double>(part, "softening");
-  joint.reference = at<double>(part, "reference");
+  joint.reference_theta = at<double>(part, "reference");
   joint.heat = at<int>(part, "heat");
   joint.effort = at<int>(part, "effort");
   joint.effort_1 = at<int>(part, "effort_1");
@@ -88,18 +88,18 @@ std::unique_ptr<Mechanism> make(int size, int stored, int total, double theta_0,
   parts.stored = stored;
   parts.total = total;
   parts.theta_0 = theta_0;
-  for (const auto& body_dict : bodies) parts.bodies.push_back(body_of(body_dict));
-  for (const auto& body_dict : joints) parts.joints.push_back(joint_of(body_dict));
+  for (const auto& body : bodies) parts.bodies.push_back(body_of(body));
+  for (const auto& joint : joints) parts.joints.push_back(joint_of(joint));
   for (const auto& [state, capacity, theta] : heats)
     parts.heats.push_back({state, capacity, theta});
   for (const auto& [from, to, h] : conductions) parts.conductions.push_back({from, to, h});
   return std::make_unique<Mechanism>(std::move(parts));
 }
 
-const double* state(const Mechanism& m, const Numbers& x) { return x.of(m.parts().size, "x"); }
+const double* state(const Mechanism& m, const Numbers& x) { return x.data(m.parts().size, "x"); }
 
 const double* flow_of(const Mechanism& m, const MaybeNumbers& flow) {
-  return flow ? flow->of(m.parts().total, "flow") : nullptr;
+  return flow ? flow->data(m.parts().total, "flow") : nullptr;
 }
 
 py::object rates(Mechanism& m, const Numbers& x, const MaybeNumbers& flow) {
@@ -117,7 +117,7 @@ py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::o
   Array supplied = empty({m.parts().total}), exergy = empty({m.parts().total});
   const auto copy_state = [&m](const py::handle& from, double* flow) {
     const auto numbers = py::cast<Numbers>(from);
-    std::copy_n(numbers.of(m.parts().total, "flow"), m.parts().total, flow);
+    std::copy_n(numbers.data(m.parts().total, "flow"), m.parts().total, flow);
   };
   Mechanism::Flows description;
   if (py::isinstance<py::array>(flows)) {
@@ -158,7 +158,7 @@ void bind_mechanism(py::module_& module) {
       .def_property_readonly("tree_rows", &Mechanism::tree_rows)
       .def_property_readonly("loop_rows", &Mechanism::loop_rows)
       .def("set_loop_rank", &Mechanism::set_loop_rank)
-      .def_property_readonly("loop_values", [](const Mechanism& m) { return m.loop_values(); })
+      .def_property_readonly("loop_values", [](const Mechanism& m) { return m.loop_spectrum(); })
       .def("rates", &rates, py::arg("x"), py::arg("flow") = py::none())
       .def("step", &step, py::arg("t"), py::arg("x"), py::arg("dt"), py::arg("flows"),
            py::arg("tolerance"))

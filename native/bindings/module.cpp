@@ -33,17 +33,17 @@ Eigen::Matrix<double, size, 1> vector_of(const py::object& from) {
 }
 
 /// The motion subspace of a joint of one velocity, in its own axes.
-void read_motion(const py::object& joint, const py::object& start, ModelNumbers::Joint& numbers) {
+void read_subspace(const py::object& joint, const py::object& start, ModelParts::Joint& out) {
   const py::object data = joint.attr("createData")();
   joint.attr("calc")(data, start);
   const auto subspace = vector_of<6>(data.attr("S"));
-  numbers.slide = subspace.head<3>();
-  numbers.axis = subspace.tail<3>();
+  out.slide = subspace.head<3>();
+  out.axis = subspace.tail<3>();
 }
 
-ModelNumbers numbers_of(const py::object& robot) {
-  ModelNumbers numbers;
-  numbers.name = py::cast<std::string>(robot.attr("name"));
+ModelParts parts_of(const py::object& robot) {
+  ModelParts parts;
+  parts.name = py::cast<std::string>(robot.attr("name"));
   const py::object joints = robot.attr("joints"), names = robot.attr("names");
   const py::object parents = robot.attr("parents"), placements = robot.attr("jointPlacements");
   const py::object inertias = robot.attr("inertias");
@@ -51,39 +51,39 @@ ModelNumbers numbers_of(const py::object& robot) {
   for (int i = 1; i < py::cast<int>(robot.attr("njoints")); ++i) {
     const auto at = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
     const py::object joint = at(joints), inertia = at(inertias);
-    ModelNumbers::Joint body;
+    ModelParts::Joint body;
     body.name = py::cast<std::string>(at(names));
     body.kind = py::cast<std::string>(joint.attr("shortname")());
     body.velocities = py::cast<int>(joint.attr("nv"));
     body.parent = py::cast<std::size_t>(at(parents));
     body.placement = py::cast<Eigen::Matrix4d>(at(placements).attr("homogeneous"));
-    if (body.velocities == 1) read_motion(joint, start, body);
+    if (body.velocities == 1) read_subspace(joint, start, body);
     body.mass = py::cast<double>(inertia.attr("mass"));
     body.centre = vector_of<3>(inertia.attr("lever"));
     body.inertia = py::cast<Eigen::Matrix3d>(inertia.attr("inertia"));
-    numbers.joints.push_back(std::move(body));
+    parts.joints.push_back(std::move(body));
   }
   bool is_universe = true;
   for (const py::handle& frame_object : robot.attr("frames")) {
     const auto frame = py::reinterpret_borrow<py::object>(frame_object);
     if (!std::exchange(is_universe, false)) {
-      numbers.frames.push_back(
+      parts.frames.push_back(
           {py::cast<std::string>(frame.attr("name")), py::cast<int>(py::int_(frame.attr("type"))),
            py::cast<std::size_t>(frame.attr("parentJoint")),
            py::cast<std::size_t>(frame.attr("parentFrame")),
            py::cast<Eigen::Matrix4d>(frame.attr("placement").attr("homogeneous"))});
     }
   }
-  numbers.lower = vector(robot.attr("lowerPositionLimit"));
-  numbers.upper = vector(robot.attr("upperPositionLimit"));
-  numbers.armature = vector(robot.attr("armature"));
-  numbers.damping = vector(robot.attr("damping"));
+  parts.lower = vector(robot.attr("lowerPositionLimit"));
+  parts.upper = vector(robot.attr("upperPositionLimit"));
+  parts.armature = vector(robot.attr("armature"));
+  parts.damping = vector(robot.attr("damping"));
   const bool is_new = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4
-  numbers.effort = vector(robot.attr(is_new ? "upperEffortLimit" : "effortLimit"));
-  numbers.velocity = vector(robot.attr(is_new ? "upperVelocityLimit" : "velocityLimit"));
-  numbers.dry_friction = vector(robot.attr(is_new ? "upperDryFrictionLimit" : "friction"));
-  numbers.gravity = vector_of<3>(robot.attr("gravity").attr("linear"));
-  return numbers;
+  parts.effort = vector(robot.attr(is_new ? "upperEffortLimit" : "effortLimit"));
+  parts.velocity = vector(robot.attr(is_new ? "upperVelocityLimit" : "velocityLimit"));
+  parts.dry_friction = vector(robot.attr(is_new ? "upperDryFrictionLimit" : "friction"));
+  parts.gravity = vector_of<3>(robot.attr("gravity").attr("linear"));
+  return parts;
 }
 
 ModelError not_read(const py::object& robot, const std::exception& error) {
@@ -100,16 +100,16 @@ Model model_of(const py::object& robot, const std::string& end_effector,
   for (const auto& [joint, of, multiplier, offset] : mimics) {
     followers.push_back({joint, of, multiplier, offset});
   }
-  ModelNumbers numbers;
+  ModelParts parts;
   try {
-    numbers = numbers_of(robot);
+    parts = parts_of(robot);
   } catch (const std::runtime_error& error) {
     throw not_read(robot, error);
   } catch (const py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;  // such as an interrupt
     throw not_read(robot, error);
   }
-  return Model(numbers, end_effector, std::move(followers));
+  return Model(parts, end_effector, std::move(followers));
 }
 
 namespace {

@@ -106,7 +106,7 @@ class AttitudeAndShape : public StagedController {
 
   /// The bandwidth of the reference of the base, 1/s.
   virtual double bandwidth() const noexcept = 0;
-  const AttitudeGains& gains_now() const noexcept override = 0;
+  const AttitudeGains& active_gains() const noexcept override = 0;
 
   /// The natural frequency of the position of the base, rad/s; 0 if it is not controlled.
   virtual double position_frequency() const noexcept { return 0.0; }
@@ -115,7 +115,7 @@ class AttitudeAndShape : public StagedController {
   const IntegralAction& integral() const noexcept { return integral_; }
 
  private:
-  void hold() noexcept override {
+  void start_holding() noexcept override {
     const MatrixV& mass = d_.M();
     inertia_ = (mass(3, 3) + mass(4, 4) + mass(5, 5)) / 3.0;
     shape_inertia_ = d_.M_hat_m().diagonal();
@@ -129,7 +129,7 @@ class AttitudeAndShape : public StagedController {
   }
 
   const Command& control(const Reference& reference, double dt) noexcept override {
-    const AttitudeGains& gains = gains_now();
+    const AttitudeGains& gains = active_gains();
     const double h = horizon(dt, gains.delay, age_);
     follow(reference, dt);
     const LockedBody body = locked_body();
@@ -137,7 +137,7 @@ class AttitudeAndShape : public StagedController {
     model_.joint_positions(d_.q(), positions_);
     offset_ = positions_ - joints_.positions();
     if (is_limited_) {
-      integral_.rest();
+      integral_.zero_rates();
     } else {
       integral_.advance(gains.integral * gains.damping_ratio, position_frequency(),
                         gains.frequency_shape, position_error, nullptr, offset_, dt, h);
@@ -153,8 +153,8 @@ class AttitudeAndShape : public StagedController {
     error_.tail(n_) -= joints_.rates();
     const double potential = compute_potentials(error, gains) + base.potential;
     compute_effort(base, body, h);
-    if (!desired_.allFinite()) return refuse();
-    const VectorV& force = pass(desired_, dt);
+    if (!desired_.allFinite()) return reject_effort();
+    const VectorV& force = apply_output_stage(desired_, dt);
 
     const auto locked_error = product<Vector3d>(locked_map_, error_);
     const VectorV shape_error = error_.tail(n_);
@@ -185,7 +185,7 @@ class AttitudeAndShape : public StagedController {
     const bool has_twist = reference.twist && reference.twist->allFinite();
     Twist twist = Twist::Zero();
     if (has_twist) twist = twist_of(*reference.twist);
-    const AttitudeGains& gains = gains_now();
+    const AttitudeGains& gains = active_gains();
     base_.advance(has_twist ? &twist : nullptr, gains.base_speed, gains.base_turn, bandwidth(), dt);
     joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
   }
@@ -237,7 +237,7 @@ class AttitudeAndShape : public StagedController {
 
   /// Compute the desired effort from the velocity error and the potentials.
   void compute_effort(const BaseMotion& base, const LockedBody& body, double h) noexcept {
-    const AttitudeGains& gains = gains_now();
+    const AttitudeGains& gains = active_gains();
     const double attitude_rate = 2.0 * gains.damping_ratio * gains.frequency_attitude;
     const double rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
     const MatrixBN& connection = d_.A();
@@ -342,7 +342,7 @@ class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeContr
   AttitudeControl(const Model& model, const std::optional<Allocation>& allocation,
                   bool base_actuated = true)
       : RampedGains(model, satellite_wheels(model, allocation, base_actuated)) {
-    begin();
+    reset_to_neutral();
   }
 
  private:
@@ -359,7 +359,7 @@ class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeContr
     return rotation;
   }
   Twist twist_of(const Twist& twist) const noexcept override { return twist; }
-  double bandwidth() const noexcept override { return gains_now().frequency_attitude; }
+  double bandwidth() const noexcept override { return active_gains().frequency_attitude; }
 };
 
 std::unique_ptr<Controller> make_attitude_control(const LawSetup& setup) {
@@ -389,14 +389,14 @@ constexpr double kMostLift = 3.0;
 /// @throws ModelError  there are several axes, or the base cannot be turned about all axes.
 SingleAxis single_axis(const Allocation& allocation, const std::string& name) {
   const Eigen::MatrixXd forces = allocation.matrix().topRows(3);
-  const SymmetricEigen along = gram_eigen(forces);
-  const Eigen::VectorXd& sizes = along.values();
+  const SymmetricEigen force_eigen = gram_eigen(forces);
+  const Eigen::VectorXd& sizes = force_eigen.values();
   if (!(sizes[2] > 0.0) || std::max(sizes[1], 0.0) > kRank * kRank * sizes[2]) {
     throw ModelError("the rotors of '" + name +
                      "' push along several axes or none; UnderactuatedFlight is for one axis, "
                      "DecoupledVMSController for all");
   }
-  Vector3d axis = along.vectors().col(2);
+  Vector3d axis = force_eigen.vectors().col(2);
   Eigen::VectorXd shares = product<Eigen::VectorXd>(transposed(forces), axis);
   if (shares.sum() < 0.0) {
     axis = -axis;
@@ -417,8 +417,8 @@ class ThrustDirection {
  public:
   /// @param axis  of the thrust in the frame of the base, length one.
   explicit ThrustDirection(const Vector3d& axis) {
-    const Vector3d feedforward = std::abs(axis.x()) > 0.9 ? Vector3d::UnitY() : Vector3d::UnitX();
-    const Vector3d nose = (feedforward - axis * axis.dot(feedforward)).normalized();
+    const Vector3d other_axis = std::abs(axis.x()) > 0.9 ? Vector3d::UnitY() : Vector3d::UnitX();
+    const Vector3d nose = (other_axis - axis * axis.dot(other_axis)).normalized();
     body_axes_ << nose, axis.cross(nose), axis;
   }
 
@@ -513,12 +513,12 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
         direction_(thrust_.axis),
         gravity_norm_(model.gravity().norm()),
         up_(-model.gravity() / std::max(gravity_norm_, 1e-12)) {
-    begin();
+    reset_to_neutral();
   }
 
  private:
   BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept override {
-    const UnderactuatedFlightGains& gains = gains_now();
+    const UnderactuatedFlightGains& gains = active_gains();
     const Matrix3d& rotation = body.rotation;
     const PoseReference& reference = base();
     const Matrix3d heading = reference.pose().topLeftCorner<3, 3>();
@@ -592,8 +592,8 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     return yaw_twist;
   }
 
-  double bandwidth() const noexcept override { return gains_now().frequency_position; }
-  double position_frequency() const noexcept override { return gains_now().frequency_position; }
+  double bandwidth() const noexcept override { return active_gains().frequency_position; }
+  double position_frequency() const noexcept override { return active_gains().frequency_position; }
 
   const SingleAxis thrust_;
   const ThrustDirection direction_;

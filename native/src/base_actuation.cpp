@@ -22,7 +22,7 @@ using Wrench = Eigen::Matrix<double, 6, 1>;
 constexpr double kRank = 1e-9;
 
 /// The wrench of a thrust of 1 N at the base's origin.
-Wrench column(const Rotor& rotor, const std::string& name) {
+Wrench unit_thrust_wrench(const Rotor& rotor, const std::string& name) {
   if (!rotor.axis.allFinite()) throw ModelError("axis of " + name + " must be finite");
   if (!rotor.position.allFinite()) throw ModelError("position of " + name + " must be finite");
   const double length = rotor.axis.norm();
@@ -114,7 +114,7 @@ Allocation::Allocation(const std::vector<Rotor>& rotors, Base base) {
   upper_.resize(m);
   for (Eigen::Index i = 0; i < m; ++i) {
     const Rotor& rotor = rotors[static_cast<std::size_t>(i)];
-    const Wrench wrench = column(rotor, "rotor " + std::to_string(i));
+    const Wrench wrench = unit_thrust_wrench(rotor, "rotor " + std::to_string(i));
     if (base == Base::floating) {
       matrix_.col(i) = wrench;
     } else {
@@ -144,8 +144,8 @@ Allocation::Allocation(Eigen::MatrixXd matrix, Eigen::VectorXd lower, Eigen::Vec
 bool Allocation::is_fully_actuated() const {
   SymmetricEigen squares;
   squares.compute(product<Eigen::MatrixXd>(matrix_, transposed(matrix_)));
-  const Eigen::VectorXd& sizes = squares.values();
-  return sizes[0] > kRank * sizes[sizes.size() - 1];
+  const Eigen::VectorXd& eigenvalues = squares.values();
+  return eigenvalues[0] > kRank * eigenvalues[eigenvalues.size() - 1];
 }
 
 BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> allocation,
@@ -184,7 +184,7 @@ const VectorB& BaseActuation::apply(const ConstVector& desired,
   step_ = thrusts_ - static_thrusts_;
   multiply(projector_, wrench_, residual_);
   residual_ -= wrench_;
-  if (is_outside()) {
+  if (static_thrusts_exceed_limits()) {
     clip_thrusts();
     reason_.set("the base cannot hold the robot against gravity");
   } else if (const double share = share_within_limits(); share < 1.0) {
@@ -200,7 +200,7 @@ const VectorB& BaseActuation::apply(const ConstVector& desired,
 }
 
 /// Whether the least thrusts exceed the limits; at one they do not by rounding.
-bool BaseActuation::is_outside() const noexcept {
+bool BaseActuation::static_thrusts_exceed_limits() const noexcept {
   const double tolerance = kRounding * static_thrusts_.cwiseAbs().maxCoeff();
   for (Eigen::Index i = 0; i < static_thrusts_.size(); ++i) {
     if (static_thrusts_[i] < allocation_->lower()[i] - tolerance) return true;
@@ -236,7 +236,7 @@ PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
       projector_(product<Eigen::MatrixXd>(weighted_, pseudo_inverse(weighted_))),
       fixed_inputs_(Eigen::VectorXd::Zero(weighted_.cols())),
       inputs_(fixed_inputs_),
-      search_(weighted_),
+      solver_(weighted_),
       wrench_(VectorB::Zero(weighted_.rows())),
       target_(wrench_),
       residual_(wrench_) {
@@ -252,7 +252,7 @@ const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
   inputs_ = fixed_inputs_;
   add_product(inverse_, residual_, inputs_);
   if (!is_within_limits())
-    search_.solve(target_, allocation_.lower(), allocation_.upper(), inputs_);
+    solver_.solve(target_, allocation_.lower(), allocation_.upper(), inputs_);
   multiply(allocation_.matrix(), inputs_, wrench_);
   residual_ = weights_.cwiseProduct(desired - wrench_);
   // Components that no inputs can produce do not count.

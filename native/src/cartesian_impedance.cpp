@@ -84,7 +84,7 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
                              bool base_actuated)
     : StagedController(
           model, std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
-      spring_(model),
+      base_spring_(model),
       last_effort_(zero_velocity_),
       effort_(model),
       posture_(n_),
@@ -105,11 +105,11 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
       eigen_(std::min(6, model.nv())),
       relative_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {}
 
-void PoseImpedance::hold() noexcept {
-  relative_ = gains_now().relative_to_base;
+void PoseImpedance::start_holding() noexcept {
+  is_relative_ = active_gains().relative_to_base;
   tool_.restart(tool_pose());
   effort_.restart();
-  spring_.restart(d_);
+  base_spring_.restart(d_);
   shape_inertia_ = d_.M_hat_m().diagonal();
   base_power_ = 0.0;
   last_effort_ = d_.g();
@@ -123,7 +123,7 @@ void PoseImpedance::hold() noexcept {
   ramped_weights_ = weights_;
   last_compliance_.reset();
   posture_sample_.reset();
-  null_level_ = gains_now().null_energy;
+  null_level_ = active_gains().null_energy;
   has_posture_ = false;
 }
 
@@ -157,7 +157,7 @@ bool PoseImpedance::set_null_weight(const std::string& name, double value) noexc
 
 /// Stiffness and damping in force.
 Compliance PoseImpedance::compliance(double attachment, double dt) noexcept {
-  const ImpedanceGains& g = gains_now();
+  const ImpedanceGains& g = active_gains();
   Compliance c(attachment * g.stiffness, attachment * g.stiffness_rotation, attachment * g.damping,
                attachment * g.damping_rotation);
   Twist shares;
@@ -175,7 +175,7 @@ Compliance PoseImpedance::compliance(double attachment, double dt) noexcept {
 
 /// Move the posture, account for its spring, and compute its offset and its stiffness.
 void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept {
-  const ImpedanceGains& gains = gains_now();
+  const ImpedanceGains& gains = active_gains();
   posture_.set_target(reference);
   posture_.advance(gains.posture_speed, gains.posture_speed / 0.05, dt);
   const double step = std::min(dt / kCrossing, 1.0);
@@ -211,23 +211,23 @@ void PoseImpedance::compensate_friction(double h) noexcept {
     const double slip = std::max(kFrictionSlip, coulomb / most);
     const double viscous = std::min(model_.damping()[i], most) * rates[i];
     friction_[b_ + i] =
-        gains_now().friction_compensation * (viscous + coulomb * std::tanh(rates[i] / slip));
+        active_gains().friction_compensation * (viscous + coulomb * std::tanh(rates[i] / slip));
   }
 }
 
 const Command& PoseImpedance::control(const Reference& reference, double dt) noexcept {
-  const ImpedanceGains& gains = gains_now();
+  const ImpedanceGains& gains = active_gains();
   const double h = horizon(dt, gains.delay, age_);
   // Spring and damping fade out before the frame is changed, and in again.
-  if (gains.relative_to_base != relative_ && attached_ramp_.share() == 0.0) {
-    relative_ = gains.relative_to_base;
+  if (gains.relative_to_base != is_relative_ && attached_ramp_.share() == 0.0) {
+    is_relative_ = gains.relative_to_base;
     tool_.restart(tool_pose());
   }
-  const double attachment = attached_ramp_.follow(gains.relative_to_base == relative_, dt);
+  const double attachment = attached_ramp_.follow(gains.relative_to_base == is_relative_, dt);
   follow(reference, dt);
   const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_.pose()) * tool_pose();
-  jacobian();
+  compute_jacobian();
   const Compliance current = compliance(attachment, dt);
   effort_.set_error(error, tool_.pose(), tool_.twist(), current, h);
   double supplied = 0.0;  // by changes, W
@@ -237,8 +237,8 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   last_compliance_ = current;
   hold_posture(reference, dt);
   if (active_push) effort_.release(active_push->direction, active_push->damping, h);
-  split_inertia(d_.M(), jacobian_, momentum_, effort_.rest_damping, smallest_);
-  effort_.rest_damping *= gains.damping_null;
+  split_inertia(d_.M(), jacobian_, momentum_, effort_.other_damping, smallest_);
+  effort_.other_damping *= gains.damping_null;
   hold_base_and_limits(h, dt);
   if (posture_stiffness_.any()) {
     effort_.hold_posture(d_.M(), jacobian_, momentum_, offset_, posture_stiffness_);
@@ -248,7 +248,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   effort_.compute(d_.M(), jacobian_, d_.v(), h);
   desired_ = d_.g() + effort_.continuous;
   if (active_push) desired_ += active_push->effort;
-  if (!desired_.allFinite()) return refuse();
+  if (!desired_.allFinite()) return reject_effort();
   sampled_effort_ = d_.g() + effort_.sampled + effort_.impedance.brake(d_, h);
   if (active_push) sampled_effort_ += active_push->effort;
   if (gains.friction_compensation > 0.0) {
@@ -259,7 +259,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   }
   supplied += effort_.posture.dot(d_.v());
   posture_sample_ = PostureSample{d_.q(), effort_.posture, effort_.damping_null};
-  last_effort_ = pass(sampled_effort_, dt);
+  last_effort_ = apply_output_stage(sampled_effort_, dt);
 
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
@@ -281,40 +281,40 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
 }
 
 void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
-  const ImpedanceGains& gains = gains_now();
+  const ImpedanceGains& gains = active_gains();
   const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
   tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
 }
 
 void PoseImpedance::hold_base(double dt) noexcept {
-  const ImpedanceGains& gains = gains_now();
+  const ImpedanceGains& gains = active_gains();
   const bool is_actuated = output_.base_is_actuated();
   const double position_share = holding_ramp_.follow(gains.hold_base && is_actuated, dt);
   const double attitude_share =
       upright_ramp_.follow((gains.hold_base || gains.hold_attitude) && is_actuated, dt);
-  spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
-                  position_share, attitude_share);
+  base_spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
+                       position_share, attitude_share);
 }
 
 /// The pose of the end effector in the frame that it is held in.
 Pose PoseImpedance::tool_pose() noexcept {
   const pinocchio::SE3& pose = d_.placement(model_.end_effector());
-  if (!relative_) return pose.toHomogeneousMatrix();
+  if (!is_relative_) return pose.toHomogeneousMatrix();
   return se3::inverse(model_.base_pose(d_.q()).toHomogeneousMatrix()) * pose.toHomogeneousMatrix();
 }
 
 /// Compute the Jacobian of the end effector in that frame, and its smallest singular value.
-void PoseImpedance::jacobian() noexcept {
+void PoseImpedance::compute_jacobian() noexcept {
   jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
-  if (relative_) jacobian_.leftCols(b_).setZero();
-  const int columns = relative_ && n_ > 0 ? n_ : b_ + n_;
+  if (is_relative_) jacobian_.leftCols(b_).setZero();
+  const int columns = is_relative_ && n_ > 0 ? n_ : b_ + n_;
   smallest_ = smallest_singular_value(jacobian_.rightCols(columns), gram_,
-                                      relative_ ? relative_eigen_ : eigen_);
+                                      is_relative_ ? relative_eigen_ : eigen_);
 }
 
 /// Compute the springs that hold base and joints, and add the damping of an attitude.
 void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
-  const ImpedanceGains& gains = gains_now();
+  const ImpedanceGains& gains = active_gains();
   model_.joint_positions(d_.q(), positions_);
   const VectorV limit_stiffness = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
   const LimitSprings limits =
@@ -322,7 +322,8 @@ void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
   hold_base(dt);
   const double share = std::max(upright_ramp_.share() - holding_ramp_.share(), 0.0);
   const double attitude_damping = 2.0 * kDampingRatio * share * gains.frequency_base;
-  effort_.hold(d_, spring_.energy, spring_.force, spring_.stiffness, limits, attitude_damping);
+  effort_.set_springs(d_, base_spring_.energy, base_spring_.force, base_spring_.stiffness, limits,
+                      attitude_damping);
 }
 
 std::unique_ptr<Controller> make_cartesian_impedance(const LawSetup& setup) {

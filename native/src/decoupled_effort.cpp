@@ -33,10 +33,10 @@ void IntegralAction::restart() noexcept {
   rotation_vector_.setZero();
   rotation_.setIdentity();
   joints_.setZero();
-  rest();
+  zero_rates();
 }
 
-void IntegralAction::rest() noexcept {
+void IntegralAction::zero_rates() noexcept {
   position_rate_.setZero();
   angular_velocity_.setZero();
   joint_rates_.setZero();
@@ -51,7 +51,7 @@ void IntegralAction::advance(double share, double base, double shape,
     return;
   }
   if (dt == 0.0) {
-    rest();
+    zero_rates();
     return;
   }
   Eigen::Vector3d position = Eigen::Vector3d::Zero();

@@ -85,17 +85,17 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
                     std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
         joints_(model.n()),
         integral_(model.n()),
-        active_(output_.base_is_actuated() ? 1.0 : 0.0),
+        actuated_(output_.base_is_actuated() ? 1.0 : 0.0),
         continuous_(continuous_joints(model)),
         shape_inertia_(VectorV::Zero(n_)),
         positions_(shape_inertia_),
         offset_(shape_inertia_),
         effort_(model) {
-    begin();
+    reset_to_neutral();
   }
 
  private:
-  void hold() noexcept override {
+  void start_holding() noexcept override {
     const int linear = b_ == 6 ? 3 : 2;
     const VectorV diagonal = d_.M().diagonal();
     mass_ = diagonal.head(linear).mean();
@@ -109,7 +109,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   }
 
   const Command& control(const Reference& reference, double dt) noexcept override {
-    const DecoupledVmsGains& gains = gains_now();
+    const DecoupledVmsGains& gains = active_gains();
     const double h = horizon(dt, gains.delay, age_);
     follow(reference, dt);
     const Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
@@ -124,7 +124,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     const Pose error = se3::inverse(minimum) * pose;
     const bool is_reversed = potential_.follow(error);
     DecoupledEffort::Demand& demand = effort_.demand;
-    demand.base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
+    demand.base = actuated_ * 2.0 * gains.damping_ratio * gains.frequency_base;
     demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
     demand.h = h;
     update_springs();
@@ -139,8 +139,8 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
                             joints_.rates(), joints_.accelerations());
     }
     effort_.compute(d_);
-    if (!effort_.continuous.allFinite()) return refuse();
-    const VectorV& force = pass(effort_.sampled, dt);
+    if (!effort_.continuous.allFinite()) return reject_effort();
+    const VectorV& force = apply_output_stage(effort_.sampled, dt);
 
     ControlEnergy& energy = command_.energy;
     energy.kinetic_base = effort_.kinetic_base;
@@ -162,7 +162,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     if (reference.pose && reference.pose->allFinite()) base_.set_target(*reference.pose);
     joints_.set_target(reference);
     const bool moving = reference.twist && reference.twist->allFinite();
-    const DecoupledVmsGains& gains = gains_now();
+    const DecoupledVmsGains& gains = active_gains();
     base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,
                   gains.frequency_base, dt);
     joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
@@ -170,7 +170,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
 
   /// Advance the integral action; write how far the joints are from the minimum.
   void integrate(const Pose& pose, const Eigen::Vector3d& position_error, double dt) noexcept {
-    const DecoupledVmsGains& gains = gains_now();
+    const DecoupledVmsGains& gains = active_gains();
     const auto rotation_error = product<Eigen::Matrix3d>(
         transposed(base_.pose().topLeftCorner<3, 3>()), pose.topLeftCorner<3, 3>());
     offset_ = positions_ - joints_.positions();
@@ -179,9 +179,9 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
       offset_[i] -= kFullTurn * std::nearbyint(offset_[i] / kFullTurn);
     }
     if (is_limited_) {
-      integral_.rest();
+      integral_.zero_rates();
     } else {
-      integral_.advance(gains.integral * gains.damping_ratio, active_ * gains.frequency_base,
+      integral_.advance(gains.integral * gains.damping_ratio, actuated_ * gains.frequency_base,
                         gains.frequency_shape, position_error, &rotation_error, offset_, dt,
                         horizon(dt, gains.delay, age_));
     }
@@ -195,7 +195,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
         product<Eigen::Vector3d>(transposed(pose.topLeftCorner<3, 3>()), integral_.position_rate());
     twist.tail<3>() = product<Eigen::Vector3d>(transposed(error.topLeftCorner<3, 3>()),
                                                integral_.angular_velocity());
-    const double frequency = gains_now().frequency_shape;
+    const double frequency = active_gains().frequency_shape;
     const VectorB force = effort_.demand.gradient.head(b_);
     double power = force.dot(base_components(twist, b_));
     for (Eigen::Index i = 0; i < n_; ++i) {
@@ -206,8 +206,8 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
 
   /// The springs at the present gains.
   void update_springs() noexcept {
-    const DecoupledVmsGains& gains = gains_now();
-    const double squared = active_ * gains.frequency_base * gains.frequency_base;
+    const DecoupledVmsGains& gains = active_gains();
+    const double squared = actuated_ * gains.frequency_base * gains.frequency_base;
     springs_.position = squared * mass_;
     springs_.rotation = squared * inertia_;
     springs_.shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
@@ -219,7 +219,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   PoseReference base_;
   JointReference joints_;
   IntegralAction integral_;
-  const double active_;           // 1 for an actuated base, else 0
+  const double actuated_;         // 1 for an actuated base, else 0
   std::vector<bool> continuous_;  // (n,) whether a joint is continuous
   double mass_ = 0.0, inertia_ = 0.0;
   VectorV shape_inertia_, positions_, offset_;

@@ -37,7 +37,7 @@ const double kPeakRate = 1.875, kPeakAcceleration = 10.0 / std::sqrt(3.0);
 constexpr double kNegligible = 1e-9;
 
 // Shortest time in which a motion is brought to rest, s.
-constexpr double kShortest = 0.2;
+constexpr double kShortestBraking = 0.2;
 
 }  // namespace
 
@@ -84,7 +84,7 @@ class DriveReference {
     if (is_turning_) {
       pose_.heading = motion.position;
       heading_rate_ = motion.rate;
-      turn_acceleration_ = motion.acceleration;
+      heading_acceleration_ = motion.acceleration;
     } else {
       pose_.location = origin_ + motion.position * heading_direction();
       speed_ = motion.rate;
@@ -94,11 +94,11 @@ class DriveReference {
   }
 
   const Eigen::Vector2d& location() const { return pose_.location; }  ///< m
-  double heading() const { return pose_.heading; }                 ///< rad, not limited to a turn
-  double speed() const { return speed_; }                          ///< forward, m/s
-  double turn() const { return heading_rate_; }                    ///< about the vertical, rad/s
-  double acceleration() const { return acceleration_; }            ///< rate of speed()
-  double turn_acceleration() const { return turn_acceleration_; }  ///< rate of turn()
+  double heading() const { return pose_.heading; }       ///< rad, not limited to a turn
+  double speed() const { return speed_; }                ///< forward, m/s
+  double heading_rate() const { return heading_rate_; }  ///< about the vertical, rad/s
+  double acceleration() const { return acceleration_; }  ///< rate of speed()
+  double heading_acceleration() const { return heading_acceleration_; }  ///< rate of heading_rate()
 
  private:
   /// Position, rate and acceleration along a part of the way.
@@ -108,8 +108,8 @@ class DriveReference {
 
   /// A polynomial of degree five from a motion to rest.
   struct Quintic {
-    Quintic(const Motion& start, double end, double time) noexcept : duration(time), now(start) {
-      const double t = time, p = start.position, v = start.rate, a = start.acceleration;
+    Quintic(const Motion& begin, double end, double time) noexcept : duration(time), start(begin) {
+      const double t = time, p = begin.position, v = begin.rate, a = begin.acceleration;
       const double remaining = end - p - v * t - 0.5 * a * t * t;
       const double velocity_change = -v - a * t, acceleration_change = -a;
       const double t3 = t * t * t;
@@ -120,18 +120,18 @@ class DriveReference {
     }
 
     Motion at(double t) const noexcept {
-      const double p = now.position, v = now.rate, a = now.acceleration;
+      const double p = start.position, v = start.rate, a = start.acceleration;
       return {p + t * (v + t * (0.5 * a + t * (c + t * (d + t * e)))),
               v + t * (a + t * (3.0 * c + t * (4.0 * d + t * 5.0 * e))),
               a + t * (6.0 * c + t * (12.0 * d + t * 20.0 * e))};
     }
 
     double duration = 0.0;
-    Motion now;
+    Motion start;
     double c, d, e;
   };
 
-  enum Part : int { kTurn, kDrive, kFinalTurn, kNone };
+  enum Phase : int { kTurn, kDrive, kFinalTurn, kNone };
 
   /// Begin a segment, unless its length is zero.
   void begin_segment(int phase, const Bounds& bounds) noexcept {
@@ -166,7 +166,7 @@ class DriveReference {
   void brake(const Bounds& bounds) noexcept {
     const Motion now = segment_->at(time_);
     const double limit = is_turning_ ? bounds.turn_acceleration : bounds.acceleration;
-    const double time = std::max(kPeakRate * std::abs(now.rate) / limit, kShortest);
+    const double time = std::max(kPeakRate * std::abs(now.rate) / limit, kShortestBraking);
     segment_ = Quintic(now, now.position + 0.5 * now.rate * time, time);
     time_ = 0.0;
     is_braking_ = true;
@@ -177,7 +177,7 @@ class DriveReference {
     segment_.reset();
     time_ = 0.0;
     is_turning_ = is_braking_ = false;
-    speed_ = heading_rate_ = acceleration_ = turn_acceleration_ = 0.0;
+    speed_ = heading_rate_ = acceleration_ = heading_acceleration_ = 0.0;
   }
 
   Eigen::Vector2d heading_direction() const noexcept {
@@ -185,7 +185,7 @@ class DriveReference {
   }
 
   PlanarPose pose_;
-  double speed_ = 0.0, heading_rate_ = 0.0, acceleration_ = 0.0, turn_acceleration_ = 0.0;
+  double speed_ = 0.0, heading_rate_ = 0.0, acceleration_ = 0.0, heading_acceleration_ = 0.0;
   std::optional<PlanarPose> goal_, next_goal_;
   std::optional<Quintic> segment_;
   Eigen::Vector2d origin_ = Eigen::Vector2d::Zero();
@@ -266,8 +266,8 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     if (is_valid) {
       select_outputs(terms_.basis, map_);
       map_copy_ = map_;
-      right_.setZero(m, 1);
-      is_valid = solve_square(map_copy_, right_, kRank);
+      right_side_.setZero(m, 1);
+      is_valid = solve_square(map_copy_, right_side_, kRank);
     }
     if (!is_valid) {
       throw ModelError(
@@ -286,7 +286,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     if (!drives_all(initial)) {
       throw ModelError("no joint of '" + model.name() + "' drives its base; name its wheels");
     }
-    nu_ = nu_rate_ = reference_ = VectorV::Zero(m);
+    nu_ = nu_rate_ = reference_nu_ = VectorV::Zero(m);
     reset(initial);
   }
 
@@ -306,17 +306,17 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     Evaluation& d = terms_.d();
     const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay, age_) * gains_.rate);
     const VectorV error = terms_.nu - nu_;
-    const VectorV slope = nu_rate_ - rate * error;
+    const VectorV desired_rate = nu_rate_ - rate * error;
     const MatrixView joint_basis = MatrixView(terms_.basis).bottom_rows(n_);
     // Friction is compensated at the rates of the reference.
-    const auto rates = product<VectorV>(joint_basis, reference_);
+    const auto rates = product<VectorV>(joint_basis, reference_nu_);
     VectorV effort = d.g();
     for (Eigen::Index i = 0; i < n_; ++i) {
       const double smoothed = std::tanh(rates[i] / kSlip);
       effort[b_ + i] += gains_.friction * (viscous_[i] * rates[i] + coulomb_[i] * smoothed);
     }
     auto force = product<VectorV>(transposed(terms_.basis), effort);
-    add_product(terms_.mass, slope, force);
+    add_product(terms_.mass, desired_rate, force);
     add_product(terms_.coriolis, nu_, force);
     if (const char* failure = send(force, dt)) return failure;
     const auto momentum_error = product<VectorV>(terms_.mass, error);
@@ -368,41 +368,42 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     const Eigen::VectorXd& v = terms_.d().v();
     const double u = v[0], w = v[2], speed = base_.speed();
     const double x_rate = w * y - u + speed * std::cos(a), y_rate = speed * std::sin(a) - w * x;
-    const double a_rate = base_.turn() - w;
+    const double a_rate = base_.heading_rate() - w;
     model_.joint_positions(q, positions_);
 
     // Outputs, and those of the reference.
-    right_.resize(terms_.dimension(), 2);
-    right_(0, 0) = speed * std::cos(a) + k * x;
-    right_(1, 0) = base_.turn() + gains_.lateral * speed * y + k * std::sin(a);
-    right_(0, 1) = speed;
-    right_(1, 1) = base_.turn();
+    right_side_.resize(terms_.dimension(), 2);
+    right_side_(0, 0) = speed * std::cos(a) + k * x;
+    right_side_(1, 0) = base_.heading_rate() + gains_.lateral * speed * y + k * std::sin(a);
+    right_side_(0, 1) = speed;
+    right_side_(1, 1) = base_.heading_rate();
     Eigen::Index row = 2;
     for (const Eigen::Index i : arm_) {
-      right_(row, 0) = joints_.rates()[i] + k_joints * (joints_.positions()[i] - positions_[i]);
-      right_(row++, 1) = joints_.rates()[i];
+      right_side_(row, 0) =
+          joints_.rates()[i] + k_joints * (joints_.positions()[i] - positions_[i]);
+      right_side_(row++, 1) = joints_.rates()[i];
     }
     select_outputs(terms_.basis, map_);
     select_outputs(terms_.basis_rate, map_rate_);
     map_copy_ = map_;
-    if (!solve_square(map_copy_, right_, 0.0)) return false;
-    nu_ = right_.col(0);
-    reference_ = right_.col(1);
+    if (!solve_square(map_copy_, right_side_, 0.0)) return false;
+    nu_ = right_side_.col(0);
+    reference_nu_ = right_side_.col(1);
 
     nu_rate_.setZero();
     add_product(map_rate_, nu_, nu_rate_, -1.0);
     nu_rate_[0] += base_.acceleration() * std::cos(a) - speed * std::sin(a) * a_rate + k * x_rate;
-    nu_rate_[1] += base_.turn_acceleration() +
+    nu_rate_[1] += base_.heading_acceleration() +
                    gains_.lateral * (base_.acceleration() * y + speed * y_rate) +
                    k * std::cos(a) * a_rate;
     row = 2;
     for (const Eigen::Index i : arm_) {
       nu_rate_[row++] += joints_.accelerations()[i] + k_joints * (joints_.rates()[i] - v[b_ + i]);
     }
-    right_ = nu_rate_;
+    right_side_ = nu_rate_;
     map_copy_ = map_;
-    if (!solve_square(map_copy_, right_, 0.0)) return false;
-    nu_rate_ = right_.col(0);
+    if (!solve_square(map_copy_, right_side_, 0.0)) return false;
+    nu_rate_ = right_side_.col(0);
     return true;
   }
 
@@ -411,8 +412,8 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   std::vector<Eigen::Index> arm_;  // joints that are no wheels
   VectorV largest_rates_, viscous_, coulomb_;
   // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
-  MatrixV map_, map_rate_, map_copy_, right_;
-  VectorV nu_, nu_rate_, reference_;  // desired (m,), their rates, and those of the reference
+  MatrixV map_, map_rate_, map_copy_, right_side_;
+  VectorV nu_, nu_rate_, reference_nu_;  // desired (m,), their rates, and those of the reference
   VectorV positions_;
 };
 

@@ -23,8 +23,8 @@ constexpr double kNormTolerance = 1e-6;  // as Model::is_configuration
 
 void write(const Screw& value, int b, double* out) {
   if (b == 6) {
-    three(out) = value.linear;
-    three(out + 3) = value.angular;
+    vector3(out) = value.linear;
+    vector3(out + 3) = value.angular;
   } else if (b == 3) {
     out[0] = value.linear.x();
     out[1] = value.linear.y();
@@ -151,7 +151,7 @@ Momenta Dynamics::momenta() const noexcept {
   const Vector3d from_root = tree_.centre_of_mass();
   Momenta total_momenta;
   total_momenta.centre_of_mass =
-      mount_ + mount_rotation_ * position_ + base_axes * (from_root + tree_.reference());
+      mount_ + mount_rotation_ * position_ + base_axes * (from_root + tree_.root_origin());
   total_momenta.centroidal = {base_axes * p.linear,
                               base_axes * (p.angular - from_root.cross(p.linear))};
   total_momenta.spatial = total_momenta.centroidal;
@@ -170,7 +170,7 @@ void Dynamics::placement(int frame, Eigen::Ref<Matrix3d> rotation,
   }
   const Matrix3d base_axes = mount_rotation_ * base_rotation_;
   rotation = base_axes * pose.rotation;
-  origin = mount_ + mount_rotation_ * position_ + base_axes * (pose.origin + tree_.reference());
+  origin = mount_ + mount_rotation_ * position_ + base_axes * (pose.origin + tree_.root_origin());
 }
 
 void Dynamics::mass_rate(const double* v, double* out) noexcept {
@@ -203,7 +203,7 @@ void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept 
     const Screw body_twist{
         pose.rotation.transpose() * (twist.linear + twist.angular.cross(pose.origin)),
         pose.rotation.transpose() * twist.angular};
-    write_pairing(body_twist, body_twist, numbers.data());
+    write_momentum_regressor(body_twist, body_twist, numbers.data());
     Eigen::Map<Eigen::Matrix<double, 10, 1>>{out} += factor * numbers;
   }
 }
@@ -212,8 +212,8 @@ void Dynamics::potential_regressor(double* out) const noexcept {
   const double base = gravity_.dot(position_) - mount_potential_ / tree_.total_mass();
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
-    out[0] = -base - field_.dot(pose.origin + tree_.reference());
-    three(out + 1) = -(pose.rotation.transpose() * field_);
+    out[0] = -base - field_.dot(pose.origin + tree_.root_origin());
+    vector3(out + 1) = -(pose.rotation.transpose() * field_);
     std::fill(out + 4, out + 10, 0.0);
   }
 }
@@ -240,7 +240,7 @@ void Dynamics::gradient(bool decoupled, const double* z, double* out) noexcept {
   std::fill(slopes, rates, 0.0);
   const auto subtract_slopes = [&]() {
     tree_.set_velocity(v_);
-    tree_.add_slopes(-1.0, slopes);
+    tree_.add_kinetic_gradient(-1.0, slopes);
   };
   Screw twist = tree_.base_twist(v_);
   if (decoupled && b() > 0) {
@@ -267,7 +267,7 @@ void Dynamics::standard_rate(const double* z, const Efforts& efforts, double* v,
   tree_.set_velocity(v_);
   write(tree_.momentum_rate(), b(), rate);
   std::fill(rate + b(), rate + nv(), 0.0);
-  tree_.add_slopes(1.0, rate + b());
+  tree_.add_kinetic_gradient(1.0, rate + b());
   add_force(efforts, rate);
 }
 

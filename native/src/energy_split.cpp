@@ -17,40 +17,39 @@ constexpr double kSingular = 1e-3;
 }  // namespace
 
 EnergySplit::EnergySplit(const Model& model)
-    : model_(model), at_(model_), task_(3, model_.nv()), weighted_(model_.nv(), 3) {}
+    : model_(model), d_(model_), jacobian_(3, model_.nv()), weighted_(model_.nv(), 3) {}
 
-const Energies& EnergySplit::of(const RobotState& state) noexcept {
+const Energies& EnergySplit::compute(const RobotState& state) noexcept {
   if (!state.q.allFinite() || !state.v.allFinite()) {
     energies_ = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     return energies_;
   }
-  at_.set(state.q, state.v);
-  energies_.kinetic = at_.kinetic_energy();
-  energies_.potential = at_.potential_energy();
+  d_.set(state.q, state.v);
+  energies_.kinetic = d_.kinetic_energy();
+  energies_.potential = d_.potential_energy();
   energies_.kinetic_base = 0.0;
   if (const int b = model_.b(); b > 0) {
-    const VectorB p = at_.momentum().head(b);
-    energies_.kinetic_base = 0.5 * p.dot(product<VectorB>(at_.M_b_inverse(), p));
+    const VectorB p = d_.momentum().head(b);
+    energies_.kinetic_base = 0.5 * p.dot(product<VectorB>(d_.M_b_inverse(), p));
   }
   energies_.kinetic_shape = energies_.kinetic - energies_.kinetic_base;
 
-  task_ = at_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED).topRows<3>();
-  weighted_ = task_.transpose();
-  Eigen::Matrix3d turn;
-  make_columns_orthogonal(weighted_, turn);
+  jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED).topRows<3>();
+  weighted_ = jacobian_.transpose();
+  Eigen::Matrix3d rotation;
+  make_columns_orthogonal(weighted_, rotation);
   double smallest = weighted_.col(0).norm();
   for (int k = 1; k < 3; ++k) smallest = std::min(smallest, weighted_.col(k).norm());
   if (smallest <= kSingular) {
     energies_.kinetic_task = energies_.kinetic_null = kNaN;
     return energies_;
   }
-  // eta^T (J M^-1 J^T)^-1 eta / 2 is the energy of the task, the rest is that of its null space [D
-  // (26)].
-  factor_.compute(at_.M());
-  weighted_ = task_.transpose();
+  // eta^T (J M^-1 J^T)^-1 eta / 2 is the energy of the task, the rest of its null space [D (26)].
+  factor_.compute(d_.M());
+  weighted_ = jacobian_.transpose();
   factor_.solve_columns(weighted_);
-  const auto mobility = product<Eigen::Matrix3d>(task_, weighted_);
-  const auto rate = product<Eigen::Vector3d>(task_, state.v);
+  const auto mobility = product<Eigen::Matrix3d>(jacobian_, weighted_);
+  const auto rate = product<Eigen::Vector3d>(jacobian_, state.v);
   Eigen::Vector3d momentum = rate;
   mobility_.compute(mobility);
   mobility_.solve(momentum.data());
@@ -65,44 +64,44 @@ PowerAudit::PowerAudit(const Model& model, bool friction)
 }
 
 void PowerAudit::reset() noexcept {
-  started_ = false;
-  gap_ = 0.0;
+  is_started_ = false;
+  skipped_time_ = 0.0;
   balance_ = {};
 }
 
-PowerAudit::Rates PowerAudit::rates(const RobotState& state,
-                                    const Command& command) const noexcept {
+PowerAudit::PortPowers PowerAudit::port_powers(const RobotState& state,
+                                               const Command& command) const noexcept {
   return {command.torque.dot(state.v.tail(n_)), command.wrench_base.dot(state.v.head(b_))};
 }
 
 const PowerBalance& PowerAudit::add(const RobotState& state, const Command& before,
                                     const Command& after, double energy, double dt) noexcept {
-  const Rates until = rates(state, before), from = rates(state, after);
+  const PortPowers held = port_powers(state, before), sent = port_powers(state, after);
   const double dissipated = state.v.tail(n_).cwiseAbs2().dot(damping_);
   PowerBalance& r = balance_;
-  if (!std::isfinite(energy + from.torque + from.wrench_base + until.torque + until.wrench_base)) {
+  if (!std::isfinite(energy + sent.torque + sent.wrench_base + held.torque + held.wrench_base)) {
     // A sample that is not finite must not make all later energies not finite.
-    if (dt > 0.0) gap_ += dt;
+    if (dt > 0.0) skipped_time_ += dt;
     r.torque = r.wrench_base = r.dissipated = kNaN;
     return r;
   }
-  if (!started_) {
-    started_ = true;
-    first_ = energy;
+  if (!is_started_) {
+    is_started_ = true;
+    first_energy_ = energy;
   } else if (dt > 0.0) {
-    dt += gap_;
+    dt += skipped_time_;
     const double before_step = r.unaccounted_energy();
-    r.torque_energy += 0.5 * dt * (last_.torque + until.torque);
-    r.wrench_base_energy += 0.5 * dt * (last_.wrench_base + until.wrench_base);
+    r.torque_energy += 0.5 * dt * (last_powers_.torque + held.torque);
+    r.wrench_base_energy += 0.5 * dt * (last_powers_.wrench_base + held.wrench_base);
     r.dissipated_energy += 0.5 * dt * (dissipated_ + dissipated);
-    r.stored = energy - first_;
+    r.stored = energy - first_energy_;
     r.residual = (r.unaccounted_energy() - before_step) / dt;
   }
-  gap_ = 0.0;
-  r.torque = 0.5 * (until.torque + from.torque);
-  r.wrench_base = 0.5 * (until.wrench_base + from.wrench_base);
+  skipped_time_ = 0.0;
+  r.torque = 0.5 * (held.torque + sent.torque);
+  r.wrench_base = 0.5 * (held.wrench_base + sent.wrench_base);
   r.dissipated = dissipated_ = dissipated;
-  last_ = from;
+  last_powers_ = sent;
   return r;
 }
 

@@ -61,11 +61,11 @@ constexpr double kShrinking = 0.9;
 
 // Part of the momentum that the strongest brake takes out per sample: a third is stable with one
 // sample of delay too.
-constexpr double kBrake = 1.0 / 3.0;
+constexpr double kBrakeShare = 1.0 / 3.0;
 
 // The largest share s with s a + s^2 b / 2 within the limit, J. Where a is negative, that is
 // limit - a^2 / 2 b, and the least work without one.
-double largest(double a, double b, double limit) {
+double largest_share(double a, double b, double limit) {
   if (!(b > 0.0 && std::isfinite(a + b))) return 0.0;
   limit = std::max(limit, 0.0);
   if (a < 0.0) return (-a + std::sqrt(2.0 * b * limit)) / b;
@@ -88,16 +88,16 @@ SampleWork::SampleWork(const Model& model)
       v_(VectorV::Zero(model.nv())),
       force_(v_),
       safe_(v_),
-      predicted_(v_),
+      predicted_step_(v_),
       displacement_(v_) {}
 
 void SampleWork::hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
-                      double store) noexcept {
+                      double stored) noexcept {
   q_ = d.q();
   v_ = d.v();
   force_ = force;
-  predicted_ = displacement;
-  store_ = store;
+  predicted_step_ = displacement;
+  stored_ = stored;
   has_effort_ = true;
   has_missed_updates_ = false;
 }
@@ -107,16 +107,16 @@ void SampleWork::missed_updates(const VectorV& safe) noexcept {
   has_missed_updates_ = true;
 }
 
-double SampleWork::recovered_energy(const Evaluation& d, double store, double dt) noexcept {
+double SampleWork::recovered_energy(const Evaluation& d, double stored, double dt) noexcept {
   if (!has_effort_) return 0.0;
   model_.difference(q_, d.q(), displacement_);
   double work = force_.dot(displacement_);
   if (has_missed_updates_) {
-    const double mixed = force_.dot(predicted_) + safe_.dot(displacement_ - predicted_);
-    return std::min(store_ - store - std::max({work, safe_.dot(displacement_), mixed}), 0.0);
+    const double mixed = force_.dot(predicted_step_) + safe_.dot(displacement_ - predicted_step_);
+    return std::min(stored_ - stored - std::max({work, safe_.dot(displacement_), mixed}), 0.0);
   }
   if (model_.b() > 0) work += rotation_work_bound(d, dt);
-  return store_ - store - work;
+  return stored_ - stored - work;
 }
 
 // An upper bound of the work that turning axes add to f^T (q_next - q), J.
@@ -168,7 +168,7 @@ void SamplePrediction::begin(Evaluation& d, const VectorV& unactuated_gravity, d
 void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcept {
   start_ = q_ = d_->q();
   v1_ = d_->v();
-  double p1 = rate(first_, v1_, force, a1_);
+  double p1 = accelerate(first_, v1_, force, a1_);
   result.acceleration = a1_;
   result.displacement.setZero(v1_.size());
   result.deficit = energy_ = kInfinity;
@@ -180,19 +180,19 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
   for (int k = 0; k < steps; ++k) {
     v2_ = v1_ + 0.5 * h * a1_;
     move(0.5 * h * v1_);
-    const double p2 = rate(second_, v2_, force, a2_);
+    const double p2 = accelerate(second_, v2_, force, a2_);
     v3_ = v1_ + 0.5 * h * a2_;
     move(0.5 * h * v2_);
-    const double p3 = rate(stage_, v3_, force, a3_);
+    const double p3 = accelerate(stage_, v3_, force, a3_);
     v4_ = v1_ + h * a3_;
     move(h * v3_);
-    const double p4 = rate(stage_, v4_, force, a4_);
+    const double p4 = accelerate(stage_, v4_, force, a4_);
     const double gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4), before = p1;
     displacement_ = h / 6.0 * (v1_ + 2.0 * (v2_ + v3_) + v4_);
     move(displacement_);
     start_ = q_;
     v1_ += h / 6.0 * (a1_ + 2.0 * (a2_ + a3_) + a4_);
-    p1 = k + 1 < steps ? rate(first_, v1_, force, a1_) : power(v1_, force);
+    p1 = k + 1 < steps ? accelerate(first_, v1_, force, a1_) : power(v1_, force);
     margin += kMargin * std::abs(gain - h * p2);
     peak = std::max(peak, energy + cubic_maximum(gain, h * before, h * p1) + margin);
     energy += gain;
@@ -209,25 +209,25 @@ void SamplePrediction::move(const VectorV& displacement) noexcept {
   model_.integrate(start_, tangent_, q_);
 }
 
-double SamplePrediction::rate(Dynamics& dynamics, const VectorV& v, const VectorV& force,
-                              VectorV& result) noexcept {
+double SamplePrediction::accelerate(Dynamics& robot, const VectorV& v, const VectorV& force,
+                                    VectorV& out) noexcept {
   velocity_ = v;
   if (in_fluid_) {
     in_fluid_->set(q_, velocity_);
     const VectorV& weight = in_fluid_->g();
-    result = force - weight;
-    const double supplied = (result - unactuated_gravity_).dot(v);
-    add_product(in_fluid_->C(), v, result, -1.0);
+    out = force - weight;
+    const double supplied = (out - unactuated_gravity_).dot(v);
+    add_product(in_fluid_->C(), v, out, -1.0);
     inertia_.compute(in_fluid_->M());
-    inertia_.solve(result.data());
+    inertia_.solve(out.data());
     return supplied;
   }
-  dynamics.set_configuration(q_.data());
-  dynamics.gravity(weight_.data());
+  robot.set_configuration(q_.data());
+  robot.gravity(weight_.data());
   force_ = force - weight_;
   const double power = (force_ - unactuated_gravity_).dot(v);
-  dynamics.accelerate(velocity_, force_, acceleration_);
-  result = acceleration_;
+  robot.accelerate(velocity_, force_, acceleration_);
+  out = acceleration_;
   return power;
 }
 
@@ -260,13 +260,13 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
   if (best_.deficit <= 0.0) return true;
   excess_ = force - static_effort;
   prediction_.predict(static_effort, baseline_);
-  rest_energy_ = prediction_.energy();
+  baseline_energy_ = prediction_.energy();
   const double b = dt * dt * excess_.dot(best_.acceleration - baseline_.acceleration);
   double a = dt * excess_.dot(d.v() + 0.5 * dt * baseline_.acceleration), limit = kShrinking;
   best_ = baseline_;
   share_ = 0.0;
   for (int k = 0; k < kTrials; ++k) {
-    const double s = std::min(largest(a, b, -baseline_.deficit), limit);
+    const double s = std::min(largest_share(a, b, -baseline_.deficit), limit);
     if (!(s > 0.0)) break;
     force_ = static_effort + s * excess_;
     prediction_.predict(force_, candidate_);
@@ -297,12 +297,12 @@ void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
     force = static_effort;
     return;
   }
-  if (!std::isfinite(rest_energy_) || !(rest_energy_ > full)) return;
+  if (!std::isfinite(baseline_energy_) || !(baseline_energy_ > full)) return;
   excess_ = strongest - static_effort;
   // The energy is a convex function of the share: it lies below its chord. Only a peak within the
   // sample may be too high.
   double share =
-      std::max(kChordFactor * (rest_energy_ - budget_) / (rest_energy_ - full), kMinShare);
+      std::max(kChordFactor * (baseline_energy_ - budget_) / (baseline_energy_ - full), kMinShare);
   for (int k = 0; k < kTrials && share < 1.0; ++k) {
     force_ = static_effort + share * excess_;
     prediction_.predict(force_, candidate_);
@@ -316,17 +316,17 @@ void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
 }
 
 void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
-  result = d.g() - (kBrake / dt) * d.momentum();
+  result = d.g() - (kBrakeShare / dt) * d.momentum();
 }
 
 SampledTank::SampledTank(const Model& model) : work_(model), grant_(model) {}
 
 void SampledTank::restart() noexcept {
   tank_.reset();
-  forget_sample();
+  discard_sample();
 }
 
-void SampledTank::forget_sample() noexcept { work_.restart(); }
+void SampledTank::discard_sample() noexcept { work_.restart(); }
 
 void SampledTank::begin_sample(Evaluation& d, double stored, double capacity, double initial,
                                double dt) noexcept {
@@ -359,7 +359,7 @@ void TankBudget::resume(const ShapedPotential& potential) noexcept {
   potential_ = potential;
   authority_ = 1.0;
   is_uncovered_ = false;
-  tank_.forget_sample();
+  tank_.discard_sample();
 }
 
 void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacity, double initial,
@@ -368,7 +368,7 @@ void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacit
     authority_ = 1.0;
     is_uncovered_ = false;
   }
-  tank_.begin_sample(d, capacity > 0.0 ? store(d, limit_energy) : 0.0, capacity, initial, dt);
+  tank_.begin_sample(d, capacity > 0.0 ? stored(d, limit_energy) : 0.0, capacity, initial, dt);
 }
 
 void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& static_effort,
@@ -381,10 +381,10 @@ void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& static_eff
 }
 
 void TankBudget::end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
-  if (tank()) tank_.end_sample(d, torque, store(d, limit_energy));
+  if (tank()) tank_.end_sample(d, torque, stored(d, limit_energy));
 }
 
-double TankBudget::store(Evaluation& d, double limit_energy) const noexcept {
+double TankBudget::stored(Evaluation& d, double limit_energy) const noexcept {
   // The torque compensates gravity, so the gravitational energy comes from the controller.
   return energy(d.q()) + limit_energy - d.potential_energy();
 }
@@ -404,8 +404,8 @@ bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
   return authority_ * trial_.energy(q) - before <= tank()->available() + kRoundingEnergy;
 }
 
-double TankBudget::charge(const ConstVector& q, const ShapedPotential& next, double before,
-                          double share) noexcept {
+double TankBudget::withdraw_cost(const ConstVector& q, const ShapedPotential& next, double before,
+                                 double share) noexcept {
   potential_ = next;
   const double full = next.energy(q);
   authority_ = covered_authority(full, before + tank_.level());

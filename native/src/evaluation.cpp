@@ -18,7 +18,7 @@ Eigen::Map<const RowMajor> rows(const Eigen::VectorXd& written, int rows, int co
   return {written.data(), rows, columns};
 }
 
-const Model& small_enough(const Model& model) {
+const Model& checked_size(const Model& model) {
   if (model.nv() > kMaxVelocities || model.nq() > kMaxConfiguration) {
     throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
                      " degrees of freedom; the native controllers support at most " +
@@ -30,7 +30,7 @@ const Model& small_enough(const Model& model) {
 }  // namespace
 
 Evaluation::Evaluation(const Model& model)
-    : model_(small_enough(model)),
+    : model_(checked_size(model)),
       b_(model.b()),
       n_(model.n()),
       dynamics_(model),
@@ -44,7 +44,7 @@ Evaluation::Evaluation(const Model& model)
   C_.resize(b_ + n_, b_ + n_);
   M_b_inverse_.resize(b_, b_);
   M_hat_m_.resize(n_, n_);
-  if (fluid_.exist()) other_robot_.emplace(model);
+  if (fluid_.exists()) other_dynamics_.emplace(model);
   momentum_.resize(b_ + n_);
   g_.resize(b_ + n_);
 }
@@ -58,30 +58,30 @@ void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
 void Evaluation::set(const RobotState& state) noexcept {
   set(state.q, state.v);
   if (state.terms == nullptr || !dynamics_.copy_state(*state.terms, q_.data(), v_.data())) return;
-  computed_.with_configuration = computed_.with_velocity = true;
+  computed_.dynamics_at_q = computed_.dynamics_at_v = true;
 }
 
-Dynamics& Evaluation::with_configuration() noexcept {
-  if (!computed_.with_configuration) dynamics_.set_configuration(q_.data());
-  computed_.with_configuration = true;
+Dynamics& Evaluation::dynamics_at_q() noexcept {
+  if (!computed_.dynamics_at_q) dynamics_.set_configuration(q_.data());
+  computed_.dynamics_at_q = true;
   return dynamics_;
 }
 
-Dynamics& Evaluation::with_velocity() noexcept {
-  if (!computed_.with_velocity) with_configuration().set_velocity(v_.data());
-  computed_.with_velocity = true;
+Dynamics& Evaluation::dynamics_at_v() noexcept {
+  if (!computed_.dynamics_at_v) dynamics_at_q().set_velocity(v_.data());
+  computed_.dynamics_at_v = true;
   return dynamics_;
 }
 
-FluidTerms& Evaluation::immersed() noexcept {
-  if (!computed_.immersed) fluid_.set_configuration(with_configuration());
-  computed_.immersed = true;
+FluidTerms& Evaluation::fluid_at_q() noexcept {
+  if (!computed_.fluid_at_q) fluid_.set_configuration(dynamics_at_q());
+  computed_.fluid_at_q = true;
   return fluid_;
 }
 
-FluidTerms& Evaluation::flowing() noexcept {
-  if (!computed_.flowing) immersed().set_velocity(with_velocity(), v_);
-  computed_.flowing = true;
+FluidTerms& Evaluation::fluid_at_v() noexcept {
+  if (!computed_.fluid_at_v) fluid_at_q().set_velocity(dynamics_at_v(), v_);
+  computed_.fluid_at_v = true;
   return fluid_;
 }
 
@@ -89,8 +89,8 @@ FluidTerms& Evaluation::flowing() noexcept {
 
 const MatrixV& Evaluation::M() noexcept {
   if (!computed_.M) {
-    with_configuration().mass(M_.data());
-    if (fluid_.exist()) immersed().add_mass(M_);
+    dynamics_at_q().mass(M_.data());
+    if (fluid_.exists()) fluid_at_q().add_mass(M_);
     computed_.M = true;
   }
   return M_;
@@ -98,12 +98,12 @@ const MatrixV& Evaluation::M() noexcept {
 
 const MatrixB& Evaluation::M_b_inverse() noexcept {
   if (computed_.M_b_inverse) return M_b_inverse_;
-  if (fluid_.exist()) {
+  if (fluid_.exists()) {
     // Added mass has no centre of mass, in which the closed form is.
     M_b_inverse_.setIdentity();
     Cholesky(MatrixV(M_b())).solve_columns(M_b_inverse_);
   } else {
-    with_configuration().locked_inverse(M_b_inverse_.data());
+    dynamics_at_q().locked_inverse(M_b_inverse_.data());
   }
   computed_.M_b_inverse = true;
   return M_b_inverse_;
@@ -111,10 +111,10 @@ const MatrixB& Evaluation::M_b_inverse() noexcept {
 
 const MatrixBN& Evaluation::A() noexcept {
   if (computed_.A) return A_;
-  if (fluid_.exist()) {
+  if (fluid_.exists()) {
     multiply(M_b_inverse(), M_bm(), A_);
   } else {
-    with_configuration().connection(term_.data());
+    dynamics_at_q().connection(term_.data());
     A_ = rows(term_, b_, n_);
   }
   computed_.A = true;
@@ -123,11 +123,11 @@ const MatrixBN& Evaluation::A() noexcept {
 
 const MatrixV& Evaluation::M_hat_m() noexcept {
   if (computed_.M_hat_m) return M_hat_m_;
-  if (fluid_.exist()) {
+  if (fluid_.exists()) {
     M_hat_m_ = M_m();
     add_product(transposed(A()), M_bm(), M_hat_m_, -1.0);
   } else {
-    with_configuration().shape_inertia(M_hat_m_.data());
+    dynamics_at_q().shape_inertia(M_hat_m_.data());
   }
   computed_.M_hat_m = true;
   return M_hat_m_;
@@ -135,8 +135,8 @@ const MatrixV& Evaluation::M_hat_m() noexcept {
 
 const VectorV& Evaluation::momentum() noexcept {
   if (!computed_.momentum) {
-    with_velocity().momentum(momentum_.data());
-    if (fluid_.exist()) flowing().add_momentum(momentum_);
+    dynamics_at_v().momentum(momentum_.data());
+    if (fluid_.exists()) fluid_at_v().add_momentum(momentum_);
     computed_.momentum = true;
   }
   return momentum_;
@@ -144,28 +144,28 @@ const VectorV& Evaluation::momentum() noexcept {
 
 const MatrixV& Evaluation::C() noexcept {
   if (!computed_.C) {
-    with_velocity().coriolis(term_.data());
+    dynamics_at_v().coriolis(term_.data());
     C_ = rows(term_, b_ + n_, b_ + n_);
-    if (fluid_.exist()) flowing().add_coriolis(C_);
+    if (fluid_.exists()) fluid_at_v().add_coriolis(C_);
     computed_.C = true;
   }
   return C_;
 }
 
 void Evaluation::coriolis(const ConstVector& velocity, MatrixV& result) noexcept {
-  with_configuration().set_velocity(velocity.data());
-  computed_.with_velocity = computed_.flowing = false;
+  dynamics_at_q().set_velocity(velocity.data());
+  computed_.dynamics_at_v = computed_.fluid_at_v = false;
   dynamics_.coriolis(term_.data());
   result = rows(term_, b_ + n_, b_ + n_);
-  if (!fluid_.exist()) return;
-  immersed().set_velocity(dynamics_, velocity);
+  if (!fluid_.exists()) return;
+  fluid_at_q().set_velocity(dynamics_, velocity);
   fluid_.add_coriolis(result);
 }
 
 const VectorV& Evaluation::g() noexcept {
   if (!computed_.g) {
-    with_configuration().gravity(g_.data());
-    if (fluid_.exist()) immersed().add_gravity(g_);
+    dynamics_at_q().gravity(g_.data());
+    if (fluid_.exists()) fluid_at_q().add_gravity(g_);
     computed_.g = true;
   }
   return g_;
@@ -173,52 +173,52 @@ const VectorV& Evaluation::g() noexcept {
 
 VectorV Evaluation::drag() noexcept {
   VectorV force = VectorV::Zero(v_.size());
-  if (fluid_.exist()) flowing().add_drag(force);
+  if (fluid_.exists()) fluid_at_v().add_drag(force);
   return force;
 }
 
 double Evaluation::coriolis_power(const VectorV& x, const VectorV& y) noexcept {
-  if (fluid_.exist()) return x.dot(product<VectorV>(C(), y));
-  return with_velocity().coriolis_power(x.data(), y.data());
+  if (fluid_.exists()) return x.dot(product<VectorV>(C(), y));
+  return dynamics_at_v().coriolis_power(x.data(), y.data());
 }
 
 double Evaluation::lifting_power(const ConstVector& q) noexcept {
   const double power = dynamics_.lifting_power(q.data(), v_.data());
-  if (!fluid_.exist()) return power;
-  other_robot_->set_configuration(q.data());
-  fluid_.set_configuration(*other_robot_);
-  computed_.immersed = computed_.flowing = false;
+  if (!fluid_.exists()) return power;
+  other_dynamics_->set_configuration(q.data());
+  fluid_.set_configuration(*other_dynamics_);
+  computed_.fluid_at_q = computed_.fluid_at_v = false;
   VectorV buoyancy = VectorV::Zero(v_.size());
   fluid_.add_gravity(buoyancy);
   return power + buoyancy.dot(v_);
 }
 
 double Evaluation::kinetic_energy() noexcept {
-  const double energy = with_velocity().kinetic_energy();
-  return fluid_.exist() ? energy + flowing().kinetic_energy() : energy;
+  const double energy = dynamics_at_v().kinetic_energy();
+  return fluid_.exists() ? energy + fluid_at_v().kinetic_energy() : energy;
 }
 
 double Evaluation::potential_energy() noexcept {
-  const double energy = with_configuration().potential_energy();
-  return fluid_.exist() ? energy + immersed().potential_energy() : energy;
+  const double energy = dynamics_at_q().potential_energy();
+  return fluid_.exists() ? energy + fluid_at_q().potential_energy() : energy;
 }
 
 const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcept {
-  with_configuration().placement(static_cast<int>(frame), placement_.rotation(),
-                                 placement_.translation());
+  dynamics_at_q().placement(static_cast<int>(frame), placement_.rotation(),
+                            placement_.translation());
   return placement_;
 }
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  with_configuration().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
+  dynamics_at_q().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
   jacobian_ = rows(term_, 6, b_ + n_);
   return jacobian_;
 }
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian_rate(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  with_velocity().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
+  dynamics_at_v().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
   jacobian_rate_ = rows(term_, 6, b_ + n_);
   return jacobian_rate_;
 }

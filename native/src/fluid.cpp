@@ -67,7 +67,7 @@ FluidTerms::FluidTerms(const Model& model) : gravity_(model.gravity()) {
     Body body{};
     body.description = description;
     body.frame = static_cast<int>(model.frame_id(description.link));
-    body.jacobian = body.rate = Jacobian::Zero(6, model.nv());
+    body.jacobian = body.jacobian_rate = Jacobian::Zero(6, model.nv());
     bodies_.push_back(body);
   }
 }
@@ -76,15 +76,15 @@ void FluidTerms::set_configuration(const Dynamics& robot) noexcept {
   for (Body& body : bodies_) {
     robot.jacobian(body.frame, false, body.jacobian.data());
     robot.placement(body.frame, body.rotation, body.origin);
-    const Vector3d up =
+    const Vector3d lift =
         -density_ * body.description.volume * (body.rotation.transpose() * gravity_);
-    body.buoyancy << up, body.description.centre_of_buoyancy.cross(up);
+    body.buoyancy << lift, body.description.centre_of_buoyancy.cross(lift);
   }
 }
 
 void FluidTerms::set_velocity(const Dynamics& robot, const ConstVector& v) noexcept {
   for (Body& body : bodies_) {
-    robot.jacobian_rate(body.frame, false, body.rate.data());
+    robot.jacobian_rate(body.frame, false, body.jacobian_rate.data());
     body.twist.noalias() = body.jacobian.lazyProduct(v);
     body.momentum.noalias() = body.description.added_mass * body.twist;
   }
@@ -112,7 +112,7 @@ double FluidTerms::potential_energy() const noexcept {
 
 void FluidTerms::add_coriolis(MatrixV& C) const noexcept {
   for (const Body& body : bodies_) {
-    Matrix6V mass_jacobian = body.description.added_mass.lazyProduct(body.rate);
+    Matrix6V mass_jacobian = body.description.added_mass.lazyProduct(body.jacobian_rate);
     mass_jacobian -= coadjoint_matrix(body.momentum).lazyProduct(body.jacobian);
     C += body.jacobian.transpose().lazyProduct(mass_jacobian);
   }

@@ -9,7 +9,7 @@
 
 namespace vms_ph {
 
-std::size_t longest_reason(const Model& model) {
+std::size_t reason_capacity(const Model& model) {
   std::size_t length = 160;
   for (const auto& name : model.joint_names()) length += name.size() + 2;
   return length;
@@ -34,7 +34,7 @@ void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noex
 }
 
 TorqueLimits::TorqueLimits(const Model& model)
-    : model_(model), torque_(VectorV::Zero(model.n())), reason_(longest_reason(model)) {}
+    : model_(model), torque_(VectorV::Zero(model.n())), reason_(reason_capacity(model)) {}
 
 double TorqueLimits::share_within(const ConstVector& static_effort,
                                   const ConstVector& torque) const noexcept {
@@ -62,7 +62,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector
     }
     reason_.set("power at its limit of %g W", power);
   }
-  if (has_last_ && rate > 0.0) {
+  if (has_last_torque_ && rate > 0.0) {
     const double most = rate * dt;
     VectorV reached = torque_;
     double missing = 0.0;
@@ -89,7 +89,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector
     bounded = true;
   }
   torque_ = torque;
-  has_last_ = true;
+  has_last_torque_ = true;
   return torque_;
 }
 

@@ -133,8 +133,8 @@ bool solve_square(Eigen::Ref<Eigen::MatrixXd> A, Eigen::Ref<Eigen::MatrixXd> B,
     if (!(std::abs(A(pivot, k)) > smallest_pivot)) return false;
     for (Index c = k; c < n; ++c) std::swap(A(k, c), A(pivot, c));
     for (Index c = 0; c < columns; ++c) std::swap(B(k, c), B(pivot, c));
-    const double over = 1.0 / A(k, k);
-    for (Index i = k + 1; i < n; ++i) A(i, k) *= over;
+    const double reciprocal = 1.0 / A(k, k);
+    for (Index i = k + 1; i < n; ++i) A(i, k) *= reciprocal;
     for (Index c = k + 1; c < n; ++c) {
       for (Index i = k + 1; i < n; ++i) A(i, c) -= A(i, k) * A(k, c);
     }
@@ -180,9 +180,9 @@ constexpr double kMultiplierRounding = 1e-13;
 
 }  // namespace
 
-BoundedLeastSquares::BoundedLeastSquares(const Eigen::MatrixXd& A) { replace(A); }
+BoundedLeastSquares::BoundedLeastSquares(const Eigen::MatrixXd& A) { set_matrix(A); }
 
-void BoundedLeastSquares::replace(const Eigen::MatrixXd& A, double share) noexcept {
+void BoundedLeastSquares::set_matrix(const Eigen::MatrixXd& A, double share) noexcept {
   At_ = A.transpose();
   H_.noalias() = At_.lazyProduct(A);
   if (share > 0.0) H_.diagonal().array() += share * H_.trace();

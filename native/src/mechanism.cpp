@@ -12,7 +12,7 @@
 
 namespace vms_ph {
 
-using rigid::Motion;
+using rigid::SE3;
 using rigid::Twist;
 using Joint = MechanismTree::Joint;
 using Body = MechanismTree::Body;
@@ -21,10 +21,10 @@ namespace {
 
 double viscous(const MechanismJoint& joint, double theta) {
   if (joint.softening == 0.0) return joint.viscous;
-  return joint.viscous * std::exp(-joint.softening * (theta - joint.reference));
+  return joint.viscous * std::exp(-joint.softening * (theta - joint.reference_theta));
 }
 
-double magnitude(const MechanismJoint& joint, double rate, double theta) {
+double friction_coefficient(const MechanismJoint& joint, double rate, double theta) {
   const double speed = std::abs(rate) / joint.slip;
   const double ratio = speed > 1e-4 ? std::tanh(speed) / speed : 1.0 - speed * speed / 3.0;
   return viscous(joint, theta) + joint.dry / joint.slip * ratio;
@@ -34,24 +34,24 @@ bool is_curved(const MechanismJoint& joint) {
   return joint.kind == PairKind::planar || joint.kind == PairKind::spherical;
 }
 
-Motion position(const MechanismJoint& joint, const double* q) {
-  Motion at;
+SE3 relative_pose(const MechanismJoint& joint, const double* q) {
+  SE3 pose;
   if (joint.kind == PairKind::planar) {
-    at.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
-    at.p << q[2], q[5], 0.0;
+    pose.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
+    pose.p << q[2], q[5], 0.0;
   } else {
-    at.R = rigid::read_rows(q, 3);
-    at.p.setZero();
+    pose.R = rigid::read_rows(q, 3);
+    pose.p.setZero();
   }
-  return at;
+  return pose;
 }
 
-void set_position(const MechanismJoint& joint, const Motion& at, double* q) {
+void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) {
   if (joint.kind == PairKind::planar) {
-    q[0] = at.R(0, 0), q[1] = at.R(0, 1), q[2] = at.p[0];
-    q[3] = at.R(1, 0), q[4] = at.R(1, 1), q[5] = at.p[1];
+    q[0] = pose.R(0, 0), q[1] = pose.R(0, 1), q[2] = pose.p[0];
+    q[3] = pose.R(1, 0), q[4] = pose.R(1, 1), q[5] = pose.p[1];
   } else {
-    rigid::write_rows(at.R, q, 3);
+    rigid::write_rows(pose.R, q, 3);
   }
 }
 
@@ -91,16 +91,17 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   }
   for (const MechanismJoint& joint : parts_.joints) {
     const int d = joint.freedoms;
-    is_valid =
-        is_valid && joint.first >= -1 && joint.first < bodies && joint.second >= -1 &&
-        joint.second < bodies && joint.first != joint.second && d >= 1 && d <= 3 &&
-        joint.subspace.cols() == d && joint.rates.rows() == d && joint.closed.rows() == 6 - d &&
-        within(joint.position, is_curved(joint) ? 9 : d, parts_.size) &&
-        within(joint.position_rate, d, smallest) && joint.rotor < smallest &&
-        (d == 3 || !is_curved(joint)) && (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
-        within(joint.effort, d, parts_.total) && within(joint.effort_1, 6, parts_.total) &&
-        within(joint.effort_2, 6, parts_.total) && joint.heat < heats &&
-        (joint.friction == FrictionKind::none || joint.heat >= 0);
+    is_valid = is_valid && joint.first >= -1 && joint.first < bodies && joint.second >= -1 &&
+               joint.second < bodies && joint.first != joint.second && d >= 1 && d <= 3 &&
+               joint.subspace.cols() == d && joint.dual_basis.rows() == d &&
+               joint.constraints.rows() == 6 - d &&
+               within(joint.position, is_curved(joint) ? 9 : d, parts_.size) &&
+               within(joint.position_rate, d, smallest) && joint.rotor < smallest &&
+               (d == 3 || !is_curved(joint)) &&
+               (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
+               within(joint.effort, d, parts_.total) && within(joint.effort_1, 6, parts_.total) &&
+               within(joint.effort_2, 6, parts_.total) && joint.heat < heats &&
+               (joint.friction == FrictionKind::none || joint.heat >= 0);
   }
   for (const MechanismHeat& heat : parts_.heats)
     is_valid = is_valid && within(heat.state, 1, smallest);
@@ -132,17 +133,17 @@ void Mechanism::set_loop_rank(int rank) {
   tree_->set_rank(std::max(0, std::min(rank, tree_->rows())));
 }
 
-const Eigen::VectorXd& Mechanism::loop_values() const { return tree_->values(); }
+const Eigen::VectorXd& Mechanism::loop_spectrum() const { return tree_->loop_spectrum(); }
 
 bool Mechanism::find_temperatures(const double* x) {
-  bool good = true;
+  bool is_valid = true;
   for (std::size_t k = 0; k < theta_.size(); ++k) {
     const MechanismHeat& heat = parts_.heats[k];
     theta_[k] =
         heat.capacity > 0.0 ? heat.theta * std::exp(x[heat.state] / heat.capacity) : parts_.theta_0;
-    good = good && theta_[k] > 0.0 && std::isfinite(theta_[k]);
+    is_valid = is_valid && theta_[k] > 0.0 && std::isfinite(theta_[k]);
   }
-  return good;
+  return is_valid;
 }
 
 // Writes the forces into the tree and everything but the rates of momenta into `rate`.
@@ -167,7 +168,7 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
       const auto heat = static_cast<std::size_t>(description.heat);
       MechanismTree::Rates force;
       if (description.friction == FrictionKind::coulomb) {
-        force = magnitude(description, joint.rate[0], theta_[heat]) * joint.rate;
+        force = friction_coefficient(description, joint.rate[0], theta_[heat]) * joint.rate;
       } else {
         force.setZero(d);
         for (int k = 0; k < d; ++k) {
@@ -182,14 +183,14 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
     joint.bias = -rigid::commutator(motion, joint.first_twist);
     if (joint.is_loop) {
       Twist wrench = Twist::Zero();
-      for (int k = 0; k < d; ++k) wrench += joint.force[k] * row_of(description.rates, k);
+      for (int k = 0; k < d; ++k) wrench += joint.force[k] * row_of(description.dual_basis, k);
       if (description.first >= 0) {
         tree_->bodies[static_cast<std::size_t>(description.first)].force -=
-            joint.first_to_joint.push(wrench);
+            joint.first_to_joint.act_dual(wrench);
       }
       if (description.second >= 0) {
         tree_->bodies[static_cast<std::size_t>(description.second)].force +=
-            joint.offset_2.push(wrench);
+            joint.offset_2.act_dual(wrench);
       }
     }
   }
@@ -213,7 +214,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   tree_->factorise();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& body = parts_.bodies[k];
-    const Motion pose = Motion::read(x + body.pose);
+    const SE3 pose = SE3::read(x + body.pose);
     const rigid::Vector3d slope = pose.R.transpose() * body.weight;
     tree_->bodies[k].force = rigid::make_twist(-slope, rigid::Vector3d::Zero());
   }
@@ -232,7 +233,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     write_efforts(efforts);
     for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
       const MechanismBody& body = parts_.bodies[k];
-      const Motion pose = Motion::read(x + body.pose);
+      const SE3 pose = SE3::read(x + body.pose);
       const rigid::Vector3d slope = pose.R.transpose() * body.weight;
       rigid::write_twist(rigid::make_twist(slope, rigid::Vector3d::Zero()),
                          efforts + body.pose_rate);
@@ -270,9 +271,10 @@ void Mechanism::write_efforts(double* efforts) const {
     const MechanismJoint& description = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
     std::copy_n(joint.rate.data(), description.freedoms, efforts + description.effort);
-    const auto write_side = [&](int index, const Motion& frame, double* to) {
+    const auto write_side = [&](int index, const SE3& frame, double* to) {
       if (index < 0) return;
-      rigid::write_twist(frame.pull(tree_->bodies[static_cast<std::size_t>(index)].velocity), to);
+      rigid::write_twist(frame.act_inv(tree_->bodies[static_cast<std::size_t>(index)].velocity),
+                         to);
     };
     write_side(description.first, joint.offset_1, efforts + description.effort_1);
     write_side(description.second, joint.offset_2, efforts + description.effort_2);
@@ -284,7 +286,7 @@ void Mechanism::move(const double* x, const double* step, double* after) const {
   for (const MechanismBody& body : parts_.bodies) {
     for (int k = 0; k < 6; ++k)
       after[body.momentum + k] = x[body.momentum + k] + step[body.momentum + k];
-    const Motion pose = Motion::read(x + body.pose);
+    const SE3 pose = SE3::read(x + body.pose);
     rigid::cayley_step(pose, rigid::read_twist(step + body.pose_rate)).write(after + body.pose);
   }
   for (const MechanismHeat& heat : parts_.heats)
@@ -293,8 +295,8 @@ void Mechanism::move(const double* x, const double* step, double* after) const {
     if (joint.rotor >= 0) after[joint.rotor] = x[joint.rotor] + step[joint.rotor];
     if (is_curved(joint)) {
       const Twist u = read_step(joint, step + joint.position_rate);
-      set_position(joint, rigid::cayley_step(position(joint, x + joint.position), u),
-                   after + joint.position);
+      set_relative_pose(joint, rigid::cayley_step(relative_pose(joint, x + joint.position), u),
+                        after + joint.position);
       continue;
     }
     for (int k = 0; k < joint.freedoms; ++k) {
@@ -323,14 +325,14 @@ double Mechanism::correct(double* x) {
   for (Body& body : tree_->bodies) body.force.setZero();
   double opening = 0.0;
   const auto pose = [&](int body) {
-    return Motion::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose);
+    return SE3::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose);
   };
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
-    const Motion first = description.first < 0 ? joint.first_to_joint
-                                               : pose(description.first) * joint.first_to_joint;
-    const Motion second =
+    const SE3 first = description.first < 0 ? joint.first_to_joint
+                                            : pose(description.first) * joint.first_to_joint;
+    const SE3 second =
         description.second < 0 ? joint.offset_2 : pose(description.second) * joint.offset_2;
     joint.bias = rigid::cayley_inverse(second.inverse() * first);
     joint.force.setZero();
@@ -370,12 +372,12 @@ void Mechanism::project_momenta(const double* x, double* momenta) {
     joint.force.setZero();
     joint.bias.setZero();
     if (description.first >= 0) {
-      joint.bias = joint.first_to_joint.pull(
+      joint.bias = joint.first_to_joint.act_inv(
           tree_->bodies[static_cast<std::size_t>(description.first)].velocity);
     }
     if (description.second >= 0) {
-      joint.bias -=
-          joint.offset_2.pull(tree_->bodies[static_cast<std::size_t>(description.second)].velocity);
+      joint.bias -= joint.offset_2.act_inv(
+          tree_->bodies[static_cast<std::size_t>(description.second)].velocity);
     }
     if (description.rotor >= 0) {
       joint.bias +=
@@ -409,14 +411,14 @@ double Mechanism::violation(const double* x) {
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
-    Motion first = joint.first_to_joint, second = joint.offset_2;
+    SE3 first = joint.first_to_joint, second = joint.offset_2;
     if (description.first >= 0) {
       first =
-          Motion::read(x + parts_.bodies[static_cast<std::size_t>(description.first)].pose) * first;
+          SE3::read(x + parts_.bodies[static_cast<std::size_t>(description.first)].pose) * first;
     }
     if (description.second >= 0) {
-      second = Motion::read(x + parts_.bodies[static_cast<std::size_t>(description.second)].pose) *
-               second;
+      second =
+          SE3::read(x + parts_.bodies[static_cast<std::size_t>(description.second)].pose) * second;
     }
     largest =
         std::max(largest, rigid::cayley_inverse(second.inverse() * first).cwiseAbs().maxCoeff());
@@ -434,17 +436,17 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
   const double weights[4] = {dt / 6.0, dt / 3.0, dt / 3.0, dt / 6.0};
   const bool has_exergy = exergy && flows;
   for (int k = 0; k < 4; ++k) {
-    const double* at = x;
+    const double* state = x;
     if (k) {
       theta_step_ = (fractions[k] * dt) * stages_[k - 1];
       move(x, theta_step_.data(), stage_state_.data());
-      at = stage_state_.data();
+      state = stage_state_.data();
     }
     if (flows) {
       flow_.setZero();
-      (*flows)(t + fractions[k] * dt, at, flow_.data());
+      (*flows)(t + fractions[k] * dt, state, flow_.data());
     }
-    result.status = rates(at, flows ? flow_.data() : nullptr, stages_[k].data(),
+    result.status = rates(state, flows ? flow_.data() : nullptr, stages_[k].data(),
                           has_exergy ? efforts_.data() : nullptr);
     if (result.status != MechanismStatus::good) return result;
     if (k) map_rates(theta_step_.data(), stages_[k].data());
@@ -461,18 +463,18 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
   }
   move(x, total_step, x_after);
   for (const MechanismBody& body : parts_.bodies) {
-    Motion pose = Motion::read(x_after + body.pose);
+    SE3 pose = SE3::read(x_after + body.pose);
     pose.R = rigid::orthonormal(pose.R);
     pose.write(x_after + body.pose);
   }
   for (const MechanismJoint& joint : parts_.joints) {
     if (!is_curved(joint)) continue;
-    Motion at = position(joint, x_after + joint.position);
-    at.R = rigid::orthonormal(at.R);
-    set_position(joint, at, x_after + joint.position);
+    SE3 pose = relative_pose(joint, x_after + joint.position);
+    pose.R = rigid::orthonormal(pose.R);
+    set_relative_pose(joint, pose, x_after + joint.position);
   }
   const auto is_finite = [&] {
-    return std::all_of(x_after, x_after + parts_.size, [](double at) { return std::isfinite(at); });
+    return std::all_of(x_after, x_after + parts_.size, [](double v) { return std::isfinite(v); });
   };
   if (!is_finite()) {
     result.status = MechanismStatus::not_finite;
@@ -492,7 +494,7 @@ double Mechanism::energy(const double* x) const {
   for (const MechanismBody& body : parts_.bodies) {
     const Twist momentum = rigid::read_twist(x + body.momentum);
     sum += 0.5 * momentum.dot(velocity_of(body, momentum));
-    sum += body.weight.dot(Motion::read(x + body.pose).p);
+    sum += body.weight.dot(SE3::read(x + body.pose).p);
   }
   for (const MechanismJoint& joint : parts_.joints) {
     if (joint.rotor >= 0) sum += 0.5 * x[joint.rotor] * x[joint.rotor] / joint.armature;
@@ -522,15 +524,16 @@ double Mechanism::friction_rate(const double* x) {
     if (description.rotor >= 0) {
       mobility(0, 0) = 1.0 / description.armature;
     } else {
-      const std::pair<int, const Motion*> sides[] = {{description.first, &joint.first_to_joint},
-                                                     {description.second, &joint.offset_2}};
+      const std::pair<int, const SE3*> sides[] = {{description.first, &joint.first_to_joint},
+                                                  {description.second, &joint.offset_2}};
       for (const auto& [index, frame] : sides) {
         if (index < 0) continue;
         const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(index)];
         for (int k = 0; k < d; ++k) {
-          const Twist body_twist = velocity_of(body, frame->push(row_of(description.rates, k)));
+          const Twist body_twist =
+              velocity_of(body, frame->act_dual(row_of(description.dual_basis, k)));
           for (int l = 0; l < d; ++l) {
-            mobility(k, l) += frame->push(row_of(description.rates, l)).dot(body_twist);
+            mobility(k, l) += frame->act_dual(row_of(description.dual_basis, l)).dot(body_twist);
           }
         }
       }

@@ -9,7 +9,7 @@
 
 namespace vms_ph {
 
-using rigid::Motion;
+using rigid::SE3;
 using rigid::Twist;
 
 MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
@@ -18,8 +18,8 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const MechanismJoint& description = parts.joints[j];
     Joint& joint = joints[j];
-    joint.offset_1 = Motion::of(description.offset_1);
-    joint.offset_2 = Motion::of(description.offset_2);
+    joint.offset_1 = SE3::of(description.offset_1);
+    joint.offset_2 = SE3::of(description.offset_2);
     const auto zero = Rates::Zero(description.freedoms);
     joint.rate = joint.force = joint.residual = joint.acceleration = zero;
     for (int k = 0; k < 3; ++k) joint.axes[k] = joint.articulated_axes[k] = Twist::Zero();
@@ -43,7 +43,7 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   }
   delassus_ = Eigen::MatrixXd::Zero(rows, rows);
   if (rows > 0) eigen_.compute(delassus_);  // takes its memory here
-  scale_ = right_ = values_ = Eigen::VectorXd::Zero(rows);
+  scale_ = right_side_ = loop_spectrum_ = Eigen::VectorXd::Zero(rows);
   rank_ = rows;
 }
 
@@ -90,11 +90,11 @@ void MechanismTree::set_configuration(const double* x) {
     switch (description.kind) {
       case PairKind::about_z:
       case PairKind::cylindrical: {
-        const bool both = description.kind == PairKind::cylindrical;
-        const double angle = both ? q[1] : description.turn * q[0];
+        const bool is_cylindrical = description.kind == PairKind::cylindrical;
+        const double angle = is_cylindrical ? q[1] : description.turn * q[0];
         const double c = std::cos(angle), s = std::sin(angle);
         joint.inclusion.R << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;
-        joint.inclusion.p << 0.0, 0.0, both ? q[0] : description.advance * q[0];
+        joint.inclusion.p << 0.0, 0.0, is_cylindrical ? q[0] : description.advance * q[0];
         break;
       }
       case PairKind::planar:
@@ -107,7 +107,7 @@ void MechanismTree::set_configuration(const double* x) {
     }
     joint.first_to_joint = joint.offset_1 * joint.inclusion;
     if (joint.is_loop) continue;
-    const Motion forward = joint.first_to_joint * joint.offset_2.inverse();
+    const SE3 forward = joint.first_to_joint * joint.offset_2.inverse();
     joint.child_pose = joint.is_reversed ? forward.inverse() : forward;
     for (int k = 0; k < description.freedoms; ++k) {
       const Twist axis = description.subspace.col(k);
@@ -118,11 +118,11 @@ void MechanismTree::set_configuration(const double* x) {
 }
 
 /// The acceleration at which the joint of a loop opens, in frame C2.
-Twist MechanismTree::opening_acceleration(std::size_t joint) const {
+Twist MechanismTree::relative_acceleration(std::size_t joint) const {
   const Twist first = acceleration(parts_.joints[joint].first);
   const Twist second = acceleration(parts_.joints[joint].second);
   const Joint& loop = joints[joint];
-  return loop.first_to_joint.pull(first) - loop.offset_2.pull(second) + loop.bias;
+  return loop.first_to_joint.act_inv(first) - loop.offset_2.act_inv(second) + loop.bias;
 }
 
 void MechanismTree::find_rates(const double* x) {
@@ -133,13 +133,13 @@ void MechanismTree::find_rates(const double* x) {
     const auto velocity = [&](int body) -> const Twist& {
       return body < 0 ? zero : bodies[static_cast<std::size_t>(body)].velocity;
     };
-    joint.first_twist = joint.first_to_joint.pull(velocity(description.first));
+    joint.first_twist = joint.first_to_joint.act_inv(velocity(description.first));
     if (description.rotor >= 0) {
       joint.rate[0] = x[description.rotor] / description.armature;
     } else {
       const Twist relative_twist =
-          joint.offset_2.pull(velocity(description.second)) - joint.first_twist;
-      apply(description.rates, relative_twist.data(), joint.rate.data());
+          joint.offset_2.act_inv(velocity(description.second)) - joint.first_twist;
+      apply(description.dual_basis, relative_twist.data(), joint.rate.data());
     }
   }
 }
@@ -220,7 +220,7 @@ void MechanismTree::solve_tree() {
     apply(joint.inverse, joint.residual.data(), joint_acceleration.data());
     for (int k = 0; k < joint_acceleration.size(); ++k)
       transmitted -= joint_acceleration[k] * joint.articulated_axes[k];
-    bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.push(transmitted);
+    bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.act_dual(transmitted);
   }
   for (const int index : order_) {
     Body& body = bodies[static_cast<std::size_t>(index)];
@@ -232,7 +232,7 @@ void MechanismTree::solve_tree() {
     Twist parent_acceleration = Twist::Zero();
     if (joint.parent >= 0) {
       parent_acceleration =
-          joint.child_pose.pull(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
+          joint.child_pose.act_inv(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
     }
     Rates transmitted = joint.residual;
     for (int k = 0; k < transmitted.size(); ++k)
@@ -260,7 +260,7 @@ void MechanismTree::factorise_loops() {
     const MechanismJoint& description = parts_.joints[j];
     for (int k = 0; k < 6 - description.freedoms; ++k) {
       for (Body& body : bodies) body.force.setZero();
-      const Twist wrench = row_of(description.closed, k);
+      const Twist wrench = row_of(description.constraints, k);
       // What the row would be worth to free bodies: rows that depend on others vanish beside it.
       double mobility = 0.0;
       const auto add_force = [&](int index, const Twist& pull) {
@@ -269,8 +269,8 @@ void MechanismTree::factorise_loops() {
         bodies[static_cast<std::size_t>(index)].force += pull;
         mobility += pull.dot(velocity_of(body, pull));
       };
-      add_force(description.first, joints[j].first_to_joint.push(wrench));
-      add_force(description.second, -joints[j].offset_2.push(wrench));
+      add_force(description.first, joints[j].first_to_joint.act_dual(wrench));
+      add_force(description.second, -joints[j].offset_2.act_dual(wrench));
       solve_tree();
       const int column = joints[j].row + k;
       const auto row = static_cast<std::size_t>(column);
@@ -282,8 +282,8 @@ void MechanismTree::factorise_loops() {
       }
       for (std::size_t i = 0; i < joints.size(); ++i) {
         if (!joints[i].is_loop) continue;
-        const Twist opening = opening_acceleration(i);
-        apply(parts_.joints[i].closed, opening.data(), &delassus_(joints[i].row, column));
+        const Twist opening = relative_acceleration(i);
+        apply(parts_.joints[i].constraints, opening.data(), &delassus_(joints[i].row, column));
       }
     }
   }
@@ -295,7 +295,7 @@ void MechanismTree::factorise_loops() {
     }
   }
   eigen_.compute(delassus_);
-  values_ = eigen_.values();
+  loop_spectrum_ = eigen_.values();
 }
 
 void MechanismTree::solve() {
@@ -303,28 +303,28 @@ void MechanismTree::solve() {
   if (!rows()) return;
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const Twist opening = opening_acceleration(j);
-    apply(parts_.joints[j].closed, opening.data(), &right_[joints[j].row]);
+    const Twist opening = relative_acceleration(j);
+    apply(parts_.joints[j].constraints, opening.data(), &right_side_[joints[j].row]);
   }
   const MatrixView basis = MatrixView(eigen_.vectors()).right_columns(rank_);
-  for (Eigen::Index i = 0; i < right_.size(); ++i) right_[i] /= scale_[i];
-  Eigen::VectorXd weights = product<Eigen::VectorXd>(transposed(basis), right_);
-  for (int i = 0; i < rank_; ++i) weights[i] /= values_[rows() - rank_ + i];
-  multiply(basis, weights, right_);
-  for (Eigen::Index i = 0; i < right_.size(); ++i) right_[i] /= scale_[i];
+  for (Eigen::Index i = 0; i < right_side_.size(); ++i) right_side_[i] /= scale_[i];
+  Eigen::VectorXd weights = product<Eigen::VectorXd>(transposed(basis), right_side_);
+  for (int i = 0; i < rank_; ++i) weights[i] /= loop_spectrum_[rows() - rank_ + i];
+  multiply(basis, weights, right_side_);
+  for (Eigen::Index i = 0; i < right_side_.size(); ++i) right_side_[i] /= scale_[i];
   for (std::size_t row = 0; row < row_accelerations_.size(); ++row) {
-    const double kappa = right_[static_cast<int>(row)];
+    const double multiplier = right_side_[static_cast<int>(row)];
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      bodies[i].acceleration -= kappa * row_accelerations_[row][i];
+      bodies[i].acceleration -= multiplier * row_accelerations_[row][i];
     }
     for (std::size_t i = 0; i < joints.size(); ++i) {
-      joints[i].acceleration -= kappa * row_rates_[row][i];
+      joints[i].acceleration -= multiplier * row_rates_[row][i];
     }
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const Twist closing = -opening_acceleration(j);
-    apply(parts_.joints[j].rates, closing.data(), joints[j].acceleration.data());
+    const Twist closing = -relative_acceleration(j);
+    apply(parts_.joints[j].dual_basis, closing.data(), joints[j].acceleration.data());
   }
 }
 

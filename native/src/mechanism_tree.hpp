@@ -55,12 +55,12 @@ inline void write_rows(const Matrix3d& matrix, double* x, int stride) {
   }
 }
 
-struct Motion {
+struct SE3 {
   Matrix3d R;
   Vector3d p;
 
-  static Motion of(const Eigen::Matrix4d& g) {
-    Motion out;
+  static SE3 of(const Eigen::Matrix4d& g) {
+    SE3 out;
     for (int i = 0; i < 3; ++i) {
       for (int k = 0; k < 3; ++k) out.R(i, k) = g(i, k);
       out.p[i] = g(i, 3);
@@ -68,18 +68,18 @@ struct Motion {
     return out;
   }
   /// From (4,4) row by row.
-  static Motion read(const double* x) { return {read_rows(x, 4), {x[3], x[7], x[11]}}; }
+  static SE3 read(const double* x) { return {read_rows(x, 4), {x[3], x[7], x[11]}}; }
   void write(double* x) const {
     write_rows(R, x, 4);
     for (int i = 0; i < 3; ++i) x[4 * i + 3] = p[i];
   }
-  Motion operator*(const Motion& g) const {
+  SE3 operator*(const SE3& g) const {
     const Vector3d shifted_origin = R * g.p;
     return {R * g.R, p + shifted_origin};
   }
-  Motion inverse() const {
-    const Vector3d inverse_rotation = R.transpose() * p;
-    return {R.transpose(), -inverse_rotation};
+  SE3 inverse() const {
+    const Vector3d rotated_origin = R.transpose() * p;
+    return {R.transpose(), -rotated_origin};
   }
 
   /// Ad_g u.
@@ -88,12 +88,12 @@ struct Motion {
     return make_twist(v + p.cross(w), w);
   }
   /// Ad_{g^-1} u.
-  Twist pull(const Twist& u) const {
+  Twist act_inv(const Twist& u) const {
     const Vector3d w = angular(u), v = linear(u) - p.cross(w);
     return make_twist(R.transpose() * v, R.transpose() * w);
   }
   /// Ad_{g^-1}^T f: a wrench in the frame g, in the outer frame.
-  Twist push(const Twist& f) const {
+  Twist act_dual(const Twist& f) const {
     const Vector3d force = R * linear(f), moment = R * angular(f);
     return make_twist(force, moment + p.cross(force));
   }
@@ -110,7 +110,7 @@ struct Inertia {
     return make_twist(force + coupled_force, moment + coupled_moment);
   }
   /// Add X^T M X with X = Ad_{g^-1}: that of a body whose pose is g.
-  void add(const Inertia& M, const Motion& g) {
+  void add(const Inertia& M, const SE3& g) {
     const Matrix3d inverse_rotation = g.R.transpose();
     const auto rotate = [&](const Matrix3d& m) -> Matrix3d {
       const Matrix3d half = g.R * m;
@@ -130,21 +130,21 @@ struct Inertia {
 
 /// ad_x y, the commutator of two twists.
 inline Twist commutator(const Twist& x, const Twist& y) {
-  const Vector3d w = angular(x), rotation_step = angular(y);
-  return make_twist(w.cross(linear(y)) + linear(x).cross(rotation_step), w.cross(rotation_step));
+  const Vector3d w_x = angular(x), w_y = angular(y);
+  return make_twist(w_x.cross(linear(y)) + linear(x).cross(w_y), w_x.cross(w_y));
 }
 
 /// The Cayley step g cay(u).
-inline Motion cayley_step(const Motion& g, const Twist& u) {
+inline SE3 cayley_step(const SE3& g, const Twist& u) {
   const Vector3d v = linear(u), w = angular(u);
   const double scale = 1.0 / (1.0 + 0.25 * w.squaredNorm());
   const Matrix3d hat = skew(w);
   const Matrix3d squared = hat * hat;
   const Matrix3d rotation_step = scale * hat + (0.5 * scale) * squared;
-  const Vector3d shift = scale * v + (0.5 * scale) * w.cross(v);
-  const Matrix3d rotate = g.R * rotation_step;
-  const Vector3d shifted = g.R * shift;
-  return {g.R + rotate, g.p + shifted};
+  const Vector3d translation_step = scale * v + (0.5 * scale) * w.cross(v);
+  const Matrix3d rotation_change = g.R * rotation_step;
+  const Vector3d translation = g.R * translation_step;
+  return {g.R + rotation_change, g.p + translation};
 }
 
 /// The rate of a Cayley step theta at whose end the twist is u.
@@ -158,7 +158,7 @@ inline Twist step_rate(const Twist& theta, const Twist& u) {
 }
 
 /// The u with g = cay(u).
-inline Twist cayley_inverse(const Motion& g) {
+inline Twist cayley_inverse(const SE3& g) {
   const Vector3d axis(g.R(2, 1) - g.R(1, 2), g.R(0, 2) - g.R(2, 0), g.R(1, 0) - g.R(0, 1));
   const Vector3d w = (2.0 / (1.0 + g.R.trace())) * axis;
   Vector3d v = g.p - 0.5 * w.cross(g.p);
@@ -178,7 +178,7 @@ inline Matrix3d orthonormal(const Matrix3d& R) {
 /// The velocity of a body for its momentum, and the momentum for a velocity.
 inline rigid::Twist velocity_of(const MechanismBody& body, const rigid::Twist& momentum) {
   return rigid::make_twist((1.0 / body.mass) * rigid::linear(momentum),
-                           body.inverse * rigid::angular(momentum));
+                           body.inverse_inertia * rigid::angular(momentum));
 }
 inline rigid::Twist momentum_of(const MechanismBody& body, const rigid::Twist& velocity) {
   return rigid::make_twist(body.mass * rigid::linear(velocity),
@@ -221,9 +221,9 @@ class MechanismTree {
   struct Joint {
     bool is_loop = false, is_reversed = false;  // reversed: the child is the first body
     int parent = -1, child = -1, row = 0;
-    rigid::Motion offset_1, offset_2, inclusion;
-    rigid::Motion first_to_joint;        // offset_1 times the inclusion
-    rigid::Motion child_pose;            // in the parent
+    rigid::SE3 offset_1, offset_2, inclusion;
+    rigid::SE3 first_to_joint;           // offset_1 times the inclusion
+    rigid::SE3 child_pose;               // in the parent
     Twist axes[3], articulated_axes[3];  // columns of S in the child, and of U = M S
     Freedoms inverse;                    // of D = S^T U
     Twist first_twist;                   // Ad u_j1, in frame C2
@@ -244,7 +244,7 @@ class MechanismTree {
 
   int rows() const { return static_cast<int>(row_accelerations_.size()); }
   void set_rank(int rank) { rank_ = rank; }
-  const Eigen::VectorXd& values() const { return values_; }
+  const Eigen::VectorXd& loop_spectrum() const { return loop_spectrum_; }
 
   std::vector<Body> bodies;
   std::vector<Joint> joints;
@@ -253,7 +253,7 @@ class MechanismTree {
   void build_tree();
   void factorise_loops();
   void solve_tree();
-  Twist opening_acceleration(std::size_t joint) const;
+  Twist relative_acceleration(std::size_t joint) const;
   Twist acceleration(int body) const;
 
   const MechanismParts& parts_;
@@ -263,7 +263,7 @@ class MechanismTree {
   std::vector<std::vector<Rates>> row_rates_;  // and of all joints
   Eigen::MatrixXd delassus_;
   SymmetricEigen eigen_;
-  Eigen::VectorXd scale_, right_, values_;
+  Eigen::VectorXd scale_, right_side_, loop_spectrum_;
   int rank_ = 0;
 };
 

@@ -68,7 +68,7 @@ class MobileManipulation final : public PostureGains<MobileGains> {
   explicit MobileManipulation(const Model& model, const std::optional<Allocation>& allocation = {},
                               bool base_actuated = true)
       : PostureGains(checked(model, allocation, base_actuated), allocation, base_actuated) {
-    begin();
+    reset_to_neutral();
   }
 
   const Command& update(const RobotState& state, const Reference& reference,
@@ -78,22 +78,22 @@ class MobileManipulation final : public PostureGains<MobileGains> {
   }
 
  private:
-  void hold() noexcept override {
-    PoseImpedance::hold();
+  void start_holding() noexcept override {
+    PoseImpedance::start_holding();
     goal_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
     vehicle_.restart(goal_);
     tool_home_ = tool_.pose().topRightCorner<3, 1>();
   }
 
   void follow(const Reference& reference, double dt) noexcept override {
-    const MobileGains& gains = gains_now();
+    const MobileGains& gains = active_gains();
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
     tool_.follow(reference, std::nullopt, gains.speed, gains.turn, bandwidth, dt);
   }
 
   /// Move the spring of the base with its reference.
   void hold_base(double dt) noexcept override {
-    const MobileGains& gains = gains_now();
+    const MobileGains& gains = active_gains();
     Eigen::Vector3d base_displacement =
         gains.base_share * (tool_.pose().topRightCorner<3, 1>() - tool_home_);
     if (model_.base() == Base::planar) base_displacement[2] = 0.0;
@@ -103,12 +103,12 @@ class MobileManipulation final : public PostureGains<MobileGains> {
       vehicle_.set_target(goal);
     }
     vehicle_.advance(nullptr, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt);
-    spring_.move(vehicle_.pose());
+    base_spring_.move(vehicle_.pose());
     PoseImpedance::hold_base(dt);
     const Pose error =
         se3::inverse(vehicle_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
     const auto reference_twist = product<Twist>(se3::Ad(se3::inverse(error)), vehicle_.twist());
-    base_power_ = -spring_.force.dot(base_components(reference_twist, b_));
+    base_power_ = -base_spring_.force.dot(base_components(reference_twist, b_));
   }
 
   PoseReference vehicle_;

@@ -74,7 +74,7 @@ ModelError mimic_error(const Mimic& mimic, const std::string& why) {
   return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.of + "': " + why);
 }
 
-pinocchio::JointModel joint_model(const ModelNumbers::Joint& joint) {
+pinocchio::JointModel joint_model(const ModelParts::Joint& joint) {
   const std::string& kind = joint.kind;
   const Eigen::Vector3d &axis = joint.axis, &slide = joint.slide;
   const auto is = [&](const char* name) { return kind == std::string("JointModel") + name; };
@@ -99,8 +99,8 @@ pinocchio::JointModel joint_model(const ModelNumbers::Joint& joint) {
   if (is("HY")) return pinocchio::JointModelHY(pitch);
   if (is("HZ")) return pinocchio::JointModelHZ(pitch);
   if (is("HelicalUnaligned")) return pinocchio::JointModelHelicalUnaligned(axis, pitch);
-  if (joint.velocities != 1) throw not_single(joint.name, joint.velocities);
-  throw not_fixed(joint.name, kind);
+  if (joint.velocities != 1) throw multi_dof_error(joint.name, joint.velocities);
+  throw moving_axis_error(joint.name, kind);
 }
 
 pinocchio::SE3 pose(const Eigen::Matrix4d& placement) {
@@ -113,19 +113,19 @@ void check_parent(const std::string& name, std::size_t parent, std::size_t count
                    ", which is not there");
 }
 
-pinocchio::Model pinocchio_model(const ModelNumbers& numbers) {
+pinocchio::Model pinocchio_model(const ModelParts& robot) {
   pinocchio::Model model;
-  model.name = numbers.name;
-  model.gravity.linear() = numbers.gravity;
-  for (const ModelNumbers::Joint& joint : numbers.joints) {
+  model.name = robot.name;
+  model.gravity.linear() = robot.gravity;
+  for (const ModelParts::Joint& joint : robot.joints) {
     check_parent(joint.name, joint.parent, model.joints.size());
     const auto id =
         model.addJoint(joint.parent, joint_model(joint), pose(joint.placement), joint.name);
     model.inertias[id] = pinocchio::Inertia(joint.mass, joint.centre, joint.inertia);
   }
-  for (const ModelNumbers::Frame& frame : numbers.frames) {
+  for (const ModelParts::Frame& frame : robot.frames) {
     check_parent(frame.name, frame.joint, model.joints.size());
-    check_parent(frame.name, frame.parent, numbers.frames.size() + 1);
+    check_parent(frame.name, frame.parent, robot.frames.size() + 1);
     model.frames.emplace_back(frame.name, frame.joint, frame.parent, pose(frame.placement),
                               static_cast<pinocchio::FrameType>(frame.type));
   }
@@ -138,13 +138,13 @@ pinocchio::Model pinocchio_model(const ModelNumbers& numbers) {
     }
     to = from;
   };
-  take("lower position limits", numbers.lower, model.lowerPositionLimit);
-  take("upper position limits", numbers.upper, model.upperPositionLimit);
-  take("effort limits", numbers.effort, (model.*kEffortLimit));
-  take("velocity limits", numbers.velocity, (model.*kVelocityLimit));
-  take("armature", numbers.armature, model.armature);
-  take("damping", numbers.damping, model.damping);
-  take("dry friction", numbers.dry_friction, (model.*kDryFriction));
+  take("lower position limits", robot.lower, model.lowerPositionLimit);
+  take("upper position limits", robot.upper, model.upperPositionLimit);
+  take("effort limits", robot.effort, (model.*kEffortLimit));
+  take("velocity limits", robot.velocity, (model.*kVelocityLimit));
+  take("armature", robot.armature, model.armature);
+  take("damping", robot.damping, model.damping);
+  take("dry friction", robot.dry_friction, (model.*kDryFriction));
   return model;
 }
 
@@ -247,17 +247,17 @@ Model::Model(const pinocchio::Model& model, const std::string& end_effector,
       leaders_(model_->joints.size(), JointLeader{-1}),
       end_effector_(frame_named(*model_, end_effector)),
       total_mass_(total_mass_of(*model_)) {
-  take_gravity();
+  read_gravity();
   if (!model_->armature.head(b_).isZero(0.0)) {
     throw ModelError("the base of '" + model_->name +
                      "' has an armature; it is accepted on joints only: set these entries to zero "
                      "and give the base link the inertia itself");
   }
-  take_joints();
+  read_joints();
 }
 
 /// Whether a joint mimics another.
-bool Model::follows(const std::string& joint) const {
+bool Model::is_mimic(const std::string& joint) const {
   const auto is_of = [&](const Mimic& mimic) { return mimic.joint == joint; };
   return std::any_of(mimics_.begin(), mimics_.end(), is_of);
 }
@@ -279,7 +279,7 @@ void Model::check_mimics() const {
                               "limits, or lock it");
       }
     }
-    if (follows(mimic.of)) {
+    if (is_mimic(mimic.of)) {
       throw mimic_error(
           mimic,
           "'" + mimic.of + "' mimics another one itself; resolve the chain by resolve_mimics");
@@ -287,7 +287,7 @@ void Model::check_mimics() const {
   }
 }
 
-void Model::take_joints() {
+void Model::read_joints() {
   check_mimics();
   for (Eigen::VectorXd* values :
        {&lower_, &upper_, &effort_, &velocity_, &damping_, &dry_friction_}) {
@@ -302,9 +302,9 @@ void Model::take_joints() {
   int at = base_size();
   for (std::size_t i = static_cast<std::size_t>(root) + 1; i < model_->joints.size(); ++i) {
     if (model_->nvs[i] != 1) {
-      throw not_single(model_->names[i], model_->nvs[i]);
+      throw multi_dof_error(model_->names[i], model_->nvs[i]);
     }
-    if (follows(model_->names[i])) continue;
+    if (is_mimic(model_->names[i])) continue;
     const auto k = static_cast<Eigen::Index>(joint_names_.size());
     const int v = model_->idx_vs[i], q = model_->idx_qs[i];
     leaders_[i].joint = static_cast<int>(k);
@@ -328,11 +328,11 @@ void Model::take_joints() {
     dry_friction_[k] = ((*model_).*kDryFriction)[v];
     at += model_->nqs[i];
   }
-  for (const Mimic& mimic : mimics_) follow(mimic);
+  for (const Mimic& mimic : mimics_) add_mimic(mimic);
 }
 
 /// Let a joint follow one of the n joints, whose limits and friction become those of both.
-void Model::follow(const Mimic& mimic) {
+void Model::add_mimic(const Mimic& mimic) {
   const auto follower = model_->getJointId(mimic.joint);
   const int k = leaders_[model_->getJointId(mimic.of)].joint;
   const double m = mimic.multiplier;
@@ -361,7 +361,7 @@ Model Model::with_gravity(const Eigen::Vector3d& gravity) const {
   other.gravity.linear() = gravity;
   Model copy = *this;
   copy.model_ = std::make_shared<const pinocchio::Model>(std::move(other));
-  copy.take_gravity();
+  copy.read_gravity();
   return copy;
 }
 
@@ -379,7 +379,7 @@ double Model::reach() const {
   return std::max(1.0, length);
 }
 
-void Model::take_gravity() { base_gravity_ = base_mount().rotation().transpose() * gravity(); }
+void Model::read_gravity() { base_gravity_ = base_mount().rotation().transpose() * gravity(); }
 
 const std::string& Model::name() const { return model_->name; }
 
@@ -399,9 +399,8 @@ pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
   return frame_named(*model_, name);
 }
 
-Model::Model(const ModelNumbers& numbers, const std::string& end_effector,
-             std::vector<Mimic> mimics)
-    : Model(pinocchio_model(numbers), end_effector, std::move(mimics)) {}
+Model::Model(const ModelParts& robot, const std::string& end_effector, std::vector<Mimic> mimics)
+    : Model(pinocchio_model(robot), end_effector, std::move(mimics)) {}
 
 bool Model::is_configuration(const ConstVector& q) const noexcept {
   if (q.size() != nq() || !q.allFinite()) return false;

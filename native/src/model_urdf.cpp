@@ -81,7 +81,7 @@ double number(const std::string& tag, const std::string& name, double otherwise,
 
 std::vector<Mimic> mimics_of_urdf(const std::string& xml) {
   const std::string begin = "<mimic";
-  std::vector<Mimic> parsed;
+  std::vector<Mimic> mimics;
   for (auto at = xml.find(begin); at != std::string::npos; at = xml.find(begin, at + 1)) {
     const std::string tag = tag_at(xml, at), joint = joint_around(xml, at);
     const bool is_longer_word =
@@ -91,10 +91,10 @@ std::vector<Mimic> mimics_of_urdf(const std::string& xml) {
     const std::string name = attribute(joint, "name").value_or("");
     const auto of = attribute(tag, "joint");
     if (!of) throw ModelError("joint '" + name + "' has a <mimic> that gives no joint");
-    parsed.push_back(
+    mimics.push_back(
         {name, *of, number(tag, "multiplier", 1.0, name), number(tag, "offset", 0.0, name)});
   }
-  return parsed;
+  return mimics;
 }
 
 ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,

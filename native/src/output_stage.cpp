@@ -38,12 +38,12 @@ OutputStage::OutputStage(const Model& model, std::unique_ptr<Actuation> actuatio
       actuation_(std::move(actuation)),
       limits_(model),
       tank_(model),
-      active_(VectorV::Zero(model.nv())),
-      force_(active_),
-      static_effort_(active_),
-      weight_(active_),
-      brake_(active_),
-      load_(active_),
+      loaded_effort_(VectorV::Zero(model.nv())),
+      force_(loaded_effort_),
+      static_effort_(loaded_effort_),
+      weight_(loaded_effort_),
+      brake_(loaded_effort_),
+      load_(loaded_effort_),
       reason_(1024) {
   safe_command_.wrench_base.setZero(b_);
   safe_command_.torque.setZero(n_);
@@ -60,13 +60,13 @@ void OutputStage::restart(Evaluation& d) noexcept {
 
 void OutputStage::resume(Evaluation& d) noexcept {
   limits_.restart();
-  tank_.forget_sample();
+  tank_.discard_sample();
   update_safe_command(d);
 }
 
 void OutputStage::missed_updates() noexcept { tank_.missed_updates(weight_); }
 
-const Command& OutputStage::refuse(Evaluation& d) noexcept {
+const Command& OutputStage::reject_effort(Evaluation& d) noexcept {
   update_safe_command(d);
   missed_updates();
   rejected_command_.wrench_base = safe_command_.wrench_base;
@@ -81,8 +81,8 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   update_safe_command(d);
   static_effort_.head(b_) = safe_command_.wrench_base;
   static_effort_.tail(n_) = safe_command_.torque;
-  active_ = desired + load_;
-  realise_wrench(d, active_, force_);
+  loaded_effort_ = desired + load_;
+  realise_wrench(d, loaded_effort_, force_);
   force_.tail(n_) = limits_.apply(force_.tail(n_), weight_.tail(n_), d.v().tail(n_),
                                   gains.torque_rate, gains.power, dt);
   // The motion of the robot is predicted without the load and what holds it.
@@ -94,9 +94,9 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   add_reason(actuation_->reason());
   add_reason(limits_.reason());
   if (!is_covered) {
-    strongest_brake(d, dt, active_);
-    active_ += load_;
-    realise_wrench(d, active_, brake_);
+    strongest_brake(d, dt, loaded_effort_);
+    loaded_effort_ += load_;
+    realise_wrench(d, loaded_effort_, brake_);
     const double share = limits_.share_within(safe_command_.torque, brake_.tail(n_));
     brake_ = static_effort_ + share * (brake_ - load_ - static_effort_);
     tank_.brake(force_, static_effort_, brake_);
@@ -148,8 +148,8 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
     : model_(model),
       actuation_(model, std::move(allocation), base_actuated),
       d_(model),
-      base_(VectorB::Zero(model.b())),
-      wrench_(base_),
+      static_wrench_(VectorB::Zero(model.b())),
+      wrench_(static_wrench_),
       braking_effort_(VectorV::Zero(model.nv())),
       weight_(braking_effort_),
       holding_torque_(VectorV::Zero(model.n())),
@@ -166,16 +166,16 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
   if (payload_weight) weight_ += *payload_weight;
   braking_effort_.setZero();
   add_product(d_.M(), v, braking_effort_, -braking_rate(dt, age));
-  base_ = actuation_.apply(weight_.head(b), weight_.head(b));
+  static_wrench_ = actuation_.apply(weight_.head(b), weight_.head(b));
   holding_torque_ = weight_.tail(n);
   step_ = braking_effort_.tail(n);
   if (b > 0) {
-    const VectorB wrench_error = base_ - weight_.head(b);
+    const VectorB wrench_error = static_wrench_ - weight_.head(b);
     add_product(transposed(d_.A()), wrench_error, holding_torque_);
   }
   if (b > 0) {
-    const VectorB desired = base_ + braking_effort_.head(b);
-    wrench_ = actuation_.apply(desired, base_);
+    const VectorB desired = static_wrench_ + braking_effort_.head(b);
+    wrench_ = actuation_.apply(desired, static_wrench_);
     // What the base does not apply must not act on the shape either.
     const VectorB wrench_error = wrench_ - desired;
     add_product(transposed(d_.A()), wrench_error, step_);

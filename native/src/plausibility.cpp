@@ -83,11 +83,11 @@ void PlausibilityBounds::positions(const Model& model, VectorV& lower, VectorV& 
 StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBounds& bounds)
     : model_(model),
       bounds_((bounds.check(), bounds)),
-      speed_(bounds.speeds(model)),
+      speed_bounds_(bounds.speeds(model)),
       q_(model.neutral_configuration()),
       v_(VectorV::Zero(model.nv())),
-      problem_(longest_reason(model)),
-      discarded_reason_(longest_reason(model)) {
+      problem_(reason_capacity(model)),
+      discarded_reason_(reason_capacity(model)) {
   bounds_.positions(model, lower_, upper_);
   for (int i = 0; i < model.n(); ++i) {
     // Joints with two entries have no position limits.
@@ -122,7 +122,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   judgement_.reason = "";
   judgement_.restarts = false;
   problem_.clear();
-  const bool is_valid_step = dt >= 0.0 && dt <= kLongestStep;
+  const bool is_valid_step = dt >= 0.0 && dt <= kLongestSample;
   const double elapsed_time = is_valid_step ? dt : 0.0;
   const bool is_valid_size = q.size() == model_.nq() && v.size() == model_.nv();
   if (is_valid_size) {
@@ -140,7 +140,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
     model_.difference(q_, q, step_);
     const double elapsed = elapsed_time + std::min(implausible_time_, kLongestGap);
     const auto is_within_reach = [&](Eigen::Index i) {
-      const double reach = elapsed * speed_[i] + 2.0 * travel_[i] + bounds_.step_tolerance;
+      const double reach = elapsed * speed_bounds_[i] + 2.0 * travel_[i] + bounds_.step_tolerance;
       return std::abs(step_[i]) <= reach;
     };
     Eigen::Index jump_index = 0;
@@ -160,7 +160,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   } else {
     hold(q, v, elapsed_time, has_position, is_continuous);
   }
-  if (!judgement_.holds()) judgement_.is_located = true;
+  if (!judgement_.must_hold()) judgement_.is_located = true;
   return judgement_;
 }
 
@@ -174,7 +174,7 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
     is_consistent = true;
     for (Eigen::Index i = 0; i < rate_.size(); ++i) {
       is_consistent =
-          is_consistent && std::abs(rate_[i]) <= dt * speed_[i] + bounds_.step_tolerance;
+          is_consistent && std::abs(rate_[i]) <= dt * speed_bounds_[i] + bounds_.step_tolerance;
     }
     if (dt > 0.0) rate_ /= dt;
     last_q_ = q;
@@ -218,7 +218,7 @@ void StatePlausibility::find_plausible_velocity(const ConstVector& v, bool has_r
     return;
   }
   for (Eigen::Index i = 0; i < v_.size(); ++i) {
-    const double speed_limit = speed_[i],
+    const double speed_limit = speed_bounds_[i],
                  rate = has_rate && std::isfinite(rate_[i]) ? rate_[i] : 0.0;
     double plausible_rate = 0.0;
     if (!is_finite || !has_rate) {
@@ -256,8 +256,8 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
     return false;
   }
   for (Eigen::Index i = 0; i < v.size(); ++i) {
-    if (std::abs(v[i]) <= speed_[i]) continue;
-    problem.set("%s moves at %.4g, its bound is %.4g", name(i), v[i], speed_[i]);
+    if (std::abs(v[i]) <= speed_bounds_[i]) continue;
+    problem.set("%s moves at %.4g, its bound is %.4g", name(i), v[i], speed_bounds_[i]);
     return false;
   }
   return true;
@@ -268,7 +268,7 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
 bool StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
   bool is_fast = false;
   for (Eigen::Index i = 0; i < v.size(); ++i) {
-    if (std::abs(v[i]) <= speed_[i]) continue;
+    if (std::abs(v[i]) <= speed_bounds_[i]) continue;
     if (i < model_.b() || step_[i] == 0.0) return false;
     is_fast = true;
   }

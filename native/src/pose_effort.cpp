@@ -34,9 +34,9 @@ Eigen::Matrix3d fixed_part(const Eigen::Vector3d& diagonal, double reference_sha
   return (1.0 - reference_share) * product<Eigen::Matrix3d>(transposed(axes), scaled);
 }
 
-/// turn^T matrix turn.
-Eigen::Matrix3d change_basis(const Eigen::Matrix3d& matrix, const Eigen::Matrix3d& turn) noexcept {
-  return product<Eigen::Matrix3d>(transposed(turn), product<Eigen::Matrix3d>(matrix, turn));
+/// basis^T matrix basis.
+Eigen::Matrix3d change_basis(const Eigen::Matrix3d& matrix, const Eigen::Matrix3d& basis) noexcept {
+  return product<Eigen::Matrix3d>(transposed(basis), product<Eigen::Matrix3d>(matrix, basis));
 }
 
 Eigen::Matrix3d in_reference(const Eigen::Vector3d& diagonal, double reference_share,
@@ -85,11 +85,11 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
 
   // Pi = 1 - M^-1 J^T Lambda J; where Lambda is bounded it is no exact projector.
   const auto mobility_inertia = product<Matrix6>(mobility_, inertia);
-  Matrix6 both = 2.0 * inertia;
-  add_product(inertia, mobility_inertia, both, -1.0);
-  const auto momenta = product<Matrix6V>(both, J);
+  Matrix6 bounded_inertia = 2.0 * inertia;
+  add_product(inertia, mobility_inertia, bounded_inertia, -1.0);
+  const auto task_momentum = product<Matrix6V>(bounded_inertia, J);
   null_inertia = d.M();
-  add_product(transposed(J), momenta, null_inertia, -1.0);
+  add_product(transposed(J), task_momentum, null_inertia, -1.0);
 
   const auto momentum = product<Vector6>(inertia, twist);
   multiply(inverse_, momentum, task_velocity_);
@@ -126,43 +126,43 @@ void PoseMotion::invert() noexcept {
 }
 
 PoseEffort::PoseEffort(const Model& model, Eigen::Index velocities)
-    : rest_force(VectorV::Zero(model.nv())),
-      rest_stiffness(MatrixV::Zero(model.nv(), model.nv())),
-      rest_damping(rest_stiffness),
+    : other_force(VectorV::Zero(model.nv())),
+      other_stiffness(MatrixV::Zero(model.nv(), model.nv())),
+      other_damping(other_stiffness),
       impedance(model, velocities),
-      continuous(rest_force),
-      sampled(rest_force),
-      posture(rest_force),
+      continuous(other_force),
+      sampled(other_force),
+      posture(other_force),
       reference_twist_(Twist::Zero()),
       spring_(reference_twist_),
       feedforward_(reference_twist_),
       stiffness_(Matrix6::Zero()),
       damping_(stiffness_) {}
 
-void PoseEffort::hold(Evaluation& d, double energy, const ConstVector& force,
-                      const ConstVector& stiffness, const LimitSprings& limits,
-                      double attitude_damping) noexcept {
+void PoseEffort::set_springs(Evaluation& d, double energy, const ConstVector& force,
+                             const ConstVector& stiffness, const LimitSprings& limits,
+                             double attitude_damping) noexcept {
   const int b = d.model().b(), n = d.model().n();
-  rest_stiffness.setZero();
-  rest_energy = energy + limits.energy;
+  other_stiffness.setZero();
+  other_energy = energy + limits.energy;
   for (Eigen::Index k = 0; k < b; ++k) {
-    rest_force[k] = force[k];
-    rest_stiffness(k, k) = stiffness[k];
+    other_force[k] = force[k];
+    other_stiffness(k, k) = stiffness[k];
   }
   for (Eigen::Index k = 0; k < n; ++k) {
-    rest_force[b + k] = limits.force[k];
-    rest_stiffness(b + k, b + k) = limits.stiffness[k];
+    other_force[b + k] = limits.force[k];
+    other_stiffness(b + k, b + k) = limits.stiffness[k];
   }
   const MatrixV& mass = d.M();
-  const int turn = b == 6 ? 3 : 2;  // the first velocity that turns the base
-  for (Eigen::Index j = turn; j < b; ++j) {
-    for (Eigen::Index i = turn; i < b; ++i) rest_damping(i, j) += attitude_damping * mass(i, j);
+  const int first = b == 6 ? 3 : 2;  // the first velocity that turns the base
+  for (Eigen::Index j = first; j < b; ++j) {
+    for (Eigen::Index i = first; i < b; ++i) other_damping(i, j) += attitude_damping * mass(i, j);
   }
 }
 
 PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness) const noexcept {
   const Eigen::Vector3d k = c.stiffness.head<3>(), k_rotation = c.stiffness.tail<3>();
-  const Eigen::Matrix3d turn = error_.topLeftCorner<3, 3>();
+  const Eigen::Matrix3d rotation = error_.topLeftCorner<3, 3>();
   const Eigen::Matrix3d linear = in_reference(k, c.reference_share, axes_);
   const Eigen::Matrix3d angular = in_reference(k_rotation, c.reference_share, axes_);
   SpringEnergy position = potential_.position(error_, linear);
@@ -170,7 +170,7 @@ PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness)
   const double share = position.bound(c.force, k.maxCoeff());
   const double moment_share = attitude.bound(c.moment, k_rotation.maxCoeff());
   stiffness.setZero();
-  stiffness.topLeftCorner<3, 3>() = share * change_basis(linear, turn);
+  stiffness.topLeftCorner<3, 3>() = share * change_basis(linear, rotation);
   stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular);
   Springs springs{position.energy + attitude.energy, Twist::Zero(), 0.0};
   springs.gradient << position.gradient, attitude.gradient;
@@ -202,10 +202,10 @@ void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matr
   multiply(rows.right_columns(n), offset, spring_force);
   spring_force = -stiffness.cwiseProduct(spring_force).eval();
   multiply(transposed(rows), spring_force, posture);
-  rest_force -= posture;
+  other_force -= posture;
   null_stiffness_ = null_projector_.bottomRows(n);
   for (Eigen::Index k = 0; k < n; ++k) null_stiffness_.row(k) *= stiffness[k];
-  add_product(transposed(rows), null_stiffness_, rest_stiffness);
+  add_product(transposed(rows), null_stiffness_, other_stiffness);
 }
 
 void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist& twist,
@@ -219,14 +219,14 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   spring_ = springs_now.gradient;
   rotation_power_ = springs_now.power;
   potential = springs_now.energy;
-  const Eigen::Matrix3d turn = error.topLeftCorner<3, 3>();
+  const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
   const Eigen::Vector3d linear = compliance.damping.head<3>(),
                         angular = compliance.damping.tail<3>();
   damping_.setZero();
   damping_.topLeftCorner<3, 3>() =
-      change_basis(in_reference(linear, compliance.reference_share, axes_), turn);
+      change_basis(in_reference(linear, compliance.reference_share, axes_), rotation);
   damping_.bottomRightCorner<3, 3>() =
-      change_basis(in_reference(angular, compliance.reference_share, axes_), turn);
+      change_basis(in_reference(angular, compliance.reference_share, axes_), rotation);
   feedforward_.setZero();
   add_product(stiffness_, reference_twist_, feedforward_, h);
   const Eigen::Vector3d position_error = error.topRightCorner<3, 1>();
@@ -250,14 +250,14 @@ void PoseEffort::release(const Eigen::Vector3d& direction, double damping, doubl
 void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v,
                          double h) noexcept {
   auto scaled = product<Matrix6V>(damping_, J);
-  total_damping_ = rest_damping;
+  total_damping_ = other_damping;
   add_product(transposed(J), scaled, total_damping_);
   multiply(stiffness_, J, scaled);
-  total_stiffness_ = rest_stiffness;
+  total_stiffness_ = other_stiffness;
   add_product(transposed(J), scaled, total_stiffness_);
   const Twist spring_force = spring_ - feedforward_;
   const auto reference_damping = product<Twist>(damping_, reference_twist_);
-  gradient_ = rest_force;
+  gradient_ = other_force;
   add_product(transposed(J), spring_force, gradient_);
   multiply(transposed(J), reference_damping, reference_effort_);
   impedance.compute(mass, total_damping_, total_stiffness_, gradient_, v, h, &reference_effort_);
@@ -267,17 +267,17 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   const auto task_damping = product<Twist>(damping_, end_velocity);
   const Twist force = spring_force + task_damping;
   null_force_ = impedance.predicted_spring;
-  add_product(rest_damping, impedance.velocity, null_force_);
-  continuous = -rest_force - null_force_;
+  add_product(other_damping, impedance.velocity, null_force_);
+  continuous = -other_force - null_force_;
   add_product(transposed(J), force, continuous, -1.0);
   sampled = -impedance.spring - null_force_;
   add_product(transposed(J), task_damping, sampled, -1.0);
 
-  potential += rest_energy;
-  auto position_error = product<Twist>(J, v);
-  position_error -= reference_twist_;
+  potential += other_energy;
+  auto twist_error = product<Twist>(J, v);
+  twist_error -= reference_twist_;
   const Twist braking = task_damping - feedforward_;
-  damping_task = position_error.dot(braking);
+  damping_task = twist_error.dot(braking);
   damping_null = v.dot(null_force_);
   reference_power = rotation_power_ - force.dot(reference_twist_);
 }

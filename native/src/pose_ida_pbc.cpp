@@ -84,32 +84,32 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
                       bool base_actuated = true)
       : RampedGains(checked(model, allocation, base_actuated),
                     std::make_unique<BaseActuation>(model, allocation, base_actuated)),
-        spring_(model),
+        base_spring_(model),
         motion_(model),
         effort_(model),
         shape_inertia_(VectorV::Zero(n_)),
         positions_(shape_inertia_),
         gyroscopic_(zero_velocity_),
         desired_(zero_velocity_),
-        sent_(zero_velocity_),
+        sampled_effort_(zero_velocity_),
         posture_(model.neutral_configuration()),
         offset_(Eigen::VectorXd::Zero(model.nv())) {
-    begin();
+    reset_to_neutral();
   }
 
  private:
-  void hold() noexcept override {
+  void start_holding() noexcept override {
     tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
     effort_.restart();
-    spring_.restart(d_);
+    base_spring_.restart(d_);
     posture_ = d_.q();
     shape_inertia_ = d_.M_hat_m().diagonal();
-    holding_.restart();
-    cancelling_.restart();
+    holding_ramp_.restart();
+    cancelling_ramp_.restart();
   }
 
   const Command& control(const Reference& reference, double dt) noexcept override {
-    const PoseIdaPbcGains& gains = gains_now();
+    const PoseIdaPbcGains& gains = active_gains();
     const double h = horizon(dt, gains.delay, age_);
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
     tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
@@ -120,23 +120,23 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     effort_.set_error(
         error, tool_.pose(), tool_.twist(),
         {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, h);
-    effort_.rest_damping = gains.damping_null * motion_.null_inertia;
-    springs(h, dt);
+    effort_.other_damping = gains.damping_null * motion_.null_inertia;
+    compute_springs(h, dt);
     effort_.compute(d_.M(), J, d_.v(), h);
 
-    const double exchanged = -motion_.task_coupling.dot(motion_.twist);
+    const double null_to_task = -motion_.task_coupling.dot(motion_.twist);
     const double smallest = motion_.smallest;
     double share = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
-    share *= cancelling_.follow(gains.cancel_coupling, dt);
+    share *= cancelling_ramp_.follow(gains.cancel_coupling, dt);
     gyroscopic_ = motion_.null_coupling;
     add_product(transposed(J), motion_.task_coupling, gyroscopic_);
     gyroscopic_ *= share;
     desired_ = d_.g() + gyroscopic_ + effort_.continuous;
-    if (!desired_.allFinite()) return refuse();
-    const bool turns = !gyroscopic_.isZero(0.0);
-    sent_ = d_.g() + gyroscopic_ + effort_.sampled;
-    sent_ += effort_.impedance.brake(d_, h, turns ? &gyroscopic_ : nullptr);
-    const VectorV& output = pass(sent_, dt);
+    if (!desired_.allFinite()) return reject_effort();
+    const bool is_gyroscopic = !gyroscopic_.isZero(0.0);
+    sampled_effort_ = d_.g() + gyroscopic_ + effort_.sampled;
+    sampled_effort_ += effort_.impedance.brake(d_, h, is_gyroscopic ? &gyroscopic_ : nullptr);
+    const VectorV& output = apply_output_stage(sampled_effort_, dt);
 
     ControlEnergy& energy = command_.energy;
     const auto momentum = product<Twist>(motion_.inertia, motion_.twist);
@@ -149,7 +149,7 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     energy.reference_power = effort_.reference_power;
     energy.clipped_power = (output - desired_).dot(d_.v());
     energy.routing_power = gyroscopic_.dot(d_.v());
-    energy.null_to_task = exchanged;
+    energy.null_to_task = null_to_task;
     command_.task_error = effort_.distance;
     command_.smallest_singular_value = smallest;
     make_command(output, {effort_.impedance.reason()});
@@ -161,37 +161,38 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
   }
 
   /// Compute the springs that hold the base, the posture and the joints within their limits.
-  void springs(double h, double dt) noexcept {
-    const PoseIdaPbcGains& gains = gains_now();
-    const double share = holding_.follow(gains.hold_base, dt);
-    spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base, share,
-                    share);
+  void compute_springs(double h, double dt) noexcept {
+    const PoseIdaPbcGains& gains = active_gains();
+    const double share = holding_ramp_.follow(gains.hold_base, dt);
+    base_spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
+                         share, share);
     model_.joint_positions(d_.q(), positions_);
-    const VectorV wall = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+    const VectorV limit_stiffness =
+        (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
     const LimitSprings limits =
-        joint_limits_.springs(positions_, d_.v().tail(n_), wall, gains.limit_margin, h);
+        joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
     model_.difference(posture_, d_.q(), offset_);
-    const double posture = gains.frequency_posture * gains.frequency_posture;
-    effort_.rest_energy = spring_.energy + limits.energy;
+    const double squared = gains.frequency_posture * gains.frequency_posture;
+    effort_.other_energy = base_spring_.energy + limits.energy;
     for (Eigen::Index k = 0; k < b_; ++k) {
-      effort_.rest_force[k] = spring_.force[k];
-      effort_.rest_stiffness(k, k) = spring_.stiffness[k];
+      effort_.other_force[k] = base_spring_.force[k];
+      effort_.other_stiffness(k, k) = base_spring_.stiffness[k];
     }
     for (Eigen::Index k = 0; k < n_; ++k) {
       const Eigen::Index row = b_ + k;
-      const double stiffness = posture * shape_inertia_[k], pull = stiffness * offset_[row];
-      effort_.rest_energy += 0.5 * pull * offset_[row];
-      effort_.rest_force[row] = limits.force[k] + pull;
-      effort_.rest_stiffness(row, row) = limits.stiffness[k] + stiffness;
+      const double stiffness = squared * shape_inertia_[k], pull = stiffness * offset_[row];
+      effort_.other_energy += 0.5 * pull * offset_[row];
+      effort_.other_force[row] = limits.force[k] + pull;
+      effort_.other_stiffness(row, row) = limits.stiffness[k] + stiffness;
     }
   }
 
-  SwitchRamp holding_, cancelling_;
-  BaseSpring spring_;
+  SwitchRamp holding_ramp_, cancelling_ramp_;
+  BaseSpring base_spring_;
   PoseReference tool_;
   PoseMotion motion_;
   PoseEffort effort_;
-  VectorV shape_inertia_, positions_, gyroscopic_, desired_, sent_;
+  VectorV shape_inertia_, positions_, gyroscopic_, desired_, sampled_effort_;
   Eigen::VectorXd posture_, offset_;
 };
 

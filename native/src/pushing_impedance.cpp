@@ -24,7 +24,7 @@ constexpr double kCorrectionShare = 0.5;
 constexpr double kReserve = 0.1;
 
 // Below this force nothing is pushed, N.
-constexpr double kLeast = 1e-6;
+constexpr double kLeastForce = 1e-6;
 
 // Standard deviations of a contact before anything is measured, N and N m.
 constexpr double kContactForce = 300.0, kContactMoment = 60.0;
@@ -59,7 +59,7 @@ PushingImpedance::PushingImpedance(const Model& model, std::optional<Allocation>
       tool_rotation_(Eigen::Matrix3d::Identity()),
       tool_position_(Eigen::Vector3d::Zero()) {
   push_.effort = zero_velocity_;
-  begin();
+  reset_to_neutral();
 }
 
 bool PushingImpedance::reset(const RobotState& state) noexcept {
@@ -74,8 +74,8 @@ void PushingImpedance::missed_updates() noexcept {
   last_force_.reset();
 }
 
-void PushingImpedance::hold() noexcept {
-  PoseImpedance::hold();
+void PushingImpedance::start_holding() noexcept {
+  PoseImpedance::start_holding();
   balance_.restart();
   observer_.restart();
   last_force_.reset();
@@ -85,7 +85,7 @@ void PushingImpedance::hold() noexcept {
 }
 
 const Push* PushingImpedance::update_push(const Reference& reference, double dt) noexcept {
-  const PushGains& gains = gains_now();
+  const PushGains& gains = active_gains();
   const pinocchio::SE3& placement = d_.placement(model_.end_effector());
   tool_rotation_ = placement.rotation();
   tool_position_ = placement.translation();
@@ -115,7 +115,7 @@ const Push* PushingImpedance::update_push(const Reference& reference, double dt)
 
 /// Withdraw the work of the held force from the tank, and route dissipated energy into it.
 void PushingImpedance::update_tank(double dt) noexcept {
-  const PushGains& gains = gains_now();
+  const PushGains& gains = active_gains();
   if (!tank_) tank_.emplace(gains.push_energy, gains.push_energy);
   tank_->capacity = gains.push_energy;
   if (last_force_) {
@@ -138,19 +138,19 @@ void PushingImpedance::update_tank(double dt) noexcept {
 
 /// Advance direction and force towards the desired ones; false without a force reference.
 bool PushingImpedance::update_direction(const Reference& reference, double dt) noexcept {
-  const PushGains& gains = gains_now();
+  const PushGains& gains = active_gains();
   if (reference.wrench && reference.wrench->allFinite())
     desired_force_ = reference.wrench->head<3>();
   const double desired_norm = desired_force_.norm();
   const bool is_changing_direction =
-      desired_norm > kLeast && desired_force_.dot(normal_) < 0.999 * desired_norm;
+      desired_norm > kLeastForce && desired_force_.dot(normal_) < 0.999 * desired_norm;
   // Before the direction changes, the force goes down to zero.
   const double target = is_changing_direction ? 0.0 : std::min(desired_norm, gains.push_force);
   const double step = dt > 0.0 ? gains.push_rate * dt : kInfinity;
   force_ += std::min(std::max(target - force_, -step), step);
-  if (force_ > kLeast) return true;
+  if (force_ > kLeastForce) return true;
   force_ = correction_ = 0.0;
-  if (desired_norm <= kLeast) {
+  if (desired_norm <= kLeastForce) {
     balance_.restart();
     observer_.restart();
     last_force_.reset();
@@ -163,7 +163,7 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
 /// Let the reference pose follow along the direction of the push.
 void PushingImpedance::move_reference() noexcept {
   Eigen::Vector3d normal = normal_, position = tool_position_;
-  if (relative_ && b_ > 0) {
+  if (is_relative_ && b_ > 0) {
     const auto base = model_.base_pose(d_.q());
     const Eigen::Vector3d base_offset = tool_position_ - base.translation();
     multiply(transposed(base.rotation()), normal_, normal);
@@ -182,7 +182,7 @@ double PushingImpedance::force_correction(double dt) noexcept {
   const Eigen::Vector3d force = wrenches_.wrench().head<3>();
   const Eigen::Vector3d inertial_force = tool_rotation_ * force;
   observed_force_ = -normal_.dot(inertial_force);
-  const double feedback = gains_now().push_feedback;
+  const double feedback = active_gains().push_feedback;
   // What accelerates the end effector itself is no contact: then nothing is corrected.
   if (feedback > 0.0 && observed_force_ > kCorrectionShare * force_) {
     const double error = feedback * (force_ - observed_force_), most = kCorrectionShare * force_;

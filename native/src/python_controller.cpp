@@ -63,9 +63,9 @@ double* numbers_of(const py::object& array) { return py::array_t<double>(array).
 /// The arguments of VMSModel.from_urdf in the order of
 /// vms_ph_controllers.hosting.hosted_controller.make_model.
 py::tuple arguments(const PythonRobot& robot) {
-  py::tuple translate_errors(robot.locked_joints.size());
+  py::tuple locked_joints(robot.locked_joints.size());
   for (std::size_t k = 0; k < robot.locked_joints.size(); ++k)
-    translate_errors[k] = robot.locked_joints[k];
+    locked_joints[k] = robot.locked_joints[k];
   const auto& g = robot.gravity;
   py::list immersed;
   for (const auto& body : robot.immersed) {
@@ -73,7 +73,7 @@ py::tuple arguments(const PythonRobot& robot) {
                                    list_of(body.centre_of_buoyancy), list_of(body.linear_drag),
                                    list_of(body.quadratic_drag)));
   }
-  return py::make_tuple(robot.urdf, robot.base, robot.end_effector, translate_errors,
+  return py::make_tuple(robot.urdf, robot.base, robot.end_effector, locked_joints,
                         py::make_tuple(g[0], g[1], g[2]), immersed, robot.density);
 }
 
@@ -107,18 +107,18 @@ class LayoutReader {
 
   // The part with a name, which must have this size.
   Part part(const char* name, Eigen::Index size) const {
-    Part energy_part;
+    Part result;
     if (parts_.contains(name)) {
-      std::tie(energy_part.start, energy_part.size) =
+      std::tie(result.start, result.size) =
           parts_[name].cast<std::pair<Eigen::Index, Eigen::Index>>();
     }
-    if (!parts_.contains(name) || energy_part.size != size) {
+    if (!parts_.contains(name) || result.size != size) {
       throw PythonError(
           std::string("vms_ph_controllers is of another version than this library: ") + name +
-          " must have " + std::to_string(size) + " numbers, not " +
-          std::to_string(energy_part.size) + "; rebuild the library");
+          " must have " + std::to_string(size) + " numbers, not " + std::to_string(result.size) +
+          "; rebuild the library");
     }
-    return energy_part;
+    return result;
   }
 
  private:
@@ -245,7 +245,7 @@ class ControllerTask final : public PythonTask {
   void work(int job) override {
     for (const auto& gain_slot : gains) {
       if (gain_slot->changed.exchange(false)) {
-        set(*gain_slot);
+        apply_gain(*gain_slot);
       }
     }
     if (job == kReset) {
@@ -278,7 +278,7 @@ class ControllerTask final : public PythonTask {
 
   // A law may reject a value within the bounds; it then keeps its gain, unless the user has set
   // another one meanwhile.
-  void set(GainSlot& gain_slot) {
+  void apply_gain(GainSlot& gain_slot) {
     const std::string& name = gain_slot.gain.name;
     double number = gain_slot.value.load();
     try {
@@ -312,7 +312,7 @@ class PythonController::Host {
 
   ControllerTask& task;
   Worker worker;
-  double wait, reset_timeout;
+  double answer_timeout, reset_timeout;
   std::atomic<std::uint64_t> late{0}, failed{0};
 
  private:
@@ -320,17 +320,17 @@ class PythonController::Host {
   void merge_reference(const Reference& reference) noexcept;
   void write_inputs(const RobotState& state, double dt) noexcept;
   void store_safe_output() noexcept;
-  const Command& safe(const char* reason) noexcept;
+  const Command& hold(const char* reason) noexcept;
 
   Command command_;
   char reason_[kReasonSize] = "";
   Eigen::VectorXd safe_wrench_base_, safe_torque_;
-  Eigen::VectorXd
-      next_;  // the inputs of the next update, with references that Python has not yet received
+  Eigen::VectorXd next_inputs_;  // the inputs of the next update, with references that Python has
+                                 // not yet received
   Eigen::Matrix<unsigned char, Eigen::Dynamic, 1> flags_;  // which of those references are given
   bool has_missed_updates_ =
-      false;             // the safe output has acted since the last state passed to Python
-  double passed_ = 0.0;  // time since the last state passed to Python, s
+      false;              // the safe output has acted since the last state passed to Python
+  double elapsed_ = 0.0;  // time since the last state passed to Python, s
   bool has_pending_answer_ =
       false;  // Python has computed, or computes, an answer that has not been read
 };
@@ -339,11 +339,11 @@ PythonController::Host::Host(std::unique_ptr<ControllerTask> controller_task,
                              const PythonOptions& options)
     : task(*controller_task),
       worker(std::move(controller_task), options.load_timeout, options.priority),
-      wait(0.5 * options.period),
+      answer_timeout(0.5 * options.period),
       reset_timeout(options.reset_timeout),
       safe_wrench_base_(Eigen::VectorXd::Zero(task.sizes.b)),
       safe_torque_(Eigen::VectorXd::Zero(task.sizes.n)),
-      next_(Eigen::VectorXd::Zero(task.in.size)) {
+      next_inputs_(Eigen::VectorXd::Zero(task.in.size)) {
   flags_.setZero(task.flag.size);
   command_.wrench_base = Eigen::VectorXd::Zero(task.sizes.b);
   command_.torque = Eigen::VectorXd::Zero(task.sizes.n);
@@ -357,7 +357,7 @@ bool PythonController::Host::fits(const RobotState& state) const noexcept {
 void PythonController::Host::merge_reference(const Reference& reference) noexcept {
   const auto keep = [this](const auto& part, const Part& input, const Part& flag) {
     if (!part) return;
-    input.of(next_) = part->template reshaped<Eigen::RowMajor>();
+    input.of(next_inputs_) = part->template reshaped<Eigen::RowMajor>();
     flag.of(flags_).setOnes();
   };
   const InputLayout& in = task.in;
@@ -372,11 +372,11 @@ void PythonController::Host::merge_reference(const Reference& reference) noexcep
 }
 
 void PythonController::Host::write_inputs(const RobotState& state, double dt) noexcept {
-  task.in.q.of(next_) = state.q;
-  task.in.v.of(next_) = state.v;
-  task.in.dt.of(next_).setConstant(dt);
-  task.in.age.of(next_).setConstant(state.age);
-  task.inputs = next_;
+  task.in.q.of(next_inputs_) = state.q;
+  task.in.v.of(next_inputs_) = state.v;
+  task.in.dt.of(next_inputs_).setConstant(dt);
+  task.in.age.of(next_inputs_).setConstant(state.age);
+  task.inputs = next_inputs_;
   task.flag.missed_updates.of(flags_).setConstant(has_missed_updates_ ? 1 : 0);
   task.flag_array = flags_;
   flags_.setZero();
@@ -388,7 +388,7 @@ void PythonController::Host::store_safe_output() noexcept {
   safe_torque_ = task.out.safe_torque.of(task.outputs);
 }
 
-const Command& PythonController::Host::safe(const char* reason) noexcept {
+const Command& PythonController::Host::hold(const char* reason) noexcept {
   has_missed_updates_ = true;
   command_.wrench_base = safe_wrench_base_;
   command_.torque = safe_torque_;
@@ -402,10 +402,10 @@ const Command& PythonController::Host::safe(const char* reason) noexcept {
 
 bool PythonController::Host::reset(const RobotState& state) noexcept {
   const Deadline deadline = Deadline::in(reset_timeout);
-  if (!fits(state) || worker.settle(deadline) == Worker::Outcome::late) return false;
+  if (!fits(state) || worker.wait_for_buffers(deadline) == Worker::Outcome::late) return false;
   has_pending_answer_ = false;
   write_inputs(state, 0.0);
-  passed_ = 0.0;
+  elapsed_ = 0.0;
   if (worker.run(ControllerTask::kReset, deadline) != Worker::Outcome::done) return false;
   store_safe_output();
   return true;
@@ -413,29 +413,29 @@ bool PythonController::Host::reset(const RobotState& state) noexcept {
 
 const Command& PythonController::Host::update(const RobotState& state, const Reference& reference,
                                               double dt) noexcept {
-  const Deadline deadline = Deadline::in(wait);
-  passed_ += dt;
+  const Deadline deadline = Deadline::in(answer_timeout);
+  elapsed_ += dt;
   merge_reference(reference);
   if (!fits(state) || !state.q.allFinite() || !state.v.allFinite()) {
-    return safe("the state is not finite or does not fit this robot; holding against gravity");
+    return hold("the state is not finite or does not fit this robot; holding against gravity");
   }
-  const auto before = worker.settle(deadline);
+  const auto before = worker.wait_for_buffers(deadline);
   if (before == Worker::Outcome::late) {
     late.fetch_add(1, std::memory_order_relaxed);
-    return safe("Python is still busy with an old state; holding against gravity");
+    return hold("Python is still busy with an old state; holding against gravity");
   }
   if (has_pending_answer_ && before == Worker::Outcome::done) store_safe_output();
   has_pending_answer_ = false;
-  write_inputs(state, passed_);
-  passed_ = 0.0;
+  write_inputs(state, elapsed_);
+  elapsed_ = 0.0;
   switch (worker.run(ControllerTask::kUpdate, deadline)) {
     case Worker::Outcome::late:
       has_pending_answer_ = true;
       late.fetch_add(1, std::memory_order_relaxed);
-      return safe("Python did not answer within half a period; holding against gravity");
+      return hold("Python did not answer within half a period; holding against gravity");
     case Worker::Outcome::failed:
       failed.fetch_add(1, std::memory_order_relaxed);
-      return safe(
+      return hold(
           "Python raised or returned a number that is not finite, see the log; holding against "
           "gravity");
     case Worker::Outcome::done:
@@ -514,7 +514,7 @@ bool PythonController::set_gain(const std::string& name, double value) noexcept 
 }
 
 void PythonController::set_period(double period) noexcept {
-  if (period > 0.0) host_->wait = 0.5 * period;
+  if (period > 0.0) host_->answer_timeout = 0.5 * period;
 }
 
 std::string PythonController::log() const { return host_->worker.log(); }

@@ -36,7 +36,7 @@ class GilRelease {
 void add_to_path(const PythonOptions& options);
 
 /// Holds the GIL while a job runs, and never while it waits for a job.
-class PythonTask : public Task {
+class PythonTask : public WorkerTask {
  public:
   explicit PythonTask(PythonOptions options) : options_(std::move(options)) {}
   void begin() final;

@@ -25,12 +25,12 @@ namespace vms_ph {
 class PrioritisedRates {
  public:
   explicit PrioritisedRates(int joints)
-      : rates(VectorV::Zero(joints)), free_(MatrixV::Identity(joints, joints)) {}
+      : rates(VectorV::Zero(joints)), null_projector_(MatrixV::Identity(joints, joints)) {}
 
   /// Begin anew, without any task.
   void restart() noexcept {
     rates.setZero();
-    free_.setIdentity();
+    null_projector_.setIdentity();
   }
 
   /// Add the rates of the next task.
@@ -48,7 +48,7 @@ class PrioritisedRates {
  private:
   double share(double bound) const noexcept;
 
-  MatrixV free_;
+  MatrixV null_projector_;
   VectorV step_;
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxVelocities, 6> columns_, scaled_;
   MatrixB rotation_;
@@ -59,7 +59,7 @@ namespace {
 // Keeps divisions by what may vanish finite.
 constexpr double kTiny = 1e-30;
 
-const Model& floating(const Model& model) {
+const Model& checked_floating(const Model& model) {
   if (model.base() != Base::floating) {
     throw ModelError("ResolvedMotion is for robots that float in space; '" + model.name() +
                      "' is on a " + (model.b() == 0 ? "fixed" : "planar") + " base");
@@ -72,7 +72,7 @@ const Model& floating(const Model& model) {
 VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& desired,
                                        double least, double bound) noexcept {
   // With the columns V S of the transposed Jacobian that are orthogonal, and their rotation U.
-  multiply(free_, transposed(jacobian), columns_);
+  multiply(null_projector_, transposed(jacobian), columns_);
   make_columns_orthogonal(columns_, rotation_);
   const Eigen::Index count = columns_.cols();
   const double damped = least * jacobian.cwiseAbs().maxCoeff();
@@ -93,7 +93,7 @@ VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& 
   }
   multiply(columns_, coordinates, step_);
   rates += share(bound) * step_;
-  add_product(scaled_, transposed(columns_), free_, -1.0);
+  add_product(scaled_, transposed(columns_), null_projector_, -1.0);
   // There are as many singular values as rows or columns, whatever is less.
   smallest = values[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
 }
@@ -145,32 +145,33 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   ///
   /// @throws ModelError  the base is not floating.
   explicit ResolvedMotion(const Model& model)
-      : RampedGains(floating(model), std::make_unique<BaseActuation>(model, std::nullopt, false)),
+      : RampedGains(checked_floating(model),
+                    std::make_unique<BaseActuation>(model, std::nullopt, false)),
         desired_rates_(n_),
-        last_(VectorV::Zero(n_)),
-        acceleration_(last_),
-        limit_inertia_(last_),
-        positions_(last_),
+        last_rates_(VectorV::Zero(n_)),
+        acceleration_(last_rates_),
+        limit_inertia_(last_rates_),
+        positions_(last_rates_),
         desired_(zero_velocity_),
         velocity_terms_(zero_velocity_) {
-    begin();
+    reset_to_neutral();
   }
 
   void missed_updates() noexcept override {
-    has_last_ = false;
+    has_last_rates_ = false;
     StagedController::missed_updates();
   }
 
  private:
-  void hold() noexcept override {
+  void start_holding() noexcept override {
     attitude_ = model_.base_pose(d_.q()).rotation();
     tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
     limit_inertia_ = d_.M_hat_m().diagonal();
-    has_last_ = false;
+    has_last_rates_ = false;
   }
 
   const Command& control(const Reference& reference, double dt) noexcept override {
-    ResolvedGains gains = gains_now();
+    ResolvedGains gains = active_gains();
     const double outer = age_ > 0.0 ? 0.25 / age_ : kInfinity;
     for (double* rate : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
       *rate = std::min(*rate, outer);
@@ -185,17 +186,17 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     if (h > 0.0) bandwidth = std::min(bandwidth, 0.5 / h);
     for (int k = 0; k < n_; ++k) {
       acceleration_[k] = bandwidth * (rates[k] - d_.v()[6 + k]);
-      if (has_last_ && dt > 0.0) acceleration_[k] += (rates[k] - last_[k]) / dt;
+      if (has_last_rates_ && dt > 0.0) acceleration_[k] += (rates[k] - last_rates_[k]) / dt;
     }
-    last_ = rates;
-    has_last_ = true;
+    last_rates_ = rates;
+    has_last_rates_ = true;
     shape_force();
     model_.joint_positions(d_.q(), positions_);
     const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
     const double squared = gains.limit_frequency * gains.limit_frequency;
     for (int k = 0; k < n_; ++k) desired_[6 + k] -= squared * limit_inertia_[k] * depth[k];
-    if (!desired_.allFinite()) return refuse();
-    const VectorV& output = pass(desired_, dt);
+    if (!desired_.allFinite()) return reject_effort();
+    const VectorV& output = apply_output_stage(desired_, dt);
     ControlEnergy& energy = command_.energy;
     energy.closed_loop_energy = d_.kinetic_energy();
     energy.reference_power = (desired_ - d_.g()).dot(d_.v());
@@ -223,7 +224,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     Twist locked = d_.v().head<6>();
     add_product(A, d_.v().tail(n_), locked);
     const auto& full = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED);
-    const auto tool = [&](Eigen::Index rows) {
+    const auto set_tool_jacobian = [&](Eigen::Index rows) {
       jacobian_ = full.topRightCorner(rows, n_);
       add_product(full.topLeftCorner(rows, 6), A, jacobian_, -1.0);
     };
@@ -240,10 +241,10 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
       const Eigen::Vector3d rotation_error = se3::rotation_vector(attitude_.transpose() * rotation);
       jacobian_ = A.bottomRows<3>();
       add(locked.tail<3>() + gains.bandwidth_attitude * rotation_error);
-      tool(3);
+      set_tool_jacobian(3);
       add(twist.head<3>());
     } else {
-      tool(6);
+      set_tool_jacobian(6);
       add(twist);
     }
   }
@@ -260,8 +261,8 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   PoseReference tool_;
   PrioritisedRates desired_rates_;
   Eigen::Matrix3d attitude_ = Eigen::Matrix3d::Identity();  // of the base, at the reset
-  bool has_last_ = false;
-  VectorV last_, acceleration_, limit_inertia_, positions_, desired_, velocity_terms_;
+  bool has_last_rates_ = false;
+  VectorV last_rates_, acceleration_, limit_inertia_, positions_, desired_, velocity_terms_;
   MatrixBN jacobian_;
 };
 

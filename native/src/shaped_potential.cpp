@@ -18,14 +18,14 @@ ShapedPotential::ShapedPotential(const Model& model)
 
 void ShapedPotential::set(const Minimum& minimum, double stiffness) noexcept {
   q_star_ = minimum.q;
-  minimum_ = minimum.identifier;
+  minimum_id_ = minimum.identifier;
   is_scalar_ = true;
   scalar_ = stiffness;
 }
 
-void ShapedPotential::set(const Minimum& minimum, const Weight& weight) noexcept {
+void ShapedPotential::set(const Minimum& minimum, const WeightMatrix& weight) noexcept {
   q_star_ = minimum.q;
-  minimum_ = minimum.identifier;
+  minimum_id_ = minimum.identifier;
   is_scalar_ = false;
   weight_.matrix = weight.matrix;
   weight_.version = weight.version;
@@ -33,7 +33,7 @@ void ShapedPotential::set(const Minimum& minimum, const Weight& weight) noexcept
 
 void ShapedPotential::move(const ShapedPotential& source) noexcept {
   q_star_ = source.q_star_;
-  minimum_ = source.minimum_;
+  minimum_id_ = source.minimum_id_;
 }
 
 double ShapedPotential::energy(const ConstVector& q) const noexcept {
@@ -54,7 +54,7 @@ void ShapedPotential::add_weight(double share, MatrixV& stiffness) const noexcep
 }
 
 bool ShapedPotential::is_same(const ShapedPotential& other) const noexcept {
-  if (minimum_ != other.minimum_ || is_scalar_ != other.is_scalar_) return false;
+  if (minimum_id_ != other.minimum_id_ || is_scalar_ != other.is_scalar_) return false;
   return is_scalar_ ? scalar_ == other.scalar_ : weight_.version == other.weight_.version;
 }
 

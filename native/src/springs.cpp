@@ -126,11 +126,11 @@ void BaseSpring::compute(const Pose& pose, double frequency, double position_sha
   const double squared = frequency * frequency;
   const double k_position = position_share * squared * mass_,
                k_rotation = rotation_share * squared * inertia_;
-  Twist gains;
-  gains << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
+  Twist stiffnesses;
+  stiffnesses << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
   energy = potential_.value(error, k_position, k_rotation);
   force = base_components(potential_.gradient(error, k_position, k_rotation), b_);
-  stiffness = base_components(gains, b_);
+  stiffness = base_components(stiffnesses, b_);
 }
 
 VectorV JointLimitPotential::depth(const VectorV& positions, double margin) const noexcept {

@@ -19,23 +19,23 @@ StagedController::StagedController(const Model& model, std::unique_ptr<Actuation
 }
 
 bool StagedController::reset(const RobotState& state) noexcept {
-  if (!hold_at(state.q)) return false;
+  if (!restart_at(state.q)) return false;
   output_.restart(d_);
   return true;
 }
 
 bool StagedController::resume(const RobotState& state) noexcept {
-  if (!hold_at(state.q)) return false;
+  if (!restart_at(state.q)) return false;
   output_.resume(d_);
   return true;
 }
 
-bool StagedController::hold_at(const Eigen::VectorXd& q) noexcept {
+bool StagedController::restart_at(const Eigen::VectorXd& q) noexcept {
   if (!model_.is_configuration(q)) return false;
   d_.set(q, zero_velocity_);
   follow_gains(nullptr);
   is_limited_ = false;
-  hold();
+  start_holding();
   return true;
 }
 

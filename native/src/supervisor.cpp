@@ -22,7 +22,7 @@ constexpr double kReliableShare = 0.2;
 constexpr double kLever = 0.3;
 
 // Time step of the safe output where the measured one cannot be one, s.
-constexpr double kStep = 1e-3;
+constexpr double kDefaultStep = 1e-3;
 
 void clear(Reference& reference) noexcept {
   reference.position.reset();
@@ -108,8 +108,8 @@ Supervisor::Supervisor(const Model& model, std::shared_ptr<Controller> law,
                        bool base_actuated)
     : model_(model),
       law_(std::move(law)),
-      states_(model, bounds),
-      references_(model, bounds),
+      state_plausibility_(model, bounds),
+      reference_plausibility_(model, bounds),
       safe_output_(model, std::move(allocation), base_actuated),
       unknown_q_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
       unknown_v_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
@@ -126,17 +126,17 @@ bool Supervisor::reset(const RobotState& state) noexcept {
   if (!state.is_usable(model_) || !model_.is_configuration(state.q) || !law_->reset(state)) {
     return false;
   }
-  states_.restart(state.q, state.v);
+  state_plausibility_.restart(state.q, state.v);
   clear(pending_reference_);
   return true;
 }
 
 const Command& Supervisor::update(const RobotState& state, const Reference& reference,
                                   double dt) noexcept {
-  age_ = std::max(0.0, std::min(state.age, kLongestStep));
+  age_ = std::max(0.0, std::min(state.age, kLongestSample));
   store_reference(reference);
-  judgement_ = &states_.judge(state.q, state.v, dt);
-  if (judgement_->holds()) return safe_output("implausible state: ", judgement_->reason, dt);
+  judgement_ = &state_plausibility_.judge(state.q, state.v, dt);
+  if (judgement_->must_hold()) return safe_output("implausible state: ", judgement_->reason, dt);
   if (!holds_weight(state, dt)) {
     age_reason_.set("states %.3g s old come too late to hold the weight", state.age);
     return safe_output("", age_reason_.text(), dt);
@@ -149,7 +149,7 @@ const Command& Supervisor::update(const RobotState& state, const Reference& refe
     clear(pending_reference_);
     if (!law_->resume(state)) return safe_output("", "the law cannot restart at this state", dt);
   }
-  references_.check(pending_reference_, state.q);
+  reference_plausibility_.check(pending_reference_, state.q);
   const Command& command = law_->update(state, pending_reference_, dt);
   clear(pending_reference_);
   if (command.torque.size() != model_.n() || command.wrench_base.size() != model_.b() ||
@@ -162,13 +162,13 @@ const Command& Supervisor::update(const RobotState& state, const Reference& refe
 /// Whether the weight can be held with states of this age.
 bool Supervisor::holds_weight(const RobotState& state, double dt) noexcept {
   if (state.age == 0.0) return true;
-  if (!(state.age > 0.0 && state.age <= kLongestStep)) return false;
+  if (!(state.age > 0.0 && state.age <= kLongestSample)) return false;
   const double h = horizon(dt, 1.0, state.age);
   return !state.is_usable(model_) || safe_output_.holds_weight(state.q, h);
 }
 
 const Command& Supervisor::hold(const char* cause, double dt) noexcept {
-  judgement_ = &states_.judge(unknown_q_, unknown_v_, dt);
+  judgement_ = &state_plausibility_.judge(unknown_q_, unknown_v_, dt);
   return safe_output("", cause, dt);
 }
 
@@ -185,14 +185,14 @@ void Supervisor::store_reference(const Reference& reference) noexcept {
   pending_reference_.twist = reference.twist;
 }
 
-const Command& Supervisor::safe_output(const char* problem, const char* cause, double dt) noexcept {
-  reason_.set("%s%s; holding against gravity and damping", problem, cause);
+const Command& Supervisor::safe_output(const char* prefix, const char* cause, double dt) noexcept {
+  reason_.set("%s%s; holding against gravity and damping", prefix, cause);
   law_->missed_updates();
   safe_q_ = judgement_->q;
   const Eigen::VectorXd* weight = law_->payload_weight(safe_q_);
   if (weight != nullptr && weight->size() != model_.nv()) weight = nullptr;  // of another robot
-  safe_output_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep,
-                       age_, weight);
+  safe_output_.compute(judgement_->q, judgement_->v,
+                       dt > 0.0 && dt <= kLongestSample ? dt : kDefaultStep, age_, weight);
   command_.wrench_base = safe_output_.wrench_base();
   command_.torque = safe_output_.torque();
   command_.energy = ControlEnergy();
@@ -211,7 +211,7 @@ const Command& Supervisor::bound_efforts(const Command& command) noexcept {
   for (Eigen::Index i = 0; i < effort.size(); ++i) {
     exceeds_limit = exceeds_limit || std::abs(command.torque[i]) > effort[i];
   }
-  if (!exceeds_limit && references_.reason().empty()) return command;
+  if (!exceeds_limit && reference_plausibility_.reason().empty()) return command;
   command_ = command;
   reason_.set("%s", command.reason);
   const auto add_reason = [this](const char* more) {
@@ -221,7 +221,8 @@ const Command& Supervisor::bound_efforts(const Command& command) noexcept {
     clip_to_effort(model_, command_.torque);
     add_reason(reasons::torque_limited);
   }
-  if (!references_.reason().empty()) add_reason(references_.reason().text());
+  if (!reference_plausibility_.reason().empty())
+    add_reason(reference_plausibility_.reason().text());
   command_.reason = reason_.text();
   if (command_.status == Status::ok) command_.status = Status::saturated;
   return command_;

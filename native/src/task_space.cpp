@@ -330,7 +330,7 @@ Matrix3V PositionTask::jacobian_rate(Evaluation& d) const noexcept {
   return d.frame_jacobian_rate(frame_, kAxes).topRows<3>();
 }
 
-VectorV PositionTask::jacobian_slope(Evaluation& d, const Matrix3V& weight) const noexcept {
+VectorV PositionTask::jacobian_gradient(Evaluation& d, const Matrix3V& weight) const noexcept {
   // Column j holds the velocity l_j that joint j gives the frame's origin and its axis w_j. Moving
   // joint k turns both with w_k when j is carried by k, as it is by every joint of the base;
   // otherwise it moves the origin, whose velocity is l_j, by w_j x l_k.
@@ -354,8 +354,8 @@ void TaskEffort::split(Evaluation& d, const Matrix3V& jacobian, double singular_
   motion.compute(d.M(), d.v(), d.momentum(), jacobian, svd, singular_below);
 }
 
-void TaskEffort::damp(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
-                      const MatrixV& stiffness, double task, double null, double h) noexcept {
+void TaskEffort::compute(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
+                         const MatrixV& stiffness, double task, double null, double h) noexcept {
   damping_matrix_ = motion.damping_matrix(jacobian, task, null);
   impedance.compute(d.M(), damping_matrix_, stiffness, spring, d.v(), h);
   multiply(jacobian, impedance.velocity, damping_task);
@@ -371,12 +371,12 @@ void EnergyRouting::anchor(Evaluation& d) noexcept {
   is_anchored_ = d.model().nv() > PositionTask::kDimension;  // otherwise there is no null space
   if (!is_anchored_) return;
   anchor_svd_.compute(task_.jacobian(d));
-  reference_ = anchor_svd_.kernel;
+  anchor_basis_ = anchor_svd_.kernel;
 }
 
 double EnergyRouting::align(const MatrixV& kernel) noexcept {
   // With the singular value decomposition U S V^T of Zref kernel^T, Z is U V^T kernel.
-  MatrixV columns = product<MatrixV>(reference_, transposed(kernel)), rotation;
+  MatrixV columns = product<MatrixV>(anchor_basis_, transposed(kernel)), rotation;
   make_columns_orthogonal(columns, rotation);
   double smallest_length = 1.0;
   for (Eigen::Index k = 0; k < columns.cols(); ++k) {
@@ -394,7 +394,7 @@ double EnergyRouting::align(const MatrixV& kernel) noexcept {
 }
 
 void EnergyRouting::decompose() noexcept {
-  const MatrixV s = product<MatrixV>(reference_, transposed(Z_));
+  const MatrixV s = product<MatrixV>(anchor_basis_, transposed(Z_));
   const MatrixV symmetric = 0.5 * (s + s.transpose());
   eigen_.compute(symmetric);
   vectors_ = eigen_.vectors();
@@ -412,7 +412,7 @@ VectorV EnergyRouting::basis_rate(const TallMatrix& pseudo_inverse, const Matrix
   const MatrixV inverse_rate = product<MatrixV>(pseudo_inverse, jacobian_rate);
   MatrixV row_part = MatrixV::Zero(Z_.rows(), Z_.cols());
   add_product(Z_, transposed(inverse_rate), row_part, -1.0);
-  const MatrixV f = product<MatrixV>(reference_, transposed(row_part));
+  const MatrixV f = product<MatrixV>(anchor_basis_, transposed(row_part));
   const MatrixV antisymmetric = f - f.transpose();
   const MatrixV inner = product<MatrixV>(transposed(vectors_), antisymmetric);
   MatrixV skew = product<MatrixV>(inner, vectors_);
@@ -435,7 +435,7 @@ Matrix3V EnergyRouting::basis_rate_transpose(const TallMatrix& pseudo_inverse, c
   divide(weight, sums_);
   const MatrixV inner = product<MatrixV>(vectors_, weight);
   const MatrixV outer = product<MatrixV>(inner, transposed(vectors_));
-  const TallMatrix lever = product<TallMatrix>(reference_, pseudo_inverse);  // (k,3)
+  const TallMatrix lever = product<TallMatrix>(anchor_basis_, pseudo_inverse);  // (k,3)
   const Matrix3V rotation_term = product<Matrix3V>(transposed(lever), outer);
   const auto task_momentum = product<Eigen::Vector3d>(transposed(pseudo_inverse), momentum);
   const VectorV velocity = product<VectorV>(transposed(Z_), nu);
@@ -451,7 +451,7 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   const double fade = std::min(1.0, svd.smallest() / singular_below_ - 1.0);
   if (!(fade > 0.0)) return false;
   if (align(svd.kernel) < kRenewalAlignment) {
-    reference_ = Z_;
+    anchor_basis_ = Z_;
     align(svd.kernel);
   }
   decompose();
@@ -491,7 +491,7 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   Matrix3V weight = basis_rate_transpose(pseudo_inverse, nu, p);
   const VectorV difference = n - u;
   add_product(pi, transposed(difference), weight);
-  VectorV slope = task_.jacobian_slope(d, weight);
+  VectorV slope = task_.jacobian_gradient(d, weight);
   // u^T (dM/dq_k) n = (T_k(u + n) - T_k(u - n)) / 2 with T_k(x) = (C(x)^T x)_k.
   const VectorV other = u - n;
   C_other_.resize(c.rows(), c.cols());

@@ -77,7 +77,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
                                        double dt) noexcept {
   if (!(state.is_usable(model_) && is_usable_step(dt))) {
     missed_updates();
-    return hold();
+    return hold_gravity();
   }
   d_.set(state);
   const TaskSpaceGains& gains = ramp_.follow(gains_, dt);
@@ -86,26 +86,26 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   depth_ = joint_limits_.depth(positions_, gains.limit_margin);
   const double limit_energy = 0.5 * gains.limit_stiffness * depth_.squaredNorm();
   tank_budget_.begin_sample(d_, limit_energy, gains.tank_capacity, gains.tank_initial, dt);
-  const double added_energy = follow(reference, dt);
+  const double added_energy = follow_reference(reference, dt);
   jacobian_ = task_.jacobian(d_);
   effort_.split(d_, jacobian_, kSingular);
   spring_ = tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
   spring_ += gains.limit_stiffness * depth_;
-  damp(h);
+  compute_springs_and_damping(h);
   const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
 
   const double share = cancel_ramp_.follow(gains_.cancel_coupling, dt);
   const bool is_cancelled =
       share > 0.0 && routing_.torque(d_, jacobian_, effort_.svd, jacobian_rate, routing_torque_);
   if (is_cancelled) routing_torque_ *= share;
-  desired_ = d_.g() - spring_ - effort_.damping;
-  commanded_ = d_.g() + effort_.impedance.brake(d_, h, is_cancelled ? &routing_torque_ : nullptr);
-  commanded_ -= effort_.impedance.spring + effort_.damping;
+  desired_torque_ = d_.g() - spring_ - effort_.damping;
+  torque_ = d_.g() + effort_.impedance.brake(d_, h, is_cancelled ? &routing_torque_ : nullptr);
+  torque_ -= effort_.impedance.spring + effort_.damping;
   if (is_cancelled) {
-    desired_ += routing_torque_;
-    commanded_ += routing_torque_;
+    desired_torque_ += routing_torque_;
+    torque_ += routing_torque_;
   }
-  torque_ = torque_limits_.apply(commanded_, d_.g(), d_.v(), gains.torque_rate, gains.power, dt);
+  torque_ = torque_limits_.apply(torque_, d_.g(), d_.v(), gains.torque_rate, gains.power, dt);
   safe_torque_ = d_.g();
   clip_to_effort(model_, safe_torque_);
   tank_budget_.grant(d_, torque_, safe_torque_, limit_energy, torque_limits_, dt);
@@ -124,7 +124,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.damping_null =
       effort_.motion.nu.dot(effort_.damping_null) + d_.v().dot(effort_.impedance.predicted_spring);
   energy.reference_power = dt > 0.0 ? added_energy / dt : 0.0;
-  energy.clipped_power = (torque_ - desired_).dot(d_.v());
+  energy.clipped_power = (torque_ - desired_torque_).dot(d_.v());
   energy.routing_power = is_cancelled ? routing_torque_.dot(d_.v()) : 0.0;
   energy.null_to_task = effort_.motion.exchange(d_, effort_.svd, jacobian_rate);
   energy.tank_level = tank ? tank->level : 0.0;
@@ -138,7 +138,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   return command_;
 }
 
-const Command& TaskSpaceIDAPBC::hold() noexcept {
+const Command& TaskSpaceIDAPBC::hold_gravity() noexcept {
   command_.torque = safe_torque_;
   command_.energy = ControlEnergy{};
   command_.status = Status::holding;
@@ -150,7 +150,7 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
 }
 
 // Move minimum and stiffness towards reference and gains; return the energy added, J.
-double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
+double TaskSpaceIDAPBC::follow_reference(const Reference& reference, double dt) noexcept {
   const TaskSpaceGains& gains = ramp_.now();
   task_stiffness_ramp_.follow(has_task_stiffness(), dt);
   const Minimum& candidate =
@@ -193,17 +193,17 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
 }
 
 // The spring and damping forces that are held; `spring_` is the gradient of the potential.
-void TaskSpaceIDAPBC::damp(double h) noexcept {
+void TaskSpaceIDAPBC::compute_springs_and_damping(double h) noexcept {
   const TaskSpaceGains& gains = ramp_.now();
   const VectorV positions = positions_ + h * d_.v();
-  const VectorV depth_force = joint_limits_.depth(positions, gains.limit_margin);
+  const VectorV predicted_depth = joint_limits_.depth(positions, gains.limit_margin);
   stiffness_.setZero(model_.n(), model_.n());
   tank_budget_.potential().add_weight(tank_budget_.authority(), stiffness_);
   for (Eigen::Index i = 0; i < depth_.size(); ++i) {
     // Springs at limits that are about to act count as well.
-    if (depth_[i] != 0.0 || depth_force[i] != 0.0) stiffness_(i, i) += gains.limit_stiffness;
+    if (depth_[i] != 0.0 || predicted_depth[i] != 0.0) stiffness_(i, i) += gains.limit_stiffness;
   }
-  effort_.damp(d_, jacobian_, spring_, stiffness_, gains.damping_task, gains.damping_null, h);
+  effort_.compute(d_, jacobian_, spring_, stiffness_, gains.damping_task, gains.damping_null, h);
 }
 
 void TaskSpaceIDAPBC::update_status() noexcept {

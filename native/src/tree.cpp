@@ -50,7 +50,7 @@ Tree::Tree(const Model& model, bool gravity)
     const std::string kind = m.joints[id].shortname();
     if (kind.compare(0, 11, "JointModelR") != 0 && kind.compare(0, 11, "JointModelP") != 0 &&
         kind.compare(0, 11, "JointModelH") != 0) {
-      throw not_fixed(m.names[id], kind);
+      throw moving_axis_error(m.names[id], kind);
     }
     const pinocchio::Motion screw =
         data.oMi[id].actInv(pinocchio::Motion(data.J.col(m.idx_vs[id])));
@@ -68,32 +68,32 @@ Tree::Tree(const Model& model, bool gravity)
     joint.armature = leader.multiplier * leader.multiplier * m.armature[m.idx_vs[id]];
     const std::size_t index = joints_.size(), lane = index % kLaneCount;
     joints_.push_back(joint);
-    if (lane == 0) shapes_.push_back({});
-    Shape& shape = shapes_.back();
+    if (lane == 0) link_constants_.push_back({});
+    LinkConstants& link = link_constants_.back();
     const Vector3d axis = screw.angular(), linear_axis = screw.linear();
-    const bool turns = !axis.isZero(0.0);
+    const bool is_revolute = !axis.isZero(0.0);
     const Matrix3d projector = axis * axis.transpose();
-    put(turns ? Matrix3d(rotation * projector) : rotation, shape.fixed, lane);
-    if (turns) {
-      put(Matrix3d(rotation * (Matrix3d::Identity() - projector)), shape.cosine, lane);
-      put(Matrix3d(rotation * se3::skew(axis)), shape.sine, lane);
+    put(is_revolute ? Matrix3d(rotation * projector) : rotation, link.fixed, lane);
+    if (is_revolute) {
+      put(Matrix3d(rotation * (Matrix3d::Identity() - projector)), link.cosine, lane);
+      put(Matrix3d(rotation * se3::skew(axis)), link.sine, lane);
     }
     Vector3d offset = m.jointPlacements[id].translation();
-    if (b_ == 0 && index == 0) reference_ = offset;
-    if (joint.parent < 0) offset -= reference_;
-    put(offset, shape.offset, lane);
-    if (!joint.pair) put(Vector3d(rotation * linear_axis), shape.slide, lane);
-    put(Vector3d(leader.multiplier * axis), shape.axis, lane);
-    put(Vector3d(leader.multiplier * linear_axis), shape.linear_axis, lane);
-    shape.mass[lane] = shape.subtree_mass[lane] = inertia.mass();
-    put(Vector3d(inertia.lever()), shape.lever, lane);
-    const Matrix3d about = inertia.inertia().matrix();
-    Eigen::Matrix<double, 6, 1> six;
-    six << about(0, 0), about(0, 1), about(0, 2), about(1, 1), about(1, 2), about(2, 2);
-    put(six, shape.inertia, lane);
+    if (b_ == 0 && index == 0) root_origin_ = offset;
+    if (joint.parent < 0) offset -= root_origin_;
+    put(offset, link.offset, lane);
+    if (!joint.pair) put(Vector3d(rotation * linear_axis), link.slide, lane);
+    put(Vector3d(leader.multiplier * axis), link.axis, lane);
+    put(Vector3d(leader.multiplier * linear_axis), link.linear_axis, lane);
+    link.mass[lane] = link.subtree_mass[lane] = inertia.mass();
+    put(Vector3d(inertia.lever()), link.lever, lane);
+    const Matrix3d tensor = inertia.inertia().matrix();
+    Eigen::Matrix<double, 6, 1> packed;
+    packed << tensor(0, 0), tensor(0, 1), tensor(0, 2), tensor(1, 1), tensor(1, 2), tensor(2, 2);
+    put(packed, link.inertia, lane);
     total_mass_ += inertia.mass();
   }
-  is_coupled_ = static_cast<int>(joints_.size()) > n_;
+  has_mimics_ = static_cast<int>(joints_.size()) > n_;
   for (int k = 0; k < n_; ++k) pairs_.push_back(model.is_pair(k) ? 1 : 0);
   const std::size_t padded = groups() * kLaneCount;
   const std::size_t columns = (static_cast<std::size_t>(n_) + kLaneCount - 1) / kLaneCount;
@@ -106,10 +106,10 @@ Tree::Tree(const Model& model, bool gravity)
   for (std::size_t i = joints_.size(); i-- > 0;) {
     descendants_[i * padded + i] = 1.0;
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      const auto before = static_cast<std::size_t>(j);
-      descendants_[before * padded + i] = 1.0;
-      shapes_[before / kLaneCount].subtree_mass[before % kLaneCount] +=
-          shapes_[i / kLaneCount].mass[i % kLaneCount];
+      const auto ancestor = static_cast<std::size_t>(j);
+      descendants_[ancestor * padded + i] = 1.0;
+      link_constants_[ancestor / kLaneCount].subtree_mass[ancestor % kLaneCount] +=
+          link_constants_[i / kLaneCount].mass[i % kLaneCount];
     }
   }
   if (b_ > 0) {
@@ -124,7 +124,7 @@ Tree::Tree(const Model& model, bool gravity)
   const std::size_t stride = columns * kLaneCount, size = static_cast<std::size_t>(n_);
   factor_.assign(size * stride, 0.0);
   inverse_diagonal_.assign(stride, 0.0);
-  if (is_coupled_) shape_inertia_.assign(size * size, 0.0);
+  if (has_mimics_) shape_inertia_.assign(size * size, 0.0);
   computed_q_ = VectorXd::Zero(model.nq());
   right_side_ = VectorXd::Zero(static_cast<Eigen::Index>(stride));
   rates_ = VectorXd::Zero(n_);
@@ -140,7 +140,7 @@ Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
 #endif
   const int body = static_cast<int>(parent) - (b_ == 0 ? 0 : 1) - 1;
   Frame frame{body, pin_frame.placement.rotation(), pin_frame.placement.translation()};
-  if (body < 0) frame.origin -= reference_;
+  if (body < 0) frame.origin -= root_origin_;
   return frame;
 }
 
@@ -159,13 +159,13 @@ std::uint64_t Tree::fingerprint_of() const noexcept {
     add_numbers({static_cast<double>(j.parent), static_cast<double>(j.position_index),
                  j.pair ? 1.0 : 0.0, j.armature, j.multiplier, j.constant});
   }
-  for (const Shape& shape : shapes_) {
-    const auto* numbers = reinterpret_cast<const double*>(&shape);
-    add(std::vector<double>(numbers, numbers + sizeof(Shape) / sizeof(double)));
+  for (const LinkConstants& link : link_constants_) {
+    const auto* numbers = reinterpret_cast<const double*>(&link);
+    add(std::vector<double>(numbers, numbers + sizeof(LinkConstants) / sizeof(double)));
   }
   add_numbers({root_.mass, root_.xx, root_.xy, root_.xz, root_.yy, root_.yz, root_.zz});
   add(root_.first);
-  add(reference_);
+  add(root_origin_);
   return hash;
 }
 
@@ -231,7 +231,7 @@ void Tree::write_joint_momenta(double* out) const noexcept {
   }
 }
 
-void Tree::add_slopes(double factor, double* out) const noexcept {
+void Tree::add_kinetic_gradient(double factor, double* out) const noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     // -S . (V x* h): the power of the subtree's momentum in the bracket.
     out[joints_[i].leader] += factor * bracket(twist(i), screw(i)).dot(momentum(i));

@@ -39,15 +39,15 @@ struct Rows {
   }
 
  private:
-  template <int kTogether>
+  template <int kCount>
   VMS_PH_INLINED void add(double sign, const double* left, std::size_t along, int inner,
                           const double* in, double* to, std::size_t group) const {
-    Lanes sums[kTogether] = {};
+    Lanes sums[kCount] = {};
     const double* from = in + group * kLaneCount;
     for (int k = 0; k < inner; ++k, left += along, from += stride) {
-      for (int l = 0; l < kTogether; ++l) sums[l] += *left * lanes(from + l * kLaneCount);
+      for (int l = 0; l < kCount; ++l) sums[l] += *left * lanes(from + l * kLaneCount);
     }
-    for (int l = 0; l < kTogether; ++l) {
+    for (int l = 0; l < kCount; ++l) {
       double* target = to + (group + l) * kLaneCount;
       store(target, lanes(target) + sign * sums[l]);
     }
@@ -89,10 +89,10 @@ Screw difference(const Screw& one, const Screw& other) {
 
 }  // namespace
 
-void write_pairing(const Screw& one, const Screw& other, double* out) noexcept {
+void write_momentum_regressor(const Screw& one, const Screw& other, double* out) noexcept {
   const Vector3d &c = one.angular, &w = other.angular;
   out[0] = one.linear.dot(other.linear);
-  three(out + 1) = one.linear.cross(w) + other.linear.cross(c);
+  vector3(out + 1) = one.linear.cross(w) + other.linear.cross(c);
   out[4] = c.x() * w.x();
   out[5] = c.x() * w.y() + c.y() * w.x();
   out[6] = c.y() * w.y();
@@ -102,11 +102,11 @@ void write_pairing(const Screw& one, const Screw& other, double* out) noexcept {
 }
 
 TreeDerivatives::TreeDerivatives(const Tree& tree)
-    : first_(padded(static_cast<std::size_t>(tree.n()))), groups_(tree.groups()) {
+    : base_column_(padded(static_cast<std::size_t>(tree.n()))), groups_(tree.groups()) {
   const auto n = static_cast<std::size_t>(tree.n()), b = static_cast<std::size_t>(tree.b());
   const std::size_t nv = n + b, bodies = tree.joints_.size(),
                     lane_count = tree.groups() * kLaneCount;
-  stride_ = std::max(padded(first_ + b + nv), kParameterGroups * kLaneCount);
+  stride_ = std::max(padded(base_column_ + b + nv), kParameterGroups * kLaneCount);
   for (Columns* columns : {&state_, &parameters_}) {
     for (auto* matrix : {&columns->momentum, &columns->locked, &columns->locked_rate,
                          &columns->slope, &columns->velocity, &columns->rate}) {
@@ -115,8 +115,8 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
   }
   // Of momenta by themselves.
   for (std::size_t i = 0; i < nv; ++i) {
-    state_.momentum[i * stride_ + first_ + b + i] = -1.0;
-    if (i < b) state_.locked[i * stride_ + first_ + b + i] = -1.0;
+    state_.momentum[i * stride_ + base_column_ + b + i] = -1.0;
+    if (i < b) state_.locked[i * stride_ + base_column_ + b + i] = -1.0;
   }
   descendants_ = tree.descendants_;
   ancestors_.assign(bodies * lane_count, 0.0);
@@ -129,10 +129,10 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
   difference_.assign(nv * stride_, 0.0);
   locked_inverse_.assign(b * b, 0.0);
   transport_ = momentum_transport_ = locked_inverse_;
-  inverse_.assign(n * first_, 0.0);
+  inverse_.assign(n * base_column_, 0.0);
   connection_.assign(b * n, 0.0);
   connection_rate_ = connection_;
-  connection_slope_.assign(n * first_, 0.0);
+  connection_slope_.assign(n * base_column_, 0.0);
 }
 
 void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, const double* slopes,
@@ -148,17 +148,17 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
   }
   compute_inverse(tree);
   compute_groups(tree, base_rate);
-  if (tree.is_coupled_) {
+  if (tree.has_mimics_) {
     for (auto* matrix : {&state_.momentum, &state_.locked, &state_.locked_rate, &state_.slope}) {
-      for (int i = 0; i < b + n; ++i) std::fill_n(row(*matrix, i), first_, 0.0);
+      for (int i = 0; i < b + n; ++i) std::fill_n(row(*matrix, i), base_column_, 0.0);
     }
   }
   compute_pairs(tree);
   // The columns of the base: what turns with it are field and base momentum.
   for (int k = 0; k < b; ++k) {
     const Screw e = unit(b, k);
-    const Vector3d ad_screw = field.cross(e.angular);
-    const auto column = first_ + static_cast<std::size_t>(k),
+    const Vector3d field_cross = field.cross(e.angular);
+    const auto column = base_column_ + static_cast<std::size_t>(k),
                by_p = column + static_cast<std::size_t>(b);
     const Screw &v = tree.base_, p = tree.momentum_;
     const auto momentum_rate = [](const Screw& twist, const Screw& h) -> Screw {
@@ -166,14 +166,14 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
               h.angular.cross(twist.angular) + h.linear.cross(twist.linear)};
     };
     const auto stride = static_cast<int>(stride_);
-    tree.write_base({tree.total_.mass * ad_screw, tree.total_.first.cross(ad_screw)},
+    tree.write_base({tree.total_.mass * field_cross, tree.total_.first.cross(field_cross)},
                     &state_.slope[column], stride);
     tree.write_base(momentum_rate(v, e), &state_.slope[by_p], stride);
     tree.write_base(momentum_rate(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
     for (int i = 0; i < n; ++i) row(state_.slope, b + i)[column] = 0.0;
     for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
       row(state_.slope, b + tree.joints_[i].leader)[column] +=
-          tree.reaction(i).linear.dot(ad_screw);
+          tree.reaction(i).linear.dot(field_cross);
     }
   }
 }
@@ -181,21 +181,21 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
 /// The inverse of the shape inertia from its factors.
 VMS_PH_WIDE void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
   const auto n = static_cast<std::size_t>(tree.n_);
-  const std::size_t stride = tree.columns_.size() * kLaneCount, groups = first_ / kLaneCount;
+  const std::size_t stride = tree.columns_.size() * kLaneCount, groups = base_column_ / kLaneCount;
   const auto subtract = [&](std::size_t to, std::size_t from, double factor) VMS_PH_INLINED {
-    double *a = &inverse_[to * first_], *c = &inverse_[from * first_];
+    double *a = &inverse_[to * base_column_], *c = &inverse_[from * base_column_];
     for (std::size_t g = 0; g < groups; ++g) {
       store(a + g * kLaneCount, lanes(a + g * kLaneCount) - factor * lanes(c + g * kLaneCount));
     }
   };
   std::fill(inverse_.begin(), inverse_.end(), 0.0);
-  for (std::size_t i = 0; i < n; ++i) inverse_[i * first_ + i] = 1.0;
+  for (std::size_t i = 0; i < n; ++i) inverse_[i * base_column_ + i] = 1.0;
   for (std::size_t j = 0; j < n; ++j) {
     for (std::size_t i = j + 1; i < n; ++i) subtract(i, j, tree.factor_[j * stride + i]);
   }
   for (std::size_t j = n; j-- > 0;) {
-    double* row = &inverse_[j * first_];
-    for (std::size_t k = 0; k < first_; ++k) row[k] *= tree.inverse_diagonal_[j];
+    double* row = &inverse_[j * base_column_];
+    for (std::size_t k = 0; k < base_column_; ++k) row[k] *= tree.inverse_diagonal_[j];
     for (std::size_t i = j + 1; i < n; ++i) subtract(j, i, tree.factor_[j * stride + i]);
   }
 }
@@ -244,18 +244,18 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
   // A = M_b^-1 M_bm changes with M_b^-1 (Mdot_bm - Mdot_b A).
   const int b = tree.b_, n = tree.n_;
   std::fill(connection_rate_.begin(), connection_rate_.end(), 0.0);
-  double locked_row[6];
+  double locked_twist[6];
   const auto add = [&](const Screw& wrench, double factor, int column) VMS_PH_INLINED {
-    tree.write_base(tree.locked_twist(wrench), locked_row);
+    tree.write_base(tree.locked_twist(wrench), locked_twist);
     for (int k = 0; k < b; ++k) {
-      connection_rate_[static_cast<std::size_t>(k * n + column)] += factor * locked_row[k];
+      connection_rate_[static_cast<std::size_t>(k * n + column)] += factor * locked_twist[k];
     }
   };
   for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
     add(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount), 1.0,
         tree.joints_[i].leader);
   }
-  for (int i = 0; i < n; ++i) add(total_rate * tree.mobility(tree.full(i)), -1.0, i);
+  for (int i = 0; i < n; ++i) add(total_rate * tree.mobility(tree.coupling(i)), -1.0, i);
 }
 
 // Row k and column j: where j moves body k, or is it, the change of the reaction of k; where k
@@ -266,7 +266,7 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
   const auto add = [&](std::vector<double>& matrix, int i, std::size_t g,
                        const Lanes& values) VMS_PH_INLINED {
     double* to = row(matrix, i);
-    if (!tree.is_coupled_) {
+    if (!tree.has_mimics_) {
       store(to + g * kLaneCount, values);
       return;
     }
@@ -309,9 +309,9 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         slope +=
             above * (change.dot(other_row) + reaction.linear.dot(LaneVector(other.field_cross)));
         if (decoupled_) {
-          const LaneScrew locked_row(other.locked_ad_screw);
-          locked += above * reaction.dot(locked_row);
-          locked_rate += above * (reaction_rate.dot(locked_row) +
+          const LaneScrew locked_entry(other.locked_ad_screw);
+          locked += above * reaction.dot(locked_entry);
+          locked_rate += above * (reaction_rate.dot(locked_entry) +
                                   reaction.dot(LaneScrew(other.ad_screw_rate)));
         }
       }
@@ -322,10 +322,10 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         slope += below * (ad_screw.dot(other_row) +
                           field_cross.dot(LaneVector(tree.link_groups_[g].reaction)));
         if (decoupled_) {
-          const LaneScrew locked_row(other.locked_change);
-          locked += below * screw.dot(locked_row);
+          const LaneScrew locked_entry(other.locked_change);
+          locked += below * screw.dot(locked_entry);
           locked_rate +=
-              below * (screw_rate.dot(locked_row) + screw.dot(LaneScrew(other.change_rate)));
+              below * (screw_rate.dot(locked_entry) + screw.dot(LaneScrew(other.change_rate)));
         }
       }
       add(state_.momentum, i, g, momentum);
@@ -370,7 +370,7 @@ VMS_PH_WIDE void TreeDerivatives::finish(const Tree& tree, Columns& c,
   }
   rows.add_product(-1.0, connection_.data(), 1, size, n, b, difference_.data(),
                    &difference_[joints]);
-  rows.add_product(1.0, inverse_.data(), first_, 1, n, n, &difference_[joints],
+  rows.add_product(1.0, inverse_.data(), base_column_, 1, n, n, &difference_[joints],
                    &c.velocity[joints]);
   rows.add_product(-1.0, locked_inverse_.data(), base, 1, b, b, c.momentum.data(),
                    c.velocity.data());
@@ -396,7 +396,7 @@ VMS_PH_WIDE void TreeDerivatives::finish(const Tree& tree, Columns& c,
   }
   rows.add_product(1.0, connection_.data(), 1, size, n, b, difference_.data(), &c.rate[joints]);
   rows.add_product(1.0, connection_rate_.data(), 1, size, n, b, c.locked.data(), &c.rate[joints]);
-  rows.add_product(-1.0, connection_slope_.data(), first_, 1, n, n, &c.velocity[joints],
+  rows.add_product(-1.0, connection_slope_.data(), base_column_, 1, n, n, &c.velocity[joints],
                    &c.rate[joints]);
 }
 
@@ -406,11 +406,11 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   if (decoupled_) {
     for (std::size_t i = 0; i < size; ++i) {
       const double* from = row(state_.locked, b + static_cast<int>(i));
-      std::copy(from, from + first_, &connection_slope_[i * first_]);
+      std::copy(from, from + base_column_, &connection_slope_[i * base_column_]);
       for (std::size_t k = 0; k < base; ++k) {
         const double factor = connection_[k * size + i];
-        for (std::size_t j = 0; j < first_; ++j) {
-          connection_slope_[i * first_ + j] -= factor * state_.locked[k * stride_ + j];
+        for (std::size_t j = 0; j < base_column_; ++j) {
+          connection_slope_[i * base_column_ + j] -= factor * state_.locked[k * stride_ + j];
         }
       }
     }
@@ -419,9 +419,9 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   const auto write_rows = [&](std::vector<double>& matrix, double* by_q, double* by_z) {
     for (int i = 0; i < nv; ++i, by_q += nv, by_z += nv) {
       const double* from = row(matrix, i);
-      std::copy(from + first_, from + first_ + base, by_q);
+      std::copy(from + base_column_, from + base_column_ + base, by_q);
       std::copy(from, from + size, by_q + base);
-      std::copy(from + first_ + base, from + first_ + 2 * base + size, by_z);
+      std::copy(from + base_column_ + base, from + base_column_ + 2 * base + size, by_z);
     }
   };
   write_rows(state_.velocity, out.velocity_by_q, out.velocity_by_z);
@@ -446,7 +446,7 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
     }
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw twist = tree.twist_of(body), relative = difference(twist, tree.base_);
-    const Screw locked_row = in_axes(body_frame, twist), locked = in_axes(body_frame, locked_);
+    const Screw body_twist = in_axes(body_frame, twist), locked = in_axes(body_frame, locked_);
     const Screw body_field = in_axes(body_frame, {field_, Vector3d::Zero()});
     const Screw rate = in_axes(body_frame, difference(locked_rate_, bracket(relative, locked_)));
     // What a twist, its rate along the motion and its change with the velocity pair with.
@@ -454,13 +454,13 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
       double pairing[kParameters];
       const Screw body_screw = in_axes(body_frame, s);
       const auto pair = [&](std::vector<double>& matrix, const Screw& one, const Screw& other) {
-        write_pairing(one, other, pairing);
+        write_momentum_regressor(one, other, pairing);
         double* to = row(matrix, i);
         for (std::size_t k = 0; k < kParameters; ++k) to[k] += pairing[k];
       };
-      pair(c.momentum, body_screw, locked_row);
+      pair(c.momentum, body_screw, body_twist);
       pair(c.slope, body_screw, body_field);
-      if (i >= b) pair(c.slope, in_axes(body_frame, ad_screw), locked_row);
+      if (i >= b) pair(c.slope, in_axes(body_frame, ad_screw), body_twist);
       if (!decoupled_) return;
       pair(c.locked, body_screw, locked);
       pair(c.locked_rate, body_screw, rate);

@@ -37,16 +37,16 @@ template <class Poses>
 VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noexcept {
   compute_angles(q);
   for (std::size_t g = 0; g < groups(); ++g) {
-    const Shape& shape = shapes_[g];
+    const LinkConstants& link = link_constants_[g];
     Scratch& group = scratch_[g];
     const Lanes cosine = lanes(&cosines_[g * kLaneCount]), sine = lanes(&sines_[g * kLaneCount]),
                 position = lanes(&angles_[g * kLaneCount]);
     for (int k = 0; k < 9; ++k) {
       store(group.rotation[k],
-            lanes(shape.fixed[k]) + cosine * lanes(shape.cosine[k]) + sine * lanes(shape.sine[k]));
+            lanes(link.fixed[k]) + cosine * lanes(link.cosine[k]) + sine * lanes(link.sine[k]));
     }
     for (int k = 0; k < 3; ++k) {
-      store(group.translation[k], lanes(shape.offset[k]) + position * lanes(shape.slide[k]));
+      store(group.translation[k], lanes(link.offset[k]) + position * lanes(link.slide[k]));
     }
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -68,7 +68,7 @@ VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noe
 }
 
 bool Tree::is_computed_at(const VectorXd& q) const noexcept {
-  return is_computed_ && q.tail(positions()) == computed_q_.tail(positions());
+  return is_computed_ && q.tail(position_count()) == computed_q_.tail(position_count());
 }
 
 void Tree::copy_configuration(const Tree& other, const VectorXd& q) noexcept {
@@ -77,7 +77,7 @@ void Tree::copy_configuration(const Tree& other, const VectorXd& q) noexcept {
     set_configuration(q);
     return;
   }
-  computed_q_.tail(positions()) = q.tail(positions());
+  computed_q_.tail(position_count()) = q.tail(position_count());
   is_computed_ = true;
   has_reactions_ = other.has_reactions_;
   is_factorised_ = false;
@@ -98,19 +98,19 @@ void Tree::copy_velocity(const Tree& other) noexcept {
 
 VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
   if (is_computed_at(q)) return;
-  computed_q_.tail(positions()) = q.tail(positions());
+  computed_q_.tail(position_count()) = q.tail(position_count());
   is_computed_ = true;
   has_reactions_ = is_factorised_ = false;
   update_poses(q.data(), link_groups_);
   for (std::size_t g = 0; g < groups(); ++g) {
-    const Shape& shape = shapes_[g];
+    const LinkConstants& link = link_constants_[g];
     LinkGroup& group = link_groups_[g];
     const LaneMatrix rotation(group.rotation);
-    const LaneVector origin(group.origin), angular = rotation * LaneVector(shape.axis);
-    const LaneVector linear = rotation * LaneVector(shape.linear_axis) + origin.cross(angular);
+    const LaneVector origin(group.origin), angular = rotation * LaneVector(link.axis);
+    const LaneVector linear = rotation * LaneVector(link.linear_axis) + origin.cross(angular);
     LaneScrew(linear, angular).store_in(group.screw);
-    const LaneVector centre = origin + rotation * LaneVector(shape.lever);
-    const LaneInertia link_inertia(lanes(shape.mass), centre, rotation, shape.inertia);
+    const LaneVector centre = origin + rotation * LaneVector(link.lever);
+    const LaneInertia link_inertia(lanes(link.mass), centre, rotation, link.inertia);
     link_inertia.store_in(group.link_inertia);
     link_inertia.store_in(group.composite);
   }
@@ -118,8 +118,8 @@ VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
   const Eigen::Matrix<double, 10, 1> sum = root_sum<10>(rows);
   total_ = root_;
   total_ += SpatialInertia(sum);
-  if (b_ == 0) return;
   centre_ = total_.first / total_.mass;
+  if (b_ == 0) return;
   const Vector3d square = total_.first.cwiseProduct(centre_);
   const double zz = total_.zz - square.x() - square.y();
   if (b_ == 3) {
@@ -168,11 +168,11 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
                                        const Vector3d& field) noexcept {
   update_poses(q, other_poses_);
   for (std::size_t g = 0; g < groups(); ++g) {
-    const Shape& shape = shapes_[g];
+    const LinkConstants& link = link_constants_[g];
     const LaneMatrix rotation(other_poses_[g].rotation);
     const LaneVector centre =
-        LaneVector(other_poses_[g].origin) + rotation * LaneVector(shape.lever);
-    (centre * lanes(shape.mass)).store_in(scratch_[g].force);
+        LaneVector(other_poses_[g].origin) + rotation * LaneVector(link.lever);
+    (centre * lanes(link.mass)).store_in(scratch_[g].force);
   }
   const Vector3d first =
       root_.first + root_sum<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; });
@@ -180,13 +180,13 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
   Lanes power{};
   const LaneVector gravity(field);
   for (std::size_t g = 0; g < groups(); ++g) {
-    const Shape& shape = shapes_[g];
+    const LinkConstants& link = link_constants_[g];
     const LaneMatrix rotation(other_poses_[g].rotation);
-    const LaneVector angular = rotation * LaneVector(shape.axis);
-    const LaneVector linear = rotation * LaneVector(shape.linear_axis) +
-                              LaneVector(other_poses_[g].origin).cross(angular);
+    const LaneVector angular = rotation * LaneVector(link.axis);
+    const LaneVector linear =
+        rotation * LaneVector(link.linear_axis) + LaneVector(other_poses_[g].origin).cross(angular);
     const LaneVector velocity =
-        linear * lanes(shape.subtree_mass) + angular.cross(LaneVector(scratch_[g].force));
+        linear * lanes(link.subtree_mass) + angular.cross(LaneVector(scratch_[g].force));
     power -= lanes(&speeds_[g * kLaneCount]) * gravity.dot(velocity);
   }
   if (b_ == 0) return sum_of(power);
@@ -194,47 +194,46 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
   return sum_of(power) - field.dot(total_mass_ * base.linear + base.angular.cross(first));
 }
 
-VMS_PH_WIDE void Tree::propagate_forces() noexcept {
+VMS_PH_WIDE void Tree::compute_reactions() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
   for (LinkGroup& group : link_groups_) {
     (LaneInertia(group.composite) * LaneScrew(group.screw)).store_in(group.reaction);
   }
   if (b_ == 0) return;
-  if (is_coupled_) {
+  if (has_mimics_) {
     std::fill(columns_.begin(), columns_.end(), Column{});
     for (std::size_t i = 0; i < joints_.size(); ++i) {
       const auto index = static_cast<std::size_t>(joints_[i].leader);
-      Screw sum = full(joints_[i].leader);
+      Screw sum = coupling(joints_[i].leader);
       sum += moment_about_centre(reaction(i));
-      put(sum, columns_[index / kLaneCount].full, index % kLaneCount);
+      put(sum, columns_[index / kLaneCount].coupling, index % kLaneCount);
     }
   } else {
     const LaneVector centre(centre_);
     for (std::size_t g = 0; g < groups(); ++g) {
-      const Row* of = link_groups_[g].reaction;
-      LaneScrew column(of);
+      LaneScrew column(link_groups_[g].reaction);
       // Only what acts on a planar base.
       if (b_ == 3) {
         const Lanes none{};
         column = {{column.linear.x, column.linear.y, none}, {none, none, column.angular.z}};
       }
       column.angular = column.angular - centre.cross(column.linear);
-      column.store_in(columns_[g].full);
+      column.store_in(columns_[g].coupling);
     }
   }
   const Lanes inverse_mass = Lanes{} + 1.0 / total_.mass;
   for (Column& column : columns_) {
-    const LaneScrew full(column.full);
-    LaneVector angular = LaneVector(inverse_inertia_.col(0)) * full.angular.x;
-    angular = angular + LaneVector(inverse_inertia_.col(1)) * full.angular.y;
-    angular = angular + LaneVector(inverse_inertia_.col(2)) * full.angular.z;
-    LaneScrew(full.linear * inverse_mass, angular).store_in(column.reduced);
+    const LaneScrew coupling(column.coupling);
+    LaneVector angular = LaneVector(inverse_inertia_.col(0)) * coupling.angular.x;
+    angular = angular + LaneVector(inverse_inertia_.col(1)) * coupling.angular.y;
+    angular = angular + LaneVector(inverse_inertia_.col(2)) * coupling.angular.z;
+    LaneScrew(coupling.linear * inverse_mass, angular).store_in(column.connection);
   }
 }
 
 /// The shape inertia of joints of which some mimic others.
-void Tree::couple() noexcept {
+void Tree::load_shape_inertia() noexcept {
   const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
   write_shape_inertia(shape_inertia_.data());
   std::fill(factor_.begin(), factor_.end(), 0.0);
@@ -246,19 +245,19 @@ void Tree::couple() noexcept {
 VMS_PH_WIDE void Tree::factorise() noexcept {
   if (is_factorised_) return;
   is_factorised_ = true;
-  propagate_forces();
+  compute_reactions();
   const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
-  if (is_coupled_) {
-    couple();
+  if (has_mimics_) {
+    load_shape_inertia();
   } else {
     // The columns of the shape inertia below the diagonal.
     for (std::size_t j = 0; j < n; ++j) {
       double* column = &factor_[j * stride];
-      const LaneScrew joint_screw(screw(j)), base(b_ > 0 ? full(static_cast<int>(j)) : Screw{});
+      const LaneScrew joint_screw(screw(j)), base(b_ > 0 ? coupling(static_cast<int>(j)) : Screw{});
       for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
         Lanes values =
             joint_screw.dot(LaneScrew(link_groups_[g].reaction)) * lanes(is_descendant(j, g));
-        if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].reduced));
+        if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].connection));
         store(column + g * kLaneCount, values);
       }
       column[j] += joints_[j].armature;
@@ -286,7 +285,7 @@ VMS_PH_WIDE void Tree::solve_shape(double* rates) noexcept {
 }
 
 double Tree::inertia_of(int joint) noexcept {
-  propagate_forces();
+  compute_reactions();
   double sum = 0.0;
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     if (joints_[i].leader != joint) continue;
@@ -301,8 +300,8 @@ double Tree::inertia_of(int joint) noexcept {
 }
 
 Vector3d Tree::linear_coupling(int joint) noexcept {
-  propagate_forces();
-  return full(joint).linear;
+  compute_reactions();
+  return coupling(joint).linear;
 }
 
 VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
@@ -316,7 +315,7 @@ VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   const LaneScrew lane_momentum(p);
   for (std::size_t g = 0; g < columns_.size(); ++g) {
     double* right = right_side_.data() + g * kLaneCount;
-    store(right, lanes(right) - LaneScrew(columns_[g].reduced).dot(lane_momentum));
+    store(right, lanes(right) - LaneScrew(columns_[g].connection).dot(lane_momentum));
   }
   substitute();
   solve_base(p, out);
@@ -326,7 +325,7 @@ VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
 /// mass.
 VMS_PH_INLINED inline void Tree::solve_base(Screw p, VectorXd& out) const noexcept {
   for (int i = 0; i < n_; ++i) {
-    const Screw column = full(i);
+    const Screw column = coupling(i);
     p.linear -= right_side_[i] * column.linear;
     p.angular -= right_side_[i] * column.angular;
   }
@@ -363,7 +362,7 @@ VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
         inertial_force = link_inertia * LaneScrew(scratch_[g].acceleration);
     (inertial_force + dual_bracket(twist, link_inertia * twist)).store_in(scratch_[g].force);
   }
-  const Screw full =
+  const Screw link_forces =
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; }));
   for (std::size_t g = 0; g < groups(); ++g) {
     const Lanes joint_effort = LaneScrew(link_groups_[g].screw).dot(LaneScrew(scratch_[g].force));
@@ -374,15 +373,15 @@ VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
   Screw net_wrench;
   if (b_ > 0) {
     net_wrench = base_twist(force);
-    const Screw bias = of_root(base, root_acceleration);
-    net_wrench.linear -= full.linear + bias.linear;
-    net_wrench.angular -= full.angular + bias.angular;
+    const Screw root_force = root_wrench(base, root_acceleration);
+    net_wrench.linear -= link_forces.linear + root_force.linear;
+    net_wrench.angular -= link_forces.angular + root_force.angular;
   }
   solve(net_wrench, out);
 }
 
 /// The wrench on the root that moves with a twist and an acceleration.
-Screw Tree::of_root(const Screw& twist, const Screw& acceleration) const noexcept {
+Screw Tree::root_wrench(const Screw& twist, const Screw& acceleration) const noexcept {
   Screw f = root_ * acceleration;
   const Screw h = root_ * twist;
   f.linear += twist.angular.cross(h.linear);

@@ -26,7 +26,7 @@ VMS_PH_INLINED inline Screw unit(int k) {
   return s;
 }
 
-/// The bracket [v, .] of wrenches: `reaction . [v, s] = s . pulled(v, reaction)`.
+/// The bracket [v, .] of wrenches: `reaction . [v, s] = s . bracket_transpose(v, reaction)`.
 VMS_PH_INLINED inline Screw bracket_transpose(const Screw& v, const Screw& reaction) {
   return {reaction.linear.cross(v.angular),
           reaction.linear.cross(v.linear) + reaction.angular.cross(v.angular)};
@@ -36,12 +36,12 @@ VMS_PH_INLINED inline Screw bracket_transpose(const Screw& v, const Screw& react
 /// into the change of its angular momentum that is due to its motion.
 VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw& twist) {
   const double half = 0.5 * (y.xx + y.yy + y.zz);
-  Matrix3d second;  // moments of the mass
-  second << half - y.xx, -y.xy, -y.xz, -y.xy, half - y.yy, -y.yz, -y.xz, -y.yz, half - y.zz;
+  Matrix3d mass_moments;  // moments of the mass
+  mass_moments << half - y.xx, -y.xy, -y.xz, -y.xy, half - y.yy, -y.yz, -y.xz, -y.yz, half - y.zz;
   const Vector3d& w = twist.angular;
   Matrix3d spin;
   for (int j = 0; j < 3; ++j) {
-    spin.col(j) = -y.first[j] * twist.linear - w.cross(second.col(j));
+    spin.col(j) = -y.first[j] * twist.linear - w.cross(mass_moments.col(j));
   }
   const double trace = spin.trace();
   spin.diagonal().array() -= trace;
@@ -57,7 +57,7 @@ double* Tree::write_base(const Screw& value, double* out, int stride) const noex
 }
 
 VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
-  propagate_forces();
+  compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
   const int* axes = b_ == 6 ? kSpatial : kInPlane;
@@ -92,14 +92,14 @@ void Tree::write_locked_inverse(double* out) const noexcept {
 }
 
 VMS_PH_WIDE void Tree::write_connection(double* out) noexcept {
-  propagate_forces();
+  compute_reactions();
   for (int i = 0; i < n_; ++i) {
-    write_base(mobility(full(i)), out + i, n_);
+    write_base(mobility(coupling(i)), out + i, n_);
   }
 }
 
 VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
-  propagate_forces();
+  compute_reactions();
   std::fill(out, out + n_ * n_, 0.0);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const Screw joint_reaction = reaction(i);
@@ -116,9 +116,9 @@ VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
   }
   for (int i = 0; i < n_; ++i) {
     double* row = out + i * n_;
-    const Screw column = b_ > 0 ? reduced(i) : Screw{};
+    const Screw column = b_ > 0 ? connection(i) : Screw{};
     for (int j = 0; j <= i; ++j) {
-      if (b_ > 0) row[j] -= full(j).dot(column);
+      if (b_ > 0) row[j] -= coupling(j).dot(column);
       out[j * n_ + i] = row[j];
     }
   }
@@ -192,7 +192,7 @@ void Tree::write_momentum(double* out) const noexcept {
 
 void Tree::write_shape_momentum(double* out) noexcept {
   const Screw v_hat = locked_twist(momentum_);
-  propagate_forces();
+  compute_reactions();
   write_joint_momenta(out);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     out[joints_[i].leader] -= reaction(i).dot(v_hat);
@@ -203,10 +203,10 @@ void Tree::write_shape_momentum(double* out) noexcept {
 // mass that both move. Over a subtree with composite inertia Y and linear momentum l it is
 // `S_i . (Y dS_j/dt + B S_j)` with `B (v, w) = (w x l, spin w)`.
 VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
-  propagate_forces();
+  compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  Matrix3d full = b_ == 0 ? Matrix3d::Zero() : spin_matrix(root_, base_);
+  Matrix3d total_spin = b_ == 0 ? Matrix3d::Zero() : spin_matrix(root_, base_);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const LinkGroup& link_group = link_groups_[i / kLaneCount];
     put(spin_matrix(inertia_at(link_group.link_inertia, i % kLaneCount), twist(i)),
@@ -214,13 +214,13 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   }
   const Eigen::Matrix<double, 9, 1> spins =
       root_sum<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].rotation; });
-  full += Eigen::Map<const Matrix3d>(spins.data());
+  total_spin += Eigen::Map<const Matrix3d>(spins.data());
   const int* axes = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k) {
     const Screw e = unit(axes[k]);
     Screw column = total_ * bracket(base_, e);
     column.linear += e.angular.cross(momentum_.linear);
-    column.angular += full * e.angular;
+    column.angular += total_spin * e.angular;
     write_base(column, out + k, size);
   }
   for (std::size_t g = 0; g < groups(); ++g) {
@@ -229,14 +229,14 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const std::size_t group = i / kLaneCount, lane = i % kLaneCount;
-    const Screw linear_axis = screw(i), joint_reaction = reaction(i);
+    const Screw joint_screw = screw(i), joint_reaction = reaction(i);
     const Matrix3d spin = matrix_at(scratch_[group].rotation, lane);
     const Vector3d l = momentum(i).linear;
     Screw column = composite(i) * screw_at(scratch_[group].screw_rate, lane);
-    column.linear += linear_axis.angular.cross(l);
-    column.angular += spin * linear_axis.angular;
+    column.linear += joint_screw.angular.cross(l);
+    column.angular += spin * joint_screw.angular;
     // S_i . B, which has no linear part.
-    const Vector3d moment = l.cross(linear_axis.linear) + spin.transpose() * linear_axis.angular;
+    const Vector3d moment = l.cross(joint_screw.linear) + spin.transpose() * joint_screw.angular;
     const int index = b_ + joints_[i].leader;
     double* row = out + index * size;
     if (b_ > 0) {
@@ -245,7 +245,7 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
       row_wrench.angular += moment;
       add_base(row_wrench, row);
     }
-    row[index] += linear_axis.dot(column);
+    row[index] += joint_screw.dot(column);
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const auto ancestor = static_cast<std::size_t>(j);
       const Screw ancestor_screw = screw(ancestor);
@@ -262,25 +262,27 @@ namespace {
 
 /// `X . (Y dZ/dt + B Z)` of a body that moves with a twist.
 VMS_PH_INLINED inline double transport_power(const SpatialInertia& inertia, const Screw& twist,
-                                             const Screw& with, const Screw& of,
-                                             const Screw& rate) {
-  const Vector3d &l = twist.linear, &w = twist.angular, &a = of.angular;
+                                             const Screw& x_twist, const Screw& z_twist,
+                                             const Screw& z_rate) {
+  const Vector3d &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
   const Vector3d linear_term = a.cross(inertia.mass * l + w.cross(inertia.first));
   const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
   const Vector3d second = half * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
   const Vector3d moment = inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
-  return with.dot(inertia * rate) + with.linear.dot(linear_term) + with.angular.dot(moment);
+  return x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) +
+         x_twist.angular.dot(moment);
 }
 
 VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const LaneScrew& twist,
-                                               const LaneScrew& with, const LaneScrew& of,
-                                               const LaneScrew& rate, Lanes& sum) {
-  const LaneVector &l = twist.linear, &w = twist.angular, &a = of.angular;
+                                               const LaneScrew& x_twist, const LaneScrew& z_twist,
+                                               const LaneScrew& z_rate, Lanes& sum) {
+  const LaneVector &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
   const LaneVector linear_term = a.cross(l * inertia.mass + w.cross(inertia.first));
   const Lanes half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
   const LaneVector second = a * half - inertia.times_inertia(a);
   const LaneVector moment = a * inertia.first.dot(l) - l * inertia.first.dot(a) - w.cross(second);
-  sum += with.dot(inertia * rate) + with.linear.dot(linear_term) + with.angular.dot(moment);
+  sum +=
+      x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) + x_twist.angular.dot(moment);
 }
 
 }  // namespace
@@ -317,9 +319,9 @@ Screw Tree::momentum_rate() const noexcept {
 
 // pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree.
 VMS_PH_WIDE void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
-  add_slopes(1.0, out);
+  add_kinetic_gradient(1.0, out);
   if (b_ == 0) return;
-  propagate_forces();
+  compute_reactions();
   const LaneScrew base(base_), v_hat(locked_twist(momentum_));
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneInertia link_inertia(link_groups_[g].link_inertia);
@@ -341,7 +343,7 @@ VMS_PH_WIDE void Tree::add_shape_rates(const Screw& rate, double* out) noexcept 
     store(&products_[g * kLaneCount], power);
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].leader] -= products_[i];
-  for (int i = 0; i < n_; ++i) out[i] -= full(i).dot(locked_rate);
+  for (int i = 0; i < n_; ++i) out[i] -= coupling(i).dot(locked_rate);
 }
 
 }  // namespace vms_ph

@@ -90,9 +90,9 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
         se3::inverse(tool_.pose()) * placement, tool_.pose(), tool_.twist(),
         {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, 0.0);
     multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), terms_.basis, jacobian_);
-    split_inertia(terms_.mass, jacobian_, momentum_, effort_.rest_damping);
-    effort_.rest_damping *= gains.damping_null;
-    rest();
+    split_inertia(terms_.mass, jacobian_, momentum_, effort_.other_damping);
+    effort_.other_damping *= gains.damping_null;
+    compute_limit_springs();
     effort_.compute(terms_.mass, jacobian_, terms_.nu, horizon(dt, gains.delay, age_));
     multiply(transposed(terms_.basis), d.g(), desired_);
     desired_ += effort_.sampled;
@@ -114,18 +114,18 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
   }
 
   /// Compute the springs at the limits of the joints, in the independent velocities.
-  void rest() noexcept {
+  void compute_limit_springs() noexcept {
     model_.joint_positions(terms_.d().q(), positions_);
-    const VectorV wall = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
+    const VectorV stiffness = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
     const VectorV rates = terms_.d().v().tail(n_);
     const LimitSprings limits =
-        joint_limits_.springs(positions_, rates, wall, gains_.limit_margin, 0.0);
+        joint_limits_.springs(positions_, rates, stiffness, gains_.limit_margin, 0.0);
     MatrixV scaled = terms_.basis.bottomRows(n_);
     const MatrixView by_joints = MatrixView(terms_.basis).bottom_rows(n_).transposed();
-    effort_.rest_energy = limits.energy;
-    multiply(by_joints, limits.force, effort_.rest_force);
+    effort_.other_energy = limits.energy;
+    multiply(by_joints, limits.force, effort_.other_force);
     for (Eigen::Index i = 0; i < n_; ++i) scaled.row(i) *= limits.stiffness[i];
-    multiply(by_joints, scaled, effort_.rest_stiffness);
+    multiply(by_joints, scaled, effort_.other_stiffness);
   }
 
   JointLimitPotential joint_limits_;

@@ -99,7 +99,7 @@ WheeledTerms::WheelContact WheeledTerms::make_contact(const Wheel& wheel) {
   return {frame, axle_index, length, wheel.radius};
 }
 
-Eigen::MatrixXd WheeledTerms::rows_at(const Eigen::VectorXd& q) {
+Eigen::MatrixXd WheeledTerms::constraints_at(const Eigen::VectorXd& q) {
   d_.set(q, velocity_);
   compute_constraints(false);
   return constraints_;
@@ -118,7 +118,7 @@ void WheeledTerms::partition() {
     for (int i = 0; i < nv; ++i)
       increment[i] = k == 0 ? 0.0 : 2.0 * std::sin(1.3 * (i + 1) * (k + 1));
     model_.integrate(model_.neutral_configuration(), increment, q);
-    samples.push_back(rows_at(q));
+    samples.push_back(constraints_at(q));
     rank =
         std::max(rank, static_cast<Eigen::Index>(pivots(samples.back().transpose(), all).size()));
     const double size = std::max(1e-300, samples.back().cwiseAbs().maxCoeff());
@@ -127,12 +127,12 @@ void WheeledTerms::partition() {
   if (rank == nv) {
     throw ModelError("the constraints leave the robot no motion; take away those too many");
   }
-  rows_ = pivots(stacked_rows.transpose(), rank);
+  row_indices_ = pivots(stacked_rows.transpose(), rank);
   Eigen::MatrixXd stacked_columns(count * rank, nv);
   for (int k = 0; k < count; ++k) {
     for (Eigen::Index r = 0; r < rank; ++r) {
       stacked_columns.row(k * rank + r) =
-          samples[static_cast<std::size_t>(k)].row(rows_[static_cast<std::size_t>(r)]);
+          samples[static_cast<std::size_t>(k)].row(row_indices_[static_cast<std::size_t>(r)]);
     }
   }
   dependent_ = pivots(std::move(stacked_columns), rank);
@@ -146,7 +146,7 @@ void WheeledTerms::partition() {
     names += (names.empty() ? "" : ", ") + name;
   }
   m_ = static_cast<int>(independent_.size());
-  selected_.reserve(dependent_.size());
+  pivots_.reserve(dependent_.size());
   reason_ = "the velocities " + names +
             " do not determine the others at this posture: a wheel stands across the motion that "
             "they describe";
@@ -162,7 +162,7 @@ VMS_PH_WIDE void WheeledTerms::compute_constraints(bool with_rates) noexcept {
   const auto along = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
   for (const WheelContact& wheel : wheels_) {
     const auto& jacobian = d_.frame_jacobian(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
-    const Vector3d axle = jacobian.col(wheel.axle_index).tail<3>() / wheel.length;
+    const Vector3d axle = jacobian.col(wheel.axle_index).tail<3>() / wheel.axis_norm;
     Vector3d angular_velocity = Vector3d::Zero();
     for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
       const Vector3d point = contact(jacobian, wheel.radius, i);
@@ -186,45 +186,45 @@ VMS_PH_WIDE void WheeledTerms::compute_constraints(bool with_rates) noexcept {
 
 /// Write the solution X of J_dependent X = -rows to the dependent rows of a matrix (nv,m).
 bool WheeledTerms::eliminate(const MatrixV& rows, MatrixV& result) noexcept {
-  const auto count = static_cast<Eigen::Index>(rows_.size());
-  inner_.resize(count, count);
-  right_ = -rows;
+  const auto count = static_cast<Eigen::Index>(row_indices_.size());
+  dependent_block_.resize(count, count);
+  right_side_ = -rows;
   double squares = 0.0;
   for (Eigen::Index r = 0; r < count; ++r) {
-    const Eigen::Index row = rows_[static_cast<std::size_t>(r)];
+    const Eigen::Index row = row_indices_[static_cast<std::size_t>(r)];
     squares += constraints_.row(row).squaredNorm();
     for (Eigen::Index c = 0; c < count; ++c) {
-      inner_(r, c) = constraints_(row, dependent_[static_cast<std::size_t>(c)]);
+      dependent_block_(r, c) = constraints_(row, dependent_[static_cast<std::size_t>(c)]);
     }
   }
-  if (!solve_square(inner_, right_, kRank * std::sqrt(squares))) return false;
+  if (!solve_square(dependent_block_, right_side_, kRank * std::sqrt(squares))) return false;
   for (Eigen::Index r = 0; r < count; ++r) {
     const Eigen::Index row = dependent_[static_cast<std::size_t>(r)];
-    for (Eigen::Index c = 0; c < result.cols(); ++c) result(row, c) = right_(r, c);
+    for (Eigen::Index c = 0; c < result.cols(); ++c) result(row, c) = right_side_(r, c);
   }
   return true;
 }
 
 /// Choose the dependent velocities that the constraints determine best, of the rows computed last.
 void WheeledTerms::select_dependent() noexcept {
-  const auto count = static_cast<Eigen::Index>(rows_.size());
+  const auto count = static_cast<Eigen::Index>(row_indices_.size());
   MatrixV columns(count, constraints_.cols());
   for (Eigen::Index r = 0; r < count; ++r)
-    columns.row(r) = constraints_.row(rows_[static_cast<std::size_t>(r)]);
-  select_pivots(columns, count, selected_);
-  if (static_cast<Eigen::Index>(selected_.size()) < count) return;
-  std::copy(selected_.begin(), selected_.end(), dependent_.begin());
+    columns.row(r) = constraints_.row(row_indices_[static_cast<std::size_t>(r)]);
+  select_pivots(columns, count, pivots_);
+  if (static_cast<Eigen::Index>(pivots_.size()) < count) return;
+  std::copy(pivots_.begin(), pivots_.end(), dependent_.begin());
   std::size_t k = 0;
   for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
-    if (!std::binary_search(selected_.begin(), selected_.end(), i)) independent_[k++] = i;
+    if (!std::binary_search(pivots_.begin(), pivots_.end(), i)) independent_[k++] = i;
   }
 }
 
-bool WheeledTerms::compute(const RobotState& state, Velocities velocities) noexcept {
-  const auto count = static_cast<Eigen::Index>(rows_.size());
+bool WheeledTerms::compute(const RobotState& state, Partition choice) noexcept {
+  const auto count = static_cast<Eigen::Index>(row_indices_.size());
   d_.set(state);
   compute_constraints(false);
-  if (velocities == Velocities::best) select_dependent();
+  if (choice == Partition::best) select_dependent();
   MatrixV rows(count, m_);
   basis.setZero();
   for (Eigen::Index c = 0; c < m_; ++c) {
@@ -232,7 +232,7 @@ bool WheeledTerms::compute(const RobotState& state, Velocities velocities) noexc
     nu[c] = state.v[column];
     basis(column, c) = 1.0;
     for (Eigen::Index r = 0; r < count; ++r) {
-      rows(r, c) = constraints_(rows_[static_cast<std::size_t>(r)], column);
+      rows(r, c) = constraints_(row_indices_[static_cast<std::size_t>(r)], column);
     }
   }
   if (!eliminate(rows, basis)) return false;
@@ -240,7 +240,7 @@ bool WheeledTerms::compute(const RobotState& state, Velocities velocities) noexc
   d_.set(state.q, velocity_);
   compute_constraints(true);
   for (Eigen::Index r = 0; r < count; ++r) {
-    const Eigen::Index row = rows_[static_cast<std::size_t>(r)];
+    const Eigen::Index row = row_indices_[static_cast<std::size_t>(r)];
     for (Eigen::Index c = 0; c < m_; ++c) {
       rows(r, c) = 0.0;
       for (Eigen::Index i = 0; i < basis.rows(); ++i)
@@ -249,11 +249,11 @@ bool WheeledTerms::compute(const RobotState& state, Velocities velocities) noexc
   }
   basis_rate.setZero();
   if (!eliminate(rows, basis_rate)) return false;
-  multiply(d_.M(), basis, right_);
-  multiply(transposed(basis), right_, mass);
-  multiply(d_.C(), basis, right_);
-  add_product(d_.M(), basis_rate, right_);
-  multiply(transposed(basis), right_, coriolis);
+  multiply(d_.M(), basis, right_side_);
+  multiply(transposed(basis), right_side_, mass);
+  multiply(d_.C(), basis, right_side_);
+  add_product(d_.M(), basis_rate, right_side_);
+  multiply(transposed(basis), right_side_, coriolis);
   return true;
 }
 

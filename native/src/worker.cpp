@@ -23,7 +23,7 @@ namespace vms_ph {
 namespace {
 
 constexpr double kShutdownTimeout = 5.0;  // time that a destructor waits for a job to end, s
-constexpr std::size_t kKept = 8;          // entries of the log
+constexpr std::size_t kLogSize = 8;       // entries of the log
 
 class Semaphore {
  public:
@@ -51,7 +51,7 @@ class Semaphore {
 };
 
 // The message of the exception being handled.
-std::string caught() {
+std::string exception_message() {
   try {
     throw;
   } catch (const std::exception& error) {
@@ -81,7 +81,7 @@ Deadline Deadline::in(double seconds) noexcept {
 // Shared by caller and thread: the thread may outlive the caller.
 struct Worker::Shared {
   Semaphore request, done, ended;
-  std::unique_ptr<Task> task;
+  std::unique_ptr<WorkerTask> task;
   std::atomic<bool> stop{false};
   int job = 0;
   std::atomic<std::uint64_t> requested{0}, completed{0};
@@ -98,7 +98,7 @@ struct Worker::Shared {
       ++log.back().second;
       return;
     }
-    if (log.size() == kKept) log.pop_front();
+    if (log.size() == kLogSize) log.pop_front();
     log.emplace_back(text, 1);
   }
 
@@ -108,7 +108,7 @@ struct Worker::Shared {
       task->begin();
       started = true;
     } catch (...) {
-      failure = caught();
+      failure = exception_message();
     }
     failed.store(!started, std::memory_order_release);
     completed.store(0, std::memory_order_release);
@@ -122,7 +122,7 @@ struct Worker::Shared {
         task->run(job);
       } catch (...) {
         threw = true;
-        note(caught());
+        note(exception_message());
       }
       failed.store(threw, std::memory_order_relaxed);
       completed.store(sequence, std::memory_order_release);
@@ -133,7 +133,7 @@ struct Worker::Shared {
   }
 };
 
-Worker::Worker(std::unique_ptr<Task> task, double timeout, int priority)
+Worker::Worker(std::unique_ptr<WorkerTask> task, double timeout, int priority)
     : shared_(std::make_shared<Shared>()) {
   shared_->task = std::move(task);
   // Signals are handled by the threads of the host program.
@@ -184,15 +184,15 @@ void Worker::detach_thread() noexcept {
   }
 }
 
-Worker::Outcome Worker::settle(const Deadline& deadline) noexcept {
+Worker::Outcome Worker::wait_for_buffers(const Deadline& deadline) noexcept {
   if (thread_owns_buffers_) {
     if (!shared_->done.wait(deadline)) return Outcome::late;
     thread_owns_buffers_ = false;
     const bool is_current = shared_->completed.load(std::memory_order_acquire) == sequence_;
     const bool failed = shared_->failed.load(std::memory_order_relaxed);
-    last_ = is_current && !failed ? Outcome::done : Outcome::failed;
+    last_outcome_ = is_current && !failed ? Outcome::done : Outcome::failed;
   }
-  return last_;
+  return last_outcome_;
 }
 
 Worker::Outcome Worker::run(int job, const Deadline& deadline) noexcept {
@@ -200,7 +200,7 @@ Worker::Outcome Worker::run(int job, const Deadline& deadline) noexcept {
   shared_->requested.store(++sequence_, std::memory_order_release);
   thread_owns_buffers_ = true;
   shared_->request.post();
-  return settle(deadline);
+  return wait_for_buffers(deadline);
 }
 
 std::string Worker::log() const {

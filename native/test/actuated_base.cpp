@@ -46,17 +46,17 @@ struct Robot {
   }
 
   /// Angular momentum of robot and what spins about the centre of mass, in inertial axes.
-  Eigen::Vector3d angular() const {
+  Eigen::Vector3d angular_momentum() const {
     pinocchio::Data data(model->pinocchio());
     const auto& h =
         pinocchio::computeCentroidalMomentum(model->pinocchio(), data, plant->q(), plant->v());
-    return h.angular() + turn() * plant->actuators().momentum();
+    return h.angular() + attitude() * plant->actuators().momentum();
   }
-  Eigen::Quaterniond turn() const {
+  Eigen::Quaterniond attitude() const {
     const auto& q = plant->q();
     return {q[6], q[3], q[4], q[5]};
   }
-  double energy() const { return split->of({plant->q(), plant->v()}).total(); }
+  double energy() const { return split->compute({plant->q(), plant->v()}).total(); }
 
   /// Energy of the supply that is neither work on the base, nor stored by what spins, nor lost.
   double unaccounted(double stored_before) const {
@@ -89,14 +89,14 @@ void reaction_wheels_keep_the_angular_momentum_of_robot_and_wheels() {
                                       {"projected_midpoint", 1e-6},
                                       {"discrete_gradient", 1e-14}}) {
     Robot robot(three_wheels(), scheme);
-    const Eigen::Vector3d before = robot.angular();
-    const Eigen::Vector3d wheels = robot.turn() * robot.plant->actuators().momentum();
+    const Eigen::Vector3d before = robot.angular_momentum();
+    const Eigen::Vector3d wheels = robot.attitude() * robot.plant->actuators().momentum();
     const double stored = robot.plant->actuators().stored(), energy = robot.energy();
     drive(robot, 600);
     const Eigen::Vector3d displacement =
-        robot.turn() * robot.plant->actuators().momentum() - wheels;
+        robot.attitude() * robot.plant->actuators().momentum() - wheels;
     CHECK(displacement.norm() > 0.05);
-    CHECK((robot.angular() - before).norm() < error * before.norm());
+    CHECK((robot.angular_momentum() - before).norm() < error * before.norm());
     CHECK(robot.plant->actuators().losses() > 1.0);
     CHECK(std::abs(robot.unaccounted(stored)) <= 1e-11);
     const auto& ports = robot.plant->port_energies();
@@ -138,12 +138,12 @@ void rotors_that_turn_hold_the_base_as_a_gyroscope_does() {
   };
   const auto tilt_angle = [&](const std::string& inertia) {
     Robot robot(pair(inertia));
-    const Eigen::Vector3d before = robot.angular();
+    const Eigen::Vector3d before = robot.angular_momentum();
     const Eigen::VectorXd nothing = Eigen::VectorXd::Zero(6);
     const Eigen::Vector2d torque(0.05, 0.0);  // of the shoulder, whose reaction turns the base
     for (int i = 0; i < 400; ++i) CHECK(robot.plant->advance(nothing, false, torque, 1));
-    CHECK((robot.angular() - before).norm() < 1e-9 * std::max(1.0, before.norm()));
-    return 2.0 * robot.turn().vec().norm();
+    CHECK((robot.angular_momentum() - before).norm() < 1e-9 * std::max(1.0, before.norm()));
+    return 2.0 * robot.attitude().vec().norm();
   };
   // The tilt is that of a nutation of the moment over the momentum, instead of a free turn.
   CHECK(tilt_angle("") > 5.0 * tilt_angle("0.004"));

@@ -50,16 +50,16 @@ class BaseLawRun {
   Controller& law() { return *law_; }
 
   /// Make the call of a step; the command of an update, else null. Whether it was taken is in
-  /// `is_carried`.
-  const Command* apply(const Step& step, bool& is_carried) noexcept {
+  /// `is_accepted`.
+  const Command* apply(const Step& step, bool& is_accepted) noexcept {
     if (step.kind == Step::Kind::update)
       return &law_->update(step.state, step.reference, step.value);
     if (step.kind == Step::Kind::payload) {
-      is_carried = law_->carry(step.payload[0], step.payload.segment<3>(1), step.payload[4]);
+      is_accepted = law_->carry(step.payload[0], step.payload.segment<3>(1), step.payload[4]);
       return nullptr;
     }
-    is_carried = step.kind == Step::Kind::reset ? law_->reset(step.state)
-                                                : law_->set_gain(step.gain, step.value);
+    is_accepted = step.kind == Step::Kind::reset ? law_->reset(step.state)
+                                                 : law_->set_gain(step.gain, step.value);
     return nullptr;
   }
 

@@ -24,23 +24,23 @@ struct Line {
 
   /// The numbers that follow the key.
   Eigen::VectorXd numbers() const {
-    std::vector<double> parsed;
+    std::vector<double> values;
     const char* at = text.c_str();
     for (char* end = nullptr;; at = end) {
       const double value = std::strtod(at, &end);
       if (end == at) break;
-      parsed.push_back(value);
+      values.push_back(value);
     }
-    return Eigen::Map<Eigen::VectorXd>(parsed.data(), static_cast<Eigen::Index>(parsed.size()));
+    return Eigen::Map<Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
   }
   double number() const { return numbers()[0]; }
 
   /// The words that follow the key.
   std::vector<std::string> words() const {
     std::istringstream stream(text);
-    std::vector<std::string> parsed;
-    for (std::string word; stream >> word;) parsed.push_back(word);
-    return parsed;
+    std::vector<std::string> found;
+    for (std::string word; stream >> word;) found.push_back(word);
+    return found;
   }
 };
 

@@ -31,17 +31,17 @@ void compare(const vms_ph::Command& command, const Line& line, Comparison& compa
   }
 }
 
-bool follows(const std::string& folder, const std::string& file) {
+bool matches(const std::string& folder, const std::string& file) {
   BaseLawRun run(folder, file);
   Comparison comparison(file);
   for (const Step& step : run.steps()) {
-    bool is_carried = true;
-    const vms_ph::Command* command = run.apply(step, is_carried);
-    if (step.kind == Step::Kind::gain && !is_carried)
+    bool is_accepted = true;
+    const vms_ph::Command* command = run.apply(step, is_accepted);
+    if (step.kind == Step::Kind::gain && !is_accepted)
       comparison.differs({"gain", step.gain}, "refused");
     for (const Line& line : step.expected) {
       if (command) compare(*command, line, comparison);
-      if (line.key == "taken") comparison.words(line, is_carried ? "1" : "0");
+      if (line.key == "taken") comparison.words(line, is_accepted ? "1" : "0");
     }
   }
   return comparison.passed();
@@ -53,6 +53,6 @@ int main(int, char** arguments) {
   const std::string folder = arguments[1];
   const auto files = vms_ph::golden::base_law_files(folder);
   bool passed = !files.empty();
-  for (const auto& file : files) passed = follows(folder, file) && passed;
+  for (const auto& file : files) passed = matches(folder, file) && passed;
   return passed ? 0 : 1;
 }

@@ -24,7 +24,7 @@ Eigen::VectorXd numbers(std::istringstream& line) {
   return Eigen::Map<Eigen::VectorXd>(parsed.data(), static_cast<Eigen::Index>(parsed.size()));
 }
 
-std::optional<Eigen::Vector3d> three(std::istringstream& line) {
+std::optional<Eigen::Vector3d> optional_vector(std::istringstream& line) {
   std::string rest;
   std::getline(line, rest);
   if (rest == " -") return std::nullopt;
@@ -32,12 +32,12 @@ std::optional<Eigen::Vector3d> three(std::istringstream& line) {
   return Eigen::Vector3d(numbers(again));
 }
 
-// Plays one file to a law and counts what differs.
-class Play {
+// Replays golden files to a law and counts what differs.
+class GoldenReplay {
  public:
-  explicit Play(std::string folder) : folder_(std::move(folder)) {}
+  explicit GoldenReplay(std::string folder) : folder_(std::move(folder)) {}
 
-  void file(const std::string& name) {
+  void run(const std::string& name) {
     std::istringstream text(file_text(folder_ + "/" + name));
     for (std::string row; std::getline(text, row);) {
       std::istringstream line(row);
@@ -48,7 +48,7 @@ class Play {
     std::printf("%s: %d updates, furthest apart %.2g\n", name.c_str(), updates_, furthest_);
   }
 
-  int wrong() const { return wrong_ + (updates_ < 100 ? 1 : 0); }
+  int failures() const { return failures_ + (updates_ < 100 ? 1 : 0); }
 
  private:
   void read(const std::string& word, std::istringstream& line) {
@@ -72,9 +72,9 @@ class Play {
     } else if (word == "v") {
       state_.v = numbers(line);
     } else if (word == "position") {
-      reference_.position = three(line);
+      reference_.position = optional_vector(line);
     } else if (word == "velocity") {
-      reference_.velocity = three(line);
+      reference_.velocity = optional_vector(line);
     } else if (word == "dt") {
       command_ = &law_->update(state_, reference_, numbers(line)[0]);
       ++updates_;
@@ -124,7 +124,7 @@ class Play {
 
   void expect(bool holds, const std::string& quantity) {
     if (holds) return;
-    ++wrong_;
+    ++failures_;
     std::printf("%s, update %d: %s\n", scenario_.c_str(), updates_, quantity.c_str());
   }
 
@@ -134,18 +134,18 @@ class Play {
   vms_ph::RobotState state_;
   vms_ph::Reference reference_;
   const vms_ph::Command* command_ = nullptr;
-  int updates_ = 0, wrong_ = 0;
+  int updates_ = 0, failures_ = 0;
   double furthest_ = 0.0;
 };
 
 }  // namespace
 
 int main(int, char** arguments) {
-  int wrong = 0;
+  int failures = 0;
   for (const char* arm : {"panda", "crane"}) {
-    Play play(arguments[1]);
-    play.file(std::string("task_space_") + arm + ".txt");
-    wrong += play.wrong();
+    GoldenReplay replay(arguments[1]);
+    replay.run(std::string("task_space_") + arm + ".txt");
+    failures += replay.failures();
   }
-  return wrong ? 1 : 0;
+  return failures ? 1 : 0;
 }

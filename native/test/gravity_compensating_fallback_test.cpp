@@ -46,36 +46,36 @@ int main() {
   const Model model = Model::from_urdf(kArm, Base::fixed);
   auto spring = std::make_unique<PythonController>("users_own.Spring", arm(), options);
   PythonController& law = *spring;
-  GravityCompensatingFallback steadied(model, std::move(spring));
-  CHECK(steadied.gains().size() == 4 && steadied.set_gain("damping", 0.0));
-  CHECK(!steadied.set_gain("sideways", 1.0));
+  GravityCompensatingFallback fallback(model, std::move(spring));
+  CHECK(fallback.gains().size() == 4 && fallback.set_gain("damping", 0.0));
+  CHECK(!fallback.set_gain("sideways", 1.0));
 
   // Python's own answers pass untouched.
-  CHECK(steadied.reset(state(0.1, 0.0)));
-  const Command& command = steadied.update(state(0.4, 0.0), Reference(), 0.01);
+  CHECK(fallback.reset(state(0.1, 0.0)));
+  const Command& command = fallback.update(state(0.4, 0.0), Reference(), 0.01);
   CHECK(command.status == Status::ok && std::abs(command.torque[0] + 10.0 * 0.3) < 1e-12);
   const double nan = std::nan("");
-  const Command& blind = steadied.update(state(nan, 0.0), Reference(), 0.01);
-  CHECK(blind.status == Status::holding && distance(blind.torque, weight(state(0.4, 0.0))) < 1e-12);
+  const Command& held = fallback.update(state(nan, 0.0), Reference(), 0.01);
+  CHECK(held.status == Status::holding && distance(held.torque, weight(state(0.4, 0.0))) < 1e-12);
 
   // It hangs: weight is that of the present posture, not of the one it last saw; motion is braked.
-  steadied.set_gain("nap", 60.0);
+  fallback.set_gain("nap", 60.0);
   law.set_period(0.002);
   for (const double shoulder : {0.4, 1.2, 3.0, -2.0}) {
-    const Command& held_command = steadied.update(state(shoulder, 0.3), Reference(), 0.001);
+    const Command& held_command = fallback.update(state(shoulder, 0.3), Reference(), 0.001);
     CHECK(held_command.status == Status::holding && std::string(held_command.reason).size() > 0);
     CHECK(distance(held_command.torque, weight(state(shoulder, 0.3))) < 1e-12);
   }
   const RobotState swinging = state(0.5, 0.0, 0.2);
   // The damping of 10/s as it is stable when held for a millisecond, with a sample of delay.
   const Eigen::Vector2d brake = -10.0 / 1.03 * 0.2 * kInertia;
-  CHECK(distance(steadied.update(swinging, Reference(), 0.001).torque, weight(swinging) + brake) <
+  CHECK(distance(fallback.update(swinging, Reference(), 0.001).torque, weight(swinging) + brake) <
         1e-12);
 
   // Within what the joints can give, and with what is no state as the law itself does.
-  const auto& fast = steadied.update(state(0.5, 0.0, 9.0), Reference(), 0.001);
+  const auto& fast = fallback.update(state(0.5, 0.0, 9.0), Reference(), 0.001);
   CHECK(fast.torque[0] == -100.0);
-  CHECK(steadied.update(state(nan, 0.0), Reference(), 0.001).torque.allFinite());
+  CHECK(fallback.update(state(nan, 0.0), Reference(), 0.001).torque.allFinite());
 
   // A model with other joints than the law has is refused.
   const Model shorter = Model::from_urdf(kArm, Base::fixed, "", {"elbow"});

@@ -98,7 +98,7 @@ void stores_what_is_supplied_and_not_dissipated() {
   const Model model = Model::from_urdf(kNarrow, Base::floating);
   Plant plant(model, at_neutral(model));
   vms_ph::EnergySplit split(model);
-  const double before = split.of({plant.q(), plant.v()}).total();
+  const double before = split.compute({plant.q(), plant.v()}).total();
   const VectorXd wrench = (VectorXd(6) << 0, 0, 40, 0, 0.5, 0).finished();
   double taken_energy = 0.0;
   for (int i = 0; i < 60; ++i) {
@@ -112,7 +112,7 @@ void stores_what_is_supplied_and_not_dissipated() {
     }
   }
   CHECK(taken_energy > 1.0);
-  const double stored = split.of({plant.q(), plant.v()}).total() - before;
+  const double stored = split.compute({plant.q(), plant.v()}).total() - before;
   CHECK(std::abs(stored - plant.port_energies().net()) < 1e-6);
 }
 

@@ -20,8 +20,8 @@ bool takes_none(const std::string& folder, const std::string& file) {
   const long before = allocations();
   while (done < kUpdates) {
     for (const Step& step : run.steps()) {
-      bool is_carried = true;
-      const vms_ph::Command* command = run.apply(step, is_carried);
+      bool is_accepted = true;
+      const vms_ph::Command* command = run.apply(step, is_accepted);
       if (!command || done == kUpdates) continue;
       ++done;
       ++statuses[static_cast<int>(command->status)];

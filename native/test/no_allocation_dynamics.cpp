@@ -86,7 +86,7 @@ int count_loop(const Model& model) {
   vms_ph::ClosedLoop loop(model, scheme, true, 1e-9);
   const Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
   if (!law.reset({q, v})) return 1;
-  vms_ph::SolverState x = scheme.begin(q, v, 0.0), room = x;
+  vms_ph::SolverState x = scheme.begin(q, v, 0.0), scratch = x;
   vms_ph::LoopResult result;
   result.next_command =
       result.last_command = {Eigen::VectorXd::Zero(model.n()), Eigen::VectorXd::Zero(model.b())};
@@ -94,7 +94,7 @@ int count_loop(const Model& model) {
   const vms_ph::Reference reference;
   vms_ph::ConstantReference control(law, reference);
   const long before = allocations();
-  loop.run(control, x, room, nothing, 0.0, 1e-3, 0, 500, result);
+  loop.run(control, x, scratch, nothing, 0.0, 1e-3, 0, 500, result);
   const long after = allocations();
   std::printf("loop, base of %d: %ld steps, %ld allocations\n", model.b(), result.total.steps,
               after - before);
@@ -104,17 +104,17 @@ int count_loop(const Model& model) {
 }  // namespace
 
 int main() {
-  int bad = 0;
+  int failures = 0;
   for (const Base base : {Base::fixed, Base::planar, Base::floating}) {
     const Model model = Model::from_urdf(kArm, base);
-    bad += count_terms(model);
-    if (model.b() > 0) bad += count_loop(model);
-    std::string coupled = kArm;
-    coupled.insert(coupled.rfind("</joint>"), "<mimic joint='shoulder' multiplier='-0.5'/>");
-    const Model one = Model::from_urdf(coupled, base);
-    if (one.n() != 1) ++bad;
-    bad += count_terms(one);
-    if (one.b() > 0) bad += count_loop(one);
+    failures += count_terms(model);
+    if (model.b() > 0) failures += count_loop(model);
+    std::string mimicking = kArm;
+    mimicking.insert(mimicking.rfind("</joint>"), "<mimic joint='shoulder' multiplier='-0.5'/>");
+    const Model coupled_model = Model::from_urdf(mimicking, base);
+    if (coupled_model.n() != 1) ++failures;
+    failures += count_terms(coupled_model);
+    if (coupled_model.b() > 0) failures += count_loop(coupled_model);
   }
-  return bad;
+  return failures;
 }

@@ -40,12 +40,12 @@ std::string robot(bool coupled) {
 
 int main() {
   using vms_ph::Base;
-  int bad = 0, round = 0;
+  int failures = 0, variant = 0;
   for (const Base base :
        {Base::fixed, Base::planar, Base::floating, Base::fixed, Base::planar, Base::floating}) {
-    const bool coupled = round++ >= 3;
+    const bool coupled = variant++ >= 3;
     const vms_ph::Model model = vms_ph::Model::from_urdf(robot(coupled), base);
-    if (model.n() != (coupled ? 3 : 4)) ++bad;
+    if (model.n() != (coupled ? 3 : 4)) ++failures;
     std::vector<std::pair<const char*, std::unique_ptr<vms_ph::Stepper>>> schemes;
     schemes.emplace_back("rkmk4", std::make_unique<vms_ph::RKMK4>(model, true));
     schemes.emplace_back("projected_rk4", std::make_unique<vms_ph::ProjectedRK4>(model, true));
@@ -67,20 +67,20 @@ int main() {
     const vms_ph::Ports nothing;
     const vms_ph::Ports* const all[] = {&nothing, &forced, &stiff};
     for (auto& [name, scheme] : schemes) {
-      vms_ph::SolverState x = scheme->begin(q, v, 0.0), room = x;
-      Eigen::VectorXd q_then = q, v_then = v;
+      vms_ph::SolverState x = scheme->begin(q, v, 0.0), scratch = x;
+      Eigen::VectorXd q_end = q, v_end = v;
       for (const vms_ph::Ports* ports : all) {
         const long before = allocations();
-        const vms_ph::MultiStepResult total = scheme->run(x, *ports, 0.0, 1e-3, 0, 50, room);
-        scheme->motion(x, q_then, v_then);
+        const vms_ph::MultiStepResult total = scheme->run(x, *ports, 0.0, 1e-3, 0, 50, scratch);
+        scheme->motion(x, q_end, v_end);
         const long after = allocations();
         std::printf("%s, base of %d, %d joints: %ld steps, %ld allocations\n", name, model.b(),
                     model.n(), total.steps, after - before);
-        if (after != before || (ports != &stiff && total.steps != 50)) ++bad;
-        if (!std::isfinite(q_then.sum() + v_then.sum())) ++bad;
+        if (after != before || (ports != &stiff && total.steps != 50)) ++failures;
+        if (!std::isfinite(q_end.sum() + v_end.sum())) ++failures;
         x = scheme->begin(q, v, 0.0);
       }
     }
   }
-  return bad;
+  return failures;
 }

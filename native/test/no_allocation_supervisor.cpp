@@ -17,11 +17,11 @@ using namespace vms_ph;
 int main() {
   const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
   const Model model = Model::from_urdf(kArm, Base::floating);
-  Supervisor guard(model, std::make_unique<PayloadCompensation>(
-                              model, make_law("DecoupledVMSController", model, {}, true)));
-  CHECK(guard.carry(0.1, Eigen::Vector3d(0.01, 0.0, 0.0), 0.0));
+  Supervisor supervisor(model, std::make_unique<PayloadCompensation>(
+                                   model, make_law("DecoupledVMSController", model, {}, true)));
+  CHECK(supervisor.carry(0.1, Eigen::Vector3d(0.01, 0.0, 0.0), 0.0));
   RobotState home{model.neutral_configuration(), Eigen::VectorXd::Zero(model.nv())};
-  CHECK(guard.reset(home));
+  CHECK(supervisor.reset(home));
   const double values[] = {nan, infinite, -infinite, 1e155, 1e6, 3.0, 0.5, 0.0};
   RobotState state = home;
   Reference none, far;
@@ -43,8 +43,8 @@ int main() {
       if (kind == 5) dt = value;
       if (kind == 7) (*far.pose)(k % 3, 3) = far.joints[k % 2] = value;
     }
-    const Command& command = k % 100 == 99 ? guard.hold("the state is old", 1e-3)
-                                           : guard.update(state, k % 3 == 0 ? far : none, dt);
+    const Command& command = k % 100 == 99 ? supervisor.hold("the state is old", 1e-3)
+                                           : supervisor.update(state, k % 3 == 0 ? far : none, dt);
     ++statuses[static_cast<int>(command.status)];
     CHECK(command.torque.allFinite() && command.wrench_base.allFinite());
     CHECK((command.torque.cwiseAbs().array() <= model.effort().array()).all());
@@ -54,5 +54,5 @@ int main() {
 
   // A size that is not the robot's is held too.
   const RobotState other{Eigen::VectorXd::Zero(3), Eigen::VectorXd::Zero(1)};
-  CHECK_HAS(guard.update(other, none, 1e-3).reason, "its size is not that of this robot");
+  CHECK_HAS(supervisor.update(other, none, 1e-3).reason, "its size is not that of this robot");
 }

@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr int kUpdates = 100000, kPostures = 50, kStay = 50;
+constexpr int kUpdates = 100000, kPostures = 50, kSamplesPerPosture = 50;
 
 struct Setting {
   std::string name;
@@ -39,23 +39,24 @@ std::vector<vms_ph::RobotState> states(const vms_ph::Model& model, std::mt19937&
     for (auto& x : vector) x = size * unit(random);
     return vector;
   };
-  std::vector<vms_ph::RobotState> motion_states(kPostures * kStay);
+  std::vector<vms_ph::RobotState> motion_states(kPostures * kSamplesPerPosture);
   for (int posture = 0; posture < kPostures; ++posture) {
     // Every tenth is stretched out, where the task is singular.
     const Eigen::VectorXd middle = random_posture(posture % 10 == 3 ? 1e-6 : 1.0);
-    for (int k = 0; k < kStay; ++k) {
-      auto& state = motion_states[static_cast<std::size_t>(posture * kStay + k)];
+    for (int k = 0; k < kSamplesPerPosture; ++k) {
+      auto& state = motion_states[static_cast<std::size_t>(posture * kSamplesPerPosture + k)];
       state.q.resize(model.nq());
       const Eigen::VectorXd way = middle + random_posture(1e-3);
       model.integrate(model.neutral_configuration(), way, state.q);
       state.v = random_posture(posture % 10 == 5 ? 5.0 : 0.1);
-      if (k == kStay / 2) state.v[0] = std::numeric_limits<double>::quiet_NaN();
+      if (k == kSamplesPerPosture / 2) state.v[0] = std::numeric_limits<double>::quiet_NaN();
     }
   }
   return motion_states;
 }
 
-long counted(const std::string& folder, const std::string& urdf, const std::string& frame) {
+long allocation_count(const std::string& folder, const std::string& urdf,
+                      const std::string& frame) {
   const auto model =
       vms_ph::Model::from_urdf(file_text(folder + "/" + urdf), vms_ph::Base::fixed, frame);
   vms_ph::TaskSpaceIDAPBC law(model);
@@ -72,7 +73,7 @@ long counted(const std::string& folder, const std::string& urdf, const std::stri
   const long before = allocations();
   for (int k = 0; k < kUpdates; ++k) {
     const auto& state = visited[static_cast<std::size_t>(k / 4) % visited.size()];
-    if (k % (4 * kStay) == 0 && !law.reset(state)) return -1;
+    if (k % (4 * kSamplesPerPosture) == 0 && !law.reset(state)) return -1;
     if (k % 37 == 0) {
       const auto& setting = settings[static_cast<std::size_t>(k / 37) % settings.size()];
       if (!law.set_gain(setting.name, setting.value)) return -1;
@@ -92,7 +93,7 @@ long counted(const std::string& folder, const std::string& urdf, const std::stri
 }
 
 // That the counting itself works, in this program and in the core's library.
-bool counts(const vms_ph::Model& model) {
+bool counting_works(const vms_ph::Model& model) {
   const long before = allocations();
   const Eigen::VectorXd mine = Eigen::VectorXd::Zero(64);
   const long between = allocations();
@@ -106,11 +107,11 @@ int main(int, char** arguments) {
   const std::string folder = arguments[1];
   const auto model =
       vms_ph::Model::from_urdf(file_text(folder + "/panda.urdf"), vms_ph::Base::fixed);
-  if (!counts(model)) {
+  if (!counting_works(model)) {
     std::puts("the counting does not work");
     return 1;
   }
-  const bool none = counted(folder, "panda.urdf", "panda_link8") == 0 &&
-                    counted(folder, "crane.urdf", "tip") == 0;
+  const bool none = allocation_count(folder, "panda.urdf", "panda_link8") == 0 &&
+                    allocation_count(folder, "crane.urdf", "tip") == 0;
   return none ? 0 : 1;
 }

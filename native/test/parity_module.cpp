@@ -104,7 +104,7 @@ void bind_energy_split(py::module_& module) {
                if (!state.is_usable(model))
                  throw vms_ph::ModelError("(q, v) is no state of this robot");
                vms_ph::EnergySplit split(model);
-               const auto& e = split.of(state);
+               const auto& e = split.compute(state);
                py::dict energies;
                energies["kinetic"] = e.kinetic;
                energies["potential"] = e.potential;
@@ -300,7 +300,7 @@ void bind_plausibility(py::module_& module) {
           "judge",
           [](StatePlausibility& self, const Vector& q, const Vector& v, double dt) -> py::object {
             const vms_ph::Judgement& judgement = self.judge(q, v, dt);
-            if (!judgement.holds() && !judgement.restarts) return py::none();
+            if (!judgement.must_hold() && !judgement.restarts) return py::none();
             return py::make_tuple(judgement.reason, Vector(judgement.q), Vector(judgement.v),
                                   judgement.restarts, judgement.is_located);
           },

@@ -24,16 +24,16 @@ bool same(const MatrixXd& a, const MatrixXd& b) {
 }
 
 /// The same numbers in memory in other ways.
-void check(const MatrixXd& a, const MatrixXd& b) {
+void check_layouts(const MatrixXd& a, const MatrixXd& b) {
   const MatrixXd expected = a * b;
-  const MatrixXd a_turned = a.transpose(), b_turned = b.transpose();
+  const MatrixXd a_transposed = a.transpose(), b_transposed = b.transpose();
   const RowMajor a_rows = a, b_rows = b;
   MatrixXd a_larger = MatrixXd::Random(a.rows() + 5, a.cols() + 3);
   a_larger.block(2, 1, a.rows(), a.cols()) = a;
   const auto a_block = a_larger.block(2, 1, a.rows(), a.cols());
   const Eigen::Ref<const MatrixXd> b_reference = b;
-  const MatrixView lefts[] = {a, transposed(a_turned), a_rows, a_block};
-  const MatrixView rights[] = {b, transposed(b_turned), b_rows, b_reference};
+  const MatrixView lefts[] = {a, transposed(a_transposed), a_rows, a_block};
+  const MatrixView rights[] = {b, transposed(b_transposed), b_rows, b_reference};
   for (const MatrixView& left : lefts) {
     for (const MatrixView& right : rights) {
       CHECK(same(product<MatrixXd>(left, right), expected));
@@ -49,7 +49,7 @@ void check(const MatrixXd& a, const MatrixXd& b) {
   }
 }
 
-void parts() {
+void check_blocks() {
   const MatrixXd a = MatrixXd::Random(7, 5), b = MatrixXd::Random(5, 4);
   CHECK(same(product<MatrixXd>(MatrixView(a).top_rows(3), b), a.topRows(3) * b));
   CHECK(same(product<MatrixXd>(MatrixView(a).bottom_rows(2), b), a.bottomRows(2) * b));
@@ -68,10 +68,10 @@ int main() {
   for (int rows : {0, 1, 3, 4, 7, 30}) {
     for (int inner : {0, 1, 3, 6, 17}) {
       for (int columns : {0, 1, 2, 7}) {
-        check(MatrixXd::Random(rows, inner), MatrixXd::Random(inner, columns));
+        check_layouts(MatrixXd::Random(rows, inner), MatrixXd::Random(inner, columns));
       }
     }
   }
-  parts();
+  check_blocks();
   return 0;
 }

@@ -16,7 +16,7 @@ using vms_ph::Deadline;
 using vms_ph::Worker;
 
 // Sums the numbers up to the one asked for; takes its time for some, and refuses some.
-class Sum final : public vms_ph::Task {
+class Sum final : public vms_ph::WorkerTask {
  public:
   void begin() override {}
   void run(int job) override {
@@ -30,7 +30,7 @@ class Sum final : public vms_ph::Task {
   int requested = 0, sum = 0;
 };
 
-class Never final : public vms_ph::Task {
+class Never final : public vms_ph::WorkerTask {
  public:
   void begin() override { throw std::runtime_error("no way to begin"); }
   void run(int) override {}
@@ -44,7 +44,7 @@ void every_answer_is_that_to_its_question() {
   int done = 0, failed = 0, late = 0;
   for (int k = 0; k < 20000; ++k) {
     const Deadline deadline = Deadline::in(100e-6);
-    if (worker.settle(deadline) == Worker::Outcome::late) {
+    if (worker.wait_for_buffers(deadline) == Worker::Outcome::late) {
       ++late;
       continue;
     }

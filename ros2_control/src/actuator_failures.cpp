@@ -40,22 +40,22 @@ std::string ActuatorFailures::Names::read(const std::string& text, bool acts) {
 }
 
 void ActuatorFailures::declare(const rclcpp::Node::SharedPtr& node) {
-  const auto of = [](const std::vector<rclcpp::Parameter>& parameters, const auto& use) {
+  const auto use_text = [](const std::vector<rclcpp::Parameter>& parameters, const auto& use) {
     for (const auto& parameter : parameters) {
       if (parameter.get_name() == kFailed) use(parameter.as_string());
     }
   };
   check_handle_ = node->add_on_set_parameters_callback(
-      [known_names = names_, of](const std::vector<rclcpp::Parameter>& parameters) {
+      [known_names = names_, use_text](const std::vector<rclcpp::Parameter>& parameters) {
         rcl_interfaces::msg::SetParametersResult result;
-        of(parameters,
-           [&](const std::string& text) { result.reason = known_names->read(text, false); });
+        use_text(parameters,
+                 [&](const std::string& text) { result.reason = known_names->read(text, false); });
         result.successful = result.reason.empty();
         return result;
       });
   apply_handle_ = node->add_post_set_parameters_callback(
-      [known_names = names_, of](const std::vector<rclcpp::Parameter>& parameters) {
-        of(parameters, [&](const std::string& text) { known_names->read(text, true); });
+      [known_names = names_, use_text](const std::vector<rclcpp::Parameter>& parameters) {
+        use_text(parameters, [&](const std::string& text) { known_names->read(text, true); });
       });
   rcl_interfaces::msg::ParameterDescriptor descriptor;
   descriptor.description =

@@ -26,7 +26,7 @@ using vms_ph::ModelError;
 using vms_ph::SpinningParts;
 
 /// Relative error of numbers that are equal, or of an axis of length one, but for the last digits.
-constexpr double kRounded = 1e-9;
+constexpr double kTolerance = 1e-9;
 
 /// The element of a robot that has a name, if the text has it.
 ///
@@ -99,8 +99,8 @@ double nonnegative_number(const ptree& element, const std::string& element_name,
 Eigen::VectorXd finite_numbers(const ptree& element, const std::string& element_name,
                                const std::string& key, Eigen::Index count) {
   if (!has_attribute(element, key)) return Eigen::VectorXd::Zero(count);
-  Eigen::VectorXd match = numbers(element, element_name, key, count);
-  if (match.allFinite()) return match;
+  Eigen::VectorXd values = numbers(element, element_name, key, count);
+  if (values.allFinite()) return values;
   throw ModelError("the attribute " + key + " of <" + element_name + "> must be finite; given: '" +
                    text_of(element, key) + "'");
 }
@@ -109,7 +109,7 @@ Eigen::VectorXd finite_numbers(const ptree& element, const std::string& element_
 Eigen::Vector3d axis_of(const ptree& element, const std::string& element_name,
                         const std::string& key) {
   const Eigen::Vector3d axis = numbers(element, element_name, key, 3);
-  if (std::abs(axis.norm() - 1.0) < kRounded) return axis;
+  if (std::abs(axis.norm() - 1.0) < kTolerance) return axis;
   throw ModelError("the attribute " + key + " of <" + element_name +
                    "> must be an axis of length one; given: '" + text_of(element, key) + "'");
 }
@@ -117,9 +117,9 @@ Eigen::Vector3d axis_of(const ptree& element, const std::string& element_name,
 constexpr const char* kReactionWheel = "reaction_wheel";
 
 std::string to_text(const Eigen::VectorXd& values) {
-  std::ostringstream parsed;
-  for (Eigen::Index i = 0; i < values.size(); ++i) parsed << (i > 0 ? " " : "") << values[i];
-  return parsed.str();
+  std::ostringstream text;
+  for (Eigen::Index i = 0; i < values.size(); ++i) text << (i > 0 ? " " : "") << values[i];
+  return text.str();
 }
 
 /// The momentum of what an input spins.
@@ -163,7 +163,7 @@ void read_tilt(const ptree& child, const std::string& element_name, Eigen::Index
   const double lower = number(child, element_name, "tilt_lower"),
                upper = number(child, element_name, "tilt_upper");
   columns.largest_tilt_rate[i] = number(child, element_name, "tilt_rate");
-  if (!(lower <= 0.0 && upper >= 0.0 && upper - lower <= M_PI + kRounded &&
+  if (!(lower <= 0.0 && upper >= 0.0 && upper - lower <= M_PI + kTolerance &&
         columns.largest_tilt_rate[i] > 0.0)) {
     throw ModelError("an <" + element_name +
                      "> that tilts must have tilt_lower and tilt_upper around zero, at most pi "
@@ -222,7 +222,7 @@ void check_angle_input(const AngleColumns& parsed, const std::string& element_na
                                        std::cos(angle) * parsed.cosine.col(i) +
                                        std::sin(angle) * parsed.sine.col(i);
   const double size = 1.0 + start_column.cwiseAbs().maxCoeff();
-  if ((start_column - column).cwiseAbs().maxCoeff() <= kRounded * size) return;
+  if ((start_column - column).cwiseAbs().maxCoeff() <= kTolerance * size) return;
   throw ModelError("the attribute column of the <" + element_name + "> '" + name +
                    "' must be column_fixed + cos(angle) column_cos + sin(angle) column_sin at the "
                    "angle of the start, '" +

@@ -90,7 +90,7 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
 
  private:
   void publish_energy(const vms_ph::RobotState& state) noexcept {
-    vms_ph::Energies energies = split_->of(state);  // NaN without velocities
+    vms_ph::Energies energies = split_->compute(state);  // NaN without velocities
     energies.potential = evaluation_->potential_energy();
     fill(energy_, energies);
     energy_publisher_->try_publish(energy_);

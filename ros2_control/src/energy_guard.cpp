@@ -192,7 +192,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     const auto& state = reader_->read(state_interfaces_);
     // After a change of the clock or a stalled loop, one period is assumed.
     const double elapsed = period.seconds();
-    const bool is_valid_period = elapsed >= 0.0 && elapsed <= vms_ph::kLongestStep;
+    const bool is_valid_period = elapsed >= 0.0 && elapsed <= vms_ph::kLongestSample;
     const double dt = is_valid_period ? elapsed : 1.0 / get_update_rate();
     if (!base_actuated_) desired_.head(model_->b()).setZero();
     for (std::size_t i = 0; i < commands_.size(); ++i) {

@@ -46,7 +46,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     try {
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
       observers_ = std::make_unique<vms_ph::RobotObservers>(*model_, options(p));
-      weight_ = std::make_unique<vms_ph::Evaluation>(*model_);
+      gravity_evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
     } catch (const std::exception& error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::FAILURE;
@@ -57,7 +57,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     effort_at_ends_ = p.effort_at_ends;
     carries_weight_ = p.effort_carries_weight;
     effort_ = last_effort_ = mean_ = Eigen::VectorXd::Zero(model_->nv());
-    prepare(p.frame_prefix);
+    prepare_messages(p.frame_prefix);
     return CallbackReturn::SUCCESS;
   }
 
@@ -73,7 +73,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     contact_publisher_.reset();
     payload_publisher_.reset();
     observers_.reset();
-    weight_.reset();
+    gravity_evaluation_.reset();
     return CallbackReturn::SUCCESS;
   }
 
@@ -162,11 +162,11 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
       effort_[i] = value(first + static_cast<std::size_t>(n + i));
     }
     if (carries_weight_ || !state.q.allFinite() || !state.v.allFinite()) return;
-    weight_->set(state.q, state.v);
-    effort_.tail(n) += weight_->g().tail(n);
+    gravity_evaluation_->set(state.q, state.v);
+    effort_.tail(n) += gravity_evaluation_->g().tail(n);
   }
 
-  void prepare(const std::string& prefix) {
+  void prepare_messages(const std::string& prefix) {
     auto& node = *get_node();
     const auto frame = model_->frame_name(model_->end_effector());
     contact_.header.frame_id = payload_.header.frame_id = prefix + frame;
@@ -175,7 +175,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     contact_.joint.assign(longest, ' ');
     contact_publisher_ = make_publisher(node, "vms_ph/contact", contact_);
     payload_publisher_ = make_publisher(node, "vms_ph/payload", payload_);
-    wrench_.clear();
+    wrench_messages_.clear();
     wrench_publishers_.clear();
     add_wrench("vms_ph/estimated_wrench", prefix + frame);
     if (model_->b() > 0) add_wrench("vms_ph/estimated_wrench_base", prefix + root_link(*model_));
@@ -184,14 +184,15 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   // The topic of a wrench, and that of its standard deviations.
   void add_wrench(const std::string& topic, const std::string& frame) {
     for (const char* suffix : {"", "_deviation"}) {
-      wrench_.emplace_back().header.frame_id = frame;
-      wrench_publishers_.push_back(make_publisher(*get_node(), topic + suffix, wrench_.back()));
+      wrench_messages_.emplace_back().header.frame_id = frame;
+      wrench_publishers_.push_back(
+          make_publisher(*get_node(), topic + suffix, wrench_messages_.back()));
     }
   }
 
   void publish(const builtin_interfaces::msg::Time& stamp) noexcept {
     const vms_ph::WrenchMap& estimate = observers_->wrench();
-    for (std::size_t k = 0; k < wrench_.size(); ++k) {
+    for (std::size_t k = 0; k < wrench_messages_.size(); ++k) {
       const bool is_base = k >= 2, is_deviation = k % 2 == 1;
       double components[6] = {};
       const int size = is_base ? estimate.wind() : 6, first = is_base ? 6 : 0;
@@ -201,7 +202,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
         components[to] =
             is_deviation ? std::sqrt(estimate.covariance()(row, row)) : estimate.wrench()[row];
       }
-      auto& message = wrench_[k];
+      auto& message = wrench_messages_[k];
       message.header.stamp = stamp;
       message.wrench.force.x = components[0];
       message.wrench.force.y = components[1];
@@ -249,14 +250,14 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   std::shared_ptr<force_broadcaster::ParamListener> listener_;
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<vms_ph::RobotObservers> observers_;
-  std::unique_ptr<vms_ph::Evaluation> weight_;
+  std::unique_ptr<vms_ph::Evaluation> gravity_evaluation_;
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<Sampling> sampling_;
   std::string base_wrench_;
   bool effort_at_ends_ = false, carries_weight_ = true, has_last_ = false;
   builtin_interfaces::msg::Time last_stamp_;
   Eigen::VectorXd effort_, last_effort_, mean_;
-  std::vector<geometry_msgs::msg::WrenchStamped> wrench_;
+  std::vector<geometry_msgs::msg::WrenchStamped> wrench_messages_;
   vms_ph::msg::Contact contact_;
   vms_ph::msg::Payload payload_;
   std::vector<SizedPublisher<geometry_msgs::msg::WrenchStamped>> wrench_publishers_;

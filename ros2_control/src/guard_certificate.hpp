@@ -29,8 +29,8 @@ class GuardCertificate {
     message_.header.frame_id = frame;
     message_.delay = static_cast<std::uint8_t>(guard.delay());
     message_.effort_carries_weight = guard.carries_weight();
-    message_.reason.assign(kReason, ' ');
-    message_.verdict.assign(kReason, ' ');
+    message_.reason.assign(kTextLength, ' ');
+    message_.verdict.assign(kTextLength, ' ');
     publisher_ = make_publisher(node, "~/certificate", message_, rclcpp::QoS(1).transient_local());
   }
 
@@ -60,14 +60,14 @@ class GuardCertificate {
 
  private:
   using Message = vms_ph::msg::EnergyCertificate;
-  static constexpr std::size_t kReason = 1024;
+  static constexpr std::size_t kTextLength = 1024;
 
   void fill(const builtin_interfaces::msg::Time& stamp, const vms_ph::PortGuard& guard,
             const vms_ph::GuardedEffort& output) noexcept {
     const vms_ph::Certificate certificate = guard.certificate();
     message_.header.stamp = stamp;
     message_.status = static_cast<std::uint8_t>(output.status);
-    message_.reason.assign(output.reason, std::min(kReason, std::strlen(output.reason)));
+    message_.reason.assign(output.reason, std::min(kTextLength, std::strlen(output.reason)));
 #define VMS_PH_FIELD(name) message_.name = certificate.name;
     VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
     VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)

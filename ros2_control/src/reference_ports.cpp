@@ -119,8 +119,8 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::int
 
 void ReferencePorts::clear() noexcept {
   values_.setConstant(kNaN);
-  for (const auto& interface_name : interfaces_) std::ignore = interface_name->set_value(kNaN);
-  for (auto& interface_name : inbox_->chained) interface_name = false;
+  for (const auto& interface : interfaces_) std::ignore = interface->set_value(kNaN);
+  for (auto& is_chained : inbox_->chained) is_chained = false;
   inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
   pose_count_ = sample_.pose_count;
   position_count_ = sample_.position_count;

@@ -21,7 +21,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 // a clock is set back.
 constexpr int kMaxLagPeriods = 25;
 
-bool is_of(const std::string& name, const std::string& prefix) {
+bool has_prefix(const std::string& name, const std::string& prefix) {
   return name.compare(0, prefix.size() + 1, prefix + "/") == 0;
 }
 
@@ -162,7 +162,7 @@ SimulatedSystem::return_type SimulatedSystem::prepare_command_mode_switch(
     const std::vector<std::string>& start, const std::vector<std::string>& stop) {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const std::string& name = model_->joint_names()[i];
-    const auto is_own = [&](const std::string& interface) { return is_of(interface, name); };
+    const auto is_own = [&](const std::string& interface) { return has_prefix(interface, name); };
     const auto requested = std::count_if(start.begin(), start.end(), is_own);
     const bool keeps_interface =
         joints_[i].mode != Mode::braked && std::none_of(stop.begin(), stop.end(), is_own);
@@ -187,7 +187,7 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const int b = model_->b();
   for (const auto& name : names) {
-    if (b > 0 && is_of(name, base_name_)) {
+    if (b > 0 && has_prefix(name, base_name_)) {
       base_mode_ = start ? Mode::effort : Mode::braked;
       servo_->hold_position(state_.q, 0);
       for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !start;
@@ -196,7 +196,7 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
     }
     for (std::size_t i = 0; i < joints_.size(); ++i) {
       const auto& joint_name = model_->joint_names()[i];
-      if (!is_of(name, joint_name)) continue;
+      if (!has_prefix(name, joint_name)) continue;
       Joint& joint = joints_[i];
       const std::string kind = name.substr(joint_name.size() + 1);
       joint.mode = !start               ? Mode::braked
@@ -258,7 +258,7 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
       servo_->hold_position(state_.q, 0);
     }
   }
-  servo_->fill(state_, effort_);
+  servo_->compute_effort(state_, effort_);
   wrench_base_ = effort_.head(b);
   torque_ = effort_.tail(model_->n());
 }
@@ -318,11 +318,11 @@ void SimulatedSystem::write_states() noexcept {
     set(joint.velocity, state_.v[joint.v]);
     set(joint.effort, torque_[joint.v - model_->b()]);
   }
-  for (const Follower& interface : followers_) {
-    const Joint& of = joints_[interface.of];
-    set(interface.position, interface.multiplier * state_.q[of.q] + interface.offset);
-    set(interface.velocity, interface.multiplier * state_.v[of.v]);
-    set(interface.effort, 0.0);  // the motor is that of the other one
+  for (const Follower& follower : followers_) {
+    const Joint& leader = joints_[follower.of];
+    set(follower.position, follower.multiplier * state_.q[leader.q] + follower.offset);
+    set(follower.velocity, follower.multiplier * state_.v[leader.v]);
+    set(follower.effort, 0.0);  // the motor is that of the other one
   }
   if (model_->b() > 0) {
     Eigen::Matrix<double, 13, 1> base = Eigen::Matrix<double, 13, 1>::Zero();

@@ -17,7 +17,7 @@ namespace {
 constexpr int kBaseValues = static_cast<int>(kPosition.size() + kOrientation.size() +
                                              kLinearVelocity.size() + kAngularVelocity.size());
 
-// Number of interfaces of a stamp.
+// Last second that a stamp can have.
 constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -77,7 +77,7 @@ const vms_ph::RobotState& StateReader::read(
 }
 
 void StampMonitor::restart() noexcept {
-  has_last_ = false;
+  has_last_stamp_ = false;
   stall_time_ = 0.0;
   consecutive_ = 0;
 }
@@ -85,15 +85,15 @@ void StampMonitor::restart() noexcept {
 const char* StampMonitor::problem(const builtin_interfaces::msg::Time& stamp,
                                   double elapsed) noexcept {
   const std::int64_t now = stamp.sec * kSecond + stamp.nanosec;
-  if (!has_last_ || now > last_) {
-    has_last_ = true;
-    last_ = now;
+  if (!has_last_stamp_ || now > last_stamp_) {
+    has_last_stamp_ = true;
+    last_stamp_ = now;
     stall_time_ = 0.0;
     consecutive_ = 0;
     return "";
   }
   stall_time_ += std::max(elapsed, 0.0);
-  if (now == last_)
+  if (now == last_stamp_)
     return stall_time_ < timeout_ ? "" : "the state is old: its stamp does not advance";
   // A clock that was set back is believed once its stamps advance again.
   consecutive_ = consecutive_ == 0 || now < rejected_stamp_
@@ -101,7 +101,7 @@ const char* StampMonitor::problem(const builtin_interfaces::msg::Time& stamp,
                      : consecutive_ + (now > rejected_stamp_ ? 1 : 0);
   rejected_stamp_ = now;
   if (consecutive_ < kConsecutive) return "the state is older than the last one";
-  last_ = now;
+  last_stamp_ = now;
   stall_time_ = 0.0;
   consecutive_ = 0;
   return "";

@@ -57,9 +57,9 @@ class StampMonitor {
 
  private:
   double timeout_, stall_time_ = 0.0;
-  std::int64_t last_ = 0, rejected_stamp_ = 0;
+  std::int64_t last_stamp_ = 0, rejected_stamp_ = 0;
   int consecutive_ = 0;
-  bool has_last_ = false;
+  bool has_last_stamp_ = false;
 };
 
 class StateReader {

@@ -11,7 +11,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Reasons are short sentences; their memory is reserved before the loop runs.
-constexpr std::size_t kReason = 512;
+constexpr std::size_t kReasonCapacity = 512;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_
   last_command_.wrench_base = Eigen::VectorXd::Zero(model.b());
   last_command_.torque = Eigen::VectorXd::Zero(model.n());
   state_.header.frame_id = energy_.header.frame_id = power_.header.frame_id = frame;
-  state_.reason.assign(kReason, ' ');
+  state_.reason.assign(kReasonCapacity, ' ');
   state_publisher_ = make_publisher(*node, "~/state", state_);
   energy_publisher_ = make_publisher(*node, "~/energy", energy_);
   power_publisher_ = make_publisher(*node, "~/power", power_);
@@ -39,22 +39,22 @@ Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_
 
 void Telemetry::reset() noexcept {
   audit_.reset();
-  has_last_ = false;
+  has_last_command_ = false;
 }
 
 void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::RobotState& state,
                     const vms_ph::Command& command) noexcept {
   const double now = stamp.sec + 1e-9 * stamp.nanosec;
-  const auto& energies = split_.of(state);
-  if (!has_last_) {
+  const auto& energies = split_.compute(state);
+  if (!has_last_command_) {
     // Efforts are unknown before the first command.
     last_command_.wrench_base = command.wrench_base;
     last_command_.torque = command.torque;
   }
-  const auto& balance =
-      audit_.add(state, last_command_, command, energies.total(), has_last_ ? now - last_ : 0.0);
-  has_last_ = true;
-  last_ = now;
+  const auto& balance = audit_.add(state, last_command_, command, energies.total(),
+                                   has_last_command_ ? now - last_time_ : 0.0);
+  has_last_command_ = true;
+  last_time_ = now;
   last_command_.wrench_base = command.wrench_base;
   last_command_.torque = command.torque;
   if (!sampling_.is_due(stamp)) return;
@@ -68,7 +68,7 @@ void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::Ro
 void Telemetry::publish_state(const vms_ph::Command& command) noexcept {
   state_.status = static_cast<std::uint8_t>(command.status);
   state_.reason.assign(command.reason,
-                       std::min(std::char_traits<char>::length(command.reason), kReason));
+                       std::min(std::char_traits<char>::length(command.reason), kReasonCapacity));
 #define VMS_PH_FIELD(name) state_.name = command.energy.name;
   VMS_PH_CONTROL_ENERGY_FIELDS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD

@@ -43,8 +43,8 @@ class Telemetry {
   vms_ph::PowerAudit audit_;
   Sampling sampling_;
   vms_ph::Command last_command_;
-  bool has_last_ = false;
-  double last_ = 0.0;
+  bool has_last_command_ = false;
+  double last_time_ = 0.0;
   vms_ph::msg::ControllerState state_;
   vms_ph::msg::Energy energy_;
   vms_ph::msg::Power power_;

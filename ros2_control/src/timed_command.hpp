@@ -27,7 +27,7 @@ class TimedCommand {
   /// Forget the command, and what was written.
   void clear() noexcept {
     value_ = kNone;
-    last_read_ = kNone;
+    read_marker_ = kNone;
     if (handle_) std::ignore = handle_->set_value(kNone);
   }
 
@@ -37,13 +37,13 @@ class TimedCommand {
   /// @param timeout  time for which a command acts, s.
   double read(double period, double timeout) noexcept {
     const auto value = handle_ ? handle_->get_optional() : std::nullopt;
-    if (value && std::isfinite(*value) && *value != last_read_) {
+    if (value && std::isfinite(*value) && *value != read_marker_) {
       value_ = *value;
       age_ = 0.0;
       // The largest double has no finite neighbour above.
       const double above = std::nextafter(value_, std::numeric_limits<double>::infinity());
-      last_read_ = std::isfinite(above) ? above : std::nextafter(value_, 0.0);
-      std::ignore = handle_->set_value(last_read_);
+      read_marker_ = std::isfinite(above) ? above : std::nextafter(value_, 0.0);
+      std::ignore = handle_->set_value(read_marker_);
     } else if (period > 0.0) {
       age_ += period;
       if (age_ > timeout) value_ = kNone;
@@ -54,7 +54,7 @@ class TimedCommand {
  private:
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Handle handle_;
-  double value_ = kNone, last_read_ = kNone, age_ = 0.0;
+  double value_ = kNone, read_marker_ = kNone, age_ = 0.0;
 };
 
 }  // namespace vms_ph_ros2_control

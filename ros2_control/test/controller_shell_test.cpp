@@ -33,16 +33,16 @@ using vms_ph_ros2_control::RobotSetup;
 
 constexpr unsigned int kRate = 100;
 
-class Remembers final : public vms_ph::Controller {
+class RecordingLaw final : public vms_ph::Controller {
  public:
-  explicit Remembers(const vms_ph::Model& model) {
+  explicit RecordingLaw(const vms_ph::Model& model) {
     command_.wrench_base = Eigen::VectorXd::Zero(model.b());
     command_.torque = Eigen::VectorXd::Constant(model.n(), 3.0);
   }
   bool reset(const vms_ph::RobotState& state) noexcept override { return state.q.allFinite(); }
   const vms_ph::Command& update(const vms_ph::RobotState&, const vms_ph::Reference& reference,
                                 double dt) noexcept override {
-    passed = dt;
+    elapsed = dt;
     velocity = reference.velocity;
     position = reference.position;
     pose = reference.pose;
@@ -62,7 +62,7 @@ class Remembers final : public vms_ph::Controller {
     return true;
   }
 
-  double passed = 0.0, stiffness = 10.0, damping = 1.0;
+  double elapsed = 0.0, stiffness = 10.0, damping = 1.0;
   std::optional<Eigen::Vector3d> velocity, position;
   std::optional<Eigen::Matrix4d> pose;
   std::vector<Eigen::Matrix<double, 6, 1>> wrenches;
@@ -75,16 +75,16 @@ class Remembers final : public vms_ph::Controller {
 
 class Shell final : public vms_ph_ros2_control::ControllerShell {
  public:
-  Remembers* law = nullptr;
+  RecordingLaw* law = nullptr;
   bool both = false;
 
  protected:
   bool pose_is_of_base() const override { return both; }
   void declare() override {}
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
-    auto remembering_law = std::make_unique<Remembers>(model);
-    law = remembering_law.get();
-    return remembering_law;
+    auto recording_law = std::make_unique<RecordingLaw>(model);
+    law = recording_law.get();
+    return recording_law;
   }
 };
 
@@ -158,11 +158,11 @@ TEST_F(ControllerShell, HandsOnNoTimeThatCannotHavePassed) {
   begin();
   ASSERT_TRUE(activate());
   update(100.0, 0.01);
-  EXPECT_EQ(shell_->law->passed, 0.01);
+  EXPECT_EQ(shell_->law->elapsed, 0.01);
   update(40.0, -60.0);
-  EXPECT_EQ(shell_->law->passed, 1.0 / kRate);
+  EXPECT_EQ(shell_->law->elapsed, 1.0 / kRate);
   update(4000.0, 3960.0);
-  EXPECT_EQ(shell_->law->passed, 1.0 / kRate);
+  EXPECT_EQ(shell_->law->elapsed, 1.0 / kRate);
 }
 
 TEST_F(ControllerShell, LetsAVelocityGoThoughTheClockIsSetBack) {

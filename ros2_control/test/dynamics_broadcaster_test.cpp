@@ -64,20 +64,20 @@ TEST_F(DynamicsBroadcaster, PublishesWeightInertiaAndEnergiesOfTheState) {
   listen();
   ASSERT_TRUE(joints_ && energy_);
   const auto model = vms_ph::Model::from_urdf(flying_arm("fixed"), vms_ph::Base::fixed, "lower");
-  vms_ph::Evaluation at(model);
+  vms_ph::Evaluation evaluation(model);
   Eigen::VectorXd q(3);
   q << 0.7, std::cos(-0.4), std::sin(-0.4);
-  at.set(q, Eigen::Vector2d(1.5, -2.0));
+  evaluation.set(q, Eigen::Vector2d(1.5, -2.0));
   ASSERT_EQ(joints_->joint_names, model.joint_names());
   for (std::size_t i = 0; i < 2; ++i) {
     const auto& terms = joints_->interface_values[i];
     EXPECT_THAT(terms.interface_names, testing::ElementsAre("gravity", "inertia"));
     const auto k = static_cast<Eigen::Index>(i);
-    EXPECT_DOUBLE_EQ(terms.values[0], at.g()[k]);
-    EXPECT_DOUBLE_EQ(terms.values[1], at.M()(k, k));
+    EXPECT_DOUBLE_EQ(terms.values[0], evaluation.g()[k]);
+    EXPECT_DOUBLE_EQ(terms.values[1], evaluation.M()(k, k));
   }
-  EXPECT_DOUBLE_EQ(energy_->kinetic, at.kinetic_energy());
-  EXPECT_DOUBLE_EQ(energy_->potential, at.potential_energy());
+  EXPECT_DOUBLE_EQ(energy_->kinetic, evaluation.kinetic_energy());
+  EXPECT_DOUBLE_EQ(energy_->potential, evaluation.potential_energy());
   EXPECT_EQ(energy_->header.frame_id, "base_link");
 }
 

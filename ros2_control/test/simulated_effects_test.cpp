@@ -192,7 +192,7 @@ TEST_F(SimulatedEffects, ARobotAdriftMovesWithTheWaterAndItsEnergyIsThatSeenFrom
     auto now = motion();
     const Eigen::Quaterniond turn(now.q[6], now.q[3], now.q[4], now.q[5]);
     now.v.head<3>() -= turn.conjugate() * Eigen::Vector3d(0.2, 0.1, 0.0);
-    return split_->of(now).total();
+    return split_->compute(now).total();
   };
   EXPECT_NEAR(state("base/linear_velocity.x"), 0.0, 1e-2);  // held over ground
   ASSERT_TRUE(claim(kAll));
@@ -203,13 +203,13 @@ TEST_F(SimulatedEffects, ARobotAdriftMovesWithTheWaterAndItsEnergyIsThatSeenFrom
     }
     return Eigen::Vector2d(state("base/position.x"), state("base/position.y"));
   };
-  const double before = seen_from_water(), books = supplied();
+  const double before = seen_from_water(), supplied_before = supplied();
   drift(5000);
   const Eigen::Vector2d from = drift(1);
   const Eigen::Vector2d displacement = drift(500) - from;  // in a second
   EXPECT_NEAR(displacement[0], 0.2, 0.02);
   EXPECT_NEAR(displacement[1], 0.1, 0.02);
-  EXPECT_NEAR(seen_from_water() - before, supplied() - books, 1e-7);
+  EXPECT_NEAR(seen_from_water() - before, supplied() - supplied_before, 1e-7);
 }
 
 TEST_F(SimulatedEffects, ACurrentAroundARobotThatIsNotInWaterIsRefused) {
@@ -226,7 +226,7 @@ TEST_F(SimulatedEffects, ACurrentAroundARobotThatIsNotInWaterIsRefused) {
 TEST_F(SimulatedEffects, ABaseAppliesNoMoreThanItsActuatorsGive) {
   begin("floating", six_inputs());
   ASSERT_TRUE(claim(kAll));
-  const double before = energy(), books = supplied();
+  const double before = energy(), supplied_before = supplied();
   const auto drive = [this](double x, double z, int times) {
     for (int i = 0; i < times; ++i) {
       for (const auto& name : kAll) command(name, 0.0);
@@ -251,7 +251,7 @@ TEST_F(SimulatedEffects, ABaseAppliesNoMoreThanItsActuatorsGive) {
   EXPECT_GT(gained.norm(), 0.02 * std::hypot(0.5 * 40.0, 40.0 - weight));
   EXPECT_LT(gained.norm(), 0.02 * (std::hypot(40.0, 40.0) + weight));
   EXPECT_GT(state("port_energy/wrench_base"), 0.5);
-  EXPECT_NEAR(energy() - before, supplied() - books, 1e-8);
+  EXPECT_NEAR(energy() - before, supplied() - supplied_before, 1e-8);
 }
 
 TEST_F(SimulatedEffects, ARotorLagsAndHasADeadZone) {
@@ -281,7 +281,7 @@ TEST_F(SimulatedEffects, ARobotInWaterIsHeldAndItsDragIsCounted) {
   EXPECT_NEAR(state("base/position.z"), 0.0, 1e-9);
   EXPECT_NEAR(state("shoulder/position"), 0.4, 1e-9);
   ASSERT_TRUE(claim(kAll));
-  const double before = energy(), books = supplied();
+  const double before = energy(), supplied_before = supplied();
   for (int i = 0; i < 500; ++i) {
     command("shoulder/effort", 0.6 * std::sin(0.05 * i));
     command("elbow/effort", 0.2 * std::cos(0.03 * i));
@@ -295,7 +295,7 @@ TEST_F(SimulatedEffects, ARobotInWaterIsHeldAndItsDragIsCounted) {
   }
   EXPECT_GT(state("port_energy/dissipated"), 0.1);
   EXPECT_GT(std::abs(state("port_energy/wrench_base")), 0.1);
-  EXPECT_NEAR(energy() - before, supplied() - books, 1e-7);
+  EXPECT_NEAR(energy() - before, supplied() - supplied_before, 1e-7);
 }
 
 TEST_F(SimulatedEffects, TheStatesOfTheHardwareHaveTheEnergyOfWhatSpins) {
@@ -304,11 +304,11 @@ TEST_F(SimulatedEffects, TheStatesOfTheHardwareHaveTheEnergyOfWhatSpins) {
   ASSERT_TRUE(claim(kAll));
   const double started = 0.5 * 0.002 * (200.0 * 200.0 + 250.0 * 250.0 + 290.0 * 290.0);
   EXPECT_NEAR(state("port_energy/spinning"), started, 1e-3 * started);
-  const auto open = [this] {
+  const auto unaccounted = [this] {
     return state("port_energy/electric") - state("port_energy/wrench_base") -
            state("port_energy/spinning") - state("port_energy/actuator_losses");
   };
-  const double before = open();
+  const double before = unaccounted();
   for (int i = 0; i < 200; ++i) {
     for (const auto& name : kAll) command(name, 0.0);
     command("base/torque.y", 0.3 * std::sin(0.05 * i));
@@ -317,7 +317,7 @@ TEST_F(SimulatedEffects, TheStatesOfTheHardwareHaveTheEnergyOfWhatSpins) {
   }
   EXPECT_GT(std::abs(state("port_energy/spinning") - started), 1.0);
   EXPECT_GT(state("port_energy/actuator_losses"), 1.0);
-  EXPECT_NEAR(open(), before, 1e-10 * started);
+  EXPECT_NEAR(unaccounted(), before, 1e-10 * started);
 }
 
 TEST_F(SimulatedEffects, OnAStandTheSupplyGivesWhatRotorsStore) {

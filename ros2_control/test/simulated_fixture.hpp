@@ -90,7 +90,7 @@ class SimulatedSystem : public testing::Test {
     }
   }
 
-  double energy() { return split_->of(motion()).total(); }
+  double energy() { return split_->compute(motion()).total(); }
 
   vms_ph::RobotState motion() {
     vms_ph::RobotState s{Eigen::VectorXd(model_->nq()), Eigen::VectorXd(model_->nv())};
@@ -113,7 +113,7 @@ class SimulatedSystem : public testing::Test {
            state("port_energy/wrench_end_effector") - state("port_energy/dissipated");
   }
 
-  Eigen::Vector3d sensed() {
+  Eigen::Vector3d measured_force() {
     return {state("wrench_end_effector/force.x"), state("wrench_end_effector/force.y"),
             state("wrench_end_effector/force.z")};
   }
@@ -125,17 +125,17 @@ class SimulatedSystem : public testing::Test {
     message.wrench.force.x = x;
     message.wrench.force.y = y;
     message.wrench.force.z = z;
-    const Eigen::Vector3d before = sensed();
+    const Eigen::Vector3d before = measured_force();
     const auto now = [] { return std::chrono::steady_clock::now(); };
     const auto end = now() + std::chrono::seconds(10);
     while (now() < end && pushes_->get_subscription_count() == 0) cycle(1);
     // Once: what still waited in the queue would be heard in the next push.
     pushes_->publish(message);
-    while (now() < end && sensed() == before) {
+    while (now() < end && measured_force() == before) {
       executor_->spin_some(std::chrono::milliseconds(5));
       cycle(1);
     }
-    return sensed() != before;
+    return measured_force() != before;
   }
 
   std::int64_t count_ = 0;

@@ -21,7 +21,7 @@ TEST_F(SimulatedSystem, StaysAtHomeAsLongAsNobodyCommandsIt) {
 TEST_F(SimulatedSystem, StoresWhatItsPortsSupplyLessWhatFrictionTakes) {
   begin();
   ASSERT_TRUE(claim(kAll));
-  const double before = energy(), books = supplied();
+  const double before = energy(), supplied_before = supplied();
   for (int i = 0; i < 500; ++i) {
     command("shoulder/effort", 0.6 * std::sin(0.05 * i));
     command("elbow/effort", 0.2 * std::cos(0.03 * i));
@@ -36,24 +36,24 @@ TEST_F(SimulatedSystem, StoresWhatItsPortsSupplyLessWhatFrictionTakes) {
   EXPECT_GT(state("port_energy/dissipated"), 1e-3);
   EXPECT_GT(std::abs(state("port_energy/wrench_base")), 0.1);
   // The port energies are those of the integrator: only its own error and rounding are left.
-  EXPECT_NEAR(energy() - before, supplied() - books, 1e-8);
+  EXPECT_NEAR(energy() - before, supplied() - supplied_before, 1e-8);
 }
 
 TEST_F(SimulatedSystem, TakesThePushOnItsEndEffectorIntoItsBooks) {
   begin();
   ASSERT_TRUE(claim(kAll));
-  const double before = energy(), books = supplied();
+  const double before = energy(), supplied_before = supplied();
   ASSERT_TRUE(push("", 1.0, -0.5, 0.3));
-  EXPECT_EQ(sensed(), Eigen::Vector3d(1.0, -0.5, 0.3));
+  EXPECT_EQ(measured_force(), Eigen::Vector3d(1.0, -0.5, 0.3));
   for (int i = 0; i < 100; ++i) {
     for (const auto& name : kAll) command(name, 0.0);
     cycle(1);
   }
   EXPECT_GT(std::abs(state("port_energy/wrench_end_effector")), 1e-3);
-  EXPECT_NEAR(energy() - before, supplied() - books, 1e-8);
+  EXPECT_NEAR(energy() - before, supplied() - supplied_before, 1e-8);
   // It ends as long after the last message as a command does.
   cycle(100);
-  EXPECT_EQ(sensed(), Eigen::Vector3d::Zero());
+  EXPECT_EQ(measured_force(), Eigen::Vector3d::Zero());
 }
 
 TEST_F(SimulatedSystem, TurnsAPushIntoTheAxesOfItsEndEffector) {
@@ -75,9 +75,10 @@ TEST_F(SimulatedSystem, TurnsAPushIntoTheAxesOfItsEndEffector) {
     const auto& tool = pinocchio::updateFramePlacement(robot, data, model_->end_effector());
     Eigen::Vector3d force(0.0, 2.0, 1.0);
     if (frame == "base_link") force = model_->base_pose(state.q).rotation() * force;
-    EXPECT_NEAR((sensed() - tool.rotation().transpose() * force).norm(), 0.0, 1e-3) << frame;
-    EXPECT_GT((sensed() - force).norm(), 1e-2);
-    EXPECT_NEAR(sensed().norm(), force.norm(), 1e-12);
+    EXPECT_NEAR((measured_force() - tool.rotation().transpose() * force).norm(), 0.0, 1e-3)
+        << frame;
+    EXPECT_GT((measured_force() - force).norm(), 1e-2);
+    EXPECT_NEAR(measured_force().norm(), force.norm(), 1e-12);
   }
 }
 
@@ -85,14 +86,14 @@ TEST_F(SimulatedSystem, RefusesAPushThatCannotBe) {
   begin("fixed");
   ASSERT_TRUE(push("lower", 1.0, 0.0, 0.0));
   cycle(150);
-  ASSERT_EQ(sensed(), Eigen::Vector3d::Zero());
+  ASSERT_EQ(measured_force(), Eigen::Vector3d::Zero());
   for (const double x : {1e6, std::numeric_limits<double>::quiet_NaN()}) {
     geometry_msgs::msg::WrenchStamped message;
     message.wrench.force.x = x;
     pushes_->publish(message);
     executor_->spin_some(std::chrono::milliseconds(20));
     cycle(1);
-    EXPECT_EQ(sensed(), Eigen::Vector3d::Zero());
+    EXPECT_EQ(measured_force(), Eigen::Vector3d::Zero());
   }
   ASSERT_TRUE(push("lower", 2.0, 0.0, 0.0));
 }
@@ -113,7 +114,7 @@ TEST_F(SimulatedSystem, FallsWithoutAWrenchOnItsBase) {
 TEST_F(SimulatedSystem, StopsAJointWithoutEffortAtItsLimit) {
   begin("fixed");
   ASSERT_TRUE(claim(kEfforts));
-  const double before = energy(), books = supplied();
+  const double before = energy(), supplied_before = supplied();
   double farthest = 0.0;
   for (int i = 0; i < 2500; ++i) {
     for (const auto& name : kEfforts) command(name, 0.0);
@@ -125,7 +126,7 @@ TEST_F(SimulatedSystem, StopsAJointWithoutEffortAtItsLimit) {
   // Nothing was commanded: what the fall set free, less what still moves, went into the stop.
   EXPECT_NEAR(state("port_energy/torque"), 0.0, 1e-9);
   EXPECT_GT(state("port_energy/dissipated"), 1.0);
-  EXPECT_NEAR(energy() - before, supplied() - books, 1e-5);
+  EXPECT_NEAR(energy() - before, supplied() - supplied_before, 1e-5);
 }
 
 TEST_F(SimulatedSystem, IsHeldWhereItIsWhenItsControllerLetsGo) {
@@ -146,7 +147,7 @@ TEST_F(SimulatedSystem, IsHeldWhereItIsWhenItsControllerLetsGo) {
 TEST_F(SimulatedSystem, FloatsWithoutAStandWhereNobodyCommandsItsBase) {
   begin("floating", "", "", "<param name='stand'>false</param><param name='gravity'>0 0 0</param>");
   ASSERT_TRUE(claim(kEfforts));
-  const double books = supplied();
+  const double supplied_before = supplied();
   for (int i = 0; i < 500; ++i) {
     command("shoulder/effort", 0.5);
     command("elbow/effort", -0.2);
@@ -158,7 +159,7 @@ TEST_F(SimulatedSystem, FloatsWithoutAStandWhereNobodyCommandsItsBase) {
   const auto now = motion();
   pinocchio::Data data(model_->pinocchio());
   const auto& kinetic = pinocchio::computeKineticEnergy(model_->pinocchio(), data, now.q, now.v);
-  EXPECT_NEAR(kinetic, supplied() - books, 1e-8);
+  EXPECT_NEAR(kinetic, supplied() - supplied_before, 1e-8);
 }
 
 TEST_F(SimulatedSystem, IsHeldWhenItsControllerNoLongerWrites) {
@@ -271,7 +272,7 @@ TEST_F(SimulatedSystem, GivesTheStatesOfAJointThatMimicsAnother) {
   ASSERT_EQ(model_->n(), 2);
   EXPECT_NEAR(state("finger/position"), -0.2 * 0.4 + 0.05, 1e-15);
   ASSERT_TRUE(claim(kAll));
-  const double before = energy(), books = supplied();
+  const double before = energy(), supplied_before = supplied();
   for (int i = 0; i < 500; ++i) {
     for (const auto& name : kAll) command(name, 0.0);
     command("shoulder/effort", 0.5 * std::sin(0.05 * i));
@@ -282,7 +283,7 @@ TEST_F(SimulatedSystem, GivesTheStatesOfAJointThatMimicsAnother) {
     EXPECT_EQ(state("finger/effort"), 0.0);
   }
   EXPECT_GT(std::abs(state("shoulder/position") - 0.4), 0.01);
-  EXPECT_NEAR(energy() - before, supplied() - books, 1e-8);
+  EXPECT_NEAR(energy() - before, supplied() - supplied_before, 1e-8);
   release();
   cycle(500);  // held by the servos
   EXPECT_NEAR(state("finger/velocity"), 0.0, 1e-6);

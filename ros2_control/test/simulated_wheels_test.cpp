@@ -150,7 +150,7 @@ class SimulatedWheels : public testing::Test {
     law_.reset();
   }
 
-  void lead(double x, double y, double z, double yaw) {
+  void set_reference(double x, double y, double z, double yaw) {
     const std::map<std::string, double> pose{{"position.x", x},
                                              {"position.y", y},
                                              {"position.z", z},
@@ -166,10 +166,10 @@ class SimulatedWheels : public testing::Test {
   void cycle(int times) {
     const auto period = rclcpp::Duration::from_seconds(1.0 / kRate);
     for (int i = 0; i < times; ++i) {
-      const rclcpp::Time at(100'000'000'000 + 1'000'000'000 / kRate * count_++, RCL_STEADY_TIME);
-      manager_->read(at, period);
-      if (law_) std::ignore = law_->update(at, period);
-      manager_->write(at, period);
+      const rclcpp::Time now(100'000'000'000 + 1'000'000'000 / kRate * count_++, RCL_STEADY_TIME);
+      manager_->read(now, period);
+      if (law_) std::ignore = law_->update(now, period);
+      manager_->write(now, period);
       if (states_.count("left/velocity") == 0) continue;
       // The wheels turn as the ground under them moves.
       const double turn = state("base/angular_velocity.z"),
@@ -194,10 +194,10 @@ class SimulatedWheels : public testing::Test {
     s.v << state("base/linear_velocity.x"), state("base/linear_velocity.y"),
         state("base/angular_velocity.z"), state("left/velocity"), state("right/velocity"),
         state("shoulder/velocity"), state("elbow/velocity");
-    return split_->of(s).total();
+    return split_->compute(s).total();
   }
 
-  void expect_closed_books() {
+  void expect_energy_balance() {
     const double supplied = state("port_energy/torque") - state("port_energy/dissipated");
     EXPECT_GT(state("port_energy/dissipated"), 0.01);
     EXPECT_EQ(state("port_energy/wrench_base"), 0.0);
@@ -221,22 +221,22 @@ class SimulatedWheels : public testing::Test {
 TEST_F(SimulatedWheels, ALawDrivesToAPlaceAndTurnsThere) {
   begin();
   activate("vms_ph/DifferentialDrive");
-  lead(0.4, 0.3, 0.0, 1.2);
+  set_reference(0.4, 0.3, 0.0, 1.2);
   cycle(12 * kRate);
   EXPECT_NEAR(state("base/position.x"), 0.4, 0.01);
   EXPECT_NEAR(state("base/position.y"), 0.3, 0.01);
   EXPECT_NEAR(yaw(), 1.2, 0.01);
-  expect_closed_books();
+  expect_energy_balance();
 }
 
 TEST_F(SimulatedWheels, ASpringMovesTheEndEffector) {
   begin();
   activate("vms_ph/WheeledImpedance");
   // The end effector is at 0.7, 0, 0.4 m: the cart has to drive, and the shoulder to turn.
-  lead(0.95, 0.05, 0.4, 0.0);
+  set_reference(0.95, 0.05, 0.4, 0.0);
   cycle(12 * kRate);
   EXPECT_GT(state("base/position.x"), 0.1);
-  expect_closed_books();
+  expect_energy_balance();
 }
 
 TEST_F(SimulatedWheels, ServosOfTheWheelsDriveTheCart) {
@@ -254,7 +254,7 @@ TEST_F(SimulatedWheels, ServosOfTheWheelsDriveTheCart) {
   EXPECT_NEAR(state("base/linear_velocity.x"), 0.25, 1e-3);
   EXPECT_NEAR(state("base/angular_velocity.z"), 0.1 / 0.6, 3e-3);
   EXPECT_NEAR(state("shoulder/position"), 0.0, 1e-3);
-  expect_closed_books();
+  expect_energy_balance();
 }
 
 TEST_F(SimulatedWheels, WheelsOfATextAreReadOrRefused) {

@@ -65,7 +65,7 @@ def watch(session: Session, seconds: float, action: Any, law: str = OURS) -> dic
     return session.watch_base(law, seconds, action, joints=(JointState, "/joint_states"))
 
 
-def expect_closed_books(found: dict[str, list[Any]]) -> None:
+def expect_energy_balance(found: dict[str, list[Any]]) -> None:
     """The wheels roll, and the energies of plugin, hardware and energy_monitor agree."""
     rolling = pairs(found["odom"], found["joints"])
     worst = max(slip(base, state) for base, state in rolling)
@@ -92,7 +92,7 @@ def test_it_stands_where_it_began(session: Session) -> None:
     assert found["odom"][-1].child_frame_id == "base_footprint"
     assert place(found["odom"][-1]) == pytest.approx((0.0, 0.0, 0.0), abs=1e-3)
     assert len(found["joints"][-1].name) == 7
-    expect_closed_books(found)
+    expect_energy_balance(found)
 
 
 def test_its_base_has_no_commands_and_its_joints_are_claimed(session: Session) -> None:
@@ -117,7 +117,7 @@ def test_it_drives_to_a_place_without_slip_and_turns_there_while_its_arm_reaches
         return go_to(session, *goal)
 
     found = watch(session, 15.0, command)
-    expect_closed_books(found)
+    expect_energy_balance(found)
     reached, now = place(found["odom"][-1]), joints(found["joints"][-1])
     print(f"at {reached}, {now}")
     assert max(message.kinetic for message in found["ours"]) > 0.1
@@ -133,7 +133,7 @@ def test_it_drives_to_a_place_without_slip_and_turns_there_while_its_arm_reaches
 def test_the_other_law_takes_over_and_holds_what_it_finds(session: Session) -> None:
     before = place(session.one(Odometry, "/odom"))
     found = watch(session, 3.0, lambda: session.switch([OTHER], [OURS]), OTHER)
-    expect_closed_books(found)
+    expect_energy_balance(found)
     assert place(found["odom"][-1]) == pytest.approx(before, abs=5e-3)
 
 

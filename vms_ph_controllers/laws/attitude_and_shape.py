@@ -132,7 +132,7 @@ class AttitudeAndShape(VehicleController):
         desired[3:6] = moment + np.cross(base.centre, desired[:3])
         desired[b:] = d.g[b:] + shape + d.A.T @ (desired[:b] - d.g[:b]) + brake(d, h)[b:]
         if not np.isfinite(desired.sum()):
-            return self._output.refuse(d)
+            return self._output.reject_effort(d)
         output = self._output.apply(d, desired, gains, dt)
 
         slip = locked @ e

@@ -290,7 +290,7 @@ class CartesianImpedance(StagedController):
             continuous, sampled = continuous + friction, sampled + friction
             supplied += float(friction @ d.v)
         if not is_finite(continuous):
-            return self._output.refuse(d)
+            return self._output.reject_effort(d)
         output = self._output.apply(d, sampled, gains, dt)
         self._last_force = output.effort
         if self._position_only:  # the posture has a potential

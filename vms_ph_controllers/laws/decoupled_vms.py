@@ -168,7 +168,7 @@ class DecoupledVMSController(VehicleController):
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
         effort = decoupled_effort(d, shaped, motion, rate_base, rate_shape, h)
         if not is_finite(effort.continuous):
-            return self._output.refuse(d)
+            return self._output.reject_effort(d)
         output = self._output.apply(d, effort.sampled, gains, dt)
 
         velocity_error = d.v if motion is None else d.v - motion.velocity

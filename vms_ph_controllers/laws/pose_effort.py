@@ -232,15 +232,15 @@ def pose_effort(
         free = np.eye(model.nv) - inverse @ (inertia @ j)
         posture = -free[b:].T @ (null.stiffness * (free[b:, b:] @ null.offset))
         pull_stiffness += free[b:].T @ (null.stiffness[:, None] * free[b:])
-    rest_damping = null.damping_null * (d.M - j.T @ inertia @ j)
+    other_damping = null.damping_null * (d.M - j.T @ inertia @ j)
     if null.position_only:
         null_map = split(d, j[:3], SINGULAR).null_map
-        rest_damping = null.damping_null * (null_map.T @ null_map)
+        other_damping = null.damping_null * (null_map.T @ null_map)
     turn = slice(2 if model.base == "planar" else 3, b)
-    rest_damping[turn, turn] += null.attitude_damping_rate * d.M_b[turn, turn]
+    other_damping[turn, turn] += null.attitude_damping_rate * d.M_b[turn, turn]
     impedance = SampledImpedance.at(
         d,
-        j.T @ damping @ j + rest_damping,
+        j.T @ damping @ j + other_damping,
         j.T @ stiffness @ j + pull_stiffness,
         j.T @ (spring - drift) + pull - posture,
         d.v,
@@ -249,7 +249,7 @@ def pose_effort(
     )
     task_force = damping @ (j @ impedance.velocity - reference_twist)
     force = spring + task_force - drift
-    null_force = rest_damping @ impedance.velocity + impedance.predicted_spring
+    null_force = other_damping @ impedance.velocity + impedance.predicted_spring
     kinetic_task = 0.5 * float(eta @ inertia @ eta)
     energy = ControlEnergy(
         closed_loop_energy=d.kinetic_energy + potential,

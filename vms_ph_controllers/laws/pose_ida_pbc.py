@@ -192,7 +192,7 @@ class PoseIDAPBC(StagedController):
         compensation = d.g + gyroscopic
         continuous = compensation - (j.T @ force + holding.force + null_force)
         if not np.isfinite(continuous.sum()):
-            return self._output.refuse(d)
+            return self._output.reject_effort(d)
         applied = impedance.spring + j.T @ task_force + null_force
         braking = brake(d, h, gyroscopic if gyroscopic.any() else None)
         output = self._output.apply(d, compensation + braking - applied, gains, dt)

@@ -104,7 +104,7 @@ class ResolvedMotion(StagedController):
         desired[6:] += self._shape_force(d, acceleration + bandwidth * (rates - d.v[6:]))
         desired[6:] -= self._limit_springs(d, gains).force
         if not np.isfinite(desired.sum()):
-            return self._output.refuse(d)
+            return self._output.reject_effort(d)
         output = self._output.apply(d, desired, gains, dt)
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy,

@@ -26,7 +26,7 @@ _SIGNIFICANCE = 3.0
 
 
 @dataclass(slots=True)
-class Frame:
+class TimeFrame:
     """The samples of at least 4.5 ms, added up.
 
     Attributes:
@@ -59,7 +59,7 @@ class SmoothedFrame:
         share: variance of the velocity by noise, of that of one measurement; it lasts as long.
     """
 
-    frame: Frame
+    frame: TimeFrame
     velocity: Array
     missed: Array
     lasting: int
@@ -82,8 +82,8 @@ class MotionWindow:
 
     def restart(self) -> None:
         """Forget all frames."""
-        self._frames: deque[Frame] = deque()
-        self._open: Frame | None = None
+        self._frames: deque[TimeFrame] = deque()
+        self._open: TimeFrame | None = None
         self._half = 0
         self._time = 0.0
 
@@ -93,7 +93,7 @@ class MotionWindow:
         self._time += impulse.dt
         effort_noise = np.diagonal(impulse.effort_noise)
         if frame is None:
-            frame = Frame(
+            frame = TimeFrame(
                 self._time, impulse.dt, d.q, d.v, impulse.value, effort_noise, impulse.systematic
             )
         else:

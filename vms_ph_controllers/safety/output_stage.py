@@ -140,7 +140,7 @@ class OutputStage:
         """Note that the safe output has acted since the last update."""
         self._tank.missed_updates(self._weight)
 
-    def refuse(self, d: Evaluation) -> Command:
+    def reject_effort(self, d: Evaluation) -> Command:
         """Return the safe output at a state for which the law computed no finite effort."""
         self._hold(d)
         self.missed_updates()

@@ -23,14 +23,14 @@ class _Start:
         q, v: configuration (nq,) and velocity (nv,).
         force: held effort (nv,).
         displacement: displacement (nv,) that is predicted for the sample.
-        store: stored energy, J.
+        stored: stored energy, J.
     """
 
     q: Array
     v: Array
     force: Array
     displacement: Array
-    store: float
+    stored: float
 
 
 class SampleWork:
@@ -54,19 +54,19 @@ class SampleWork:
         self._start: _Start | None = None
         self._safe: Array | None = None
 
-    def hold(self, d: Evaluation, force: Array, displacement: Array, store: float) -> None:
-        """Hold efforts (nv,) from a state on, where ``store`` joules are stored.
+    def hold(self, d: Evaluation, force: Array, displacement: Array, stored: float) -> None:
+        """Hold efforts (nv,) from a state on, where ``stored`` joules are stored.
 
         ``displacement`` (nv,) is what the efforts are predicted to cause in the sample.
         """
-        self._start = _Start(np.array(d.q), np.array(d.v), force, displacement, store)
+        self._start = _Start(np.array(d.q), np.array(d.v), force, displacement, stored)
         self._safe = None
 
     def missed_updates(self, safe: Array) -> None:
         """Note that the safe output (nv,) has replaced the held effort."""
         self._safe = safe
 
-    def recovered_energy(self, d: Evaluation, store: float, dt: float) -> float:
+    def recovered_energy(self, d: Evaluation, stored: float, dt: float) -> float:
         """Return the decrease of the stored energy less the work of the held effort, J.
 
         After missed updates the largest work that the two efforts can have done is used: that of
@@ -76,7 +76,7 @@ class SampleWork:
 
         Args:
             d: the present state.
-            store: energy stored now, J.
+            stored: energy stored now, J.
             dt: time since the last update, s.
         """
         if self._start is None:
@@ -88,10 +88,10 @@ class SampleWork:
             both = float(
                 start.force @ start.displacement + safe @ (displacement - start.displacement)
             )
-            return min(start.store - store - max(work, float(safe @ displacement), both), 0.0)
+            return min(start.stored - stored - max(work, float(safe @ displacement), both), 0.0)
         if self._model.b:
             work += self._turning(start, d, dt)
-        return start.store - store - work
+        return start.stored - stored - work
 
     def _turning(self, start: _Start, d: Evaluation, dt: float) -> float:
         """Return an upper bound of the work that turning axes add to ``f^T (q_next - q)``, J."""
@@ -325,7 +325,7 @@ class SampleGrant:
         b = dt * dt * float(f @ (full.acceleration - rest.acceleration))
         a = dt * float(f @ (d.v + 0.5 * dt * rest.acceleration))
         for _ in range(_TRIALS):
-            s = min(_largest(a, b, -rest.lack), highest)
+            s = min(_largest_share(a, b, -rest.lack), highest)
             if not s > 0.0:
                 break
             trial = prediction.predict(compensation + s * f)
@@ -379,7 +379,7 @@ def strongest_brake(d: Evaluation, dt: float) -> Array:
     return d.g - (_BRAKE / dt) * d.momentum
 
 
-def _largest(a: float, b: float, room: float) -> float:
+def _largest_share(a: float, b: float, room: float) -> float:
     """Return the largest share s with ``s a + s^2 b / 2`` within the room, J.
 
     Where a is negative, that is ``room - a^2 / 2 b``, and the least work without room.

@@ -31,8 +31,7 @@ class Allocation {
   /// Construct the map from the actuators of a robot on a floating or planar base.
   ///
   /// @throws ModelError  no actuator, a fixed base, or an actuator with an entry that is not
-  /// finite,
-  ///                     an axis of length zero, or limits in the wrong order.
+  ///                     finite, an axis of length zero, or limits in the wrong order.
   explicit Allocation(const std::vector<Rotor>& rotors, Base base = Base::floating);
 
   /// Construct it from B itself, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.
@@ -92,7 +91,7 @@ class BaseActuation final : public Actuation {
 
  private:
   void clip_thrusts() noexcept;
-  bool is_outside() const noexcept;
+  bool static_thrusts_exceed_limits() const noexcept;
   double share_within_limits() const noexcept;
 
   bool actuated_;
@@ -100,7 +99,7 @@ class BaseActuation final : public Actuation {
   Eigen::MatrixXd inverse_, projector_;
   Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
   Eigen::VectorXd thrusts_, static_thrusts_, step_;
-  VectorB offset_;  // (b,) wrench of the held inputs
+  VectorB offset_;  // (b,) wrench of the fixed inputs
   VectorB wrench_, residual_;
   Reason reason_;
 };
@@ -110,8 +109,7 @@ class BaseActuation final : public Actuation {
 class PrioritisedActuation final : public Actuation {
  public:
   /// @param weights      (b,) of the components of a wrench; when (0,), a force has the weight 1
-  /// and
-  ///                     a moment ten over the actuators' mean lever arm.
+  ///                     and a moment ten over the actuators' mean lever arm.
   /// @throws ModelError  more actuators than kMaxVelocities, or weights of another size.
   explicit PrioritisedActuation(const Allocation& allocation, const Eigen::VectorXd& weights = {});
 
@@ -130,10 +128,10 @@ class PrioritisedActuation final : public Actuation {
   VectorB weights_;
   Eigen::MatrixXd weighted_;      // diag(weights) B
   Eigen::MatrixXd projector_;     // onto the weighted wrenches that inputs can make
-  Eigen::MatrixXd inverse_;       // of the weighted map of the inputs that are not held, (m,b)
+  Eigen::MatrixXd inverse_;       // of the weighted map of the inputs that are not fixed, (m,b)
   Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
   Eigen::VectorXd inputs_;
-  BoundedLeastSquares search_;
+  BoundedLeastSquares solver_;
   VectorB wrench_, target_, residual_;
   Reason reason_;
 };

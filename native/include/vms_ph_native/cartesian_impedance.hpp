@@ -63,9 +63,9 @@ class PoseImpedance : public StagedController {
  protected:
   PoseImpedance(const Model& model, std::optional<Allocation> allocation, bool base_actuated);
 
-  void hold() noexcept override;
+  void start_holding() noexcept override;
   const Command& control(const Reference& reference, double dt) noexcept override;
-  const ImpedanceGains& gains_now() const noexcept override = 0;
+  const ImpedanceGains& active_gains() const noexcept override = 0;
 
   /// Advance the reference of the end effector.
   virtual void follow(const Reference& reference, double dt) noexcept;
@@ -77,14 +77,14 @@ class PoseImpedance : public StagedController {
   virtual const Push* update_push(const Reference&, double) noexcept { return nullptr; }
 
   PoseReference tool_;
-  BaseSpring spring_;
-  double base_power_ = 0.0;  // with which the base's reference moves the minimum, W
-  bool relative_ = false;    // whether the end effector is held in the frame of the base
-  VectorV last_effort_;      // (nv,) effort that was passed last
+  BaseSpring base_spring_;
+  double base_power_ = 0.0;   // with which the base's reference moves the minimum, W
+  bool is_relative_ = false;  // whether the end effector is held in the frame of the base
+  VectorV last_effort_;       // (nv,) effort that was passed last
 
  private:
   Pose tool_pose() noexcept;
-  void jacobian() noexcept;
+  void compute_jacobian() noexcept;
   void hold_base_and_limits(double h, double dt) noexcept;
   Compliance compliance(double attachment, double dt) noexcept;
   void hold_posture(const Reference& reference, double dt) noexcept;
@@ -141,7 +141,7 @@ class CartesianImpedance final : public PostureGains<ImpedanceGains> {
   explicit CartesianImpedance(const Model& model, std::optional<Allocation> allocation = {},
                               bool base_actuated = true)
       : PostureGains(model, std::move(allocation), base_actuated) {
-    begin();
+    reset_to_neutral();
   }
 };
 
@@ -169,7 +169,7 @@ class PushingImpedance final : public PostureGains<PushGains> {
   void missed_updates() noexcept override;
 
   /// Energy that is left for pushing, J.
-  double push_level() const noexcept { return tank_ ? tank_->level : gains_now().push_energy; }
+  double push_level() const noexcept { return tank_ ? tank_->level : active_gains().push_energy; }
 
   /// Force on the surroundings along the direction of the push, as observed, N.
   double observed_force() const noexcept { return observed_force_; }
@@ -182,7 +182,7 @@ class PushingImpedance final : public PostureGains<PushGains> {
     Eigen::Vector3d direction;
   };
 
-  void hold() noexcept override;
+  void start_holding() noexcept override;
   const Push* update_push(const Reference& reference, double dt) noexcept override;
   void update_tank(double dt) noexcept;
   bool update_direction(const Reference& reference, double dt) noexcept;

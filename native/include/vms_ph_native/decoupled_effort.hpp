@@ -23,7 +23,7 @@ class IntegralAction {
   void restart() noexcept;
 
   /// Keep the displacement during a time step.
-  void rest() noexcept;
+  void zero_rates() noexcept;
 
   /// Advance by one time step.
   ///

@@ -26,7 +26,7 @@ struct RateDerivatives {
 /// What ten inertial parameters of a body (mass, mass times centre, Ixx, Ixy, Iyy, Ixz, Iyz, Izz
 /// about its origin) contribute to the product of a twist and the momentum of another one, both in
 /// the axes of the body.
-void write_pairing(const Screw& one, const Screw& other, double* out) noexcept;
+void write_momentum_regressor(const Screw& one, const Screw& other, double* out) noexcept;
 
 /// The derivatives of a tree at its configuration and velocity: sums over pairs of a joint and one
 /// before it, and products with the inverse of the mass matrix. After construction nothing
@@ -70,7 +70,7 @@ class TreeDerivatives {
   void write_parameters(const Tree& tree, const RateDerivatives& out) noexcept;
 
   bool decoupled_ = false;
-  std::size_t first_, stride_;  ///< columns: of the joints (padded), of the base, of z
+  std::size_t base_column_, stride_;  ///< columns: of the joints (padded), the base, z
   std::vector<Group> groups_;
   std::vector<double> ancestors_,
       descendants_;  ///< of bodies and groups: ones where one moves the other

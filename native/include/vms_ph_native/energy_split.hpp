@@ -27,12 +27,12 @@ class EnergySplit {
   EnergySplit& operator=(const EnergySplit&) = delete;
 
   /// @param state  of the robot; if it is not finite, the energies are NaN.
-  const Energies& of(const RobotState& state) noexcept;
+  const Energies& compute(const RobotState& state) noexcept;
 
  private:
   Model model_;
-  Evaluation at_;
-  Matrix3V task_;
+  Evaluation d_;
+  Matrix3V jacobian_;
   Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> weighted_;
   Cholesky factor_;
   Cholesky mobility_;
@@ -70,17 +70,17 @@ class PowerAudit {
                           double energy, double dt) noexcept;
 
  private:
-  struct Rates {
+  struct PortPowers {
     double torque, wrench_base;
   };
-  Rates rates(const RobotState& state, const Command& command) const noexcept;
+  PortPowers port_powers(const RobotState& state, const Command& command) const noexcept;
 
   int b_, n_;
   Eigen::VectorXd damping_;
-  bool started_ = false;
-  double first_ = 0.0, dissipated_ = 0.0;
-  double gap_ = 0.0;  // time of samples that were not finite, s
-  Rates last_{0.0, 0.0};
+  bool is_started_ = false;
+  double first_energy_ = 0.0, dissipated_ = 0.0;
+  double skipped_time_ = 0.0;  // time of samples that were not finite, s
+  PortPowers last_powers_{0.0, 0.0};
   PowerBalance balance_;
 };
 

@@ -28,11 +28,11 @@ class SampleWork {
   /// Restart; no effort is held.
   void restart() noexcept { has_effort_ = has_missed_updates_ = false; }
 
-  /// Hold efforts (nv,) from a state on, where `store` joules are stored.
+  /// Hold efforts (nv,) from a state on, where `stored` joules are stored.
   /// `displacement` (nv,) is the displacement that the efforts are predicted to cause in the
   /// sample.
   void hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
-            double store) noexcept;
+            double stored) noexcept;
 
   /// Note that the safe output (nv,) has replaced the held effort.
   void missed_updates(const VectorV& safe) noexcept;
@@ -42,7 +42,7 @@ class SampleWork {
   /// of them alone, or of the held effort over the predicted displacement and of the other one over
   /// the rest. The result is then not positive.
   /// @param dt  time since the last update, s.
-  double recovered_energy(const Evaluation& d, double store, double dt) noexcept;
+  double recovered_energy(const Evaluation& d, double stored, double dt) noexcept;
 
  private:
   double rotation_work_bound(const Evaluation& d, double dt) const noexcept;
@@ -50,8 +50,8 @@ class SampleWork {
   const Model& model_;
   bool has_effort_ = false, has_missed_updates_ = false;
   VectorQ q_;
-  VectorV v_, force_, safe_, predicted_, displacement_;
-  double store_ = 0.0;
+  VectorV v_, force_, safe_, predicted_step_, displacement_;
+  double stored_ = 0.0;
 };
 
 /// The outcome of a sample.
@@ -90,7 +90,7 @@ class SamplePrediction {
 
  private:
   // Write the acceleration (nv,) at q_ and a velocity; return the power of the effort, W.
-  double rate(Dynamics& dynamics, const VectorV& v, const VectorV& force, VectorV& result) noexcept;
+  double accelerate(Dynamics& robot, const VectorV& v, const VectorV& force, VectorV& out) noexcept;
   // Power of an effort at q_ and a velocity, W.
   double power(const VectorV& v, const VectorV& force) noexcept;
   // Set q_ to the configuration reached from start_ by a displacement.
@@ -148,7 +148,7 @@ class SampleGrant {
  private:
   SamplePrediction prediction_;
   Prediction baseline_, candidate_, best_;
-  double rest_energy_ = 0.0, budget_ = 0.0;
+  double baseline_energy_ = 0.0, budget_ = 0.0;
   VectorV excess_, force_;
   double share_ = 1.0;
   Reason reason_;
@@ -224,7 +224,7 @@ class SampledTank {
   void restart() noexcept;
 
   /// Keep the level, and account for nothing that happened since the last update.
-  void forget_sample() noexcept;
+  void discard_sample() noexcept;
 
   /// Energy in the tank, J; zero without a tank.
   double level() const noexcept { return tank_ ? tank_->level : 0.0; }
@@ -317,7 +317,7 @@ class TankBudget {
       next = &desired(share);
       if (is_covered(*next, q, before)) break;
     }
-    return charge(q, *next, before, share);
+    return withdraw_cost(q, *next, before, share);
   }
 
   /// Reduce a torque (n,) to the share whose work tank and potential cover; brake where none is.
@@ -339,11 +339,11 @@ class TankBudget {
   // Number of times a change that the tank does not cover is halved before it is refused.
   static constexpr int kHalvings = 4;
 
-  double store(Evaluation& d, double limit_energy) const noexcept;
+  double stored(Evaluation& d, double limit_energy) const noexcept;
   double replace(const ConstVector& q, const ShapedPotential& next, double before) noexcept;
   bool is_covered(const ShapedPotential& next, const ConstVector& q, double before) noexcept;
-  double charge(const ConstVector& q, const ShapedPotential& next, double before,
-                double share) noexcept;
+  double withdraw_cost(const ConstVector& q, const ShapedPotential& next, double before,
+                       double share) noexcept;
 
   ShapedPotential potential_, trial_;
   double authority_ = 1.0;

@@ -91,15 +91,15 @@ class Evaluation {
       pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept;
 
  private:
-  Dynamics& with_configuration() noexcept;
-  Dynamics& with_velocity() noexcept;
-  FluidTerms& immersed() noexcept;
-  FluidTerms& flowing() noexcept;
+  Dynamics& dynamics_at_q() noexcept;
+  Dynamics& dynamics_at_v() noexcept;
+  FluidTerms& fluid_at_q() noexcept;
+  FluidTerms& fluid_at_v() noexcept;
 
   const Model& model_;
   const int b_, n_;
   Dynamics dynamics_;
-  std::optional<Dynamics> other_robot_;  ///< in a fluid, for a term at another configuration
+  std::optional<Dynamics> other_dynamics_;  ///< in a fluid, for a term at another configuration
   FluidTerms fluid_;
   Eigen::VectorXd q_, v_, term_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
@@ -109,7 +109,7 @@ class Evaluation {
   MatrixBN A_;
   VectorV momentum_, g_;
   struct Computed {
-    bool with_configuration, with_velocity, immersed, flowing, M, M_b_inverse, A, M_hat_m, momentum,
+    bool dynamics_at_q, dynamics_at_v, fluid_at_q, fluid_at_v, M, M_b_inverse, A, M_hat_m, momentum,
         C, g;
   } computed_{};
 };

@@ -44,7 +44,7 @@ class FluidTerms {
  public:
   explicit FluidTerms(const Model& model);
 
-  bool exist() const noexcept { return !bodies_.empty(); }
+  bool exists() const noexcept { return !bodies_.empty(); }
 
   /// Take the configuration that a robot was placed at, then the velocity (nv,) it was moved with.
   void set_configuration(const Dynamics& robot) noexcept;
@@ -69,7 +69,7 @@ class FluidTerms {
   struct Body {
     ImmersedBody description;
     int frame;
-    Jacobian jacobian, rate;
+    Jacobian jacobian, jacobian_rate;
     Vector6 twist, momentum, buoyancy;
     Eigen::Matrix3d rotation;
     Eigen::Vector3d origin;

@@ -36,7 +36,7 @@ struct GainField {
         high(field.high),
         at_once(field.at_once) {}
 
-  double of(const Record& record) const noexcept {
+  double value_in(const Record& record) const noexcept {
     return flag ? static_cast<double>(record.*flag) : record.*number;
   }
 
@@ -89,8 +89,8 @@ class GainTable {
     static const Record defaults{};
     std::vector<Gain> gains;
     for (const auto& field : fields_) {
-      gains.push_back({field.name, field.description, field.of(record), field.low, field.high,
-                       field.of(defaults), field.flag != nullptr});
+      gains.push_back({field.name, field.description, field.value_in(record), field.low, field.high,
+                       field.value_in(defaults), field.flag != nullptr});
     }
     return gains;
   }
@@ -137,17 +137,17 @@ class GainRamp {
   /// Take these gains, and the next ones, as they are.
   void restart(const Record& gains) noexcept {
     now_ = gains;
-    started_ = false;
+    is_started_ = false;
   }
 
   /// Move towards the gains set, for a time step in s, and return those in force.
   const Record& follow(const Record& target, double dt) noexcept {
-    if (started_) {
+    if (is_started_) {
       const double share = crossing_share(dt);
       for (const auto& field : Record::table().fields()) field.follow(now_, target, share);
     } else {
       now_ = target;
-      started_ = true;
+      is_started_ = true;
     }
     return now_;
   }
@@ -156,7 +156,7 @@ class GainRamp {
 
  private:
   Record now_;
-  bool started_ = false;
+  bool is_started_ = false;
 };
 
 /// The share, in [0, 1], of a part of a law that is switched on or off.
@@ -165,13 +165,13 @@ class SwitchRamp {
   /// Take the next position of the switch as it is.
   void restart() noexcept {
     share_ = 0.0;
-    started_ = false;
+    is_started_ = false;
   }
 
   /// Move towards one or zero, for a time step in s, and return the share.
   double follow(bool on, double dt) noexcept {
-    share_ = approach(share_, on ? 1.0 : 0.0, started_ ? crossing_share(dt) : 1.0);
-    started_ = true;
+    share_ = approach(share_, on ? 1.0 : 0.0, is_started_ ? crossing_share(dt) : 1.0);
+    is_started_ = true;
     return share_;
   }
 
@@ -179,7 +179,7 @@ class SwitchRamp {
 
  private:
   double share_ = 0.0;
-  bool started_ = false;
+  bool is_started_ = false;
 };
 
 }  // namespace vms_ph

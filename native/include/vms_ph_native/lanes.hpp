@@ -47,7 +47,7 @@ struct Screw {
 };
 
 /// Three numbers of an array as a vector.
-inline Eigen::Map<Eigen::Vector3d> three(double* out) { return Eigen::Map<Eigen::Vector3d>(out); }
+inline Eigen::Map<Eigen::Vector3d> vector3(double* out) { return Eigen::Map<Eigen::Vector3d>(out); }
 
 /// The Lie bracket [v, s] of two twists.
 VMS_PH_INLINED inline Screw bracket(const Screw& v, const Screw& s) {
@@ -120,7 +120,7 @@ constexpr std::size_t kLaneCount = 4;
 /// Largest angle, rad, of which the whole turns are subtracted without a loss of digits.
 constexpr double kLargestAngle = 1e5;
 
-/// Sines and cosines of `count` angles, a multiple of kTogether, to two units in the last place.
+/// Sines and cosines of `count` angles, a multiple of kLaneCount, to two units in the last place.
 ///
 /// The C library computes one angle at a time, in a third of the time of a whole placement of an
 /// arm. An angle that is larger than kLargestAngle, or not finite, is left to it.
@@ -174,7 +174,7 @@ inline void sines_and_cosines(const double* angles, std::size_t count, double* s
 // All functions are compiled into their callers: no such value is passed or returned in registers
 // that only some machines have.
 
-/// A number of each of kTogether bodies.
+/// A number of each of kLaneCount bodies.
 using Lanes = double __attribute__((vector_size(kLaneCount * sizeof(double))));
 
 /// The same in memory, where the numbers of one body are reached too. Vectors, twists and inertias
@@ -285,9 +285,9 @@ struct LaneInertia {
 
   /// That of bodies of which the mass, the centre and the inertia about it, six rows in axes of
   /// their own, are given.
-  VMS_PH_INLINED LaneInertia(const Lanes& of, const LaneVector& centre, const LaneMatrix& rotation,
-                             const Row* about_centre)
-      : mass(of), first(centre * of) {
+  VMS_PH_INLINED LaneInertia(const Lanes& mass_, const LaneVector& centre,
+                             const LaneMatrix& rotation, const Row* about_centre)
+      : mass(mass_), first(centre * mass_) {
     const Lanes a = lanes(about_centre[0]), b = lanes(about_centre[1]), c = lanes(about_centre[2]),
                 d = lanes(about_centre[3]), e = lanes(about_centre[4]), f = lanes(about_centre[5]);
     const LaneVector u = rotation * LaneVector(a, b, c), v = rotation * LaneVector(b, d, e),

@@ -19,7 +19,7 @@ struct LimitGains {
 };
 
 /// Room for a sentence that names every joint of a robot.
-std::size_t longest_reason(const Model& model);
+std::size_t reason_capacity(const Model& model);
 
 /// Clip torques (n,) to the effort limits of a robot's joints.
 void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept;
@@ -31,20 +31,19 @@ class TorqueLimits {
   explicit TorqueLimits(const Model& model);
 
   /// Forget the last torque: the next one may jump.
-  void restart() noexcept { has_last_ = false; }
+  void restart() noexcept { has_last_torque_ = false; }
 
   /// Note that other torques (n,) are sent instead of the last ones.
   void replace(const ConstVector& torque) noexcept { torque_ = torque; }
 
-  /// The share, in [0, 1], of `torque - resting` (n,) that the effort limits admit.
+  /// The share, in [0, 1], of `torque - static_effort` (n,) that the effort limits admit.
   double share_within(const ConstVector& static_effort, const ConstVector& torque) const noexcept;
 
   /// Torques (n,) within the limits.
   ///
   /// @param desired   (n,) torques of the law.
   /// @param static_effort  (n,) torques that compensate gravity; only the difference to them is
-  /// scaled
-  ///                 down to meet the power limit.
+  ///                       scaled down to meet the power limit.
   /// @param rates    (n,) joint rates, rad/s or m/s.
   /// @param rate     largest rate of change of a torque, N m/s; 0 for none.
   /// @param power    largest power into the joints, W; 0 for none.
@@ -58,7 +57,7 @@ class TorqueLimits {
  private:
   const Model& model_;
   VectorV torque_;  // of the last call
-  bool has_last_ = false;
+  bool has_last_torque_ = false;
   Reason reason_;
 };
 

@@ -300,7 +300,7 @@ class BoundedLeastSquares {
   /// Take another matrix of the same size.
   ///
   /// @param share  of the trace of A^T A, by which the square of x is added to what is minimised.
-  void replace(const Eigen::MatrixXd& A, double share = 0.0) noexcept;
+  void set_matrix(const Eigen::MatrixXd& A, double share = 0.0) noexcept;
 
   /// Write the solution to x (m,).
   ///

@@ -15,12 +15,12 @@ namespace vms_ph {
 /// A body whose frame is at its centre of mass. Places are entries of the state vector and of
 /// vectors of rates.
 struct MechanismBody {
-  int momentum = 0;             ///< place of the momentum in both vectors
-  int pose = 0, pose_rate = 0;  ///< of the pose
-  double mass = 1.0;            ///< kg
-  Eigen::Matrix3d inertia;      ///< kg m^2
-  Eigen::Matrix3d inverse;      ///< of the inertia, as the storage has it
-  Eigen::Vector3d weight;       ///< upward gradient of the potential energy, N
+  int momentum = 0;                 ///< place of the momentum in both vectors
+  int pose = 0, pose_rate = 0;      ///< of the pose
+  double mass = 1.0;                ///< kg
+  Eigen::Matrix3d inertia;          ///< kg m^2
+  Eigen::Matrix3d inverse_inertia;  ///< of the inertia, as the storage has it
+  Eigen::Vector3d weight;           ///< upward gradient of the potential energy, N
 };
 
 /// A storage of entropy.
@@ -46,9 +46,9 @@ struct MechanismJoint {
   PairKind kind = PairKind::about_z;
   double turn = 1.0, advance = 0.0;  ///< about_z: rad and m per unit of the coordinate
   int freedoms = 1;
-  Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 3> subspace;  ///< S
-  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 3, 6> rates;     ///< K with K S = 1
-  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6> closed;    ///< N with N S = 0
+  Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 3> subspace;     ///< S
+  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 3, 6> dual_basis;   ///< K with K S = 1
+  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6> constraints;  ///< N with N S = 0
   int position = 0, position_rate = 0;  ///< places of q_r in the state and in the rates
   bool spring = false;
   Eigen::Vector3d stiffness, rest;
@@ -57,8 +57,8 @@ struct MechanismJoint {
   FrictionKind friction = FrictionKind::none;
   Eigen::Matrix3d tensor;  ///< of constant friction
   double viscous = 0.0, dry = 0.0, slip = 1.0;
-  double softening = 0.0, reference = 298.15;  ///< fall of viscous friction, 1/K, from here on, K
-  int heat = -1;                               ///< storage of the heat of friction
+  double softening = 0.0, reference_theta = 298.15;  ///< fall of `viscous`, 1/K, from this on, K
+  int heat = -1;                                     ///< storage of the heat of friction
   int effort = 0, effort_1 = 0, effort_2 = 0;  ///< places of u_r, u_j1 and u_j2 among all efforts
 };
 
@@ -132,7 +132,7 @@ class Mechanism {
   double friction_rate(const double* x);
 
   /// Eigenvalues of the scaled constraints of loops at the last projection, ascending.
-  const Eigen::VectorXd& loop_values() const;
+  const Eigen::VectorXd& loop_spectrum() const;
 
  private:
   bool find_temperatures(const double* x);

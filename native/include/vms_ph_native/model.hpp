@@ -48,7 +48,7 @@ class ModelError : public std::runtime_error {
 };
 
 struct Fluid;
-struct ModelNumbers;
+struct ModelParts;
 
 enum class Base { fixed, planar, floating };
 
@@ -79,7 +79,7 @@ class Model {
   /// Construct from what such a model holds.
   ///
   /// @throws ModelError  as above, or a kind of joint that the core does not cover.
-  explicit Model(const ModelNumbers& numbers, const std::string& end_effector = "",
+  explicit Model(const ModelParts& robot, const std::string& end_effector = "",
                  std::vector<Mimic> mimics = {});
 
   /// Construct from the text of a URDF.
@@ -89,8 +89,7 @@ class Model {
   ///                       then.
   /// @param gravity        in the inertial frame, m/s^2.
   /// @throws ModelError    the text is not a URDF, a joint does not exist, or joints mimic each
-  /// other
-  ///                       in a circle.
+  ///                       other in a circle.
   static Model from_urdf(const std::string& xml, Base base, const std::string& end_effector = "",
                          const std::vector<std::string>& locked_joints = {},
                          const Eigen::Vector3d& gravity = {0.0, 0.0, -9.81});
@@ -202,11 +201,11 @@ class Model {
   pinocchio::SE3 base_pose(const ConstVector& q) const noexcept;
 
  private:
-  void take_gravity();
-  bool follows(const std::string& joint) const;
+  void read_gravity();
+  bool is_mimic(const std::string& joint) const;
   void check_mimics() const;
-  void take_joints();
-  void follow(const Mimic& mimic);
+  void read_joints();
+  void add_mimic(const Mimic& mimic);
 
   std::shared_ptr<const pinocchio::Model> model_;
   std::shared_ptr<const Fluid> fluid_;
@@ -225,7 +224,7 @@ class Model {
 };
 
 /// What a model of Pinocchio holds, in its order and by its names.
-struct ModelNumbers {
+struct ModelParts {
   /// A joint and the body that it moves.
   struct Joint {
     std::string name, kind;       ///< of Pinocchio, such as JointModelRZ

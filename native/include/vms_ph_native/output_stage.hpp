@@ -61,7 +61,7 @@ class OutputStage {
   void missed_updates() noexcept;
 
   /// The safe output at a state for which the law computed no finite effort.
-  const Command& refuse(Evaluation& d) noexcept;
+  const Command& reject_effort(Evaluation& d) noexcept;
 
   /// The efforts (nv,) sent to the robot for a desired force (nv,), without the load: base wrench,
   /// then joint torques.
@@ -84,7 +84,7 @@ class OutputStage {
   std::unique_ptr<Actuation> actuation_;
   TorqueLimits limits_;
   SampledTank tank_;
-  VectorV active_, force_, static_effort_, weight_, brake_, load_;
+  VectorV loaded_effort_, force_, static_effort_, weight_, brake_, load_;
   Reason reason_;
   Command safe_command_, rejected_command_;
 };
@@ -116,7 +116,7 @@ class SafeOutput {
   const Model& model_;
   BaseActuation actuation_;
   Evaluation d_;
-  VectorB base_, wrench_;
+  VectorB static_wrench_, wrench_;
   VectorV braking_effort_, weight_, holding_torque_, step_, torque_;
   Eigen::VectorXd next_q_;  // (nq,)
 };

@@ -28,14 +28,14 @@ constexpr auto kVelocityLimit = &pinocchio::Model::velocityLimit;
 constexpr auto kDryFriction = &pinocchio::Model::friction;
 #endif
 
-inline ModelError not_single(const std::string& joint, int velocities) {
+inline ModelError multi_dof_error(const std::string& joint, int velocities) {
   return ModelError(
       "the joint '" + joint + "' has " + std::to_string(velocities) +
       " degrees of freedom; besides the base only revolute, continuous and prismatic joints are "
       "covered: split it into single ones");
 }
 
-inline ModelError not_fixed(const std::string& joint, const std::string& kind) {
+inline ModelError moving_axis_error(const std::string& joint, const std::string& kind) {
   return ModelError("the joint '" + joint + "' (" + kind +
                     ") is neither a rotation about nor a translation along a fixed axis");
 }

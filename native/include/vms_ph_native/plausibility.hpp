@@ -14,9 +14,6 @@
 
 namespace vms_ph {
 
-/// Longest plausible time step, s.
-constexpr double kLongestStep = 1.0;
-
 /// The fields of PlausibilityBounds, as in vms_ph_controllers.safety.plausibility, which describes
 /// them: name, default, least and largest value.
 #define VMS_PH_PLAUSIBILITY_FIELDS(FIELD)  \
@@ -55,7 +52,7 @@ struct Judgement {
   bool restarts = false;    ///< whether the law must be reset: the robot is elsewhere
   bool is_located = true;   ///< whether q is measured now, though v may be implausible
 
-  bool holds() const noexcept { return reason[0] != '\0'; }
+  bool must_hold() const noexcept { return reason[0] != '\0'; }
 };
 
 /// The rate at which the safe output damps motion at a time step (s), 1/s: the k of
@@ -96,7 +93,7 @@ class StatePlausibility {
 
   const Model& model_;
   const PlausibilityBounds bounds_;
-  const VectorV speed_;
+  const VectorV speed_bounds_;
   VectorV lower_, upper_;
   std::vector<JointLimit> joint_limits_;
   VectorQ q_, last_q_;

@@ -74,8 +74,8 @@ struct Compliance {
 };
 
 /// Forces of the spring and the damper of a pose in the velocities v (m,) of a robot, with its
-/// twist J v. A law calls hold() with its other springs, then set_error() and compute(), and adds
-/// the compensation of gravity to the forces.
+/// twist J v. A law calls set_springs() with its other springs, then set_error() and compute(), and
+/// adds the compensation of gravity to the forces.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class PoseEffort {
@@ -89,15 +89,16 @@ class PoseEffort {
   /// Restart where the pose is that of the reference.
   void restart() noexcept { potential_.restart(); }
 
-  /// Set the other springs and dampers, except the null-space damping in `rest_damping`.
+  /// Set the other springs and dampers, except the null-space damping in `other_damping`.
   ///
   /// @param energy     of the spring of the base, J.
   /// @param force      its gradient, (b,).
   /// @param stiffness  of it, (b,).
   /// @param limits     springs at the limits of the joints.
   /// @param attitude_damping  rate of the damping of the attitude of the base, 1/s.
-  void hold(Evaluation& d, double energy, const ConstVector& force, const ConstVector& stiffness,
-            const LimitSprings& limits, double attitude_damping) noexcept;
+  void set_springs(Evaluation& d, double energy, const ConstVector& force,
+                   const ConstVector& stiffness, const LimitSprings& limits,
+                   double attitude_damping) noexcept;
 
   /// Set the pose error and the gains of spring and damper.
   ///
@@ -115,7 +116,7 @@ class PoseEffort {
   /// damping, N s/m; after set_error(), with its horizon.
   void release(const Eigen::Vector3d& direction, double damping, double h) noexcept;
 
-  /// Pull the null space of J to a posture, after hold().
+  /// Pull the null space of J to a posture, after set_springs().
   ///
   /// @param mass      (nv,nv), and the momentum of the task for a velocity, (6,nv).
   /// @param offset    (n,) of the joints from the posture, rad or m.
@@ -130,9 +131,9 @@ class PoseEffort {
   void compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v, double h) noexcept;
 
   // Other springs and dampers: energy, J, gradient (m,), stiffness and damping (m,m).
-  double rest_energy = 0.0;
-  VectorV rest_force;
-  MatrixV rest_stiffness, rest_damping;
+  double other_energy = 0.0;
+  VectorV other_force;
+  MatrixV other_stiffness, other_damping;
 
   SampledImpedance impedance;
   double potential = 0.0;        ///< energy of all springs, J

@@ -19,8 +19,7 @@ double horizon(double dt, double delay, double age) noexcept;
 class SampledImpedance {
  public:
   /// @param velocities  number of velocities of the law. Where wheels leave fewer than the robot
-  /// has,
-  ///                    brake() must not be called.
+  ///                    has, brake() must not be called.
   explicit SampledImpedance(const Model& model, Eigen::Index velocities);
   explicit SampledImpedance(const Model& model) : SampledImpedance(model, model.nv()) {}
 

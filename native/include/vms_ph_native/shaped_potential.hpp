@@ -23,7 +23,7 @@ struct Minimum {
 };
 
 /// W (n,n), symmetric and positive semidefinite, N m/rad.
-struct Weight {
+struct WeightMatrix {
   MatrixV matrix;
   std::uint64_t version = 0;  ///< unique for every matrix
 };
@@ -37,7 +37,7 @@ class ShapedPotential {
 
   /// Set W to a multiple of the identity, N m/rad.
   void set(const Minimum& minimum, double stiffness) noexcept;
-  void set(const Minimum& minimum, const Weight& weight) noexcept;
+  void set(const Minimum& minimum, const WeightMatrix& weight) noexcept;
 
   /// Set the minimum; the weight is kept.
   void move(const ShapedPotential& source) noexcept;
@@ -63,10 +63,10 @@ class ShapedPotential {
 
   const Model* model_;
   VectorQ q_star_;
-  std::uint64_t minimum_ = 0;
+  std::uint64_t minimum_id_ = 0;
   bool is_scalar_ = true;
   double scalar_ = 0.0;
-  Weight weight_;
+  WeightMatrix weight_;
 };
 
 /// W = J^T K_t J + N^T K_nu N at the minimum, (n,n).

@@ -19,8 +19,8 @@
 namespace vms_ph {
 
 /// A law behind an OutputStage, with springs at the joint limits. The output stage has the safe
-/// output, the limits and the energy tank. A law defines hold(), which sets its minimum to a
-/// configuration, and control(); its gains are those of RampedGains.
+/// output, the limits and the energy tank. A law defines start_holding(), which sets its minimum to
+/// a configuration, and control(); its gains are those of RampedGains.
 class StagedController : public Controller {
  public:
   bool reset(const RobotState& state) noexcept override;
@@ -34,24 +34,24 @@ class StagedController : public Controller {
   StagedController(const Model& model, std::unique_ptr<Actuation> actuation);
 
   /// Set the minimum to the configuration of `d_`, at rest.
-  virtual void hold() noexcept = 0;
+  virtual void start_holding() noexcept = 0;
 
   /// The command at the state of `d_`, for a usable time step; the gains have been followed.
   virtual const Command& control(const Reference& reference, double dt) noexcept = 0;
 
   /// The gains in force.
-  virtual const OutputGains& gains_now() const noexcept = 0;
+  virtual const OutputGains& active_gains() const noexcept = 0;
 
   /// Move the gains in force towards those set, for a time step in s; null: take them at once.
   virtual void follow_gains(const double* dt) noexcept = 0;
 
   /// The effort (nv,) that the output stage passes of a desired one.
-  const VectorV& pass(const VectorV& desired, double dt) noexcept {
-    return output_.apply(d_, desired, gains_now(), dt);
+  const VectorV& apply_output_stage(const VectorV& desired, double dt) noexcept {
+    return output_.apply(d_, desired, active_gains(), dt);
   }
 
   /// The safe output at a state for which the law computed no finite effort.
-  const Command& refuse() noexcept { return output_.refuse(d_); }
+  const Command& reject_effort() noexcept { return output_.reject_effort(d_); }
 
   /// Complete the command with the effort that was passed, and with further reasons.
   const Command& make_command(const VectorV& force,
@@ -69,7 +69,7 @@ class StagedController : public Controller {
   double age_ = 0.0;         // of the state of d_, s
 
  private:
-  bool hold_at(const Eigen::VectorXd& q) noexcept;
+  bool restart_at(const Eigen::VectorXd& q) noexcept;
 };
 
 /// A law with its gains: those set, and those in force, which follow them.
@@ -88,7 +88,7 @@ class RampedGains : public Law {
     Record::table();  // constructed here, so that setting a gain later does not allocate
   }
 
-  const Record& gains_now() const noexcept override { return ramp_.now(); }
+  const Record& active_gains() const noexcept override { return ramp_.now(); }
 
   void follow_gains(const double* dt) noexcept override {
     if (dt) {
@@ -99,7 +99,7 @@ class RampedGains : public Law {
   }
 
   /// Hold the neutral configuration; for the end of constructors.
-  void begin() noexcept {
+  void reset_to_neutral() noexcept {
     RobotState start;
     start.q = this->model_.neutral_configuration();
     this->reset(start);

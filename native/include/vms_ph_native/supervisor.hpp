@@ -94,13 +94,13 @@ class Supervisor final : public Controller {
  private:
   bool holds_weight(const RobotState& state, double dt) noexcept;
   void store_reference(const Reference& reference) noexcept;
-  const Command& safe_output(const char* problem, const char* cause, double dt) noexcept;
+  const Command& safe_output(const char* prefix, const char* cause, double dt) noexcept;
   const Command& bound_efforts(const Command& command) noexcept;
 
   const Model& model_;
   std::shared_ptr<Controller> law_;
-  StatePlausibility states_;
-  ReferencePlausibility references_;
+  StatePlausibility state_plausibility_;
+  ReferencePlausibility reference_plausibility_;
   SafeOutput safe_output_;
   const Eigen::VectorXd unknown_q_, unknown_v_;
   Eigen::VectorXd safe_q_;  // (nq,) where the safe output acts

@@ -99,7 +99,7 @@ class PositionTask {
   Matrix3V jacobian_rate(Evaluation& d) const noexcept;
 
   /// <B, dJ/dq_k> for all directions k, (nv,), with a weight B (3,nv).
-  VectorV jacobian_slope(Evaluation& d, const Matrix3V& weight) const noexcept;
+  VectorV jacobian_gradient(Evaluation& d, const Matrix3V& weight) const noexcept;
 
  private:
   pinocchio::FrameIndex frame_;
@@ -124,8 +124,8 @@ class TaskEffort {
   /// @param task       damping of the motion in the task, N s/m.
   /// @param null       damping of the motion in the null space.
   /// @param h          the horizon, s.
-  void damp(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
-            const MatrixV& stiffness, double task, double null, double h) noexcept;
+  void compute(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
+               const MatrixV& stiffness, double task, double null, double h) noexcept;
 
   TaskSvd svd;
   SplitMotion motion;
@@ -177,7 +177,7 @@ class EnergyRouting {
   const PositionTask& task_;
   double singular_below_;
   bool is_anchored_ = false;
-  MatrixV reference_, Z_, vectors_, sums_, C_other_;
+  MatrixV anchor_basis_, Z_, vectors_, sums_, C_other_;
   SymmetricEigen eigen_;
   TaskSvd anchor_svd_;
 };

@@ -62,11 +62,11 @@ class TaskSpaceIDAPBC final : public Controller {
   const std::optional<EnergyTank>& tank() const noexcept { return tank_budget_.tank(); }
 
  private:
-  const Command& hold() noexcept;
+  const Command& hold_gravity() noexcept;
   bool start_at(const ConstVector& q_star) noexcept;
-  double follow(const Reference& reference, double dt) noexcept;
+  double follow_reference(const Reference& reference, double dt) noexcept;
   const ShapedPotential& potential(const Minimum& minimum) noexcept;
-  void damp(double h) noexcept;
+  void compute_springs_and_damping(double h) noexcept;
   bool has_task_stiffness() const noexcept { return gains_.task_stiffness > 0.0; }
   void update_status() noexcept;
 
@@ -85,7 +85,7 @@ class TaskSpaceIDAPBC final : public Controller {
 
   // The weight of a task stiffness, with what it was computed for: the minimum, these gains and
   // the share of the other stiffness.
-  Weight current_weight_;
+  WeightMatrix current_weight_;
   std::uint64_t weight_minimum_ = 0;
   double weight_stiffness_ = 0.0, weight_null_ = 0.0, weight_share_ = 0.0, weight_rest_ = 0.0;
   ShapedPotential desired_potential_;
@@ -94,7 +94,7 @@ class TaskSpaceIDAPBC final : public Controller {
   Matrix3V jacobian_;
   TaskEffort effort_;
   MatrixV stiffness_;
-  VectorV safe_torque_, positions_, depth_, spring_, desired_, commanded_, routing_torque_, torque_;
+  VectorV safe_torque_, positions_, depth_, spring_, desired_torque_, routing_torque_, torque_;
   Reason reason_{1024};
   Command command_;
 };

@@ -46,9 +46,8 @@ class Tree {
   int bodies() const { return static_cast<int>(joints_.size()); }  ///< beside the root
   int nv() const { return b_ + n_; }
   int nq() const { return nq_; }
-  int free_dimensions() const {
-    return b_ == 6 ? 3 : b_ == 3 ? 2 : 0;
-  }  ///< dimensions in which the centre of mass falls freely
+  /// Dimensions in which the centre of mass falls freely.
+  int free_dimensions() const { return b_ == 6 ? 3 : b_ == 3 ? 2 : 0; }
   const Eigen::Vector3d& fall_acceleration() const { return fall_acceleration_; }  ///< m/s^2
   bool has_potential() const { return !field_.isZero(0.0); }
   double total_mass() const { return total_mass_; }            ///< kg
@@ -66,10 +65,9 @@ class Tree {
   }
 
   // Of the configuration set last:
-  double mass() const { return total_.mass; }
-  const Eigen::Vector3d& centre() const { return centre_; }  ///< of mass, root axes, m
-  double potential() const { return potential_in(field_); }  ///< of the field, J
-  double inertia_of(int joint) noexcept;                     ///< diagonal of the mass matrix
+  const Eigen::Vector3d& centre_of_mass() const { return centre_; }  ///< root axes, m
+  double potential() const { return potential_in(field_); }          ///< of the field, J
+  double inertia_of(int joint) noexcept;  ///< diagonal of the mass matrix
 
   /// The twist of the base that has a given momentum with all joints locked.
   Screw locked_twist(const Screw& momentum) const noexcept;
@@ -89,7 +87,7 @@ class Tree {
   bool is_pair(int joint) const { return pairs_[static_cast<std::size_t>(joint)]; }
 
   /// Number of entries of a configuration that belong to the joints.
-  int positions() const { return nq_ - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
+  int position_count() const { return nq_ - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
 
   /// Gradient of the potential by the joints, added to ``out`` (n,) times ``factor``.
   template <class Out>
@@ -104,15 +102,13 @@ class Tree {
   void copy_velocity(const Tree& other) noexcept;
 
   // Of the velocity set last:
-  const Screw& momentum() const {
-    return momentum_;
-  }  ///< of the whole robot, about the root's origin
+  const Screw& momentum() const { return momentum_; }    ///< of the robot, about the root's origin
   double kinetic() const { return kinetic_; }            ///< J
   void write_joint_momenta(double* out) const noexcept;  ///< pi, (n,)
 
   /// Add the derivatives of the kinetic energy by the joints, at fixed velocity, to ``out`` (n,)
   /// times ``factor``.
-  void add_slopes(double factor, double* out) const noexcept;
+  void add_kinetic_gradient(double factor, double* out) const noexcept;
 
   /// Acceleration (nv,) under generalised forces (nv,) and the field.
   void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
@@ -155,12 +151,11 @@ class Tree {
   /// axes, m/s^2. The configuration and velocity set are unchanged.
   double lifting_power(const double* q, const double* v, const Eigen::Vector3d& field) noexcept;
 
-  const Eigen::Vector3d& reference() const { return reference_; }  ///< of the root's origin, m
-  Eigen::Vector3d centre_of_mass() const { return total_.first / total_.mass; }  ///< root axes, m
+  const Eigen::Vector3d& root_origin() const { return root_origin_; }  ///< of the root's origin, m
 
   /// Its potential with the root at the origin of its coordinates, J.
   double potential_in(const Eigen::Vector3d& field) const {
-    return -field.dot(total_.first + total_.mass * reference_);
+    return -field.dot(total_.first + total_.mass * root_origin_);
   }
 
   /// The frame of a model by Pinocchio's index.
@@ -227,7 +222,7 @@ class Tree {
   // The structs below contain kLaneCount bodies each; lanes without a body are zero.
 
   /// Constant geometry and inertia of joints and bodies.
-  struct alignas(Lanes) Shape {
+  struct alignas(Lanes) LinkConstants {
     Row fixed[9], cosine[9], sine[9];  ///< rotation = fixed + cos * cosine + sin * sine
     Row offset[3], slide[3];           ///< translation = offset + position * slide
     /// Angular and linear part of the screw, own axes, per rate of the joint that it mimics.
@@ -244,7 +239,7 @@ class Tree {
   };
   /// Of the n joints in the rows of the base.
   struct alignas(Lanes) Column {
-    Row full[6], reduced[6];  ///< of the mass matrix; with the base eliminated
+    Row coupling[6], connection[6];  ///< of M_bm and A, about the centre of mass
   };
   struct alignas(Lanes) Motion {
     Row twist[6], momentum[6];  ///< the momentum is that of the subtree
@@ -259,7 +254,7 @@ class Tree {
     Row x_twist[6], y_twist[6];  ///< at two other velocities
   };
 
-  std::size_t groups() const noexcept { return shapes_.size(); }
+  std::size_t groups() const noexcept { return link_constants_.size(); }
   /// Of the bodies in a group, ones for a body itself and those behind it.
   const double* is_descendant(std::size_t body, std::size_t group) const noexcept {
     return &descendants_[(body * groups() + group) * kLaneCount];
@@ -279,13 +274,13 @@ class Tree {
   SpatialInertia composite(std::size_t body) const noexcept {
     return inertia_at(link_groups_[body / kLaneCount].composite, body % kLaneCount);
   }
-  Screw full(int joint) const noexcept {
+  Screw coupling(int joint) const noexcept {
     const auto i = static_cast<std::size_t>(joint);
-    return screw_at(columns_[i / kLaneCount].full, i % kLaneCount);
+    return screw_at(columns_[i / kLaneCount].coupling, i % kLaneCount);
   }
-  Screw reduced(int joint) const noexcept {
+  Screw connection(int joint) const noexcept {
     const auto i = static_cast<std::size_t>(joint);
-    return screw_at(columns_[i / kLaneCount].reduced, i % kLaneCount);
+    return screw_at(columns_[i / kLaneCount].connection, i % kLaneCount);
   }
 
   /// Positions of the joints, their sines and cosines.
@@ -297,9 +292,9 @@ class Tree {
   /// the sum at the root. The rows of a group are `rows(group)`.
   template <int kRows, class Rows>
   Eigen::Matrix<double, kRows, 1> root_sum(Rows&& rows) noexcept;
-  /// Add to the rows of every body those of the one before it; `first` is that of the root.
+  /// Add to the rows of every body those of the one before it; `root_value` is that of the root.
   template <class Rows>
-  void add_from_parents(const Screw& first, Rows&& rows) noexcept;
+  void add_from_parents(const Screw& root_value, Rows&& rows) noexcept;
   /// Write the twist of every body at a velocity of the joints, (nv,), and of the base.
   template <class Rows>
   void propagate_velocities(const Screw& base, const double* v, Rows&& rows) noexcept;
@@ -310,13 +305,13 @@ class Tree {
   double position(const Joint& joint, const double* q) const noexcept {
     return joint.multiplier * q[joint.position_index] + joint.constant;
   }
-  void propagate_forces() noexcept;
-  void couple() noexcept;
+  void compute_reactions() noexcept;
+  void load_shape_inertia() noexcept;
   void factorise() noexcept;
   void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
   void substitute() noexcept;
   void solve_base(Screw momentum, Eigen::VectorXd& out) const noexcept;
-  Screw of_root(const Screw& twist, const Screw& acceleration) const noexcept;
+  Screw root_wrench(const Screw& twist, const Screw& acceleration) const noexcept;
   Screw planar_part(const Screw& wrench) const noexcept;
   void add_base(const Screw& wrench, double* force, int stride = 1) const noexcept;
   Screw moment_about_centre(const Screw& wrench) const noexcept;
@@ -326,15 +321,15 @@ class Tree {
   Eigen::Vector3d field_, fall_acceleration_;
   /// The root's origin lies here in its coordinates: at the first joint of a fixed robot, so that
   /// no digits are lost where it stands far away.
-  Eigen::Vector3d reference_ = Eigen::Vector3d::Zero();
+  Eigen::Vector3d root_origin_ = Eigen::Vector3d::Zero();
   double total_mass_ = 0.0;
   Eigen::VectorXd neutral_;
   std::vector<Joint> joints_;
   std::vector<char> pairs_;
-  bool is_coupled_ = false;  ///< whether joints mimic others
+  bool has_mimics_ = false;  ///< whether joints mimic others
   std::uint64_t fingerprint_ = 0;
   std::vector<double> angles_, sines_, cosines_;  ///< of all bodies; angles are any positions
-  std::vector<Shape> shapes_;
+  std::vector<LinkConstants> link_constants_;
   std::vector<LinkGroup> link_groups_;
   std::vector<Motion> motions_;
   std::vector<Scratch> scratch_;
@@ -347,8 +342,7 @@ class Tree {
   Eigen::VectorXd computed_q_;
   bool is_computed_ = false, has_reactions_ = false, is_factorised_ = false;
   Eigen::Vector3d centre_ = Eigen::Vector3d::Zero();
-  Eigen::Matrix3d inverse_inertia_ =
-      Eigen::Matrix3d::Zero();  ///< inverse inertia about the centre of mass
+  Eigen::Matrix3d inverse_inertia_ = Eigen::Matrix3d::Zero();  ///< about the centre of mass
   /// L of the shape inertia and the inverse of D, as in linear_algebra.hpp.
   std::vector<double> factor_, inverse_diagonal_;
   std::vector<double> shape_inertia_;  ///< (n,n) where joints mimic others

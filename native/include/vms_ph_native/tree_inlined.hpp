@@ -45,8 +45,8 @@ VMS_PH_INLINED inline Screw Tree::moment_about_centre(const Screw& wrench) const
 
 /// The twist of the locked robot with a momentum about its centre of mass.
 VMS_PH_INLINED inline Screw Tree::mobility(const Screw& p) const noexcept {
-  const Eigen::Vector3d turn = inverse_inertia_ * p.angular;
-  return {p.linear / total_.mass + centre_.cross(turn), turn};
+  const Eigen::Vector3d angular = inverse_inertia_ * p.angular;
+  return {p.linear / total_.mass + centre_.cross(angular), angular};
 }
 
 VMS_PH_INLINED inline double Tree::weight(std::size_t body,
@@ -75,14 +75,14 @@ VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::root_sum(Rows&& rows
 }
 
 template <class Rows>
-VMS_PH_INLINED inline void Tree::add_from_parents(const Screw& first, Rows&& rows) noexcept {
+VMS_PH_INLINED inline void Tree::add_from_parents(const Screw& root_value, Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     Row* to = rows(i / kLaneCount);
     const std::size_t lane = i % kLaneCount;
     if (joints_[i].parent < 0) {
       for (int k = 0; k < 3; ++k) {
-        to[k][lane] += first.linear[k];
-        to[k + 3][lane] += first.angular[k];
+        to[k][lane] += root_value.linear[k];
+        to[k + 3][lane] += root_value.angular[k];
       }
       continue;
     }
@@ -98,20 +98,20 @@ VMS_PH_INLINED inline void Tree::propagate_velocities(const Screw& base, const d
                                                       Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const double rate = v[b_ + joints_[i].leader];
-    const Row* linear_axis = link_groups_[i / kLaneCount].screw;
+    const Row* joint_screw = link_groups_[i / kLaneCount].screw;
     Row* to = rows(i / kLaneCount);
     const std::size_t lane = i % kLaneCount;
     if (joints_[i].parent < 0) {
       for (int k = 0; k < 3; ++k) {
-        to[k][lane] = base.linear[k] + rate * linear_axis[k][lane];
-        to[k + 3][lane] = base.angular[k] + rate * linear_axis[k + 3][lane];
+        to[k][lane] = base.linear[k] + rate * joint_screw[k][lane];
+        to[k + 3][lane] = base.angular[k] + rate * joint_screw[k + 3][lane];
       }
       continue;
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
     const Row* from = rows(parent / kLaneCount);
     const std::size_t parent_lane = parent % kLaneCount;
-    for (int k = 0; k < 6; ++k) to[k][lane] = from[k][parent_lane] + rate * linear_axis[k][lane];
+    for (int k = 0; k < 6; ++k) to[k][lane] = from[k][parent_lane] + rate * joint_screw[k][lane];
   }
 }
 

@@ -29,11 +29,11 @@ class WheeledTerms {
 
   /// Which velocities are independent: those of the last call, or those that determine the others
   /// best at its posture.
-  enum class Velocities { previous, best };
+  enum class Partition { previous, best };
 
   /// Compute the terms at a state, of which the independent velocities are taken; false where these
   /// do not determine the others.
-  bool compute(const RobotState& state, Velocities velocities = Velocities::previous) noexcept;
+  bool compute(const RobotState& state, Partition choice = Partition::previous) noexcept;
 
   int dimension() const { return m_; }  ///< m
   /// The indices of the independent velocities in v, (m,).
@@ -53,12 +53,12 @@ class WheeledTerms {
   struct WheelContact {
     pinocchio::FrameIndex frame;
     Eigen::Index axle_index;
-    double length, radius;
+    double axis_norm, radius;
   };
 
   WheelContact make_contact(const Wheel& wheel);
   void partition();
-  Eigen::MatrixXd rows_at(const Eigen::VectorXd& q);
+  Eigen::MatrixXd constraints_at(const Eigen::VectorXd& q);
   void compute_constraints(bool with_rates) noexcept;
   void select_dependent() noexcept;
   bool eliminate(const MatrixV& rows, MatrixV& result) noexcept;
@@ -66,9 +66,9 @@ class WheeledTerms {
   const Model& model_;
   Evaluation d_;
   std::vector<WheelContact> wheels_;
-  std::vector<Eigen::Index> rows_, dependent_, independent_, selected_;
+  std::vector<Eigen::Index> row_indices_, dependent_, independent_, pivots_;
   int m_ = 0;
-  MatrixV constraints_, constraint_rates_, inner_, right_;
+  MatrixV constraints_, constraint_rates_, dependent_block_, right_side_;
   VectorV velocity_;
   std::string reason_;
 };

@@ -13,9 +13,9 @@
 namespace vms_ph {
 
 /// The task of a worker; every member is called in the worker's thread.
-class Task {
+class WorkerTask {
  public:
-  virtual ~Task() = default;
+  virtual ~WorkerTask() = default;
   virtual void begin() = 0;         ///< once, first; if it throws, nothing else is called
   virtual void run(int job) = 0;    ///< one job; may throw a std::exception
   virtual void end() noexcept = 0;  ///< once, last
@@ -33,23 +33,22 @@ class Deadline {
 
 /// Runs a task in its own thread, one job at a time.
 /// The buffers of the task are owned either by the caller or by the thread. run() passes them to
-/// the thread and waits until a deadline; after the deadline the thread keeps them, and settle()
-/// returns when the caller owns them again. No job starts before the previous one has returned, so
-/// that an answer always belongs to its job; a sequence number asserts it.
+/// the thread and waits until a deadline; after the deadline the thread keeps them, and
+/// wait_for_buffers() returns when the caller owns them again. No job starts before the previous
+/// one has returned, so that an answer always belongs to its job; a sequence number asserts it.
 ///
-/// settle() and run() do not allocate, throw, or wait beyond their deadline; they use no lock that
-/// the thread could hold. One thread at a time may call them; log() may be called by any thread.
+/// These two do not allocate, throw, or wait beyond their deadline; they use no lock that the
+/// thread could hold. One thread at a time may call them; log() may be called by any thread.
 class Worker {
  public:
   enum class Outcome { done, failed, late };
 
-  /// Start the thread and wait for Task::begin().
+  /// Start the thread and wait for WorkerTask::begin().
   ///
   /// @param priority  SCHED_FIFO priority; 0: that of the calling thread.
   /// @throws std::runtime_error  begin() threw (with its message), took longer than `timeout` s, or
-  /// the
-  ///                             thread cannot be created.
-  Worker(std::unique_ptr<Task> task, double timeout, int priority = 0);
+  ///                             the thread cannot be created.
+  Worker(std::unique_ptr<WorkerTask> task, double timeout, int priority = 0);
 
   /// End the thread; if its job has not ended after a few seconds, thread and task are detached.
   ~Worker();
@@ -58,9 +57,9 @@ class Worker {
 
   /// Wait until the caller owns the buffers; return late if it does not, else the outcome of the
   /// job.
-  Outcome settle(const Deadline& deadline) noexcept;
+  Outcome wait_for_buffers(const Deadline& deadline) noexcept;
 
-  /// Pass the buffers, which must be settled, to the thread with a job.
+  /// Pass the buffers, which the caller must own, to the thread with a job.
   Outcome run(int job, const Deadline& deadline) noexcept;
 
   /// The messages of the last few exceptions; allocates and locks.
@@ -77,7 +76,7 @@ class Worker {
   std::thread thread_;
   bool thread_owns_buffers_ = false;  // the thread owns the buffers
   std::uint64_t sequence_ = 0;
-  Outcome last_ = Outcome::done;
+  Outcome last_outcome_ = Outcome::done;
 };
 
 }  // namespace vms_ph

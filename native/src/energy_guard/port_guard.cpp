@@ -32,7 +32,7 @@ int checked(int delay) {
 }
 
 double checked_period(double period) {
-  if (!(0.0 < period && period <= kLongestStep)) {
+  if (!(0.0 < period && period <= kLongestSample)) {
     throw ModelError("the period must be above 0 s and at most 1 s; given: " +
                      std::to_string(period));
   }
@@ -88,16 +88,16 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       period_(checked_period(options.period)),
       no_configuration_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
       no_velocity_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
-      states_(model, options.bounds),
+      state_plausibility_(model, options.bounds),
       limits_(model),
-      motion_(model_),
+      motion_limits_(model_),
       budget_(model_,
               BaseWrench(model, checked(model, options), options.base_actuated, options.weights),
               delay_),
       safe_output_(model_, options.allocation, options.base_actuated),
       effort_queue_(model_, delay_),
       d_(model_),
-      weight_(model),
+      rest_state_(model),
       tank_(initial_settings.tank_capacity, initial_settings.tank_initial),
       ceiling_(delay_),
       static_effort_(VectorV::Zero(model.nv())),
@@ -126,7 +126,7 @@ void PortGuard::restart() noexcept {
 bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
                        const ConstVector& acting_effort) noexcept {
   if (v.size() != model_.nv() || !v.allFinite() || !model_.is_configuration(q)) return false;
-  states_.restart(q, v);
+  state_plausibility_.restart(q, v);
   restart();
   d_.set(q, v);
   budget_.unactuated_gravity(d_, unactuated_gravity_);
@@ -153,9 +153,9 @@ bool PortGuard::is_effort(const ConstVector& effort) const noexcept {
 const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& v,
                                        const ConstVector& effort, double dt) noexcept {
   ++certificate_.samples;
-  const Judgement& judgement = states_.judge(q, v, dt);
+  const Judgement& judgement = state_plausibility_.judge(q, v, dt);
   reason_.clear();
-  if (judgement.holds()) {
+  if (judgement.must_hold()) {
     reason_.set("reflex: implausible state: %s; holding and damping", judgement.reason);
   }
   if (!judgement.is_located) {
@@ -164,7 +164,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   }
   const double step = std::max(dt, period_);
   next_velocity_ = v;
-  if (judgement.holds() && judgement.reason != reasons::implausible_before) {
+  if (judgement.must_hold() && judgement.reason != reasons::implausible_before) {
     // Positions settle the account of the last sample, and show the motion of the joints.
     effort_queue_.mean_velocity(q, step, next_velocity_);
     next_velocity_.head(b_) = v.head(b_);
@@ -173,10 +173,10 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   update_tank(dt);
   certificate_.duration += dt;
   budget_.static_effort(d_, static_effort_);
-  const bool is_reflex = judgement.holds() || !is_effort(effort);
+  const bool is_reflex = judgement.must_hold() || !is_effort(effort);
   bool is_fading = false, is_beyond = false;
   if (is_reflex) {
-    if (!judgement.holds()) {
+    if (!judgement.must_hold()) {
       reason_.set("reflex: the effort is not finite or not that of this robot");
     }
     safe_effort(d_.q(), d_.v(), step);
@@ -213,7 +213,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
 
 const GuardedEffort& PortGuard::hold(const char* cause, double dt) noexcept {
   ++certificate_.samples;
-  const Judgement& judgement = states_.judge(no_configuration_, no_velocity_, dt);
+  const Judgement& judgement = state_plausibility_.judge(no_configuration_, no_velocity_, dt);
   if (first_loss_.empty()) first_loss_.set("%s", cause);
   return update_without_state(judgement.q, judgement.v, dt, cause);
 }
@@ -267,8 +267,8 @@ void PortGuard::update_tank(double dt) noexcept {
   certificate_.lent = ceiling_.largest_loan();
   double potential = 0.0;
   if (gravity_free_model_) {
-    weight_.set(d_.q(), zero_velocity_);
-    potential = weight_.potential_energy();
+    rest_state_.set(d_.q(), zero_velocity_);
+    potential = rest_state_.potential_energy();
   } else {
     potential = d_.potential_energy();
   }
@@ -327,11 +327,11 @@ void PortGuard::limit(const VectorV& static_effort, double step, double dt) noex
   budget_.strongest_brake(d_, step, brake_);
   budget_.next_velocity(d_, effort_queue_, step, next_velocity_);
   const double share =
-      motion_.share(d_, next_velocity_, force_, brake_, static_effort, settings, step);
+      motion_limits_.share(d_, next_velocity_, force_, brake_, static_effort, settings, step);
   if (!(share < 1.0)) return;
   force_ = brake_ + share * (force_ - brake_);
   limits_.replace(force_.tail(n_));
-  add_reason(motion_.reason().text());
+  add_reason(motion_limits_.reason().text());
 }
 
 /// Write the safe output to force_.
@@ -347,9 +347,9 @@ void PortGuard::safe_effort(const ConstVector& q, const ConstVector& v, double d
 const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const ConstVector& v,
                                                      double dt, const char* cause) noexcept {
   if (cause != nullptr) reason_.set("reflex: %s; holding and damping", cause);
-  const bool is_valid_step = 0.0 < dt && dt <= kLongestStep;
+  const bool is_valid_step = 0.0 < dt && dt <= kLongestSample;
   const double step = is_valid_step ? std::max(dt, period_) : period_;
-  effort_queue_.skip_state(is_valid_step || dt == 0.0 ? dt : kLongestStep);
+  effort_queue_.skip_state(is_valid_step || dt == 0.0 ? dt : kLongestSample);
   safe_effort(q, v, step);
   d_.set(q, zero_velocity_);
   budget_.static_effort(d_, static_effort_);

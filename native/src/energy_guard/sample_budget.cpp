@@ -19,11 +19,11 @@ constexpr double kRelativeTolerance = 1e-9;
 
 // Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is
 // seen.
-constexpr double kInertia = 1.1;
+constexpr double kInertiaFactor = 1.1;
 
 // Largest rate of change of the weight with the motion, relative to the inertia, 1/s^2: that of a
 // pendulum of 5 cm.
-constexpr double kWeight = 200.0;
+constexpr double kWeightRate = 200.0;
 
 // Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
 // way, which it leaves out.
@@ -36,7 +36,7 @@ constexpr double kLongestPath = 0.2;
 constexpr double kMinSpeed = 1e-9;
 
 // The largest share s in [0, 1] with a s^2 + b s + c <= 0, for a >= 0; else 0.
-double largest(double a, double b, double c) {
+double largest_share(double a, double b, double c) {
   if (a + b + c <= 0.0) return 1.0;
   if (c > 0.0) return 0.0;
   const double root = std::sqrt(std::max(0.0, b * b - 4.0 * a * c));
@@ -61,20 +61,20 @@ BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation,
     throw ModelError("the weights of a wrench must be above zero");
   }
   if (!actuated) return;
-  nearest_.emplace(*allocation_, weights);
-  search_.emplace(matrix);
+  actuation_.emplace(*allocation_, weights);
+  brake_search_.emplace(matrix);
   scaled_ = matrix;
   inputs_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
 bool BaseWrench::saturate(VectorB& wrench) noexcept {
   if (is_ideal_) return false;
-  if (!nearest_) {
+  if (!actuation_) {
     const bool is_changed = (wrench.array() != 0.0).any();
     wrench.setZero();
     return is_changed;
   }
-  const VectorB& applied = nearest_->apply(wrench, wrench);
+  const VectorB& applied = actuation_->apply(wrench, wrench);
   const double missing = (wrench - applied).cwiseAbs().maxCoeff();
   if (missing <= kRelativeTolerance * (1.0 + wrench.cwiseAbs().maxCoeff())) return false;
   wrench = applied;
@@ -82,7 +82,7 @@ bool BaseWrench::saturate(VectorB& wrench) noexcept {
 }
 
 void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept {
-  if (!nearest_) {
+  if (!actuation_) {
     saturate(wrench);
     return;
   }
@@ -90,8 +90,8 @@ void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>&
   scaled_ = allocation_->matrix();
   for (Eigen::Index i = 0; i < scaled_.cols(); ++i) root_.solve_root(&scaled_.coeffRef(0, i));
   root_.solve_root(wrench.data());
-  search_->replace(scaled_);
-  search_->solve(wrench, allocation_->lower(), allocation_->upper(), inputs_);
+  brake_search_->set_matrix(scaled_);
+  brake_search_->solve(wrench, allocation_->lower(), allocation_->upper(), inputs_);
   multiply(allocation_->matrix(), inputs_, wrench);
 }
 
@@ -164,16 +164,16 @@ void EffortQueue::advance_without_state() noexcept {
 double EffortQueue::largest_work() const noexcept {
   if (!has_start_ || is_measured_) return 0.0;
   const double work = 0.5 * (speed_ * speed_ - first_speed_ * first_speed_);
-  return has_weight_ ? work + 0.5 * kWeight * path_length_ * path_length_ : work;
+  return has_weight_ ? work + 0.5 * kWeightRate * path_length_ * path_length_ : work;
 }
 
 double EffortQueue::share_within(const VectorV& active, double level, double dt) noexcept {
   if (!has_start_) return 0.0;
   double speed = speed_;
   for (int k = 0; k < delay_; ++k) speed += dt * norm(pending_active(k));
-  const double largest = std::sqrt(first_speed_ * first_speed_ + 2.0 * std::max(0.0, level));
+  const double limit = std::sqrt(first_speed_ * first_speed_ + 2.0 * std::max(0.0, level));
   const double rise = dt * norm(active);
-  return rise > 0.0 ? std::min(1.0, std::max(0.0, largest - speed) / rise) : 1.0;
+  return rise > 0.0 ? std::min(1.0, std::max(0.0, limit - speed) / rise) : 1.0;
 }
 
 double EffortQueue::work(Evaluation& d, double dt) noexcept {
@@ -197,7 +197,7 @@ void EffortQueue::advance_time(double dt) noexcept {
 double EffortQueue::norm(const VectorV& effort) noexcept {
   scratch_ = effort;
   inertia_.solve(scratch_.data());
-  return kInertia * std::sqrt(std::max(0.0, effort.dot(scratch_)));
+  return kInertiaFactor * std::sqrt(std::max(0.0, effort.dot(scratch_)));
 }
 
 SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
@@ -347,11 +347,11 @@ double SampleBudget::speed_rise(const VectorV& active, double dt) noexcept {
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.
 double SampleBudget::neutral_share(const VectorV& force) noexcept {
   prediction_.predict(static_effort_, candidate_);
-  const double rest = prediction_.energy();
-  if (!(rest > 0.0)) return 0.0;
+  const double held = prediction_.energy();
+  if (!(held > 0.0)) return 0.0;
   prediction_.predict(force, candidate_);
   const double braked = prediction_.energy();
-  return rest > braked ? std::min(1.0, rest / (rest - braked)) : 1.0;
+  return held > braked ? std::min(1.0, held / (held - braked)) : 1.0;
 }
 
 /// Whether a bound for any direction of the motion shows that the tank covers an effort: an active
@@ -416,8 +416,8 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desir
     braked_effort_ = brake - static_effort;
     const double by_speed = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
     const double least = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
-    if (tighten(largest(0.5 * effort_change_.dot(step_), by_speed + 0.5 * braked_effort_.dot(step_),
-                        least - s.power),
+    if (tighten(largest_share(0.5 * effort_change_.dot(step_),
+                              by_speed + 0.5 * braked_effort_.dot(step_), least - s.power),
                 share_bound)) {
       reason_.set("power at its limit of %g W", s.power);
     }
@@ -441,15 +441,15 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
                               double& share_bound) noexcept {
   const MatrixView jacobian = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   const MatrixView linear = jacobian.top_rows(3);
-  const auto first = product<Eigen::Vector3d>(linear, braked_velocity_);
-  const auto more = product<Eigen::Vector3d>(linear, step_);
-  const double a = more.squaredNorm(), b = 2.0 * first.dot(more), c = first.squaredNorm();
-  if (s.speed > 0.0 && tighten(largest(a, b, c - s.speed * s.speed), share_bound)) {
+  const auto braked = product<Eigen::Vector3d>(linear, braked_velocity_);
+  const auto change = product<Eigen::Vector3d>(linear, step_);
+  const double a = change.squaredNorm(), b = 2.0 * braked.dot(change), c = braked.squaredNorm();
+  if (s.speed > 0.0 && tighten(largest_share(a, b, c - s.speed * s.speed), share_bound)) {
     reason_.set("speed at its limit of %g m/s", s.speed);
   }
   if (!(s.kinetic_energy > 0.0)) return;
   auto u = product<Eigen::Vector3d>(linear, v);
-  if (!(u.norm() > kMinSpeed)) u = first + more;
+  if (!(u.norm() > kMinSpeed)) u = braked + change;
   const double length = u.norm();
   if (!(length > kMinSpeed)) return;
   u /= length;
@@ -457,7 +457,7 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   braked_velocity_ = direction_;
   inertia_.solve(braked_velocity_.data());
   const double limit = 2.0 * s.kinetic_energy * direction_.dot(braked_velocity_);
-  if (tighten(largest(a, b, c - limit), share_bound)) {
+  if (tighten(largest_share(a, b, c - limit), share_bound)) {
     reason_.set("kinetic energy at its limit of %g J", s.kinetic_energy);
   }
 }

@@ -15,15 +15,15 @@ using Eigen::VectorXd;
 
 Centroidal::Centroidal(const Model& model, bool gravity)
     : tree(model, gravity),
-      k(tree.free_dimensions()),
+      dim(tree.free_dimensions()),
       mass(tree.total_mass()),
       fall_acceleration(tree.fall_acceleration()),
       has_potential(tree.has_potential()) {}
 
 Matrix3d Centroidal::rotation(const VectorXd& q) const noexcept {
-  if (k == 3) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
+  if (dim == 3) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
   Matrix3d matrix = Matrix3d::Identity();
-  if (k == 2) {
+  if (dim == 2) {
     matrix(0, 0) = matrix(1, 1) = q[2];
     matrix(1, 0) = q[3];
     matrix(0, 1) = -q[3];
@@ -33,16 +33,16 @@ Matrix3d Centroidal::rotation(const VectorXd& q) const noexcept {
 
 Vector3d Centroidal::position(const VectorXd& q) const noexcept {
   Vector3d origin = Vector3d::Zero();
-  for (int i = 0; i < k; ++i) origin[i] = q[i];
+  for (int i = 0; i < dim; ++i) origin[i] = q[i];
   return origin;
 }
 
 void Centroidal::set_position(const Vector3d& origin, VectorXd& q) const noexcept {
-  for (int i = 0; i < k; ++i) q[i] = origin[i];
+  for (int i = 0; i < dim; ++i) q[i] = origin[i];
 }
 
 void Centroidal::move_centre_to_origin(const Matrix3d& attitude, VectorXd& q) const noexcept {
-  set_position(-(attitude * tree.centre()), q);
+  set_position(-(attitude * tree.centre_of_mass()), q);
 }
 
 void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverState& x) noexcept {
@@ -56,30 +56,30 @@ void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverSta
   x.energy = CompensatedSum{};
   x.past.count = 0;
   tree.set_configuration(q);
-  if (k > 0) {
+  if (dim > 0) {
     const Matrix3d attitude = rotation(q);
     tree.set_velocity(v);
     Vector3d linear = tree.momentum().linear;
-    if (k == 2) linear.z() = 0.0;
-    const Vector3d centre_offset = attitude * tree.centre();
+    if (dim == 2) linear.z() = 0.0;
+    const Vector3d centre_offset = attitude * tree.centre_of_mass();
     x.fall.linear = attitude * linear;
     x.fall.centre = position(q) + centre_offset;
-    if (k == 2) x.fall.centre.z() = 0.0;
-    for (int i = 0; i < k; ++i) x.v[i] -= linear[i] / mass;
+    if (dim == 2) x.fall.centre.z() = 0.0;
+    for (int i = 0; i < dim; ++i) x.v[i] -= linear[i] / mass;
     set_position(-centre_offset, x.q);
     tree.set_velocity(x.v);
     const Screw& p = tree.momentum();
-    x.angular = attitude * (p.angular - tree.centre().cross(p.linear));
-    if (k == 2) x.angular.head<2>().setZero();
+    x.angular = attitude * (p.angular - tree.centre_of_mass().cross(p.linear));
+    if (dim == 2) x.angular.head<2>().setZero();
   }
   x.energy.value = energy(x.q, x.v);
 }
 
 void Centroidal::to_inertial(const Vector3d& origin, const Vector3d& velocity, VectorXd& q,
                              VectorXd& v) const noexcept {
-  if (k == 0) return;
+  if (dim == 0) return;
   const Vector3d base_velocity = rotation(q).transpose() * velocity;
-  for (int i = 0; i < k; ++i) {
+  for (int i = 0; i < dim; ++i) {
     v[i] += base_velocity[i];
     q[i] += origin[i];
   }
@@ -88,7 +88,7 @@ void Centroidal::to_inertial(const Vector3d& origin, const Vector3d& velocity, V
 void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& increment,
                                   VectorXd& out) const noexcept {
   const int b = tree.b(), n = tree.n();
-  for (int i = 0, index = tree.nq() - tree.positions(); i < n; ++i) {
+  for (int i = 0, index = tree.nq() - tree.position_count(); i < n; ++i) {
     const double step = increment[b + i];
     if (!tree.is_pair(i)) {
       out[index] = q[index] + step;
@@ -107,7 +107,7 @@ void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& increment,
 VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& increment, VectorXd& out,
                                        bool rotation_only) const noexcept {
   integrate_joints(q, increment, out);
-  if (k == 0) return;
+  if (dim == 0) return;
   const Screw step = tree.base_twist(increment);
   const Vector3d& w = step.angular;
   const double square = w.squaredNorm(), angle = std::sqrt(square);
@@ -125,7 +125,7 @@ VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& increm
                                   second_coefficient * w.cross(w_cross_linear);
     set_position(position(q) + rotation(q) * displacement, out);
   }
-  if (k == 2) {
+  if (dim == 2) {
     const double c = std::cos(w.z()), s = std::sin(w.z());
     const double x = c * q[2] - s * q[3], y = s * q[2] + c * q[3];
     const double scale = 0.5 * (3.0 - x * x - y * y);

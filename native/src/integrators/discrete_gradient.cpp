@@ -69,10 +69,10 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
 }
 
 bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
-  const auto fail = [&result](Failure failure, double amount, double extent) {
+  const auto fail = [&result](Failure failure, double error, double limit) {
     result.failure = failure;
-    result.amount = amount;
-    result.extent = extent;
+    result.error = error;
+    result.limit = limit;
     return false;
   };
   y_ = unknown;
@@ -137,14 +137,14 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
     : robot_(model, gravity),
       end_(robot_.tree),
       free_(end_.nv() + 1),
-      forced_(end_.nv() + 1 + (robot_.k > 0 ? 3 : 0)) {
+      forced_(end_.nv() + 1 + (robot_.dim > 0 ? 3 : 0)) {
   const int nv = end_.nv(), n = end_.n();
   end_.set_configuration(end_.neutral());
   weights_ = VectorXd::Zero(n);
   for (int i = 0; i < n; ++i) weights_[i] = end_.inertia_of(i);
   weight_scale_ = std::sqrt(weights_.mean());
   zero_effort_ = increment_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
-  slope_ = pi_mean_ = weighted_ = VectorXd::Zero(n);
+  shape_force_ = pi_mean_ = weighted_ = VectorXd::Zero(n);
   q_mid_ = VectorXd::Zero(end_.nq());
 }
 
@@ -164,9 +164,9 @@ Vector3d DiscreteGradient::in_base(const VectorXd& q, const Vector3d& angular) c
 void DiscreteGradient::inertial_motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   end_.set_configuration(q);
-  if (robot_.k > 0) {
+  if (robot_.dim > 0) {
     const Matrix3d rotation = robot_.rotation(q);
-    robot_.set_position(-(rotation * end_.centre()), q);
+    robot_.set_position(-(rotation * end_.centre_of_mass()), q);
   }
   end_.solve({Vector3d::Zero(), in_base(q, x.angular)}, x.pi, v);
 }
@@ -175,7 +175,7 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
   q.resize(x.q.size());
   v.resize(robot_.tree.nv());
   inertial_motion(x, q, v);
-  if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
+  if (robot_.dim > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
 void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool restart) noexcept {
@@ -189,7 +189,7 @@ void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool res
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
   }
-  if (ports_->any && robot_.k > 0) solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
+  if (ports_->any && robot_.dim > 0) solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
 }
 
 StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, double t, double dt,
@@ -228,7 +228,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   increment_ = dt_ * y;
   v_mid_ = y;
   const Vector3d phi = middle.base_twist(increment_).angular;
-  middle.set_base({Vector3d::Zero(), (robot_.k == 3 ? angle_ratio(phi) : 1.0) * phi}, increment_);
+  middle.set_base({Vector3d::Zero(), (robot_.dim == 3 ? angle_ratio(phi) : 1.0) * phi}, increment_);
   end.q = x.q;
   robot_.integrate(x.q, increment_, end.q, true);
   increment_ *= 0.5;
@@ -241,10 +241,10 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
 
   middle.set_configuration(q_mid_);
   middle.set_velocity(v_mid_);
-  slope_.setZero();
-  middle.add_slopes(1.0, slope_.data());
-  if (robot_.has_potential) middle.add_weight(-1.0, slope_);
-  end.pi = x.pi + dt_ * slope_;
+  shape_force_.setZero();
+  middle.add_kinetic_gradient(1.0, shape_force_.data());
+  if (robot_.has_potential) middle.add_weight(-1.0, shape_force_);
+  end.pi = x.pi + dt_ * shape_force_;
   end.angular = x.angular;
   end.energy = x.energy;
   end.fall = x.fall;
@@ -252,15 +252,15 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   if (ports_->any) {
     const Matrix3d rotation = robot_.rotation(q_mid_);
     Vector3d centre_velocity = Vector3d::Zero();
-    if (robot_.k > 0) {
+    if (robot_.dim > 0) {
       centre_velocity = unknown.tail<3>();
       robot_.to_inertial(Vector3d::Zero(), centre_velocity, q_mid_, v_mid_);
     }
     robot_.external_force(*ports_, t_ + 0.5 * dt_, v_mid_, force_);
-    if (robot_.k > 0) {
+    if (robot_.dim > 0) {
       // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
       const Screw wrench = middle.base_twist(force_);
-      const Vector3d torque = wrench.angular - middle.centre().cross(wrench.linear);
+      const Vector3d torque = wrench.angular - middle.centre_of_mass().cross(wrench.linear);
       for (int i = 0; i < n; ++i) {
         force_[b + i] -= middle.linear_coupling(i).dot(wrench.linear) / robot_.mass;
       }
@@ -312,10 +312,10 @@ double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& l1) n
   const int b = robot_.tree.b(), n = robot_.tree.n();
   const Energy end_energy = energy(result_state_->q, l1, result_state_->pi);
   // The energy error of the midpoint rule: it vanishes with the joint motion, for any guess.
-  double expected_change = -slope_.dot(increment_.tail(n));
+  double expected_change = -shape_force_.dot(increment_.tail(n));
   for (int i = 0; i < n; ++i) expected_change += image[b + i] * (result_state_->pi[i] - x.pi[i]);
   double energy_error = end_energy.value - x.energy.value - expected_change;
-  if (robot_.k > 0) energy_error -= robot_.tree.base_twist(image).angular.dot(l1 - l0_);
+  if (robot_.dim > 0) energy_error -= robot_.tree.base_twist(image).angular.dot(l1 - l0_);
   if (std::abs(energy_error) <= kEnergyRounding * end_energy.scale) return 0.0;
   return dt_ * energy_error / (weight_scale_ * length_);
 }
@@ -347,7 +347,7 @@ void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
     result_state_->pi -= (2.0 * energy_gap / (slope + std::copysign(root, slope))) * weighted_;
   } else if (!(std::abs(energy_gap) <= kStalled * end_energy.scale)) {
     result.failure = Failure::energy_residual;
-    result.amount = energy_gap;
+    result.error = energy_gap;
   }
 }
 

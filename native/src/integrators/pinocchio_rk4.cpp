@@ -15,27 +15,27 @@ void pinocchio_rk4(const Model& model, Eigen::VectorXd& q, Eigen::VectorXd& v, d
   const auto& m = model.pinocchio();
   pinocchio::Data data(m);
   const Eigen::VectorXd tau = Eigen::VectorXd::Zero(m.nv);
-  Eigen::VectorXd q_stage = q, v_stage = v, sum = v, total = v, a = v, increment = v;
+  Eigen::VectorXd q_stage = q, v_stage = v, v_sum = v, a_sum = v, a = v, increment = v;
   const double fractions[4] = {0.5, 0.5, 1.0, 0.0}, weights[4] = {1.0, 2.0, 2.0, 1.0};
   for (int k = 0; k < steps; ++k) {
     q_stage = q;
     v_stage = v;
-    sum.setZero();
-    total.setZero();
+    v_sum.setZero();
+    a_sum.setZero();
     for (int stage = 0; stage < 4; ++stage) {
       // As references, for which Pinocchio's library holds the compiled function.
       a = pinocchio::aba(m, data, ConstVector(q_stage), ConstVector(v_stage), ConstVector(tau));
-      sum += weights[stage] * v_stage;
-      total += weights[stage] * a;
+      v_sum += weights[stage] * v_stage;
+      a_sum += weights[stage] * a;
       if (stage == 3) break;
       increment = (fractions[stage] * dt) * v_stage;
       pinocchio::integrate(m, q, increment, q_stage);
       v_stage = v + (fractions[stage] * dt) * a;
     }
-    increment = (dt / 6.0) * sum;
+    increment = (dt / 6.0) * v_sum;
     pinocchio::integrate(m, q, increment, q_stage);
     q = q_stage;
-    v += (dt / 6.0) * total;
+    v += (dt / 6.0) * a_sum;
   }
 }
 

@@ -29,7 +29,7 @@ constexpr double kRestSpeed = 1e-9;
 Projection::Projection(Centroidal& robot) : robot_(robot) {
   const int nv = robot.tree.nv(), n = robot.tree.n();
   start_ = VectorXd::Zero(robot.tree.nq());
-  rates_ = slope_ = VectorXd::Zero(n);
+  rates_ = gradient_ = VectorXd::Zero(n);
   zero_velocity_ = direction_ = step_ = VectorXd::Zero(nv);
 }
 
@@ -42,11 +42,12 @@ double Projection::rest_energy(double dt) const noexcept {
 }
 
 double Projection::fall_energy(double dt) const noexcept {
-  return robot_.k == 0 ? 0.0 : 0.5 * robot_.mass * dt * dt * robot_.fall_acceleration.squaredNorm();
+  return robot_.dim == 0 ? 0.0
+                         : 0.5 * robot_.mass * dt * dt * robot_.fall_acceleration.squaredNorm();
 }
 
 double Projection::rounding(const SolverState& x, double terms, double dt) const noexcept {
-  const double square = robot_.k == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
+  const double square = robot_.dim == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
   const double energy_scale = terms + std::abs(x.energy.value) + robot_.mass * square;
   return kEnergyRounding * energy_scale + rest_energy(dt);
 }
@@ -58,7 +59,7 @@ VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& resu
   const double potential = tree.potential();
   double shape = tree.kinetic(), base = 0.0;
   Screw current_twist, target_twist;
-  if (robot_.k > 0) {
+  if (robot_.dim > 0) {
     current_twist = tree.locked_twist(tree.momentum());
     shape -= 0.5 * tree.momentum().dot(current_twist);
     const Matrix3d rotation = robot_.rotation(x.q);
@@ -79,7 +80,7 @@ VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& resu
     return;
   }
   x.v *= scale;
-  if (robot_.k > 0) {
+  if (robot_.dim > 0) {
     Screw twist = tree.base_twist(x.v);
     twist.linear += target_twist.linear - scale * current_twist.linear;
     twist.angular += target_twist.angular - scale * current_twist.angular;
@@ -101,18 +102,18 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   if (b > 0) tree.set_base(locked_twist_at(x.q), zero_velocity_);
   // The slope of potential and locked energy along the shape, momentum kept.
   tree.set_velocity(zero_velocity_);
-  slope_.setZero();
-  tree.add_slopes(-1.0, slope_.data());
-  if (robot_.has_potential) tree.add_weight(1.0, slope_);
+  gradient_.setZero();
+  tree.add_kinetic_gradient(-1.0, gradient_.data());
+  if (robot_.has_potential) tree.add_weight(1.0, gradient_);
   direction_.setZero();
-  step_.head(n) = slope_;
+  step_.head(n) = gradient_;
   tree.solve_shape(step_.data());
   direction_.tail(n) = dt * dt * step_.head(n);
   // The kinetic energy of the shape: the total less that of the locked motion.
   tree.set_velocity(x.v);
   const double kinetic_slope =
       2.0 * tree.kinetic() - tree.momentum().dot(tree.locked_twist(tree.momentum()));
-  const double gradient_norm = kinetic_slope + slope_.dot(direction_.tail(n));
+  const double gradient_norm = kinetic_slope + gradient_.dot(direction_.tail(n));
   double step = 0.0, energy_gap = 0.0, scale = 1.0;
   for (int count = 0; count < kIterations; ++count) {
     step_ = step * direction_;
@@ -136,14 +137,14 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
     if (std::abs(energy_gap) <= kEnergyRounding * scale || is_too_far) break;
     step += energy_gap / gradient_norm;
   }
-  if (robot_.k > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
+  if (robot_.dim > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
   for (const double energy_of_port : result.supplied) scale += std::abs(energy_of_port);
   scale += std::abs(result.dissipated) + fall_energy(dt);
   // Written so that it is false for numbers that are not finite.
   if (!(std::abs(energy_gap) <= kDeferredShare * scale + rest_energy(dt))) {
     result.failure = Failure::energy_error;
-    result.amount = energy_gap;
-    result.extent = 0.5 * gradient_norm;
+    result.error = energy_gap;
+    result.limit = 0.5 * gradient_norm;
   }
 }
 
@@ -176,7 +177,7 @@ SolverState ProjectedRungeKutta::begin(const VectorXd& q, const VectorXd& v, dou
 void ProjectedRungeKutta::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   v = x.v;
-  if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
+  if (robot_.dim > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
 StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, double t, double dt,
@@ -187,7 +188,7 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
   next.energy = x.energy;
   next.t = t + dt;
   if (ports.any) {
-    forced(x, ports, t, dt, next, result);
+    forced_step(x, ports, t, dt, next, result);
   } else {
     order_ == 2 ? free_midpoint(x, dt, next) : free_rk4(x, dt, next);
   }
@@ -235,7 +236,7 @@ VMS_PH_WIDE void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
   accelerate(x, dt, velocity_, v_, a4_);
   a2_ += a3_;
   increment_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
-  if (robot_.k == 3) {
+  if (robot_.dim == 3) {
     // The commutator that makes the exponentials of rotations of fourth order.
     const Vector3d start_rate = x.v.segment<3>(3), end_rate = v_.segment<3>(3);
     increment_.segment<3>(3) += (dt * dt / 12.0) * start_rate.cross(end_rate);
@@ -245,11 +246,11 @@ VMS_PH_WIDE void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
   next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
-VMS_PH_WIDE void ProjectedRungeKutta::forced(const SolverState& x, const Ports& ports, double t,
-                                             double dt, SolverState& next,
-                                             StepResult& result) noexcept {
+VMS_PH_WIDE void ProjectedRungeKutta::forced_step(const SolverState& x, const Ports& ports,
+                                                  double t, double dt, SolverState& next,
+                                                  StepResult& result) noexcept {
   Tree& tree = robot_.tree;
-  const int k = robot_.k;
+  const int k = robot_.dim;
   const Eigen::Index nv = v_.size();
   increment_.setZero();
   mean_.setZero();
@@ -336,13 +337,13 @@ WheeledRK4::WheeledRK4(const Model& model, bool gravity, const std::vector<Wheel
   }
   stage_.q = VectorXd::Zero(model.nq());
   stage_.v = rate_ = mean_ = increment_ = force_ = velocity_ = VectorXd::Zero(model.nv());
-  slope_ = mean_slope_ = VectorV::Zero(terms_.dimension());
+  nu_rate_ = mean_nu_rate_ = VectorV::Zero(terms_.dimension());
 }
 
 SolverState WheeledRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
   stage_.q = q;
   stage_.v = v;
-  if (!terms_.compute(stage_, WheeledTerms::Velocities::best)) throw ModelError(terms_.reason());
+  if (!terms_.compute(stage_, WheeledTerms::Partition::best)) throw ModelError(terms_.reason());
   return Stepper::begin(q, product<VectorXd>(terms_.basis, terms_.nu), t);
 }
 
@@ -355,8 +356,8 @@ Failure WheeledRK4::evaluate_at(const VectorXd& start, double fraction) noexcept
     stage_.q = start;
   }
   if (!std::isfinite(stage_.q.squaredNorm() + stage_.v.squaredNorm())) return Failure::not_finite;
-  using Velocities = WheeledTerms::Velocities;
-  if (!terms_.compute(stage_, fraction > 0.0 ? Velocities::previous : Velocities::best)) {
+  using Partition = WheeledTerms::Partition;
+  if (!terms_.compute(stage_, fraction > 0.0 ? Partition::previous : Partition::best)) {
     return Failure::ambiguous_wheels;
   }
   multiply(terms_.basis, terms_.nu, velocity_);
@@ -379,9 +380,9 @@ void WheeledRK4::accelerate(const Ports& ports, double elapsed, StepResult& resu
     robot_.add_port_energies(ports, velocity_, elapsed, result);
   }
   if (gravity_) force_ -= terms_.d().g();
-  multiply(transposed(terms_.basis), force_, slope_);
-  add_product(terms_.coriolis, terms_.nu, slope_, -1.0);
-  Cholesky(terms_.mass).solve(slope_.data());
+  multiply(transposed(terms_.basis), force_, nu_rate_);
+  add_product(terms_.coriolis, terms_.nu, nu_rate_, -1.0);
+  Cholesky(terms_.mass).solve(nu_rate_.data());
   rate_ = velocity_;
   const Tree& tree = robot_.tree;
   tree.set_base(inverse_differential(tree.base_twist(increment_), tree.base_twist(velocity_)),
@@ -392,28 +393,28 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
                             SolverState& next) noexcept {
   StepResult result;
   const auto& independent = terms_.independent();
-  const auto advance_to = [&](double duration, const VectorXd& rate, const VectorV& slope) {
+  const auto advance_to = [&](double duration, const VectorXd& rate, const VectorV& nu_rate) {
     increment_ = duration * rate;
     stage_.v = x.v;
     for (std::size_t k = 0; k < independent.size(); ++k) {
-      stage_.v[independent[k]] += duration * slope[static_cast<Eigen::Index>(k)];
+      stage_.v[independent[k]] += duration * nu_rate[static_cast<Eigen::Index>(k)];
     }
   };
   mean_.setZero();
-  mean_slope_.setZero();
+  mean_nu_rate_.setZero();
   rate_.setZero();
-  slope_.setZero();
+  nu_rate_.setZero();
   double before = 0.0;
   for (const auto& [fraction, weight, displacement_weight] : kClassical) {
-    advance_to(fraction * dt, rate_, slope_);
+    advance_to(fraction * dt, rate_, nu_rate_);
     result.failure = evaluate_at(x.q, fraction);
     if (result.failure != Failure::none) return result;
     if (fraction == 0.0) before = energy();
     accelerate(ports, weight * dt, result);
     mean_ += weight * rate_;
-    mean_slope_ += weight * slope_;
+    mean_nu_rate_ += weight * nu_rate_;
   }
-  advance_to(dt, mean_, mean_slope_);
+  advance_to(dt, mean_, mean_nu_rate_);
   result.failure = evaluate_at(x.q, 1.0);
   if (result.failure != Failure::none) return result;
   const double kinetic = terms_.d().kinetic_energy();
@@ -457,7 +458,7 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
   coriolis_.transposeInPlace();  // it is written row by row
   robot_.gravity(weight_.data());
   force_.setZero();
-  if (fluid_.exist()) {
+  if (fluid_.exists()) {
     fluid_.set_configuration(robot_);
     fluid_.set_velocity(robot_, v_);
     fluid_.add_mass(mass_);

@@ -86,17 +86,16 @@ std::string StepResult::reason() const {
       std::snprintf(text, sizeof text,
                     "the energy is off by %.3g J after the step, too much for the %.3g J of the "
                     "shape: the step is too long for the motion",
-                    amount, extent);
+                    error, limit);
       break;
     case Failure::newton_stagnation:
-      std::snprintf(text, sizeof text, "Newton's iteration stalls at a residual of %.3g", amount);
+      std::snprintf(text, sizeof text, "Newton's iteration stalls at a residual of %.3g", error);
       break;
     case Failure::newton_not_converged:
-      std::snprintf(text, sizeof text, "Newton's iteration has not converged in %.0f steps",
-                    extent);
+      std::snprintf(text, sizeof text, "Newton's iteration has not converged in %.0f steps", limit);
       break;
     case Failure::energy_residual:
-      std::snprintf(text, sizeof text, "the solution misses an energy of %.3g J", amount);
+      std::snprintf(text, sizeof text, "the solution misses an energy of %.3g J", error);
       break;
     case Failure::ambiguous_wheels:
       return "the wheels allow more motions at this posture than elsewhere";
@@ -159,8 +158,8 @@ constexpr double kRelativeTolerance = 1e-6;
 
 }  // namespace
 
-ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double floor)
-    : stepper_(stepper), robot_(model), gravity_(gravity), rounding_energy_(floor) {
+ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double rounding_energy)
+    : stepper_(stepper), robot_(model), gravity_(gravity), rounding_energy_(rounding_energy) {
   ports_.torque = Eigen::VectorXd::Zero(model.n());
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
   state_.q = Eigen::VectorXd::Zero(model.nq());

@@ -100,7 +100,7 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   latest_ = 1 - latest_;
   End &now = ends_[latest_], &last = ends_[1 - latest_];
   now.d.set(q, v);
-  fill(now);
+  compute_terms(now);
   has_last_ = true;
   if (!has_last) return nullptr;
   ExternalImpulse& result = impulse_;
@@ -154,7 +154,7 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
 }
 
 /// Find momentum, drift and covariance at the state of an end.
-void ImpulseBalance::fill(End& end) noexcept {
+void ImpulseBalance::compute_terms(End& end) noexcept {
   const int b = model_.b(), n = model_.n();
   Evaluation& d = end.d;
   const MatrixV& coriolis = d.C();

@@ -57,7 +57,7 @@ void scale(const Eigen::VectorXd& factors, Eigen::MatrixXd& matrix) {
 
 MotionWindow::MotionWindow(const Model& model, const VectorV& deviations)
     : deviations_(deviations) {
-  Frame empty;
+  TimeFrame empty;
   empty.q = model.neutral_configuration();
   empty.v = empty.value = empty.effort_noise = empty.systematic = VectorV::Zero(model.nv());
   frames_.fill(empty);
@@ -76,7 +76,7 @@ const SmoothedFrame* MotionWindow::add(const ExternalImpulse& impulse) noexcept 
     first_ = (first_ + 1) % kFrames;
     --count_;
   }
-  Frame& frame = at(count_);
+  TimeFrame& frame = at(count_);
   time_ += impulse.dt;
   if (!is_frame_open_) {
     frame.dt = impulse.dt;
@@ -106,7 +106,7 @@ const SmoothedFrame* MotionWindow::add(const ExternalImpulse& impulse) noexcept 
 
 /// Find the middle frame with the value of the quadratic at its end.
 void MotionWindow::smooth() noexcept {
-  const Frame& middle = at(half_width_);
+  const TimeFrame& middle = at(half_width_);
   const double span = 0.5 * (at(2 * half_width_).time - at(0).time);
   Eigen::Matrix3d moments = Eigen::Matrix3d::Zero();
   for (int k = 0; k <= 2 * half_width_; ++k) {
@@ -162,23 +162,23 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
                                  double wind)
     : model_(balance.model()),
       nv_(model_.nv()),
-      error_(balance.noise().torque_error),
-      limit_(chi_square_quantile(kChangeProbability, nv_)),
+      torque_error_(balance.noise().torque_error),
+      change_threshold_(chi_square_quantile(kChangeProbability, nv_)),
       deviations_(NoiseModel::stacked(model_, balance.noise().base_linear,
                                       balance.noise().base_angular, balance.noise().velocity)
                       .cwiseMax(kLeastNoise)),
       window_(model_, deviations_),
       smoothed_state_(model_),
       prior_(Eigen::VectorXd::Zero(nv_ + kParameters)),
-      vector_(prior_),
+      information_vector_(prior_),
       mean_(prior_),
       scale_(prior_),
       information_(Eigen::MatrixXd::Zero(prior_.size(), prior_.size())),
       inverse_(information_),
       scaled_(information_),
-      slope_(Eigen::MatrixXd::Zero(nv_, prior_.size())),
-      weighted_(slope_),
-      product_(slope_),
+      regressor_(Eigen::MatrixXd::Zero(nv_, prior_.size())),
+      weighted_(regressor_),
+      product_(regressor_),
       cross_terms_(Eigen::MatrixXd::Zero(kParameters, nv_ + 1)),
       sum_(VectorV::Zero(nv_)),
       expected_(sum_),
@@ -189,7 +189,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
       gain_(covariance_),
       predicted_(covariance_),
       load_(covariance_) {
-  prior_.head(nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, error_);
+  prior_.head(nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, torque_error_);
   const double moment = mass * reach;
   prior_[nv_] = mass;
   prior_.segment(nv_ + 1, 3).setConstant(moment);
@@ -208,19 +208,19 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
 void PayloadObserver::restart() noexcept {
   information_.setZero();
   information_.diagonal() = prior_;
-  vector_.setZero();
-  begin();
+  information_vector_.setZero();
+  restart_window();
   solve();
 }
 
 const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {
-  if (impulse.begins) begin();
+  if (impulse.begins) restart_window();
   const SmoothedFrame* smoothed = window_.add(impulse);
   return report(smoothed != nullptr && observe(*smoothed));
 }
 
 /// Restart at the next frame; keep the estimates.
-void PayloadObserver::begin() noexcept {
+void PayloadObserver::restart_window() noexcept {
   window_.restart();
   has_sum_ = has_last_ = false;
 }
@@ -229,16 +229,16 @@ void PayloadObserver::begin() noexcept {
 void PayloadObserver::forget_payload() noexcept {
   factors_.compute(information_.bottomRightCorner(kParameters, kParameters));
   cross_terms_.leftCols(nv_) = information_.bottomLeftCorner(kParameters, nv_);
-  cross_terms_.col(nv_) = vector_.tail(kParameters);
+  cross_terms_.col(nv_) = information_vector_.tail(kParameters);
   factors_.solve_columns(cross_terms_);
   const MatrixView shared = MatrixView(information_).top_rows(nv_).right_columns(kParameters);
   const MatrixView solution = cross_terms_;
   add_product(shared, solution.left_columns(nv_), information_.topLeftCorner(nv_, nv_), -1.0);
-  add_product(shared, solution.right_columns(1), vector_.head(nv_), -1.0);
+  add_product(shared, solution.right_columns(1), information_vector_.head(nv_), -1.0);
   information_.rightCols(kParameters).setZero();
   information_.bottomRows(kParameters).setZero();
   information_.diagonal().tail(kParameters) = prior_.tail(kParameters);
-  vector_.tail(kParameters).setZero();
+  information_vector_.tail(kParameters).setZero();
   // The sum begins anew with the noise of one momentum.
   has_sum_ = false;
   solve();
@@ -246,7 +246,7 @@ void PayloadObserver::forget_payload() noexcept {
 
 /// Take a frame into account; return whether the payload has changed.
 bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
-  const Frame& frame = *smoothed.frame;
+  const TimeFrame& frame = *smoothed.frame;
   const double dt = frame.dt;
   latest_ = 1 - latest_;
   End &now = ends_[latest_], &last = ends_[1 - latest_];
@@ -258,19 +258,19 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
     has_sum_ = true;
     sum_.setZero();
     expected_.setZero();
-    slope_.setZero();
+    regressor_.setZero();
     covariance_ = last.noise;
   }
   sum_ += frame.value;
-  slope_.diagonal().array() += dt;
+  regressor_.diagonal().array() += dt;
   for (int j = 0; j < kParameters; ++j) {
     for (int i = 0; i < nv_; ++i) {
       const double momentum_change = now.momentum(i, j) - last.momentum(i, j);
-      slope_(i, nv_ + j) += 0.5 * dt * (last.rate(i, j) + now.rate(i, j)) - momentum_change;
+      regressor_(i, nv_ + j) += 0.5 * dt * (last.rate(i, j) + now.rate(i, j)) - momentum_change;
     }
   }
   for (int i = 0; i < nv_; ++i) {
-    const double drift = std::max(frame.systematic[i] - dt * error_, 0.0);
+    const double drift = std::max(frame.systematic[i] - dt * torque_error_, 0.0);
     covariance_(i, i) += frame.effort_noise[i] + drift * drift * (2.0 * kCorrelated / dt);
   }
   innovation_ = sum_ - expected_;
@@ -279,29 +279,29 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
               smoothed.error_frames);
   // Test whether the present estimate explains the innovation.
   residual_ = innovation_;
-  add_product(slope_, mean_, residual_, -1.0);
-  multiply(slope_, inverse_, product_);
+  add_product(regressor_, mean_, residual_, -1.0);
+  multiply(regressor_, inverse_, product_);
   predicted_ = noise_covariance_;
-  add_product(product_, transposed(slope_), predicted_);
+  add_product(product_, transposed(regressor_), predicted_);
   const Cholesky total(predicted_), prior(noise_covariance_);
   if (!total.is_positive() || !prior.is_positive()) return false;
   VectorV weighted = residual_;
   total.solve(weighted.data());
-  if (residual_.dot(weighted) > limit_) {
+  if (residual_.dot(weighted) > change_threshold_) {
     forget_payload();
     return true;
   }
-  weighted_ = slope_;
+  weighted_ = regressor_;
   prior.solve_columns(weighted_);
   weighted = innovation_;
   prior.solve(weighted.data());
   gain_ = covariance_;
   prior.solve_columns(gain_);
-  add_product(transposed(slope_), weighted_, information_);
-  add_product(transposed(slope_), weighted, vector_);
+  add_product(transposed(regressor_), weighted_, information_);
+  add_product(transposed(regressor_), weighted, information_vector_);
   add_product(transposed(gain_), innovation_, expected_);
-  multiply(transposed(gain_), slope_, product_);
-  slope_ -= product_;
+  multiply(transposed(gain_), regressor_, product_);
+  regressor_ -= product_;
   multiply(transposed(gain_), covariance_, predicted_);
   covariance_ -= predicted_;
   predicted_ = covariance_.transpose();
@@ -362,7 +362,7 @@ void PayloadObserver::solve() noexcept {
   inverse_.setIdentity();
   factors_.solve_columns(inverse_);
   scale(scale_, inverse_);
-  multiply(inverse_, vector_, mean_);
+  multiply(inverse_, information_vector_, mean_);
 }
 
 const Payload& PayloadObserver::report(bool changed) noexcept {

@@ -90,13 +90,15 @@ ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_ala
     : model_(balance.model()),
       false_alarms_(false_alarms),
       windows_(checked(false_alarms, windows)),
-      positions_(NoiseModel::stacked(model_, 0.0, 0.0, balance.noise().position).cwiseAbs2()),
-      velocities_(NoiseModel::stacked(model_, balance.noise().base_linear,
-                                      balance.noise().base_angular, balance.noise().velocity)
-                      .cwiseAbs2()),
-      efforts_(NoiseModel::stacked(model_, balance.noise().force, balance.noise().moment,
-                                   balance.noise().torque)
-                   .cwiseAbs2()),
+      position_variances_(
+          NoiseModel::stacked(model_, 0.0, 0.0, balance.noise().position).cwiseAbs2()),
+      velocity_variances_(NoiseModel::stacked(model_, balance.noise().base_linear,
+                                              balance.noise().base_angular,
+                                              balance.noise().velocity)
+                              .cwiseAbs2()),
+      effort_variances_(NoiseModel::stacked(model_, balance.noise().force, balance.noise().moment,
+                                            balance.noise().torque)
+                            .cwiseAbs2()),
       sums_((std::size_t{1} << (windows - 1)) + 1, Sums(model_.nv())),
       q_(VectorQ::Zero(model_.nq())),
       momentum_(VectorV::Zero(model_.nv())),
@@ -104,20 +106,20 @@ ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_ala
       model_effort_(momentum_),
       displacement_(momentum_),
       value_(momentum_),
-      solved_(momentum_),
+      weighted_value_(momentum_),
       diagonal_(momentum_),
       noise_covariance_(MatrixV::Zero(model_.nv(), model_.nv())) {
-  begin();
+  restart_windows();
 }
 
 void ContactDetector::restart() noexcept {
   contact_ = false;
   samples_without_contact_ = 0;
-  begin();
+  restart_windows();
 }
 
 /// Begin windows anew; a contact goes on.
-void ContactDetector::begin() noexcept {
+void ContactDetector::restart_windows() noexcept {
   last_ = 0;
   count_ = 1;
   Sums& first = sums_[0];
@@ -136,7 +138,7 @@ ContactDetector::Sums& ContactDetector::recent_sums(int k) noexcept {
 }
 
 const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexcept {
-  if (impulse.begins) begin();
+  if (impulse.begins) restart_windows();
   add_work(impulse);
   const int size = static_cast<int>(sums_.size());
   const Sums& before = recent_sums(1);
@@ -154,8 +156,8 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
   now.work = work_;
   find_thresholds(impulse.dt);
   report_.joint = -1;
-  by_momentum(impulse);
-  by_energy();
+  test_momentum(impulse);
+  test_energy();
   const double largest = std::max(report_.by_momentum, report_.by_energy);
   report_.began = !contact_ && largest > 1.0;
   samples_without_contact_ = largest > kQuiet ? 0 : samples_without_contact_ + 1;
@@ -177,9 +179,9 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
     work_.value = energy - energy_ - model_effort_.dot(displacement_);
     work_.before = variance(momentum_, gravity_);
     work_.after = variance(d.momentum(), d.g());
-    work_.effort_noise = efforts_.dot(displacement_.cwiseAbs2());
+    work_.effort_noise = effort_variances_.dot(displacement_.cwiseAbs2());
     work_.systematic = displacement_.cwiseAbs().dot(impulse.systematic) / impulse.dt;
-    work_.curvature = d.M().diagonal().dot(velocities_);
+    work_.curvature = d.M().diagonal().dot(velocity_variances_);
   }
   has_end_ = true;
   energy_ = energy;
@@ -189,8 +191,8 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
 }
 
 double ContactDetector::variance(const VectorV& momentum, const VectorV& gravity) noexcept {
-  return velocities_.dot(momentum.cwiseAbs2()) +
-         positions_.dot((gravity - model_effort_).cwiseAbs2());
+  return velocity_variances_.dot(momentum.cwiseAbs2()) +
+         position_variances_.dot((gravity - model_effort_).cwiseAbs2());
 }
 
 /// Find the thresholds, for samples half as long, s; they serve until samples are half or twice as
@@ -206,7 +208,7 @@ void ContactDetector::find_thresholds(double dt) noexcept {
   joint_threshold_ = chi_square_quantile(tail / nv, 1);
 }
 
-void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
+void ContactDetector::test_momentum(const ExternalImpulse& impulse) noexcept {
   const int b = model_.b(), nv = model_.nv();
   const Sums& now = recent_sums(1);
   report_.by_momentum = report_.duration = 0.0;
@@ -219,9 +221,9 @@ void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
     diagonal_ = noise_covariance_.diagonal();
     const Cholesky noise_factors(noise_covariance_);
     if (!noise_factors.is_positive()) continue;
-    solved_ = value_;
-    noise_factors.solve(solved_.data());
-    const double statistic = value_.dot(solved_) / momentum_threshold_;
+    weighted_value_ = value_;
+    noise_factors.solve(weighted_value_.data());
+    const double statistic = value_.dot(weighted_value_) / momentum_threshold_;
     if (!(statistic > report_.by_momentum)) continue;
     report_.by_momentum = statistic;
     report_.duration = now.time - start.time;
@@ -232,7 +234,7 @@ void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
   }
 }
 
-void ContactDetector::by_energy() noexcept {
+void ContactDetector::test_energy() noexcept {
   const Sums& now = recent_sums(1);
   report_.by_energy = report_.work = 0.0;
   report_.work_deviation = kInfinity;

@@ -69,9 +69,9 @@ VectorB AngleColumns::column(Eigen::Index i, double angle) const noexcept {
   return fixed.col(i) + std::cos(angle) * cosine.col(i) + std::sin(angle) * sine.col(i);
 }
 
-void NearestInputs::replace(const Eigen::MatrixXd& weighted) noexcept {
+void NearestInputs::set_matrix(const Eigen::MatrixXd& weighted) noexcept {
   weighted_ = weighted;
-  search_.replace(weighted);
+  search_.set_matrix(weighted);
 }
 
 bool NearestInputs::solve_freely(const VectorB& goal, const Eigen::VectorXd& lower,
@@ -175,9 +175,9 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
   }
   map_.set_angles(mean_inputs_);
   parts_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
-  unbounded_.replace(parts_);
+  unbounded_.set_matrix(parts_);
   const bool is_free = unbounded_.solve_freely(goal, lower_, upper_, forces_);
-  if (!is_free) search_.replace(parts_, kForceWeight);
+  if (!is_free) search_.set_matrix(parts_, kForceWeight);
   residual_goal_ = goal;
   for (int refinement = 0; !is_free && refinement < kRefinements; ++refinement) {
     search_.solve(residual_goal_, lower_, upper_, forces_);
@@ -204,7 +204,7 @@ ActuatedBase::AllocationParts::AllocationParts(const BaseActuators& actuators)
       weighted(actuators.weights.asDiagonal() * actuators.allocation.matrix()),
       search(weighted),
       map(actuators),
-      tilt_inputs(actuators) {}
+      tilt_allocation(actuators) {}
 
 ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double step)
     : step_(step),
@@ -280,7 +280,7 @@ void ActuatedBase::set_limits() noexcept {
 /// base.
 void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept {
   const auto& a = *actuators_;
-  auto& [nearest, weighted, search, map, tilt_inputs] = *parts_;
+  auto& [nearest, weighted, search, map, tilt_allocation] = *parts_;
   map.set_angles(state_.angles);
   input_rates_.noalias() = map.matrix().transpose().lazyProduct(twist);
   for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
@@ -290,13 +290,13 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
   goal_ = a.weights.cwiseProduct(wrench);
   angles_ = state_.angles;
   if (map.has_angles()) {
-    if (tilt_inputs.exist()) {
-      tilt_inputs.solve_angles(goal_, lower_, upper_, state_.angles, step_, angles_);
+    if (tilt_allocation.exists()) {
+      tilt_allocation.solve_angles(goal_, lower_, upper_, state_.angles, step_, angles_);
       mean_rates_ = 0.5 * (state_.angles + angles_);
       map.set_angles(mean_rates_);
     }
     weighted = a.weights.asDiagonal() * map.matrix();
-    search.replace(weighted);
+    search.set_matrix(weighted);
     search.solve(goal_, lower_, upper_, commands_);
   } else {
     nearest.apply(wrench, wrench);

@@ -44,7 +44,7 @@ JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
       upper_(model.upper()),
       mass_(model.nv(), model.nv()),
       mobility_(model.nv(), model.nv()) {
-  if (fluid_.exist()) robot_.emplace(model_);
+  if (fluid_.exists()) robot_.emplace(model_);
   if (!wheels.empty()) wheel_terms_.emplace(model_, wheels);
   wheeled_state_.q = VectorXd::Zero(model.nq());
   wheeled_state_.v = VectorXd::Zero(model.nv());
@@ -69,7 +69,7 @@ bool JointStops::is_stop_reached(const VectorXd& q, const VectorXd& v, double dt
 void JointStops::compute_mobility(const VectorXd& q) noexcept {
   tree_.set_configuration(q);
   tree_.write_mass(mass_.data());
-  if (fluid_.exist()) {
+  if (fluid_.exists()) {
     robot_->set_configuration(q.data());
     fluid_.set_configuration(*robot_);
     added_mass_.setZero(model_.nv(), model_.nv());
@@ -85,7 +85,7 @@ void JointStops::compute_mobility(const VectorXd& q) noexcept {
 bool JointStops::compute_wheeled_mobility(const VectorXd& q, const VectorXd& v) noexcept {
   wheeled_state_.q = q;
   wheeled_state_.v = v;
-  if (!wheel_terms_->compute(wheeled_state_, WheeledTerms::Velocities::best)) return false;
+  if (!wheel_terms_->compute(wheeled_state_, WheeledTerms::Partition::best)) return false;
   const Cholesky inertia(wheel_terms_->mass);
   MatrixV columns = wheel_terms_->basis.transpose();
   inertia.solve_columns(columns);
@@ -160,7 +160,7 @@ Plant::Plant(const Model& model, const PlantOptions& options)
   }
   if (options_.stops) {
     stops_ = std::make_unique<JointStops>(model_, options_.wheels);
-    if (!stops_->exist()) stops_.reset();
+    if (!stops_->exists()) stops_.reset();
   }
   reset();
 }
@@ -189,8 +189,8 @@ void Plant::update_ground_motion() noexcept {
   ground_q_ = q_;
   ground_v_ = v_;
   if (options_.current.isZero(0.0)) return;
-  const Eigen::Quaterniond turn(q_[6], q_[3], q_[4], q_[5]);
-  ground_v_.head<3>() += turn.conjugate() * options_.current;
+  const Eigen::Quaterniond attitude(q_[6], q_[3], q_[4], q_[5]);
+  ground_v_.head<3>() += attitude.conjugate() * options_.current;
   ground_q_.head<3>() += static_cast<double>(steps_) * options_.step * options_.current;
 }
 

@@ -57,7 +57,7 @@ void Servo::advance(double dt) noexcept {
   target_ = next_target_;
 }
 
-void Servo::fill(const RobotState& state, Eigen::VectorXd& effort) noexcept {
+void Servo::compute_effort(const RobotState& state, Eigen::VectorXd& effort) noexcept {
   model_.difference(state.q, target_, error_);
   acceleration_ = frequency_ * frequency_ * error_ + 2.0 * frequency_ * (rate - state.v);
   for (int i = 0; i < model_.nv(); ++i) {
@@ -82,7 +82,7 @@ void Servo::fill(const RobotState& state, Eigen::VectorXd& effort) noexcept {
 void Servo::solve_on_wheels(const RobotState& state) noexcept {
   const Eigen::Index n = model_.n();
   torque_.setZero();
-  if (wheels_->compute(state, WheeledTerms::Velocities::best)) {
+  if (wheels_->compute(state, WheeledTerms::Partition::best)) {
     // Joint rates are S_j nu: their accelerations S_j nudot + Sdot_j nu, and S_j^T tau = f.
     const auto joint_basis = wheels_->basis.bottomRows(n);
     gram_ = joint_basis.transpose().lazyProduct(joint_basis);

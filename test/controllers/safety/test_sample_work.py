@@ -10,7 +10,7 @@ from vms_ph_controllers.safety.sample_grant import (
     SampleGrant,
     SamplePrediction,
     SampleWork,
-    _largest,
+    _largest_share,
     strongest_brake,
 )
 from vms_ph_dynamics import VMSModel
@@ -100,7 +100,7 @@ def test_in_debt_an_effort_along_the_motion_is_granted_no_share(panda: VMSModel)
 
 @pytest.mark.parametrize(("a", "b", "room"), [(2.0, 3.0, 0.5), (0.0, 3.0, 0.5), (-2.0, 3.0, 0.5)])
 def test_the_largest_share_fills_the_room(a: float, b: float, room: float) -> None:
-    s = _largest(a, b, room)
+    s = _largest_share(a, b, room)
     # Where the effort brakes at first, the room counts from the least work on.
     least = -(min(a, 0.0) ** 2) / (2.0 * b)
     assert s * a + 0.5 * s * s * b == pytest.approx(least + room)
@@ -108,4 +108,4 @@ def test_the_largest_share_fills_the_room(a: float, b: float, room: float) -> No
 
 @pytest.mark.parametrize(("a", "room"), [(0.0, 0.0), (1.0, 0.0), (1.0, -1.0), (0.0, -1.0)])
 def test_without_room_an_effort_that_does_not_brake_has_no_share(a: float, room: float) -> None:
-    assert _largest(a, 3.0, room) == 0.0
+    assert _largest_share(a, 3.0, room) == 0.0

@@ -62,8 +62,8 @@ class BaseWrench {
  private:
   bool is_ideal_;
   std::optional<Allocation> allocation_;
-  std::optional<PrioritisedActuation> nearest_;
-  std::optional<BoundedLeastSquares> search_;
+  std::optional<PrioritisedActuation> actuation_;
+  std::optional<BoundedLeastSquares> brake_search_;
   Cholesky root_;
   Eigen::MatrixXd scaled_;  // (b,m) map of the inputs in the norm of a brake
   Eigen::VectorXd inputs_;
@@ -451,13 +451,13 @@ class PortGuard {
   const int b_, n_, delay_;
   const double period_;
   const Eigen::VectorXd no_configuration_, no_velocity_;
-  StatePlausibility states_;
+  StatePlausibility state_plausibility_;
   TorqueLimits limits_;
-  MotionLimits motion_;
+  MotionLimits motion_limits_;
   SampleBudget budget_;
   SafeOutput safe_output_;
   EffortQueue effort_queue_;
-  Evaluation d_, weight_;
+  Evaluation d_, rest_state_;
   EnergyTank tank_;
   DebtCeiling ceiling_;
   Certificate certificate_;

@@ -29,7 +29,7 @@ class Centroidal {
   Centroidal(const Model& model, bool gravity);
 
   Tree tree;
-  const int k;        ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
+  const int dim;      ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
   const double mass;  ///< kg
   const Eigen::Vector3d fall_acceleration;  ///< of the centre of mass, m/s^2
   const bool has_potential;                 ///< whether a part of gravity acts on the shape
@@ -131,8 +131,8 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   FixedPoint free_, forced_;
   Eigen::VectorXd weights_;  ///< (n,) of the joints in the discrete gradient
   double weight_scale_;
-  Eigen::VectorXd zero_effort_, increment_, q_mid_, v_mid_, force_, slope_, pi_mean_, velocity_,
-      weighted_;
+  Eigen::VectorXd zero_effort_, increment_, q_mid_, v_mid_, force_, shape_force_, pi_mean_,
+      velocity_, weighted_;
   // The present step:
   const SolverState* start_state_ = nullptr;
   const Ports* ports_ = nullptr;
@@ -159,7 +159,7 @@ class Projection {
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 
   Centroidal& robot_;
-  Eigen::VectorXd start_, rates_, zero_velocity_, slope_, direction_, step_;
+  Eigen::VectorXd start_, rates_, zero_velocity_, gradient_, direction_, step_;
 };
 
 /// One stage of an explicit scheme, each of which depends on the one before.
@@ -193,8 +193,8 @@ class ProjectedRungeKutta : public Stepper {
   void free_midpoint(const SolverState& x, double dt, SolverState& next) noexcept;
   void accelerate(const SolverState& x, double fraction, const Eigen::VectorXd& rate,
                   const Eigen::VectorXd& v, Eigen::VectorXd& a) noexcept;
-  void forced(const SolverState& x, const Ports& ports, double t, double dt, SolverState& next,
-              StepResult& result) noexcept;
+  void forced_step(const SolverState& x, const Ports& ports, double t, double dt, SolverState& next,
+                   StepResult& result) noexcept;
 
   const int order_;
   const std::vector<RungeKuttaStage> stages_;
@@ -252,7 +252,7 @@ class WheeledRK4 final : public Stepper {
   // Rates of the coordinates of a step (nv,) and of the independent velocities (m,), and their
   // means.
   Eigen::VectorXd rate_, mean_, increment_, force_, velocity_;
-  VectorV slope_, mean_slope_;
+  VectorV nu_rate_, mean_nu_rate_;
 };
 
 /// Take Runge-Kutta steps of order 4 on Pinocchio's aba without efforts: the baseline of

@@ -101,10 +101,10 @@ struct Ports {
 enum class Failure : unsigned char {
   none,
   not_finite,            ///< the motion is not finite
-  energy_error,          ///< by `amount`, too much for the `extent` of the shape
-  newton_stagnation,     ///< at a residual of `amount`
-  newton_not_converged,  ///< in `extent` steps
-  energy_residual,       ///< the solution misses `amount`
+  energy_error,          ///< by `error`, too much for the `limit` of the shape
+  newton_stagnation,     ///< at a residual of `error`
+  newton_not_converged,  ///< in `limit` steps
+  energy_residual,       ///< the solution misses `error`
   ambiguous_wheels,      ///< the wheels allow more motions at a posture than elsewhere
 };
 
@@ -114,7 +114,7 @@ struct StepResult {
   double dissipated = 0.0;           ///< J
   int iterations = 0;                ///< 0 for explicit schemes
   Failure failure = Failure::none;
-  double amount = 0.0, extent = 0.0;
+  double error = 0.0, limit = 0.0;  ///< see Failure
 
   double net() const { return supplied[0] + supplied[1] + supplied[2] - dissipated; }
   void add(const StepResult& part);
@@ -209,9 +209,9 @@ class ClosedLoop {
  public:
   /// Scheme and model must outlive the loop.
   ///
-  /// @param floor    energy that a step may miss by rounding, J.
+  /// @param rounding_energy  energy that a step may miss by rounding, J.
   /// @param gravity  whether it acts, as in the scheme.
-  ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double floor);
+  ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double rounding_energy);
 
   /// Take steps, the first from t0 + first * dt, with an update of the control after each.
   ///

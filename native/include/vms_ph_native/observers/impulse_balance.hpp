@@ -81,7 +81,7 @@ class ImpulseBalance {
     MatrixV covariance;
   };
 
-  void fill(End& end) noexcept;
+  void compute_terms(End& end) noexcept;
 
   const Model& model_;
   const NoiseModel noise_;

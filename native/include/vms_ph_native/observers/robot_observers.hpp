@@ -64,18 +64,18 @@ class ContactDetector {
     Work work;
   };
 
-  void begin() noexcept;
+  void restart_windows() noexcept;
   void add_work(const ExternalImpulse& impulse) noexcept;
   double variance(const VectorV& momentum, const VectorV& gravity) noexcept;
   void find_thresholds(double dt) noexcept;
-  void by_momentum(const ExternalImpulse& impulse) noexcept;
-  void by_energy() noexcept;
+  void test_momentum(const ExternalImpulse& impulse) noexcept;
+  void test_energy() noexcept;
   Sums& recent_sums(int k) noexcept;  // the k-th sums from the end, 1 for the last
 
   const Model& model_;
   const double false_alarms_;
   const int windows_;
-  const VectorV positions_, velocities_, efforts_;
+  const VectorV position_variances_, velocity_variances_, effort_variances_;
   std::vector<Sums> sums_;
   int count_ = 0, last_ = 0, samples_without_contact_ = 0;
   bool contact_ = false, has_end_ = false;
@@ -83,14 +83,14 @@ class ContactDetector {
          joint_threshold_ = 0.0;
   Work work_;
   VectorQ q_;
-  VectorV momentum_, gravity_, model_effort_, displacement_, value_, solved_, diagonal_;
+  VectorV momentum_, gravity_, model_effort_, displacement_, value_, weighted_value_, diagonal_;
   MatrixV noise_covariance_;
   double energy_ = 0.0;
   ContactReport report_;
 };
 
 /// The samples of at least 4.5 ms, added up; see vms_ph_controllers.observers.motion_window.
-struct Frame {
+struct TimeFrame {
   double time = 0.0, dt = 0.0;  ///< of its end, and its duration, s
   VectorQ q;                    ///< (nq,) and (nv,) measured at its end
   VectorV v;
@@ -101,7 +101,7 @@ struct Frame {
 
 /// The frame in the middle of a window.
 struct SmoothedFrame {
-  const Frame* frame = nullptr;
+  const TimeFrame* frame = nullptr;
   VectorV velocity;         ///< (nv,) at its end, from all velocities of the window but its own
   VectorV smoothing_error;  ///< (nv,) measured minus smoothed velocity, beyond noise
   int error_frames = 0;     ///< frames over which a smoothing error is correlated
@@ -125,11 +125,13 @@ class MotionWindow {
   static constexpr int kMaxHalfWidth = 10;
   static constexpr int kFrames = 2 * kMaxHalfWidth + 1;
 
-  Frame& at(int k) noexcept { return frames_[static_cast<std::size_t>((first_ + k) % kFrames)]; }
+  TimeFrame& at(int k) noexcept {
+    return frames_[static_cast<std::size_t>((first_ + k) % kFrames)];
+  }
   void smooth() noexcept;
 
   const VectorV deviations_;
-  std::array<Frame, kFrames> frames_;
+  std::array<TimeFrame, kFrames> frames_;
   int first_ = 0, count_ = 0, half_width_ = 0;
   bool is_frame_open_ = false;
   double time_ = 0.0;
@@ -179,7 +181,7 @@ class PayloadObserver {
     VectorV smoothing_error;   // momentum of the payload at the error of the smoothing
   };
 
-  void begin() noexcept;
+  void restart_window() noexcept;
   void forget_payload() noexcept;
   bool observe(const SmoothedFrame& smoothed) noexcept;
   void compute_end(const SmoothedFrame& smoothed, End& end) noexcept;
@@ -188,16 +190,16 @@ class PayloadObserver {
 
   const Model& model_;
   const int nv_;
-  const double error_, limit_;
+  const double torque_error_, change_threshold_;
   const VectorV deviations_;
   MotionWindow window_;
   Evaluation smoothed_state_;  // the state with the smoothed velocity
   // Slow efforts, then payload: prior, information, mean and covariance.
-  Eigen::VectorXd prior_, vector_, mean_, scale_;
+  Eigen::VectorXd prior_, information_vector_, mean_, scale_;
   Eigen::MatrixXd information_, inverse_, scaled_;
   Cholesky factors_;
-  Eigen::MatrixXd slope_, weighted_, product_;  // (nv,nv+10)
-  Eigen::MatrixXd cross_terms_;                 // (10,nv+1)
+  Eigen::MatrixXd regressor_, weighted_, product_;  // (nv,nv+10)
+  Eigen::MatrixXd cross_terms_;                     // (10,nv+1)
   VectorV sum_, expected_, innovation_, residual_;
   MatrixV covariance_, noise_covariance_, gain_, predicted_, load_;
   End ends_[2];

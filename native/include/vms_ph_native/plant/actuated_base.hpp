@@ -77,7 +77,7 @@ class NearestInputs {
       : weighted_(weighted), search_(weighted), eigen_(weighted.rows()) {}
 
   /// Take another map of the same size.
-  void replace(const Eigen::MatrixXd& weighted) noexcept;
+  void set_matrix(const Eigen::MatrixXd& weighted) noexcept;
 
   /// Write the inputs (m,).
   ///
@@ -136,7 +136,7 @@ class TiltAllocation {
   explicit TiltAllocation(const BaseActuators& actuators);
 
   /// Whether there are such rotors.
-  bool exist() const noexcept { return !tilting_.empty(); }
+  bool exists() const noexcept { return !tilting_.empty(); }
 
   /// Write the angles (m,) at the end of a step, rad.
   ///
@@ -240,7 +240,7 @@ class ActuatedBase {
     Eigen::MatrixXd weighted;      ///< map times weights
     NearestInputs search;
     ActuatorMap map;
-    TiltAllocation tilt_inputs;
+    TiltAllocation tilt_allocation;
   };
 
   void set_limits() noexcept;

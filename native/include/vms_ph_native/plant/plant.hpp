@@ -34,7 +34,7 @@ class JointStops {
   explicit JointStops(const Model& model, const std::vector<Wheel>& wheels = {});
 
   /// Whether a joint has a limit.
-  bool exist() const { return has_limits_; }
+  bool exists() const { return has_limits_; }
 
   /// Whether a joint can no longer come to rest before its stop in a step of dt s.
   bool is_stop_reached(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double dt) noexcept;

@@ -38,7 +38,7 @@ class Servo {
   void advance(double dt) noexcept;
 
   /// Write the efforts of the held degrees of freedom into a vector of all efforts, (nv,).
-  void fill(const RobotState& state, Eigen::VectorXd& effort) noexcept;
+  void compute_effort(const RobotState& state, Eigen::VectorXd& effort) noexcept;
 
  private:
   void solve_on_wheels(const RobotState& state) noexcept;
