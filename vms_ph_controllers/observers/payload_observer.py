@@ -143,7 +143,11 @@ class PayloadObserver:
         if impulse.begins:
             self._begin()
         smoothed = self._window.add(impulse)
-        return self._payload(False if smoothed is None else self._observe(smoothed))
+        try:
+            return self._payload(False if smoothed is None else self._observe(smoothed))
+        except np.linalg.LinAlgError:
+            self.restart()  # after states that no robot can have nothing is known
+            return self._payload(False)
 
     def _begin(self) -> None:
         """Begin at the next frame, with what is known."""
@@ -222,8 +226,7 @@ class PayloadObserver:
         inverse = np.linalg.inv(self._information * np.outer(scale, scale))
         self._inverse = 0.5 * (inverse + inverse.T) * np.outer(scale, scale)
         if not (np.diag(self._inverse) > 0.0).all():
-            self.restart()  # after states that no robot can have nothing is known
-            return
+            raise np.linalg.LinAlgError("the covariance is not positive")
         self._mean = self._inverse @ self._vector
 
     def _payload(self, changed: bool) -> Payload:
