@@ -54,6 +54,9 @@ _HINTS = {
         "ComputedTorque InverseDynamics"
     ),
     "that of vms_ph_controllers.guard": "PortGuard PositionGuard VelocityGuard Certificate",
+    "that of vms_ph_controllers.observers": (
+        "MomentumObserver PayloadObserver ContactDetector ImpulseBalance NoiseModel WrenchMap"
+    ),
     "that of vms_ph_io": "simulate",
 }
 

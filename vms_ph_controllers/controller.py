@@ -15,7 +15,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, ModelError, OptionError, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import exceeds, is_finite, summary
-from vms_ph_dynamics.errors import WithHints
+from vms_ph_dynamics.errors import WithHints, check_arguments
 from vms_ph_dynamics.robot_model import require_model
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class RobotState:
         return is_finite(self.q) and is_finite(self.v) and 0.0 <= self.age < np.inf
 
 
+@check_arguments({"pose, (4,4)": "orientation rotation quaternion quat", "joints": "q posture"})
 @dataclass(frozen=True, slots=True)
 class Reference:
     """The desired motion; a field that is None keeps its previous target.
@@ -319,6 +320,12 @@ class Controller(WithHints, ABC):
     gains: "DataclassInstance" = NoGains()
     options: tuple[str, ...] = ()
 
+    def __init_subclass__(cls) -> None:
+        """Let the gains name those that exist where one does not."""
+        super().__init_subclass__()
+        if "Gains" in vars(cls):
+            check_arguments({})(cls.Gains)
+
     HINTS: ClassVar[Mapping[str, str]] = {
         "law(q, v, dt), which returns a command": "step compute torque tau control act predict",
         "law(q, v, dt, Reference(...))": "set_target set_reference set_goal target reference",
@@ -362,9 +369,11 @@ class Controller(WithHints, ABC):
             if low is None or high is None:
                 continue
             if not (isinstance(setting, Real) and low <= float(setting) <= high):
+                share = f"{item.name.partition('_')[0]}_share_"
+                axes = ", ".join(one.name for one in fields(gains) if one.name.startswith(share))
                 raise ModelError(
                     f"the gain {item.name} of {type(self).__name__} is a number from {low:g} to "
-                    f"{high:g}; given: {setting!r}"
+                    f"{high:g}{axes and f', times those of the axes, {axes}'}; given: {setting!r}"
                 )
         return gains
 

@@ -86,6 +86,9 @@ _HINTS = {
     "that of vms_ph_dynamics.actuation": "Actuators",
     "load of vms_ph_io, or VMSModel.from_urdf(text)": "load_urdf load load_robot from_urdf",
     "that of vms_ph_io": "simulate audit Push robots",
+    "StandardForm(model).rate_batch(Q, momenta, ports)": (
+        "rate_batch rates_batch forward_dynamics_batch"
+    ),
 }
 
 

@@ -3,9 +3,13 @@
 
 """The errors of the project; messages state what was given, what is accepted and what to do."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+Called = TypeVar("Called", bound=Callable[..., Any])
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -66,9 +70,8 @@ def missing_attribute(owner: object, name: str, hints: Mapping[str, str]) -> Att
     if hint := hint_for(name, hints):
         message += f"; use {hint}"
     elif not name.startswith("_"):
-        message += "; it has " + ", ".join(
-            own for own in dir(owner) if own != "HINTS" and not own.startswith("_")
-        )
+        names = [own for own in dir(owner) if own != "HINTS" and not own.startswith("_")]
+        message += f"{did_you_mean(name, names)}; it has {', '.join(names)}"
     return AttributeError(message, name=name, obj=owner)
 
 
@@ -110,3 +113,31 @@ class MissingExtraError(VmsPhError, ImportError):
 
 class InertiaWarning(UserWarning):
     """A robot has inertias that were repaired; the message says which, and what that changes."""
+
+
+def check_arguments(hints: Mapping[str, str]) -> Callable[[Called], Called]:
+    """Return a decorator by which a function or class says what is meant by a wrong argument.
+
+    Args:
+        hints: see :func:`hint_for`.
+    """
+
+    def decorate(called: Called) -> Called:
+        function: Any = called.__init__ if isinstance(called, type) else called  # type: ignore[misc]
+        accepted = signature(called).parameters
+
+        @wraps(function)
+        def checked(*arguments: Any, **named: Any) -> Any:
+            for name in named.keys() - accepted.keys():
+                meant = hint_for(name, hints)
+                known = f"{did_you_mean(name, accepted)}; its arguments are {', '.join(accepted)}"
+                hint = f"; use {meant}" if meant else known
+                raise OptionError(f"{called.__qualname__}() has no argument '{name}'{hint}")
+            return function(*arguments, **named)
+
+        if not isinstance(called, type):
+            return checked  # type: ignore[return-value]
+        called.__init__ = checked  # type: ignore[misc]
+        return called
+
+    return decorate

@@ -43,14 +43,20 @@ class Evaluation(Kinematics, WithHints):
         "C @ v + g": "nle bias h",
         "A, the mechanical connection": "connection mechanical_connection",
         "momentum; p, pi and pi_hat are its parts": "momenta",
-        "momenta(evaluation)": "com center_of_mass centre_of_mass centroidal_momentum",
+        "momenta(evaluation) of vms_ph_dynamics": (
+            "com center_of_mass centre_of_mass centroidal_momentum"
+        ),
         "v_hat": "locked_velocity",
         "M_hat_m": "shape_inertia",
         "M_b": "locked_inertia",
         "kinetic_energy and potential_energy": "energy total_energy hamiltonian H",
         "StandardForm(model).dissipation(state)": "R D damping dissipation dissipation_matrix",
         'J_end_effector, or jacobian("frame")': "J",
-        'placement("frame")': "forward_kinematics frame_placement fk pose",
+        'placement("frame")': "forward_kinematics fk pose",
+        "placement(model.end_effector)": "end_effector_pose end_effector_placement ee_pose T",
+        "TaskSpaceForm(model, PoseTask(model)).evaluate(q, v).Lambda_t, in inertial axes": (
+            "task_inertia operational_inertia operational_space_inertia Lambda Lambda_t"
+        ),
     }
 
     def __init__(self, model: RobotModel, q: Array, v: Array) -> None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from .arrays import Array, frozen, summary, vector
-from .errors import OptionError, StateError
+from .errors import OptionError, StateError, missing_attribute
 from .evaluation import Evaluation, momenta
 from .robot.joints import NORM_TOLERANCE
 from .robot_model import RobotModel
@@ -35,6 +35,12 @@ _BLOCKS = {"M_b": "M", "M_bm": "M", "M_m": "M", "p": "momentum", "pi": "momentum
 
 TERMS = (*_WRITTEN, *_BLOCKS)
 """Names of the terms of a batch."""
+
+_HINTS = {
+    "M": "mass_matrix inertia crba",
+    "StandardForm(model).rate_batch(Q, momentum, ports)": "forward_dynamics accelerations vdot",
+    "rate_derivatives_batch(form, Q, Z, ports) of vms_ph_dynamics": "derivatives",
+}
 
 
 class EvaluationBatch:
@@ -84,7 +90,7 @@ class EvaluationBatch:
     def __getattr__(self, name: str) -> Array:
         """Return a term."""
         if name not in TERMS:
-            raise AttributeError(f"there is no term '{name}'; there are {', '.join(TERMS)}")
+            raise missing_attribute(self, name, _HINTS)
         self.compute((name,))
         return self._terms[name]
 

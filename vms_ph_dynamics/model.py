@@ -39,6 +39,10 @@ class VMSModel(RobotModel):
 
     HINTS: ClassVar[Mapping[str, str]] = {
         "evaluate(q, v).M": "M mass_matrix inertia_matrix crba",
+        "evaluate_batch(Q, V)": "batch evaluate_many mass_matrix_batch crba_batch",
+        "StandardForm(model).rate_batch(Q, evaluate_batch(Q, V).momentum, ports)": (
+            "forward_dynamics_batch aba_batch rates rate_batch"
+        ),
         "evaluate(q, v).C": "C coriolis coriolis_matrix",
         "evaluate(q, v).g": "g gravity_torque gravity_torques gravity_vector generalized_gravity",
         "C @ v + g of evaluate(q, v)": "nle bias nonlinear_effects",
@@ -48,7 +52,9 @@ class VMSModel(RobotModel):
             "kinetic_energy potential_energy energy hamiltonian H"
         ),
         "evaluate(q, v).momentum": "momentum",
-        "momenta(evaluate(q, v))": "com center_of_mass centre_of_mass centroidal_momentum",
+        "momenta(evaluate(q, v)) of vms_ph_dynamics": (
+            "com center_of_mass centre_of_mass centroidal_momentum"
+        ),
         "evaluate(q, v).M_b": "locked_inertia",
         'placement("frame", q)': "forward_kinematics frame_placement frame_pose fk pose",
         "base_pose(q)[:3, :3]": "base_rotation",

@@ -168,7 +168,7 @@ def test_a_state_that_is_none_is_named(rng: np.random.Generator) -> None:
     batch = model.evaluate_batch(q, v)
     assert isinstance(batch, EvaluationBatch)
     assert {"M", "pi_hat"} <= set(dir(batch))
-    with pytest.raises(AttributeError, match="there is no term 'inertia'"):
+    with pytest.raises(AttributeError, match="no attribute 'inertia'; use M"):
         _ = batch.inertia
 
 

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,16 @@ from vms_ph_controllers import (
     UnderactuatedFlight,
 )
 from vms_ph_controllers.laws.twinned_controller import TwinnedController
+from vms_ph_controllers.observers import MomentumObserver
 from vms_ph_dynamics import StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Payload
 from vms_ph_io import Push, audit, robots, simulate
+from vms_ph_io.audits import JointFriction, answers
 
 PANDA = robots.load("panda")
 REST = np.zeros(7)
+BATCH = PANDA.evaluate_batch(np.zeros((2, 7)), np.zeros((2, 7)))
+RUN = simulate("panda", lambda q, v, dt: -v, 0.01, guard=EnergyGuard(budget=1.0))
 
 
 def law(q: Any, v: Any, dt: float) -> Any:
@@ -51,7 +56,7 @@ GUESSES: list[tuple[Callable[[], Any], str]] = [
     (lambda: CartesianImpedance(PANDA, stiffness=1.0), r"CartesianImpedance\.Gains\(stiffness="),  # type: ignore[call-arg]
     (
         lambda: CartesianImpedance(PANDA, CartesianImpedance.Gains(stiffness=[1.0])),  # type: ignore[arg-type]
-        "a number from 0 to 5000",
+        "a number from 0 to 5000, times those of the axes, stiffness_share_x, ",
     ),
     (lambda: CartesianImpedance(PANDA).step(), r"use law\(q, v, dt\)"),  # type: ignore[attr-defined]
     (lambda: EnergyGuard(law, limit=1.0), r"no option 'limit'; it takes law, budget \(J\)"),
@@ -73,9 +78,34 @@ GUESSES: list[tuple[Callable[[], Any], str]] = [
         lambda: simulate("hextilt", DecoupledVMSController, reference=[0.5, 0.0, 1.0]),
         r"follows no position of a reference; give Reference\(pose=\.\.\., ",
     ),
-    (lambda: simulate("panda", seconds=0.01).energy_balance, "use audit"),  # type: ignore[attr-defined]
+    (lambda: RUN.energy_balance, "use audit"),  # type: ignore[attr-defined]
     (lambda: audit(simulate("panda", seconds=0.01)), r"run\.audit"),  # type: ignore[arg-type]
-    (lambda: Payload(1.0, np.ones(3), "panda_hand"), "at of a payload"),  # type: ignore[arg-type]
+    (lambda: Payload(1.0, np.ones(3), "panda_hand"), "at of a payload must be above zero, s"),  # type: ignore[arg-type]
+    (lambda: Payload(1.0, position=REST), r"Payload\(\) has no argument 'position'; use place"),  # type: ignore[call-arg]
+    (
+        lambda: Payload(mass=1.0, moment=REST, at=1.0),
+        r"did you mean 'moments'\?\); its arguments are mass,",
+    ),  # type: ignore[call-arg]
+    (lambda: Reference(orientation=REST), r"use pose, \(4,4\)"),  # type: ignore[call-arg]
+    (
+        lambda: CartesianImpedance.Gains(stifness=1.0),
+        r"CartesianImpedance\.Gains\(\) has no .*'stiffness'",
+    ),  # type: ignore[call-arg]
+    (lambda: MomentumObserver(PANDA, gain=30.0), "use bandwidth"),  # type: ignore[call-arg]
+    (lambda: MomentumObserver(PANDA).update(REST), r"use add\(impulse\)"),  # type: ignore[attr-defined]
+    (lambda: vms_ph_controllers.MomentumObserver, "that of vms_ph_controllers.observers"),
+    (lambda: vms_ph_dynamics.forward_dynamics_batch, r"use StandardForm\(model\)\.rate_batch"),
+    (lambda: PANDA.batch(REST), r"use evaluate_batch\(Q, V\)"),  # type: ignore[attr-defined]
+    (lambda: BATCH.forward_dynamics, r"StandardForm\(model\)\.rate_batch\(Q, momentum, ports\)"),
+    (lambda: BATCH.M_bb, r"did you mean 'M_b'\?"),
+    (lambda: PANDA.evaluate(REST, REST).end_effector_pose, r"placement\(model\.end_effector\)"),  # type: ignore[attr-defined]
+    (lambda: PANDA.evaluate(REST, REST).task_inertia, r"TaskSpaceForm\(.*Lambda_t"),  # type: ignore[attr-defined]
+    (lambda: RUN.base_pose, r"use model\.base_pose\(run\.q\[k\]\)"),  # type: ignore[attr-defined]
+    (lambda: RUN.task_error, r"evaluate\(q, v\)\.placement\(frame\)"),  # type: ignore[attr-defined]
+    (lambda: RUN.audit.unaccounted, "use residual"),  # type: ignore[attr-defined]
+    (lambda: RUN.certificate.max_energy, "use largest_given"),  # type: ignore[union-attr]
+    (lambda: robots.load("ur5.urdf"), r"vms_ph_io\.load_urdf\(path\)"),
+    (lambda: audit("run.csv", "panda", friction="none"), r"JointFriction\.none\(model\)"),  # type: ignore[arg-type]
 ]
 
 
@@ -123,3 +153,11 @@ def test_a_law_ignores_what_it_says_that_it_ignores(
         efforts.append(np.concatenate([command.wrench_base, command.torque]))
     np.testing.assert_array_equal(efforts[0], efforts[1])
     assert np.abs(efforts[0] - efforts[2]).max() > 1e-6
+
+
+def test_an_audit_names_the_sentences_and_sums_that_are_looked_for(tmp_path: Path) -> None:
+    found = audit(RUN.save(tmp_path / "run"), PANDA, friction=JointFriction.none(PANDA))
+    assert (found.friction, answers(found)[0][:19]) == ("given", "The energy adds up:")
+    for guess, remedy in ("unaccounted", "ledger.unaccounted"), ("summary", r"answers\(audit\)"):
+        with pytest.raises(AttributeError, match=f"use {remedy}"):
+            getattr(found, guess)

@@ -12,6 +12,7 @@ import numpy as np
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
+from vms_ph_dynamics.errors import WithHints
 
 from ..safety.energy_tank import EnergyTank
 
@@ -70,7 +71,7 @@ class SampleCounts:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Certificate(PortCertificate):
+class Certificate(PortCertificate, WithHints):
     """What a guard saw since its engagement; energies in J.
 
     Attributes:
@@ -99,6 +100,10 @@ class Certificate(PortCertificate):
         first_failure: what it raised first, in words.
     """
 
+    HINTS: ClassVar[Mapping[str, str]] = {
+        "largest_given": "largest max_energy largest_energy max_given peak",
+        "given": "energy energy_given",
+    }
     VERDICTS: ClassVar[Mapping[str, str]] = {
         "kept": "the energy given stayed within the budget",
         "excess": "the energy given exceeded the budget by no more than the work not yet seen",

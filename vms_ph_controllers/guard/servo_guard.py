@@ -418,12 +418,7 @@ class VelocityGuard(ServoGuard):
     """
 
     def __init__(
-        self,
-        model: VMSModel,
-        damping: npt.ArrayLike,
-        *,
-        uncertainty: float = 0.2,
-        **options: Any,
+        self, model: VMSModel, damping: npt.ArrayLike, *, uncertainty: float = 0.2, **options: Any
     ) -> None:
         self._damping = constant_bounds(model, "damping", damping, uncertainty)
         super().__init__(model, **options)

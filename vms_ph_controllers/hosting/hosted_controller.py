@@ -209,10 +209,7 @@ class HostedController:
 
 
 def make_hosted(
-    kind: str,
-    robot: Sequence[Any],
-    base_actuated: bool,
-    allocation: Sequence[Any] | None = None,
+    kind: str, robot: Sequence[Any], base_actuated: bool, allocation: Sequence[Any] | None = None
 ) -> HostedController:
     """Return a controller for a robot described by the arguments of :func:`make_model`."""
     return HostedController(kind, make_model(*robot), base_actuated, allocation)

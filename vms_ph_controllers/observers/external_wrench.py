@@ -3,11 +3,14 @@
 
 """External forces observed from the momentum, and the wrenches that cause them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, OptionError, VMSModel
+from vms_ph_dynamics.errors import WithHints, check_arguments
 
 from .impulse_balance import ExternalImpulse, ImpulseBalance
 from .noise import LINEAR
@@ -28,7 +31,8 @@ class ExternalForce:
     covariance: Array
 
 
-class MomentumObserver:
+@check_arguments({"bandwidth": "gain gains K k frequency"})
+class MomentumObserver(WithHints):
     r"""The residual of the generalised momentum, ``r = K (mu - int (known rates + r) dt)``.
 
     It follows the external force through a first-order filter, ``dr/dt = K (f_ext - r)``, without
@@ -37,6 +41,10 @@ class MomentumObserver:
     propagated with the filter: the noise of a momentum enters two samples with opposite signs and
     leaves ``(a / dt)^2`` times its covariance and a small rest; systematic errors pass in full.
     """
+
+    HINTS: ClassVar[Mapping[str, str]] = {
+        "add(impulse), with impulse = ImpulseBalance(model).add(state, effort, dt)": "update step"
+    }
 
     def __init__(self, model: VMSModel, bandwidth: float = 30.0) -> None:
         """Observe the force on a robot.

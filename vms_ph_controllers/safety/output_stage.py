@@ -220,12 +220,7 @@ class SafeOutput:
         self._actuation = BaseActuation(model, allocation, base_actuated)
 
     def at(
-        self,
-        q: Array,
-        v: Array,
-        dt: float,
-        compensation: Command | None = None,
-        age: float = 0.0,
+        self, q: Array, v: Array, dt: float, compensation: Command | None = None, age: float = 0.0
     ) -> Command:
         """Return the safe output.
 

@@ -266,9 +266,7 @@ class LedgerWriter:
         """
         b, t = self.model.b, samples.t
         states = self.model.evaluate_batch(
-            samples.q,
-            samples.v,
-            terms=("kinetic_energy", "potential_energy", "momentum", "C", "g"),
+            samples.q, samples.v, terms=("kinetic_energy", "potential_energy", "momentum", "C", "g")
         )
         total = states.kinetic_energy + states.potential_energy
         dt = np.diff(t)[:, None]

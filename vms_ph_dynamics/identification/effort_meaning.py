@@ -87,12 +87,7 @@ class EffortMeaning:
 
 
 def effort_meaning(
-    model: VMSModel,
-    t: Array,
-    q: Array,
-    v: Array,
-    effort: Array,
-    measured: npt.NDArray[np.bool_],
+    model: VMSModel, t: Array, q: Array, v: Array, effort: Array, measured: npt.NDArray[np.bool_]
 ) -> EffortMeaning:
     """Return what recorded efforts may be.
 
@@ -129,11 +124,7 @@ def effort_meaning(
         )
     )
     scale = _size(required) or 1.0
-    offered = {
-        "torque": required,
-        "opposite": -required,
-        "without_gravity": required - weight,
-    }
+    offered = {"torque": required, "opposite": -required, "without_gravity": required - weight}
     null = held_out(sampled, friction)
     base = np.maximum(null, 1e-9 * scale)
     errors = {name: held_out(sampled - of, friction) for name, of in offered.items()}

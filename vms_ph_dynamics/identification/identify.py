@@ -285,12 +285,7 @@ class _Regression:
         parts = []
         for motion, width, used in zip(self._motions, self._widths, self._used, strict=True):
             part = torque_windows(
-                self._model,
-                motion,
-                unknowns,
-                self._settings,
-                width=width,
-                at_base=self._at_base,
+                self._model, motion, unknowns, self._settings, width=width, at_base=self._at_base
             )
             weight = np.tile(used, len(part) // used.size)
             columns = part.columns * weight[:, None]

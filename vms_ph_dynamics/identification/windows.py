@@ -363,12 +363,7 @@ class WindowStream:
         if len(edges) < 2:
             return []
         windows = balance(
-            self._model,
-            self._regressor,
-            motion,
-            self._unknowns,
-            self._settings,
-            edges,
+            self._model, self._regressor, motion, self._unknowns, self._settings, edges
         )
         self.effort = np.sqrt(np.mean(motion.effort**2, axis=0))
         self.rate = np.sqrt(np.mean(motion.rate**2, axis=0))

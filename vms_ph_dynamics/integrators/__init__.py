@@ -9,14 +9,7 @@ from .integrate import integrate
 from .integrate_batch import TrajectoryBatch, integrate_batch
 from .retry import RetriedStep, step_with_retry
 from .schemes import SCHEMES, default_scheme, make_stepper
-from .stepper import (
-    IntegrationError,
-    Observation,
-    StepFailure,
-    Stepper,
-    StepResult,
-    system_stepper,
-)
+from .stepper import IntegrationError, Observation, StepFailure, Stepper, StepResult, system_stepper
 from .trajectory import Audit, Event, FailedStep, Occurrence, Trajectory
 
 __all__ = [

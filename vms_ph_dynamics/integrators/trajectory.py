@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ class Audit(WithHints):
     supplied: Mapping[str, Array]
     dissipated: Array
     iterations: npt.NDArray[np.int64]
+
+    HINTS: ClassVar[Mapping[str, str]] = {"residual": "unaccounted unaccounted_energy error"}
 
     @property
     def residual(self) -> Array:

@@ -3,12 +3,7 @@
 
 """Robots on wheels: velocity constraints, reduced by a basis of the velocities they allow."""
 
-from .form import (
-    NonholonomicForm,
-    NonholonomicTerms,
-    WheelConstraint,
-    on_wheels,
-)
+from .form import NonholonomicForm, NonholonomicTerms, WheelConstraint, on_wheels
 from .stepper import NonholonomicRK4
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array, frozen, parameter, zeros
-from ..errors import ModelError
+from ..errors import ModelError, check_arguments
 from ..evaluation import Evaluation
 from ..free_floating.capture import Body
 from ..groups import SO3
@@ -19,6 +19,7 @@ from ..model import VMSModel
 _SO3 = SO3()
 
 
+@check_arguments({"place": "position offset", "centre": "com center", "moments": "inertia"})
 @dataclass(frozen=True, eq=False)
 class Payload:
     """A rigid body that passes a place, or rests there, at the time at which it is taken.
@@ -69,7 +70,8 @@ class Payload:
             value = getattr(self, name)
             largest = np.inf if name == "at" else np.finfo(float).max
             if not (isinstance(value, Real) and 0.0 < float(value) <= largest):
-                raise ModelError(f"{name} of a payload must be above zero; given: {value}")
+                unit = "s" if name == "at" else "m"
+                raise ModelError(f"{name} of a payload must be above zero, {unit}; given: {value}")
         if self.moves and not np.isfinite(self.at):
             raise ModelError("a payload that moves is taken at a time; give 'at', s")
         if self.release is not None and not self.release > self.at:

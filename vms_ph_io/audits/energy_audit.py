@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from vms_ph_dynamics.energy.ledger import (
     unaccounted_intervals,
 )
 from vms_ph_dynamics.energy.legend import label_of
+from vms_ph_dynamics.errors import WithHints, check_arguments
 
 from ..progress import Progress, no_progress
 from ..recordings import read_recording
@@ -39,7 +40,7 @@ MAX_INSTANTS = 20_000
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(WithHints):
     """The audit of a recording.
 
     Attributes:
@@ -52,7 +53,7 @@ class Audit:
         supplies: what ports and what is unexplained at joints supplied at most.
         q: configurations at the instants of the ledger's series.
         identified: what an identification found, for the document.
-        findings: what the recording tells of the model, for the document.
+        findings: what an identification tells of the model; see also ``answers``.
     """
 
     recording: Recording
@@ -65,6 +66,13 @@ class Audit:
     q: Array
     identified: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Mapping[str, Any], ...] = ()
+
+    HINTS: ClassVar[Mapping[str, str]] = {
+        "answers(audit) of vms_ph_io.audits": "answer answers summary verdict conclusion largest",
+        "lines(audit) of vms_ph_io.audits": "lines text report",
+        "ledger.unaccounted": "unaccounted residual error",
+        "ledger.supplied_by_joint and .residual_by_joint": "joints by_joint supplied",
+    }
 
     def __repr__(self) -> str:
         """Return at most ten lines: the motion, the largest entries of the balance, what is left.
@@ -204,12 +212,14 @@ def audit_motion(
     )
 
 
+@check_arguments({"robot": "model urdf description"})
 def audit(
     recording: str | Path | Recording,
     robot: str | Path | VMSModel = "",
     options: MotionOptions | None = None,
     *,
     columns: str | Path | None = None,
+    friction: JointFriction | None = None,
 ) -> Audit:
     """Return where the energy of a recorded motion came from and went, by joint and port.
 
@@ -218,6 +228,8 @@ def audit(
         robot: name of a bundled robot, path of a description, or a model; empty: that of the bag.
         options: what is chosen about the signals.
         columns: a column map (YAML) of a file of columns.
+        friction: of the joints, such as ``JointFriction.none(model)``; None: as for
+            :func:`audit_motion`.
 
     Raises:
         RecordingError: there is no recording, or signals that an audit needs are missing.
@@ -236,12 +248,18 @@ def audit(
             "a recording is the path of a bag or of a CSV, NPZ or MAT file; a Trajectory has its "
             f"own audit, run.audit; given: {type(recording).__name__}"
         )
+    if not isinstance(friction, JointFriction | None):
+        raise VmsPhError(
+            "friction is that of the URDF where it is None, or JointFriction.none(model), "
+            f"JointFriction(viscous, coulomb) of vms_ph_io.audits; given: {friction!r}"
+        )
     if not isinstance(recording, Recording):
         recording = read_recording(recording, columns=columns)
     model = robot if isinstance(robot, VMSModel) else None
     if model is None:
         model, _ = recorded_robot(recording, RobotSettings(str(robot)))
-    return audit_motion(RecordedMotion(recording, model, options))
+    motion = RecordedMotion(recording, model, options)
+    return audit_motion(motion, friction, "" if friction is None else "given")
 
 
 def recorded_robot(

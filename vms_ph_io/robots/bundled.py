@@ -208,7 +208,7 @@ def get(name: str) -> Robot:
         raise OptionError(
             f"there is no robot '{name}'{did_you_mean(name, names())}; bundled are "
             f"{', '.join(f'{own} ({_robots()[own].title})' for own in names())}; "
-            "any other robot can be given by the path of its URDF or MJCF"
+            "any other is given by the path of its URDF or MJCF, or vms_ph_io.load_urdf(path)"
         )
     if robot.wing:
         hook(robot.wing, user=f"the robot '{name}'")

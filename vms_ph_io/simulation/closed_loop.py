@@ -3,12 +3,11 @@
 
 """Simulation of a closed loop in one call."""
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from vms_ph_controllers.hosting.loop_control import CarriedWeight, Law, LoopCont
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators, Friction
 from vms_ph_dynamics.arrays import vector
-from vms_ph_dynamics.errors import OptionError, StateError, hint_for
+from vms_ph_dynamics.errors import OptionError, StateError, check_arguments
 from vms_ph_dynamics.forms import Form, Ports, StandardForm, port_names
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
@@ -128,6 +127,29 @@ class Push:
         return np.inf if self.duration is None else self.start + self.duration
 
 
+_HINTS = {
+    "seconds": "duration time t T tf t_end horizon",
+    "rate=1/dt, in Hz": "dt timestep step h frequency",
+    "seconds (and rate, Hz)": "steps n_steps",
+    "disturbances=[Push(...)]": (
+        "pushes push disturbance force forces external external_force external_forces wrench "
+        "external_wrench wrenches"
+    ),
+    "law": "controller control policy",
+    "law=Law(model, Law.Gains(...))": "gains",
+    "guard=EnergyGuard(budget=...)": "budget",
+    "robot": "model form urdf",
+    "robot=model.without_gravity()": "gravity",
+    "reference": "target goal desired x_des q_des setpoint",
+    "q": "q0 x0 initial_state initial_configuration start",
+    "v": "v0 qdot dq",
+    "effects": "friction payload actuators joint_stops current wind",
+    "uncertainty=Uncertainty(...)": "noise delay",
+    "scheme": "integrator method solver",
+}
+
+
+@check_arguments(_HINTS)
 def simulate(
     robot: str | Path | VMSModel | Form | NonholonomicForm,
     law: Law | None = None,
@@ -146,7 +168,6 @@ def simulate(
     seed: int | None = None,
     every: int = 1,
     driver: str | drivers.Driver | None = None,
-    **unexpected: NoReturn,
 ) -> Trajectory:
     """Return the motion of a robot under a law, with its energies at every port.
 
@@ -174,7 +195,6 @@ def simulate(
         every: number of steps between records.
         driver: of a real arm, by its name in ``drivers.names()``, with its delay, its rate of
             torques and the weight that it carries: the port ``driver_weight``.
-        unexpected: refused; the error names the argument that is meant.
 
     Raises:
         OptionError: an argument is not accepted; the message says what is.
@@ -196,8 +216,6 @@ def simulate(
         )
     if every < 1:
         raise OptionError(f"every must be at least 1 step; given: {every}")
-    if unexpected:
-        raise OptionError(_refusal(next(iter(unexpected))))
     pushes = tuple(_listed(disturbances))
     if others := [push for push in pushes if not isinstance(push, Push)]:
         raise OptionError(
@@ -232,36 +250,6 @@ def simulate(
     run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, weight_is_carried)
     run.description = description
     return run.trajectory(round(seconds * rate), every, pushes)
-
-
-_HINTS = {
-    "seconds": "duration time t T tf t_end horizon",
-    "rate=1/dt, in Hz": "dt timestep step h frequency",
-    "seconds (and rate, Hz)": "steps n_steps",
-    "disturbances=[Push(...)]": (
-        "pushes push disturbance force forces external external_force external_forces wrench "
-        "external_wrench wrenches"
-    ),
-    "law": "controller control policy",
-    "law=Law(model, Law.Gains(...))": "gains",
-    "guard=EnergyGuard(budget=...)": "budget",
-    "robot": "model form urdf",
-    "robot=model.without_gravity()": "gravity",
-    "reference": "target goal desired x_des q_des setpoint",
-    "q": "q0 x0 initial_state initial_configuration start",
-    "v": "v0 qdot dq",
-    "effects": "friction payload actuators joint_stops current wind",
-    "uncertainty=Uncertainty(...)": "noise delay",
-    "scheme": "integrator method solver",
-}
-
-
-def _refusal(name: str) -> str:
-    """Return the sentence that refuses an argument and names the one that is meant."""
-    accepted = [p for p in inspect.signature(simulate).parameters if p != "unexpected"]
-    meant = hint_for(name, _HINTS)
-    hint = f"use {meant}" if meant else f"its arguments are {', '.join(accepted)}"
-    return f"simulate() has no argument '{name}'; {hint}"
 
 
 class _Run:

@@ -89,6 +89,9 @@ class Trajectory(WithHints):
 
     HINTS: ClassVar[Mapping[str, str]] = {
         "audit, which prints as text": "energy_balance balance report residual",
+        "model.base_pose(run.q[k])": "base_pose base_poses pose",
+        "run.model.evaluate(run.q[k], run.v[k])": "evaluate evaluation state states d",
+        "run.model.evaluate(q, v).placement(frame)": "task_error error position_error ee",
         "t": "time times ts",
         "torque": "tau torques joint_torques u",
         "save(folder), which writes a bag, or np.savez(file, t=run.t, q=run.q)": "to_csv export",

@@ -115,7 +115,7 @@ def test_a_law_with_a_wrong_sign_behind_a_guard_keeps_its_budget_in_fifteen_line
         ({"robot": "Panda"}, r"did you mean 'panda'\?"),
         ({"duration": 1.0}, r"no argument 'duration'; use seconds"),
         ({"dt": 1e-3}, r"no argument 'dt'; use rate=1/dt, in Hz"),
-        ({"sounds": True}, r"no argument 'sounds'; its arguments are robot, law, seconds"),
+        ({"movie": True}, r"no argument 'movie'; its arguments are robot, law, seconds"),
         ({"disturbances": [("torque", np.ones(7))]}, r"a disturbance is Push\(port, effort"),
         (
             {"law": lambda q, v, dt: Command(torque=np.zeros(6))},
