@@ -6,7 +6,7 @@
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from inspect import get_annotations, signature
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -323,7 +323,7 @@ class Controller(WithHints, ABC):
     def __init_subclass__(cls) -> None:
         """Let the gains name those that exist where one does not."""
         super().__init_subclass__()
-        if "Gains" in vars(cls):
+        if is_dataclass(vars(cls).get("Gains")):
             check_arguments({})(cls.Gains)
 
     HINTS: ClassVar[Mapping[str, str]] = {
