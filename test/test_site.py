@@ -77,7 +77,8 @@ def functions(public: dict[str, Any]) -> Iterator[tuple[str, Callable[..., Any],
         if inspect.isclass(value) and value.__module__.startswith("vms_ph_"):
             for member, raw in vars(value).items():
                 method = getattr(raw, "__func__", getattr(raw, "fget", raw))
-                if not inspect.isfunction(method) or "vms_ph_" not in method.__code__.co_filename:
+                code = getattr(inspect.unwrap(method), "__code__", None)
+                if code is None or "vms_ph_" not in code.co_filename:
                     continue  # made by dataclass or Protocol
                 if not member.startswith("_") or member in ("__init__", "__post_init__"):
                     about = value.__doc__ if member.startswith("_") else ""

@@ -145,10 +145,10 @@ def test_a_minimum_follows_its_reference_alike(native: ModuleType) -> None:
         assert other.is_out_of_reach == one.is_out_of_reach
         far.add(one.is_out_of_reach)
         # Rounding is passed on from step to step.
-        np.testing.assert_allclose(other.now.q, one.now.q, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(other.now.x, one.now.x, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(other.minimum.q, one.minimum.q, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(other.minimum.x, one.minimum.x, rtol=0, atol=1e-9)
     assert far == {True, False}
-    assert np.abs(one.now.x - targets[-1]).max() < 1e-6
+    assert np.abs(one.minimum.x - targets[-1]).max() < 1e-6
 
 
 def test_a_motion_is_split_in_the_same_way_through_singularities(

@@ -339,6 +339,6 @@ class DecentralisedDrive(DifferentialDrive):
         inverse = np.linalg.inv(t.basis[self._rows])
         self._inertia = np.diag(inverse.T @ t.mass @ inverse)
 
-    def _inertial(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
+    def _inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
         outputs = t.basis[self._rows]
         return outputs.T @ (self._inertia * (outputs @ rate))
