@@ -128,12 +128,16 @@ def check_arguments(hints: Mapping[str, str]) -> Callable[[Called], Called]:
 
         @wraps(function)
         def checked(*arguments: Any, **named: Any) -> Any:
-            for name in named.keys() - accepted.keys():
-                meant = hint_for(name, hints)
-                known = f"{did_you_mean(name, accepted)}; its arguments are {', '.join(accepted)}"
-                hint = f"; use {meant}" if meant else known
-                raise OptionError(f"{called.__qualname__}() has no argument '{name}'{hint}")
-            return function(*arguments, **named)
+            try:
+                return function(*arguments, **named)
+            except TypeError:
+                for name in named.keys() - accepted.keys():
+                    meant, names = hint_for(name, hints), ", ".join(accepted)
+                    known = f"{did_you_mean(name, accepted)}; its arguments are {names}"
+                    hint = f"; use {meant}" if meant else known
+                    message = f"{called.__qualname__}() has no argument '{name}'{hint}"
+                    raise OptionError(message) from None
+                raise
 
         if not isinstance(called, type):
             return checked  # type: ignore[return-value]
