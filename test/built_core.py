@@ -6,6 +6,7 @@
 import importlib
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -44,20 +45,26 @@ def built_core() -> ModuleType | None:
     return core_in(folder)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> Iterator[None]:
-    """What users run: studies, tasks and pages in C++ where the core is built, else in Python."""
+@contextmanager
+def core_installed() -> Iterator[None]:
+    """Let what is built meanwhile use the C++ core of this checkout, where there is one."""
     sys.modules["vms_ph_native"] = built_core()  # type: ignore[assignment]
     yield
     sys.modules["vms_ph_native"] = None  # type: ignore[assignment]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> Iterator[None]:
+    """What users run: studies, tasks and pages in C++ where the core is built, else in Python."""
+    with core_installed():
+        yield
 
 
 @pytest.fixture
 def core() -> Iterator[None]:
     """The C++ core for one test of what a closed loop does; its laws are compared in native/."""
-    sys.modules["vms_ph_native"] = built_core()  # type: ignore[assignment]
-    yield
-    sys.modules["vms_ph_native"] = None  # type: ignore[assignment]
+    with core_installed():
+        yield
 
 
 @pytest.fixture(scope="module")

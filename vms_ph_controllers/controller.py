@@ -323,8 +323,9 @@ class Controller(WithHints, ABC):
     def __init_subclass__(cls) -> None:
         """Let the gains name those that exist where one does not."""
         super().__init_subclass__()
-        if is_dataclass(vars(cls).get("Gains")):
-            check_arguments({})(cls.Gains)
+        gains = vars(cls).get("Gains")
+        if isinstance(gains, type) and is_dataclass(gains):
+            check_arguments({})(gains)
 
     HINTS: ClassVar[Mapping[str, str]] = {
         "law(q, v, dt), which returns a command": "step compute torque tau control act predict",
