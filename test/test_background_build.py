@@ -24,9 +24,9 @@ def test_all_processors_compile_as_far_as_the_memory_allows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(native_build, "_MEMORY", 1)
-    assert native_build.compilers() == len(os.sched_getaffinity(0))
+    assert native_build.parallel_jobs() == len(os.sched_getaffinity(0))
     monkeypatch.setattr(native_build, "_MEMORY", 10**18)
-    assert native_build.compilers() == 1
+    assert native_build.parallel_jobs() == 1
 
 
 def test_a_compiler_whose_build_was_killed_keeps_the_next_one_waiting(tmp_path: Path) -> None:

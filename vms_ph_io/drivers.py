@@ -17,7 +17,7 @@ from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from .settings.yaml_files import bundled_names, fields_of, load_named
 
 # Share of the limit of the driver at which a law limits the rate of its torques.
-_MARGIN = 0.9
+_RATE_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ class Driver:
 
     def gains(self, gains: Any) -> Any:
         """Return gains with the delay of the driver and a margin to its rate of torques."""
-        known = {item.name for item in fields(gains)} if is_dataclass(gains) else set()
+        names = {item.name for item in fields(gains)} if is_dataclass(gains) else set()
         limits = {"delay": self.delay}
         if self.torque_rate > 0.0:
-            limits["torque_rate"] = _MARGIN * self.torque_rate
-        return replace(gains, **{k: value for k, value in limits.items() if k in known})
+            limits["torque_rate"] = _RATE_SHARE * self.torque_rate
+        return replace(gains, **{k: value for k, value in limits.items() if k in names})
 
     def law(self, law: Any, model: VMSModel) -> Any:
         """Return a law that sends what the driver expects.
@@ -96,8 +96,8 @@ class Driver:
         if isinstance(law, str | type):
             law = make_controller(law, self.model(model))
             law.gains = self.gains(law.gains)
-        own = getattr(law, "model", None)
-        if self.compensates_weight and isinstance(own, VMSModel) and own.gravity.any():
+        law_model = getattr(law, "model", None)
+        if self.compensates_weight and isinstance(law_model, VMSModel) and law_model.gravity.any():
             raise OptionError(
                 f"the torques of this law carry the weight, and {self.title} adds it again; make "
                 f"the law by drivers.get({self.name!r}).law(...), or for its .model(model)"

@@ -36,7 +36,7 @@ class GuardedRobot:
         clock: time, s.
 
     Attributes:
-        last: what the guard made of the last action; None before the first.
+        last: the guarded command of the last action; None before the first.
 
     Raises:
         ModelError: keys and joints do not belong together one by one.
@@ -68,11 +68,11 @@ class GuardedRobot:
         key_of = {joint: key for key, joint in joint_of.items()}
         self._keys = [key_of[joint] for joint in model.joint_names]
         self._unit, self._offset = (
-            np.array([each[key] if isinstance(each, Mapping) else each for key in self._keys])
-            for each in (unit, offset)
+            np.array([value[key] if isinstance(value, Mapping) else value for key in self._keys])
+            for value in (unit, offset)
         )
         self._positions: Array | None = None
-        self._sent_at: float | None = None
+        self._send_time: float | None = None
         self.last: GuardedCommand | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -89,13 +89,13 @@ class GuardedRobot:
 
     def begin_episode(self) -> None:
         """Begin at the present positions, with a tank at its initial level."""
-        self._guard.engage(self._measured(self._robot.get_observation()))
-        self._positions = self._sent_at = self.last = None
+        self._guard.engage(self._positions_in(self._robot.get_observation()))
+        self._positions = self._send_time = self.last = None
 
     def get_observation(self) -> dict[str, Any]:
         """Return the observation of the robot."""
         observation: dict[str, Any] = self._robot.get_observation()
-        self._positions = self._measured(observation)
+        self._positions = self._positions_in(observation)
         return observation
 
     def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,13 +104,13 @@ class GuardedRobot:
             self.get_observation()
         assert self._positions is not None
         now = self._clock()
-        dt = 0.0 if self._sent_at is None else now - self._sent_at
-        self._sent_at = now
-        wanted = self._to_radians([action.get(key, np.nan) for key in self._keys])
-        self.last = self._guard.update(self._positions, wanted, dt)
+        dt = 0.0 if self._send_time is None else now - self._send_time
+        self._send_time = now
+        command = self._to_radians([action.get(key, np.nan) for key in self._keys])
+        self.last = self._guard.update(self._positions, command, dt)
         self._positions = None
         sent = dict(action)
-        if self.last.command is not wanted:
+        if self.last.command is not command:
             granted = (self.last.command - self._offset) / self._unit
             sent.update(zip(self._keys, granted.tolist(), strict=True))
         returned: dict[str, Any] = self._robot.send_action(sent)
@@ -121,7 +121,7 @@ class GuardedRobot:
         """What was given since the episode began; ``certificate.document()`` is plain data."""
         return self._guard.certificate
 
-    def _measured(self, observation: Mapping[str, Any]) -> Array:
+    def _positions_in(self, observation: Mapping[str, Any]) -> Array:
         return self._to_radians([observation.get(key, np.nan) for key in self._keys])
 
     def _to_radians(self, values: Sequence[Any]) -> Array:
@@ -155,10 +155,10 @@ def guarded_environment(
             return observation, info
 
         def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-            sent = guard.update(self._positions, action, dt)
-            observation, reward, terminated, truncated, info = super().step(sent.command)
+            output = guard.update(self._positions, action, dt)
+            observation, reward, terminated, truncated, info = super().step(output.command)
             self._positions = np.asarray(positions(observation), float)
-            state = {"status": sent.status.name, "reason": sent.reason, "level": sent.level}
+            state = {"status": output.status.name, "reason": output.reason, "level": output.level}
             info = {**info, "guard": state}
             if terminated or truncated:
                 info["certificate"] = guard.certificate.document()

@@ -38,8 +38,8 @@ class RecordedCertificate(PortCertificate):
         gaps: number of gaps, and ``gap_time`` their duration, s, in which nothing was seen.
         supplied: energy given beyond the weight, from the first sample to the last.
         largest_supplied: its largest value since the first sample, and ``when``, s.
-        largest_rise: largest energy given in any interval: what a tank must hold that is filled by
-            what comes back.
+        largest_rise: largest energy given in any interval: the capacity of a tank that
+            returned energy refills.
         largest_step: largest energy given between two samples, which is not resolved.
         uncertainty: bound of the quadrature: the largest difference that twice the period makes.
         weight_work: work of what compensates gravity, booked apart.
@@ -63,8 +63,8 @@ class RecordedCertificate(PortCertificate):
     supplied: float
     largest_supplied: float
     when: float
-    largest_rise: float
-    largest_step: float
+    rise: float
+    step: float
     uncertainty: float
     weight_work: float
     budget: float | None
@@ -86,8 +86,7 @@ class RecordedCertificate(PortCertificate):
         sentences = [
             "energy at other ports: contacts, people, springs, actuators that are not recorded",
             "efforts that differ from those recorded: friction in the drives, wrong gains",
-            f"peaks between two samples; between two of them up to {self.largest_step:.4g} J "
-            "was given",
+            f"peaks between two samples; between two of them up to {self.step:.4g} J was given",
         ]
         if self.lost:
             sentences.append(f"{self.lost} samples that are missing")
@@ -111,7 +110,7 @@ class RecordedCertificate(PortCertificate):
             f"{self.supplied:.6g} J in all, at most {self.largest_supplied:.6g} J at "
             f"{self.when:.3f} s",
         )
-        yield "", f"at most {self.largest_rise:.6g} J in any interval"
+        yield "", f"at most {self.rise:.6g} J in any interval"
         yield "uncertainty", f"{self.uncertainty:.3g} J ({self.method})"
         yield "weight", f"{self.weight_work:.6g} J, booked apart"
 
@@ -121,7 +120,7 @@ class _Sums:
 
     def __init__(self, motion: RecordedMotion) -> None:
         self._model = motion.model
-        self.supplied = self.most = self.when = self.rise = self.step = self.weight = 0.0
+        self.supplied = self.largest = self.when = self.rise = self.step = self.weight_work = 0.0
         self._lowest = self._coarse_error = self.quadrature_error = 0.0
 
     def add(self, block: Block) -> None:
@@ -131,18 +130,18 @@ class _Sums:
         potential = np.diff(self._model.evaluate_batch(samples.q, samples.v).potential_energy)
         work, coarse = self._work(block)
         steps = work - potential
-        self.weight += float(potential.sum())
+        self.weight_work += float(potential.sum())
         path = self.supplied + np.concatenate([[0.0], np.cumsum(steps)])
         top = int(np.argmax(path))
-        if path[top] > self.most:
-            self.most, self.when = float(path[top]), float(samples.t[top])
+        if path[top] > self.largest:
+            self.largest, self.when = float(path[top]), float(samples.t[top])
         lowest = np.minimum(np.minimum.accumulate(path), self._lowest)
         self.rise = max(self.rise, float(np.max(path - lowest)))
         self._lowest = float(lowest[-1])
         self.step = max(self.step, float(np.abs(steps).max()))
         if coarse is not None and len(coarse):
-            even = np.cumsum(work)[1 : 2 * len(coarse) : 2]
-            coarse_error = self._coarse_error + np.cumsum(coarse) - even
+            fine = np.cumsum(work)[1 : 2 * len(coarse) : 2]
+            coarse_error = self._coarse_error + np.cumsum(coarse) - fine
             self.quadrature_error = max(self.quadrature_error, float(np.abs(coarse_error).max()))
             self._coarse_error = float(coarse_error[-1])
         self.supplied = float(path[-1])
@@ -165,8 +164,8 @@ class _Sums:
                 self._model.difference(q, after)
                 for q, after in zip(samples.q[:-1], samples.q[1:], strict=True)
             ]
-            ways = np.array(steps)[:, -effort.shape[1] :]
-            return (effort[:-1] * ways).sum(axis=1), None
+            displacements = np.array(steps)[:, -effort.shape[1] :]
+            return (effort[:-1] * displacements).sum(axis=1), None
         power = (effort * rate).sum(axis=1)
         fine = 0.5 * dt * (power[:-1] + power[1:])
         even = power[::2]
@@ -181,7 +180,7 @@ def certify(
     Args:
         motion: the motion of a robot in it.
         budget: energy that controllers may give, J; None to find out what they gave.
-        progress: is told what share is done.
+        progress: called with the share that is done.
     """
     sums, model, gaps = _Sums(motion), motion.model, motion.order.gaps
     duration, done, lost = 0.0, 0, 0
@@ -203,11 +202,11 @@ def certify(
         method = "port energies that the simulation has integrated"
     elif motion.options.commanded:
         method = "efforts held from sample to sample"
-    margin = None if budget is None else budget - sums.most
+    margin = None if budget is None else budget - sums.largest
     return RecordedCertificate(
         tuple(names), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
-        sums.supplied, sums.most, sums.when, sums.rise, sums.step, sums.quadrature_error,
-        sums.weight, budget, margin, method,
+        sums.supplied, sums.largest, sums.when, sums.rise, sums.step,
+        sums.quadrature_error, sums.weight_work, budget, margin, method,
     )  # fmt: skip
 
 

@@ -15,15 +15,15 @@ from vms_ph_dynamics.energy.legend import label_of
 
 from .energy_audit import Audit, balance
 
-_CLOSED = 0.02  # share of gross that is left over where the balance closes
-_MOSTLY = 0.6  # share of what is unaccounted with which one joint is named alone
-_EXPLAINED = 0.7  # share of its variation that friction must explain at a joint
-_MOST = 5
+_CLOSED_SHARE = 0.02  # share of gross that is left over where the balance closes
+_DOMINANT_SHARE = 0.6  # share of what is unaccounted with which one joint is named alone
+_EXPLAINED_SHARE = 0.7  # share of its variation that friction must explain at a joint
+_MAX_SENTENCES = 5
 
 
 def answers(audit: Audit) -> list[str]:
     """Return two to five sentences: what was wrong, where, and what to do about it."""
-    return list(_sentences(audit))[:_MOST]
+    return list(_sentences(audit))[:_MAX_SENTENCES]
 
 
 def _sentences(audit: Audit) -> Iterator[str]:
@@ -33,7 +33,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
         yield "Record efforts in N m while the robot moves."
         return
-    if share < _CLOSED or ledger.largest <= ledger.band[-1]:
+    if share < _CLOSED_SHARE or ledger.largest <= ledger.band[-1]:
         yield (
             f"The energy adds up: of {ledger.exchanged:.3g} J that joints and ports exchanged, at "
             f"most {ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
@@ -52,43 +52,43 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Do that first, and audit again."
     else:
-        yield from _vanished(audit, share)
+        yield from _joint_sentences(audit, share)
     yield from (str(one["text"]).capitalize() + "." for one in audit.findings[:2])
-    for appearance in audit.appearances[:1] if share >= _CLOSED else ():
-        did = "appeared" if appearance.energy > 0.0 else "vanished"
+    for appearance in audit.appearances[:1] if share >= _CLOSED_SHARE else ():
+        verb = "appeared" if appearance.energy > 0.0 else "vanished"
         yield (
             f"Between {appearance.begin:.1f} and {appearance.end:.1f} s "
-            f"{abs(appearance.energy):.2g} J {did} at once: look there for a contact, a person or "
+            f"{abs(appearance.energy):.2g} J {verb} at once: look there for a contact, a person or "
             "a wrong clock."
         )
 
 
-def _vanished(audit: Audit, share: float) -> Iterator[str]:
+def _joint_sentences(audit: Audit, share: float) -> Iterator[str]:
     """Say at which joint energy vanished or appeared, and whether it looks like friction."""
     ledger = audit.ledger
     rows = [ledger.balanced.index(n) for n in ledger.joints]
     joints = ledger.series["residual_by_joint"][:, rows]
     total = joints[-1] - joints[0]
-    size = float(np.abs(total).sum()) or 1.0
+    gross = float(np.abs(total).sum()) or 1.0
     order = np.argsort(-np.abs(total))
     worst = int(order[0])
-    did = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
+    verb = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
     amount = f"{abs(ledger.unaccounted):.3g} J, {100 * share:.2g} % of what the joints exchanged,"
-    if abs(total[worst]) > _MOSTLY * size:
-        part = 100 * abs(total[worst]) / size
-        yield f"{amount} {did}, {part:.0f} % of it at {ledger.joints[worst]}."
+    if abs(total[worst]) > _DOMINANT_SHARE * gross:
+        percent = 100 * abs(total[worst]) / gross
+        yield f"{amount} {verb}, {percent:.0f} % of it at {ledger.joints[worst]}."
     else:
         names = " and ".join(ledger.joints[k] for k in order[:2])
         yield f"{amount} is unaccounted for, most of it at {names}."
     coulomb, viscous, explained = _friction(audit, joints[:, worst], worst)
     unit = "N" if audit.model.joints.prismatic[worst] else "N m"
-    if total[worst] < 0.0 and explained > _EXPLAINED:
+    if total[worst] < 0.0 and explained > _EXPLAINED_SHARE:
         yield (
             f"It looks like friction of {coulomb:.2g} {unit} and {viscous:.2g} {unit} s/rad that "
             "the model lacks."
         )
-        known = ledger.series["dissipated_by_joint"][:, worst]
-        coulomb, viscous, _ = _friction(audit, joints[:, worst] - known, worst)
+        modelled = ledger.series["dissipated_by_joint"][:, worst]
+        coulomb, viscous, _ = _friction(audit, joints[:, worst] - modelled, worst)
         yield (
             f'Set damping="{viscous:.3g}" friction="{coulomb:.3g}" in <dynamics> of the joint '
             f"'{ledger.joints[worst]}' of the URDF: the total, with what it states now."
@@ -115,17 +115,17 @@ def _friction(audit: Audit, energy: Array, joint: int) -> tuple[float, float, fl
     step = np.diff(audit.q[:, model.nq_base + joint])
     dt = np.maximum(np.diff(time), 1e-12)
 
-    def summed(values: Array) -> Array:
+    def binned(values: Array) -> Array:
         return np.diff(np.concatenate([[0.0], np.cumsum(values)])[index])
 
-    columns = np.column_stack([summed(np.abs(step)), summed(step**2 / dt)])
-    lost = -np.diff(energy[index])
-    x = np.linalg.lstsq(columns, lost, rcond=1e-8)[0]
+    columns = np.column_stack([binned(np.abs(step)), binned(step**2 / dt)])
+    loss = -np.diff(energy[index])
+    x = np.linalg.lstsq(columns, loss, rcond=1e-8)[0]
     if x.min() < 0.0:  # one of them alone
         k = int(np.argmax(x))
-        x = np.where(np.arange(2) == k, columns[:, k] @ lost / (columns[:, k] @ columns[:, k]), 0.0)
-    rest = float(((lost - columns @ x) ** 2).sum()) / max(float((lost**2).sum()), 1e-300)
-    return float(x[0]), float(x[1]), 1.0 - rest
+        x = np.where(np.arange(2) == k, columns[:, k] @ loss / (columns[:, k] @ columns[:, k]), 0.0)
+    unexplained = float(((loss - columns @ x) ** 2).sum()) / max(float((loss**2).sum()), 1e-300)
+    return float(x[0]), float(x[1]), 1.0 - unexplained
 
 
 def document(audit: Audit) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class Audit(WithHints):
         ledger: the energy balance.
         conditioning: what was found about the signals.
         appearances: when and where energy appeared or disappeared.
-        supplies: what ports and what is unexplained at joints supplied at most.
+        supplies: the most that each port and the residual of each joint supplied.
         q: configurations at the instants of the ledger's series.
         identified: what an identification found, for the document.
         findings: what an identification tells of the model; see also ``answers``.
@@ -82,14 +82,14 @@ class Audit(WithHints):
         ledger = self.ledger
         entries = [entry for entry in balance(self) if entry.name != "unaccounted"]
         largest = sorted(entries[1:], key=lambda entry: -abs(entry.energy))[:6]
-        shown = [entries[0], *(entry for entry in entries[1:] if entry in largest)]
-        left = [f"  and {len(entries) - len(shown)} smaller"] if len(entries) > len(shown) else []
+        rows = [entries[0], *(entry for entry in entries[1:] if entry in largest)]
+        more = [f"  and {len(entries) - len(rows)} smaller"] if len(entries) > len(rows) else []
         return "\n".join(
             [
                 f"Audit of {ledger.duration:.3f} s of '{self.model.name}' in "
                 f"{self.recording.path.name}, energies in J",
-                *(f"  {entry.name:<24}{entry.energy:+.6g}" for entry in shown),
-                *left,
+                *(f"  {entry.name:<24}{entry.energy:+.6g}" for entry in rows),
+                *more,
                 f"  {'unaccounted':<24}{ledger.unaccounted:+.3g}, 95 % within "
                 f"{ledger.band[-1]:.2g} by noise and sampling",
             ]
@@ -116,7 +116,7 @@ class Audit(WithHints):
         power = {name: powers[:, k] for k, name in enumerate(ledger.joints)}
         ports = _rates(time, series["supplied_by_port"])
         power |= {port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)}
-        lost = _rates(time, series["dissipated_by_joint"])
+        friction_power = _rates(time, series["dissipated_by_joint"])
         residual = series["residual_by_joint"]
         return Curves(
             time,
@@ -125,7 +125,7 @@ class Audit(WithHints):
                 "power": ("power into the robot (W)", power),
                 "friction": (
                     f"friction power (W),\n{self.friction}",
-                    {name: lost[:, k] for k, name in enumerate(ledger.joints)},
+                    {name: friction_power[:, k] for k, name in enumerate(ledger.joints)},
                 ),
                 "residual": (
                     "energy of the residual (J)",
@@ -189,7 +189,7 @@ def audit_motion(
     model = motion.model
     name = friction_name or "URDF"
     if friction is None:
-        friction, name = _own_friction(motion)
+        friction, name = _default_friction(motion)
     stride = max(1, -(-len(motion) // MAX_INSTANTS))
     writer = LedgerWriter(model, motion.ports, friction, motion.conditioning.noise, stride)
     configurations, done = [], 0
@@ -226,7 +226,7 @@ def audit(
     Args:
         recording: path of a bag of ROS 2 or ROS 1, of a CSV, NPZ or MAT file, or a recording.
         robot: name of a bundled robot, path of a description, or a model; empty: that of the bag.
-        options: what is chosen about the signals.
+        options: how its signals are interpreted.
         columns: a column map (YAML) of a file of columns.
         friction: of the joints, such as ``JointFriction.none(model)``; None: as for
             :func:`audit_motion`.
@@ -279,10 +279,10 @@ def recorded_robot(
             "(--robot on the command line)"
         )
     model = settings.model(description)
-    at_tool = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
-    frame = next(at_tool, "").rpartition("/")[2]
-    chosen = settings.robot or settings.end_effector or frame == model.end_effector
-    if not chosen and model.tree.has_frame(frame):
+    frames = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
+    frame = next(frames, "").rpartition("/")[2]
+    is_chosen = settings.robot or settings.end_effector or frame == model.end_effector
+    if not is_chosen and model.tree.has_frame(frame):
         settings = settings.updated({"end_effector": frame})
         model = settings.model(description)
     if not settings.base and not settings.is_bundled and model.base == "fixed":
@@ -293,7 +293,7 @@ def recorded_robot(
     return model, description
 
 
-def _own_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
+def _default_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
     series = motion.recording.port_energies
     if series is not None and len(series.table):
         column = series.table.columns.index(DISSIPATED)
@@ -301,8 +301,8 @@ def _own_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
         if not last[0, column]:
             return None, "none (as in the recorded simulation)"
     friction = JointFriction.of(motion.model)
-    none = not friction.viscous.any() and not friction.coulomb.any()
-    return (None, "none (the description has none)") if none else (friction, "URDF")
+    is_frictionless = not friction.viscous.any() and not friction.coulomb.any()
+    return (None, "none (the description has none)") if is_frictionless else (friction, "URDF")
 
 
 class Entry(NamedTuple):

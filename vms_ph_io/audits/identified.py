@@ -94,15 +94,15 @@ def with_identification(
         samples += [part for one in known_loads if one.load == 0.0 for part in one.samples]
     if not samples:
         raise VmsPhError(f"no part of the recording without a gap has {_MIN_SAMPLES} samples")
-    law = None if friction is None else (lambda rate: -friction.force(rate))
+    friction_law = None if friction is None else (lambda rate: -friction.force(rate))
     settings = Settings(load_friction=True if load_friction else None)
     options: dict[str, Any] = {"frame": frame or None, "prior": prior, "settings": settings}
-    identification = identify(audit.model, samples, parameters, friction=law, **options)
+    identification = identify(audit.model, samples, parameters, friction=friction_law, **options)
     if "payload" in parameters:
         loads = () if prior is None else prior.references
         if known_loads:
             loads = reference_loads(
-                audit.model, known_loads, kinds=parameters, friction=law, **options
+                audit.model, known_loads, kinds=parameters, friction=friction_law, **options
             )
         if known_loads or loads:
             identification = widen_interval(identification, loads)
@@ -122,10 +122,10 @@ def with_identification(
     statements = [
         one
         for part in _parts(motions[0])
-        for one in findings(audit.model, part, identification, law)
+        for one in findings(audit.model, part, identification, friction_law)
     ]
-    sayings = tuple(one.as_dictionary() for one in statements)
-    return replace(audit, identified=identified, findings=sayings), identification
+    entries = tuple(one.as_dictionary() for one in statements)
+    return replace(audit, identified=identified, findings=entries), identification
 
 
 def _parts(motion: RecordedMotion) -> list[MotionSamples]:
@@ -144,11 +144,11 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
     for p in identification.claimed:
         unit = "" if p.unit == "1" else f" {p.unit}"
         bound = ", at the bound" if p.at_bound else ""
-        other = identification.energy.get(p.name)
+        by_energy = identification.energy.get(p.name)
         note = ""
-        if other is not None and other.low is not None:
-            note = f"; energy {other.low:.4g} to {other.high:.4g}"
-            if not p.overlaps(other):
+        if by_energy is not None and by_energy.low is not None:
+            note = f"; energy {by_energy.low:.4g} to {by_energy.high:.4g}"
+            if not p.overlaps(by_energy):
                 note += ", which disagrees: what is assumed does not fit"
         yield (f"  {p.name:<36} {p.value:>10.4g}{unit} ({p.low:.4g} to {p.high:.4g}{bound}{note})")
         if p.meaning:
@@ -177,8 +177,8 @@ def _reference_lines(identification: Identification) -> Iterator[str]:
             f"(noise {one.deviation:.2g} kg)"
         )
     if loads:
-        between, sessions = scatter(loads)
-        yield f"  {sessions} sessions scatter by {between:.2g} kg beyond that noise"
+        deviation, sessions = scatter(loads)
+        yield f"  {sessions} sessions scatter by {deviation:.2g} kg beyond that noise"
 
 
 def write_identified(
@@ -216,8 +216,8 @@ def friction_text(identification: Identification) -> str:
         joint, _, term = p.name.removeprefix("friction.").rpartition(".")
         if p.kind == "friction" and term in ("viscous", "coulomb", "offset"):
             joints.setdefault(joint, {})[term] = float(f"{p.value:.6g}")
-    use = "# Identified from a recording; for vms-ph audit --friction and launch files.\n"
-    return use + yaml.safe_dump({"friction": joints}, sort_keys=False) if joints else ""
+    header = "# Identified from a recording; for vms-ph audit --friction and launch files.\n"
+    return header + yaml.safe_dump({"friction": joints}, sort_keys=False) if joints else ""
 
 
 def read_prior(path: Path) -> Posterior:

@@ -31,7 +31,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 11), layout="constrained", dpi=110)
-    energy, total, power, error = figure.subplots(4, 1, sharex=True)
+    energy, balance, power, error = figure.subplots(4, 1, sharex=True)
     control = run.control
     if control:
         energies = {"total": control["closed_loop_energy"], **run.law_energies}
@@ -40,7 +40,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
         energies = {"total": run.energy["total"], **run.robot_energies}
         draw_lines(energy, run.energy["time"], energies, "energy of the robot (J)")
     draw_lines(
-        total,
+        balance,
         run.power["time"],
         {
             "stored": run.power["stored"],
@@ -87,10 +87,10 @@ def draw_lines(
     axes: Any, time: Array | None, series: Mapping[str, Array | None], label: str
 ) -> None:
     """Draw curves over time (s) with a legend; ports have the same colours in all plots."""
-    for name, (word, colour, dashes) in styles(series).items():
+    for name, (text, colour, dashes) in styles(series).items():
         if time is not None and series[name] is not None:
             line: Any = (0, dashes) if dashes else "-"
-            axes.plot(time, series[name], label=word, color=colour, linestyle=line, linewidth=1.3)
+            axes.plot(time, series[name], label=text, color=colour, linestyle=line, linewidth=1.3)
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if axes.lines:
@@ -114,13 +114,13 @@ class Curves:
     band: Array
 
 
-def draw(series: Curves, title: str, intervals: Iterable[UnaccountedInterval]) -> Any:
+def draw(curves: Curves, title: str, intervals: Iterable[UnaccountedInterval]) -> Any:
     """Return the figure of an audit; what appeared or disappeared is marked."""
     from matplotlib.figure import Figure
 
     groups = [
         (label, {name: values for name, values in lines.items() if np.any(values)})
-        for label, lines in series.groups.values()
+        for label, lines in curves.groups.values()
     ]
     groups = [group for group in groups if group[1]]
     count = len(groups) + 1
@@ -128,12 +128,12 @@ def draw(series: Curves, title: str, intervals: Iterable[UnaccountedInterval]) -
     figure = Figure(figsize=(10, 2.6 * count), layout="constrained", dpi=110)
     *panels, bottom = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
     for axes, (label, lines) in zip(panels, groups, strict=True):
-        draw_lines(axes, series.time, lines, label)
+        draw_lines(axes, curves.time, lines, label)
     bottom.fill_between(
-        series.time, series.unaccounted - series.band, series.unaccounted + series.band,
+        curves.time, curves.unaccounted - curves.band, curves.unaccounted + curves.band,
         color=VERMILION, alpha=0.25, linewidth=0, label="95 %",
     )  # fmt: skip
-    draw_lines(bottom, series.time, {"unaccounted": series.unaccounted}, "energy (J)")
+    draw_lines(bottom, curves.time, {"unaccounted": curves.unaccounted}, "energy (J)")
     for interval in intervals:
         bottom.axvspan(interval.begin, interval.end, color=GREY, alpha=0.25, linewidth=0)
     bottom.set_xlabel("time (s)")

@@ -156,29 +156,29 @@ def _sankey(go: Any, audit: Audit) -> Any:
     robot = "robot"
     links: list[tuple[str, str, float, str]] = []  # from, to, J, and the quantity of its colour
     for k, name in enumerate(ledger.joints):
-        back = -float(ledger.returned_by_joint[k])
-        links.append((name, robot, float(ledger.supplied_by_joint[k]) + back, "torque"))
-        links.append((robot, f"{name} (returned)", back, "torque"))
-        lost = float(ledger.dissipated_by_joint[k])
-        links.append((robot, f"{label_of('friction')} {name}", lost, "friction"))
+        returned = -float(ledger.returned_by_joint[k])
+        links.append((name, robot, float(ledger.supplied_by_joint[k]) + returned, "torque"))
+        links.append((robot, f"{name} (returned)", returned, "torque"))
+        dissipated = float(ledger.dissipated_by_joint[k])
+        links.append((robot, f"{label_of('friction')} {name}", dissipated, "friction"))
     for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
-        links.append(_either(audit.port_name(name), robot, float(energy)))
+        links.append(_signed_link(audit.port_name(name), robot, float(energy)))
     if ledger.drag:
         links.append((robot, label_of("drag"), ledger.drag, "drag"))
     for name in ("kinetic", "potential"):
         change = float(ledger.series[name][-1] - ledger.series[name][0])
-        links.append(_either(name, robot, -change))
-    links.append(_either("unaccounted", robot, ledger.unaccounted))
+        links.append(_signed_link(name, robot, -change))
+    links.append(_signed_link("unaccounted", robot, ledger.unaccounted))
     if ledger.unobserved:
-        links.append(_either("gaps", robot, ledger.unobserved))
-    least = 2e-3 * max((abs(size) for _, _, size, _ in links), default=0.0)
-    links = [link for link in links if link[2] > least]
+        links.append(_signed_link("gaps", robot, ledger.unobserved))
+    threshold = 2e-3 * max((abs(joules) for _, _, joules, _ in links), default=0.0)
+    links = [link for link in links if link[2] > threshold]
     names = list(dict.fromkeys(name for link in links for name in link[:2]))
     colours = [styles(["torque", name])[name].colour for *_, name in links]
     flow = {
         "source": [names.index(a) for a, *_ in links],
         "target": [names.index(b) for _, b, *_ in links],
-        "value": [size for _, _, size, _ in links],
+        "value": [joules for _, _, joules, _ in links],
         "color": [f"rgba{(*rgb(colour), 0.55)}" for colour in colours],
     }
     nodes = dict.fromkeys(names, GREY)
@@ -191,7 +191,7 @@ def _sankey(go: Any, audit: Audit) -> Any:
     )
 
 
-def _either(name: str, robot: str, energy: float) -> tuple[str, str, float, str]:
+def _signed_link(name: str, robot: str, energy: float) -> tuple[str, str, float, str]:
     if energy >= 0.0:
         return label_of(name), robot, energy, name
     return robot, f"{label_of(name)} ", -energy, name
@@ -211,9 +211,9 @@ def _plots(go: Any, audit: Audit) -> list[str]:
         parts += [f"<h2>{titles[name]}</h2>", _figure_html(_over_time(figure, label))]
     figure = _curves(go, series.time, {"unaccounted": series.unaccounted})
     low, high = series.unaccounted - series.band, series.unaccounted + series.band
-    figure.add_scatter(x=_short(series.time), y=_short(high), mode="lines", line={"width": 0},
+    figure.add_scatter(x=_rounded(series.time), y=_rounded(high), mode="lines", line={"width": 0},
                        showlegend=False)  # fmt: skip
-    figure.add_scatter(x=_short(series.time), y=_short(low), mode="lines", line={"width": 0},
+    figure.add_scatter(x=_rounded(series.time), y=_rounded(low), mode="lines", line={"width": 0},
                        fill="tonexty", fillcolor=f"rgba{(*rgb(VERMILION), 0.25)}",
                        name="95 %")  # fmt: skip
     for appearance in audit.appearances:
@@ -228,7 +228,7 @@ def _curves(go: Any, time: Array, lines: Mapping[str, Array]) -> Any:
     figure = go.Figure()
     for name, (label, colour, dashes) in styles(lines).items():
         dash = ",".join(f"{length}px" for length in dashes) or "solid"
-        figure.add_scatter(x=_short(time), y=_short(lines[name]), name=label, mode="lines",
+        figure.add_scatter(x=_rounded(time), y=_rounded(lines[name]), name=label, mode="lines",
                            line={"color": colour, "dash": dash})  # fmt: skip
     return figure
 
@@ -243,7 +243,7 @@ def _over_time(figure: Any, label: str) -> Any:
     )
 
 
-def _short(values: Any) -> list[float]:
+def _rounded(values: Any) -> list[float]:
     """Return values with the digits that a screen shows."""
     return [float(f"{value:.6g}") for value in np.asarray(values)]
 
@@ -278,9 +278,9 @@ def _identified(content: Mapping[str, Any]) -> list[str]:
     rows = []
     for name, entry in identified.items():
         if isinstance(entry, Mapping) and "low" in entry:
-            other = entry.get("energy") or {}
+            by_energy = entry.get("energy") or {}
             row = {"parameter": name, **{column: entry[column] for column in columns}}
-            row["by energy"] = " to ".join(_text(other[k]) for k in columns[1:3] if other)
+            row["by energy"] = " to ".join(_text(by_energy[k]) for k in columns[1:3] if by_energy)
             rows.append(row)
     if not identified:
         return []

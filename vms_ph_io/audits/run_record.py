@@ -129,7 +129,7 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
     names = {prefix + topic: table for topic, table in _TOPICS.items()}
     rows: dict[str, list[dict[str, float]]] = {table: [] for table in _TOPICS.values()}
     frame = ""
-    for message in Messages(bag).of(names):
+    for message in Messages(bag).on_topics(names):
         content, table = decoded(message), names[message.topic]
         if content is not None:
             rows[table].append(_scalars(content))
@@ -181,12 +181,12 @@ def report(run: RunRecord) -> Iterator[str]:
     yield "energy balance, from the start to the end"
     yield from _sum("stored", run.power["stored"][-1], balance(run))
     yield "energy of the robot, at the end"
-    ends = {name: values[-1] for name, values in run.robot_energies.items()}
-    yield from _sum("total", run.energy["total"][-1], ends)
+    finals = {name: values[-1] for name, values in run.robot_energies.items()}
+    yield from _sum("total", run.energy["total"][-1], finals)
     if run.control:
         yield "energy of the closed loop, at the end"
-        ends = {name: values[-1] for name, values in run.law_energies.items()}
-        yield from _sum("total", run.control["closed_loop_energy"][-1], ends)
+        finals = {name: values[-1] for name, values in run.law_energies.items()}
+        yield from _sum("total", run.control["closed_loop_energy"][-1], finals)
     yield f"largest power-balance residual  {run.largest_residual:.3e} W"
     yield f"unaccounted energy                {run.unaccounted_energy:+.3e} J"
 

@@ -120,31 +120,31 @@ def recover(path: str | Path, output: str | Path | None = None) -> Recovery:
     Raises:
         BagError: There is no MCAP bag, the output exists, or the disk is full.
     """
-    about = bag_info(path)
-    if any(file.suffix != ".mcap" for file in about.files):
+    info = bag_info(path)
+    if any(file.suffix != ".mcap" for file in info.files):
         raise BagError(f"{path} is not an MCAP bag; other formats cannot be recovered")
-    source = about.path.resolve()
+    source = info.path.resolve()
     folder = source.with_name(f"{source.stem}_recovered") if output is None else Path(output)
     if folder.exists():
         raise BagError(f"{folder} exists; give a folder that does not exist")
     try:
-        count = _copy(about, folder)
+        count = _copy(info, folder)
     except BagError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise BagError(
             f"cannot recover {path}: {error}; the bag is unchanged. Free some space, or name "
             "another output"
         ) from None
-    return Recovery(folder, count, about.unreadable_bytes)
+    return Recovery(folder, count, info.unreadable_bytes)
 
 
-def _copy(about: BagInfo, folder: Path) -> int:
+def _copy(info: BagInfo, folder: Path) -> int:
     """Copy the messages, of the first type of each topic; return their number."""
-    types = {item.topic.name: item.topic.type for item in about.topics}
-    with BagWriter(folder, compression=about.compression, ros_distro=about.ros_distro) as bag:
-        for topic in (item.topic for item in about.topics):
+    types = {item.topic.name: item.topic.type for item in info.topics}
+    with BagWriter(folder, compression=info.compression, ros_distro=info.ros_distro) as bag:
+        for topic in (item.topic for item in info.topics):
             bag.add_topic(topic.name, topic.definition, topic.qos, topic.serialization_format)
-        for message in BagReader(about.path).messages():
+        for message in BagReader(info.path).messages():
             if message.type == types[message.topic]:
                 times = (message.log_time, message.publish_time)
                 bag.write(message.topic, message.data, *times, message.sequence)

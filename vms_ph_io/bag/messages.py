@@ -197,8 +197,8 @@ class QosProfile:
         """Return the profile in the order and format of version 9 of rosbag2."""
         entries = asdict(self)
         for name in _DURATIONS:
-            seconds, rest = divmod(entries[name], _NANOSECONDS)
-            entries[name] = {"sec": seconds, "nsec": rest}
+            seconds, nanoseconds = divmod(entries[name], _NANOSECONDS)
+            entries[name] = {"sec": seconds, "nsec": nanoseconds}
         return {**entries, "avoid_ros_namespace_conventions": False}
 
 

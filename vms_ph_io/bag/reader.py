@@ -121,8 +121,8 @@ class BagReader:
                 for connection, time, data in reader.messages():
                     _check_types(path, int, time)
                     _check_types(path, bytes, data)
-                    about = connection.topic, connection.msgtype
-                    yield BagMessage(*about, time, time, data, 0, decoders[connection.id])
+                    topic_and_type = connection.topic, connection.msgtype
+                    yield BagMessage(*topic_and_type, time, time, data, 0, decoders[connection.id])
         except BagError:
             raise
         except Exception as error:  # rosbags and SQLite raise anything for a damaged file

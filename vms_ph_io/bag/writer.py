@@ -86,10 +86,10 @@ class _File:
 
     def flush(self) -> None:
         data, self._written = self._written, bytearray()
-        rest = memoryview(data)
+        unwritten = memoryview(data)
         try:
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            while unwritten:
+                unwritten = unwritten[os.write(self._descriptor, unwritten) :]
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
@@ -196,7 +196,7 @@ class BagWriter:
         """
         topic = BagTopic(name, definition, tuple(qos), serialization_format)
         with self._lock:
-            self._check()
+            self._require_open()
             existing = self._topics.get(name)
             if existing is not None and existing.topic.type != topic.type:
                 raise BagError(
@@ -271,7 +271,7 @@ class BagWriter:
         """
         published = log_time if publish_time is None else publish_time
         with self._lock:
-            self._check()
+            self._require_open()
             channel = self._channels.get(topic)
             if channel is None:
                 raise BagError(f"topic {topic} was not added to the bag; call add_topic first")
@@ -291,7 +291,7 @@ class BagWriter:
             BagError: The disk is full, or the bag is closed.
         """
         with self._lock:
-            self._check()
+            self._require_open()
             self._flush()
 
     def _flush(self) -> None:
@@ -368,7 +368,7 @@ class BagWriter:
         file = FileMetadata(self.file.name, self.message_count, *time_span(topics))
         return BagMetadata((file,), topics, ros_distro=self._distro, custom=custom)
 
-    def _check(self) -> None:
+    def _require_open(self) -> None:
         if self._failure is not None:
             raise self._failure
         if self._closed.is_set():

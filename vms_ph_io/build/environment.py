@@ -57,8 +57,8 @@ def main(folder: Path, arguments: list[str]) -> None:
             if python.is_symlink() and not python.exists():  # its Python was removed
                 shutil.rmtree(python.parent)
             # The pip that Python 3.10 brings takes minutes to choose versions.
-            newer = ["--upgrade-deps"] if sys.version_info < (3, 11) else []
-            subprocess.run([sys.executable, "-m", "venv", *newer, folder], check=True)
+            upgrade = ["--upgrade-deps"] if sys.version_info < (3, 11) else []
+            subprocess.run([sys.executable, "-m", "venv", *upgrade, folder], check=True)
         if not has_pip(python):
             sys.exit(
                 f"vms: the environment in {folder} has no pip; remove this folder and run again."

@@ -21,7 +21,7 @@ from vms_ph_dynamics import VmsPhError
 
 from . import environment
 
-# What a compiler takes at most with the headers of Pinocchio, and what runs beside it, bytes.
+# Largest memory of one compiler with the headers of Pinocchio, bytes.
 _MEMORY = 1_500_000_000
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -91,7 +91,7 @@ def build(
     return folder
 
 
-def compilers() -> int:
+def parallel_jobs() -> int:
     """Return how many files to compile at once: on all processors, as far as the memory allows."""
     affinity = getattr(os, "sched_getaffinity", None)
     processors = len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -131,7 +131,7 @@ def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[
     lines = []
     with subprocess.Popen(
         [sys.executable, "-m", "cmake", *map(str, arguments)],
-        env={"CMAKE_BUILD_PARALLEL_LEVEL": str(compilers()), **os.environ, "PATH": tools},
+        env={"CMAKE_BUILD_PARALLEL_LEVEL": str(parallel_jobs()), **os.environ, "PATH": tools},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         pass_fds=files,
@@ -195,8 +195,8 @@ def status_text() -> str:
     if importlib.util.find_spec("vms_ph_native") is not None:
         return f"the C++ core is installed in {folder}"
     log = Path(sys.prefix) / "native.log"
-    of_background = f" (log of the build in the background: {log})" if log.is_file() else ""
-    return f"the C++ core is not in {folder}: Python is used; ./vms native builds it{of_background}"
+    log_note = f" (log of the build in the background: {log})" if log.is_file() else ""
+    return f"the C++ core is not in {folder}: Python is used; ./vms native builds it{log_note}"
 
 
 def require_compiler() -> None:

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is accepted as the file of a mesh, before a library reads it: no small file unfolds."""
+"""Checks of a mesh file before a library reads it: no small file expands to a large one."""
 
 import json
 import os
@@ -23,7 +23,7 @@ SUFFIXES = (".dae", ".glb", ".gltf", ".msh", ".obj", ".off", ".ply", ".stl")
 _ARCHIVE = re.compile(
     rb"PK|\x1f\x8b|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf|Rar!|.{257}ustar", re.DOTALL
 )
-_MOST_VERTEX_BYTES = 64
+_MAX_VERTEX_BYTES = 64
 
 
 def check_mesh(path: str) -> None:
@@ -31,7 +31,7 @@ def check_mesh(path: str) -> None:
 
     Raises:
         ModelError: it is of no accepted kind, or an archive.
-        VmsPhError: it cannot be read, is too large, or unfolds to more than is accepted of its
+        VmsPhError: it cannot be read, is too large, or expands to more than is accepted of its
             size.
     """
     name = os.path.basename(path)
@@ -42,29 +42,29 @@ def check_mesh(path: str) -> None:
     if _ARCHIVE.match(content):
         raise ModelError(f"the mesh {name} is an archive: unpack it")
     if suffix == ".dae":
-        unfolded = _drawn_characters(content)
+        expanded = _drawn_characters(content)
     elif suffix in (".glb", ".gltf"):
-        unfolded = _accessor_bytes(content)
+        expanded = _accessor_bytes(content)
     else:
         return
-    check_decompressed(f"the mesh {name}", len(content), unfolded, "export it without instances")
+    check_decompressed(f"the mesh {name}", len(content), expanded, "export it without instances")
 
 
 def _drawn_characters(content: bytes) -> int:
     """Return the characters of the geometries of a Collada file, as often as they are drawn."""
     named = {e.get("id"): e for e in ET.fromstring(content).iter() if e.get("id")}
-    above: list[str | None] = []
+    ancestors: list[str | None] = []
 
     @cache
     def count(name: str | None) -> int:
-        if name in above:
+        if name in ancestors:
             raise ModelError(f"the node {name!r} of a mesh contains itself")
-        above.append(name)
+        ancestors.append(name)
         total = 0
         for element in named[name].iter():
             url = element.get("url", "")[1:] if "}instance_" in element.tag else ""
             total += count(url) if url in named else len(element.text or "")
-        above.pop()
+        ancestors.pop()
         return total
 
     return max((count(name) for name in named), default=0)
@@ -75,4 +75,4 @@ def _accessor_bytes(content: bytes) -> int:
     if content[:4] == b"glTF":
         content = content[20 : 20 + int.from_bytes(content[12:16], "little")]
     listed = json.loads(content).get("accessors", ())
-    return sum(_MOST_VERTEX_BYTES * int(accessor["count"]) for accessor in listed)
+    return sum(_MAX_VERTEX_BYTES * int(accessor["count"]) for accessor in listed)

@@ -35,9 +35,9 @@ def package_directory(
     """
     if name == PACKAGE:
         return share_directory()
-    own = None if beside is None else _package_above(beside)
-    if own is not None and own[0] == name:
-        return own[1]
+    enclosing = None if beside is None else _package_above(beside)
+    if enclosing is not None and enclosing[0] == name:
+        return enclosing[1]
     prefixes = [Path(p) for p in environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     modules = [Path(p) / "cmeel.prefix" for p in sys.path if p]
     for prefix in (*prefixes, *modules, Path(sys.prefix)):
@@ -62,10 +62,10 @@ def _package_above(file: Path) -> tuple[str, Path] | None:
 
 def with_own_package(xml: str, file: Path) -> str:
     """Return a text in which ``package://`` URIs of the file's own package are addresses."""
-    own = _package_above(file)
-    if own is None or package_directory(own[0]) is not None:
+    package = _package_above(file)
+    if package is None or package_directory(package[0]) is not None:
         return xml
-    return xml.replace(f"package://{own[0]}/", f"file://{own[1]}/")
+    return xml.replace(f"package://{package[0]}/", f"file://{package[1]}/")
 
 
 def resolve(uri: str) -> Path | None:

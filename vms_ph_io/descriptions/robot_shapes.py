@@ -16,11 +16,11 @@ from vms_ph_dynamics.simulation.contact.scene import Shape
 
 from .mesh_files import check_mesh
 
-_ROBOT = (0.85, 0.85, 0.88, 1.0)
+_COLOUR = (0.85, 0.85, 0.88, 1.0)
 
 
 def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
-    """Return the collision shapes of the links that move; of meshes the convex hulls touch.
+    """Return the collision shapes of the links that move, meshes as their convex hulls.
 
     A mesh whose file does not exist is left out, as are links that stand still: these may touch
     what the robot is mounted on.
@@ -61,14 +61,14 @@ def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
 def _shape(geometry: Any, pose: Array) -> Shape | None:
     kind = type(geometry).__name__
     if kind == "Box":
-        return Shape("box", tuple(2.0 * np.asarray(geometry.halfSide)), pose, _ROBOT)
+        return Shape("box", tuple(2.0 * np.asarray(geometry.halfSide)), pose, _COLOUR)
     if kind == "Sphere":
-        return Shape("sphere", (geometry.radius,), pose, _ROBOT)
+        return Shape("sphere", (geometry.radius,), pose, _COLOUR)
     if kind in ("Cylinder", "Capsule"):
         size = (geometry.radius, 2.0 * geometry.halfLength)
-        return Shape(kind.lower(), size, pose, _ROBOT)
+        return Shape(kind.lower(), size, pose, _COLOUR)
     if hasattr(geometry, "vertices"):
-        return Shape("mesh", (), pose, _ROBOT, np.array(geometry.vertices()))
+        return Shape("mesh", (), pose, _COLOUR, np.array(geometry.vertices()))
     return None
 
 

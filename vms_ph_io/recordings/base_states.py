@@ -13,9 +13,9 @@ from .joint_signals import Companion
 from .recording import LARGEST_NUMBER, POSE, Recording, RecordingError, Series
 from .signal_checks import STANDING
 
-_STUDIED = 20_000  # poses with which the twist is compared
-_FEWEST = 64  # poses from which that is possible
-_CLEARLY = 0.25  # share of the misfit below which other axes fit clearly better
+_MAX_ROWS = 20_000  # poses with which the twist is compared
+_MIN_ROWS = 64  # poses from which that is possible
+_MISFIT_RATIO = 0.25  # share of the misfit below which other axes fit clearly better
 _PARTS = {"linear": slice(0, 3), "angular": slice(3, 6)}  # of a twist
 _PLANAR_TWIST = [0, 1, 5]
 
@@ -44,21 +44,21 @@ class BaseStates:
             return
         root = LinkTree(model.tree).root
         candidates = [s for s in recording.bases if not chosen or s.name == chosen]
-        near = [s for s in candidates if s.child.rpartition("/")[2] in ("", root)] or candidates
-        posed = [s for s in near if _has(s, 0)]
-        if not posed:
+        of_root = [s for s in candidates if s.child.rpartition("/")[2] in ("", root)] or candidates
+        with_pose = [s for s in of_root if _has(s, 0)]
+        if not with_pose:
             names = ", ".join(s.name for s in recording.bases) or "none"
             raise RecordingError(
                 f"the {model.base} base of '{model.name}' needs its pose: odometry, a transform or "
                 f"a pose; recorded are {names}. If it stood still, choose --base fixed"
             )
-        # Odometry has a twist, which a difference of poses is no match for.
-        pose = max(posed, key=lambda s: (_has(s, len(POSE)), len(s.table)))
+        # Odometry has a twist, which is more exact than a difference of poses.
+        pose = max(with_pose, key=lambda s: (_has(s, len(POSE)), len(s.table)))
         self._pose = Companion(pose, stamps)
         if _has(pose, len(POSE)):
             self._twist = self._pose
-        elif twisted := [s for s in near if _has(s, len(POSE))]:
-            self._twist = Companion(max(twisted, key=lambda s: len(s.table)), stamps)
+        elif with_twist := [s for s in of_root if _has(s, len(POSE))]:
+            self._twist = Companion(max(with_twist, key=lambda s: len(s.table)), stamps)
         else:
             self.notes.append(f"the twist of the base is estimated from the poses on {pose.name}")
         self._axes = self._twist_axes() if self._twist is not None else {}
@@ -73,7 +73,7 @@ class BaseStates:
         count, model = end - begin, self.model
         if self._pose is None:
             return np.zeros((count, 0)), np.zeros((count, 0))
-        pose = _continued(self._pose.at(begin, end)[:, : len(POSE)])
+        pose = _with_continuous_signs(self._pose.at(begin, end)[:, : len(POSE)])
         position, quaternion = pose[:, :3], pose[:, 3:]
         quaternion = quaternion / np.maximum(
             np.linalg.norm(quaternion, axis=1, keepdims=True), 1e-12
@@ -82,10 +82,10 @@ class BaseStates:
             twist = self._twist.at(begin, end)[:, len(POSE) :]
             twist = np.where(np.abs(twist) <= LARGEST_NUMBER, twist, 0.0)
             slopes = _twist_of(t, position, quaternion) if "none" in self._axes.values() else None
-            for what, axes in self._axes.items():
-                part = _PARTS[what]
+            for name, axes in self._axes.items():
+                part = _PARTS[name]
                 if axes == "world":
-                    twist[:, part] = _rotated_back(quaternion, twist[:, part])
+                    twist[:, part] = _in_base_axes(quaternion, twist[:, part])
                 elif slopes is not None and axes == "none":
                     twist[:, part] = slopes[:, part]
         else:
@@ -101,40 +101,40 @@ class BaseStates:
         assert self._pose is not None
         assert self._twist is not None
         times = self._pose.series.table.times
-        rows = min(len(times), _STUDIED)
-        if rows < _FEWEST:
+        rows = min(len(times), _MAX_ROWS)
+        if rows < _MIN_ROWS:
             return {}
-        used = (
+        companions = (
             Companion(self._pose.series, times[:rows]),
             Companion(self._twist.series, times[:rows]),
         )
-        pose = _continued(used[0].at(0, rows)[:, : len(POSE)])
+        pose = _with_continuous_signs(companions[0].at(0, rows)[:, : len(POSE)])
         t = (times[:rows] - times[0]) * 1e-9
         if not bool(np.all(np.diff(t) > 0.0)):
             return {}
-        recorded = used[1].at(0, rows)[:, len(POSE) :]
+        recorded = companions[1].at(0, rows)[:, len(POSE) :]
         slope = _twist_of(t, pose[:, :3], pose[:, 3:])
-        found: dict[str, str] = {}
+        axes: dict[str, str] = {}
         topic, frame = self._twist.series.name, self._twist.series.frame or "the world"
-        for what, part in _PARTS.items():
+        for name, part in _PARTS.items():
             size = float((slope[:, part] ** 2).sum())
             if size < rows * STANDING**2:
                 continue  # at rest, nothing tells
-            candidates = recorded[:, part], _rotated_back(pose[:, 3:], recorded[:, part])
+            candidates = recorded[:, part], _in_base_axes(pose[:, 3:], recorded[:, part])
             body, world = (float(((v - slope[:, part]) ** 2).sum()) / size for v in candidates)
-            if world < _CLEARLY * body:
-                found[what] = "world"
+            if world < _MISFIT_RATIO * body:
+                axes[name] = "world"
                 self.notes.append(
-                    f"the {what} twist on {topic} is in the axes of {frame}, not of the base, as "
+                    f"the {name} twist on {topic} is in the axes of {frame}, not of the base, as "
                     "the poses show; it is turned"
                 )
             elif body > 0.5:  # else, also where it is NaN, nothing tells
-                found[what] = "none"
+                axes[name] = "none"
                 self.notes.append(
-                    f"the {what} twist on {topic} does not follow the poses (misfit "
+                    f"the {name} twist on {topic} does not follow the poses (misfit "
                     f"{100 * body:.0f} %); it is estimated from them"
                 )
-        return found
+        return axes
 
     def noise(self, q: Array) -> Array:
         """Return the noise of the base's configuration in tangent coordinates, (b,)."""
@@ -161,7 +161,7 @@ def _has(series: Series, column: int) -> bool:
     return len(series.table) > 0 and bool(np.isfinite(series.table.rows(0, 1)[0, 1 + column]))
 
 
-def _continued(pose: Array) -> Array:
+def _with_continuous_signs(pose: Array) -> Array:
     """Return poses whose quaternions do not jump to the opposite, and without gaps of NaN."""
     pose = np.where(np.abs(pose) <= LARGEST_NUMBER, pose, 0.0)
     flips = np.einsum("ij,ij->i", pose[1:, 3:], pose[:-1, 3:]) < 0.0
@@ -182,11 +182,11 @@ def _twist_of(t: Array, position: Array, quaternion: Array) -> Array:
             w * dz - z * dw - x * dy + y * dx,
         ]
     )
-    return np.hstack([_rotated_back(quaternion, slope[:, :3]), rotation])
+    return np.hstack([_in_base_axes(quaternion, slope[:, :3]), rotation])
 
 
-def _rotated_back(turn: Array, vector: Array) -> Array:
+def _in_base_axes(quaternion: Array, vector: Array) -> Array:
     """Return vectors of the inertial frame in the axes of the base."""
-    axis, w = -turn[:, :3], turn[:, 3:]
+    axis, w = -quaternion[:, :3], quaternion[:, 3:]
     cross = 2.0 * np.cross(axis, vector)
     return np.asarray(vector + w * cross + np.cross(axis, cross))

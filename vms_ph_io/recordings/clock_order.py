@@ -64,16 +64,16 @@ class ClockOrder:
         """Return the order of some samples (N,); what is left out between them is a gap."""
         if used.all():
             return self
-        number: npt.NDArray[np.int_] = np.cumsum(used) - used
+        new_row: npt.NDArray[np.int_] = np.cumsum(used) - used
         segments: list[tuple[int, int]] = []
         for first, stop in self.segments:
             edges = np.flatnonzero(np.diff(used[first:stop], prepend=False, append=False))
             for a, b in edges.reshape(-1, 2) + first:
-                begin, end = int(number[a]), int(number[b - 1]) + 1
-                close = segments and self.t[a] - self.t[used][segments[-1][1] - 1] <= max(
+                begin, end = int(new_row[a]), int(new_row[b - 1]) + 1
+                is_close = segments and self.t[a] - self.t[used][segments[-1][1] - 1] <= max(
                     GAP / max(self.rate, 1e-9), SHORTEST_GAP
                 )
-                if close and a > first:
+                if is_close and a > first:
                     segments[-1] = (segments[-1][0], end)
                 else:
                     segments.append((begin, end))
@@ -92,21 +92,21 @@ def clock_order(table: Table) -> ClockOrder:
     stamps, source = np.array(table.times), "stamps"
     advancing = np.diff(stamps) > 0
     if len(stamps) > 2 and advancing.mean() < 0.5:
-        log = np.concatenate(
+        delays = np.concatenate(
             [table.rows(k, k + 100_000)[:, 0] for k in range(0, len(stamps), 100_000)]
         )
-        stamps, source = stamps + np.round(log * 1e9).astype(np.int64), "log times"
+        stamps, source = stamps + np.round(delays * 1e9).astype(np.int64), "log times"
     recorded = stamps
     stamps, breaks = _without_resets(stamps)
     order = np.argsort(stamps, kind="stable")
     late = int((np.diff(order) < 0).sum())
     ordered = stamps[order]
-    first = np.concatenate([[True], np.diff(ordered) > 0])
-    index, ordered = order[first], ordered[first]
+    is_first = np.concatenate([[True], np.diff(ordered) > 0])
+    index, ordered = order[is_first], ordered[is_first]
     t = (ordered - ordered[0]) * 1e-9 if len(ordered) else np.empty(0)
     period = np.diff(t)
-    typical = float(np.median(period)) if len(period) else 0.0
-    gap = period > max(GAP * typical, SHORTEST_GAP)
+    median = float(np.median(period)) if len(period) else 0.0
+    gap = period > max(GAP * median, SHORTEST_GAP)
     for time in breaks:
         gap |= (ordered[1:] >= time) & (ordered[:-1] < time)
     borders = [0, *(np.flatnonzero(gap) + 1).tolist(), len(t)]
@@ -117,7 +117,7 @@ def clock_order(table: Table) -> ClockOrder:
         recorded[index],
         tuple((a, b) for a, b in pairwise(borders) if b > a),
         source,
-        1.0 / typical if typical > 0.0 else 0.0,
+        1.0 / median if median > 0.0 else 0.0,
         float(regular.std()) if len(regular) else 0.0,
         float(np.max(regular)) if len(regular) else 0.0,
         len(order) - len(index),
@@ -132,8 +132,8 @@ def _without_resets(stamps: Array) -> tuple[Array, list[int]]:
     if not len(resets):
         return stamps, []
     result, reset_times = np.array(stamps), []
-    typical = int(np.median(np.abs(np.diff(stamps))))
+    median = int(np.median(np.abs(np.diff(stamps))))
     for k in resets:
-        result[k:] += np.max(result[:k]) + 10 * typical - result[k]
+        result[k:] += np.max(result[:k]) + 10 * median - result[k]
         reset_times.append(int(result[k]))
     return result, reset_times

@@ -45,7 +45,7 @@ Columns = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Quantity:
-    """Where one quantity stands.
+    """Where one quantity is found.
 
     Attributes:
         columns: names, or numbers from 1, of its columns; empty for an array that has them all.
@@ -65,7 +65,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """Where the quantities of a recording stand.
+    """Where the quantities of a recording are found.
 
     Attributes:
         folder: of the map, to which files are relative.

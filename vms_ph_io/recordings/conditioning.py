@@ -29,7 +29,7 @@ class Conditioning:
         lag_corrected: whether velocities were shifted by it.
         noise: of the samples.
         saturated: by joint, share of the samples at its largest effort.
-        meaning: what the efforts may be; None without efforts or motion.
+        meaning: how well each meaning of the efforts fits; None without efforts or motion.
         chosen: the meaning that is used.
         commands_held: whether efforts are commands that act until the next sample.
         rates: Hz, of each other series that is used.
@@ -82,7 +82,7 @@ class Conditioning:
             f"the velocity of {joint} is estimated from the positions: {defect.reason}"
             for joint, defect in self.velocity.items()
         ]
-        sentences.append(self._lag())
+        sentences.append(self._lag_sentence())
         noise = self.noise
         base = len(noise.velocity) - len(joints)
         sentences.append(
@@ -100,9 +100,9 @@ class Conditioning:
             f"{name} has {rate:.4g} Hz and is interpolated to the joint states"
             for name, rate in self.rates.items()
         ]
-        return [*sentences, *self._efforts(joints), *self.notes]
+        return [*sentences, *self._effort_sentences(joints), *self.notes]
 
-    def _lag(self) -> str:
+    def _lag_sentence(self) -> str:
         if self.lag != self.lag:
             return (
                 f"no lag of velocities behind positions is found up to {1e3 * LONGEST_LAG:.0f} ms, "
@@ -112,7 +112,7 @@ class Conditioning:
             return f"velocities lag positions by {1e3 * self.lag:.2f} ms, which is left as it is"
         return f"velocities lagged positions by {1e3 * self.lag:.2f} ms and were shifted"
 
-    def _efforts(self, joints: tuple[str, ...]) -> list[str]:
+    def _effort_sentences(self, joints: tuple[str, ...]) -> list[str]:
         acting = "act until the next sample (commands)" if self.commands_held else (
             "are samples of continuous signals (measurements)"
         )  # fmt: skip
@@ -159,14 +159,14 @@ class Conditioning:
         text = f"the efforts fit clearly better as {MEANINGS[meaning.best]}"
         if meaning.best != "scaled":
             return f"{text} (--effort {meaning.best})"
-        sure = meaning.scaled
-        if sure.all():
+        is_scaled = meaning.scaled
+        if is_scaled.all():
             gains = ", ".join(f"{gain:.4g}" for gain in meaning.gains)
             return f"{text} (a column map can give them: gain: [{gains}])"
-        pairs = list(zip(joints, meaning.gains, sure, strict=True))
+        pairs = list(zip(joints, meaning.gains, is_scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, ok in pairs if ok)
-        others = ", ".join(joint for joint, _, ok in pairs if not ok)
-        return f"{text}: {gains}; no gain is found for {others}"
+        undetermined = ", ".join(joint for joint, _, ok in pairs if not ok)
+        return f"{text}: {gains}; no gain is found for {undetermined}"
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""
@@ -195,9 +195,9 @@ class Conditioning:
             "out_of_order": order.late,
             "set_back": list(order.set_back),
             "gaps": [{"begin": a, "length": b} for a, b in order.gaps],
-            "velocity_estimated": {joint: one.reason for joint, one in self.velocity.items()},
+            "velocity_estimated": {joint: defect.reason for joint, defect in self.velocity.items()},
             "velocity_factor": {
-                j: one.factor for j, one in self.velocity.items() if one.factor != 1.0
+                j: defect.factor for j, defect in self.velocity.items() if defect.factor != 1.0
             },
             "velocity_lag": self.lag,
             "velocity_lag_corrected": self.lag_corrected,

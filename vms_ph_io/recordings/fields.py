@@ -73,7 +73,7 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
     messages = Messages(path)
     columns_by_topic: dict[str, Columns] = {}
     skipped = Counter[str]()
-    for message in messages.of(set(topics) if topics else None):
+    for message in messages.on_topics(set(topics) if topics else None):
         content, columns = decoded(message), columns_by_topic.get(message.topic)
         numbers = {} if content is None else numbers_of(content)
         if columns is None and numbers:
@@ -114,7 +114,7 @@ def _items(name: str, value: Any, names: Any) -> Iterator[tuple[str, Any]]:
         yield (f"{name}.{names[k]}" if has_names else f"{name}[{k}]"), item
 
 
-_ROWS = 20_000
+_CHUNK_ROWS = 20_000
 
 
 def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
@@ -143,8 +143,8 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
                     f"{out.name} takes one topic; choose it with --topics, or give a folder or an "
                     f".npz file. There are {', '.join(columns)}"
                 )
-            (only,) = columns.values()
-            return [_write(only, out)]
+            (columns_of_topic,) = columns.values()
+            return [_write(columns_of_topic, out)]
         out.mkdir(parents=True, exist_ok=True)
         return [
             _write(c, out / (topic.strip("/").replace("/", "__") + ".csv"))
@@ -157,9 +157,9 @@ def _write(columns: Columns, file: Path) -> Path:
     with file.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(("time", *columns.names))
-        for begin in range(0, len(times), _ROWS):
-            rows = columns.table.rows(begin, begin + _ROWS).tolist()
-            for time, row in zip(times[begin : begin + _ROWS].tolist(), rows, strict=True):
+        for begin in range(0, len(times), _CHUNK_ROWS):
+            rows = columns.table.rows(begin, begin + _CHUNK_ROWS).tolist()
+            for time, row in zip(times[begin : begin + _CHUNK_ROWS].tolist(), rows, strict=True):
                 # Digits of integer nanoseconds, which a float of seconds since 1970 has not.
                 writer.writerow((f"{time // 10**9}.{time % 10**9:09d}", *row))
     return file

@@ -39,8 +39,8 @@ def read_columns(
     """
     column_map = ColumnMap(Path(), (), {}) if columns is None else read_map(columns)
     recording = Recording(path, _KINDS.get(path.suffix, "CSV"))
-    own_files = any(quantity.file for quantity in column_map.quantities.values())
-    kind = _Arrays if path.suffix in ARRAY_SUFFIXES or own_files else _Text
+    has_files = any(quantity.file for quantity in column_map.quantities.values())
+    kind = _Arrays if path.suffix in ARRAY_SUFFIXES or has_files else _Text
     source = kind(recording, column_map, progress)
     quantities, joints = _quantities(path, column_map, source)
     _fill(recording, source.blocks(quantities, len(joints)), quantities, joints, column_map.rate)
@@ -80,14 +80,14 @@ def _fill(
             )
         if epoch is None:
             epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST][0])) if rows else 0.0
-        good = np.abs(seconds[:, 0]) < _LATEST  # nor what is not a number
+        is_valid = np.abs(seconds[:, 0]) < _LATEST  # nor what is not a number
         # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
-        times = np.round((seconds[good, 0] - epoch) * 1e9).astype(np.int64) + int(epoch) * 10**9
-        if not good.all():
-            recording.notes.append(f"{int((~good).sum())} rows without a time were left out")
+        times = np.round((seconds[is_valid, 0] - epoch) * 1e9).astype(np.int64) + int(epoch) * 10**9
+        if not is_valid.all():
+            recording.notes.append(f"{int((~is_valid).sum())} rows without a time were left out")
         for table, sizes in tables:
             parts = [block.get(part, np.full((rows, size), np.nan)) for part, size in sizes.items()]
-            table.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[good])
+            table.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[is_valid])
 
 
 def _quantities(

@@ -82,7 +82,7 @@ class _Reader:
 
     def add(self, message: BagMessage) -> None:
         role, handler = self._handlers.get(message.type, ("", None))
-        if handler is None or not self._is_wanted(message.topic, role):
+        if handler is None or not self._is_chosen(message.topic, role):
             return
         self.bytes += len(message.data)
         content = decoded(message)
@@ -110,16 +110,16 @@ class _Reader:
     def _choose_description(self) -> None:
         """Take the description in the namespace of the joint states, if there are several."""
         joints = max(self.recording.joints, key=lambda s: len(s.table), default=None)
-        space = "" if joints is None else joints.name.rpartition("/")[0]
+        namespace = "" if joints is None else joints.name.rpartition("/")[0]
 
-        def shared(topic: str) -> tuple[bool, int]:
-            other = topic.rpartition("/")[0]
-            return f"{space}/".startswith(f"{other}/"), len(other)
+        def match(topic: str) -> tuple[bool, int]:
+            prefix = topic.rpartition("/")[0]
+            return f"{namespace}/".startswith(f"{prefix}/"), len(prefix)
 
         if self._descriptions:
-            self.recording.description = self._descriptions[max(self._descriptions, key=shared)]
+            self.recording.description = self._descriptions[max(self._descriptions, key=match)]
 
-    def _is_wanted(self, topic: str, role: str) -> bool:
+    def _is_chosen(self, topic: str, role: str) -> bool:
         """Return whether no other topic was chosen for what a topic is used for."""
         chosen = [name for key, name in self._chosen.items() if key.partition(".")[0] == role]
         return not chosen or topic in chosen
@@ -172,16 +172,16 @@ class _Reader:
             self._descriptions[message.topic] = content.data
 
     def _series_of(
-        self, kind: str, topic: str, key: Any, columns: Iterable[str], **about: Any
+        self, kind: str, topic: str, key: Any, columns: Iterable[str], **options: Any
     ) -> Series:
         """Return the series of a topic, which is made at its first message."""
         index = (kind, topic, key)
         if index not in self._series:
-            series = Series.of(topic, columns, **about)
+            series = Series.of(topic, columns, **options)
             self._series[index] = series
-            listed = getattr(self.recording, kind)
-            if isinstance(listed, list):
-                listed.append(series)
+            collection = getattr(self.recording, kind)
+            if isinstance(collection, list):
+                collection.append(series)
         return self._series[index]
 
     def _append(self, series: Series, message: BagMessage, content: Any, row: Any) -> None:
@@ -228,15 +228,15 @@ def read_messages(
     if missing := [t for t in chosen.values() if t not in types_by_topic]:
         hint = did_you_mean(missing[0], types_by_topic)
         raise RecordingError(
-            f"{path} has no topic {missing[0]}{hint}; its topics are {_listed(types_by_topic)}"
+            f"{path} has no topic {missing[0]}{hint}; its topics are {_topic_list(types_by_topic)}"
         )
     if not recording.joints and not recording.bases:
         raise RecordingError(
             f"{path} contains no joint states (sensor_msgs/msg/JointState); its topics are "
-            f"{_listed(types_by_topic) or 'none'}"
+            f"{_topic_list(types_by_topic) or 'none'}"
         )
     return recording
 
 
-def _listed(types_by_topic: Mapping[str, str]) -> str:
+def _topic_list(types_by_topic: Mapping[str, str]) -> str:
     return ", ".join(f"{topic} [{kind}]" for topic, kind in sorted(types_by_topic.items()))

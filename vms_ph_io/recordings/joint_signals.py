@@ -29,7 +29,7 @@ class Column(NamedTuple):
     """A column of a series, LOG not counted."""
 
     series: Series
-    place: int
+    number: int
 
 
 class JointSource(NamedTuple):
@@ -65,13 +65,13 @@ def sources(
                 f"{', '.join(model.joint_names)}"
             )
 
-    def size(series: Series) -> tuple[bool, bool, int, int]:
+    def rank(series: Series) -> tuple[bool, bool, int, int]:
         common = set(names.values()) & set(series.names)
         is_command = bool(_COMMANDS.search(series.name))
         has_positions = any(series.table.has(series.names.index(name)) for name in common)
         return has_positions, not is_command, len(common), len(series.table)
 
-    ranked = sorted(recording.joints, key=size, reverse=True)
+    ranked = sorted(recording.joints, key=rank, reverse=True)
     matches = []
     for name in names.values():
         series = [s for s in ranked if name in s.names]
@@ -79,8 +79,8 @@ def sources(
             raise _mismatch(model, recording, names)
         columns = []
         for quantity in range(3):
-            found = [Column(s, quantity * len(s.names) + s.names.index(name)) for s in series]
-            columns.append(next((c for c in found if c.series.table.has(c.place)), found[0]))
+            choices = [Column(s, quantity * len(s.names) + s.names.index(name)) for s in series]
+            columns.append(next((c for c in choices if c.series.table.has(c.number)), choices[0]))
         matches.append(JointSource(*columns))
     return matches
 
@@ -88,7 +88,7 @@ def sources(
 def unused(matches: list[JointSource], recording: Recording) -> list[str]:
     """Return sentences about other topics that have joints of the robot, and are not used."""
     used = {id(column.series): column.series for source in matches for column in source}
-    names = {c.series.names[c.place % len(c.series.names)] for s in matches for c in s}
+    names = {c.series.names[c.number % len(c.series.names)] for s in matches for c in s}
     sentences = []
     for series in recording.joints:
         if id(series) not in used and (common := names & set(series.names)):
@@ -100,7 +100,7 @@ def unused(matches: list[JointSource], recording: Recording) -> list[str]:
     for source in matches:
         for quantity, column in zip(("velocity", "effort"), source[1:], strict=True):
             if column.series is not source.position.series:
-                joint = source.position.series.names[source.position.place]
+                joint = source.position.series.names[source.position.number]
                 sentences.append(f"the {quantity} of {joint} is that on {column.series.name}")
     return sentences
 
@@ -108,30 +108,30 @@ def unused(matches: list[JointSource], recording: Recording) -> list[str]:
 def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -> RecordingError:
     recorded = recording.joint_names
     missing = [joint for joint, name in names.items() if name not in recorded]
-    free = [name for name in recorded if name not in names.values()]
+    unmatched = [name for name in recorded if name not in names.values()]
     lines = [
         f"the recording does not have the joints of '{model.name}'",
         f"  joints of the model:     {', '.join(model.joint_names)}",
         f"  joints of the recording: {', '.join(recorded) or 'none'}",
         f"  not in the recording:    {', '.join(missing)}",
     ]
-    pairs = _nearest(missing, free)
+    pairs = _nearest(missing, unmatched)
     if pairs:
         pairing = " ".join(f"--joint {joint}={name}" for joint, name in pairs.items())
         lines.append(f"  nearest match:           {pairing}")
     if len(missing) < model.n:
         locked = ",".join(joint for joint in missing if joint not in pairs) or ",".join(missing)
         lines.append(f"  joints that stood still:  --locked-joints {locked}")
-    if alike := _robot_like(recorded, model.joint_names):
-        lines.append(f"  a bundled robot that has the recorded joints: {alike}")
+    if robot := _robot_like(recorded, model.joint_names):
+        lines.append(f"  a bundled robot that has the recorded joints: {robot}")
     return RecordingError("\n".join(lines))
 
 
-def _nearest(missing: list[str], free: list[str]) -> dict[str, str]:
+def _nearest(missing: list[str], unmatched: list[str]) -> dict[str, str]:
     """Return the recorded joint whose name is nearest, by joint of the model; each once."""
     pairs: dict[str, str] = {}
     for joint in missing:
-        lower = {name.lower(): name for name in free if name not in pairs.values()}
+        lower = {name.lower(): name for name in unmatched if name not in pairs.values()}
         for name in difflib.get_close_matches(joint.lower(), lower, 1):
             pairs[joint] = lower[name]
     return pairs
@@ -150,7 +150,7 @@ def _robot_like(recorded: tuple[str, ...], model_joints: tuple[str, ...]) -> str
     return best
 
 
-_SAME = 1000  # ns within which two stamps are one
+_STAMP_TOLERANCE = 1000  # ns within which two stamps are one
 
 
 class Companion:
@@ -182,7 +182,7 @@ class Companion:
     @property
     def is_synchronous(self) -> bool:
         """Whether nearly all samples have a row of the same stamp."""
-        return len(self._stamps) > 0 and bool(self._near(self._stamps)[1].mean() > 0.9)
+        return len(self._stamps) > 0 and bool(self._first_rows(self._stamps)[1].mean() > 0.9)
 
     def at(self, begin: int, end: int) -> Array:
         """Return the values at samples begin..end, linear between rows, (end - begin, columns)."""
@@ -198,7 +198,7 @@ class Companion:
         """Return whether stamps (N,) lie between the first row and the last."""
         if not len(self._times):
             return np.zeros(len(stamps), dtype=bool)
-        first, last = self._times[0] - _SAME, self._times[-1] + _SAME
+        first, last = self._times[0] - _STAMP_TOLERANCE, self._times[-1] + _STAMP_TOLERANCE
         return np.asarray((stamps >= first) & (stamps <= last))
 
     def covers(self, stamps: Array) -> npt.NDArray[np.bool_]:
@@ -207,23 +207,23 @@ class Companion:
             return np.zeros(len(stamps), dtype=bool)
         period = np.diff(self._times)
         longest = max(GAP * float(np.median(period)), SHORTEST_GAP * 1e9)
-        after, hit = self._near(stamps)
+        after, hit = self._first_rows(stamps)
         inside = period[np.clip(after - 1, 0, len(period) - 1)] <= longest
         return np.asarray(inside & (after > 0) & (after <= len(period)) | hit)
 
-    def same(self, begin: int, end: int) -> Array:
+    def rows_at_stamps(self, begin: int, end: int) -> Array:
         """Return the rows of the same stamps, NaN where there is none."""
         low, high = self._range(begin, end)
         matched = np.full((end - begin, len(self.series.table.columns) - 1), np.nan)
-        near, hit = self._near(self._stamps[begin:end])
+        near, hit = self._first_rows(self._stamps[begin:end])
         matched[hit] = self._rows(low, high)[near[hit] - low]
         return matched
 
-    def _near(self, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
+    def _first_rows(self, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
         """Return the first rows not before stamps, (N,), and whether they are of these stamps."""
-        rows = np.searchsorted(self._times, stamps - _SAME)
+        rows = np.searchsorted(self._times, stamps - _STAMP_TOLERANCE)
         following = np.append(self._times, 0)[rows]
-        return rows, (rows < len(self._times)) & (following - stamps <= _SAME)
+        return rows, (rows < len(self._times)) & (following - stamps <= _STAMP_TOLERANCE)
 
     def _range(self, begin: int, end: int) -> tuple[int, int]:
         low = int(np.searchsorted(self._times, self._stamps[begin], side="right")) - 1
@@ -236,7 +236,7 @@ class Companion:
 
 
 _CHUNK = 100_000  # samples read at once
-_PARTS = 16  # of a long recording, of which the most_active is studied
+_PARTS = 16  # of a long recording, of which the most active is studied
 _PROBES = 40  # samples read of each
 
 
@@ -267,9 +267,9 @@ class JointSignals:
         """The other series."""
         return list(self._others.values())
 
-    def known(self) -> npt.NDArray[np.bool_]:
+    def are_known(self) -> npt.NDArray[np.bool_]:
         """Return whether a sample has the positions of all joints that are recorded, (N,)."""
-        columns = [1 + s.position.place for s in self._sources if s.position.series is self._main]
+        columns = [1 + s.position.number for s in self._sources if s.position.series is self._main]
         columns = [column for column in columns if self._main.table.has(column - 1)]
         known = np.ones(len(self.order.index), dtype=bool)
         for k in range(0, len(known), _CHUNK):
@@ -285,7 +285,7 @@ class JointSignals:
         signals = Signals(*(np.empty((high - low, len(self._sources))) for _ in range(3)))
         for joint, source in enumerate(self._sources):
             for values, column in zip(signals, source, strict=True):
-                values[:, joint] = rows[id(column.series)][:, column.place]
+                values[:, joint] = rows[id(column.series)][:, column.number]
         for values in signals:
             values[~(np.abs(values) <= LARGEST_NUMBER)] = np.nan
         return signals
@@ -295,13 +295,13 @@ class JointSignals:
         if stop - first <= count or not self._sources:
             return first, min(stop, first + count)
         n = len(self._main.names)
-        best, width = first, -1.0
+        best, largest_spread = first, -1.0
         for low in np.linspace(first, stop - count, _PARTS).astype(int).tolist():
             places = self.order.index[np.linspace(low, low + count - 1, _PROBES).astype(int)]
             probed = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in places.tolist()]
             spread = float(np.nan_to_num(np.ptp(np.array(probed), axis=0)).sum())
-            if spread > width:
-                best, width = low, spread
+            if spread > largest_spread:
+                best, largest_spread = low, spread
         return best, best + count
 
 

@@ -20,7 +20,7 @@ from ..progress import Progress, no_progress
 from ..settings.bounded_files import DecompressionError, decompress, decompress_file
 from .recording import RecordingError
 
-_EVERY = 5000  # messages between two reports of the progress
+_REPORT_PERIOD = 5000  # messages between two reports of the progress
 
 
 class Messages:
@@ -44,9 +44,9 @@ class Messages:
         self._is_ros1 = path.suffix == ".bag" and path.is_file()
 
     def __iter__(self) -> Iterator[BagMessage]:
-        return self.of(None)
+        return self.on_topics(None)
 
-    def of(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
+    def on_topics(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         """Yield the messages of some topics, or all, with their present names."""
         self.notes = []
         source = self._ros1(topics) if self._is_ros1 else self._rosbag2(topics)
@@ -67,16 +67,16 @@ class Messages:
 
     def _rosbag2(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         with tempfile.TemporaryDirectory(prefix="vms_ph_") as folder:
-            files, packed = self._unpacked(Path(folder))
+            files, per_message = self._unpacked(Path(folder))
             present = PresentNames()
-            for done, file in enumerate(files):
+            for index, file in enumerate(files):
                 reader = BagReader(file)
                 size = max(file.stat().st_size, 1)
                 for count, recorded in enumerate(reader.messages()):
-                    if count % _EVERY == 0:
+                    if count % _REPORT_PERIOD == 0:
                         share = reader.position / size if reader.position else 0.5
-                        self._progress((done + share) / len(files), "reading")
-                    message = _unpacked_message(recorded) if packed else recorded
+                        self._progress((index + share) / len(files), "reading")
+                    message = _unpacked_message(recorded) if per_message else recorded
                     message = present.translated(message)
                     if topics is None or message.topic in topics:
                         yield message
@@ -134,15 +134,15 @@ class Messages:
         try:
             with _BoundedRos1Reader(self.path) as reader:
                 decoders = {
-                    c.id: SchemaDecoder(MessageDefinition(_two(c.msgtype), c.msgdef.data), "ros1")
+                    c.id: SchemaDecoder(MessageDefinition(_ros2(c.msgtype), c.msgdef.data), "ros1")
                     for c in reader.connections
                 }
                 total = max(reader.message_count, 1)
                 for count, (connection, time, data) in enumerate(reader.messages()):
-                    if count % _EVERY == 0:
+                    if count % _REPORT_PERIOD == 0:
                         self._progress(count / total, "reading")
                     if topics is None or connection.topic in topics:
-                        kind, decoder = _two(connection.msgtype), decoders[connection.id]
+                        kind, decoder = _ros2(connection.msgtype), decoders[connection.id]
                         yield BagMessage(
                             connection.topic, kind, time, time, bytes(data), 0, decoder
                         )
@@ -155,7 +155,7 @@ class Messages:
             ) from None
 
 
-def _two(kind: str) -> str:
+def _ros2(kind: str) -> str:
     """Return the name of a type of ROS 1 as ROS 2 writes it."""
     return kind if "/msg/" in kind else kind.replace("/", "/msg/", 1)
 

@@ -47,7 +47,7 @@ _MAX_JITTER = 0.02  # of a period, deviation of stamps that calls for other time
 
 @dataclass(frozen=True)
 class MotionOptions:
-    """What is chosen about the signals of a recording.
+    """How the signals of a recording are interpreted.
 
     Attributes:
         joints: recorded names by names of the model, where they differ.
@@ -96,10 +96,10 @@ class RecordedMotion:
     Args:
         recording: the recording.
         model: the robot.
-        options: what is chosen about the signals.
+        options: how its signals are interpreted.
 
     Raises:
-        RecordingError: the recording lacks joints or the base of the model, or what is chosen.
+        RecordingError: the recording lacks joints or the base of the model, or what options name.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class RecordedMotion:
     def _leave_out_unknown(self) -> None:
         """Leave out samples at which not every position of joints and base is known."""
         order = self.order
-        known = self._signals.known()
+        known = self._signals.are_known()
         if not known.all():
             self._notes.append(f"{int((~known).sum())} samples without positions were left out")
         for companion in self._companions:
@@ -257,8 +257,8 @@ class RecordedMotion:
         """Return the joints' part of configurations."""
         columns: list[Array] = []
         for angle in position.T:
-            turns = self.model.is_continuous(self.model.nq_base + len(columns))
-            columns += [np.cos(angle), np.sin(angle)] if turns else [angle]
+            is_continuous = self.model.is_continuous(self.model.nq_base + len(columns))
+            columns += [np.cos(angle), np.sin(angle)] if is_continuous else [angle]
         return np.array(columns).T.reshape(len(position), -1)
 
     def _acting_efforts(self, q: Array, effort: Array) -> Array:
@@ -273,7 +273,7 @@ class RecordedMotion:
     def _exact_at(self, begin: int, end: int) -> Mapping[str, Array] | None:
         if self._exact is None:
             return None
-        rows = self._exact.same(begin, end)
+        rows = self._exact.rows_at_stamps(begin, end)
         names = self._exact.series.table.columns[1:]
         energies = {name: rows[:, k] for k, name in enumerate(names)}
         if not self.model.b:
@@ -292,13 +292,13 @@ class RecordedMotion:
         measured = np.asarray(np.isfinite(signals.effort).any(axis=0))
         n, names, rate, lag = self.model.n, self.model.joint_names, self._rate, 0.0
         # A simulation stamps its samples with its own time, and knows its velocities.
-        is_kept = self.options.as_recorded or self._exact is not None
+        keeps_velocity = self.options.as_recorded or self._exact is not None
         if n and high - low >= 16:
-            if not is_kept:
+            if not keeps_velocity:
                 self._estimated = velocity_defects(rate, t, position, signals.velocity)
-            good = [joint for joint in range(n) if joint not in self._estimated]
-            lag, is_sure = lag_of(rate, t, position[:, good], velocity[:, good])
-            self._lag = lag if is_sure and not is_kept else 0.0
+            sound = [joint for joint in range(n) if joint not in self._estimated]
+            lag, is_sure = lag_of(rate, t, position[:, sound], velocity[:, sound])
+            self._lag = lag if is_sure and not keeps_velocity else 0.0
         samples = self._samples(low, high, first, stop)
         notes = [*self._base.notes, *self._notes]
         if n and not effort.any():
@@ -328,7 +328,7 @@ class RecordedMotion:
                     f"the wrench on {wrench.series.name} is not recorded in {100 * share:.3g} % of "
                     f"the time; it is taken as zero at {port} there"
                 )
-        others = [companion for companion in self._companions if companion is not self._exact]
+        companions = [companion for companion in self._companions if companion is not self._exact]
         return Conditioning(
             self.order,
             source,
@@ -341,7 +341,7 @@ class RecordedMotion:
             self._meaning(samples, effort, measured),
             self.options.effort,
             self.options.commanded,
-            {c.series.name: c.rate for c in others if not c.is_synchronous and c.rate > 0.0},
+            {c.series.name: c.rate for c in companions if not c.is_synchronous and c.rate > 0.0},
             tuple(notes),
         )
 
@@ -376,28 +376,28 @@ class RecordedMotion:
     def _positions(self, signals: Signals, t: Array) -> Array:
         """Return the positions (N, n) without jumps of turns where the record wraps angles."""
         position = filled(signals.position, t)
-        turns = ~np.array(self.model.joints.prismatic, dtype=bool)
-        position[:, turns] = np.unwrap(position[:, turns], axis=0)
+        revolute = ~np.array(self.model.joints.prismatic, dtype=bool)
+        position[:, revolute] = np.unwrap(position[:, revolute], axis=0)
         return position
 
     def _meaning(
         self, samples: MotionSamples, effort: Array, measured: npt.NDArray[np.bool_]
     ) -> EffortMeaning | None:
-        moves = np.sqrt(np.mean(samples.v[:, self.model.b :] ** 2, axis=0))
-        if not effort.any() or self.model.fluid is not None or not np.any(moves > STANDING):
+        speeds = np.sqrt(np.mean(samples.v[:, self.model.b :] ** 2, axis=0))
+        if not effort.any() or self.model.fluid is not None or not np.any(speeds > STANDING):
             return None
         if any(wrench.any() for wrench in samples.wrenches.values()):
-            return None  # what acts besides is no evidence about the efforts
+            return None  # with other forces, the balances say nothing about the efforts
         return effort_meaning(self.model, samples.t, samples.q, samples.v, effort, measured)
 
     def _noise(self, samples: MotionSamples, position: Array, effort: Array) -> SampleNoise:
         b = self.model.b
         velocity = white_noise(samples.v)
-        at_joints = white_noise(position)
+        joint_noise = white_noise(position)
         for joint in self._estimated:
             spread = slopes(self._rate, samples.t, position[:, [joint]])[1]
             velocity[b + joint] = float(np.sqrt(np.mean(spread**2)))
-        positions = np.concatenate([self._base.noise(samples.q), at_joints])
+        positions = np.concatenate([self._base.noise(samples.q), joint_noise])
         return SampleNoise(positions, velocity, white_noise(effort))
 
 

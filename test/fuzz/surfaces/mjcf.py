@@ -77,7 +77,7 @@ def _mjcf(data: bytes) -> None:
     path = _scratch() / "robot.xml"
     path.write_bytes(data)
     try:
-        text = _worker().convert(path, longest=8.0)
+        text = _worker().convert(path, timeout=8.0)
     except ModelError as error:
         if DEFECT in str(error):
             raise RuntimeError(str(error)) from None

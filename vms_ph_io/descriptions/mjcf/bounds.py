@@ -3,7 +3,7 @@
 
 """Bounds on MJCF files, checked before MuJoCo reads them.
 
-An MJCF multiplies: ``<replicate>`` repeats what it contains, ``<include>`` and ``<model>`` read
+A short MJCF can expand: ``<replicate>`` repeats its content, ``<include>`` and ``<model>`` read
 further files, and numbers give the sizes of what is generated.
 """
 
@@ -38,7 +38,7 @@ def check_bounds(path: Path) -> None:
     Raises:
         ModelError: a file exceeds a bound, is not well-formed, or has deformable bodies.
     """
-    _Scan(path.parent).file(path, (), 1.0)
+    _Scan(path.parent).scan(path, (), 1.0)
 
 
 class _Scan:
@@ -47,9 +47,9 @@ class _Scan:
         self._files = self._bytes = 0
         self._elements = 0.0
 
-    def file(self, path: Path, above: tuple[Path, ...], repeated: float) -> None:
+    def scan(self, path: Path, ancestors: tuple[Path, ...], multiplicity: float) -> None:
         real_path = Path(os.path.realpath(path))
-        if real_path in above:
+        if real_path in ancestors:
             raise ModelError(f"{path.name} includes itself")
         self._files += 1
         if self._files > MAX_FILES:
@@ -58,8 +58,8 @@ class _Scan:
         self._bytes += len(content)
         if self._bytes > MAX_FILE_BYTES:
             raise ModelError(f"its files have more than {MAX_FILE_BYTES} bytes")
-        further: list[tuple[str, float]] = []
-        counts = [repeated]
+        includes: list[tuple[str, float]] = []
+        counts = [multiplicity]
 
         def start(tag: str, attributes: dict[str, str]) -> None:
             if len(counts) > MAX_DEPTH:
@@ -73,7 +73,7 @@ class _Scan:
                     f"it has more than {MAX_ELEMENTS} elements with all files and repetitions"
                 )
             if tag in ("include", "model") and "file" in attributes:
-                further.append((attributes["file"], counts[-1]))
+                includes.append((attributes["file"], counts[-1]))
 
         parser = expat.ParserCreate()
         parser.StartElementHandler = start
@@ -84,12 +84,12 @@ class _Scan:
             raise
         except (expat.ExpatError, ValueError, LookupError) as error:
             raise ModelError(f"{path.name} is not well-formed XML: {error}") from None
-        for name, count in further:
+        for name, count in includes:
             # MuJoCo takes the folder of the main file, newer ones that of the including file too.
             for folder in (path.parent, self._folder):
                 if os.path.exists(folder / name):
                     require_file(folder / name)
-                    self.file(folder / name, (*above, real_path), count)
+                    self.scan(folder / name, (*ancestors, real_path), count)
                     break
 
 

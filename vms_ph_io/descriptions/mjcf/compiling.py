@@ -17,7 +17,7 @@ from vms_ph_dynamics import ModelError, VmsPhError
 
 from .bounds import check_bounds, require_file
 
-_MARK = "geom "
+_NAME_PREFIX = "geom "
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Compiled:
 
     Attributes:
         model: a ``mujoco.MjModel``.
-        drawn: how its geoms are drawn, by name.
+        appearances: how its geoms are drawn, by name.
         name: of the model in the file.
     """
 
@@ -83,8 +83,8 @@ def compile_mjcf(path: Path) -> Compiled:
     try:
         check_bounds(path)
     except ModelError as error:
-        named = str(error).startswith(path.name)
-        raise ModelError(str(error) if named else f"{path.name}: {error}") from None
+        is_named = str(error).startswith(path.name)
+        raise ModelError(str(error) if is_named else f"{path.name}: {error}") from None
     mujoco = import_mujoco()
     # Everything that MuJoCo raises about a file, whose texts have several lines.
     try:
@@ -114,7 +114,7 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
     for i, geom in enumerate(list(spec.geoms)):
         # Names are needed afterwards; those of geoms that pairs refer to are kept.
         if not geom.name:
-            geom.name = f"{_MARK}{i}"
+            geom.name = f"{_NAME_PREFIX}{i}"
         rgba = tuple(geom.rgba.tolist())
         if geom.material and rgba == (0.5, 0.5, 0.5, 1.0):
             rgba = colours.get(geom.material, rgba)
@@ -125,10 +125,10 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
             geom.type, geom.hfieldname, geom.size = shapes.mjGEOM_SPHERE, "", [1.0, 0.0, 0.0]
         if mesh is None:
             continue
-        needed = _gives_inertia(mujoco, spec, geom)
+        gives_inertia = _gives_inertia(mujoco, spec, geom)
         file = _file_of(spec, mesh)
-        appearances[geom.name] = Appearance(rgba, file, tuple(mesh.scale.tolist()), needed)
-        if needed:
+        appearances[geom.name] = Appearance(rgba, file, tuple(mesh.scale.tolist()), gives_inertia)
+        if gives_inertia:
             used.add(geom.meshname)
             if file and os.path.exists(file):
                 require_file(Path(file))

@@ -45,8 +45,8 @@ def roll_pitch_yaw(rotation: Array) -> Array:
     """
     yaw = np.arctan2(rotation[1, 0], rotation[0, 0])
     c, s = np.cos(yaw), np.sin(yaw)
-    rest = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) @ rotation
-    return np.array([np.arctan2(-rest[1, 2], rest[1, 1]), np.arctan2(-rest[2, 0], rest[0, 0]), yaw])
+    tilt = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) @ rotation
+    return np.array([np.arctan2(-tilt[1, 2], tilt[1, 1]), np.arctan2(-tilt[2, 0], tilt[0, 0]), yaw])
 
 
 def pose_of(position: Array, quaternion: Array) -> Any:
@@ -129,10 +129,10 @@ class _UrdfWriter:
         self._root = ET.Element("robot", name=compiled.name)
         self._links, self._joints = Names(), Names()
         self._drives = drives(mujoco, self._m, tree)
-        off, bits = int(self._m.opt.disableflags), mujoco.mjtDisableBit
-        self._has_damping = not off & int(bits.mjDSBL_DAMPER)
-        self._has_friction_loss = not off & int(bits.mjDSBL_FRICTIONLOSS)
-        self._has_limits = not off & int(bits.mjDSBL_LIMIT)
+        disabled, bits = int(self._m.opt.disableflags), mujoco.mjtDisableBit
+        self._has_damping = not disabled & int(bits.mjDSBL_DAMPER)
+        self._has_friction_loss = not disabled & int(bits.mjDSBL_FRICTIONLOSS)
+        self._has_limits = not disabled & int(bits.mjDSBL_LIMIT)
         self._mujoco = mujoco
 
     def text(self, notes: MjcfNotes) -> str:

@@ -29,8 +29,7 @@ class MjcfNotes:
         gravity: (3,) m/s^2.
         home: initial joint positions, rad or m: those of the keyframe ``home``, of the first
             keyframe, or the reference positions. Joints at zero are not listed.
-        home_base: initial pose of a free base, [x y z qx qy qz qw]; empty for a fixed one, which
-            it tells apart.
+        home_base: initial pose of a free base, [x y z qx qy qz qw]; empty for a fixed one.
         end_effector: the link that is the end effector unless another is chosen.
         left_out: what the file has and the model has not, one text for each kind.
     """
@@ -66,7 +65,7 @@ def numbers(values: object) -> str:
     return " ".join(repr(float(x)) for x in values)  # type: ignore[attr-defined]
 
 
-_MOST_NAMES = 8
+_MAX_NAMES = 8
 
 
 def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
@@ -99,10 +98,10 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
 def _joints(m: Any, tree: Tree) -> Iterator[str]:
     joints = [j for i in tree.bodies for j in joints_of(m, i)]
     movable = [j for j in joints if m.jnt_type[j] in (HINGE, SLIDE)]
-    stiff = [j for j in movable if _is_given(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
-    yield from _list("springs of joints", (joint_name(m, j) for j in stiff))
-    bent = [j for j in movable if _is_given(m, m.jnt_dofadr[j], "dof_dampingpoly")]
-    yield from _list("damping not linear in the rate", (joint_name(m, j) for j in bent))
+    sprung = [j for j in movable if _is_given(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
+    yield from _list("springs of joints", (joint_name(m, j) for j in sprung))
+    poly = [j for j in movable if _is_given(m, m.jnt_dofadr[j], "dof_dampingpoly")]
+    yield from _list("damping not linear in the rate", (joint_name(m, j) for j in poly))
     if tree.free is not None:
         first = int(m.body_dofadr[tree.free])
         for name in ("armature", "damping", "frictionloss"):
@@ -129,8 +128,8 @@ def _actuators(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
             or int(m.actuator_dyntype[i]) != without_dynamics
         ),
     )
-    bent = [i for i in covered if _is_given(m, i, "actuator_dampingpoly")]
-    yield from _list("damping of actuators not linear in the rate", (_actuator(m, i) for i in bent))
+    poly = [i for i in covered if _is_given(m, i, "actuator_dampingpoly")]
+    yield from _list("damping of actuators not linear in the rate", (_actuator(m, i) for i in poly))
 
 
 def _actuator(m: Any, i: int) -> str:
@@ -149,5 +148,5 @@ def _names(get: Any, count: int, kind: str) -> list[str]:
 def _list(kind: str, names: Iterable[str]) -> Iterator[str]:
     names = list(names)
     if names:
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        yield f"{kind}: {', '.join(str(name) for name in names[:_MOST_NAMES])}{more}"
+        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        yield f"{kind}: {', '.join(str(name) for name in names[:_MAX_NAMES])}{more}"

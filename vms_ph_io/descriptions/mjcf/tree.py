@@ -40,16 +40,16 @@ def robot_tree(m: Any) -> Tree:
     Raises:
         ModelError: there is no robot, there are several, or a joint is a ball.
     """
-    tops = [i for i in range(1, m.nbody) if m.body_parentid[i] == WORLD]
-    top_of = [WORLD]
+    roots = [i for i in range(1, m.nbody) if m.body_parentid[i] == WORLD]
+    root_of = [WORLD]
     for i, parent in enumerate(m.body_parentid[1:], 1):
-        top_of.append(i if parent == WORLD else top_of[parent])
-    below = {top: [i for i in range(top, m.nbody) if top_of[i] == top] for top in tops}
-    moving = {top: sum(int(m.body_jntnum[i]) for i in below[top]) for top in tops}
-    free = [top for top in tops if is_free(m, top)]
-    fixed = [top for top in tops if top not in free]
-    arms = [top for top in fixed if moving[top]]
-    robots = [top for top in free if moving[top] > 1] or ([] if arms else free)
+        root_of.append(i if parent == WORLD else root_of[parent])
+    subtrees = {root: [i for i in range(root, m.nbody) if root_of[i] == root] for root in roots}
+    joint_counts = {root: sum(int(m.body_jntnum[i]) for i in subtrees[root]) for root in roots}
+    free = [root for root in roots if is_free(m, root)]
+    fixed = [root for root in roots if root not in free]
+    arms = [root for root in fixed if joint_counts[root]]
+    robots = [root for root in free if joint_counts[root] > 1] or ([] if arms else free)
     if len(robots) > 1 or (robots and arms):
         names = ", ".join(f"'{body_name(m, i)}'" for i in (*robots, *arms))
         raise ModelError(
@@ -59,8 +59,8 @@ def robot_tree(m: Any) -> Tree:
     if not robots and not arms:
         raise ModelError("it has no joint that moves a body")
     base = robots[0] if robots else None
-    chosen = [base] if base is not None else fixed
-    bodies = tuple(i for top in sorted(chosen) for i in below[top])
+    selected = [base] if base is not None else fixed
+    bodies = tuple(i for root in sorted(selected) for i in subtrees[root])
     balls = [joint_name(m, j) for i in bodies for j in joints_of(m, i) if m.jnt_type[j] == BALL]
     if balls:
         raise ModelError(
@@ -98,7 +98,7 @@ def joint_name(m: Any, joint: int) -> str:
 
 
 class Names:
-    """Names that are each given once."""
+    """Unique names."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
@@ -172,11 +172,11 @@ def drives(mujoco: Any, m: Any, tree: Tree) -> Drives:
 def _largest_force(mujoco: Any, m: Any, i: int) -> float:
     if m.actuator_forcelimited[i]:
         return float(np.abs(m.actuator_forcerange[i]).max())
-    motor = (
+    is_motor = (
         m.actuator_dyntype[i] == mujoco.mjtDyn.mjDYN_NONE
         and m.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_FIXED
         and m.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_NONE
     )
-    if motor and m.actuator_ctrllimited[i]:
+    if is_motor and m.actuator_ctrllimited[i]:
         return float(np.abs(m.actuator_gainprm[i, 0] * m.actuator_ctrlrange[i]).max())
     return float(np.inf)

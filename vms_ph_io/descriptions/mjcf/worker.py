@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The process that converts MJCF files, and its other end.
+"""The process that converts MJCF files, and its client.
 
 MuJoCo ends its process at some damaged files (it formats names of the file), writes a log file into
 its folder, and has no bound on time and memory. So it runs in a process of its own.
@@ -21,7 +21,7 @@ from typing import Any
 
 from vms_ph_dynamics import ModelError, VmsPhError
 
-LONGEST = 120.0
+MAX_DURATION = 120.0
 """Longest time for one file, s; large robots with many meshes take two."""
 
 LARGEST_MEMORY = 16 * 2**30
@@ -56,7 +56,7 @@ class Worker:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )
 
-    def convert(self, path: Path, longest: float = LONGEST) -> str:
+    def convert(self, path: Path, timeout: float = MAX_DURATION) -> str:
         """Return the URDF equivalent of a file.
 
         Raises:
@@ -70,12 +70,12 @@ class Worker:
         with suppress(BrokenPipeError):
             process.stdin.write(json.dumps(os.path.abspath(path)).encode() + b"\n")
             process.stdin.flush()
-            expired = not select.select([process.stdout], [], [], longest)[0]
+            expired = not select.select([process.stdout], [], [], timeout)[0]
             line = b"" if expired else process.stdout.readline()
         if not line.endswith(b"\n"):
             process.kill()
             code = process.wait()
-            reason = f"takes longer than {longest:g} s" if expired else f"ended it ({code})"
+            reason = f"takes longer than {timeout:g} s" if expired else f"ended it ({code})"
             raise ModelError(
                 f"{path.name} cannot be compiled by MuJoCo: the file {reason}; open it in MuJoCo's "
                 "own viewer to see what is wrong with it"

@@ -127,8 +127,8 @@ def _joint_errors(root: ET.Element) -> Iterator[str]:
                     yield f"the {term} of joint '{name}' must not be negative; given: {value}"
         limit, axis = joint.find("limit"), joint.find("axis")
         if kind in ("revolute", "prismatic") and limit is None:
-            without = " or make it continuous" if kind == "revolute" else ""
-            yield f"joint '{name}' is {kind} and has no <limit>; give it one{without}"
+            alternative = " or make it continuous" if kind == "revolute" else ""
+            yield f"joint '{name}' is {kind} and has no <limit>; give it one{alternative}"
         elif kind in ("revolute", "prismatic") and limit is not None:
             lower, upper = (float(limit.get(end, "0")) for end in ("lower", "upper"))
             if not lower <= upper:

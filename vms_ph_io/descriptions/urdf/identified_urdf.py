@@ -51,8 +51,8 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
     changed: dict[int, Array] = {}
     if any(p.kind == "inertia" for p in identification.claimed):
         for k, name in enumerate(regressor.bodies):
-            more = [v for key, v in values.items() if key.startswith(f"inertia.{name}.")]
-            changed[k] = regressor.parameters[10 * k : 10 * k + 10] + np.array(more)
+            change = [v for key, v in values.items() if key.startswith(f"inertia.{name}.")]
+            changed[k] = regressor.parameters[10 * k : 10 * k + 10] + np.array(change)
     if mass is not None and mass > 0.0:
         _add_payload(root, identification.frame, payload)
     elif mass is not None:

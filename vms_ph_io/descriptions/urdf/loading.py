@@ -98,10 +98,10 @@ def existing_file(path: str | Path) -> Path:
         VmsPhError: no such file or package, or a path that no file can have.
     """
     if str(path).startswith("package://"):
-        resolved, (package, _, inside) = resolve(str(path)), str(path)[10:].partition("/")
+        resolved, (package, _, subpath) = resolve(str(path)), str(path)[10:].partition("/")
         if resolved is None or not resolved.is_file():
             missing = f"there is no package '{package}'"
-            cause = f"'{inside}' is not in it" if resolved else missing
+            cause = f"'{subpath}' is not in it" if resolved else missing
             raise VmsPhError(
                 f"{path} is needed, but {cause}; source the ROS 2 workspace that has it, install "
                 "its Python package, or give the path of a description"
@@ -109,11 +109,11 @@ def existing_file(path: str | Path) -> Path:
         path = resolved
     file = Path(path)
     try:
-        is_there = file.is_file()
+        exists = file.is_file()
     except (OSError, ValueError) as error:  # a name that no file can have
         reason = getattr(error, "strerror", None) or error
         raise VmsPhError(f"{str(path)[:80]!r} is not the path of a file: {reason}") from None
-    if not is_there:
+    if not exists:
         raise VmsPhError(
             f"there is no file {str(file)[:200]}; give the path of a URDF, xacro or MJCF file. "
             "robots.load(name) loads a bundled robot, VMSModel.from_urdf(text) a text"
