@@ -114,11 +114,11 @@ def hook(wing: str, module: str = "", *, user: str = "this") -> ModuleType:
     Raises:
         WingError: the wing is not installed, or the module cannot be imported.
     """
-    known_wing = WINGS[wing]
-    need, remedy = f"{user} needs the wing '{wing}' ({known_wing.gives})", known_wing.remedy
-    if not known_wing.is_installed:
-        raise WingError(f"{need}, which is not installed: {remedy}")
-    path = f"{known_wing.package}.{module}".rstrip(".")
+    entry = WINGS[wing]
+    subject, remedy = f"{user} needs the wing '{wing}' ({entry.gives})", entry.remedy
+    if not entry.is_installed:
+        raise WingError(f"{subject}, which is not installed: {remedy}")
+    path = f"{entry.package}.{module}".rstrip(".")
     try:
         return import_module(path)
     except VmsPhError:
@@ -127,7 +127,7 @@ def hook(wing: str, module: str = "", *, user: str = "this") -> ModuleType:
         if isinstance(error, ImportError) and "pip install" in str(error):
             raise WingError(str(error)) from error
         raise WingError(
-            f"{need}, which is broken: {path} cannot be imported ({type(error).__name__}: "
+            f"{subject}, which is broken: {path} cannot be imported ({type(error).__name__}: "
             f"{error}); {remedy}"
         ) from error
 

@@ -119,12 +119,11 @@ def with_identification(
     }
     if identification.posterior.references:
         identified["references"] = [asdict(one) for one in identification.posterior.references]
-    statements = [
-        one
+    entries = tuple(
+        finding.as_dictionary()
         for part in _parts(motions[0])
-        for one in findings(audit.model, part, identification, friction_law)
-    ]
-    entries = tuple(one.as_dictionary() for one in statements)
+        for finding in findings(audit.model, part, identification, friction_law)
+    )
     return replace(audit, identified=identified, findings=entries), identification
 
 

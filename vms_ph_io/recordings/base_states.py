@@ -11,7 +11,7 @@ from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .joint_signals import Companion
 from .recording import LARGEST_NUMBER, POSE, Recording, RecordingError, Series
-from .signal_checks import STANDING
+from .signal_checks import STANDSTILL
 
 _MAX_ROWS = 20_000  # poses with which the twist is compared
 _MIN_ROWS = 64  # poses from which that is possible
@@ -118,7 +118,7 @@ class BaseStates:
         topic, frame = self._twist.series.name, self._twist.series.frame or "the world"
         for name, part in _PARTS.items():
             size = float((slope[:, part] ** 2).sum())
-            if size < rows * STANDING**2:
+            if size < rows * STANDSTILL**2:
                 continue  # at rest, nothing tells
             candidates = recorded[:, part], _in_base_axes(pose[:, 3:], recorded[:, part])
             body, world = (float(((v - slope[:, part]) ** 2).sum()) / size for v in candidates)

@@ -27,7 +27,7 @@ from .joint_signals import Companion, JointSignals, Signals, filled, sources, un
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
 from .signal_checks import (
     MARGIN,
-    STANDING,
+    STANDSTILL,
     VelocityDefect,
     check_units,
     lag_of,
@@ -384,7 +384,7 @@ class RecordedMotion:
         self, samples: MotionSamples, effort: Array, measured: npt.NDArray[np.bool_]
     ) -> EffortMeaning | None:
         speeds = np.sqrt(np.mean(samples.v[:, self.model.b :] ** 2, axis=0))
-        if not effort.any() or self.model.fluid is not None or not np.any(speeds > STANDING):
+        if not effort.any() or self.model.fluid is not None or not np.any(speeds > STANDSTILL):
             return None
         if any(wrench.any() for wrench in samples.wrenches.values()):
             return None  # with other forces, the balances say nothing about the efforts

@@ -44,8 +44,8 @@ _NAMED_UNITS = {
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _RATES = (4.0, 20_000.0)  # Hz, that recordings have
 _MAX_SAMPLES = 4000
-_TRIED_SAMPLES = 1200
-_CLEARLY = 0.75  # share of the error with which one reading is clearly better than another
+_FIT_SAMPLES = 1200
+_ERROR_RATIO = 0.75  # share of the error with which one reading is clearly better than another
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Evidence:
     Attributes:
         part: time, position, velocity, effort or joints.
         text: a sentence.
-        question: what decides where the part is not sure; empty where it is.
+        question: what would decide an uncertain part; empty for a certain one.
     """
 
     part: str
@@ -80,28 +80,28 @@ class Proposal:
     @property
     def is_sure(self) -> bool:
         """Whether nothing has to be asked."""
-        return not any(one.question for one in self.evidence)
+        return not any(item.question for item in self.evidence)
 
     @property
     def text(self) -> str:
         """The column map as YAML, with the evidence as comments."""
         lines = [f"# Proposed for {self.path.name}; check what is not sure."]
-        for one in self.evidence:
-            lines.append(f"# {one.part}: {one.text}")
-            if one.question:
-                lines.append(f"#   NOT SURE: {one.question}")
+        for item in self.evidence:
+            lines.append(f"# {item.part}: {item.text}")
+            if item.question:
+                lines.append(f"#   NOT SURE: {item.question}")
         content = yaml.safe_dump(
             self.content, default_flow_style=None, sort_keys=False, width=10_000
         )
         return "\n".join([*lines, content])
 
-    def ask(self, part: str, text: str, question: str = "") -> None:
+    def note(self, part: str, text: str, question: str = "") -> None:
         """Add what speaks for a part, and what decides where it is not sure."""
         self.evidence.append(Evidence(part, text, question))
 
 
 class _Columns:
-    """The columns of numbers of a file by name, and how a map speaks of them.
+    """The columns of numbers of a file by name, and how a map refers to them.
 
     Attributes:
         values: (N,) by name.
@@ -144,7 +144,7 @@ class _Columns:
         self.values[name], self._addresses[name] = values, (array, column)
 
     def entry(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return how a map speaks of some columns."""
+        """Return how a map refers to some columns."""
         arrays = {self._addresses[name][0] for name in names}
         entry: dict[str, Any] = {"columns": [self._addresses[name][1] for name in names]}
         if arrays == {""}:
@@ -156,7 +156,7 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     """Return a column map for a file of columns: CSV and other text, NPZ, MAT, Parquet.
 
     Everything is decided by names and by what the robot can do: limits, speeds, rates, slopes, and
-    the efforts that its motion requires. Where fewer than two signs agree, the proposal says what
+    the efforts that its motion requires. Where fewer than two of them agree, the proposal says what
     has to be asked.
 
     Args:
@@ -179,19 +179,19 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
         name: np.stack([columns.values[c] for c in names], axis=1) for name, names in groups.items()
     }
     t = columns.values[time] if time else np.arange(size) * 1.0
-    good = np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1)
-    good &= np.concatenate([[True], np.diff(t) > 0.0]) if time else True
-    stride = slice(None, None, max(1, int(good.sum()) // _MAX_SAMPLES))
-    t, raw = t[good][stride], {name: values[good][stride] for name, values in raw.items()}
+    valid = np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1)
+    valid &= np.concatenate([[True], np.diff(t) > 0.0]) if time else True
+    stride = slice(None, None, max(1, int(valid.sum()) // _MAX_SAMPLES))
+    t, raw = t[valid][stride], {name: values[valid][stride] for name, values in raw.items()}
     step = float(np.median(np.diff(t))) / (stride.step or 1)
     angle = _angle_unit(proposal, model, raw["position"], groups["position"])
     q = raw["position"] * (np.pi / 180 if angle == "deg" else 1.0)
-    turns = ~np.array(model.joints.prismatic, dtype=bool)
-    q[:, turns] = np.unwrap(q[:, turns], axis=0)
+    revolute = ~np.array(model.joints.prismatic, dtype=bool)
+    q[:, revolute] = np.unwrap(q[:, revolute], axis=0)
     unit = _time_unit(proposal, model, time, t, step, q) if time else _no_time(proposal)
     t = (t - t[0]) * _TIME_UNITS[unit]
-    tells = "effort" in raw and model.b == 0 and model.nq == model.n
-    effort = np.nan_to_num(raw["effort"]) if tells else np.zeros_like(q)
+    has_efforts = "effort" in raw and model.b == 0 and model.nq == model.n
+    effort = np.nan_to_num(raw["effort"]) if has_efforts else np.zeros_like(q)
     motion = _Motion(t, q, smoothed(t, q, 5)[1], effort)
     order = _order(proposal, model, groups["position"], motion)
     motion = motion.ordered(order)
@@ -203,14 +203,14 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
         rate := _velocity_unit(proposal, motion.v, raw["velocity"][:, order])
     ):
         proposal.content["velocity"] = {**columns.entry(groups["velocity"]), "unit": rate}
-    if tells:
+    if has_efforts:
         entry = columns.entry(groups["effort"])
-        proposal.content["effort"] = _efforts(proposal, entry, model, motion)
+        proposal.content["effort"] = _effort_entry(proposal, entry, model, motion)
     elif "effort" in raw:
         proposal.content["effort"] = {**columns.entry(groups["effort"]), "unit": "N m"}
-        proposal.ask("effort", "this kind of robot is not compared", "are the efforts in N m?")
+        proposal.note("effort", "this kind of robot is not compared", "are the efforts in N m?")
     else:
-        proposal.ask("effort", "there are no efforts: the joints supply no energy")
+        proposal.note("effort", "there are no efforts: the joints supply no energy")
     return proposal
 
 
@@ -237,9 +237,9 @@ class _Motion(NamedTuple):
 
     def meaning(self, model: VMSModel) -> EffortMeaning:
         """Return what the efforts are, from some of the samples."""
-        every = slice(None, None, max(1, len(self.t) // _TRIED_SAMPLES))
+        stride = slice(None, None, max(1, len(self.t) // _FIT_SAMPLES))
         measured = np.asarray(np.any(self.effort != 0.0, axis=0))
-        return effort_meaning(model, *_Motion(*(rows[every] for rows in self)), measured)
+        return effort_meaning(model, *_Motion(*(rows[stride] for rows in self)), measured)
 
 
 def _normal(name: str) -> str:
@@ -263,38 +263,38 @@ def _groups(
     times = [n for n in quantity.get("time", ()) if n in increasing] or increasing
     time = times[0] if times else ""
     if len(times) > 1 and quantity.get("time", [""])[0] not in times[:1]:
-        proposal.ask(
+        proposal.note(
             "time",
             f"'{time}' increases, and so do {', '.join(times[1:4])}",
             f"is '{time}' the time?",
         )
     groups: dict[str, list[str]] = {}
     for kind in ("position", "velocity", "effort"):
-        if of_joints := _of_joints(quantity.get(kind, []), model):
-            groups[kind] = of_joints
+        if found := _joint_columns(quantity.get(kind, []), model):
+            groups[kind] = found
     if "position" not in groups:
         groups = _by_content([n for n in names if n != time], columns, model, proposal)
     return groups, time
 
 
-def _of_joints(names: Sequence[str], model: VMSModel) -> list[str]:
+def _joint_columns(names: Sequence[str], model: VMSModel) -> list[str]:
     """Return the names of the columns of the joints of the model in its order, or nothing."""
     measured = [n for n in names if not _COMMAND.search(_normal(n))]
-    for some in (measured, list(names)):
+    for candidates in (measured, list(names)):
         by_joint: dict[str, str] = {}
-        for name in some:
+        for name in candidates:
             joints = [j for j in model.joint_names if j.lower() in name.lower()]
             if joints:
                 by_joint.setdefault(max(joints, key=len), name)
         if len(by_joint) == model.n:
             return [by_joint[joint] for joint in model.joint_names]
-        numbers = {name: re.findall(r"\d+", name) for name in reversed(some)}
+        numbers = {name: re.findall(r"\d+", name) for name in reversed(candidates)}
         by_number = {int(found[-1]): name for name, found in numbers.items() if found}
         order = sorted(by_number)
         if len(order) == model.n and order == list(range(order[0], order[0] + model.n)):
             return [by_number[k] for k in order]
-        if len(some) == model.n:
-            return list(some)
+        if len(candidates) == model.n:
+            return list(candidates)
     return []
 
 
@@ -315,19 +315,19 @@ def _by_content(
         if len(names) not in (n, 2 * n):
             return {}
         question = "which columns are positions, and which efforts?" if len(names) > n else ""
-        proposal.ask("position", "the columns have no names", question)
+        proposal.note("position", "the columns have no names", question)
         groups = {"position": list(names[:n])}
         return groups | ({"effort": list(names[n:])} if len(names) > n else {})
     a, b = pair
-    proposal.ask(
+    proposal.note(
         "position", f"columns from '{blocks[b][0]}' are the slopes of those from '{blocks[a][0]}'"
     )
-    rest = [name for name in names if name not in (*blocks[a], *blocks[b])]
+    others = [name for name in names if name not in (*blocks[a], *blocks[b])]
     groups = {"position": blocks[a], "velocity": blocks[b]}
-    if len(rest) >= n:
-        question = "" if len(rest) == n else f"which {n} of {', '.join(rest)} are efforts?"
-        proposal.ask("effort", f"columns from '{rest[0]}' are what is left", question)
-        groups["effort"] = rest[:n]
+    if len(others) >= n:
+        question = "" if len(others) == n else f"which {n} of {', '.join(others)} are efforts?"
+        proposal.note("effort", f"columns from '{others[0]}' are what is left", question)
+        groups["effort"] = others[:n]
     return groups
 
 
@@ -347,12 +347,12 @@ def _named_unit(names: Sequence[str], units: Sequence[str]) -> str:
 
 def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Sequence[str]) -> str:
     joints = model.joints
-    turning = ~np.array(joints.prismatic, dtype=bool)
-    if not turning.any():
+    revolute = ~np.array(joints.prismatic, dtype=bool)
+    if not revolute.any():
         return "m"
     reach = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
-    reach = np.where(np.isfinite(reach), reach, 2.0 * np.pi)[turning]
-    largest = np.abs(position[:, turning]).max(axis=0)
+    reach = np.where(np.isfinite(reach), reach, 2.0 * np.pi)[revolute]
+    largest = np.abs(position[:, revolute]).max(axis=0)
     ratio = largest / reach
     worst = int(np.argmax(ratio))
     text = f"positions reach {largest[worst]:.4g}; the limits are {reach[worst]:.3g}"
@@ -367,17 +367,17 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
         unit, text = "deg", f"{text}, and the names say degrees"
         question = "are they degrees?"
     else:
-        travel = float(np.max(np.ptp(position[:, turning], axis=0)))
+        travel = float(np.max(np.ptp(position[:, revolute], axis=0)))
         unit = "rad"
         text += f": radians; as degrees nothing would move further than {travel:.2g}"
         question = "" if travel > 0.1 else "are the positions radians?"
-    proposal.ask("position", text, question)
+    proposal.note("position", text, question)
     return unit
 
 
 def _no_time(proposal: Proposal) -> str:
     proposal.content["rate"] = 1000.0
-    proposal.ask("time", "no column increases", "what is the rate in Hz? 1000 is a placeholder")
+    proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a placeholder")
     return "ms"
 
 
@@ -397,7 +397,7 @@ def _time_unit(
     named = _named_unit([name], ("ms", "us", "ns"))
     epoch = next((u for u, s in _TIME_UNITS.items() if 1e9 < float(t[0]) * s < 4e9), "")
     if not fitting:
-        proposal.ask("time", f"'{name}' steps by {step:.3g}", "which unit is the time in?")
+        proposal.note("time", f"'{name}' steps by {step:.3g}", "which unit is the time in?")
         return named or epoch or "s"
     # Of several units the one in which the robot moves at a usual speed.
     unit = max(fitting, key=lambda u: (u == epoch, u == named, fitting[u][1]))
@@ -405,28 +405,28 @@ def _time_unit(
     text = (
         f"'{name}' steps by {step:.3g}: {rate:.4g} Hz in {unit}, at most {share:.0%} of the speed"
     )
-    signs = 1 + (unit == epoch) + (unit == named) + (len(fitting) == 1) + (share > 0.01)
+    agreeing = 1 + (unit == epoch) + (unit == named) + (len(fitting) == 1) + (share > 0.01)
     others = [u for u in (named, epoch) if u and u != unit]
-    question = "" if signs >= 2 and not others else f"is the time in {unit}?"
+    question = "" if agreeing >= 2 and not others else f"is the time in {unit}?"
     if len(fitting) > 1 and unit not in (epoch, named):
         question = f"is the time in {' or '.join(fitting)}?"
-        if min(one[1] for u, one in fitting.items() if u != unit) < 0.003 < 0.03 < share:
+        if min(fit[1] for u, fit in fitting.items() if u != unit) < 0.003 < 0.03 < share:
             question = ""
-    proposal.ask("time", text, question)
+    proposal.note("time", text, question)
     return unit
 
 
 def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
     """Return the unit of recorded velocities, or nothing where they are none."""
-    moving = np.sqrt(np.mean(slope**2, axis=0))
-    joints = moving > 0.05 * moving.max(initial=0.0)
-    size = np.sqrt(np.nanmean(recorded**2, axis=0))[joints] / np.maximum(moving[joints], 1e-12)
-    factor = float(np.median(size)) if joints.any() else 0.0
+    speed = np.sqrt(np.mean(slope**2, axis=0))
+    moving = speed > 0.05 * speed.max(initial=0.0)
+    ratio = np.sqrt(np.nanmean(recorded**2, axis=0))[moving] / np.maximum(speed[moving], 1e-12)
+    factor = float(np.median(ratio)) if moving.any() else 0.0
     for unit, expected in {"rad/s": 1.0, "deg/s": 180 / np.pi, "rpm": 30 / np.pi}.items():
-        if abs(factor / expected - 1.0) < 0.1 and np.ptp(size) < 0.3 * factor:
-            proposal.ask("velocity", f"they are {factor:.4g} times the slopes: {unit}")
+        if abs(factor / expected - 1.0) < 0.1 and np.ptp(ratio) < 0.3 * factor:
+            proposal.note("velocity", f"they are {factor:.4g} times the slopes: {unit}")
             return unit
-    proposal.ask(
+    proposal.note(
         "velocity",
         f"they are {factor:.3g} times the slopes of the positions, in no known unit: left out, as "
         "velocities are found from the positions",
@@ -440,43 +440,43 @@ def _error(meaning: EffortMeaning, reading: str) -> float:
     return float(np.sqrt(np.nanmean(np.minimum(ratio, 3.0) ** 2)))
 
 
-def _efforts(
+def _effort_entry(
     proposal: Proposal, entry: dict[str, Any], model: VMSModel, motion: _Motion
 ) -> dict[str, Any]:
     """Return the efforts of a map: their columns with unit and gains."""
     entry = {**entry, "unit": "N m"}
     if not motion.effort.any():
-        proposal.ask("effort", "all efforts are zero: the joints supply no energy")
+        proposal.note("effort", "all efforts are zero: the joints supply no energy")
         return entry
     if lag := motion.lag(model):
-        proposal.ask("effort", f"they follow the motion {1e3 * lag:.0f} ms later")
+        proposal.note("effort", f"they follow the motion {1e3 * lag:.0f} ms later")
     meaning = motion.advanced(lag).meaning(model)
     if not meaning.fits:
         text = "nothing explains them better than friction alone"
-        proposal.ask("effort", text, "are these the joint torques?")
+        proposal.note("effort", text, "are these the joint torques?")
     elif meaning.best in ("torque", "opposite") and _error(meaning, meaning.best) < 0.9:
         if meaning.best == "opposite":
             entry["gain"] = -1.0
         sign = "negative " if meaning.best == "opposite" else ""
         error = _error(meaning, meaning.best)
-        proposal.ask(
+        proposal.note(
             "effort", f"as {sign}torques they leave {error:.0%} of what friction alone leaves"
         )
     elif meaning.best == "scaled":
         gains = meaning.gains
         if np.median(np.abs(np.log(np.abs(gains[meaning.scaled]) * 1e3))) < 0.3:
             text = f"they follow the model with factors about {np.median(gains):.3g}: mN m"
-            proposal.ask("effort", text)
+            proposal.note("effort", text)
             return {**entry, "unit": "mN m"}
-        sure = meaning.scaled & (meaning.gain_errors < 0.05 * np.abs(gains))
+        is_sure = meaning.scaled & (meaning.gain_errors < 0.05 * np.abs(gains))
         pairs = zip(gains, meaning.scaled, strict=True)
         entry |= {"unit": "A", "gain": [float(f"{gain:.6g}") if ok else 1.0 for gain, ok in pairs]}
-        missing = [j for j, ok in zip(model.joint_names, sure, strict=True) if not ok]
+        missing = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
         question = f"what are the gains of {', '.join(missing)}?" if missing else ""
         text = "they follow the model with a gain for each joint: currents"
-        proposal.ask("effort", text, question)
+        proposal.note("effort", text, question)
     else:
-        proposal.ask(
+        proposal.note(
             "effort", f"they fit best as {meaning.best}", "what are the efforts (--effort)?"
         )
     return entry
@@ -486,36 +486,36 @@ def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _M
     """Return the columns in the order of the joints, by names or by the efforts, (n,)."""
     order = np.arange(model.n)
     if all(j.lower() in n.lower() for j, n in zip(model.joint_names, names, strict=True)):
-        proposal.ask("joints", "the names of the columns are those of the joints")
+        proposal.note("joints", "the names of the columns are those of the joints")
         return order
     question = f"is the first column {model.joint_names[0]}, and the last {model.joint_names[-1]}?"
     if not motion.effort.any():
         text = "taken in the order of the columns, which no efforts confirm"
-        proposal.ask("joints", text, question)
+        proposal.note("joints", text, question)
         return order
 
     def error(order: Any) -> float:
-        return _error(prompt.ordered(order).meaning(model), "scaled")
+        return _error(aligned.ordered(order).meaning(model), "scaled")
 
     for _ in range(3):
         # The lag is that of the motor side of all joints, whatever their order.
-        prompt = motion.advanced(motion.ordered(order).lag(model))
-        best, rivals = error(order), {}
+        aligned = motion.advanced(motion.ordered(order).lag(model))
+        best, swaps = error(order), {}
         for pair in combinations(range(model.n), 2):
-            other = order.copy()
-            other[list(pair)] = order[list(pair)[::-1]]
-            rivals[pair] = (error(other), other)
-        pair = min(rivals, key=lambda one: rivals[one][0])
-        if rivals[pair][0] > _CLEARLY * best:
+            swapped = order.copy()
+            swapped[list(pair)] = order[list(pair)[::-1]]
+            swaps[pair] = (error(swapped), swapped)
+        pair = min(swaps, key=lambda key: swaps[key][0])
+        if swaps[pair][0] > _ERROR_RATIO * best:
             break
-        best, order = rivals[pair]
-    least = rivals[pair][0]
+        best, order = swaps[pair]
+    second = swaps[pair][0]
     words = " and ".join(model.joint_names[k] for k in pair)
     text = f"in this order the efforts leave {best:.0%} of what friction alone leaves"
-    if best < min(0.9, _CLEARLY * least):
-        proposal.ask("joints", f"{text}; with any two swapped {least:.0%} or more")
+    if best < min(0.9, _ERROR_RATIO * second):
+        proposal.note("joints", f"{text}; with any two swapped {second:.0%} or more")
     else:
-        proposal.ask(
-            "joints", f"{text}, with {words} swapped {least:.0%}", f"are {words} in this order?"
+        proposal.note(
+            "joints", f"{text}, with {words} swapped {second:.0%}", f"are {words} in this order?"
         )
     return order

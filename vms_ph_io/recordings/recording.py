@@ -76,8 +76,8 @@ class Table:
 
     def has(self, column: int) -> bool:
         """Return whether a column, LOG not counted, has numbers in some of 64 even rows."""
-        places = np.unique(np.linspace(0, max(len(self) - 1, 0), 64).astype(int)).tolist()
-        return any(np.isfinite(self.rows(k, k + 1)[:, 1 + column]).any() for k in places)
+        rows = np.unique(np.linspace(0, max(len(self) - 1, 0), 64).astype(int)).tolist()
+        return any(np.isfinite(self.rows(k, k + 1)[:, 1 + column]).any() for k in rows)
 
     def at(self, index: Any) -> Array:
         """Return the rows of these indices, which lie close together, (len(index), columns)."""
@@ -126,11 +126,11 @@ class Series:
     child: str = ""
 
     @classmethod
-    def of(cls, name: str, columns: Iterable[str] = (), **about: Any) -> "Series":
+    def of(cls, name: str, columns: Iterable[str] = (), **options: Any) -> "Series":
         """Return an empty series of columns, by default those of its joints."""
         quantities = ("position", "velocity", "effort")
-        columns = columns or [f"{q}.{joint}" for q in quantities for joint in about["names"]]
-        return cls(name, Table((LOG, *columns)), **about)
+        columns = columns or [f"{q}.{joint}" for q in quantities for joint in options["names"]]
+        return cls(name, Table((LOG, *columns)), **options)
 
 
 @dataclass

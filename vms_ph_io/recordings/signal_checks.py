@@ -12,23 +12,23 @@ from vms_ph_dynamics.energy.samples import smoothed_velocity, velocity_lag
 
 from .recording import RecordingError
 
-STANDING = 1e-3
+STANDSTILL = 1e-3
 """Root mean square of the velocity of a joint that does not move, rad/s or m/s."""
 
 MARGIN = 64
 """Further samples at either side of those that are smoothed or shifted."""
 
-_SMOOTHED = 0.025  # s before and after a sample, over which positions are smoothed
+_HALF_WINDOW = 0.025  # s before and after a sample, over which positions are smoothed
 _MIN_SAMPLES = 64  # samples from which a lag is found
 _MAX_MISFIT_SHARE = 0.8  # share of the misfit that a shift must leave at most
 
-_BEYOND = 3.0  # times its limits, where the positions of a joint are in another unit
-_SLOWEST = 2.0  # Hz, below which times may be in another unit
+_LIMIT_RATIO = 3.0  # times its limits, where the positions of a joint are in another unit
+_MIN_RATE = 2.0  # Hz, below which times may be in another unit
 _TIME_UNITS = {1e3: "ms", 1e6: "us", 1e9: "ns"}
 
 
 def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> None:
-    """Refuse degrees and times that are not seconds; both have two signs, or nothing is said.
+    """Refuse degrees and times that are not seconds, each only where two signs of it agree.
 
     Args:
         model: the robot.
@@ -44,7 +44,7 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
     reach = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     bounded = np.isfinite(reach) & ~np.array(joints.prismatic, dtype=bool)
     largest = np.abs(position).max(axis=0)
-    beyond = bounded & (largest > _BEYOND * reach)
+    beyond = bounded & (largest > _LIMIT_RATIO * reach)
     if beyond.any() and np.all(np.deg2rad(largest[bounded]) < 1.1 * reach[bounded]):
         worst = int(np.argmax(np.where(beyond, largest / np.where(bounded, reach, 1.0), 0.0)))
         raise RecordingError(
@@ -57,9 +57,9 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
     size = float((slope**2).sum())
     factor = float((slope * velocity).sum()) / size if size > 0.0 else 0.0
     misfit = float(((velocity - factor * slope) ** 2).sum())
-    follows = misfit < 0.1 * float((velocity**2).sum())
+    is_scaled = misfit < 0.1 * float((velocity**2).sum())
     for unit, name in _TIME_UNITS.items():
-        if follows and rate < _SLOWEST and 0.8 < factor / unit < 1.25:
+        if is_scaled and rate < _MIN_RATE and 0.8 < factor / unit < 1.25:
             raise RecordingError(
                 f"by its times the recording has {rate:.3g} Hz, and its velocities are {unit:g} "
                 f"times the slopes of the positions: the times look like {name}; give time the "
@@ -75,7 +75,7 @@ def slopes(rate: float, t: Array, position: Array) -> tuple[Array, Array]:
         t: (N,) s.
         position: (N, k).
     """
-    half = int(np.clip(round(_SMOOTHED * rate), 3, MARGIN // 2))
+    half = int(np.clip(round(_HALF_WINDOW * rate), 3, MARGIN // 2))
     return smoothed_velocity(t, position, (half,))
 
 
@@ -103,24 +103,24 @@ def velocity_defects(
     for joint in range(position.shape[1]):
         expected, v = slope[:, joint], recorded[:, joint]
         error = float(np.sqrt(np.mean(spread[:, joint] ** 2)))
-        moves = float(np.sqrt(np.mean(expected**2))) > max(STANDING, 5.0 * error)
+        is_moving = float(np.sqrt(np.mean(expected**2))) > max(STANDSTILL, 5.0 * error)
         finite = np.isfinite(v)
-        within = f"; its standard deviation is {error:.2g}"
+        suffix = f"; its standard deviation is {error:.2g}"
         if finite.mean() < 0.5:
-            defects[joint] = VelocityDefect("none is recorded" + within)
-        elif moves and not v[finite].any():
-            defects[joint] = VelocityDefect("it is recorded as zero while the joint moves" + within)
-        elif moves:
+            defects[joint] = VelocityDefect("none is recorded" + suffix)
+        elif is_moving and not v[finite].any():
+            defects[joint] = VelocityDefect("it is recorded as zero while the joint moves" + suffix)
+        elif is_moving:
             factor = float(v[finite] @ expected[finite] / (expected[finite] @ expected[finite]))
-            rest = v[finite] - factor * expected[finite]
-            explained = 1.0 - float(rest @ rest) / max(float(v[finite] @ v[finite]), 1e-300)
+            residual = v[finite] - factor * expected[finite]
+            explained = 1.0 - float(residual @ residual) / max(float(v[finite] @ v[finite]), 1e-300)
             if explained < 0.5:
                 defects[joint] = VelocityDefect(
-                    "what is recorded does not follow the positions" + within
+                    "what is recorded does not follow the positions" + suffix
                 )
             elif not 0.8 < factor < 1.25:
                 reason = f"what is recorded is {factor:.4g} times its slope"
-                defects[joint] = VelocityDefect(reason + within, factor)
+                defects[joint] = VelocityDefect(reason + suffix, factor)
     return defects
 
 

@@ -129,8 +129,8 @@ class Robot:
         joints = {
             name: position for name, position in self.home.items() if name in model.joint_names
         }
-        own_base = self.home_base if model.base == self.base else ()
-        model = model.with_home(model.configuration(joints, own_base or None))
+        base_pose = self.home_base if model.base == self.base else ()
+        model = model.with_home(model.configuration(joints, base_pose or None))
         if not self.fluid:
             return model
         return model.in_fluid(load_fluid(share_directory() / "config/fluids" / self.fluid))
@@ -207,7 +207,7 @@ def get(name: str) -> Robot:
     if robot is None:
         raise OptionError(
             f"there is no robot '{name}'{did_you_mean(name, names())}; bundled are "
-            f"{', '.join(f'{own} ({_robots()[own].title})' for own in names())}; "
+            f"{', '.join(f'{known} ({_robots()[known].title})' for known in names())}; "
             "any other is given by the path of its URDF or MJCF, or vms_ph_io.load_urdf(path)"
         )
     if robot.wing:

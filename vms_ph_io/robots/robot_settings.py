@@ -92,8 +92,8 @@ class RobotSettings:
     @property
     def are_defaults(self) -> bool:
         """Whether nothing but the robot is chosen."""
-        chosen = [getattr(self, name) for name in self.names() if name != "robot"]
-        return not any(text not in ("", "auto") for text in chosen)
+        values = [getattr(self, name) for name in self.names() if name != "robot"]
+        return not any(text not in ("", "auto") for text in values)
 
     def description(self, warn: Any = None) -> str:
         """Return the URDF text of the robot.
@@ -320,16 +320,16 @@ def _three(text: str, setting: str) -> tuple[float, float, float] | None:
     return x, y, z
 
 
-def _positions(text: str, setting: str, valued: bool = False) -> dict[str, float]:
+def _positions(text: str, setting: str, needs_value: bool = False) -> dict[str, float]:
     positions = {}
     for word in _words(text):
         name, equals, value = word.partition("=")
         try:
-            if not name or (valued and not equals):
+            if not name or (needs_value and not equals):
                 raise ValueError
             positions[name] = float(value) if equals else 0.0
         except ValueError:
-            form = "name=position" if valued else "name or name=position"
+            form = "name=position" if needs_value else "name or name=position"
             raise OptionError(
                 f"{setting} must be {form}, with spaces or commas between, positions in rad or m; "
                 f"given: '{word}'"

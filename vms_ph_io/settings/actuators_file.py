@@ -26,7 +26,7 @@ from .yaml_files import Reader, check_keys, fields_of, items, number, read_mappi
 SECTIONS = ("rotors", "thrusters", "wheels", "casters", "reaction_wheels")
 """Kinds of actuators, each a list of entries."""
 
-_TOP = ("base", "weights", "thrust", "drag_ratio", "defaults", *SECTIONS)
+_TOP_KEYS = ("base", "weights", "thrust", "drag_ratio", "defaults", *SECTIONS)
 
 
 def load_actuators(path: str | Path) -> Actuators:
@@ -39,19 +39,19 @@ def load_actuators(path: str | Path) -> Actuators:
     return actuators_in(read_mapping(path), f"{path} is not a valid file of actuators", "the file")
 
 
-def actuators_in(content: Mapping[str, Any], wrong: str, origin: str) -> Actuators:
+def actuators_in(content: Mapping[str, Any], prefix: str, origin: str) -> Actuators:
     """Return the actuators of the entries of a file, or of an element with the same ones.
 
     Args:
         content: the entries.
-        wrong: how the message begins where they are not valid.
+        prefix: how the message begins where they are not valid.
         origin: what has the entries, in messages.
 
     Raises:
         ModelError: they are not valid; the message names the entry and states what is accepted.
     """
     try:
-        check_keys(content, origin, (), _TOP)
+        check_keys(content, origin, (), _TOP_KEYS)
         actuators = [
             one for section in SECTIONS if section in content for one in _section(section, content)
         ]
@@ -63,7 +63,7 @@ def actuators_in(content: Mapping[str, Any], wrong: str, origin: str) -> Actuato
             actuators, base, None if weights is None else sized(size)(weights, "weights")
         )
     except (ModelError, StateError) as error:
-        raise ModelError(f"{wrong}: {error}") from None
+        raise ModelError(f"{prefix}: {error}") from None
 
 
 def _section(section: str, content: Mapping[str, Any]) -> list[Actuator]:
@@ -73,22 +73,22 @@ def _section(section: str, content: Mapping[str, Any]) -> list[Actuator]:
     if not isinstance(common, Mapping):
         raise ModelError(f"defaults: {section} must be a mapping; given: {common!r}")
     if section == "rotors":
-        top = {name: content[name] for name in ("thrust", "drag_ratio") if name in content}
-        common = {**top, **common}
-    one, kind = section[:-1].replace("_", " "), _KINDS[section]
+        shared = {name: content[name] for name in ("thrust", "drag_ratio") if name in content}
+        common = {**shared, **common}
+    singular, kind = section[:-1].replace("_", " "), _KINDS[section]
     actuators = []
     for i, item in enumerate(items(content[section], section)):
         if not isinstance(item, Mapping):
-            raise ModelError(f"{one} {i} must be a mapping; given: {item!r}")
-        actuators.append(kind({**common, **item}, f"{one} {i}"))
+            raise ModelError(f"{singular} {i} must be a mapping; given: {item!r}")
+        actuators.append(kind({**common, **item}, f"{singular} {i}"))
     return actuators
 
 
 def _rotor(item: Mapping[str, Any], name: str) -> Actuator:
     names = [f.name for f in fields(Rotor) if f.name not in ("position", "lower", "upper")]
-    check_keys(item, name, ("position", "thrust"), (*names, *_OF_A_FILE[1:]))
-    entries = {key: value for key, value in item.items() if key not in _OF_A_FILE}
-    readers = {"tilt": _tilt, **_MOTOR}
+    check_keys(item, name, ("position", "thrust"), (*names, *_FILE_KEYS[1:]))
+    entries = {key: value for key, value in item.items() if key not in _FILE_KEYS}
+    readers = {"tilt": _tilt, **_MOTOR_READERS}
     values = fields_of(Rotor, entries, name, readers, names=("position", *names))
     values["lower"], values["upper"] = sized(2)(item["thrust"], f"thrust of {name}").tolist()
     values["axis"] = _axis(values.get("axis"), item.get("orientation"), name)
@@ -124,25 +124,25 @@ def _tilt(value: Any, name: str) -> Tilt:
     return Tilt(lower=lower, upper=upper, **values)
 
 
-_OF_A_FILE = ("thrust", "orientation", "torque_sign")  # keys of a rotor that are no fields
+_FILE_KEYS = ("thrust", "orientation", "torque_sign")  # keys of a rotor that are no fields
 _KINDS: dict[str, Callable[[Mapping[str, Any], str], Actuator]] = {
     "rotors": _rotor,
     "thrusters": _rotor,
-    "wheels": lambda item, name: Wheel(**fields_of(Wheel, item, name, _ON_FLOOR)),
-    "casters": lambda item, name: Caster(**fields_of(Caster, item, name, _ON_FLOOR)),
+    "wheels": lambda item, name: Wheel(**fields_of(Wheel, item, name, _FLOOR_READERS)),
+    "casters": lambda item, name: Caster(**fields_of(Caster, item, name, _FLOOR_READERS)),
     "reaction_wheels": lambda item, name: ReactionWheel(
-        **fields_of(ReactionWheel, item, name, _MOTOR)
+        **fields_of(ReactionWheel, item, name, _MOTOR_READERS)
     ),
 }
-_MOTOR: Mapping[str, Reader] = {
+_MOTOR_READERS: Mapping[str, Reader] = {
     "motor": lambda value, name: Motor(**fields_of(Motor, value or {}, name))
 }
-_ON_FLOOR: Mapping[str, Reader] = {"position": sized(2), **_MOTOR}
+_FLOOR_READERS: Mapping[str, Reader] = {"position": sized(2), **_MOTOR_READERS}
 
 
 TAG = "vms_ph_actuators"
 
-_ONE = {section[:-1]: section for section in SECTIONS}
+_TAGS = {section[:-1]: section for section in SECTIONS}
 
 
 def actuators_of_urdf(description: str) -> Actuators | None:
@@ -185,12 +185,12 @@ def _content(element: ET.Element) -> dict[str, Any]:
 
 
 def _section_of(element: ET.Element) -> str:
-    if element.tag not in _ONE:
+    if element.tag not in _TAGS:
         raise ModelError(
-            f"<{element.tag}> is unknown; known are defaults, {', '.join(_ONE)}, and within them "
+            f"<{element.tag}> is unknown; known are defaults, {', '.join(_TAGS)}, and within them "
             "motor and tilt"
         )
-    return _ONE[element.tag]
+    return _TAGS[element.tag]
 
 
 def _item(element: ET.Element) -> dict[str, Any]:

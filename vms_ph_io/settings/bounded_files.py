@@ -18,8 +18,8 @@ import zstandard
 from vms_ph_dynamics import VmsPhError
 
 ALWAYS_ACCEPTED = 64 * 2**20
-MOST_PER_BYTE = 200
-_PIECE = 2**20
+MAX_RATIO = 200
+_CHUNK_SIZE = 2**20
 
 
 class DecompressionError(VmsPhError):
@@ -34,7 +34,7 @@ def max_decompressed(size: int) -> int:
     Args:
         size: compressed, bytes.
     """
-    return ALWAYS_ACCEPTED + MOST_PER_BYTE * size
+    return ALWAYS_ACCEPTED + MAX_RATIO * size
 
 
 def check_decompressed(name: str, size: int, unfolded: int, remedy: str) -> None:
@@ -58,10 +58,10 @@ def check_decompressed(name: str, size: int, unfolded: int, remedy: str) -> None
 _DECOMPRESSORS: dict[str, Callable[[bytes, int], bytes]] = {
     "": lambda data, _: data,
     "none": lambda data, _: data,
-    "zstd": lambda data, most: zstandard.ZstdDecompressor().stream_reader(data).read(most),
-    "lz4": lambda data, most: lz4.frame.LZ4FrameDecompressor().decompress(data, most),
-    "bz2": lambda data, most: bz2.BZ2Decompressor().decompress(data, most),
-    "zlib": lambda data, most: zlib.decompressobj().decompress(data, most),
+    "zstd": lambda data, limit: zstandard.ZstdDecompressor().stream_reader(data).read(limit),
+    "lz4": lambda data, limit: lz4.frame.LZ4FrameDecompressor().decompress(data, limit),
+    "bz2": lambda data, limit: bz2.BZ2Decompressor().decompress(data, limit),
+    "zlib": lambda data, limit: zlib.decompressobj().decompress(data, limit),
 }
 
 
@@ -97,10 +97,10 @@ def decompress_file(packed: Path, target: Path) -> None:
     written, size = 0, packed.stat().st_size
     with packed.open("rb") as source, target.open("wb") as file:
         stream = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
-        while piece := stream.read(_PIECE):
-            written += len(piece)
+        while chunk := stream.read(_CHUNK_SIZE):
+            written += len(chunk)
             check_decompressed(packed.name, size, written, "unpack it with zstd -d, and read that")
-            file.write(piece)
+            file.write(chunk)
 
 
 def load_npz(path: Path) -> dict[str, Any]:

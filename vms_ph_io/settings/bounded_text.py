@@ -44,7 +44,7 @@ def read_bytes(path: str | Path, largest: int = MAX_FILE_BYTES) -> bytes:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say of an error while a file or folder is written which it is.
+    """Name the file or folder in an error while it is written.
 
     Raises:
         VmsPhError: it cannot be written.
@@ -138,10 +138,10 @@ class BoundedLoader(yaml.SafeLoader):
             self._depth += 1
             if self._depth > MAX_YAML_DEPTH:
                 _refuse(f"values are nested more than {MAX_YAML_DEPTH} deep", mark)
-            before = self._values
+            count = self._values
             node = super().compose_node(parent, index)
             self._values += 1
-            self._size_of[id(node)] = self._values - before
+            self._size_of[id(node)] = self._values - count
             self._depth -= 1
         if self._values > MAX_YAML_VALUES:
             _refuse(f"it has more than {MAX_YAML_VALUES} values", mark)

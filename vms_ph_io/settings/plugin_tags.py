@@ -31,8 +31,8 @@ _CONSTANTS = (
 def allocation_tag(actuators: "Actuators") -> ET.Element:
     """Return actuators as an element with an input for each of theirs.
 
-    An input has its column of B, limits, lag and losses, what spins its momentum, and a column that
-    turns the parts of ``column_fixed + cos(angle) column_cos + sin(angle) column_sin``; ``column``
+    An input has its column of B, limits, lag, losses and spin, and, for a column that turns, the
+    parts of ``column_fixed + cos(angle) column_cos + sin(angle) column_sin``; ``column``
     is that at the start, without tilt.
     """
     allocation = actuators.allocation

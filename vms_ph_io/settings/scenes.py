@@ -28,8 +28,8 @@ from .yaml_files import (
 )
 
 _FOLDER = "config/scenes"
-_PLACED, _MOVE = ("position", "rpy"), ("to", "push")
-_OF_A_LAW = ("initial_positions", "gains", "moves", "point")
+_POSE_KEYS, _MOVE_KEYS = ("position", "rpy"), ("to", "push")
+_LAW_KEYS = ("initial_positions", "gains", "moves", "point")
 _three = sized(3)
 
 
@@ -74,7 +74,7 @@ def _scene_file(name: str, content: Any) -> SceneFile:
 
 def _body(name: str, item: Any) -> Body:
     subject = f"the body '{name}'"
-    check_keys(item, subject, ("shapes",), (*_PLACED, "mass"))
+    check_keys(item, subject, ("shapes",), (*_POSE_KEYS, "mass"))
     mass = number(item.get("mass", 0.0), f"mass of {subject}")
     if mass < 0.0:
         raise ModelError(f"mass of {subject} must not be negative; given: {mass:g} kg")
@@ -92,7 +92,7 @@ def _shapes(entries: Any, owner: str) -> tuple[Shape, ...]:
 
 def _shape(item: Any, subject: str) -> Shape:
     kinds = [kind for kind in SIZES if kind != "mesh"]
-    check_keys(item, subject, (), (*kinds, *_PLACED, "colour"))
+    check_keys(item, subject, (), (*kinds, *_POSE_KEYS, "colour"))
     named = [kind for kind in kinds if kind in item]
     if len(named) != 1:
         raise ModelError(f"{subject} must be one of {', '.join(kinds)}; given: {named or 'none'}")
@@ -106,7 +106,7 @@ def _shape(item: Any, subject: str) -> Shape:
 
 def _pose(item: Mapping[str, Any], owner: str) -> Array:
     """Return the pose (4,4) of an entry with ``position`` and ``rpy``; both zero if left out."""
-    position, rpy = (_three(item.get(key, [0.0] * 3), f"{key} of {owner}") for key in _PLACED)
+    position, rpy = (_three(item.get(key, [0.0] * 3), f"{key} of {owner}") for key in _POSE_KEYS)
     pose = np.eye(4)
     pose[:3, 3], pose[:3, :3] = position, pin.rpy.rpyToMatrix(rpy)
     return frozen(pose)
@@ -125,22 +125,22 @@ def _task(item: Any, scene: Scene) -> Task:
         "laws": lambda value, name: mapping(value, "laws", "what differs"),
     }
     values = fields_of(Task, item, "the task", readers)
-    others = values.pop("laws", {})
+    entries = values.pop("laws", {})
     task = Task(**values)
     laws = {
         str(law): replace(
             task,
             controller=str(law),
-            **fields_of(Task, differing, f"the law '{law}'", readers, names=_OF_A_LAW),
+            **fields_of(Task, changes, f"the law '{law}'", readers, names=_LAW_KEYS),
         )
-        for law, differing in others.items()
+        for law, changes in entries.items()
     }
     return replace(task, laws=laws)
 
 
 def _move(item: Any, subject: str) -> Move:
     check_keys(item, subject, ("at", "to"), ("push",))
-    position, push = (_three(item.get(key, [0.0] * 3), f"{key} of {subject}") for key in _MOVE)
+    position, push = (_three(item.get(key, [0.0] * 3), f"{key} of {subject}") for key in _MOVE_KEYS)
     return Move(number(item["at"], f"at of {subject}"), position, push)
 
 

@@ -216,14 +216,14 @@ def simulate(
         )
     if every < 1:
         raise OptionError(f"every must be at least 1 step; given: {every}")
-    pushes = tuple(_listed(disturbances))
-    if others := [push for push in pushes if not isinstance(push, Push)]:
+    pushes = tuple(_iterable(disturbances))
+    if invalid := [push for push in pushes if not isinstance(push, Push)]:
         raise OptionError(
             "a disturbance is Push(port, effort, start=0.5, duration=0.3) with the name of a port; "
-            f"given: {others[0]!r}"
+            f"given: {invalid[0]!r}"
         )
     form, description, allocation = _robot(robot)
-    options = dict(_effect(e, form.model) for e in _listed(effects))
+    options = dict(_effect(e, form.model) for e in _iterable(effects))
     if "actuators" in options:
         allocation = options["actuators"].allocation
     control, arm_driver = None, None
@@ -265,14 +265,14 @@ class _Run:
         dt: float,
         q: npt.ArrayLike | None,
         v: npt.ArrayLike | None,
-        unknown: Uncertainty,
+        uncertainty: Uncertainty,
         weight_is_carried: bool = False,
     ) -> None:
         """Put the robot where it starts, with the options of its simulation."""
         self._control, self._dt, model = control, dt, form.model
         payload = options.pop("payload", None)
         start = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
-        start = unknown.start(model, np.array(start))
+        start = uncertainty.start(model, np.array(start))
         v0 = None if v is None else vector(v, model.nv, "v")
         self._payload = None if payload is None else PayloadUse(payload, model, start)
         if payload is not None and payload.in_model and control is not None:
@@ -280,12 +280,14 @@ class _Run:
         law: Callable[..., Any] | None = control
         if control is not None:
             control.reset(start, np.zeros(model.nv) if v0 is None else v0)
-            if unknown.noise or unknown.delay:
-                control.sensor = Sensor(model, dt, unknown.noise, unknown.delay, unknown.seed)
+            if uncertainty.noise or uncertainty.delay:
+                control.sensor = Sensor(
+                    model, dt, uncertainty.noise, uncertainty.delay, uncertainty.seed
+                )
         self._carried: CarriedWeight | None = None
         if weight_is_carried:
             law = self._carried = CarriedWeight(law, model)
-        self._unloaded = plant = unknown.plant(model)
+        self._unloaded = plant = uncertainty.plant(model)
         plant_form = form if plant is model else StandardForm(plant)
         self._simulation = Simulation(plant_form, start, dt, law, start_velocity=v0, **options)
 
@@ -293,20 +295,20 @@ class _Run:
         """Return the motion, recorded every so many steps."""
         simulation, dt = self._simulation, self._dt
         with np.errstate(over="ignore"):  # excessively large efforts are left to the steps
-            acting = {push: push.ports(simulation.form.model) for push in pushes}
+            efforts = {push: push.ports(simulation.form.model) for push in pushes}
         changes = {
             round(time / dt) for push in pushes for time in (push.start, push.end) if time < np.inf
         }
         payload_times = () if self._payload is None else self._payload.changes
         payload_changes = {round(time / dt) for time in payload_times}
         changes |= payload_changes
-        simulation.apply(_total(acting, 0.0))
+        simulation.apply(_total(efforts, 0.0))
         samples = [self._sample()]
         energies = [self._energies(samples[0])]
         while simulation.steps < steps:
-            now = simulation.steps
-            end = min([steps, now - now % every + every, *(k for k in changes if k > now)])
-            simulation.advance(end - now, _total(acting, end * dt))
+            step = simulation.steps
+            end = min([steps, step - step % every + every, *(k for k in changes if k > step)])
+            simulation.advance(end - step, _total(efforts, end * dt))
             if simulation.failure or not simulation.is_finite():
                 raise SimulationStopped(
                     f"the motion cannot be integrated beyond {simulation.time:.6g} s: "
@@ -317,8 +319,8 @@ class _Run:
             if self._payload is not None and end in payload_changes:
                 self._payload.change(simulation, self._unloaded)
                 if self._control is not None:
-                    known = self._payload.known_model(self._control.model)
-                    self._control.use_model(known, RobotState(simulation.q, simulation.v))
+                    law_model = self._payload.law_model(self._control.model)
+                    self._control.use_model(law_model, RobotState(simulation.q, simulation.v))
             if end % every == 0 or end == steps:
                 samples.append(self._sample())
                 energies.append(self._energies(samples[-1]))
@@ -326,22 +328,22 @@ class _Run:
 
     def _sample(self) -> Sample:
         """Return the present sample; a payload supplies the energy that it brings."""
-        now, payload = self._simulation.sample(), self._payload
+        sample, payload = self._simulation.sample(), self._payload
         if self._carried is not None:
-            work, ports = self._carried.work, now.port_energy
-            law_work = ports["torque"] - work
-            now = replace(now, port_energy={**ports, "torque": law_work, "driver_weight": work})
+            work, ports = self._carried.work, sample.port_energy
+            energies = {**ports, "torque": ports["torque"] - work, "driver_weight": work}
+            sample = replace(sample, port_energy=energies)
         if payload is None:
-            return now
-        supplied = {**now.port_energy, "payload": payload.brought - payload.left}
-        lost = now.dissipated + sum(payload.lost.values())
-        return replace(now, port_energy=supplied, dissipated=lost)
+            return sample
+        supplied = {**sample.port_energy, "payload": payload.brought - payload.left}
+        lost = sample.dissipated + sum(payload.lost.values())
+        return replace(sample, port_energy=supplied, dissipated=lost)
 
-    def _energies(self, now: Sample) -> Energies:
+    def _energies(self, sample: Sample) -> Energies:
         """Return kinetic and potential energy, J, and the power at each port, W."""
         simulation = self._simulation
         d = simulation.form.model.evaluate(simulation.q, simulation.v)
-        return d.kinetic_energy, d.potential_energy, now.ports.supplied(d)
+        return d.kinetic_energy, d.potential_energy, sample.ports.supplied(d)
 
     def _recorded(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate
@@ -370,7 +372,7 @@ def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]
     )
 
 
-def _listed(items: Any) -> Iterable[Any]:
+def _iterable(items: Any) -> Iterable[Any]:
     return items if isinstance(items, Iterable) and not isinstance(items, str) else [items]
 
 
@@ -394,8 +396,8 @@ def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
     raise OptionError(f"an effect is {_EFFECTS}; given: {effect!r}")
 
 
-def _total(acting: dict[Push, Efforts], time: float) -> Efforts:
+def _total(efforts_by_push: dict[Push, Efforts], time: float) -> Efforts:
     """Return the sum of the pushes that act at a time, s."""
-    present = (efforts for push, efforts in acting.items() if push.acts_at(time))
+    present = (efforts for push, efforts in efforts_by_push.items() if push.acts_at(time))
     no_effort: Efforts = Ports()
     return reduce(add, present, no_effort)

@@ -232,7 +232,7 @@ class Trajectory(WithHints):
         from matplotlib.animation import FuncAnimation, PillowWriter
         from matplotlib.figure import Figure
 
-        points, parents = self._joint_places()
+        points, parents = self._joint_points()
         instants = np.searchsorted(self.t, np.arange(0.0, self.t[-1] + 1e-9, 1.0 / rate))
         figure = Figure(figsize=(4, 4), layout="constrained")
         axes = figure.add_subplot(projection="3d")
@@ -254,7 +254,7 @@ class Trajectory(WithHints):
         movie.save(Path(file), writer=PillowWriter(fps=round(rate)))
         return Path(file)
 
-    def _joint_places(self) -> tuple[Array, list[int]]:
+    def _joint_points(self) -> tuple[Array, list[int]]:
         """Return origins of the joints and of the end effector, (N+1,k,3) m, and their parents."""
         model, tree = self.model.pinocchio, self.model.tree
         data, end = model.createData(), self.model.end_effector_id
@@ -280,7 +280,7 @@ class Trajectory(WithHints):
                 f"of '{folder}'. np.savez(file, t=run.t, q=run.q, v=run.v) writes arrays"
             )
         types, moving = MessageTypes.of_project(), ("/vms_ph/wrench_base", "/odom")
-        messages = _Messages(self.model, types.store).all(self.samples(), self.description)
+        messages = _Messages(self.model, types.store).stream(self.samples(), self.description)
         with BagWriter(folder, ros_distro="") as bag:
             for topic, kind in _TYPES.items():
                 if self.model.b or topic not in moving:
@@ -315,7 +315,7 @@ class _Messages:
         self._root = LinkTree(self._model.tree).root
         self._inertial = "odom" if self._model.b else self._root
 
-    def all(self, samples: Iterable[Sample], description: str) -> Iterator[tuple[int, str, Any]]:
+    def stream(self, samples: Iterable[Sample], description: str) -> Iterator[tuple[int, str, Any]]:
         """Yield time (ns), topic and message of all samples in order."""
         if description:
             yield _START, "/robot_description", self._message("std_msgs/msg/String", (description,))
@@ -346,7 +346,7 @@ class _Messages:
         audit = self._audit
         audit.add(Flow(time, parts["total"], powers, float("nan"), exact))
         not_known = (float("nan"),) * 3
-        at_tool = (stamp, model.end_effector), _halves(sample.wrench_end_effector)
+        wrench_at_tool = (stamp, model.end_effector), _halves(sample.wrench_end_effector)
         contents = {
             "/joint_states": (
                 head,
@@ -355,7 +355,7 @@ class _Messages:
                 sample.v[model.b :],
                 sample.torque,
             ),
-            "/vms_ph/wrench_end_effector": at_tool,
+            "/vms_ph/wrench_end_effector": wrench_at_tool,
             "/vms_ph/port_energy": (
                 head,
                 *(sample.port_energy[p] for p in PORTS),
@@ -388,15 +388,15 @@ class _Messages:
 
     def _odometry(self, head: Any, sample: Sample) -> tuple[Any, ...]:
         position: Array = np.zeros(3)
-        turn: Array = np.zeros(4)
+        quaternion: Array = np.zeros(4)
         if self._model.base == "planar":
             x, y, c, s = sample.q[:4]
             half = 0.5 * np.arctan2(s, c)
-            position[:2], turn[2:] = (x, y), (np.sin(half), np.cos(half))
+            position[:2], quaternion[2:] = (x, y), (np.sin(half), np.cos(half))
         else:
-            position, turn = sample.q[:3], sample.q[3:7]
+            position, quaternion = sample.q[:3], sample.q[3:7]
         linear, angular = in_space(self._model.b, sample.v[: self._model.b])
-        pose, twist = (tuple(position), tuple(turn)), (tuple(linear), tuple(angular))
+        pose, twist = (tuple(position), tuple(quaternion)), (tuple(linear), tuple(angular))
         return head, self._root, (pose, np.zeros(36)), (twist, np.zeros(36))
 
 

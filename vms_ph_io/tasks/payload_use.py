@@ -37,8 +37,7 @@ class PayloadUse:
             OptionError: it would fall before it is taken, or the robot is not in air or space.
             ModelError: the end effector does not move.
         """
-        falls = bool(np.any(model.gravity)) and payload.moves
-        if falls:
+        if np.any(model.gravity) and payload.moves:
             raise OptionError(
                 "a payload that moves before it is taken is for tasks without gravity; give "
                 "gravity: [0, 0, 0], or neither velocity nor spin"
@@ -53,16 +52,16 @@ class PayloadUse:
             payload.place
             + model.evaluate(home, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
         )
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Put it where it was at the start; the robot that carried it begins anew without it."""
         self.capture_distance: float | None = None
         self.carried: Body | None = None
-        self._grip: Array = np.zeros(3)
-        self._taken_in: Array = np.eye(3)
-        self._laid: Array = np.eye(3)
-        self._set_down: Array | None = None
+        self._grip_offset: Array = np.zeros(3)
+        self._grasp_rotation: Array = np.eye(3)
+        self._final_rotation: Array = np.eye(3)
+        self._final_position: Array | None = None
         self.brought = self.left = 0.0
         self.lost = {"capture": 0.0, "setting_down": 0.0}
 
@@ -75,10 +74,10 @@ class PayloadUse:
     @property
     def is_set_down(self) -> bool:
         """Whether it has been set down."""
-        return self._set_down is not None
+        return self._final_position is not None
 
-    def known_model(self, model: VMSModel) -> VMSModel:
-        """Return what the law knows of the robot now, from the robot without the body."""
+    def law_model(self, model: VMSModel) -> VMSModel:
+        """Return the model that the law has, from that of the robot without the body."""
         if self.carried is None or not self.payload.in_model:
             return model
         return carrying(model, self.carried)
@@ -97,27 +96,27 @@ class PayloadUse:
     def set_down(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
         """Set down the body that is carried; return the robot without it."""
         assert self.carried is not None
-        now = simulation.sample()
-        energies = motion_energy(plant, self.carried, now.q, now.v)
+        sample = simulation.sample()
+        energies = motion_energy(plant, self.carried, sample.q, sample.v)
         self.lost["setting_down"], self.left = energies[0], energies[1]
-        pose = self.pose(now.q, now.time)
-        self._set_down, self._laid, self.carried = pose[:3, 3], pose[:3, :3], None
-        simulation.change_robot(StandardForm(plant), now.v)
+        pose = self.pose(sample.q, sample.time)
+        self._final_position, self._final_rotation, self.carried = pose[:3, 3], pose[:3, :3], None
+        simulation.change_robot(StandardForm(plant), sample.v)
         return plant
 
     def take(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
         """Take the body where it is within reach; return the robot as it goes on."""
-        now = simulation.sample()
-        d = plant.evaluate(now.q, now.v)
+        sample = simulation.sample()
+        d = plant.evaluate(sample.q, sample.v)
         pose = d.placement(plant.end_effector)
         self.capture_distance = float(np.linalg.norm(pose[:3, 3] - self._handle))
         if self.capture_distance > self.payload.reach:
             return plant
         body, twist = self.payload.in_grasp(d, self._handle)
-        captured = capture(plant, now.q, now.v, body, twist)
-        self._grip = (self._handle - pose[:3, 3]) @ pose[:3, :3]
-        self._taken_in = pose[:3, :3].copy()
-        potential = motion_energy(plant, body, now.q, now.v)[1]
+        captured = capture(plant, sample.q, sample.v, body, twist)
+        self._grip_offset = (self._handle - pose[:3, 3]) @ pose[:3, :3]
+        self._grasp_rotation = pose[:3, :3].copy()
+        potential = motion_energy(plant, body, sample.q, sample.v)[1]
         self.brought = self.payload.kinetic_energy + potential
         self.lost["capture"] = plastic_loss(d, body, twist)
         self.carried = body
@@ -131,12 +130,12 @@ class PayloadUse:
 
     def handle_position(self, q: Array) -> Array:
         """Return where the handle is, (3,) m; before it is taken where it will be then."""
-        if self._set_down is not None:
-            return self._set_down
+        if self._final_position is not None:
+            return self._final_position
         if self.carried is None:
             return self._handle
         pose = self._tool(q)
-        return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._grip)
+        return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._grip_offset)
 
     def pose(self, q: Array, time: float) -> Array:
         """Return the pose of the handle, (4,4), with the inertial axes of when it is taken.
@@ -145,12 +144,12 @@ class PayloadUse:
             q: (nq,) configuration.
             time: s.
         """
-        if self.carried is None and self._set_down is None:
+        if self.carried is None and self._final_position is None:
             return self.payload.free_pose(time, self._handle)
         pose = np.eye(4)
         pose[:3, 3] = self.handle_position(q)
-        rotation = self._tool(q)[:3, :3] @ self._taken_in.T
-        pose[:3, :3] = rotation if self._set_down is None else self._laid
+        rotation = self._tool(q)[:3, :3] @ self._grasp_rotation.T
+        pose[:3, :3] = rotation if self._final_position is None else self._final_rotation
         return pose
 
     def _tool(self, q: Array) -> Array:
@@ -172,8 +171,8 @@ class PayloadUse:
         """Return its wrench on the end effector, (6,) in the axes of that."""
         if self.carried is None:
             return np.zeros(6)
-        now = simulation.sample()
-        d = self._model.evaluate(now.q, now.v)
+        sample = simulation.sample()
+        d = self._model.evaluate(sample.q, sample.v)
         return carried_wrench(d, self.carried, simulation.acceleration())
 
     def momentum(self, simulation: Simulation, plant: VMSModel) -> Array | None:
@@ -183,10 +182,10 @@ class PayloadUse:
             return None
         if np.abs(actuation.actuators.allocation.matrix[:3]).max() > 0.0:
             return None
-        now = simulation.sample()
-        d = plant.evaluate(now.q, now.v)
+        sample = simulation.sample()
+        d = plant.evaluate(sample.q, sample.v)
         total = np.array(momenta(d).spatial)
-        total[3:] += plant.base_pose(now.q)[:3, :3] @ actuation.momentum
+        total[3:] += plant.base_pose(sample.q)[:3, :3] @ actuation.momentum
         if self.carried is None:
             total += self.payload.momentum(self._handle)
         return total
@@ -196,22 +195,22 @@ class PayloadUse:
 _SMALLEST_ENERGY = 1e-12
 
 
-def energies_between(start: ExergyMap, now: ExergyMap) -> dict[str, float]:
-    """Return what was stored in the robot and in other parts, given and lost between two maps, J.
+def energies_between(start: ExergyMap, end: ExergyMap) -> dict[str, float]:
+    """Return energies stored in the robot and other parts, supplied and lost between two maps, J.
 
     Args:
         start: see :func:`with_held`.
-        now: the same later.
+        end: the same later.
     """
-    changes = {name: e - start.stored.get(name, 0.0) for name, e in now.stored.items()}
+    changes = {name: e - start.stored.get(name, 0.0) for name, e in end.stored.items()}
     robot = changes.pop("kinetic") + changes.pop("potential")
-    named = {"from supply": -changes.pop("supply", 0.0)}
-    named |= {f"stored in {name}": change for name, change in changes.items()}
-    named |= {f"from {name}": energy for name, energy in now.supplied.items()}
-    for part, energy in now.destroyed.items():  # of all actuators together
+    energies = {"from supply": -changes.pop("supply", 0.0)}
+    energies |= {f"stored in {name}": change for name, change in changes.items()}
+    energies |= {f"from {name}": energy for name, energy in end.supplied.items()}
+    for part, energy in end.destroyed.items():  # of all actuators together
         name = f"lost in {part.rpartition('/')[2]}"
-        named[name] = named.get(name, 0.0) + energy
-    shown = {name: energy for name, energy in named.items() if abs(energy) > _SMALLEST_ENERGY}
+        energies[name] = energies.get(name, 0.0) + energy
+    shown = {name: energy for name, energy in energies.items() if abs(energy) > _SMALLEST_ENERGY}
     return {"stored": robot, **shown}
 
 
@@ -231,6 +230,5 @@ def with_held(
     if payload is not None:
         lost |= {f"payload/{name}": energy for name, energy in payload.lost.items()}
         supplied["payload"] = payload.brought - payload.left
-    body_residuals = sum(body.residual for body in (mechanism, payload) if body is not None)
-    residual = exergy.residual + body_residuals
+    residual = exergy.residual + sum(b.residual for b in (mechanism, payload) if b is not None)
     return replace(exergy, stored=stored, destroyed=lost, supplied=supplied, residual=residual)

@@ -93,12 +93,12 @@ def settings_of(task: RobotTask) -> RobotSettings:
         task.base,
         task.end_effector,
         inertia=task.inertia,
-        gravity=_three_words(task.gravity),
-        locked_joints=_named(task.locked_joints),
-        initial_positions=_named(task.initial_positions),
+        gravity=_numbers(task.gravity),
+        locked_joints=_assignments(task.locked_joints),
+        initial_positions=_assignments(task.initial_positions),
         actuators=task.actuators,
-        current=_three_words(task.current if task.current.any() else None),
-        wheels=_named(task.wheels),
+        current=_numbers(task.current if task.current.any() else None),
+        wheels=_assignments(task.wheels),
     )
 
 
@@ -157,9 +157,9 @@ def _goal(item: Any, label: str) -> ErrorGoal:
     return goal
 
 
-def _named(positions: Mapping[str, float]) -> str:
+def _assignments(positions: Mapping[str, float]) -> str:
     return " ".join(f"{name}={value!r}" for name, value in positions.items())
 
 
-def _three_words(values: Array | None) -> str:
+def _numbers(values: Array | None) -> str:
     return "" if values is None else " ".join(map(repr, values.tolist()))

@@ -21,7 +21,7 @@ from vms_ph_dynamics.simulation.contact.task import ForceGoal, Goal, PlaceGoal, 
 from ..descriptions.robot_shapes import robot_shapes
 from ..robots.robot_settings import RobotSettings
 from ..settings import scenes
-from .task_goals import at_most, take_gains
+from .task_goals import apply_gains, at_most
 
 # What the gains of a task, those of CartesianImpedance, are called by laws that call a spring and
 # a damper of the end effector otherwise.
@@ -31,7 +31,7 @@ _SYNONYMS = {"stiffness": "task_stiffness", "damping": "damping_task"}
 _POINT = "vms_ph_point"
 
 # Steps between two samples of forces, and those for which the law's efforts are held.
-_SAMPLE, _HOLD_STEPS = 5, 2
+_SAMPLE_STEPS, _HOLD_STEPS = 5, 2
 
 
 def run_scene(
@@ -76,7 +76,7 @@ class _SceneRun:
             self._law = make_controller(task.controller, model, allocation)
             names = _SYNONYMS if hasattr(self._law.gains, "task_stiffness") else {}
             renamed_gains = {names.get(k, k): v for k, v in task.gains.items()}
-            accepted_gains = take_gains(self._law, renamed_gains)
+            accepted_gains = apply_gains(self._law, renamed_gains)
             self._stiffness = accepted_gains.get(names.get("stiffness", "stiffness"), np.inf)
             self._supervisor = Supervisor(self._law, allocation)
             self._supervisor.reset(RobotState(q, np.zeros(self._model.nv)))
@@ -112,17 +112,17 @@ class _SceneRun:
 
     def to(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
-        began, simulation = clock.process_time(), self.simulation
+        start, simulation = clock.process_time(), self.simulation
         total = round(seconds / simulation.dt)
-        for remaining in range(total, 0, -_SAMPLE):
-            simulation.advance(min(_SAMPLE, remaining))
+        for remaining in range(total, 0, -_SAMPLE_STEPS):
+            simulation.advance(min(_SAMPLE_STEPS, remaining))
             if not simulation.is_finite():
                 raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
             if self._forces and self._task.judges_forces(simulation.time):
                 self._record()
-        elapsed = clock.process_time() - began
+        elapsed = clock.process_time() - start
         sample = simulation.sample()
-        goals = {name: self._judged(goal) for name, goal in self._task.goals.items()}
+        goals = {name: self._goal_state(goal) for name, goal in self._task.goals.items()}
         return {
             "scene": self._scene.name,
             "robot": self._task.robot,
@@ -158,12 +158,12 @@ class _SceneRun:
         for name, force in total.items():
             self._forces[name].append(force)
 
-    def _judged(self, goal: Goal) -> dict[str, Any]:
+    def _goal_state(self, goal: Goal) -> dict[str, Any]:
         if isinstance(goal, ForceGoal):
             target_force = float(np.linalg.norm(goal.force))
             forces = np.array(self._forces[goal.body] or [np.zeros(3)])
-            along = forces @ (goal.force / target_force)
-            mean, spread = float(along.mean()), float(along.std())
+            components = forces @ (goal.force / target_force)
+            mean, spread = float(components.mean()), float(components.std())
             error = abs(mean - target_force) / target_force
             return {
                 "what": f"force on {goal.body} (N)",

@@ -33,7 +33,7 @@ def at_most(
     return {"what": quantity, "wanted": bound, "obtained": obtained, "met": met}
 
 
-def take_gains(law: Controller, gains: Mapping[str, Any]) -> Mapping[str, Any]:
+def apply_gains(law: Controller, gains: Mapping[str, Any]) -> Mapping[str, Any]:
     """Give a law those gains of a task that it has, and return them."""
     accepted = {name: gain for name, gain in gains.items() if hasattr(law.gains, name)}
     law.gains = replace(law.gains, **accepted)
@@ -121,16 +121,16 @@ class Judge:
         self,
         task: RobotTask,
         reference: TaskReference,
-        others: Callable[[], dict[str, float]] = dict,
+        extra: Callable[[], dict[str, float]] = dict,
     ) -> None:
         """Begin.
 
         Args:
             task: with the goals.
             reference: where the robot is to be at every time that is seen.
-            others: errors now besides those from it, by their names, as far as they are known.
+            extra: errors now besides those from it, by their names, as far as they are known.
         """
-        self._task, self._reference, self._others = task, reference, others
+        self._task, self._reference, self._extra = task, reference, extra
         self._worst: dict[str, float] = {}
 
     def update(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
@@ -138,7 +138,7 @@ class Judge:
         errors = None
         for name, goal in self._task.goals.items():
             if self._task.counts(goal, time):
-                errors = errors or {**self._reference.errors(*motion(), time), **self._others()}
+                errors = errors or {**self._reference.errors(*motion(), time), **self._extra()}
                 if goal.of in errors:
                     self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
 
@@ -172,16 +172,16 @@ class PayloadJudge:
         self._payload, self._gravity = payload, model.gravity
         d = model.evaluate(home, np.zeros(model.nv))
         self.handle: Array = d.placement(model.end_effector)[:3, 3] + payload.place
-        self._sunk = 0.0
+        self._depth = 0.0
 
     def update(self, position: Array) -> None:
         """Take a place (3,) of its handle while it is carried; it may not go below its support."""
         if np.any(self._gravity):
             up = -self._gravity / np.linalg.norm(self._gravity)
-            above = float(up @ (position - self.handle))
+            height = float(up @ (position - self.handle))
             target = self._payload.to
             lowest = 0.0 if target is None else min(0.0, float(up @ target))
-            self._sunk = max(self._sunk, lowest - above)
+            self._depth = max(self._depth, lowest - height)
 
     def goals(
         self,
@@ -208,12 +208,12 @@ class PayloadJudge:
             goals["payload"] = at_most(payload.within, quantity, distance if arrived else None)
         if np.any(self._gravity):
             quantity = "depth of the payload below its support (m)"
-            goals["support"] = at_most(payload.within, quantity, self._sunk)
+            goals["support"] = at_most(payload.within, quantity, self._depth)
         if momenta is not None:
-            before, after = momenta
+            initial, final = momenta
             for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
-                change = float(np.linalg.norm(after[part] - before[part]))
-                share = change / max(float(np.linalg.norm(before[part])), 1e-9)
+                change = float(np.linalg.norm(final[part] - initial[part]))
+                share = change / max(float(np.linalg.norm(initial[part])), 1e-9)
                 quantity = f"change of the {name} momentum (1)"
                 goals[f"{name}_momentum"] = at_most(_MOMENTUM_TOLERANCE, quantity, share)
         return goals

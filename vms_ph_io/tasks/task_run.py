@@ -23,12 +23,12 @@ from vms_ph_dynamics.simulation.robot_task import RobotTask
 
 from . import robot_tasks
 from .payload_use import PayloadUse, energies_between, with_held
-from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, at_most, take_gains
+from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, apply_gains, at_most
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty
 
 # Steps between two samples of the errors.
-_SAMPLE = 5
+_SAMPLE_STEPS = 5
 
 
 MakeLaw = Callable[..., Controller]
@@ -42,7 +42,7 @@ def run_task(
     *,
     seconds: float = 0.0,
     controller: str = "",
-    unknown: Uncertainty = _CERTAIN,
+    uncertainty: Uncertainty = _CERTAIN,
     make_law: MakeLaw = make_controller,
     native: bool | None = None,
 ) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def run_task(
         task: a task, the name of a bundled one, or the path of its file.
         seconds: simulated time, s; the shortest of the task if zero.
         controller: instead of the law of the task, with those gains of the task that it has.
-        unknown: what the law does not know of robot and start, and how it measures.
+        uncertainty: what the law does not know of robot and start, and how it measures.
         make_law: makes the law; see :data:`MakeLaw`.
         native: whether law and integrator run in C++; where they can, if None.
 
@@ -69,15 +69,15 @@ def run_task(
         robot_task = replace(robot_task, controller=controller)
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
-    return TaskRun(robot_task, unknown, make_law, native).to(seconds or robot_task.shortest)
+    return TaskRun(robot_task, uncertainty, make_law, native).to(seconds or robot_task.shortest)
 
 
 class TaskRun:
     """One run of a task.
 
     A current of water carries the frame in which the motion is integrated: the equations of a
-    body in a steady uniform current are those in water at rest, seen from the water. The law is
-    told the motion in the inertial frame; the energies are those seen from the water, and the power
+    body in a steady uniform current are those in water at rest, seen from the water. The law
+    gets the motion in the inertial frame; the energies are those seen from the water, and the power
     of a thruster is that of the water that flows through it.
 
     Attributes:
@@ -88,7 +88,7 @@ class TaskRun:
     def __init__(
         self,
         task: RobotTask,
-        unknown: Uncertainty = _CERTAIN,
+        uncertainty: Uncertainty = _CERTAIN,
         make_law: MakeLaw = make_controller,
         native: bool | None = None,
     ) -> None:
@@ -96,7 +96,7 @@ class TaskRun:
 
         Args:
             task: robot, law, disturbances and targets.
-            unknown: what the law does not know of the robot and of its state.
+            uncertainty: what the law does not know of the robot and of its state.
             make_law: makes the law; see :data:`MakeLaw`.
             native: whether law and integrator run in C++; where they can, if None.
 
@@ -127,15 +127,17 @@ class TaskRun:
             self._payload_judge = PayloadJudge(task.payload, model, home)
         self._use_law(model, wheels)
         self._reference = TaskReference(task, model, home, self.law.LEADS_BASE_AND_TOOL)
-        start = unknown.start(model, home)
+        start = uncertainty.start(model, home)
         self._supervisor.reset(RobotState(start, np.zeros(model.nv)))
-        self._sensor = Sensor(model, task.step, unknown.noise, unknown.delay, unknown.seed)
-        plant = unknown.plant(model)
+        self._sensor = Sensor(
+            model, task.step, uncertainty.noise, uncertainty.delay, uncertainty.seed
+        )
+        plant = uncertainty.plant(model)
         if task.wind is not None:
             task.wind.check(model)
             plant = plant.with_tools((*plant.tools, model.link_names[0]))
-        self._plant = self._empty = plant
-        self._use = ActuatorUse(model, actuators)
+        self._plant = self._unloaded = plant
+        self._actuator_use = ActuatorUse(model, actuators)
         self.simulation = Simulation(
             on_wheels(plant, task.wheels) or StandardForm(plant),
             start,
@@ -156,7 +158,7 @@ class TaskRun:
         """Make the law of the task for a model, and its supervisor."""
         task = self._task
         law = self._make_law(task.controller, model, self._allocation, form=wheels)
-        missing = sorted(set(task.gains) - set(take_gains(law, task.gains)))
+        missing = sorted(set(task.gains) - set(apply_gains(law, task.gains)))
         if missing and task.controller == type(law).__name__:
             raise OptionError(f"{task.controller} has no gains {', '.join(missing)}")
         self.law = law
@@ -172,24 +174,24 @@ class TaskRun:
 
     def to(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
-        began, simulation = clock.process_time(), self.simulation
+        start, simulation = clock.process_time(), self.simulation
         total = round(seconds / simulation.dt)
         times = () if self._payload is None else self._payload.changes
         changes = {step for time in times if (step := round(time / simulation.dt)) <= total}
-        for end in sorted({*range(_SAMPLE, total, _SAMPLE), total, *changes}):
+        for end in sorted({*range(_SAMPLE_STEPS, total, _SAMPLE_STEPS), total, *changes}):
             self._integrate(end - simulation.steps)
             if not simulation.is_finite():
                 break
             if end in changes:
                 assert self._payload is not None
-                self._plant = self._payload.change(simulation, self._empty)
-                self._restart_law(self._payload.known_model(self.model))
+                self._plant = self._payload.change(simulation, self._unloaded)
+                self._restart_law(self._payload.law_model(self.model))
             if self._payload is not None and self._payload.carried is not None:
                 self._payload_judge.update(self._payload.handle_position(simulation.sample().q))
             self._judge.update(simulation.time, self.state)
-        elapsed = clock.process_time() - began
+        elapsed = clock.process_time() - start
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
-        goals = {**self._judge.goals(), **self._use.goals()}
+        goals = {**self._judge.goals(), **self._actuator_use.goals()}
         goals |= {} if self._wheels is None else self._wheels.goals()
         if self._payload is not None:
             after = self._total_momentum()
@@ -218,8 +220,8 @@ class TaskRun:
 
     def state(self) -> tuple[Array, Array]:
         """Return the motion in the inertial frame now, q (nq,) and v (nv,)."""
-        now = self.simulation.sample()
-        return now.q, now.v
+        sample = self.simulation.sample()
+        return sample.q, sample.v
 
     def _integrate(self, steps: int) -> None:
         task, plant = self._task, self._plant
@@ -227,23 +229,23 @@ class TaskRun:
             self.simulation.advance(steps, Ports())
             return
         for _ in range(steps):
-            now, acting = self.simulation.sample(), Ports()
+            sample, efforts = self.simulation.sample(), Ports()
             if task.wind is not None:
-                acting += task.wind.ports(plant, now.q, now.v, now.time + task.step)
+                efforts += task.wind.ports(plant, sample.q, sample.v, sample.time + task.step)
             if task.push is not None:
-                acting += Ports(wrench_end_effector=task.push.wrench(now.time))
-            self.simulation.advance(1, in_world_axes(plant, acting, [plant.end_effector]))
+                efforts += Ports(wrench_end_effector=task.push.wrench(sample.time))
+            self.simulation.advance(1, in_world_axes(plant, efforts, [plant.end_effector]))
 
     def _control(self, q: Array, v: Array, dt: float) -> Any:
         """Return the command of the law; the first call comes before the first step."""
         time, self._time = self._time, self._time + dt
-        self._use.update(getattr(self, "simulation", None))
+        self._actuator_use.update(getattr(self, "simulation", None))
         if self._wheels is not None:
             self._wheels.update(q, v)
         reference = self._reference.due(self._published_until, time + 0.5 * dt)
         self._published_until = time + 0.5 * dt
         command = self._supervisor.update(self._sensor.measured(q, v), reference, dt)
-        self._use.command(command.torque)
+        self._actuator_use.command(command.torque)
         return command
 
     def _exergy(self) -> ExergyMap:

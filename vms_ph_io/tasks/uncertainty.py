@@ -65,14 +65,14 @@ class Uncertainty:
         rng = np.random.default_rng([self.seed, 0])
         m = model.pinocchio
         for k in range(1, m.njoints):
-            body, (heavier, wider) = m.inertias[k], rng.uniform(-1.0, 1.0, 2)
-            mass = 1.0 + self.mass * heavier
-            scale = mass * (1.0 + self.inertia * wider)
+            body, (mass_draw, inertia_draw) = m.inertias[k], rng.uniform(-1.0, 1.0, 2)
+            mass = 1.0 + self.mass * mass_draw
+            scale = mass * (1.0 + self.inertia * inertia_draw)
             m.inertias[k] = pin.Inertia(mass * body.mass, body.lever, scale * body.inertia)
-        changed = VMSModel.from_pinocchio(
+        plant = VMSModel.from_pinocchio(
             m, model.end_effector, inertia="as_given", tools=model.tools
         )
-        return changed if model.fluid is None else changed.in_fluid(model.fluid)
+        return plant if model.fluid is None else plant.in_fluid(model.fluid)
 
     def start(self, model: VMSModel, home: Array) -> Array:
         """Return the configuration in which a run begins, (nq,)."""

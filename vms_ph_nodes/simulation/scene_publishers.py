@@ -111,7 +111,7 @@ class GraspPublishers:
             self._say(None, None)
             simulation.reset(StandardForm(self._model))
         if self.use is not None:
-            self.use.forget()
+            self.use.reset()
             self._plant, self._changes = self._model, list(self.use.changes)
 
     def steps_before_change(self, simulation: Simulation, steps: int) -> int:

@@ -92,7 +92,7 @@ def uncertain_task(
     def run(unknown: Uncertainty, calm: bool) -> dict[str, Any]:
         now = _task_with(task, slack, settle, step, calm, delay)
         make = make_controller if law == "task" else _baseline(now, unknown.delay)
-        return run_task(now, seconds=seconds, unknown=unknown, make_law=make, native=native)
+        return run_task(now, seconds=seconds, uncertainty=unknown, make_law=make, native=native)
 
     outcome = run(unknown, calm)
     missed = [name for name, goal in outcome["goals"].items() if not goal["met"]]
