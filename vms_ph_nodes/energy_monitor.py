@@ -10,7 +10,7 @@ from rclpy.node import Node
 from vms_ph.msg import Energy, Identification, Momentum, Power
 
 from vms_ph_dynamics import Friction, PositionTask, VMSModel, VmsPhError
-from vms_ph_dynamics.energy.audit import EnergyAudit, Flow
+from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
 from vms_ph_dynamics.evaluation import in_space
 from vms_ph_dynamics.identification.live import LiveIdentification, LiveResult
@@ -160,7 +160,7 @@ class EnergyMonitor(MotionNode):
             return
         ports, time = motion.ports(self._damping), from_stamp(motion.stamp)
         power, dissipated = ports.supplied(motion.d), ports.dissipated(motion.d)
-        flow = Flow(time, energy.total, power, dissipated, motion.port_energies)
+        flow = EnergySample(time, energy.total, power, dissipated, motion.port_energies)
         self._audit.add(flow)
         exchange = self._exchange.at(motion.d)
         self._powers.publish(to_power(header, flow, self._audit, exchange))

@@ -16,7 +16,7 @@ from vms_ph.msg import ControllerState, Energy, Power
 from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import Ports, PositionTask, StandardForm
-from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
+from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies
 from vms_ph_dynamics.energy.legend import label_of
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
 from vms_ph_dynamics.simulation import Simulation
@@ -64,7 +64,7 @@ def _messages(settings: RobotSettings, push: float) -> Iterator[Messages]:
         energy = to_energy(header, d, task)
         totals = PortEnergies(s.port_energy, s.dissipated, 0)
         supplied, lost = ports.supplied(d), ports.dissipated(d)
-        flow = Flow(round(s.time * 1e9), energy.total, supplied, lost, totals)
+        flow = EnergySample(round(s.time * 1e9), energy.total, supplied, lost, totals)
         audit.add(flow)
         yield (
             energy,

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ..evaluation import Evaluation
 from ..forms import PORTS, Ports
 
-# Port energies are totals: samples without them can be skipped for this long, ns.
-_PATIENCE = 1_000_000_000
+# Port energies are totals: samples without them are skipped for at most this time, ns.
+_MAX_SKIP = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class PortEnergies:
 
 
 @dataclass(frozen=True)
-class Flow:
+class EnergySample:
     """Energy and power of a robot at one sample.
 
     Attributes:
@@ -69,50 +69,50 @@ class EnergyAudit:
     stored: float = 0.0
     residual: float = 0.0
     exact: bool = False
-    _first: Flow | None = None
-    _last: Flow | None = None
+    _first: EnergySample | None = None
+    _last: EnergySample | None = None
 
     @property
     def unaccounted_energy(self) -> float:
         """Unaccounted energy, ``stored - supplied + dissipated``, J."""
         return self.stored - sum(self.port_energy.values()) + self.dissipated
 
-    def add(self, flow: Flow) -> None:
+    def add(self, sample: EnergySample) -> None:
         """Add the next sample to the balance."""
         first, last = self._first, self._last
-        lacks = last is not None and last.exact is not None and flow.exact is None
-        if lacks and last is not None and 0 <= flow.time - last.time < _PATIENCE:
-            return  # others with port energies arrived shortly before
-        if first is None or last is None or not _follows(last, flow):
-            self._first = self._last = flow
-            self.port_energy = dict.fromkeys(_ports(flow), 0.0)
+        lacks_energies = last is not None and last.exact is not None and sample.exact is None
+        if lacks_energies and last is not None and 0 <= sample.time - last.time < _MAX_SKIP:
+            return  # a sample with port energies arrived shortly before
+        if first is None or last is None or not _follows(last, sample):
+            self._first = self._last = sample
+            self.port_energy = dict.fromkeys(_ports(sample), 0.0)
             self.dissipated = self.stored = self.residual = 0.0
-            self.exact = flow.exact is not None
+            self.exact = sample.exact is not None
             return
-        before, seconds = self.unaccounted_energy, (flow.time - last.time) * 1e-9
-        if flow.exact is not None and first.exact is not None:
-            supplied, start = flow.exact.supplied, first.exact.supplied
+        previous, seconds = self.unaccounted_energy, (sample.time - last.time) * 1e-9
+        if sample.exact is not None and first.exact is not None:
+            supplied, start = sample.exact.supplied, first.exact.supplied
             self.port_energy = {name: supplied[name] - start[name] for name in start}
-            self.dissipated = flow.exact.dissipated - first.exact.dissipated
+            self.dissipated = sample.exact.dissipated - first.exact.dissipated
         else:
             for name in self.port_energy:
-                self.port_energy[name] += 0.5 * seconds * (last.power[name] + flow.power[name])
-            self.dissipated += 0.5 * seconds * (last.dissipated + flow.dissipated)
-        self.stored = flow.energy - first.energy
-        self.residual = (self.unaccounted_energy - before) / seconds
-        self._last = flow
+                self.port_energy[name] += 0.5 * seconds * (last.power[name] + sample.power[name])
+            self.dissipated += 0.5 * seconds * (last.dissipated + sample.dissipated)
+        self.stored = sample.energy - first.energy
+        self.residual = (self.unaccounted_energy - previous) / seconds
+        self._last = sample
 
 
-def _ports(flow: Flow) -> Mapping[str, float]:
-    return flow.power if flow.exact is None else flow.exact.supplied
+def _ports(sample: EnergySample) -> Mapping[str, float]:
+    return sample.power if sample.exact is None else sample.exact.supplied
 
 
-def _follows(last: Flow, flow: Flow) -> bool:
-    if flow.time <= last.time or _ports(flow).keys() != _ports(last).keys():
+def _follows(last: EnergySample, sample: EnergySample) -> bool:
+    if sample.time <= last.time or _ports(sample).keys() != _ports(last).keys():
         return False
-    if flow.exact is None or last.exact is None:
-        return flow.exact is last.exact
-    return flow.exact.resets == last.exact.resets
+    if sample.exact is None or last.exact is None:
+        return sample.exact is last.exact
+    return sample.exact.resets == last.exact.resets
 
 
 class CompensatedSum(NamedTuple):
@@ -128,12 +128,12 @@ class CompensatedSum(NamedTuple):
 
     def plus(self, energy: float) -> "CompensatedSum":
         """Return the sum with one more term (Neumaier's algorithm)."""
-        small = self.rest + energy
-        total = self.value + small
-        larger, lesser = (
-            (self.value, small) if abs(self.value) >= abs(small) else (small, self.value)
+        addend = self.rest + energy
+        total = self.value + addend
+        larger, smaller = (
+            (self.value, addend) if abs(self.value) >= abs(addend) else (addend, self.value)
         )
-        return CompensatedSum(total, (larger - total) + lesser)
+        return CompensatedSum(total, (larger - total) + smaller)
 
 
 @dataclass(frozen=True)
@@ -179,11 +179,11 @@ class PowerQuadrature:
         self.supplied = dict.fromkeys(PORTS, 0.0)
         self.dissipated = 0.0
 
-    def add(self, acting: Ports, d: Evaluation, duration: float) -> None:
+    def add(self, efforts: Ports, d: Evaluation, duration: float) -> None:
         """Add the energy supplied by the efforts at a state, held for ``duration`` s."""
-        for name, power in acting.supplied(d).items():
+        for name, power in efforts.supplied(d).items():
             self.supplied[name] = self.supplied.get(name, 0.0) + duration * power
-        self.dissipated += duration * acting.dissipated(d)
+        self.dissipated += duration * efforts.dissipated(d)
 
     @property
     def net(self) -> float:

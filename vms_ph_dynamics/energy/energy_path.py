@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an :class:`.EvaluationBatch` does not have of many recorded states.
+"""Terms of many recorded states besides those of an :class:`.EvaluationBatch`.
 
 The rate of the momentum, forces at frames, and what a fluid adds.
 """
@@ -91,10 +91,10 @@ def fluid_path(model: VMSModel, q: Array, v: Array) -> FluidPath:
             centre = pin.updateFramePlacement(tree.pinocchio, data, frame).act(
                 body.centre_of_buoyancy
             )
-            displaced = model.fluid.density * body.volume
-            energy[k] += 0.5 * twist @ body.added_mass @ twist + displaced * tree.gravity @ centre
-            parts = body.linear_drag @ twist**2, body.quadratic_drag @ np.abs(twist) ** 3
-            for component, power in zip(COMPONENTS, parts, strict=True):
+            mass = model.fluid.density * body.volume
+            energy[k] += 0.5 * twist @ body.added_mass @ twist + mass * tree.gravity @ centre
+            powers = body.linear_drag @ twist**2, body.quadratic_drag @ np.abs(twist) ** 3
+            for component, power in zip(COMPONENTS, powers, strict=True):
                 if f"{body.link}.{component}" in drag:
                     drag[f"{body.link}.{component}"][k] = power
     return FluidPath(energy, drag)

@@ -42,7 +42,7 @@ class RecordedEnergies:
     energies: dict[str, float] = field(default_factory=dict)
     stored: float = 0.0
     _start: tuple[float, dict[str, float], float] | None = None  # energy, ports, resets
-    _before: tuple[float, dict[str, float]] = (0.0, {})
+    _at_reset: tuple[float, dict[str, float]] = (0.0, {})
     _residual: float = 0.0
 
     @property
@@ -59,25 +59,25 @@ class RecordedEnergies:
             total: (N,) total energy of the robot, J.
         """
         names = [name for name in recorded if name != RESETS]
-        rows = np.isfinite(np.array([recorded[name] for name in names])).all(0)
+        is_recorded = np.isfinite(np.array([recorded[name] for name in names])).all(0)
         residuals = np.empty(len(total))
         for k in range(len(total)):
-            if rows[k]:
-                now = {name: float(recorded[name][k]) for name in names}
-                self._residual = self._next(now, float(recorded[RESETS][k]), float(total[k]))
+            if is_recorded[k]:
+                energies = {name: float(recorded[name][k]) for name in names}
+                self._residual = self._next(energies, float(recorded[RESETS][k]), float(total[k]))
             residuals[k] = self._residual
         return residuals
 
-    def _next(self, now: dict[str, float], resets: float, total: float) -> float:
+    def _next(self, sums: dict[str, float], resets: float, total: float) -> float:
         if self._start is None or self._start[2] != resets:
-            self._before = (self.stored, dict(self.energies))
-            self._start = (total, now, resets)
+            self._at_reset = (self.stored, dict(self.energies))
+            self._start = (total, sums, resets)
         energy, start, _ = self._start
-        stored, past = self._before
+        stored, before = self._at_reset
         self.stored = stored + total - energy
-        self.energies = {name: past.get(name, 0.0) + now[name] - start[name] for name in now}
-        lost = self.energies[DISSIPATED]
-        return self.stored - (sum(self.energies.values()) - lost) + lost
+        self.energies = {name: before.get(name, 0.0) + sums[name] - start[name] for name in sums}
+        dissipated = self.energies[DISSIPATED]
+        return self.stored - (sum(self.energies.values()) - dissipated) + dissipated
 
 
 WINDOW = 0.1
@@ -93,7 +93,7 @@ class ResidualWindows:
 
     def __init__(self, nv: int) -> None:
         self._impulse, self._squares = np.zeros(nv), np.zeros(nv)
-        self._time, self._since, self._windows = 0.0, 0.0, 0
+        self._time, self._begin, self._windows = 0.0, 0.0, 0
 
     def add(self, impulses: Array, dt: Array) -> None:
         """Add residual impulses (N, nv) over intervals (N,), s."""
@@ -103,14 +103,14 @@ class ResidualWindows:
         number = np.floor(np.concatenate([[self._time], elapsed]) / WINDOW + 1e-6)
         ends = np.flatnonzero(np.diff(number))
         total = np.cumsum(impulses, axis=0)
-        before, counted, since = self._impulse, np.zeros_like(self._impulse), self._since
+        carried, start, since = self._impulse, np.zeros_like(self._impulse), self._begin
         for k in ends:
-            mean = (before + total[k] - counted) / (elapsed[k] - since)
+            mean = (carried + total[k] - start) / (elapsed[k] - since)
             self._squares = self._squares + mean**2
             self._windows += 1
-            before, counted, since = np.zeros_like(before), total[k], float(elapsed[k])
-        self._impulse = before + total[-1] - counted
-        self._time, self._since = float(elapsed[-1]), since
+            carried, start, since = np.zeros_like(carried), total[k], float(elapsed[k])
+        self._impulse = carried + total[-1] - start
+        self._time, self._begin = float(elapsed[-1]), since
 
     @property
     def root_mean_square(self) -> Array:
@@ -213,7 +213,7 @@ class Ledger(ArrayRecord):
 Z95 = 1.96
 """Half the width of a 95 % interval, in standard deviations."""
 
-_AT_RANDOM = 2.0  # standard deviations of errors at random
+_QUANTILE = 2.0  # standard deviations of errors at random
 
 
 @dataclass
@@ -276,9 +276,9 @@ class LedgerWriter:
         if samples.zero_order_hold:
             work = samples.torque[:-1] * steps(self.model, samples.q)[:, b:]
         friction = np.zeros_like(rates) if self.friction is None else self.friction.force(rates)
-        lost_power = -friction * rates
-        port_power, efforts = self._at_ports(samples)
-        lost, at_ports = _trapezoid(lost_power, dt), _trapezoid(port_power, dt)
+        friction_power = -friction * rates
+        port_power, efforts = self._port_forces(samples)
+        friction_work, port_work = _trapezoid(friction_power, dt), _trapezoid(port_power, dt)
         drag_power, drag_force = self._drag(samples)
         drag = _trapezoid(drag_power[:, None], dt)
         efforts = efforts + drag_force
@@ -288,14 +288,14 @@ class LedgerWriter:
             samples.torque[:-1] * dt if samples.zero_order_hold else _trapezoid(samples.torque, dt)
         )
         residual = np.diff(states.momentum, axis=0) - impulse
-        mean = 0.5 * (samples.v[1:] + samples.v[:-1])
-        by_balance = residual * mean
+        mean_velocity = 0.5 * (samples.v[1:] + samples.v[:-1])
+        by_balance = residual * mean_velocity
         if b:
             by_balance = np.hstack([by_balance[:, :b].sum(1, keepdims=True), by_balance[:, b:]])
-        net = work.sum(1) + at_ports.sum(1) - lost.sum(1) - drag.sum(1)
-        whole_power = port_power.sum(1) - lost_power.sum(1) - drag_power
+        net_work = work.sum(1) + port_work.sum(1) - friction_work.sum(1) - drag.sum(1)
+        total_power = port_power.sum(1) - friction_power.sum(1) - drag_power
         if not samples.zero_order_hold:
-            whole_power = whole_power + power.sum(1)
+            total_power = total_power + power.sum(1)
 
         def integral(part: Callable[[Array], Array]) -> Array:
             return part(work) if samples.zero_order_hold else _trapezoid(part(power), dt)
@@ -303,27 +303,27 @@ class LedgerWriter:
         increments = {
             "supplied_by_joint": work,
             "gross_by_joint": integral(np.abs),
-            "returned_by_joint": integral(lambda flow: np.minimum(flow, 0.0)),
-            "dissipated_by_joint": lost,
-            "supplied_by_port": at_ports,
+            "returned_by_joint": integral(lambda supplied: np.minimum(supplied, 0.0)),
+            "dissipated_by_joint": friction_work,
+            "supplied_by_port": port_work,
             "drag": drag,
             "residual_by_joint": by_balance,
             "variance": self._variance(samples, power, dt)[:, None],
-            "sampling": _halving(t, whole_power, dt),
+            "sampling": _doubling_errors(t, total_power, dt),
         }
         if self._last is None:
             self._sums = {name: np.zeros((1, part.shape[1])) for name, part in increments.items()}
-            start = (float(t[0]), float(total[0]), 0.0)
+            origin = (float(t[0]), float(total[0]), 0.0)
         elif continues:
-            start = self._last
+            origin = self._last
         else:
             self._gaps += 1
             self._unobserved += float(total[0]) - self._last[1]
-            start = (float(t[0]), float(total[0]), self._last[2])
-        totals = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
+            origin = (float(t[0]), float(total[0]), self._last[2])
+        running = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
                  for name, step in increments.items()}  # fmt: skip
-        flow = np.concatenate([[0.0], np.cumsum(net)])
-        from_samples = start[2] + (total - start[1]) - flow
+        supplied = np.concatenate([[0.0], np.cumsum(net_work)])
+        from_samples = origin[2] + (total - origin[1]) - supplied
         unaccounted = from_samples if exact is None else self._recorded.unaccounted(exact, total)
         largest = int(np.argmax(np.abs(unaccounted)))
         if abs(unaccounted[largest]) > self._largest[0]:
@@ -332,14 +332,14 @@ class LedgerWriter:
         if not self._count:
             self._first_variance = float(variance[0])
         first = self._count - continues
-        kept = np.flatnonzero((first + np.arange(len(t))) % self.stride == 0)
-        kept = np.union1d(kept[kept >= continues], [len(t) - 1])
-        self.rows_in_series = kept
+        indices = np.flatnonzero((first + np.arange(len(t))) % self.stride == 0)
+        indices = np.union1d(indices[indices >= continues], [len(t) - 1])
+        self.rows_in_series = indices
         kinetic, potential = states.kinetic_energy, states.potential_energy
         series = {"time": t, "kinetic": kinetic, "potential": potential, "unaccounted": unaccounted}
-        series |= {"from_samples": from_samples, "state_variance": variance, **totals}
-        self._series.append({name: values[kept] for name, values in series.items()})
-        self._sums = {name: rows[-1:] for name, rows in totals.items()}
+        series |= {"from_samples": from_samples, "state_variance": variance, **running}
+        self._series.append({name: values[indices] for name, values in series.items()})
+        self._sums = {name: rows[-1:] for name, rows in running.items()}
         self._last = (float(t[-1]), float(total[-1]), float(from_samples[-1]))
         self._duration += float(t[-1] - t[0])
         self._count += len(t) - continues
@@ -357,10 +357,10 @@ class LedgerWriter:
                   for name in self._series[0]}  # fmt: skip
         time = series.pop("time")
         variance, sampling = series.pop("variance")[:, 0], series.pop("sampling")
-        at_state = series.pop("state_variance")
+        state_variance = series.pop("state_variance")
         # Errors of smooth signals add up; those of jumps between samples do so at random.
-        bound = np.maximum.accumulate(np.abs(sampling[:, 0])) + _AT_RANDOM * np.sqrt(sampling[:, 1])
-        band = Z95 * np.sqrt(variance + at_state + self._first_variance) + bound
+        bound = np.maximum.accumulate(np.abs(sampling[:, 0])) + _QUANTILE * np.sqrt(sampling[:, 1])
+        band = Z95 * np.sqrt(variance + state_variance + self._first_variance) + bound
         effort = self._windows.root_mean_square
         b = self.model.b
         if b:
@@ -369,9 +369,9 @@ class LedgerWriter:
         sums = {name: rows[0] for name, rows in self._sums.items()}
         energy = series["kinetic"] + series["potential"]
         change = float(energy[-1] - energy[0]) - self._unobserved
-        of_names = ("gross", "supplied", "returned", "dissipated", "residual")
+        joint_series = ("gross", "supplied", "returned", "dissipated", "residual")
         return Ledger(
-            **{f"{name}_by_joint": sums[f"{name}_by_joint"] for name in of_names},
+            **{f"{name}_by_joint": sums[f"{name}_by_joint"] for name in joint_series},
             supplied_by_port=sums["supplied_by_port"],
             residual_effort=effort,
             joints=self.model.joint_names,
@@ -394,7 +394,7 @@ class LedgerWriter:
             drag=float(sums["drag"][0]),
         )
 
-    def _at_ports(self, samples: MotionSamples) -> tuple[Array, Array]:
+    def _port_forces(self, samples: MotionSamples) -> tuple[Array, Array]:
         """Return powers at the wrench ports (N, ports), and their generalised forces (N, nv)."""
         power = np.zeros((len(samples), len(self.ports)))
         force = np.zeros((len(samples), self.model.nv))
@@ -407,9 +407,9 @@ class LedgerWriter:
                 power[:, k] = (base_wrench * samples.v[:, :b]).sum(1)
             elif wrench.any():
                 frame = self.model.frame_id(name)
-                at_frame = generalised_forces(self.model, samples.q, wrench, frame)
-                force += at_frame
-                power[:, k] = (at_frame * samples.v).sum(1)
+                frame_force = generalised_forces(self.model, samples.q, wrench, frame)
+                force += frame_force
+                power[:, k] = (frame_force * samples.v).sum(1)
         return power, force
 
     def _drag(self, samples: MotionSamples) -> tuple[Array, Array]:
@@ -442,26 +442,26 @@ def _trapezoid(rate: Array, dt: Array) -> Array:
     return np.asarray(0.5 * dt * (rate[1:] + rate[:-1]))
 
 
-def _halving(t: Array, power: Array, dt: Array) -> Array:
+def _doubling_errors(t: Array, power: Array, dt: Array) -> Array:
     """Return what twice the step changes in the integral of a power, and its square, (N-1,2).
 
     Each pair of intervals is compared with the trapezium over both; an odd last interval is left.
     """
-    steps = np.zeros(len(t) - 1)
+    errors = np.zeros(len(t) - 1)
     pairs = (len(t) - 1) // 2
     if pairs:
         fine = _trapezoid(power[:, None], dt)[: 2 * pairs, 0].reshape(pairs, 2).sum(1)
         ends = power[: 2 * pairs + 1 : 2]
         coarse = 0.5 * np.diff(t[: 2 * pairs + 1 : 2]) * (ends[1:] + ends[:-1])
-        steps[1 : 2 * pairs : 2] = coarse - fine
-    return np.column_stack([steps, steps**2])
+        errors[1 : 2 * pairs : 2] = coarse - fine
+    return np.column_stack([errors, errors**2])
 
 
-_WINDOW = 0.1  # s, at least
-_WINDOWS = 2000  # of a recording, at most
-_UNUSUAL = 4.0  # robust standard deviations of the unaccounted power
-_MEDIAN = 1.4826  # standard deviation of a normal variable per median absolute deviation
-_LEAST = 1e-3  # of the gross energy
+_MIN_INTERVAL = 0.1  # s, at least
+_MAX_INTERVALS = 2000  # of a recording, at most
+_MIN_DEVIATION = 4.0  # robust standard deviations of the unaccounted power
+_MAD_TO_DEVIATION = 1.4826  # standard deviation of a normal variable per median absolute deviation
+_MIN_SHARE = 1e-3  # of the gross energy
 
 
 @dataclass(frozen=True)
@@ -510,51 +510,49 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
     duration = float(time[-1] - time[0])
     if len(time) < 4 or duration <= 0.0:
         return []
-    step = max(_WINDOW, duration / _WINDOWS)
+    step = max(_MIN_INTERVAL, duration / _MAX_INTERVALS)
     edges = np.arange(0.0, duration + step, step) + time[0]
     edges[-1] = time[-1]
     edges = np.unique(np.clip(edges, time[0], time[-1]))
     energy = np.diff(np.interp(edges, time, unaccounted))
     rate = energy / np.diff(edges)
-    usual = float(np.median(rate))
-    spread = _MEDIAN * float(np.median(np.abs(rate - usual)))
-    unusual = np.abs(rate - usual) > max(_UNUSUAL * spread, 1e-12)
-    sign = np.where(unusual, np.sign(rate - usual), 0.0)
-    at_joints = np.array(
+    median = float(np.median(rate))
+    spread = _MAD_TO_DEVIATION * float(np.median(np.abs(rate - median)))
+    is_outlier = np.abs(rate - median) > max(_MIN_DEVIATION * spread, 1e-12)
+    sign = np.where(is_outlier, np.sign(rate - median), 0.0)
+    by_balance = np.array(
         [np.interp(edges, time, column) for column in ledger.series["residual_by_joint"].T]
     )
     band = np.interp(edges, time, ledger.band)
     intervals = []
-    for first, stop in _runs(sign):
-        total = float(energy[first:stop].sum())
-        noise = float(band[stop] - band[first])
-        if abs(total) < max(_LEAST * ledger.gross, 2.0 * noise):
+    for first, end in _runs(sign):
+        total = float(energy[first:end].sum())
+        noise = float(band[end] - band[first])
+        if abs(total) < max(_MIN_SHARE * ledger.gross, 2.0 * noise):
             continue
-        parts = at_joints[:, stop] - at_joints[:, first]
-        order = np.argsort(-np.abs(parts))
-        shares = {ledger.balanced[k]: float(parts[k]) for k in order[:3]}
-        intervals.append(
-            UnaccountedInterval(float(edges[first]), float(edges[stop]), total, shares)
-        )
+        energies = by_balance[:, end] - by_balance[:, first]
+        order = np.argsort(-np.abs(energies))
+        shares = {ledger.balanced[k]: float(energies[k]) for k in order[:3]}
+        intervals.append(UnaccountedInterval(float(edges[first]), float(edges[end]), total, shares))
     return sorted(intervals, key=lambda a: -abs(a.energy))[:count]
 
 
 def port_supplies(ledger: Ledger) -> list[PortSupply]:
     """Return what each wrench port, and what is unexplained at each joint, supplied at most."""
-    least = max(float(ledger.band[-1]), _LEAST * ledger.gross)
+    threshold = max(float(ledger.band[-1]), _MIN_SHARE * ledger.gross)
     time, ports = ledger.time, []
     for names, key in ((ledger.ports, "supplied_by_port"), (ledger.balanced, "residual_by_joint")):
         for name, energy in zip(names, ledger.series[key].T, strict=True):
-            top = int(np.argmax(energy))
+            peak = int(np.argmax(energy))
             end = int(np.argmax(energy - np.minimum.accumulate(energy)))
-            begin, net = int(np.argmin(energy[: end + 1])), max(float(energy[top]), 0.0)
+            begin, net = int(np.argmin(energy[: end + 1])), max(float(energy[peak]), 0.0)
             rise = float(energy[end] - energy[begin])
-            times = float(time[top]), rise, float(time[begin]), float(time[end])
-            ports.append(PortSupply(name, net, *times, net > least))
+            times = float(time[peak]), rise, float(time[begin]), float(time[end])
+            ports.append(PortSupply(name, net, *times, net > threshold))
     return ports
 
 
 def _runs(sign: Array) -> list[tuple[int, int]]:
-    """Return (first, behind) of the runs of equal signs that are not zero."""
+    """Return (first, end) of the runs of equal signs that are not zero."""
     borders = [0, *(np.flatnonzero(np.diff(sign)) + 1).tolist(), len(sign)]
     return [(a, b) for a, b in pairwise(borders) if b > a and sign[a] != 0.0]

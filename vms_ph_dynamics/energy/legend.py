@@ -114,15 +114,15 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
     is among the names; otherwise they are those of joints or links.
     """
     names = (*names,)
-    others = cycle(_TOOLS if "torque" in names else _JOINTS)
-    found = {}
+    cycled = cycle(_TOOLS if "torque" in names else _JOINTS)
+    result = {}
     for name in names:
         if name in LEGEND:
-            found[name] = LEGEND[name]
+            result[name] = LEGEND[name]
         else:
-            dashes, colour = next(others)
-            found[name] = Style(name, colour, dashes)
-    return found
+            dashes, colour = next(cycled)
+            result[name] = Style(name, colour, dashes)
+    return result
 
 
 def label_of(name: str) -> str:

@@ -68,7 +68,7 @@ class MotionSamples:
 _THIRD_DIFFERENCE = np.sqrt(20.0)
 
 # The median of |x| of a normal variable, relative to its standard deviation.
-_MEDIAN = 0.6744897501960817
+_NORMAL_MEDIAN = 0.6744897501960817
 
 
 def white_noise(x: Array) -> Array:
@@ -83,7 +83,7 @@ def white_noise(x: Array) -> Array:
     if len(x) < 8:
         return np.zeros(x.shape[1])
     third = np.abs(np.diff(x, 3, axis=0))
-    noise = np.median(third, axis=0) / (_MEDIAN * _THIRD_DIFFERENCE)
+    noise = np.median(third, axis=0) / (_NORMAL_MEDIAN * _THIRD_DIFFERENCE)
     return np.asarray(np.maximum(noise, quantum(x) / np.sqrt(12.0)))
 
 
@@ -95,16 +95,16 @@ def quantum(x: Array) -> Array:
     """
     steps = np.zeros(x.shape[1])
     for j in range(x.shape[1]):
-        change = np.abs(np.diff(x[:, j]))
-        changes = change[change > 0.0]
-        if changes.size < 20 or changes.size == change.size:
+        differences = np.abs(np.diff(x[:, j]))
+        nonzero = differences[differences > 0.0]
+        if nonzero.size < 20 or nonzero.size == differences.size:
             continue
-        least = float(changes.min())
-        if least < 1e-12 * float(changes.max()):
+        smallest = float(nonzero.min())
+        if smallest < 1e-12 * float(nonzero.max()):
             continue
-        multiple = changes / least
+        multiple = nonzero / smallest
         if np.mean(np.abs(multiple - np.round(multiple)) < 0.05) > 0.95:
-            steps[j] = least
+            steps[j] = smallest
     return steps
 
 
@@ -187,33 +187,33 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
     """Return value and slope (N,k), and the leverage and the variance factor of the slope (N,)."""
     count = len(t)
     order = min(3, count - 1)
-    if count <= 8 * width or not _is_even(t):
+    if count <= 8 * width or not _is_uniform(t):
         return _cubic_windows(t, x, width, order)
     # Of even times all inner windows have the same weights, and those at an end the same samples.
     scale = width * float(t[-1] - t[0]) / (count - 1)
-    place = np.arange(-width, width + 1) / width
-    powers = place[:, None] ** np.arange(4)
+    abscissa = np.arange(-width, width + 1) / width
+    powers = abscissa[:, None] ** np.arange(4)
     inverse = np.linalg.inv(powers.T @ powers)
     weights = inverse @ powers.T
-    derived = np.hstack([np.zeros((len(place), 1)), powers[:, :3] * (1.0, 2.0, 3.0)])
-    edges = powers @ weights, derived @ weights
+    derivatives = np.hstack([np.zeros((len(abscissa), 1)), powers[:, :3] * (1.0, 2.0, 3.0)])
+    fits = powers @ weights, derivatives @ weights
     size = 1 << (count + 2 * width).bit_length()
     spectrum = np.fft.rfft(x - x[:1], size, axis=0)
     results = []
-    for kernel, edge, offset in ((weights[0], edges[0], x[:1]), (weights[1], edges[1], 0.0)):
+    for kernel, fit, offset in ((weights[0], fits[0], x[:1]), (weights[1], fits[1], 0.0)):
         full = np.fft.irfft(spectrum * np.fft.rfft(kernel[::-1], size)[:, None], size, axis=0)
         inner = full[2 * width : count]
-        ends = (edge[:width] @ (x[: 2 * width + 1] - x[:1]),
-                edge[width + 1 :] @ (x[count - 2 * width - 1 :] - x[:1]))  # fmt: skip
+        ends = (fit[:width] @ (x[: 2 * width + 1] - x[:1]),
+                fit[width + 1 :] @ (x[count - 2 * width - 1 :] - x[:1]))  # fmt: skip
         results.append(np.concatenate([ends[0], inner, ends[1]]) + offset)
     variance = np.einsum("ij,jk,ik->i", powers, inverse, powers)
-    slopes = np.einsum("ij,jk,ik->i", derived, inverse, derived) / scale**2
+    slopes = np.einsum("ij,jk,ik->i", derivatives, inverse, derivatives) / scale**2
     index = np.clip(np.arange(count), 0, width)
     index[count - width :] = np.arange(width + 1, 2 * width + 1)
     return results[0], results[1] / scale, variance[index], slopes[index]
 
 
-def _is_even(t: Array) -> bool:
+def _is_uniform(t: Array) -> bool:
     period = np.diff(t)
     return bool(np.ptp(period) < 1e-3 * period.mean())
 
@@ -237,7 +237,7 @@ def _cubic_windows(t: Array, x: Array, width: int, order: int) -> tuple[Array, A
     return x + fit[:, 0], fit[:, 1] / scale, inverse[:, 0, 0], inverse[:, 1, 1] / scale**2
 
 
-_MOVING = 0.2  # share of the largest speed above which a step tells its duration
+_MIN_SPEED_SHARE = 0.2  # share of the largest speed above which a step tells its duration
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     """
     mean, intervals = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)
     speed = np.sqrt((mean**2).sum(axis=1))
-    is_moving = speed > _MOVING * speed.max(initial=0.0)
+    is_moving = speed > _MIN_SPEED_SHARE * speed.max(initial=0.0)
     repeats = ~np.any(steps != 0.0, axis=1)
     candidates = {
         "stamps": intervals,
@@ -283,11 +283,11 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     }
     period = 0.0
     if np.count_nonzero(is_moving) > 20:
-        advance = (steps * mean).sum(axis=1) / np.where(is_moving, speed**2, 1.0)
-        period = _period(advance[is_moving])
+        elapsed = (steps * mean).sum(axis=1) / np.where(is_moving, speed**2, 1.0)
+        period = _period(elapsed[is_moving])
     if period > 0.0:
         # Where the robot hardly moves only the stamps tell how many periods have passed.
-        periods = np.rint(np.where(is_moving, advance, intervals) / period)
+        periods = np.rint(np.where(is_moving, elapsed, intervals) / period)
         candidates["motion"] = np.maximum(np.where(repeats & is_moving, 0.0, periods), 0.0) * period
     mismatch = {
         name: float(np.sqrt(np.mean(((steps - mean * dt[:, None]) ** 2)[is_moving])))
@@ -330,8 +330,8 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
     """
     slope = smoothed(t, positions, 10)[1]
     acceleration = smoothed(t, slope, 5)[1]
-    excited = np.sum(acceleration**2, axis=0)
-    if not np.max(excited, initial=0.0) > 0.0:
+    excitation = np.sum(acceleration**2, axis=0)
+    if not np.max(excitation, initial=0.0) > 0.0:
         return 0.0
     largest = min(largest, 0.25 * float(t[-1] - t[0]))
     count = int(largest / _LAG_STEP)
@@ -350,11 +350,11 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
         error = (v - shifted)[inner]
         rate = rate[inner]
         power = np.sum(rate**2, axis=0)
-        useful = power > 1e-6 * np.max(excited, initial=0.0)
-        if not useful.any():
+        is_excited = power > 1e-6 * np.max(excitation, initial=0.0)
+        if not is_excited.any():
             return 0.0
-        change = -np.sum(error * rate, axis=0)[useful] / power[useful]
-        step = _weighted_median(change, power[useful])
+        correction = -np.sum(error * rate, axis=0)[is_excited] / power[is_excited]
+        step = _weighted_median(correction, power[is_excited])
         lag += step
         if abs(lag) >= largest:
             return float("nan")
@@ -375,16 +375,16 @@ def _weighted_median(x: Array, weights: Array) -> float:
     return float(x[order][np.searchsorted(total, 0.5 * total[-1])])
 
 
-def _period(advance: Array) -> float:
+def _period(durations: Array) -> float:
     """Return the period of which durations are multiples, s; 0 if they are none's."""
-    period = float(np.median(advance))
+    period = float(np.median(durations))
     if period <= 0.0:
         return 0.0
     for _ in range(5):
-        multiples = np.rint(advance / period)
-        valid = (multiples >= 1) & (multiples <= 5) & (np.abs(advance / period - multiples) < 0.2)
+        multiples = np.rint(durations / period)
+        valid = (multiples >= 1) & (multiples <= 5) & (np.abs(durations / period - multiples) < 0.2)
         if not valid.any():
             return 0.0
-        period = float(np.median(advance[valid] / multiples[valid]))
-    remainder = np.abs(advance / period - np.rint(advance / period))
+        period = float(np.median(durations[valid] / multiples[valid]))
+    remainder = np.abs(durations / period - np.rint(durations / period))
     return period if np.mean(remainder < 0.1) > 0.9 else 0.0

@@ -16,9 +16,9 @@ from .ports import Ports
 from .standard import StandardForm
 
 # Rounding of sums over the bodies, times the sizes of what is summed.
-_ROUNDING = 1e-9
+_TOLERANCE = 1e-9
 # Central differences of step 1e-6: 1e-12 of truncation, 1e-10 of rounding.
-_DIFFERENCES = 1e-6
+_DIFFERENCE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
     )
     rates = [form.rate(state, ports) for form, state in ((standard, x), (decoupled, x_hat))]
     balance = decoupled.power_balance(x_hat, ports)
-    # A robot at rest takes no power at all.
-    flow = max(sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored), 1.0)
-    smallest = float(np.linalg.eigvalsh(d.M)[0])
+    # No power flows into a robot at rest.
+    size = max(sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored), 1.0)
+    smallest_eigenvalue = float(np.linalg.eigvalsh(d.M)[0])
     energy = decoupled.hamiltonian(x_hat)
     kinetic = d.kinetic_energy
     values = {
-        "the mass matrix has an eigenvalue below zero": max(-smallest, 0.0),
+        "the mass matrix has an eigenvalue below zero": max(-smallest_eigenvalue, 0.0),
         "the mass matrix is not symmetric": _relative(d.M - d.M.T, d.M),
         "the rate of the mass matrix is not C + C^T": _relative(_mass_rate(d) - d.C - d.C.T, d.C),
         "J is not skew": _skewness(standard.interconnection(x)),
@@ -65,7 +65,7 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
         "base and shape energy do not add up": _relative(
             np.array(energy.kinetic - kinetic), np.array(kinetic)
         ),
-        "the power at the ports is not the rate of the stored energy": abs(balance.residual) / flow,
+        "the power at the ports is not the rate of the stored energy": abs(balance.residual) / size,
     }
     if model.is_plain:
         values["the momentum rates are not those of Pinocchio's articulated bodies"] = _against_aba(
@@ -73,10 +73,10 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
         )
     limits = {
         "the mass matrix has an eigenvalue below zero": 0.0,
-        "the rate of the mass matrix is not C + C^T": _DIFFERENCES,
+        "the rate of the mass matrix is not C + C^T": _DIFFERENCE_TOLERANCE,
     }
     return [
-        StructureCheck(name, value, limits.get(name, _ROUNDING)) for name, value in values.items()
+        StructureCheck(name, value, limits.get(name, _TOLERANCE)) for name, value in values.items()
     ]
 
 
@@ -85,8 +85,8 @@ def _against_aba(d: Evaluation, ports: Ports, zdot: Array) -> float:
     force = ports.force(d) + d.g
     acceleration = pin.aba(tree.pinocchio, tree.data(), d.q_origin, d.v, force)
     # d(M v)/dt, the base momentum in axes that turn with the base.
-    literal = d.M @ acceleration + (d.C + d.C.T) @ d.v
-    return _relative(literal - zdot, literal)
+    momentum_rate = d.M @ acceleration + (d.C + d.C.T) @ d.v
+    return _relative(momentum_rate - zdot, momentum_rate)
 
 
 def _mass_rate(d: Evaluation) -> Array:

@@ -11,7 +11,7 @@ from ..groups import base_group
 from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .rates import native_gradient, native_rate, native_velocity
-from .standard import coadjoint_matrix, with_ports
+from .standard import coadjoint_matrix, dirac_matrix
 from .state import BaseShapeEnergy, PHRate, PHState
 
 
@@ -144,9 +144,9 @@ class DecoupledEvaluation:
         """Christoffel matrix of the shape inertia, (n,n) [A (80)]."""
         rates = self.d.v[self.d.model.b :]
         # dM_hat_m[k,i,j] = d_k M_ij; the matrix is that of [k d_k M_ij + j d_j M_ik - i d_i M_jk].
-        along = np.einsum("kij,k->ij", self.dM_hat_m, rates)
-        across = np.einsum("jik,k->ij", self.dM_hat_m, rates)
-        return frozen(0.5 * (along + across - across.T))
+        inertia_rate = np.einsum("kij,k->ij", self.dM_hat_m, rates)
+        gradient = np.einsum("jik,k->ij", self.dM_hat_m, rates)
+        return frozen(0.5 * (inertia_rate + gradient - gradient.T))
 
 
 class DecoupledForm(Form):
@@ -181,7 +181,7 @@ class DecoupledForm(Form):
         velocity = native_velocity(self.model, self._decoupled, q, z)
         if velocity is not None:
             return velocity
-        return velocity_of_momentum(self.model, q, self._conjugate(q, z))
+        return velocity_of_momentum(self.model, q, self._standard_momenta(q, z))
 
     def hamiltonian(self, x: PHState) -> BaseShapeEnergy:
         """Return ``1/2 p^T M_b^-1 p + 1/2 pi_hat^T M_hat_m^-1 pi_hat + V(q)`` [A (60)]."""
@@ -209,7 +209,7 @@ class DecoupledForm(Form):
     def dirac(self, x: PHState) -> Array:
         """Return the Dirac structure with all ports; laid out as :meth:`StandardForm.dirac`."""
         t = self.terms(x)
-        return with_ports(t.J_hat, t.G_hat, t.d.J_wrenches)
+        return dirac_matrix(t.J_hat, t.G_hat, t.d.J_wrenches)
 
     def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(v, (pdot, pi_hat_dot))``; see :meth:`Form.rate_arrays`.
@@ -225,11 +225,11 @@ class DecoupledForm(Form):
         d = Evaluation(self.model, q, v)
         rate = d.C.T @ v + ports.force(d)
         if b:
-            drift = (d.C + d.C.T)[:, :b] @ d.v_hat
-            rate[b:] += d.A.T @ (drift[:b] - rate[:b]) - drift[b:]
+            inertia_rate = (d.C + d.C.T)[:, :b] @ d.v_hat
+            rate[b:] += d.A.T @ (inertia_rate[:b] - rate[:b]) - inertia_rate[b:]
         return PHRate(v, rate)
 
-    def _conjugate(self, q: Array, z: Array) -> Array:
+    def _standard_momenta(self, q: Array, z: Array) -> Array:
         b = self.model.b
         a = Evaluation(self.model, q, 0.0 * z).A
         return np.concatenate([z[:b], z[b:] + a.T @ z[:b]])

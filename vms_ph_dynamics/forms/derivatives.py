@@ -22,7 +22,7 @@ from ..robot.kinematic_tree import PARAMETERS
 from .decoupled import DecoupledForm
 from .form import Form
 from .ports import Ports
-from .rates import acting_at, ports_of_state
+from .rates import core_arguments, ports_of_state
 from .standard import StandardForm, coadjoint_matrix
 from .state import PHState
 
@@ -127,7 +127,7 @@ def rate_derivatives(
     """
     _check(form)
     core = form.model.plain_core
-    arguments = acting_at(form.model, ports)
+    arguments = core_arguments(form.model, ports)
     if core is not None and arguments is not None:
         compiled = core.dynamics.rate_derivatives(form._decoupled, parameters, x.q, x.z, *arguments)
         if compiled is not None:
@@ -164,7 +164,7 @@ def rate_derivatives_batch(
     model, threads = form.model, threads_of(threads)
     q, z = checked_rows(model, Q, Z, "Z", copy=False)
     efforts = Ports.checked(model, Ports() if ports is None else ports, len(q))
-    core, arguments = model.plain_core, acting_at(model, efforts)
+    core, arguments = model.plain_core, core_arguments(model, efforts)
     if core is not None and arguments is not None:
         batch = core.batch(threads)
         compiled = batch.rate_derivatives(form._decoupled, parameters, q, z, *arguments)
@@ -201,18 +201,18 @@ def adjoints(twists: Array) -> Array:
 
 
 class _Motion(NamedTuple):
-    """A motion of all bodies; what changes with joint j, and zero for the base.
+    """A motion of all bodies; derivatives by joint j are zero for the base.
 
     Attributes:
         twists: (bodies,6). momenta: (nv,6) of all that each velocity moves.
         ad_screw: (nv,6), ``ad(V_j) S_j``.
-        change: (nv,6), of the momentum of what j moves, as it moves.
+        slope: (nv,6), derivative of the momentum of what j moves.
     """
 
     twists: Array
     momenta: Array
     ad_screw: Array
-    change: Array
+    slope: Array
 
 
 class _Bodies:
@@ -258,8 +258,8 @@ class _Bodies:
         momenta = self.subtree_sums(_times(self.inertias, twists))
         ad_screw = _times(adjoints(twists)[self.body], self.screws)
         ad_screw[: self.b] = 0.0
-        change = _times(self.composite, ad_screw) - _times(self.ad.transpose(0, 2, 1), momenta)
-        return _Motion(twists, momenta, ad_screw, change)
+        slope = _times(self.composite, ad_screw) - _times(self.ad.transpose(0, 2, 1), momenta)
+        return _Motion(twists, momenta, ad_screw, slope)
 
     def pairs(self, descendants: tuple[Array, Array], ancestors: tuple[Array, Array]) -> Array:
         """Return products of rows, (nv,nv): the first pair where j moves k, the other where k j."""
@@ -300,7 +300,7 @@ class _Sensitivity:
     def __init__(self, form: Form, x: PHState, ports: Ports, parameters: bool = True) -> None:
         model = self.model = form.model
         self.b, self.nv = model.b, model.nv
-        self._of_joints = np.repeat([0.0, 1.0], [model.b, model.n])
+        self._joint_mask = np.repeat([0.0, 1.0], [model.b, model.n])
         self.decoupled = isinstance(form, DecoupledForm) and model.b > 0
         d = self.d = Evaluation(model, x.q, form.velocity_arrays(x.q, x.z))
         self.ports, self.bodies = ports, _Bodies(d)
@@ -308,32 +308,32 @@ class _Sensitivity:
         if parameters:
             self.columns += PARAMETERS * len(self.bodies.inertias)
         self.motion = self.bodies.motion(d.v_full)
-        self.locked = self.bodies.motion(self._of_base(d.v_hat))
+        self.locked = self.bodies.motion(self._base_velocity(d.v_hat))
         # Of the momenta M v and M (v_hat, 0) at fixed velocities.
         self.momentum = self._momentum(self.motion, self.nv)
         self.locked_momentum = self._momentum(self.locked, self.b)
         conjugate = -self.momentum
         if self.decoupled:
             # pi = pi_hat + M_bm^T v_hat.
-            conjugate[self.b :] += self._by_shape(self.locked_momentum)
+            conjugate[self.b :] += self._shape_rows(self.locked_momentum)
         self.conjugate = self.momentum + conjugate
         self.velocity = np.linalg.solve(d.M, conjugate)
 
     def energy(self) -> EnergyDerivatives:
         nv, d = self.nv, self.d
         # K = c^T M^-1 c / 2 of the conjugate momentum c; the columns of z are those of momenta.
-        slope = d.v @ (self.conjugate - 0.5 * self.momentum)
-        slope[nv : 2 * nv] = d.v
+        gradient = d.v @ (self.conjugate - 0.5 * self.momentum)
+        gradient[nv : 2 * nv] = d.v
         if self.decoupled:
-            slope[nv : nv + self.b] = d.v_hat
+            gradient[nv : nv + self.b] = d.v_hat
         if self.ports.gravity:
-            slope[:nv] += d.g
-            at = self.model.tree.base_displacement(d.q)
+            gradient[:nv] += d.g
+            base_position = self.model.tree.base_displacement(d.q)
             for k, placement in enumerate(self.bodies.placements):
                 first = 2 * nv + PARAMETERS * k
-                slope[first] -= self.model.tree.gravity @ (placement.translation + at)
-                slope[first + 1 : first + 4] -= self.model.tree.gravity @ placement.rotation
-        return EnergyDerivatives(*(frozen(x.copy()) for x in np.split(slope, [nv, 2 * nv])))
+                gradient[first] -= self.model.tree.gravity @ (placement.translation + base_position)
+                gradient[first + 1 : first + 4] -= self.model.tree.gravity @ placement.rotation
+        return EnergyDerivatives(*(frozen(x.copy()) for x in np.split(gradient, [nv, 2 * nv])))
 
     def rate(self) -> RateDerivatives:
         b, nv, d = self.b, self.nv, self.d
@@ -350,18 +350,18 @@ class _Sensitivity:
             connection_rate = d.M_b_inverse @ (mass_rate[:b, b:] - mass_rate[:b, :b] @ d.A)
             locked = self.locked_momentum
             rate[b:] += connection_rate.T @ locked[:b] - d.A.T @ rate[:b]
-            rate[b:] -= self._by_shape(locked)[:, b:nv] @ self.velocity[b:]
-            rate[b:] -= self._by_shape(self._locked_rate(mass_rate[:b, :b]))
+            rate[b:] -= self._shape_rows(locked)[:, b:nv] @ self.velocity[b:]
+            rate[b:] -= self._shape_rows(self._locked_rate(mass_rate[:b, :b]))
         velocity = np.split(self.velocity, [nv, 2 * nv], axis=1)
         zdot = np.split(rate, [nv, 2 * nv], axis=1)
-        every = (*velocity, *zdot[:2], by_force, zdot[2])
-        return RateDerivatives(*(frozen(x.copy()) for x in every))
+        derivatives = (*velocity, *zdot[:2], by_force, zdot[2])
+        return RateDerivatives(*(frozen(x.copy()) for x in derivatives))
 
     def _momentum(self, motion: _Motion, momenta: int) -> Array:
-        """The derivatives of ``M w`` at fixed w, less those of the first momenta by themselves."""
+        """The derivatives of ``M w`` at fixed w, less those of some momenta by themselves."""
         bodies = self.bodies
         reactions = _times(bodies.composite, bodies.screws)
-        by_q = bodies.pairs((reactions, motion.ad_screw), (bodies.screws, motion.change))
+        by_q = bodies.pairs((reactions, motion.ad_screw), (bodies.screws, motion.slope))
         result = self._columns(by_q, [(bodies.screws, bodies.regressor(motion.twists))])
         result[:momenta, self.nv : self.nv + momenta] = -np.eye(momenta)
         return result
@@ -369,7 +369,7 @@ class _Sensitivity:
     def _slope(self) -> Array:
         """The derivatives of ``C^T v`` and of all forces at fixed v."""
         b, nv, bodies, motion = self.b, self.nv, self.bodies, self.motion
-        by_q = bodies.pairs((motion.change, motion.ad_screw), (motion.ad_screw, motion.change))
+        by_q = bodies.pairs((motion.slope, motion.ad_screw), (motion.ad_screw, motion.slope))
         regressors = [(motion.ad_screw, bodies.regressor(motion.twists))]
         if self.ports.gravity:
             gravity_field = np.concatenate([self.model.tree.gravity, np.zeros(3)])
@@ -394,18 +394,18 @@ class _Sensitivity:
             frame = tree.pinocchio.frames[tree.frame_id(name)]
             body = frame.parentJoint - 1
             root_wrench = (bodies.placements[body] * frame.placement).dualAction @ wrench
-            change = -np.einsum("jba,b->ja", bodies.ad, root_wrench)
-            change *= bodies.is_moved[:, body, None]
-            total += bodies.pairs((0.0 * change, change), (bodies.screws, change))
+            wrench_rate = -np.einsum("jba,b->ja", bodies.ad, root_wrench)
+            wrench_rate *= bodies.is_moved[:, body, None]
+            total += bodies.pairs((0.0 * wrench_rate, wrench_rate), (bodies.screws, wrench_rate))
         return total
 
     def _locked_rate(self, locked_inertia_rate: Array) -> Array:
         """The rate of the derivatives of ``M (v_hat, 0)`` along the motion."""
         b, d, bodies, locked = self.b, self.d, self.bodies, self.locked
-        momentum_rate = (d.C.T @ d.v + self.ports.force(d))[:b]
-        v_hat_rate = d.M_b_inverse @ (momentum_rate - locked_inertia_rate @ d.v_hat)
-        accelerations = bodies.twists(self._of_base(v_hat_rate))
-        relative = adjoints(bodies.twists(self.model.tree.full_velocity(d.v * self._of_joints)))
+        base_force = (d.C.T @ d.v + self.ports.force(d))[:b]
+        v_hat_rate = d.M_b_inverse @ (base_force - locked_inertia_rate @ d.v_hat)
+        accelerations = bodies.twists(self._base_velocity(v_hat_rate))
+        relative = adjoints(bodies.twists(self.model.tree.full_velocity(d.v * self._joint_mask)))
         relative_inertia = relative.transpose(0, 2, 1) @ bodies.inertias
         composite, composite_rate = (
             bodies.composite,
@@ -415,25 +415,25 @@ class _Sensitivity:
         ad_screw_rate = _times(adjoints(accelerations)[bodies.body], bodies.screws)
         ad_screw_rate += _times(adjoints(locked.twists)[bodies.body], rates)
         ad_screw_rate[:b] = 0.0
-        h_rate = _times(composite_rate, locked.twists[bodies.body])
-        h_rate += _times(composite, accelerations[bodies.body])
-        change_rate = _times(composite_rate, locked.ad_screw) + _times(composite, ad_screw_rate)
-        change_rate -= _times(adjoints(rates).transpose(0, 2, 1), locked.momenta)
-        change_rate -= _times(bodies.ad.transpose(0, 2, 1), h_rate)
+        momenta_rate = _times(composite_rate, locked.twists[bodies.body])
+        momenta_rate += _times(composite, accelerations[bodies.body])
+        slope_rate = _times(composite_rate, locked.ad_screw) + _times(composite, ad_screw_rate)
+        slope_rate -= _times(adjoints(rates).transpose(0, 2, 1), locked.momenta)
+        slope_rate -= _times(bodies.ad.transpose(0, 2, 1), momenta_rate)
         reactions = _times(composite, bodies.screws)
         reaction_rates = _times(composite_rate, bodies.screws) + _times(composite, rates)
-        by_q = bodies.pairs((reaction_rates, locked.ad_screw), (rates, locked.change))
-        by_q += bodies.pairs((reactions, ad_screw_rate), (bodies.screws, change_rate))
+        by_q = bodies.pairs((reaction_rates, locked.ad_screw), (rates, locked.slope))
+        by_q += bodies.pairs((reactions, ad_screw_rate), (bodies.screws, slope_rate))
         momenta = bodies.regressor(locked.twists)
         locked_regressor = bodies.regressor(accelerations - _times(relative, locked.twists))
         locked_regressor -= relative.transpose(0, 2, 1) @ momenta
         return self._columns(by_q, [(rates, momenta), (bodies.screws, locked_regressor)])
 
-    def _by_shape(self, rows: Array) -> Array:
-        """Of derivatives of ``M (w, 0)`` at fixed w, those of ``M_bm^T M_b^-1 p`` at fixed p."""
+    def _shape_rows(self, rows: Array) -> Array:
+        """From derivatives of ``M (w, 0)`` at fixed w, those of ``M_bm^T M_b^-1 p`` at fixed p."""
         return rows[self.b :] - self.d.A.T @ rows[: self.b]
 
-    def _of_base(self, twist: Array) -> Array:
+    def _base_velocity(self, twist: Array) -> Array:
         velocity = np.concatenate([twist, np.zeros(self.model.n)])
         return self.model.tree.full_velocity(velocity)
 

@@ -19,7 +19,7 @@ from ..model import VMSModel
 from ..robot_model import require_model
 from ..tasks import Task
 from .ports import Ports, PowerBalance
-from .rates import PHRates, acting_at, native_rate, native_velocity, ports_of_state
+from .rates import PHRates, core_arguments, native_rate, native_velocity, ports_of_state
 from .state import Energy, PHRate, PHState
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ class Form(WithHints, ABC):
 
     H is the kinetic Hamiltonian here; potential and external forces enter as u. Forms are
     stateless: they map states ``PHState(q, z)`` to energies, structure and rates. Rates are
-        computed without any derivative tensor; the matrices of the source are offered for
-        inspection, and are
+    computed without any derivative tensor; the matrices of the source are for inspection, and are
     the oracle of the rates in the tests.
     """
 
@@ -44,7 +43,7 @@ class Form(WithHints, ABC):
         "rate(x, ports), with x = state(q, v)": "xdot dynamics f evaluate",
     }
 
-    # Which form of the C++ core it is; None for a form that it lacks.
+    # Whether it is the decoupled form of the C++ core; None for a form that the core lacks.
     _decoupled: bool | None = None
     # The task of a task-space form, with its reference basis (nv-m,nv).
     _exported_task: tuple[Task, Array] | None = None
@@ -103,7 +102,7 @@ class Form(WithHints, ABC):
         """Return the velocity without checking anything."""
 
     def layout(self, rate: PHRate) -> Array:
-        """Return a rate laid out as :meth:`gradient` is: ``(zdot_base, qdot, zdot_joints)``."""
+        """Return a rate laid out as :meth:`gradient`: ``(zdot_base, qdot_joints, zdot_joints)``."""
         b = self.model.b
         return np.concatenate([rate.zdot[:b], rate.qdot[b:], rate.zdot[b:]])
 
@@ -194,12 +193,12 @@ class Form(WithHints, ABC):
         """
         model, threads = self.model, threads_of(threads)
         q, z = checked_rows(model, Q, Z, "Z", copy=False)
-        acting = Ports.checked(model, Ports() if ports is None else ports, len(q))
+        efforts = Ports.checked(model, Ports() if ports is None else ports, len(q))
         core = None if self._decoupled is None else model.plain_core
         if core is not None:
-            arguments = acting_at(model, acting) or ()
+            arguments = core_arguments(model, efforts) or ()
             return PHRates(*core.batch(threads).rates(self._decoupled, q, z, *arguments))
-        rates = [self.rate_arrays(q[i], z[i], ports_of_state(acting, i)) for i in range(len(q))]
+        rates = [self.rate_arrays(q[i], z[i], ports_of_state(efforts, i)) for i in range(len(q))]
         qdot, zdot = (
             frozen(np.array([getattr(rate, name) for rate in rates]).reshape(len(q), model.nv))
             for name in PHRates._fields

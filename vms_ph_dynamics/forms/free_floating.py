@@ -20,7 +20,7 @@ from ..groups import skew
 from ..model import VMSModel
 
 # Singular values below this fraction of the largest count as zero in the dimension of null spaces.
-_RANK = 1e-9
+_RANK_TOLERANCE = 1e-9
 
 
 class FreeFloating:
@@ -154,12 +154,12 @@ class FreeFloatingEvaluation:
     @cached_property
     def J_s(self) -> Array:
         """Jacobian of the end effector for the base's motion, (6,6) [E 5]."""
-        return frozen(self._tool_jacobian[:, :6])
+        return frozen(self._end_effector_jacobian[:, :6])
 
     @cached_property
     def J_m(self) -> Array:
         """Jacobian of the end effector on a fixed base, (6,n) [E 5]."""
-        return frozen(self._tool_jacobian[:, 6:])
+        return frozen(self._end_effector_jacobian[:, 6:])
 
     @cached_property
     def J_g(self) -> Array:
@@ -173,18 +173,18 @@ class FreeFloatingEvaluation:
         The null space of :attr:`H_w_phi` (Yoshida's reaction null space).
         """
         _, values, right = np.linalg.svd(self.H_w_phi)
-        rank = int(np.sum(values > _RANK * max(float(values[0]), 1e-300)))
+        rank = int(np.sum(values > _RANK_TOLERANCE * max(float(values[0]), 1e-300)))
         return frozen(right[rank:].T.copy())
 
     @cached_property
     def Hdot(self) -> Array:
         """Rate of :attr:`H` along the motion, (nv,nv) [E 33, 34]."""
-        d, turn = self.d, np.zeros((self.d.model.nv, self.d.model.nv))
+        d, frame_rate = self.d, np.zeros((self.d.model.nv, self.d.model.nv))
         w = skew(d.v[3:6])
         # W^-1 Wdot, for a base centre that is fixed in the base.
-        turn[:3, :3] = turn[3:6, 3:6] = w
-        turn[:3, 3:6] = skew(self._centre) @ w - w @ skew(self._centre)
-        inner = d.C + d.C.T - turn.T @ d.M - d.M @ turn
+        frame_rate[:3, :3] = frame_rate[3:6, 3:6] = w
+        frame_rate[:3, 3:6] = skew(self._centre) @ w - w @ skew(self._centre)
+        inner = d.C + d.C.T - frame_rate.T @ d.M - d.M @ frame_rate
         return frozen(self.from_inertial.T @ inner @ self.from_inertial)
 
     @cached_property
@@ -215,7 +215,7 @@ class FreeFloatingEvaluation:
             contact: (6,) wrench at the end effector, inertial axes, N and N m.
         """
         force = np.concatenate([base, torque])
-        return force if contact is None else force + self._tool_jacobian.T @ contact
+        return force if contact is None else force + self._end_effector_jacobian.T @ contact
 
     def acceleration(self, force: Array) -> Array:
         """Return ``(x0ddot; phiddot)`` under a generalised force (nv,), (nv,) [E 37, 38].
@@ -226,7 +226,7 @@ class FreeFloatingEvaluation:
         return np.linalg.solve(self.H, force - self.bias - gravity)
 
     @cached_property
-    def _tool_jacobian(self) -> Array:
+    def _end_effector_jacobian(self) -> Array:
         d = self.d
-        local = d.frame_jacobian(d.model.end_effector_id, pin.LOCAL_WORLD_ALIGNED)
-        return local @ self.from_inertial
+        jacobian = d.frame_jacobian(d.model.end_effector_id, pin.LOCAL_WORLD_ALIGNED)
+        return jacobian @ self.from_inertial

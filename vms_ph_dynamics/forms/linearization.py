@@ -80,14 +80,14 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
     by = rate_derivatives(standard, x, ports, parameters=False)
     rate = standard.rate(x, ports)
     a = np.block([[by.velocity_by_q, by.velocity_by_z], [by.zdot_by_q, by.zdot_by_z]])
-    coordinates, drift = np.eye(2 * nv), np.zeros((2 * nv, 2 * nv))
+    coordinates, coordinates_rate = np.eye(2 * nv), np.zeros((2 * nv, 2 * nv))
     if b:
         # Errors in the base frame are transported by the motion of the base.
         a[:b, :b] -= base_group(model.base).ad(rate.qdot[:b])
         coordinates[nv : nv + b, :b] = -0.5 * coadjoint_matrix(model, x.z[:b])
-        drift[nv : nv + b, :b] = -0.5 * coadjoint_matrix(model, rate.zdot[:b])
-    back = np.linalg.inv(coordinates)
-    a = (coordinates @ a + drift) @ back
+        coordinates_rate[nv : nv + b, :b] = -0.5 * coadjoint_matrix(model, rate.zdot[:b])
+    inverse = np.linalg.inv(coordinates)
+    a = (coordinates @ a + coordinates_rate) @ inverse
     friction = np.zeros((nv, nv))
     if ports.friction is not None:
         friction[b:, b:] = np.diag(ports.friction.slope(rate.qdot[b:]))

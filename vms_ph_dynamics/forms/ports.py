@@ -104,8 +104,8 @@ class Ports:
         def total(first: Array | None, second: Array | None) -> Array | None:
             return first if second is None else second if first is None else first + second
 
-        mine, others = self.wrench_tools or {}, other.wrench_tools or {}
-        tools = {name: total(mine.get(name), others.get(name)) for name in {**mine, **others}}
+        a, b = self.wrench_tools or {}, other.wrench_tools or {}
+        tools = {name: total(a.get(name), b.get(name)) for name in {**a, **b}}
         return Ports(
             total(self.torque, other.torque),
             total(self.wrench_base, other.wrench_base),
@@ -145,8 +145,8 @@ class Ports:
             force[:b] += self.wrench_base
         if self.wrench_end_effector is not None:
             force += d.J_end_effector.T @ self.wrench_end_effector
-        for name, tool in (self.wrench_tools or {}).items():
-            force += d.J_tools[name].T @ tool
+        for name, wrench in (self.wrench_tools or {}).items():
+            force += d.J_tools[name].T @ wrench
         if self.friction is not None:
             force[b:] += self.friction.force(d.v[b:])
         if self.drag and d.model.fluid is not None:
@@ -156,11 +156,11 @@ class Ports:
     def supplied(self, d: Evaluation) -> dict[str, float]:
         """Return the power into the robot at every port, W."""
         b, v = d.model.b, d.v
-        torque, base, tool = self.torque, self.wrench_base, self.wrench_end_effector
+        torque, base, end_effector = self.torque, self.wrench_base, self.wrench_end_effector
         powers = (
             0.0 if torque is None else float(torque @ v[b:]),
             0.0 if base is None else float(base @ v[:b]),
-            0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
+            0.0 if end_effector is None else float(end_effector @ (d.J_end_effector @ v)),
         )
         supplied = dict(zip(PORTS, powers, strict=True))
         for name in d.model.tools:

@@ -23,7 +23,7 @@ def native_rate(
     core = model.plain_core
     if core is None:
         return None
-    arguments = acting_at(model, ports)
+    arguments = core_arguments(model, ports)
     if arguments is None:
         return None
     try:
@@ -33,7 +33,7 @@ def native_rate(
     return None if compiled is None else PHRate(*compiled)
 
 
-def wrenches_at(model: VMSModel, ports: Ports) -> list[tuple[int, Array]]:
+def frame_wrenches(model: VMSModel, ports: Ports) -> list[tuple[int, Array]]:
     """Return the wrenches at end effector and tools, with the indices of their frames."""
     wrenches = []
     if ports.wrench_end_effector is not None:
@@ -44,20 +44,20 @@ def wrenches_at(model: VMSModel, ports: Ports) -> list[tuple[int, Array]]:
     return wrenches
 
 
-def acting_at(model: VMSModel, ports: Ports) -> tuple[Any, ...] | None:
+def core_arguments(model: VMSModel, ports: Ports) -> tuple[Any, ...] | None:
     """Return the efforts as the core takes them, or None where a tool is unknown."""
     if ports.wrench_tools and not ports.wrench_tools.keys() <= set(model.tools):
         return None
     return (
         ports.torque,
         ports.wrench_base,
-        wrenches_at(model, ports),
-        *friction_at(ports),
+        frame_wrenches(model, ports),
+        *friction_arguments(ports),
         ports.gravity,
     )
 
 
-def friction_at(ports: Ports) -> tuple[Array | None, Array | None, float]:
+def friction_arguments(ports: Ports) -> tuple[Array | None, Array | None, float]:
     """Return viscous and Coulomb friction (n,) and slip of the joints; None without friction."""
     friction = ports.friction
     if friction is None:

@@ -86,7 +86,7 @@ class StandardForm(Form):
         the base frame and the joints. The source prints the last two flows without the sign; with
         it the matrix is skew-symmetric.
         """
-        return with_ports(
+        return dirac_matrix(
             self.interconnection(x),
             self.input_map(x),
             self.model.evaluate(x.q, np.zeros(self.model.nv)).J_wrenches,
@@ -133,8 +133,8 @@ def coadjoint_matrix(model: RobotModel, p: Array) -> Array:
     return base_group(model.base).coadjoint_matrix(p)
 
 
-def with_ports(interconnection: Array, input_map: Array, tool_jacobian: Array) -> Array:
+def dirac_matrix(interconnection: Array, input_map: Array, wrench_jacobian: Array) -> Array:
     """Return the Dirac structure of an interconnection with potential, input and tool ports."""
-    ports = np.hstack([-input_map, input_map, input_map @ tool_jacobian.T])
+    ports = np.hstack([-input_map, input_map, input_map @ wrench_jacobian.T])
     size = ports.shape[1]
     return np.block([[interconnection, ports], [-ports.T, np.zeros((size, size))]])

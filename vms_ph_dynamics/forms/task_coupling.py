@@ -43,7 +43,7 @@ class TaskCoupling:
         d, b = self._t.d, self._t.d.model.b
         # A motion of the base does not change any inertia.
         mass = np.concatenate([np.zeros((b, *d.M.shape)), d.dM])
-        return frozen(self._drift(np.moveaxis(self._gradient, 2, 0), mass).T.copy())
+        return frozen(self._drift(np.moveaxis(self._regular_gradient, 2, 0), mass).T.copy())
 
     @cached_property
     def G(self) -> Array:
@@ -75,15 +75,15 @@ class TaskCoupling:
     def E_transpose_eta(self) -> Array:
         """``E^T (eta, nu)``, (nv,): minus the derivatives of the energy at fixed ``(pi, pi_nu)``.
 
-        To them comes the derivative at fixed p. Found as the transpose of the map from derivatives
-        of J to E, applied once, instead of once a direction.
+        The derivatives at fixed p are not included. Computed with the transpose of the map from
+         derivatives of J to E, applied once, instead of once a direction.
         """
         t, n, u = self._t, self._n, self._u
         d, b = t.d, t.d.model.b
-        weight = t.pi[:, None] * (n - u) + self._null_space.transpose(t.nu, d.momentum)
+        covector = t.pi[:, None] * (n - u) + self._null_space.transpose(t.nu, d.momentum)
         # The map that completes a derivative of J near a singularity is its own transpose.
         gradient = self._task_gradient
-        result = t.regular.rate(weight).ravel() @ gradient.reshape(-1, gradient.shape[2])
+        result = t.regular.rate(covector).ravel() @ gradient.reshape(-1, gradient.shape[2])
         result[b:] -= self._mass_slope(u, n)
         return frozen(result)
 
@@ -106,8 +106,8 @@ class TaskCoupling:
         the null-space basis.
         """
         t = self._t
-        across = t.pi @ (self._jacobian_rate @ self._n)
-        return float(across - self._u @ (t.d.C @ self._n))
+        task_power = t.pi @ (self._jacobian_rate @ self._n)
+        return float(task_power - self._u @ (t.d.C @ self._n))
 
     @cached_property
     def exchange_through_G_12(self) -> float:
@@ -120,11 +120,11 @@ class TaskCoupling:
         t, m = self._t, len(self._t.J)
         if t.d.model.b > 0:
             return float(t.eta @ self.G_12 @ t.nu)
-        along_n, along_u = (
+        drift_n, drift_u = (
             self._drift(t.regular.rate(self._task_gradient @ x), _mass_rate(t.d, x))
             for x in (self._n, self._u)
         )
-        return float(t.eta @ along_n[:m] - t.nu @ along_u[m:])
+        return float(t.eta @ drift_n[:m] - t.nu @ drift_u[m:])
 
     @cached_property
     def _null_space(self) -> NullSpaceRate:
@@ -139,7 +139,7 @@ class TaskCoupling:
         return self._t.task.jacobian_gradient(self._t.d)
 
     @cached_property
-    def _gradient(self) -> Array:
+    def _regular_gradient(self) -> Array:
         if self._t.is_regular:
             return self._task_gradient
         slices = self._t.regular.rate(np.moveaxis(self._task_gradient, 2, 0))
@@ -150,18 +150,18 @@ class TaskCoupling:
         # with J_sharp = M^-1 J^T Lambda differentiated by the product rule, everything but these
         # terms cancels.
         t = self._t
-        pull = np.swapaxes(jacobian_rate, -1, -2) @ t.pi + mass_rate @ self._n
-        task = (jacobian_rate @ self._n) @ t.Lambda_t - pull @ t.J_sharp
-        turning = self._null_space.along(jacobian_rate)
-        return np.concatenate([task, turning @ t.d.momentum], axis=-1)
+        covector = np.swapaxes(jacobian_rate, -1, -2) @ t.pi + mass_rate @ self._n
+        task = (jacobian_rate @ self._n) @ t.Lambda_t - covector @ t.J_sharp
+        basis_rate = self._null_space.rate(jacobian_rate)
+        return np.concatenate([task, basis_rate @ t.d.momentum], axis=-1)
 
     def _mass_slope(self, u: Array, n: Array) -> Array:
         # u^T (dM/dq_k) n for all joints k: with T_k(x) = (C(x)^T x)_k the slope of the kinetic
         # energy of a velocity x, it is (T_k(u + n) - T_k(u - n)) / 2.
         d, b = self._t.d, self._t.d.model.b
         difference = u - n
-        other = Evaluation(d.model, d.q, difference).C
-        return ((d.C.T @ d.v)[b:] - (other.T @ difference)[b:]) / 2
+        coriolis = Evaluation(d.model, d.q, difference).C
+        return ((d.C.T @ d.v)[b:] - (coriolis.T @ difference)[b:]) / 2
 
 
 def _mass_rate(d: Evaluation, velocity: Array) -> Array:

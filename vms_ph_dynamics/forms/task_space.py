@@ -23,7 +23,7 @@ SINGULAR = 0.03
 
 # Number of random configurations tried for the reference if the middle of the joint ranges is
 # singular.
-_TRIES = 32
+_TRIALS = 32
 
 
 class TaskSpaceForm(Form):
@@ -192,21 +192,21 @@ class TaskSpaceForm(Form):
 
     def _regular_configuration(self) -> Array:
         middle = _middle(self.model)
-        if self._smallest(middle) >= self.singular_below:
+        if self._min_singular_value(middle) >= self.singular_below:
             return middle
         # A fixed seed: a form must not depend on chance.
         rng = np.random.default_rng(0)
-        tried = [self.model.random_configuration(rng) for _ in range(_TRIES)]
-        best = max(tried, key=self._smallest)
-        if self._smallest(best) < self.singular_below:
+        samples = [self.model.random_configuration(rng) for _ in range(_TRIALS)]
+        best = max(samples, key=self._min_singular_value)
+        if self._min_singular_value(best) < self.singular_below:
             raise ModelError(
-                f"the task has no full row rank: in {_TRIES} configurations its smallest singular "
-                f"value was at most {self._smallest(best):.3g}, below singular_below = "
+                f"the task has no full row rank: in {_TRIALS} configurations its smallest singular "
+                f"value was at most {self._min_singular_value(best):.3g}, below singular_below = "
                 f"{self.singular_below:g}; leave out rows that depend on the others, or lower it"
             )
         return best
 
-    def _smallest(self, q: Array) -> float:
+    def _min_singular_value(self, q: Array) -> float:
         jacobian = self.task.jacobian(self.model.evaluate(q, np.zeros(self.model.nv)))
         return float(np.linalg.svd(jacobian, compute_uv=False)[-1])
 
@@ -222,10 +222,10 @@ def _middle(model: VMSModel) -> Array:
 
 def _checked_basis(basis: Array, rows: int, columns: int) -> Array:
     checked = np.stack([vector(row, columns, "a row of the basis") for row in basis])
-    off = float(np.abs(checked @ checked.T - np.eye(len(checked))).max())
-    if len(checked) != rows or off > 1e-6:
+    deviation = float(np.abs(checked @ checked.T - np.eye(len(checked))).max())
+    if len(checked) != rows or deviation > 1e-6:
         raise StateError(
             f"the basis must be {rows} orthonormal rows; given: {len(checked)} rows, whose "
-            f"products are off the identity by {off:.2g}"
+            f"products are off the identity by {deviation:.2g}"
         )
     return frozen(checked)

@@ -69,7 +69,7 @@ class NullSpaceRate:
         values, self._vectors = np.linalg.eigh((s + s.T) / 2)
         self._sums = values[:, None] + values
 
-    def along(self, jacobian_rate: Array) -> Array:
+    def rate(self, jacobian_rate: Array) -> Array:
         """Return Zdot (...,nv-m,nv) of ``Jdot`` (...,m,nv), of one motion or of several."""
         row_part = -self._null_space @ np.swapaxes(self._inverse @ jacobian_rate, -1, -2)
         f = self._reference @ np.swapaxes(row_part, -1, -2)
@@ -80,7 +80,7 @@ class NullSpaceRate:
     def transpose(self, nu: Array, momentum: Array) -> Array:
         """Return B (m,nv) with ``<B, Jdot> = nu^T Zdot p`` for every ``Jdot``.
 
-        The transpose of :meth:`along`, which replaces its evaluation along every direction.
+        The transpose of :meth:`rate`, which replaces its evaluation along every direction.
 
         Args:
             nu: (nv-m,).
@@ -89,15 +89,15 @@ class NullSpaceRate:
         vectors = self._vectors
         a, b = nu @ vectors, (self._null_space @ momentum) @ vectors
         product = a[:, None] * b
-        weight = (product - product.T) / self._sums
-        turning = (self._reference @ self._inverse).T @ (vectors @ weight @ vectors.T)
-        rows = (momentum @ self._inverse)[:, None] * (nu @ self._null_space)
-        return -rows - turning @ self._null_space
+        quotient = (product - product.T) / self._sums
+        rotation = (self._reference @ self._inverse).T @ (vectors @ quotient @ vectors.T)
+        row_part = (momentum @ self._inverse)[:, None] * (nu @ self._null_space)
+        return -row_part - rotation @ self._null_space
 
 
 # A singular direction has no derivative if its singular value is below this fraction of the
 # threshold.
-_LOST = 1e-6
+_RANK_TOLERANCE = 1e-6
 
 
 class RegularJacobian:
@@ -157,18 +157,18 @@ class RegularJacobian:
         if self.is_regular:
             return jacobian_rate
         s, lifted = self.values, self._lifted
-        if s[-1] < _LOST * self._threshold:
-            rank = int(np.sum(s >= _LOST * self._threshold))
+        if s[-1] < _RANK_TOLERANCE * self._threshold:
+            rank = int(np.sum(s >= _RANK_TOLERANCE * self._threshold))
             raise StateError(
                 f"the task Jacobian has rank {rank} of {len(s)} here, so its momenta have no rate; "
                 "stay away from this configuration, or use a task of fewer dimensions"
             )
-        within = self.left.T @ jacobian_rate @ self.right.T
-        swapped = np.swapaxes(within, -1, -2)
-        even, odd = (within + swapped) / 2, (within - swapped) / 2
-        beyond = self.left.T @ jacobian_rate @ self.kernel.T
-        inner = self._difference_quotient * even + self._sum_quotient * odd
-        outer = (lifted / s)[:, None] * beyond
+        row_block = self.left.T @ jacobian_rate @ self.right.T
+        swapped = np.swapaxes(row_block, -1, -2)
+        symmetric, skew = (row_block + swapped) / 2, (row_block - swapped) / 2
+        kernel_block = self.left.T @ jacobian_rate @ self.kernel.T
+        inner = self._difference_quotient * symmetric + self._sum_quotient * skew
+        outer = (lifted / s)[:, None] * kernel_block
         return self.left @ (inner @ self.right + outer @ self.kernel)
 
     @cached_property
@@ -181,9 +181,9 @@ class RegularJacobian:
         s, lifted = self.values, self._lifted
         differences = s[:, None] - s[None, :]
         slope = np.where(s >= self._threshold, 1.0, s / self._threshold)
-        near = np.abs(differences) < 1e-9 * (1.0 + s[0])
-        quotient = (lifted[:, None] - lifted[None, :]) / np.where(near, 1.0, differences)
-        return np.where(near, (slope[:, None] + slope[None, :]) / 2, quotient)
+        is_equal = np.abs(differences) < 1e-9 * (1.0 + s[0])
+        quotient = (lifted[:, None] - lifted[None, :]) / np.where(is_equal, 1.0, differences)
+        return np.where(is_equal, (slope[:, None] + slope[None, :]) / 2, quotient)
 
     @cached_property
     def _sum_quotient(self) -> Array:
@@ -277,7 +277,7 @@ class TaskTerms:
     @cached_property
     def Lambda_t(self) -> Array:
         """Task inertia ``(J M^-1 J^T)^-1``, (m,m) [D (15)]."""
-        return frozen(_symmetric(np.linalg.inv(self.J @ self._mobile)))
+        return frozen(_symmetric(np.linalg.inv(self.J @ self._mobility)))
 
     @cached_property
     def Lambda_nu(self) -> Array:
@@ -295,7 +295,7 @@ class TaskTerms:
     @cached_property
     def J_sharp(self) -> Array:
         """Dynamically consistent inverse ``M^-1 J^T Lambda_t``, (nv,m) [D (13)]."""
-        return frozen(self._mobile @ self.Lambda_t)
+        return frozen(self._mobility @ self.Lambda_t)
 
     @cached_property
     def N(self) -> Array:
@@ -381,7 +381,7 @@ class TaskTerms:
         return aligned_basis(self.regular.kernel, self.reference)
 
     @cached_property
-    def _mobile(self) -> Array:
+    def _mobility(self) -> Array:
         return np.linalg.solve(self.d.M, self.J.T)
 
 

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..energy.audit import CompensatedSum
 from ..errors import StateError
 from ..forms import PORTS, Form, PHState, Ports
-from ..forms.rates import friction_at
+from ..forms.rates import friction_arguments
 from ..model import VMSModel
 from ..native import native_module, native_part
 from ..robot.algorithms import native_robot
@@ -217,7 +217,7 @@ class CompiledStepper(RobotStepper):
                 ports.torque,
                 ports.wrench_base,
                 ports.wrench_end_effector,
-                *friction_at(ports),
+                *friction_arguments(ports),
             )
         except ValueError as error:
             raise StateError(str(error)) from None

@@ -14,7 +14,7 @@ import pinocchio as pin
 from vms_ph_controllers.guard.certificate import Certificate
 from vms_ph_dynamics import Array, PositionTask, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import frozen
-from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
+from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies
 from vms_ph_dynamics.energy.legend import BLUE
 from vms_ph_dynamics.energy.task_exchange import energy_parts
 from vms_ph_dynamics.errors import WithHints
@@ -344,7 +344,7 @@ class _Messages:
         power = sample.ports.supplied(d)
         powers = {p: power.get(p, float("nan")) for p in sample.port_energy}
         audit = self._audit
-        audit.add(Flow(time, parts["total"], powers, float("nan"), exact))
+        audit.add(EnergySample(time, parts["total"], powers, float("nan"), exact))
         not_known = (float("nan"),) * 3
         wrench_at_tool = (stamp, model.end_effector), _halves(sample.wrench_end_effector)
         contents = {

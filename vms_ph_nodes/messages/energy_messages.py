@@ -14,7 +14,7 @@ from vms_ph.msg import ControllerState, Energy, EnergyCertificate, Momentum, Por
 from vms_ph_controllers import Command, ControlEnergy
 from vms_ph_controllers.guard import Certificate, GuardedEffort
 from vms_ph_dynamics import Evaluation, PositionTask, StateError, momenta
-from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
+from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import Exchange, energy_parts
 from vms_ph_dynamics.evaluation import in_space
 from vms_ph_dynamics.forms import PORTS
@@ -51,7 +51,7 @@ def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:
     )
 
 
-def to_power(header: Header, flow: Flow, audit: EnergyAudit, exchange: Exchange) -> Power:
+def to_power(header: Header, flow: EnergySample, audit: EnergyAudit, exchange: Exchange) -> Power:
     """Return the port powers of a sample and the energy balance up to it."""
     tools = _tools(audit.port_energy)
     return Power(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import Friction, Ports, VMSModel
-from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies, PowerQuadrature
+from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies, PowerQuadrature
 
 NONE = {"torque": 0.0, "wrench_base": 0.0, "wrench_end_effector": 0.0}
 
@@ -18,8 +18,8 @@ def flow(
     exact: PortEnergies | None = None,
     dissipated: float = 0.0,
     **power: float,
-) -> Flow:
-    return Flow(round(time * 1e9), energy, {**NONE, **power}, dissipated, exact)
+) -> EnergySample:
+    return EnergySample(round(time * 1e9), energy, {**NONE, **power}, dissipated, exact)
 
 
 def exact(dissipated: float = 0.0, resets: int = 0, **supplied: float) -> PortEnergies:
@@ -79,7 +79,7 @@ def test_tool_ports_count_like_the_others(source: str) -> None:
     ],
     ids=["reset", "time went back", "no port energies any more", "another port"],
 )
-def test_a_break_in_the_data_starts_a_new_audit(later: Flow) -> None:
+def test_a_break_in_the_data_starts_a_new_audit(later: EnergySample) -> None:
     audit = EnergyAudit()
     audit.add(flow(0.0, 0.0, exact()))
     audit.add(flow(1.0, 5.0, exact()))

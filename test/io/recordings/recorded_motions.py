@@ -16,7 +16,7 @@ from rosbags.rosbag2 import Writer as Ros2Writer
 from rosbags.typesys import Stores, get_typestore
 
 from vms_ph_dynamics import Array, Friction, Ports, StandardForm, VMSModel
-from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
+from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.forms import PORTS
 from vms_ph_dynamics.simulation import Actuation, FormEngine, Sample, Simulation
@@ -156,7 +156,7 @@ def write_bag(
             )  # fmt: skip
             power, lost = ports.supplied(d), ports.dissipated(d)
             energy = d.kinetic_energy + d.potential_energy
-            audit.add(Flow(time, energy, power, lost, exact))
+            audit.add(EnergySample(time, energy, power, lost, exact))
             messages = {
                 "/vms_ph/port_energy": kind["vms_ph/msg/PortEnergy"](
                     head, *(sample.port_energy[p] for p in PORTS), [], np.zeros(0),
