@@ -51,20 +51,20 @@ class Fall(NamedTuple):
     mass: float
     gravity: Array
 
-    def centre_at(self, t: float, passed: float = 0.0) -> Array:
-        """Return the centre of mass at the time ``t + passed``, (k,), m."""
-        s = (t - self.since) + passed
+    def centre_at(self, t: float, elapsed: float = 0.0) -> Array:
+        """Return the centre of mass at the time ``t + elapsed``, (k,), m."""
+        s = (t - self.since) + elapsed
         return self.centre + s * (self.linear / self.mass + (0.5 * s) * self.gravity)
 
-    def velocity_at(self, t: float, passed: float = 0.0) -> Array:
+    def velocity_at(self, t: float, elapsed: float = 0.0) -> Array:
         """Return its velocity, (k,), m/s."""
-        return self.linear / self.mass + ((t - self.since) + passed) * self.gravity
+        return self.linear / self.mass + ((t - self.since) + elapsed) * self.gravity
 
-    def pushed(self, t: float, displacement: Array, impulse: Array, passed: float = 0.0) -> "Fall":
+    def pushed(self, t: float, displacement: Array, impulse: Array, elapsed: float = 0.0) -> "Fall":
         """Return the parabola from then on, after an impulse and the displacement by it."""
-        linear = self.mass * self.velocity_at(t, passed) + impulse
-        centre = self.centre_at(t, passed) + displacement
-        return Fall(t + passed, centre, linear, self.mass, self.gravity)
+        linear = self.mass * self.velocity_at(t, elapsed) + impulse
+        centre = self.centre_at(t, elapsed) + displacement
+        return Fall(t + elapsed, centre, linear, self.mass, self.gravity)
 
 
 class CentroidalState(NamedTuple):
@@ -154,22 +154,22 @@ class Centroidal:
     def split(self, q: Array, v: Array, t: float) -> CentroidalState:
         """Return the state of a motion (q, v) in the inertial frame at a time, s."""
         if self.k == 0:
-            none = np.zeros(0)
-            fall = Fall(t, none, none, self.mass, none)
-            return CentroidalState(q, v, fall, none, CompensatedSum(self.energy(q, v)), t)
+            empty = np.zeros(0)
+            fall = Fall(t, empty, empty, self.mass, empty)
+            return CentroidalState(q, v, fall, empty, CompensatedSum(self.energy(q, v)), t)
         rotation = base_rotation(self.model.base, q)
         robot = self.locked(q, v)
         lever, linear = rotation @ robot.lever, robot.momentum[: self.k].copy()
-        relative, around = q.copy(), v.copy()
-        relative[: self.k] = -lever
-        around[: self.k] -= linear / self.mass
-        robot = self.locked(relative, around)
+        relative_q, relative_v = q.copy(), v.copy()
+        relative_q[: self.k] = -lever
+        relative_v[: self.k] -= linear / self.mass
+        robot = self.locked(relative_q, relative_v)
         return CentroidalState(
-            relative,
-            around,
+            relative_q,
+            relative_v,
             Fall(t, q[: self.k] + lever, rotation @ linear, self.mass, self.fall),
-            self.to_space(rotation, robot.momentum, robot.lever),
-            CompensatedSum(self.energy(relative, around)),
+            self.mount_momentum(rotation, robot.momentum, robot.lever),
+            CompensatedSum(self.energy(relative_q, relative_v)),
             t,
         )
 
@@ -189,7 +189,7 @@ class Centroidal:
         q[: self.k] += position
         return q, v
 
-    def to_space(self, rotation: Array, momentum: Array, lever: Array) -> Array:
+    def mount_momentum(self, rotation: Array, momentum: Array, lever: Array) -> Array:
         """Return the angular momentum about the centre of mass in mount axes, (r,)."""
         p, k = momentum, self.k
         if k == 2:
@@ -242,7 +242,7 @@ class Centroidal:
         d = Evaluation(self.model, q, v)
         return LockedRobot(d.M_b_inverse, lever_of(d.M, self.mass, self.k), d.p, d.kinetic_energy)
 
-    def settle(self, q: Array, robot: LockedRobot, angular: Array) -> Array:
+    def centre_base(self, q: Array, robot: LockedRobot, angular: Array) -> Array:
         """Move the centre of mass of ``q`` to the origin, in place.
 
         Returns the angular momentum ``angular`` (r,) in base axes.

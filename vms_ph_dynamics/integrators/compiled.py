@@ -42,16 +42,16 @@ def prefer_compiled(name: str, inner: RobotStepper, native: bool | None) -> Robo
     Raises:
         ModelError: ``native=True``, but there is no compiled one.
     """
-    twin = native_part(
+    compiled = native_part(
         native,
-        _obstacle(name, inner.model),
+        _missing_support(name, inner.model),
         lambda module: CompiledStepper(name, inner, module),
         "the scheme in Python is used",
     )
-    return inner if twin is None else twin
+    return inner if compiled is None else compiled
 
 
-def _obstacle(name: str, model: VMSModel) -> str | None:
+def _missing_support(name: str, model: VMSModel) -> str | None:
     if name not in COMPILED:
         return f"there is no compiled '{name}', only {', '.join(COMPILED)}"
     if model.fluid is not None:
@@ -89,7 +89,7 @@ class CompiledStepper(RobotStepper):
         self._inner, self._native, self._name = inner, module, name
         self._robot = native_robot(module, self.model.tree, self.model.end_effector)
         self._core = module.Scheme(self._robot, name, inner.gravity)
-        self._free = module.Ports(self._robot)
+        self._no_efforts = module.Ports(self._robot)
         self._has_past = name == "discrete_gradient"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -107,8 +107,8 @@ class CompiledStepper(RobotStepper):
     def step(self, solver_state: SolverState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if not isinstance(ports, Ports) or ports.wrench_tools:
-            part = self._inner.step(self._to_python(solver_state), ports, t, dt)
-            return part._replace(solver_state=self._to_core(part.solver_state, solver_state))
+            result = self._inner.step(self._to_python(solver_state), ports, t, dt)
+            return result._replace(solver_state=self._to_core(result.solver_state, solver_state))
         after, result = self._core.step(solver_state, self._native_ports(ports), t, dt)
         if result.failed:
             raise StepFailure(result.reason)
@@ -151,10 +151,10 @@ class CompiledStepper(RobotStepper):
             span: time at the start, time step, number of steps, and of steps between records.
             threads: number of threads.
         """
-        same = all(acting is ports[0] for acting in ports)
+        is_shared = all(run_ports is ports[0] for run_ports in ports)
         efforts = [
-            self._free if acting is None else self._native_ports(acting)
-            for acting in (ports[:1] if same else ports)
+            self._no_efforts if run_ports is None else self._native_ports(run_ports)
+            for run_ports in (ports[:1] if is_shared else ports)
         ]
         batch: dict[str, Any] = self._native.run_batch(
             self._robot, self._name, self.gravity, Q, V, efforts, *span, threads
@@ -210,7 +210,7 @@ class CompiledStepper(RobotStepper):
     def _native_ports(self, ports: Ports) -> Any:
         self.checked(ports)
         if ports.is_free:
-            return self._free
+            return self._no_efforts
         try:
             return self._native.Ports(
                 self._robot,
@@ -233,9 +233,9 @@ class CompiledStepper(RobotStepper):
         times, values = zip(*x.past, strict=True) if x.past else ((), ())
         return MidpointState(x.q, fall, angular, x.pi, energy, x.t, PastSteps(times, values))
 
-    def _to_core(self, x: CentroidalState | MidpointState, like: SolverState) -> SolverState:
+    def _to_core(self, x: CentroidalState | MidpointState, template: SolverState) -> SolverState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
-        core = copy(like)
+        core = copy(template)
         core.q, core.t, core.energy = x.q, x.t, tuple(x.energy)
         core.fall.since = x.fall.since
         core.fall.centre = [*x.fall.centre, *[0.0] * (3 - k)]
@@ -256,4 +256,4 @@ def _step_result(after: SolverState, result: Any) -> StepResult:
 
 def has_compiled(name: str, form: Form) -> bool:
     """Return whether a scheme is installed in C++ and covers this robot."""
-    return _obstacle(name, form.model) is None and native_module() is not None
+    return _missing_support(name, form.model) is None and native_module() is not None

@@ -22,10 +22,10 @@ from .stepper import Efforts, StepFailure, StepResult
 _ROUNDING = 8 * np.finfo(float).eps
 # The energy error of the solution is corrected if that changes the speed by less than a thousandth;
 # otherwise it is kept in the solver state for the next step.
-_SMALL = 1e-3
-_WAITING = 1e-9
+_MAX_CORRECTION = 1e-3
+_MAX_DEFERRED = 1e-9
 
-_POINTS = 4
+_MAX_POINTS = 4
 
 
 class PastSteps(NamedTuple):
@@ -41,9 +41,9 @@ class PastSteps(NamedTuple):
 
     def with_point(self, t: float, value: Array) -> "PastSteps":
         """Return the past with one more point, without the oldest one if full."""
-        keep = [i for i, time in enumerate(self.times) if time != t][1 - _POINTS :]
+        indices = [i for i, time in enumerate(self.times) if time != t][1 - _MAX_POINTS :]
         return PastSteps(
-            (*(self.times[i] for i in keep), t), (*(self.values[i] for i in keep), value)
+            (*(self.times[i] for i in indices), t), (*(self.values[i] for i in indices), value)
         )
 
     def extrapolated(self, t: float) -> Array:
@@ -51,9 +51,9 @@ class PastSteps(NamedTuple):
         total = 0.0 * self.values[0]
         for i, time in enumerate(self.times):
             weight = 1.0
-            for j, other in enumerate(self.times):
+            for j, node in enumerate(self.times):
                 if j != i:
-                    weight *= (t - other) / (time - other)
+                    weight *= (t - node) / (time - node)
             total += weight * self.values[i]
         return total
 
@@ -87,15 +87,15 @@ class MidstepForces(NamedTuple):
         slope: (n,) ``dT/dq - dV/dq``.
         torque: (r,) moment of the ports about the centre of mass, base axes.
         force: (n,) of the ports on the shape at a fixed centre of mass.
-        push: (k,) total force of the ports, mount axes.
-        acting: the efforts, and d: the evaluation there; None without port efforts.
+        thrust: (k,) total force of the ports, mount axes.
+        efforts: at the ports, and d: the evaluation there; None without port efforts.
     """
 
     slope: Array
     torque: Array
     force: Array
-    push: Array
-    acting: Ports | None = None
+    thrust: Array
+    efforts: Ports | None = None
     d: Evaluation | None = None
 
 
@@ -106,7 +106,7 @@ class IterateTerms(NamedTuple):
         velocity: (nv, then further unknowns) in the middle, from the momenta there.
         l0, l1: (r,) angular momenta at both ends, base axes.
         slope: (n,) ``dT/dq - dV/dq``.
-        reach: (n,) displacement of the joints in the step.
+        dq: (n,) displacement of the joints in the step.
         dt: time, s.
     """
 
@@ -114,7 +114,7 @@ class IterateTerms(NamedTuple):
     l0: Array
     l1: Array
     slope: Array
-    reach: Array
+    dq: Array
     dt: float
 
 
@@ -137,7 +137,7 @@ class DiscreteGradient(RobotStepper):
         at_zero = self.robot.mass_matrix(form.model.neutral_configuration())
         self._weights = np.diag(at_zero)[form.model.b :].copy()
         # Scales the multiplier to a velocity; only the magnitude matters.
-        self._typical = sqrt(float(self._weights.mean()))
+        self._root_inertia = sqrt(float(self._weights.mean()))
 
     def begin(self, state: PHState, t: float) -> MidpointState:
         """Return the motion relative to the centre of mass."""
@@ -174,13 +174,13 @@ class DiscreteGradient(RobotStepper):
             if not solver_state.past.times:
                 raise
             # An extrapolation across a jump, or a change of step, may not be a usable guess.
-            fresh = self._guess(solver_state._replace(past=PastSteps()), t, dt)
-            solution = solve(sweep, np.concatenate([fresh, centre]))
-        end, middle, reach = solution.end
-        end = self._polished(end, reach)
+            restart = self._guess(solver_state._replace(past=PastSteps()), t, dt)
+            solution = solve(sweep, np.concatenate([restart, centre]))
+        end, middle, dq = solution.end
+        end = self._corrected(end, dq)
         energies = PowerQuadrature()
-        if middle.acting is not None:
-            energies.add(middle.acting, middle.d, dt)
+        if middle.efforts is not None:
+            energies.add(middle.efforts, middle.d, dt)
         past = solver_state.past.with_point(t + 0.5 * dt, solution.unknown[: nv + 1])
         return StepResult(
             end._replace(past=past), energies.supplied, energies.dissipated, solution.iterations
@@ -199,47 +199,47 @@ class DiscreteGradient(RobotStepper):
         """Return the next guess: velocity in the middle, multiplier, centre-of-mass velocity."""
         robot, k, b, nv = self.robot, self.robot.k, self.model.b, self.model.nv
         y = unknown[:nv]
-        turn = dt * y[k:b]
-        reach = dt * y
-        reach[:k] = 0.0
+        angle = dt * y[k:b]
+        dq = dt * y
+        dq[:k] = 0.0
         if k == 3:
-            reach[3:6] *= _angle_ratio(turn)
-        q_mid, q_end = robot.integrate(x.q, 0.5 * reach), robot.integrate(x.q, reach)
+            dq[3:6] *= _angle_ratio(angle)
+        q_mid, q_end = robot.integrate(x.q, 0.5 * dq), robot.integrate(x.q, dq)
         if not isfinite(q_end.dot(q_end)):
             raise StepFailure("the motion within the step is not finite")
         mass = robot.mass_matrix(q_mid)
         middle = self._middle(x, ports, t, dt, q_mid, y, centre_velocity, mass)
         pi: Array = x.pi + dt * (middle.slope + middle.force)
-        pi = pi - self._correction(float(unknown[nv]), reach[b:])
+        pi = pi - self._correction(float(unknown[nv]), dq[b:])
         energy, angular = x.energy, x.angular
-        if middle.acting is not None:
+        if middle.efforts is not None:
             energy = energy.plus(dt * float(middle.torque @ y[k:b] + middle.force @ y[b:]))
             if k:
-                angular = angular + dt * self._impulse(q_end, turn, middle.torque)
+                angular = angular + dt * self._impulse(q_end, angle, middle.torque)
         l1: Array = self._in_base(q_end, angular)
         momentum: Array = np.zeros(nv)
         momentum[b:] = 0.5 * (x.pi + pi)
         fall = x.fall
         if k:
             momentum[k:b] = 0.5 * (l0 + l1)
-        following: Array = np.empty(len(unknown))
-        following[:nv] = np.linalg.solve(mass, momentum)
+        next_guess: Array = np.empty(len(unknown))
+        next_guess[:nv] = np.linalg.solve(mass, momentum)
         if len(unknown) > nv + 1:
             # A constant force over the step: the mean of the velocity it adds is half of the end.
-            gain = (0.5 * dt / robot.mass) * middle.push
-            following[nv + 1 :] = fall.velocity_at(x.t, 0.5 * dt) + gain
-            if middle.push.any():
-                fall = fall.pushed(x.t, dt * gain, dt * middle.push, dt)._replace(since=t + dt)
+            added = (0.5 * dt / robot.mass) * middle.thrust
+            next_guess[nv + 1 :] = fall.velocity_at(x.t, 0.5 * dt) + added
+            if middle.thrust.any():
+                fall = fall.pushed(x.t, dt * added, dt * middle.thrust, dt)._replace(since=t + dt)
         end = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
-        terms = IterateTerms(following, l0, l1, middle.slope, reach[b:], dt)
-        following[nv] = multiplier = self._multiplier(x, end, terms)
+        terms = IterateTerms(next_guess, l0, l1, middle.slope, dq[b:], dt)
+        next_guess[nv] = multiplier = self._multiplier(x, end, terms)
         if multiplier != unknown[nv]:
             # The newer multiplier is used at once: the sweeps contract twice as fast.
-            pi = pi - self._correction(multiplier - float(unknown[nv]), reach[b:])
+            pi = pi - self._correction(multiplier - float(unknown[nv]), dq[b:])
             momentum[b:] = 0.5 * (x.pi + pi)
-            following[:nv] = np.linalg.solve(mass, momentum)
+            next_guess[:nv] = np.linalg.solve(mass, momentum)
             end = end._replace(pi=pi)
-        return Sweep(following, (end, middle, reach[b:]))
+        return Sweep(next_guess, (end, middle, dq[b:]))
 
     def _middle(
         self,
@@ -261,24 +261,24 @@ class DiscreteGradient(RobotStepper):
             q[:k] = -(rotation @ lever_of(mass, robot.mass, k))
             centre = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
             q, y = robot.inertial(q, y, centre, centre_velocity)
-        acting = self.acting(ports, t + 0.5 * dt, q, y)
+        efforts = self.efforts_at(ports, t + 0.5 * dt, q, y)
         d = Evaluation(self.model, q, y)
-        force = acting.external_force(d)
+        force = efforts.external_force(d)
         if not k:
-            return MidstepForces(slope, force[:0], force, force[:0], acting, d)
+            return MidstepForces(slope, force[:0], force, force[:0], efforts, d)
         # The effect of a force at a fixed centre of mass, whose motion is integrated separately.
-        around = force[k:] - mass[:k, k:].T @ force[:k] / robot.mass
+        reduced = force[k:] - mass[:k, k:].T @ force[:k] / robot.mass
         return MidstepForces(
-            slope, around[: robot.r], around[robot.r :], rotation @ force[:k], acting, d
+            slope, reduced[: robot.r], reduced[robot.r :], rotation @ force[:k], efforts, d
         )
 
-    def _impulse(self, q: Array, turn: Array, torque: Array) -> Array:
+    def _impulse(self, q: Array, angle: Array, torque: Array) -> Array:
         """Return the torque in mount axes, such that its work is ``w . torque``."""
         if self.robot.k == 2:
             return torque
-        half = 0.5 * turn
-        leaned = torque - cross(half, torque) + half * float(half @ torque)
-        return base_rotation("floating", q) @ leaned / (1.0 + float(half @ half))
+        half = 0.5 * angle
+        numerator = torque - cross(half, torque) + half * float(half @ torque)
+        return base_rotation("floating", q) @ numerator / (1.0 + float(half @ half))
 
     def _in_base(self, q: Array, angular: Array) -> Array:
         return angular.dot(base_rotation("floating", q)) if self.robot.k == 3 else angular
@@ -294,55 +294,53 @@ class DiscreteGradient(RobotStepper):
         return CentroidalState(q, v, x.fall, x.angular, x.energy, x.t)
 
     def _guess(self, x: MidpointState, t: float, dt: float) -> Array:
-        if len(x.past.times) == _POINTS:
+        if len(x.past.times) == _MAX_POINTS:
             return x.past.extrapolated(t + 0.5 * dt)
-        motion_now = self._centroidal(x)
-        acceleration = self.robot.acceleration(motion_now.q, motion_now.v, self.robot.zeros)
-        return np.append(motion_now.v + (0.5 * dt) * acceleration, 0.0)
+        motion = self._centroidal(x)
+        acceleration = self.robot.acceleration(motion.q, motion.v, self.robot.zeros)
+        return np.append(motion.v + (0.5 * dt) * acceleration, 0.0)
 
-    def _correction(self, multiplier: float, reach: Array) -> Array:
-        weighted = self._weights * reach
-        square = float(reach.dot(weighted))
+    def _correction(self, multiplier: float, dq: Array) -> Array:
+        weighted = self._weights * dq
+        square = float(dq.dot(weighted))
         if square == 0.0:
             return self.robot.zeros[self.model.b :]
-        return (multiplier * self._typical / sqrt(square)) * weighted
+        return (multiplier * self._root_inertia / sqrt(square)) * weighted
 
     def _multiplier(self, x: MidpointState, end: MidpointState, guess: IterateTerms) -> float:
-        square = float(guess.reach.dot(self._weights * guess.reach))
+        square = float(guess.dq.dot(self._weights * guess.dq))
         if square == 0.0:
             return 0.0
         k, b, nv = self.robot.k, self.model.b, self.model.nv
         energy, scale, *_ = self._energy(end.q, guess.l1, end.pi)
         y = guess.velocity
         # The energy error of the midpoint rule: it vanishes with dq, for any guess.
-        missed = (
-            energy
-            - x.energy.value
-            - float(y[b:nv].dot(end.pi - x.pi) - guess.slope.dot(guess.reach))
+        error = (
+            energy - x.energy.value - float(y[b:nv].dot(end.pi - x.pi) - guess.slope.dot(guess.dq))
         )
         if k:
-            missed -= float(y[k:b].dot(guess.l1 - guess.l0))
-        if abs(missed) <= _ROUNDING * scale:
+            error -= float(y[k:b].dot(guess.l1 - guess.l0))
+        if abs(error) <= _ROUNDING * scale:
             return 0.0
-        return guess.dt * missed / (self._typical * sqrt(square))
+        return guess.dt * error / (self._root_inertia * sqrt(square))
 
-    def _polished(self, end: MidpointState, reach: Array) -> MidpointState:
+    def _corrected(self, end: MidpointState, dq: Array) -> MidpointState:
         angular = self._in_base(end.q, end.angular)
         energy, scale, velocity, mass = self._energy(end.q, angular, end.pi)
-        gap = energy - end.energy.value
-        if abs(gap) <= _ROUNDING * scale:
+        energy_error = energy - end.energy.value
+        if abs(energy_error) <= _ROUNDING * scale:
             return end
-        along: Array = np.zeros(self.model.nv)
-        along[self.model.b :] = self._weights * reach
-        # The kinetic energy of momentum - share * along is quadratic in the share; the small root.
-        slope, bend = along.dot(velocity), along.dot(np.linalg.solve(mass, along))
-        inside = slope * slope - 2.0 * bend * gap
-        if abs(2.0 * bend * gap) <= _SMALL * slope * slope:
+        direction: Array = np.zeros(self.model.nv)
+        direction[self.model.b :] = self._weights * dq
+        # The kinetic energy of momentum - factor * direction is quadratic; the small root.
+        slope, curvature = direction.dot(velocity), direction.dot(np.linalg.solve(mass, direction))
+        discriminant = slope * slope - 2.0 * curvature * energy_error
+        if abs(2.0 * curvature * energy_error) <= _MAX_CORRECTION * slope * slope:
             # ``slope`` has the sign of the step.
-            share = 2.0 * gap / (slope + copysign(sqrt(inside), slope))
-            return end._replace(pi=end.pi - share * along[self.model.b :])
-        if abs(gap) > _WAITING * scale:
-            raise StepFailure(f"the solution misses an energy of {gap:.3g} J")
+            factor = 2.0 * energy_error / (slope + copysign(sqrt(discriminant), slope))
+            return end._replace(pi=end.pi - factor * direction[self.model.b :])
+        if abs(energy_error) > _MAX_DEFERRED * scale:
+            raise StepFailure(f"the solution misses an energy of {energy_error:.3g} J")
         return end
 
     def _energy(self, q: Array, angular: Array, pi: Array) -> tuple[float, float, Array, Array]:
@@ -356,9 +354,9 @@ class DiscreteGradient(RobotStepper):
         return kinetic + potential, kinetic + abs(potential), velocity, mass
 
 
-def _angle_ratio(turn: Array) -> float:
-    """Return the angle of ``cay(turn)`` over the length of ``turn``: ``2 atan(|x|/2) / |x|``."""
-    square = float(turn.dot(turn))
+def _angle_ratio(x: Array) -> float:
+    """Return the angle of ``cay(x)`` over the length of ``x``: ``2 atan(|x|/2) / |x|``."""
+    square = float(x.dot(x))
     if square < 1e-8:
         # The series; the next term is below 1e-18.
         return 1.0 - square / 12.0

@@ -16,13 +16,13 @@ from .stepper import StepFailure
 _TOLERANCE, _FLOOR = 1e-11, 1e-13
 # Changes that no longer decrease are rounding up to this size; for the slowest motions up to a
 # floor, in m/s or rad/s, given by the rounding of a large potential.
-_STAGNATION, _NOISE = 1e-9, 1e-10
+_STAGNATION, _STAGNATION_FLOOR = 1e-9, 1e-10
 # Two sweeps must reduce the change to this fraction; otherwise Newton's iteration is used.
 _CONTRACTION = 0.5
 _FIXED_POINT_LIMIT = 60
 _NEWTON_LIMIT = 30
-_DIFFERENCE = 1e-7
-_SHORTEST = 1.0 / 64.0
+_DIFFERENCE_STEP = 1e-7
+_MIN_LENGTH = 1.0 / 64.0
 
 
 class Sweep(NamedTuple):
@@ -52,17 +52,17 @@ def solve(sweep: Callable[[Array], Sweep], guess: Array) -> Solution:
         StepFailure: neither iteration converges.
     """
     y = guess
-    last = before = np.inf
+    previous = older = np.inf
     for count in range(1, _FIXED_POINT_LIMIT + 1):
         result = sweep(y)
-        size = _size(result.unknown)
-        change = _size(result.unknown - y)
-        stalls = change > _CONTRACTION * before
+        size = _norm(result.unknown)
+        change = _norm(result.unknown - y)
+        stalls = change > _CONTRACTION * older
         if change <= _TOLERANCE * size + _FLOOR or (stalls and change <= _rounding(size)):
             return Solution(y, result.end, count)
         if stalls or not change < np.inf:
             break
-        y, last, before = result.unknown, change, last
+        y, previous, older = result.unknown, change, previous
     return _newton(sweep, guess, count)
 
 
@@ -72,35 +72,35 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
     residual: Array = result.unknown - y
     # Full steps may cycle around a kink of a force within the step: they are shortened.
     for step_count in range(1, _NEWTON_LIMIT + 1):
-        size = _size(y) + _size(residual)
-        if _size(residual) <= _TOLERANCE * size + _FLOOR:
+        size = _norm(y) + _norm(residual)
+        if _norm(residual) <= _TOLERANCE * size + _FLOOR:
             return Solution(y, result.end, count + step_count)
-        step: Array = np.linalg.solve(_slope(sweep, y, residual, size), -residual)
+        step: Array = np.linalg.solve(_jacobian(sweep, y, residual, size), -residual)
         length = 1.0
         while True:
             trial = sweep(y + length * step)
-            remainder = trial.unknown - (y + length * step)
-            if _size(remainder) < (1.0 - 0.1 * length) * _size(residual):
+            trial_residual = trial.unknown - (y + length * step)
+            if _norm(trial_residual) < (1.0 - 0.1 * length) * _norm(residual):
                 break
             length *= 0.5
-            if length < _SHORTEST:
-                if _size(residual) <= _rounding(size):
+            if length < _MIN_LENGTH:
+                if _norm(residual) <= _rounding(size):
                     return Solution(y, result.end, count + step_count)
                 raise StepFailure(
-                    f"Newton's iteration stalls at a residual of {_size(residual):.3g}"
+                    f"Newton's iteration stalls at a residual of {_norm(residual):.3g}"
                 )
-        y, result, residual = y + length * step, trial, remainder
+        y, result, residual = y + length * step, trial, trial_residual
     raise StepFailure(f"Newton's iteration has not converged in {_NEWTON_LIMIT} steps")
 
 
-def _slope(sweep: Callable[[Array], Sweep], y: Array, residual: Array, size: float) -> Array:
+def _jacobian(sweep: Callable[[Array], Sweep], y: Array, residual: Array, size: float) -> Array:
     """Return the Jacobian of the residual by forward differences."""
     columns = []
-    width = _DIFFERENCE * max(size, 1e-3)
+    step = _DIFFERENCE_STEP * max(size, 1e-3)
     for i in range(len(y)):
         shifted = y.copy()
-        shifted[i] += width
-        columns.append((sweep(shifted).unknown - shifted - residual) / width)
+        shifted[i] += step
+        columns.append((sweep(shifted).unknown - shifted - residual) / step)
     matrix = np.stack(columns, axis=1)
     if not np.isfinite(matrix).all():
         raise StepFailure("the motion within the step is not finite")
@@ -108,8 +108,8 @@ def _slope(sweep: Callable[[Array], Sweep], y: Array, residual: Array, size: flo
 
 
 def _rounding(size: float) -> float:
-    return _STAGNATION * size + _NOISE
+    return _STAGNATION * size + _STAGNATION_FLOOR
 
 
-def _size(y: Array) -> float:
+def _norm(y: Array) -> float:
     return float(np.abs(y).max())

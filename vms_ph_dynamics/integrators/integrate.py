@@ -18,7 +18,7 @@ from .stepper import Efforts, Observation, SolverState, Stepper, StepResult, sys
 from .trajectory import Audit, Event, FailedStep, Occurrence, Trajectory
 
 # The instant is located to this fraction of the step.
-_RESOLUTION = 1e-12
+_TIME_TOLERANCE = 1e-12
 _ITERATIONS = 100
 
 
@@ -81,7 +81,7 @@ def integrate(
     ports = stepper.no_ports if ports is None else ports
     run = _Run(stepper, ports, tuple(events), halvings, stepper.begin(x0, t0), t0)
     for k in range(0, steps, every):
-        run.go(t0, dt, k, min(k + every, steps))
+        run.advance(t0, dt, k, min(k + every, steps))
         run.record()
         if run.ended:
             break
@@ -113,14 +113,14 @@ def _gravity(form: Form, x0: Any, ports: Efforts | None, t0: float) -> bool:
     """Return whether gravity acts, after a check of the ports at the start."""
     if ports is None:
         return True
-    acting: Any = ports(t0, form.checked_state(x0)) if callable(ports) else ports
-    if not isinstance(acting, Ports):
+    efforts: Any = ports(t0, form.checked_state(x0)) if callable(ports) else ports
+    if not isinstance(efforts, Ports):
         raise StateError(
             "ports are a Ports, or a function of time and state that returns one; given: "
-            f"{'a function that returns ' if callable(ports) else ''}{acting!r}"
+            f"{'a function that returns ' if callable(ports) else ''}{efforts!r}"
         )
     with np.errstate(over="ignore"):  # excessively large efforts are left to the steps, which fail
-        return Ports.checked(form.model, acting).gravity
+        return Ports.checked(form.model, efforts).gravity
 
 
 @dataclass
@@ -148,7 +148,7 @@ class _Run:
         self.observations.append(self.stepper.observe(self.solver_state))
         self.values = self._values(self.t, self.solver_state)
 
-    def go(self, t0: float, dt: float, first: int, end: int) -> None:
+    def advance(self, t0: float, dt: float, first: int, end: int) -> None:
         """Integrate from one step up to another, or to an event that ends the run."""
         while first < end and not self.ended:
             if self.events:
@@ -171,20 +171,20 @@ class _Run:
     def _step(self, t: float, dt: float, end: float) -> None:
         """Integrate one step, divided at the events."""
         while not self.ended:
-            result, failures = self._try(t, dt)
-            reached, happened = self._first_crossing(result, t, dt)
-            if happened:
-                result, failures = self._try(t, reached)
-                self._accept(result, failures, t + reached)
-                self._record_events(happened)
-                t, dt = t + reached, end - (t + reached)
-                if abs(dt) > 1e-12 * abs(end - t + reached):
+            result, failures = self._trial_step(t, dt)
+            elapsed, occurred = self._first_crossing(result, t, dt)
+            if occurred:
+                result, failures = self._trial_step(t, elapsed)
+                self._accept(result, failures, t + elapsed)
+                self._record_events(occurred)
+                t, dt = t + elapsed, end - (t + elapsed)
+                if abs(dt) > 1e-12 * abs(end - t + elapsed):
                     continue
                 return
             self._accept(result, failures, end)
             return
 
-    def _try(self, t: float, dt: float) -> RetriedStep:
+    def _trial_step(self, t: float, dt: float) -> RetriedStep:
         return step_with_retry(
             self.stepper, self.solver_state, self.ports, t, dt, halvings=self.halvings
         )
@@ -243,26 +243,26 @@ class _Run:
     ) -> tuple[float, tuple[Event, ...]]:
         """Return the time after ``t`` of the first events, and these events."""
         ends = self._values(t + dt, result.solver_state)
-        first, happened = dt, []
+        first, occurred = dt, []
         for i, event in enumerate(self.events):
             if not event.crossed(self.values[i], ends[i]):
                 continue
 
             def value(s: float, i: int = i) -> float:
-                reached, _ = self._try(t, s)
-                return self._values(t + s, reached.solver_state)[i]
+                trial, _ = self._trial_step(t, s)
+                return self._values(t + s, trial.solver_state)[i]
 
-            when = locate(value, self.values[i], ends[i], dt)
-            if abs(when) < abs(first):
-                first, happened = when, [event]
-            elif when == first:
-                happened.append(event)
-        return first, tuple(happened)
+            elapsed = locate(value, self.values[i], ends[i], dt)
+            if abs(elapsed) < abs(first):
+                first, occurred = elapsed, [event]
+            elif elapsed == first:
+                occurred.append(event)
+        return first, tuple(occurred)
 
-    def _record_events(self, happened: Sequence[Event]) -> None:
+    def _record_events(self, occurred: Sequence[Event]) -> None:
         state = self.stepper.observe(self.solver_state).state
-        self.occurrences += [Occurrence(event.name, self.t, state) for event in happened]
-        self.ended = any(event.terminal for event in happened)
+        self.occurrences += [Occurrence(event.name, self.t, state) for event in occurred]
+        self.ended = any(event.terminal for event in occurred)
 
 
 def locate(value: Callable[[float], float], before: float, after: float, dt: float) -> float:
@@ -280,18 +280,18 @@ def locate(value: Callable[[float], float], before: float, after: float, dt: flo
     low, high = before, after
     side = 0
     for _ in range(_ITERATIONS):
-        if right - left <= _RESOLUTION or high == 0.0:
+        if right - left <= _TIME_TOLERANCE or high == 0.0:
             break
         middle = right - high * (right - left) / (high - low)
         if not left < middle < right:
             middle = 0.5 * (left + right)
-        now = value(middle * dt)
-        if (now < 0.0) == (before < 0.0) and now != 0.0:
-            left, low = middle, now
+        y = value(middle * dt)
+        if (y < 0.0) == (before < 0.0) and y != 0.0:
+            left, low = middle, y
             high = 0.5 * high if side == -1 else high
             side = -1
         else:
-            right, high = middle, now
+            right, high = middle, y
             low = 0.5 * low if side == 1 else low
             side = 1
     return right * dt

@@ -107,8 +107,8 @@ def integrate_batch(
     check_steps(dt, steps, every)
     states = [form.checked_state(x) for x in states]
     efforts = _efforts_of_runs(form, ports, len(states))
-    model, ends = form.model, np.append(np.arange(0, steps, every), steps)
-    count, instants = len(states), len(ends)
+    model, record_steps = form.model, np.append(np.arange(0, steps, every), steps)
+    count, instants = len(states), len(record_steps)
 
     def nans(*shape: int) -> Array:
         return np.full((count, *shape), np.nan)
@@ -118,14 +118,14 @@ def integrate_batch(
     dissipated = nans(instants - 1)
     failures: list[tuple[FailedStep, ...]] = [()] * count
     errors: dict[int, str] = {}
-    failed = set(range(count))
+    remaining = set(range(count))
     for gravity in (True, False):
         held = {
-            i: acting
-            for i, acting in enumerate(efforts)
-            if not callable(acting)
-            and (acting is None or not acting.wrench_tools)
-            and (acting is None or acting.gravity) is gravity
+            i: run_ports
+            for i, run_ports in enumerate(efforts)
+            if not callable(run_ports)
+            and (run_ports is None or not run_ports.wrench_tools)
+            and (run_ports is None or run_ports.gravity) is gravity
         }
         stepper = make_stepper(scheme, form, gravity, native) if held else None
         if not isinstance(stepper, CompiledStepper):
@@ -147,8 +147,8 @@ def integrate_batch(
             values[rows] = (
                 0.0 if name not in PORTS else batch["supplied"][PORTS.index(name)][complete]
             )
-        failed -= set(rows.tolist())
-    for i in sorted(failed):
+        remaining -= set(rows.tolist())
+    for i in sorted(remaining):
         options: dict[str, Any] = {"scheme": scheme, "native": native, "every": every, "t0": t0}
         try:
             trajectory = integrate(form, states[i], efforts[i], dt=dt, steps=steps, **options)
@@ -162,7 +162,7 @@ def integrate_batch(
     for array in (q, v, energy, dissipated, *supplied.values()):
         frozen(array)
     return TrajectoryBatch(
-        frozen(t0 + dt * ends), q, v, energy, supplied, dissipated, tuple(failures), errors
+        frozen(t0 + dt * record_steps), q, v, energy, supplied, dissipated, tuple(failures), errors
     )
 
 
@@ -177,6 +177,6 @@ def _efforts_of_runs(form: Form, ports: Any, count: int) -> list[Efforts | None]
         )
     with np.errstate(over="ignore"):  # excessively large efforts are left to the steps, which fail
         return [
-            Ports.checked(form.model, acting) if isinstance(acting, Ports) else acting
-            for acting in efforts
+            Ports.checked(form.model, run_ports) if isinstance(run_ports, Ports) else run_ports
+            for run_ports in efforts
         ]

@@ -12,7 +12,7 @@ from ..model import VMSModel
 from ..robot.joints import BASE_POSITION
 
 # A plane that leans by less than 1e-6 rad is level, up to the rounding of an <origin>.
-_LEVEL = 1e-12
+_TILT_TOLERANCE = 1e-12
 
 
 def base_rotation(base: str, q: Array) -> Array:
@@ -47,9 +47,9 @@ def inverse_differential(base: str, u: Array, v: Array) -> Array:
     ``v + [u, v]/2 + [u, [u, v]]/12`` in the base part, up to terms of fifth order in u.
     """
     b = {"planar": 3, "floating": 6}[base]
-    once = commutator(base, u[:b], v[:b])
+    bracket = commutator(base, u[:b], v[:b])
     rate = v.copy()
-    rate[:b] += 0.5 * once + commutator(base, u[:b], once) / 12.0
+    rate[:b] += 0.5 * bracket + commutator(base, u[:b], bracket) / 12.0
     return rate
 
 
@@ -96,10 +96,10 @@ def spatial_momentum(d: Evaluation) -> Array:
     rotation, x, p = base_rotation(base, d.q), d.q[:k], d.p
     linear = rotation @ p[:k]
     if base == "planar":
-        turn = p[2] + x[0] * linear[1] - x[1] * linear[0]
-        if mount[2, 2] < 1.0 - _LEVEL:
-            return np.array([*linear, turn])
-        along = mount[:2, :2] @ linear
-        return np.array([*along, turn + mount[0, 3] * along[1] - mount[1, 3] * along[0]])
-    along, about = mount[:3, :3] @ linear, rotation @ p[3:] + cross(x, linear)
-    return np.concatenate([along, mount[:3, :3] @ about + cross(mount[:3, 3], along)])
+        angular = p[2] + x[0] * linear[1] - x[1] * linear[0]
+        if mount[2, 2] < 1.0 - _TILT_TOLERANCE:
+            return np.array([*linear, angular])
+        p_world = mount[:2, :2] @ linear
+        return np.array([*p_world, angular + mount[0, 3] * p_world[1] - mount[1, 3] * p_world[0]])
+    p_world, moment = mount[:3, :3] @ linear, rotation @ p[3:] + cross(x, linear)
+    return np.concatenate([p_world, mount[:3, :3] @ moment + cross(mount[:3, 3], p_world)])

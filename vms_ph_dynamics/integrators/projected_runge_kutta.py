@@ -75,9 +75,9 @@ class ProjectedRungeKutta(RobotStepper):
         if isinstance(ports, Ports) and ports.is_free:
             self.checked(ports)
             end, energies = solver_state._replace(t=t + dt), _NO_ENERGY
-            q, v = self._free(solver_state.q, solver_state.v, dt)
+            q, v = self._free_step(solver_state.q, solver_state.v, dt)
         else:
-            q, v, end, energies = self._forced(solver_state, ports, t, dt)
+            q, v, end, energies = self._forced_step(solver_state, ports, t, dt)
         if not isfinite(q.dot(q) + v.dot(v)):
             raise StepFailure("the motion after the step is not finite")
         q, v, rounding = project(self.robot, q, v, end, dt, energies)
@@ -86,19 +86,19 @@ class ProjectedRungeKutta(RobotStepper):
         return StepResult(CentroidalState(q, v, *end[2:]), energies.supplied, energies.dissipated)
 
     @abstractmethod
-    def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
+    def _free_step(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
         """Return the end of a step without port efforts; no rate depends on the base pose."""
 
-    def _forced(
+    def _forced_step(
         self, x: CentroidalState, ports: Efforts, t: float, dt: float
     ) -> tuple[Array, Array, CentroidalState, PowerQuadrature]:
         robot, model, k = self.robot, self.model, self.robot.k
         energies = PowerQuadrature()
         rate: Array = np.zeros(model.nv)
-        a = mean = mean_a = rate
+        a = mean_rate = mean_a = rate
         impulse: Array = np.zeros(k)
         spin: Array = np.zeros(robot.r)
-        displacements = impulse
+        offsets = impulse
         for fraction, weight, displacement_weight in self.stages:
             s = fraction * dt
             u = s * rate
@@ -106,23 +106,23 @@ class ProjectedRungeKutta(RobotStepper):
             v = x.v + s * a if fraction else x.v
             centre, velocity = x.fall.centre_at(x.t, s), x.fall.velocity_at(x.t, s)
             motion = robot.inertial(q, v, centre, velocity)
-            acting, d = self.acting(ports, t + s, *motion), Evaluation(model, *motion)
-            force = acting.external_force(d)
+            efforts, d = self.efforts_at(ports, t + s, *motion), Evaluation(model, *motion)
+            force = efforts.external_force(d)
             a = robot.acceleration(q, v, force)
             rate = inverse_differential(model.base, u, v) if k and fraction else v
-            mean = mean + weight * rate
+            mean_rate = mean_rate + weight * rate
             mean_a = mean_a + weight * a
             if weight:
-                energies.add(acting, d, weight * dt)
+                energies.add(efforts, d, weight * dt)
             if k:
                 rotation = base_rotation(model.base, q)
                 thrust = rotation @ force[:k]
                 impulse = impulse + weight * dt * thrust
                 moment = force[k : model.b] if k == 2 else rotation @ force[k : model.b]
                 spin = spin + weight * dt * (moment + robot.moment(q[:k], thrust))
-                displacements = displacements + displacement_weight * dt * dt * thrust
-        end = self._end_state(x, energies, t, dt, impulse, spin, displacements / robot.mass)
-        return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, end, energies
+                offsets = offsets + displacement_weight * dt * dt * thrust
+        end = self._end_state(x, energies, t, dt, impulse, spin, offsets / robot.mass)
+        return robot.integrate(x.q, dt * mean_rate), x.v + dt * mean_a, end, energies
 
     def _end_state(
         self,
@@ -163,7 +163,7 @@ class ProjectedRK4(ProjectedRungeKutta):
         RungeKuttaStage(1.0, 1 / 6, 0.0),
     )
 
-    def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
+    def _free_step(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
         robot, half = self.robot, 0.5 * dt
         integrate, acceleration, zero_force = robot.integrate, robot.acceleration, robot.zeros
         a1 = acceleration(q, v, zero_force)
@@ -190,7 +190,7 @@ class ProjectedMidpoint(ProjectedRungeKutta):
     order = 2
     stages = (RungeKuttaStage(0.0, 0.0, 0.5), RungeKuttaStage(0.5, 1.0, 0.0))
 
-    def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
+    def _free_step(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
         robot, half = self.robot, 0.5 * dt
         middle = v + half * robot.acceleration(q, v, robot.zeros)
         a = robot.acceleration(robot.integrate(q, half * v), middle, robot.zeros)

@@ -21,7 +21,7 @@ class EnergyBalanceError(StepFailure):
     """Steps whose energy did not change by the energies that crossed the ports."""
 
 
-def check_balance(stepper: Stepper, before: SolverState, result: StepResult) -> None:
+def check_balance(stepper: Stepper, initial: SolverState, result: StepResult) -> None:
     """Check that the energy of a closed balance has changed by the port energies.
 
     The residual must be below the share 1e-6 of the energies involved: of both states, and those
@@ -29,14 +29,14 @@ def check_balance(stepper: Stepper, before: SolverState, result: StepResult) -> 
 
     Args:
         stepper: the scheme; where it promises no closed balance, nothing is checked.
-        before: the solver state at the beginning.
+        initial: the solver state at the beginning.
         result: of the step, or of several together.
 
     Raises:
         EnergyBalanceError: the residual is far above rounding.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        first = stepper.stored(before)
+        first = stepper.stored(initial)
         last = None if first is None else stepper.stored(result.solver_state)
         if first is None or last is None:
             return
@@ -126,8 +126,8 @@ def step_with_retry(
                 f"the step at t={t:.9g} s fails even at dt={dt:.3g} s: {failure}"
             ) from failure
         failed = FailedStep(t, dt, str(failure))
-    first, before = step_with_retry(stepper, solver_state, ports, t, 0.5 * dt, halvings - 1)
-    second, after = step_with_retry(
+    first, first_failures = step_with_retry(stepper, solver_state, ports, t, 0.5 * dt, halvings - 1)
+    second, second_failures = step_with_retry(
         stepper, first.solver_state, ports, t + 0.5 * dt, 0.5 * dt, halvings - 1
     )
     supplied = dict(first.supplied)
@@ -147,4 +147,4 @@ def step_with_retry(
             f"the step at t={t:.9g} s of dt={dt:.3g} s does not close its energy balance in parts "
             f"either: {balance_error}"
         ) from balance_error
-    return RetriedStep(combined, (failed, *before, *after))
+    return RetriedStep(combined, (failed, *first_failures, *second_failures))

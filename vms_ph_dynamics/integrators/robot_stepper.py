@@ -17,7 +17,7 @@ from .stepper import Efforts, Observation, SolverState, Stepper, StoredEnergy
 
 # Rounding of the terms of a sum over bodies, beside one of them; and rest, m/s, see the projection.
 _ROUNDING = 1e-14
-_REST = 1e-9
+_REST_SPEED = 1e-9
 
 
 class RobotStepper(Stepper):
@@ -40,7 +40,7 @@ class RobotStepper(Stepper):
         # Potentials of the bodies, at heights of a metre, may cancel in the sum; and the schemes
         # drop the kinetic energy of the speed that counts as rest.
         weight = self.model.total_mass * float(np.linalg.norm(self.model.gravity))
-        self._floor = _ROUNDING * self.model.nv * weight + self.model.total_mass * _REST**2
+        self._floor = _ROUNDING * self.model.nv * weight + self.model.total_mass * _REST_SPEED**2
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the robot; a copy prepares what the scheme computes with anew."""
@@ -76,7 +76,7 @@ class RobotStepper(Stepper):
         energy = d.kinetic_energy + (d.potential_energy if self.gravity else 0.0)
         return Observation(self.state(solver_state), energy, spatial_momentum(d))
 
-    def acting(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
+    def efforts_at(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
         """Return the efforts at a time and a motion.
 
         Raises:
@@ -84,15 +84,15 @@ class RobotStepper(Stepper):
         """
         return self.checked(ports if isinstance(ports, Ports) else ports(t, self.form.state(q, v)))
 
-    def checked(self, now: Ports) -> Ports:
+    def checked(self, ports: Ports) -> Ports:
         """Return the efforts.
 
         Raises:
             StateError: the ports switch gravity during a run.
         """
-        if now.gravity is not self.gravity:
+        if ports.gravity is not self.gravity:
             raise StateError(
                 f"ports.gravity must stay {self.gravity}, as at the start of the run; given: "
-                f"{now.gravity}. Begin a new run to switch gravity"
+                f"{ports.gravity}. Begin a new run to switch gravity"
             )
-        return now
+        return ports

@@ -36,17 +36,17 @@ class RK4(RobotStepper):
     def step(self, solver_state: SolverState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         x, energies = solver_state, PowerQuadrature()
-        slope = mean = self._zero_coordinates
-        zdot = mean_z = 0.0 * x.z
+        rate = mean_rate = self._zero_coordinates
+        zdot = mean_zdot = 0.0 * x.z
         for fraction, weight in STAGES:
-            u = fraction * dt * slope
+            u = fraction * dt * rate
             stage = PHState(self._configuration_at(x.q, u), x.z + fraction * dt * zdot)
-            acting = self.ports_at_state(ports, t + fraction * dt, stage)
-            v, zdot = self.form.rate_arrays(stage.q, stage.z, acting)
-            slope = self._rate(x.q, u, v)
-            mean, mean_z = mean + weight * slope, mean_z + weight * zdot
-            energies.add(acting, Evaluation(self.model, stage.q, v), weight * dt)
-        end = PHState(self._configuration_at(x.q, dt * mean), x.z + dt * mean_z)
+            efforts = self.ports_at_state(ports, t + fraction * dt, stage)
+            v, zdot = self.form.rate_arrays(stage.q, stage.z, efforts)
+            rate = self._rate(x.q, u, v)
+            mean_rate, mean_zdot = mean_rate + weight * rate, mean_zdot + weight * zdot
+            energies.add(efforts, Evaluation(self.model, stage.q, v), weight * dt)
+        end = PHState(self._configuration_at(x.q, dt * mean_rate), x.z + dt * mean_zdot)
         if not isfinite(end.q.dot(end.q) + end.z.dot(end.z)):
             raise StepFailure("the state after the step is not finite")
         return StepResult(end, energies.supplied, energies.dissipated)

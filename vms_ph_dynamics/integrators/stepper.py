@@ -132,7 +132,7 @@ class Stepper(ABC):
         return self.step(solver_state, ports, t0 + first * dt, dt)
 
     def stored(self, solver_state: SolverState) -> StoredEnergy | None:
-        """Return the energy for the check of the balance of a step, see :mod:`.balance`.
+        """Return the energy for the check of the balance of a step, see :func:`.check_balance`.
 
         None where the scheme does not promise that energy changes by the port energies it reports:
         then the residual of the audit is the error of its quadrature.

@@ -17,7 +17,7 @@ from .stepper import Stepper
 
 # A balance is closed when less is unaccounted than this share of what was exchanged, and than the
 # rounding of energies of robots at rest, J.
-_CLOSED, _ROUNDING = 1e-6, 1e-9
+_CLOSED_SHARE, _ROUNDING = 1e-6, 1e-9
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Audit(WithHints):
     @property
     def exchanged(self) -> float:
         """Energy that was stored, supplied and dissipated, each by its size, J."""
-        crossed = (*self.supplied.values(), self.dissipated, self.stored)
-        return float(sum(np.abs(energy).sum() for energy in crossed))
+        energies = (*self.supplied.values(), self.dissipated, self.stored)
+        return float(sum(np.abs(energy).sum() for energy in energies))
 
     @property
     def is_closed(self) -> bool:
         """Whether the largest unaccounted energy is below a millionth of what was exchanged."""
         unaccounted = np.abs(np.cumsum(self.residual)).max(initial=0.0)
-        return bool(unaccounted <= _CLOSED * self.exchanged + _ROUNDING)
+        return bool(unaccounted <= _CLOSED_SHARE * self.exchanged + _ROUNDING)
 
     def __repr__(self) -> str:
         """Return the sums and the verdict, in one line."""

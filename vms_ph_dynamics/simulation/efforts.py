@@ -53,14 +53,14 @@ class WorldFramePorts:
         model, ports = self.model, self.ports
         d = model.evaluate(x.q, np.zeros(model.nv))
         tools = dict(ports.wrench_tools or {})
-        end = ports.wrench_end_effector
+        hand_wrench = ports.wrench_end_effector
         for name in self.frames:
             rotation = d.placement(name)[:3, :3]
-            if name == model.end_effector and end is not None:
-                end = (end.reshape(2, 3) @ rotation).ravel()
+            if name == model.end_effector and hand_wrench is not None:
+                hand_wrench = (hand_wrench.reshape(2, 3) @ rotation).ravel()
             elif name in tools:
                 tools[name] = (tools[name].reshape(2, 3) @ rotation).ravel()
-        return replace(ports, wrench_end_effector=end, wrench_tools=tools or None)
+        return replace(ports, wrench_end_effector=hand_wrench, wrench_tools=tools or None)
 
 
 def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> Efforts:
@@ -73,8 +73,8 @@ def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> 
     """
     names = frozenset(frames) or frozenset({model.end_effector})
     wrenches = {model.end_effector: ports.wrench_end_effector, **(ports.wrench_tools or {})}
-    pushed = {name for name, w in wrenches.items() if name in names and w is not None and w.any()}
-    return WorldFramePorts(model, ports, frozenset(pushed)) if pushed else ports
+    active = {name for name, w in wrenches.items() if name in names and w is not None and w.any()}
+    return WorldFramePorts(model, ports, frozenset(active)) if active else ports
 
 
 def efforts_at(efforts: Efforts, t: float, x: PHState) -> Ports:

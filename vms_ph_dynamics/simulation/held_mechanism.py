@@ -19,16 +19,16 @@ from .mechanism import Mechanism
 
 # Steps of the robot per step of both. They end where the force is wrong by less than a share of it
 # (and of 1 N), and its work on the stretch of the grip by less than an energy, J.
-_ITERATIONS, _SHARE, _LEFT = 12, 1e-4, 1e-10
+_ITERATIONS, _FORCE_TOLERANCE, _WORK_TOLERANCE = 12, 1e-4, 1e-10
 
 
 @dataclass(frozen=True)
-class _Now:
+class _GripState:
     """Angle (rad) and rate (rad/s), the handle's place without turning, the stretch of the grip."""
 
     angle: float
     rate: float
-    carried: Array
+    origin: Array
     stretch: Array
     force: Array
     velocity: Array
@@ -64,40 +64,40 @@ class HeldMechanism:
     def reset(self, form: SimulatedForm, q: Array, v: Array) -> None:
         """Take hold of the handle at angle zero, with q (nq,) and v (nv,) of a robot."""
         self.form = form
-        position, velocity, *_ = self._handle(q, v)
-        self._now = self._next = _Now(0.0, 0.0, position, np.zeros(3), np.zeros(3), velocity)
+        position, velocity, *_ = self._end_effector(q, v)
+        self._grip = self._next = _GripState(0.0, 0.0, position, np.zeros(3), np.zeros(3), velocity)
         # The guess of the motion of a step misses about as much as that of the step before.
-        self._before, self._missed, self._missing = velocity, np.zeros(3), np.zeros(3)
+        self._previous_velocity, self._error, self._next_error = velocity, np.zeros(3), np.zeros(3)
         self.lost = {"hinge": 0.0, "grip": 0.0}
         self.energy_to_robot = self.from_ground = 0.0
-        self._entry = (0.0, 0.0, 0.0, 0.0)
+        self._step_energies = (0.0, 0.0, 0.0, 0.0)
 
     @property
     def angle(self) -> float:
         """Angle of the mechanism, rad."""
-        return self._now.angle
+        return self._grip.angle
 
     @property
     def stretch(self) -> float:
         """Distance from the end effector to the handle, m."""
-        return float(np.linalg.norm(self._now.stretch))
+        return float(np.linalg.norm(self._grip.stretch))
 
     @property
     def rate(self) -> float:
         """Angular velocity of the mechanism, rad/s."""
-        return self._now.rate
+        return self._grip.rate
 
     @property
     def moment(self) -> float:
         """Moment of the grip about the axis over the last step, N m; positive along the angle."""
-        return -float(self._now.force @ self.mechanism.lever(self._now.angle))
+        return -float(self._grip.force @ self.mechanism.lever(self._grip.angle))
 
     @property
     def stored(self) -> Mapping[str, float]:
         """Stored energy, J, by where."""
-        now, m = self._now, self.mechanism
-        in_grip = 0.5 * m.grip_stiffness * float(now.stretch @ now.stretch)
-        return {"mechanism": m.energy(now.angle, now.rate), "grip": in_grip}
+        state, m = self._grip, self.mechanism
+        in_grip = 0.5 * m.grip_stiffness * float(state.stretch @ state.stretch)
+        return {"mechanism": m.energy(state.angle, state.rate), "grip": in_grip}
 
     @property
     def residual(self) -> float:
@@ -107,11 +107,11 @@ class HeldMechanism:
 
     def wrench(self, q: Array) -> Array:
         """Return that of the grip over the last step, (6,) in the axes of the end effector."""
-        return self._at_tool(q, self._now.force)
+        return self._rotated(q, self._grip.force)
 
     def with_last_force(self, efforts: Efforts) -> Efforts:
         """Return efforts with the force of the grip over the step before."""
-        return self._with_force(efforts, self._now.force)
+        return self._with_force(efforts, self._grip.force)
 
     def predict(
         self,
@@ -131,25 +131,25 @@ class HeldMechanism:
         Raises:
             IntegrationError: a step of the robot fails, or they do not agree.
         """
-        m, now, (q, v) = self.mechanism, self._now, motion
+        m, grip, (q, v) = self.mechanism, self._grip, motion
         k, c = m.grip_stiffness, m.grip_damping
         gain = 0.5 * k + c / dt
-        position, velocity, rows, inertia = self._handle(q, v)
-        mobility = 0.5 * dt * dt * (rows @ np.linalg.solve(inertia, rows.T))
-        resisted = np.linalg.inv(np.eye(3) + gain * mobility)
-        drift = dt * self._ground
-        guess = dt * (1.5 * velocity - 0.5 * self._before)
-        force, displacement = now.force, guess + self._missed
+        position, velocity, jacobian, inertia = self._end_effector(q, v)
+        mobility = 0.5 * dt * dt * (jacobian @ np.linalg.solve(inertia, jacobian.T))
+        factor = np.linalg.inv(np.eye(3) + gain * mobility)
+        ground_step = dt * self._ground
+        guess = dt * (1.5 * velocity - 0.5 * self._previous_velocity)
+        force, displacement = grip.force, guess + self._error
         for _ in range(_ITERATIONS):
-            push = k * now.stretch + gain * (drift - displacement + mobility @ force)
-            angle, force = m.step(now.angle, now.rate, dt, resisted @ push, gain * resisted)
+            push = k * grip.stretch + gain * (ground_step - displacement + mobility @ force)
+            angle, force = m.step(grip.angle, grip.rate, dt, factor @ push, gain * factor)
             step = predict(self._with_force(efforts, force))
             displacement = self._position(step.q) - position
-            swept = m.displacement(now.angle + angle) - m.displacement(now.angle)
-            stretched = swept + drift - displacement
-            error = force - k * (now.stretch + 0.5 * stretched) - c / dt * stretched
-            small = np.abs(error).max() <= _SHARE * (1.0 + np.abs(force).max())
-            if small and abs(float(error @ stretched)) <= _LEFT:
+            handle_step = m.displacement(grip.angle + angle) - m.displacement(grip.angle)
+            stretch_change = handle_step + ground_step - displacement
+            error = force - k * (grip.stretch + 0.5 * stretch_change) - c / dt * stretch_change
+            is_converged = np.abs(error).max() <= _FORCE_TOLERANCE * (1.0 + np.abs(force).max())
+            if is_converged and abs(float(error @ stretch_change)) <= _WORK_TOLERANCE:
                 break
         else:
             raise IntegrationError(
@@ -157,30 +157,30 @@ class HeldMechanism:
                 f"{np.abs(error).max():.3g} N; reduce the step or the stiffness of the grip"
             )
         rate = angle / dt
-        self._missing = displacement - mobility @ (force - now.force) - guess
-        self._next = _Now(
-            now.angle + angle,
-            2.0 * rate - now.rate,
-            now.carried + drift,
-            now.stretch + stretched,
+        self._next_error = displacement - mobility @ (force - grip.force) - guess
+        self._next = _GripState(
+            grip.angle + angle,
+            2.0 * rate - grip.rate,
+            grip.origin + ground_step,
+            grip.stretch + stretch_change,
             force,
             velocity,
         )
-        self._entry = (
+        self._step_energies = (
             m.braking(rate) * angle,
-            c / dt * float(stretched @ stretched),
+            c / dt * float(stretch_change @ stretch_change),
             step.supplied["wrench_end_effector"],
-            float(force @ drift),
+            float(force @ ground_step),
         )
         return step
 
     def commit(self) -> None:
         """Accept the last step, as the robot does."""
-        self._before, self._missed = self._next.velocity, self._missing
-        self._now = self._next
-        in_hinge, in_grip, energy_to_robot, from_ground = self._entry
-        self.lost["hinge"] += in_hinge
-        self.lost["grip"] += in_grip
+        self._previous_velocity, self._error = self._next.velocity, self._next_error
+        self._grip = self._next
+        hinge_loss, grip_loss, energy_to_robot, from_ground = self._step_energies
+        self.lost["hinge"] += hinge_loss
+        self.lost["grip"] += grip_loss
         self.energy_to_robot += energy_to_robot
         self.from_ground += from_ground
 
@@ -189,25 +189,25 @@ class HeldMechanism:
         d = model.evaluate(q, np.zeros(model.nv))
         return d.placement(model.end_effector)[:3, 3].copy()
 
-    def _at_tool(self, q: Array, force: Array) -> Array:
+    def _rotated(self, q: Array, force: Array) -> Array:
         """Return a force (3,) in inertial axes as a wrench (6,) in those of the end effector."""
         model = self.form.model
         d = model.evaluate(q, np.zeros(model.nv))
         return np.concatenate([force @ d.placement(model.end_effector)[:3, :3], np.zeros(3)])
 
-    def _handle(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
+    def _end_effector(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
         """Return place and velocity (3,) of the end effector, its Jacobian (3,m), and M (m,m)."""
         model = self.form.model
         d = model.evaluate(q, v)
         placement = d.placement(model.end_effector)
-        rows = placement[:3, :3] @ d.J_end_effector[:3]
+        jacobian = placement[:3, :3] @ d.J_end_effector[:3]
         inertia, basis, _ = independent_motion(self.form, q, v)
-        return placement[:3, 3].copy(), rows @ v, rows @ basis, inertia
+        return placement[:3, 3].copy(), jacobian @ v, jacobian @ basis, inertia
 
     def _with_force(self, efforts: Efforts, force: Array) -> Efforts:
         """Return efforts with a force on the end effector in inertial axes, (3,)."""
 
-        def acting(t: float, x: PHState) -> Ports:
-            return efforts_at(efforts, t, x) + Ports(wrench_end_effector=self._at_tool(x.q, force))
+        def total(t: float, x: PHState) -> Ports:
+            return efforts_at(efforts, t, x) + Ports(wrench_end_effector=self._rotated(x.q, force))
 
-        return acting
+        return total

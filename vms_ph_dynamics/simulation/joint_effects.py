@@ -18,15 +18,15 @@ SimulatedForm: TypeAlias = Form | NonholonomicForm
 
 # Above this product of rate and step, friction is held. Explicit schemes of order four are stable
 # up to 2.8; half of a step's retries and the growth of the rate with the configuration are left.
-_STIFF = 0.5
+_MAX_EXPLICIT = 0.5
 
 # Iterations on the secant slope of Coulomb friction, sweeps over the joints for the torques of
 # several stops, and the change of speed at which both end, rad/s or m/s.
-_ITERATIONS, _SWEEPS, _CONVERGED = 50, 400, 1e-12
+_ITERATIONS, _SWEEPS, _TOLERANCE = 50, 400, 1e-12
 
 # Distance from a stop beyond which no step needs to be watched, rad or m, besides what the present
 # speed covers; and the time for which that holds, s: up to 2500 rad/s^2.
-_NEAR, STOP_HORIZON = 0.02, 4e-3
+_WATCH_DISTANCE, STOP_HORIZON = 0.02, 4e-3
 
 
 def independent_motion(form: SimulatedForm, q: Array, v: Array) -> tuple[Array, Array, Array]:
@@ -52,7 +52,7 @@ def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -
     slope = np.zeros(model.nv)
     slope[model.b :] = friction.slope(np.zeros(model.n))
     inertia = model.evaluate(q, np.zeros(model.nv)).M
-    return float(eigvals(solve(inertia, np.diag(slope))).real.max()) * dt > _STIFF
+    return float(eigvals(solve(inertia, np.diag(slope))).real.max()) * dt > _MAX_EXPLICIT
 
 
 class HeldFriction:
@@ -101,9 +101,9 @@ class HeldFriction:
         for _ in range(_ITERATIONS):
             slope = self._friction.secant(speed)
             damped = inertia + (joints.T * (dt * slope)) @ joints
-            reached = joints @ solve(damped, momentum)
-            change, speed = np.abs(reached - speed).max(), reached
-            if change < _CONVERGED:
+            new_speed = joints @ solve(damped, momentum)
+            change, speed = np.abs(new_speed - speed).max(), new_speed
+            if change < _TOLERANCE:
                 break
         return -slope * speed
 
@@ -124,18 +124,18 @@ class JointStops:
     def __init__(self, form: SimulatedForm) -> None:
         self._form, joints = form, form.model.joints
         self._lower, self._upper = joints.lower, joints.upper
-        self.exist = bool(np.isfinite(np.concatenate([self._lower, self._upper])).any())
+        self.has_limits = bool(np.isfinite(np.concatenate([self._lower, self._upper])).any())
 
     def near(self, q: Array, v: Array, time: float) -> bool:
         """Return whether a joint may reach a stop within ``time`` (s)."""
         below, above, rates = *self._distances(q), np.abs(v[self._form.model.b :])
-        return bool((np.minimum(below, above) < _NEAR + 2.0 * time * rates).any())
+        return bool((np.minimum(below, above) < _WATCH_DISTANCE + 2.0 * time * rates).any())
 
     def passed(self, q: Array, v: Array, dt: float) -> bool:
         """Return whether a joint can no longer come to rest before its stop in a step."""
-        below, above, way = *self._distances(q), 0.5 * dt * v[self._form.model.b :]
-        return bool((below + np.minimum(way, 0.0) < 0.0).any()) or bool(
-            (above - np.maximum(way, 0.0) < 0.0).any()
+        below, above, braking_distance = *self._distances(q), 0.5 * dt * v[self._form.model.b :]
+        return bool((below + np.minimum(braking_distance, 0.0) < 0.0).any()) or bool(
+            (above - np.maximum(braking_distance, 0.0) < 0.0).any()
         )
 
     def torque(self, before: tuple[Array, Array], free: tuple[Array, Array], dt: float) -> Array:
@@ -146,8 +146,8 @@ class JointStops:
             free: q and v at its end without stops.
             dt: the step, s.
         """
-        model, rest = self._form.model, np.zeros(self._form.model.nv)
-        inertia, basis, _ = independent_motion(self._form, free[0], rest)
+        model, zero_velocity = self._form.model, np.zeros(self._form.model.nv)
+        inertia, basis, _ = independent_motion(self._form, free[0], zero_velocity)
         joints = basis[model.b :]
         mobility = joints @ np.linalg.inv(inertia) @ joints.T
         (below, above), half = self._distances(before[0]), 0.5 * before[1][model.b :]
@@ -164,8 +164,8 @@ class JointStops:
 def stop_impulses(mobility: Array, free: Array, lower: Array, upper: Array) -> Array:
     """Return the impulses that keep joint rates within bounds, (n,), N m s or N s.
 
-    They solve ``v = free + mobility impulse`` with ``least <= v <= most``, each impulse zero unless
-    its rate is at a bound, and then directed away from it, by projected Gauss-Seidel sweeps.
+    They solve ``v = free + mobility impulse`` with ``lower <= v <= upper``, each impulse zero
+    unless its rate is at a bound, and then directed away from it, by projected Gauss-Seidel sweeps.
 
     Args:
         mobility: (n,n) change of the rates per impulse.
@@ -180,11 +180,11 @@ def stop_impulses(mobility: Array, free: Array, lower: Array, upper: Array) -> A
         for i in limited:
             rate_without = rates[i] - mobility[i, i] * impulse[i]
             solution = (min(max(rate_without, lower[i]), upper[i]) - rate_without) / mobility[i, i]
-            added = solution - impulse[i]
-            if added != 0.0:
+            increment = solution - impulse[i]
+            if increment != 0.0:
                 impulse[i] = solution
-                rates += mobility[:, i] * added
-                change = max(change, abs(mobility[i, i] * added))
-        if change < _CONVERGED:
+                rates += mobility[:, i] * increment
+                change = max(change, abs(mobility[i, i] * increment))
+        if change < _TOLERANCE:
             break
     return impulse

@@ -12,10 +12,10 @@ from ..arrays import Array, frozen, parameter
 from ..errors import ModelError, StateError
 
 # Newton iterations of a step, halvings of one of them, and the relative size of the last.
-_ITERATIONS, _HALVINGS, _SMALLEST = 60, 30, 1e-14
+_ITERATIONS, _HALVINGS, _RELATIVE_TOLERANCE = 60, 30, 1e-14
 
 # Beyond this argument the square of cosh has no room for its inverse.
-_LARGE = 300.0
+_LIMIT = 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,30 +66,30 @@ class Mechanism:
         if length < 1e-9:
             raise ModelError("axis of a mechanism must be a direction; its length is zero")
         axis = axis / length
-        across = -(hinge - axis * (axis @ hinge))
-        if np.linalg.norm(across) < 1e-6:
+        radial = -(hinge - axis * (axis @ hinge))
+        if np.linalg.norm(radial) < 1e-6:
             raise ModelError(
                 f"the handle of a mechanism must be beside its axis; with hinge={hinge.tolist()} "
                 f"and axis={axis.tolist()} it lies on it"
             )
         object.__setattr__(self, "axis", frozen(axis))
         object.__setattr__(self, "hinge", frozen(np.array(hinge)))
-        object.__setattr__(self, "_arms", (across, np.cross(axis, across)))
+        object.__setattr__(self, "_arms", (radial, np.cross(axis, radial)))
 
     def displacement(self, angle: float) -> Array:
         """Return how far the handle is from its place at angle zero, (3,), inertial axes, m."""
-        across, forward = self._arms  # type: ignore[attr-defined]
-        return np.asarray((cos(angle) - 1.0) * across + sin(angle) * forward)
+        radial, tangential = self._arms  # type: ignore[attr-defined]
+        return np.asarray((cos(angle) - 1.0) * radial + sin(angle) * tangential)
 
     def arm(self, angle: float) -> Array:
         """Return the handle relative to the nearest point of the axis, (3,), inertial axes, m."""
-        across, forward = self._arms  # type: ignore[attr-defined]
-        return np.asarray(cos(angle) * across + sin(angle) * forward)
+        radial, tangential = self._arms  # type: ignore[attr-defined]
+        return np.asarray(cos(angle) * radial + sin(angle) * tangential)
 
     def lever(self, angle: float) -> Array:
         """Return the velocity of the handle per angular velocity, (3,), inertial axes, m/rad."""
-        across, forward = self._arms  # type: ignore[attr-defined]
-        return np.asarray(cos(angle) * forward - sin(angle) * across)
+        radial, tangential = self._arms  # type: ignore[attr-defined]
+        return np.asarray(cos(angle) * tangential - sin(angle) * radial)
 
     def mean_lever(self, angle: float, angle_change: float) -> Array:
         """Return the displacement of the handle from ``angle`` on per change of the angle, (3,).
@@ -110,7 +110,7 @@ class Mechanism:
         return self.damping * rate + self.friction * tanh(rate / self.slip)
 
     def step(
-        self, angle: float, rate: float, dt: float, push: Array, yielding: Array
+        self, angle: float, rate: float, dt: float, push: Array, stiffness: Array
     ) -> tuple[float, Array]:
         r"""Return the angle by which a step turns, and the force of the grip on the end effector.
 
@@ -122,37 +122,37 @@ class Mechanism:
             rate: likewise, rad/s.
             dt: the step, s.
             push: (3,) force if the handle did not move, N.
-            yielding: (3,3) change of the force with the displacement of the handle, N/m.
+            stiffness: (3,3) change of the force with the displacement of the handle, N/m.
 
         Raises:
             StateError: there is no finite solution.
         """
 
-        def unbalanced(x: float) -> tuple[float, Array]:
+        def residual(x: float) -> tuple[float, Array]:
             lever = self.mean_lever(angle, x)
-            force = push + yielding @ (x * lever)
+            force = push + stiffness @ (x * lever)
             moment = self.inertia * (2.0 * x / dt - 2.0 * rate) / dt + self.braking(x / dt)
             moment += self.closer * (angle + 0.5 * x) + float(force @ lever)
             return moment, force
 
         x = dt * rate
-        force_error, force = unbalanced(x)
+        moment_error, force = residual(x)
         for _ in range(_ITERATIONS):
             scaled = x / (dt * self.slip)
-            slope = self.friction / self.slip / cosh(scaled) ** 2 if abs(scaled) < _LARGE else 0.0
+            slope = self.friction / self.slip / cosh(scaled) ** 2 if abs(scaled) < _LIMIT else 0.0
             slope = 2.0 * self.inertia / dt**2 + (self.damping + slope) / dt + 0.5 * self.closer
-            slope += float(self.mean_lever(angle, x) @ yielding @ self.lever(angle + x))
-            change = -force_error / slope
+            slope += float(self.mean_lever(angle, x) @ stiffness @ self.lever(angle + x))
+            change = -moment_error / slope
             for _ in range(_HALVINGS):
-                after, pulling = unbalanced(x + change)
-                if abs(after) <= abs(force_error):
+                new_error, new_force = residual(x + change)
+                if abs(new_error) <= abs(moment_error):
                     break
                 change *= 0.5
-            if not abs(after) < np.inf:
+            if not abs(new_error) < np.inf:
                 raise StateError("the motion of the mechanism is not finite")
-            if abs(after) >= abs(force_error):
+            if abs(new_error) >= abs(moment_error):
                 break
-            x, force_error, force = x + change, after, pulling
-            if abs(change) <= _SMALLEST * (abs(x) + dt * self.slip):
+            x, moment_error, force = x + change, new_error, new_force
+            if abs(change) <= _RELATIVE_TOLERANCE * (abs(x) + dt * self.slip):
                 break
         return x, force

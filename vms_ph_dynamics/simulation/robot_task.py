@@ -52,14 +52,14 @@ class Target:
 
     def concerns(self, error: str) -> bool:
         """Whether it is a new reference for one of :data:`ERRORS`."""
-        led: Mapping[str, object] = {
+        references: Mapping[str, object] = {
             "base": self.base,
             "attitude": self.turn,
             "end_effector": self.end_effector if self.mechanism is None else self.mechanism,
             "joints": self.joints,
             "mechanism": self.mechanism,
         }
-        return led.get(error) is not None
+        return references.get(error) is not None
 
 
 @dataclass(frozen=True)
@@ -145,18 +145,18 @@ class RobotTask:
 
     def __post_init__(self) -> None:
         """Check that targets and goals are those of what there is."""
-        turning = [t for t in self.targets if t.mechanism is not None]
+        turns = [t for t in self.targets if t.mechanism is not None]
         of = {g.of: name for name, g in self.goals.items()}
-        wanting = {
-            **{f"the target at {t.at:g} s turns a mechanism": self.mechanism for t in turning},
+        required = {
+            **{f"the target at {t.at:g} s turns a mechanism": self.mechanism for t in turns},
             **{
                 f"the goal '{of[e]}' is of a {e}": self.mechanism for e in _OF_MECHANISMS if e in of
             },
         }
-        for need, available in wanting.items():
+        for need, available in required.items():
             if available is None:
                 raise ModelError(f"{need}; the task lacks 'mechanism'")
-        for target in turning:
+        for target in turns:
             if target.end_effector is not None:
                 raise ModelError(
                     f"the target at {target.at:g} s gives both end_effector and mechanism; one of "

@@ -25,7 +25,7 @@ from .joint_effects import STOP_HORIZON, HeldFriction, JointStops, SimulatedForm
 from .mechanism import Mechanism
 from .surroundings import WaterCurrent
 
-_LARGEST_CHANGE = 10.0  # of the speed of a joint by its torque in one step, rad/s
+_MAX_SPEED_CHANGE = 10.0  # of the speed of a joint by its torque in one step, rad/s
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Simulation:
         effects = self.engine.assemble(form, self.q, self.dt, friction, self._has_stops)
         self._friction, self._held_friction = effects.friction, effects.held_friction
         stops = JointStops(form)
-        self._stops = stops if effects.joint_stops and stops.exist else None
+        self._stops = stops if effects.joint_stops and stops.has_limits else None
 
     def change_robot(self, form: SimulatedForm, v: Array) -> None:
         """Go on with other inertias, as when the robot takes a body, from where it is.
@@ -206,7 +206,7 @@ class Simulation:
         if self.mechanism is not None:
             self.mechanism.reset(self.form, self.q, self.v)
         self._update()
-        self._keep_efforts()
+        self._store_efforts()
         self._mechanical_at_start = self._mechanical()
         self._stored_at_start = sum(self._stored().values())
 
@@ -249,25 +249,25 @@ class Simulation:
         self._advance(steps, external)
 
     def _advance(self, steps: int, external: Efforts | None) -> None:
-        done = 0 if self.failure else self._advance_in_cpp(steps, external)
-        for k in range(done, 0 if self.failure else steps):
-            self._keep_efforts()
+        completed = 0 if self.failure else self._advance_in_cpp(steps, external)
+        for k in range(completed, 0 if self.failure else steps):
+            self._store_efforts()
             try:
                 self._step()
             except (IntegrationError, StateError) as error:
-                self.failure = f"{error}{self._light_joint()}"
+                self.failure = f"{error}{self._light_joint_hint()}"
                 return
             if k == steps - 1 and external is not None:
                 self._external = external
             self._update()
 
-    def _light_joint(self) -> str:
+    def _light_joint_hint(self) -> str:
         """Return which joint without a rotor is too light for its torque in a step, in words."""
         model = self.form.model
         torque = np.minimum(np.abs(self.sample().torque), model.joints.effort)
         mobility = np.diag(np.linalg.inv(model.evaluate(self.q, self.v).M))[model.b :]
         change = np.where(model.armature, 0.0, torque * mobility * self.dt)
-        if not model.n or not change.max() > _LARGEST_CHANGE:
+        if not model.n or not change.max() > _MAX_SPEED_CHANGE:
             return ""
         k = int(np.argmax(change))
         return (
@@ -309,11 +309,11 @@ class Simulation:
 
     def _advance_in_cpp(self, steps: int, external: Efforts | None) -> int:
         """Take steps at once where nothing happens between them; return their number."""
-        control, outside = self._control, self._external
+        control, ports = self._control, self._external
         if (
             control is None
             or steps < 2
-            or callable(outside)
+            or callable(ports)
             or self.actuation is not None
             or self.mechanism is not None
             or self.current is not None
@@ -321,13 +321,13 @@ class Simulation:
             or (self._stops is not None and self._stops.near(self.q, self.v, steps * self.dt))
         ):
             return 0
-        outside = replace(
-            outside,
-            wrench_base=outside.wrench_base if self.form.model.b else None,
+        ports = replace(
+            ports,
+            wrench_base=ports.wrench_base if self.form.model.b else None,
             friction=self._friction,
         )
         span = (0.0, self.dt, self.steps, steps)
-        loop = self.engine.run_loop(control, outside, self._command, span)
+        loop = self.engine.run_loop(control, ports, self._command, span)
         if loop is None or loop.result.steps == 0:
             return 0
         self.q, self.v = self.engine.motion()
@@ -336,7 +336,7 @@ class Simulation:
         if loop.error is not None:
             raise loop.error
         self._combine(*loop.last_efforts)
-        self._keep_efforts()
+        self._store_efforts()
         if loop.result.steps == steps and external is not None:
             self._external = external
         self._combine(*loop.next_efforts)
@@ -350,7 +350,7 @@ class Simulation:
         """
         model = self.form.model
         wrenches = {name: np.zeros(6) for name in (model.end_effector, *model.tools)}
-        for efforts in (self._external_before, self._external):
+        for efforts in (self._previous_external, self._external):
             ports = self._at_present(efforts)
             at_frames = {model.end_effector: ports.wrench_end_effector}
             for name, wrench in {**at_frames, **(ports.wrench_tools or {})}.items():
@@ -358,7 +358,7 @@ class Simulation:
                     wrenches[name] += 0.5 * wrench
         if self.mechanism is not None:
             wrenches[model.end_effector] += self.mechanism.wrench(self.q)
-        total = self._applied_before + self._applied
+        total = self._previous_applied + self._applied
         assert total.torque is not None  # commands have both
         assert total.wrench_base is not None
         return Sample(
@@ -438,9 +438,9 @@ class Simulation:
             return self.q, self.v
         return self.current.over_ground(self.form.model, self.q, self.v, self.time)
 
-    def _keep_efforts(self) -> None:
+    def _store_efforts(self) -> None:
         """Keep the efforts in force, for the sample at the end of the step."""
-        self._applied_before, self._external_before = self._applied, self._external
+        self._previous_applied, self._previous_external = self._applied, self._external
 
     def _update(self) -> None:
         """Call the controller, and put its efforts and the external ones in force."""
@@ -458,14 +458,14 @@ class Simulation:
     def _combine(self, torque: Array, base: Array) -> None:
         """Put efforts of the controller in force, as far as drives and actuators give them."""
         torque, base = self._command = np.array(torque), np.array(base)
-        outside = self._external
-        if isinstance(outside, WorldFramePorts):  # only its wrenches follow the motion
-            outside = outside.ports
-        outside = self._at_present(outside)
-        if outside.torque is not None:
-            torque = torque + outside.torque
-        if outside.wrench_base is not None:
-            base = base + outside.wrench_base
+        external = self._external
+        if isinstance(external, WorldFramePorts):  # only its wrenches follow the motion
+            external = external.ports
+        external = self._at_present(external)
+        if external.torque is not None:
+            torque = torque + external.torque
+        if external.wrench_base is not None:
+            base = base + external.wrench_base
         applied = self.engine.limit(Ports(torque, base), self.v)
         if self.actuation is not None:
             assert applied.wrench_base is not None  # the actuators' base has one
@@ -521,6 +521,6 @@ class Simulation:
         assert self._held_friction is not None
         if self.mechanism is not None:
             efforts = self.mechanism.with_last_force(efforts)
-        now = self._at_present(efforts)
+        ports = self._at_present(efforts)
         friction = self.engine.present_friction(self._held_friction)
-        return HeldFriction(self.form, friction).torque(self.q, self.v, now, self.dt)
+        return HeldFriction(self.form, friction).torque(self.q, self.v, ports, self.dt)

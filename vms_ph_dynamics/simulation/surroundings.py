@@ -99,9 +99,9 @@ class Wind:
 
     def force(self, time: float, velocity: Array) -> Array:
         """Return the force on a base that moves with a velocity (3,) in inertial axes, (3,), N."""
-        mean = float(np.linalg.norm(self.velocity))
-        share = 1.0 + self.gust / max(mean, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
-        relative = share * self.velocity - velocity
+        speed = float(np.linalg.norm(self.velocity))
+        factor = 1.0 + self.gust / max(speed, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
+        relative = factor * self.velocity - velocity
         return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(relative) * relative)
 
 
@@ -125,10 +125,10 @@ class Pushes:
         """Return the wrench (6,) in world axes that acts from a time (s) on."""
         wrench = np.zeros(6)
         # They begin and end on a step; half a microsecond covers the rounding of its time.
-        since = time - self.first + 5e-7
-        if self.period <= 0.0 or since < 0.0:
+        elapsed = time - self.first + 5e-7
+        if self.period <= 0.0 or elapsed < 0.0:
             return wrench
-        count, within = divmod(since, self.period)
-        if within < self.duration:
+        count, phase = divmod(elapsed, self.period)
+        if phase < self.duration:
             wrench[int(count) % 3] = self.force
         return wrench

@@ -45,8 +45,8 @@ class Coordinates:
             data.qvel[2] = v[2]
         elif robot.base == "floating":
             pose = self._mount * pin.XYZQUATToSE3(q[:7])
-            placed = pin.SE3ToXYZQUAT(pose)
-            data.qpos[:7] = [*placed[:3], placed[6], *placed[3:6]]
+            xyzquat = pin.SE3ToXYZQUAT(pose)
+            data.qpos[:7] = [*xyzquat[:3], xyzquat[6], *xyzquat[3:6]]
             data.qvel[:3] = pose.rotation @ v[:3]
             data.qvel[3:6] = v[3:6]
         data.qpos[compiled.joints_q] = robot.joint_positions(q)
@@ -73,10 +73,10 @@ class Coordinates:
             q[:7] = pin.SE3ToXYZQUAT(self._mount.actInv(pose))
             v[:3] = data.qvel[:3] @ pose.rotation
             v[3:6] = data.qvel[3:6]
-        angles, turning = data.qpos[compiled.joints_q], self._continuous
-        q[self._addresses[~turning]] = angles[~turning]
-        q[self._addresses[turning]] = np.cos(angles[turning])
-        q[self._addresses[turning] + 1] = np.sin(angles[turning])
+        angles, continuous = data.qpos[compiled.joints_q], self._continuous
+        q[self._addresses[~continuous]] = angles[~continuous]
+        q[self._addresses[continuous]] = np.cos(angles[continuous])
+        q[self._addresses[continuous] + 1] = np.sin(angles[continuous])
         v[robot.b :] = data.qvel[compiled.joints_v]
         return q, v
 

@@ -81,17 +81,17 @@ class MujocoEngine(Engine):
                 f"the engine mujoco rolls wheels by contacts; '{form.model.name}' has wheels that "
                 "do not slip, which only the engine vms_ph has"
             )
-        before, model = self._robot, form.model
+        last, model = self._robot, form.model
         robot = build(model, self.scene, dt, friction, stops, self._shapes)
         data = self._mujoco.MjData(robot.model)
-        if before is not None:  # bodies of the scene stay where they are
+        if last is not None:  # bodies of the scene stay where they are
             for name, address in robot.free.items():
-                old = before.free[name]
+                old = last.free[name]
                 data.qpos[address : address + 7] = self._data.qpos[old : old + 7]
-                old, new = (r.model.joint(f"scene/{name}/free").dofadr[0] for r in (before, robot))
+                old, new = (r.model.joint(f"scene/{name}/free").dofadr[0] for r in (last, robot))
                 data.qvel[new : new + 6] = self._data.qvel[old : old + 6]
         self._robot, self._data = robot, data
-        self._start = np.empty(self._mujoco.mj_stateSize(robot.model, self._whole_state))
+        self._start_state = np.empty(self._mujoco.mj_stateSize(robot.model, self._whole_state))
         self._is_predicted = False
         self._model, self._form = model, form
         self._coordinates = Coordinates(model, robot)
@@ -128,7 +128,7 @@ class MujocoEngine(Engine):
         if self._is_predicted:
             self._return_to_start()
         # Few steps are predicted twice: the state is kept, and its terms are computed anew then.
-        mujoco.mj_getState(m, data, self._start, self._whole_state)
+        mujoco.mj_getState(m, data, self._start_state, self._whole_state)
         self._is_predicted = True
         forces = self._forces(efforts_at(efforts, t, PHState(*self._motion)), data)
         data.qfrc_applied[:] = sum(forces.values())
@@ -155,7 +155,7 @@ class MujocoEngine(Engine):
         """Undo a predicted step."""
         mujoco, data = self._mujoco, self._data
         data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number = 0
-        mujoco.mj_setState(self._robot.model, data, self._start, self._whole_state)  # type: ignore[union-attr]
+        mujoco.mj_setState(self._robot.model, data, self._start_state, self._whole_state)  # type: ignore[union-attr]
         mujoco.mj_step1(self._robot.model, data)  # type: ignore[union-attr]
         self._is_predicted = False
 
@@ -241,8 +241,8 @@ class MujocoEngine(Engine):
             base = ports.wrench_base
             forces["wrench_base"] = self._coordinates.force(data, np.zeros(model.n), base)
         if ports.wrench_end_effector is not None:
-            at_end = self._force_at(model.end_effector, ports.wrench_end_effector, data)
-            forces["wrench_end_effector"] = at_end
+            force = self._force_at(model.end_effector, ports.wrench_end_effector, data)
+            forces["wrench_end_effector"] = force
         for name, wrench in (ports.wrench_tools or {}).items():
             forces[name] = self._force_at(name, wrench, data)
         return forces

@@ -98,7 +98,7 @@ def build(
     except ValueError as error:
         raise ModelError(f"MuJoCo does not accept '{robot.name}': {error}") from None
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    return _located(model, robot, scene)
+    return _compiled_robot(model, robot, scene)
 
 
 def specify(
@@ -139,11 +139,11 @@ def specify(
         _add_body(mujoco, spec, body, scene)
     if friction is not None:
         for i, name in enumerate(robot.joint_names):
-            _rub(spec.joint(name), friction.viscous[i], friction.coulomb[i], dt)
+            _set_friction(spec.joint(name), friction.viscous[i], friction.coulomb[i], dt)
     return spec
 
 
-def _rub(joint: Any, viscous: float, coulomb: float, dt: float) -> None:
+def _set_friction(joint: Any, viscous: float, coulomb: float, dt: float) -> None:
     if np.ndim(joint.damping):
         # In later versions of MuJoCo the coefficients of a polynomial in the speed.
         joint.damping = [viscous, *[0.0] * (len(joint.damping) - 1)]
@@ -155,13 +155,13 @@ def _rub(joint: Any, viscous: float, coulomb: float, dt: float) -> None:
     joint.solimp_friction = [0.999, 0.9999, *joint.solimp_friction[2:]]
 
 
-def _located(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
+def _compiled_robot(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
     names = robot.tree.pinocchio.names
     joints_v = np.array([model.joint(name).dofadr[0] for name in robot.joint_names], dtype=int)
-    free = {b.name: int(model.joint(_free(b.name)).qposadr[0]) for b in scene.bodies if b.is_free}
+    free = {b.name: int(model.joint(_joint(b.name)).qposadr[0]) for b in scene.bodies if b.is_free}
     of_robot = np.ones(model.nv, dtype=bool)
     for body in free:
-        address = model.joint(_free(body)).dofadr[0]
+        address = model.joint(_joint(body)).dofadr[0]
         of_robot[address : address + 6] = False
     return MujocoRobot(
         model,
@@ -198,7 +198,7 @@ def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Sce
         joint.armature = m.armature[m.joints[i].idx_v]
         joint.limited = mujoco.mjtLimited.mjLIMITED_FALSE
         if name in tree.mimics:
-            _follow(mujoco, spec, name, tree.mimics[name])
+            _add_mimic(mujoco, spec, name, tree.mimics[name])
         elif stops:
             k = robot.joint_names.index(name)
             low, high = robot.joints.lower[k], robot.joints.upper[k]
@@ -226,20 +226,20 @@ def _set_inertia(body: Any, inertia: Any) -> None:
     body.fullinertia = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
 
 
-def _follow(mujoco: Any, spec: Any, name: str, mimic: Any) -> None:
-    tie = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=name, name2=mimic.of)
-    tie.objtype = mujoco.mjtObj.mjOBJ_JOINT
-    data = np.zeros(len(tie.data))
+def _add_mimic(mujoco: Any, spec: Any, name: str, mimic: Any) -> None:
+    equality = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=name, name2=mimic.of)
+    equality.objtype = mujoco.mjtObj.mjOBJ_JOINT
+    data = np.zeros(len(equality.data))
     data[:2] = mimic.offset, mimic.multiplier
-    tie.data = data
+    equality.data = data
 
 
 def _add_body(mujoco: Any, spec: Any, body: Any, scene: Scene) -> None:
-    added = spec.worldbody.add_body(name=f"scene/{body.name}", **_pose(mujoco, body.pose))
+    scene_body = spec.worldbody.add_body(name=f"scene/{body.name}", **_pose(mujoco, body.pose))
     if body.is_free:
-        added.add_joint(name=_free(body.name), type=mujoco.mjtJoint.mjJNT_FREE)
+        scene_body.add_joint(name=_joint(body.name), type=mujoco.mjtJoint.mjJNT_FREE)
     for shape in body.shapes:
-        geom = _add_shape(mujoco, spec, added, shape, np.eye(4), scene, _SCENE)
+        geom = _add_shape(mujoco, spec, scene_body, shape, np.eye(4), scene, _SCENE)
         if body.is_free:
             geom.mass = body.mass / len(body.shapes)
 
@@ -254,7 +254,7 @@ def _add_shape(
     kind: tuple[int, int],
 ) -> Any:
     kinds = mujoco.mjtGeom
-    of = {
+    geoms = {
         "plane": (kinds.mjGEOM_PLANE, [0.0, 0.0, 1.0]),
         "box": (kinds.mjGEOM_BOX, [0.5 * s for s in shape.size]),
         "sphere": (kinds.mjGEOM_SPHERE, [*shape.size, 0.0, 0.0]),
@@ -264,7 +264,7 @@ def _add_shape(
         type_ = kinds.mjGEOM_CYLINDER if shape.kind == "cylinder" else kinds.mjGEOM_CAPSULE
         size = [shape.size[0], 0.5 * shape.size[1], 0.0]
     else:
-        type_, size = of[shape.kind]
+        type_, size = geoms[shape.kind]
     geom = body.add_geom(type=type_, size=size, **_pose(mujoco, placement @ shape.pose))
     if shape.kind == "mesh":
         name = f"mesh {len(spec.meshes)}"
@@ -285,5 +285,5 @@ def _pose(mujoco: Any, matrix: Array) -> dict[str, Array]:
     return {"pos": np.array(matrix[:3, 3]), "quat": quaternion}
 
 
-def _free(name: str) -> str:
+def _joint(name: str) -> str:
     return f"scene/{name}/free"

@@ -107,9 +107,9 @@ class Task:
 
     def move(self, time: float) -> Move | None:
         """Return the move whose target is in force at a time, s, or None before the first."""
-        since, latest = self.phase(time), None
+        phase, latest = self.phase(time), None
         for move in self.moves:
-            if move.at <= since + 1e-9:
+            if move.at <= phase + 1e-9:
                 latest = move
         return latest
 
