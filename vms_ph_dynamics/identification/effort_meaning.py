@@ -32,8 +32,8 @@ FOLDS = 5
 _WINDOW = 0.1  # s
 _MAX_SAMPLES = 6000
 _BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
-_BEATEN = 0.9  # share of the error of the null hypothesis below which it is beaten
-_CONTRADICTED = 1.1  # share of the error of the null hypothesis above which it is better
+_BEATS_NULL = 0.9  # share of the error of the null hypothesis below which it is beaten
+_WORSE_THAN_NULL = 1.1  # share of the error of the null hypothesis above which it is better
 # Gains within which an effort may be a torque: with a load efforts are larger than described.
 _UNIT_GAINS = (0.2, 1.5)
 
@@ -69,21 +69,21 @@ class EffortMeaning:
     @property
     def fits(self) -> bool:
         """Whether some reading of some joint's effort beats the null hypothesis."""
-        return any(bool(np.any(ratio < _BEATEN)) for ratio in self.ratio.values())
+        return any(bool(np.any(ratio < _BEATS_NULL)) for ratio in self.ratio.values())
 
     @property
     def meaningless(self) -> npt.NDArray[np.bool_]:
         """Joints (n,) whose efforts no gain relates to the model, which contradicts them."""
-        contradicted = self.ratio["torque"] > _CONTRADICTED
-        return np.asarray(contradicted & (self.ratio["scaled"] > 0.5 * (1.0 + _BEATEN)))
+        contradicted = self.ratio["torque"] > _WORSE_THAN_NULL
+        return np.asarray(contradicted & (self.ratio["scaled"] > 0.5 * (1.0 + _BEATS_NULL)))
 
     @property
     def scaled(self) -> npt.NDArray[np.bool_]:
         """Joints (n,) whose efforts follow the model with a gain that is not one, surely."""
         size = np.abs(self.gains)
-        sure = (self.ratio["scaled"] < _BEATEN) & (self.gain_errors < 0.2 * size)
-        sure &= self.ratio["scaled"] < _BETTER_FIT_SHARE * self.ratio["torque"]
-        return np.asarray(sure & ((size < _UNIT_GAINS[0]) | (size > _UNIT_GAINS[1])))
+        is_certain = (self.ratio["scaled"] < _BEATS_NULL) & (self.gain_errors < 0.2 * size)
+        is_certain &= self.ratio["scaled"] < _BETTER_FIT_SHARE * self.ratio["torque"]
+        return np.asarray(is_certain & ((size < _UNIT_GAINS[0]) | (size > _UNIT_GAINS[1])))
 
 
 def effort_meaning(
@@ -101,12 +101,12 @@ def effort_meaning(
     """
     b, count = model.b, int(measured.sum())
     # The momenta at some samples; the impulses of the efforts are summed over all.
-    every = np.arange(0, len(t), -(-len(t) // _MAX_SAMPLES))
-    full = np.diff(t)[:, None]
+    indices = np.arange(0, len(t), -(-len(t) // _MAX_SAMPLES))
+    durations = np.diff(t)[:, None]
     sampled, commanded = (
-        window_sums(force * full, every) for force in (_mean(effort), effort[:-1])
+        window_sums(force * durations, indices) for force in (_mean(effort), effort[:-1])
     )
-    t, q, v = t[every], q[every], v[every]
+    t, q, v = t[indices], q[indices], v[indices]
     states = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
     dt = np.diff(t)[:, None]
     window = ((t - t[0]) / _WINDOW).astype(int)
@@ -124,18 +124,18 @@ def effort_meaning(
         )
     )
     scale = _size(required) or 1.0
-    offered = {"torque": required, "opposite": -required, "without_gravity": required - weight}
+    readings = {"torque": required, "opposite": -required, "without_gravity": required - weight}
     null = held_out(sampled, friction)
-    base = np.maximum(null, 1e-9 * scale)
-    errors = {name: held_out(sampled - of, friction) for name, of in offered.items()}
-    ratio = {name: error / base for name, error in errors.items()}
+    null_error = np.maximum(null, 1e-9 * scale)
+    errors = {name: held_out(sampled - reading, friction) for name, reading in readings.items()}
+    ratio = {name: error / null_error for name, error in errors.items()}
     misfit = {
-        name: (_size(sampled - of) / scale, _size(errors[name]) / scale)
-        for name, of in offered.items()
+        name: (_size(sampled - reading) / scale, _size(errors[name]) / scale)
+        for name, reading in readings.items()
     }
     # Joints whose required effort is large against what friction alone leaves.
     telling = np.abs(np.log(np.maximum([ratio["torque"], ratio["opposite"]], 1e-12))).max(axis=0)
-    telling = telling > np.log(_CONTRADICTED)
+    telling = telling > np.log(_WORSE_THAN_NULL)
     pooled = {
         name: _size(r[telling]) / max(np.sqrt(telling.sum()), 1.0) for name, r in ratio.items()
     }
@@ -143,24 +143,24 @@ def effort_meaning(
     if pooled[best] > _BETTER_FIT_SHARE * min(pooled["torque"], 1.0):
         best = "torque"
     errors["scaled"] = held_out(sampled, [required, *friction])
-    ratio["scaled"] = errors["scaled"] / base
+    ratio["scaled"] = errors["scaled"] / null_error
     gains, deviations = np.ones(count), np.full(count, np.inf)
-    rest = np.zeros_like(required)
+    residual = np.zeros_like(required)
     for j in range(count):
         a = np.column_stack([required[:, j], *(f[:, j] for f in friction)])
         x, _, rank, _ = np.linalg.lstsq(a, sampled[:, j], rcond=None)
-        rest[:, j] = sampled[:, j] - a @ x
+        residual[:, j] = sampled[:, j] - a @ x
         if rank == a.shape[1] and len(a) > rank and x[0] != 0.0:
-            variance = float(rest[:, j] @ rest[:, j]) / (len(a) - rank)
+            variance = float(residual[:, j] @ residual[:, j]) / (len(a) - rank)
             gains[j] = 1.0 / x[0]
             deviations[j] = np.sqrt(variance * np.linalg.pinv(a.T @ a)[0, 0]) * gains[j] ** 2
-    misfit["scaled"] = (_size(rest) / scale, _size(errors["scaled"]) / scale)
+    misfit["scaled"] = (_size(residual) / scale, _size(errors["scaled"]) / scale)
     n = len(measured)
 
-    def of_all(values: Array, missing: float) -> Array:
-        every = np.full(n, missing)
-        every[measured] = values
-        return every
+    def all_joints(values: Array, missing: float) -> Array:
+        expanded = np.full(n, missing)
+        expanded[measured] = values
+        return expanded
 
     as_commands = _size(held_out(required - commanded, friction))
     as_samples = _size(held_out(required - sampled, friction)) or 1.0
@@ -168,12 +168,12 @@ def effort_meaning(
         misfit,
         best,
         _size(null) / scale,
-        {name: of_all(one, np.nan) for name, one in ratio.items()},
-        of_all(gains, 1.0),
-        of_all(deviations, np.inf),
+        {name: all_joints(one, np.nan) for name, one in ratio.items()},
+        all_joints(gains, 1.0),
+        all_joints(deviations, np.inf),
         as_commands / as_samples,
     )
-    explained = (meaning.ratio[best] < _BEATEN) & ~meaning.scaled
+    explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
     better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
     if int(better.sum()) > int(explained.sum()):
         return replace(meaning, best="scaled")
@@ -205,10 +205,10 @@ def held_out(target: Array, terms: Sequence[Array]) -> Array:
         size = np.sqrt((a**2).sum(axis=0))
         a = a / np.where(size > 0.0, size, 1.0)
         for k in range(FOLDS):
-            out = fold == k
+            is_out = fold == k
             # What a part does not excite must not be extrapolated.
-            x = np.linalg.lstsq(a[~out], target[~out, j], rcond=1e-6)[0]
-            error[out, j] = target[out, j] - a[out] @ x
+            x = np.linalg.lstsq(a[~is_out], target[~is_out, j], rcond=1e-6)[0]
+            error[is_out, j] = target[is_out, j] - a[is_out] @ x
     return np.asarray(np.sqrt((error**2).sum(axis=0)))
 
 

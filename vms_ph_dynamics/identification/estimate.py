@@ -42,8 +42,8 @@ def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
     rows = rows - rows.mean(axis=0)
     size = np.linalg.norm(rows, axis=0)
     # Moments before masses, from the base outwards: what is regrouped goes to the body before it.
-    inside = (4, 6, 9, 5, 7, 8, 1, 2, 3, 0)
-    order = [10 * b + k for b in range(len(regressor.bodies)) for k in inside]
+    body_order = (4, 6, 9, 5, 7, 8, 1, 2, 3, 0)
+    order = [10 * b + k for b in range(len(regressor.bodies)) for k in body_order]
     independent: list[int] = []
     directions = np.empty((count, 0))
     largest = max(float(np.max(size)), 1e-300)
@@ -105,7 +105,7 @@ def nearest(
     """
     unit = 1.0 / np.sqrt(np.diag(information))
     bounded = np.flatnonzero(np.isfinite(floor))
-    if _inside(mean, floor, bodies):
+    if _feasible(mean, floor, bodies):
         return mean
     hessian = information * np.outer(unit, unit)
     x = start.copy()
@@ -121,27 +121,27 @@ def nearest(
             curvature[bounded, bounded] += barrier / gap**2
             for body in bodies:
                 inverse = np.linalg.inv(_matrix(body, x))
-                touched = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
-                slopes = (body.matrix[:, touched] * unit[touched]).T @ _UNITS
+                affected = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
+                slopes = (body.matrix[:, affected] * unit[affected]).T @ _UNITS
                 weighted = inverse @ slopes.reshape(-1, 4, 4)
-                gradient[touched] -= barrier * np.trace(weighted, axis1=1, axis2=2)
+                gradient[affected] -= barrier * np.trace(weighted, axis1=1, axis2=2)
                 flat = weighted.reshape(-1, 16)
-                other = weighted.transpose(0, 2, 1).reshape(-1, 16)
-                curvature[np.ix_(touched, touched)] += barrier * flat @ other.T
-            move = -np.linalg.solve(curvature, gradient)
-            size = 1.0
-            while size > 1e-8 and not _inside(x + size / 0.9 * move * unit, floor, bodies):
-                size *= 0.5
-            if size <= 1e-8:
+                transposed = weighted.transpose(0, 2, 1).reshape(-1, 16)
+                curvature[np.ix_(affected, affected)] += barrier * flat @ transposed.T
+            step = -np.linalg.solve(curvature, gradient)
+            length = 1.0
+            while length > 1e-8 and not _feasible(x + length / 0.9 * step * unit, floor, bodies):
+                length *= 0.5
+            if length <= 1e-8:
                 break
-            x = x + size * move * unit
-            if -(gradient @ move) < 1e-9 * (1.0 + barrier):
+            x = x + length * step * unit
+            if -(gradient @ step) < 1e-9 * (1.0 + barrier):
                 break
         barrier *= 0.1
     return x
 
 
-def _inside(x: Array, floor: Array, bodies: Sequence[Body]) -> bool:
+def _feasible(x: Array, floor: Array, bodies: Sequence[Body]) -> bool:
     if np.any(x <= floor):
         return False
     return all(np.linalg.eigvalsh(_matrix(body, x))[0] > 0.0 for body in bodies)
@@ -199,9 +199,9 @@ class Estimate:
 _STUDENT = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645, 5: 2.57058}
 
 
-def student(freedom: int) -> float:
+def student(degrees: int) -> float:
     """Return the 97.5 % quantile of Student's distribution, to 1e-3."""
-    z, f = 1.959964, float(max(freedom, 1))
+    z, f = 1.959964, float(max(degrees, 1))
     if f in _STUDENT:
         return _STUDENT[int(f)]
     series = (
@@ -223,7 +223,7 @@ def estimate(
     correlated: bool = True,
     joined: npt.NDArray[np.bool_] | None = None,
 ) -> Estimate:
-    """Return the estimate of x in ``known = columns x + residual``.
+    """Return the estimate of x in ``target = columns x + residual``.
 
     The standard deviation of a window grows with ``path`` from a constant. The blocks are
     consecutive windows, so that residuals may be correlated within them, whatever by: noise at the
@@ -255,34 +255,34 @@ def estimate(
         joined = np.concatenate([groups[1:] == groups[:-1], [False]])
     variance = np.full(windows, max(float(np.var(offset)), 1e-24))
     common, weight = 0.0, np.ones(windows)
-    freedom = max(windows - size, windows // 2) / windows
+    freedom_share = max(windows - size, windows // 2) / windows
     system = np.column_stack([scaled, offset])
     prior_root = np.linalg.cholesky(precision).T
     for _ in range(8):
         white = _whitened(system, variance / np.maximum(weight, 1e-9), common, joined)
-        left, right = white[:, :-1], white[:, -1]
+        design, observed = white[:, :-1], white[:, -1]
         # Rather than the normal equations, whose condition is the square: what the data excite and
         # what they do not lie many orders of magnitude apart.
-        root = np.asarray(np.linalg.qr(np.vstack([left, prior_root]), mode="r"))
+        root = np.asarray(np.linalg.qr(np.vstack([design, prior_root]), mode="r"))
         inverse = np.linalg.inv(root)
-        x = inverse @ (inverse.T @ (left.T @ right))
+        x = inverse @ (inverse.T @ (design.T @ observed))
         residual = offset - scaled @ x
-        variance, common = _noise(residual, path, weight, freedom, joined, correlated)
+        variance, common = _noise(residual, path, weight, freedom_share, joined, correlated)
         scale = np.sqrt(variance + 2.0 * common)
         ratio = np.abs(residual) / scale
-        before, weight = weight, np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
+        previous, weight = weight, np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
         weight[ratio > _OUTLIER] = 0.0
-        if not correlated and np.mean(np.abs(weight - before)) < 1e-3:
+        if not correlated and np.mean(np.abs(weight - previous)) < 1e-3:
             break
-    error = right - left @ x
+    error = observed - design @ x
     numbers = np.unique(block)
     factor = []
     for number in numbers:
-        part = left[block == number] @ inverse
+        part = design[block == number] @ inverse
         # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
-        share, axes = np.linalg.eigh(part.T @ part)
-        rest = np.maximum(1.0 - share, 1e-2) ** (_ENLARGEMENT if correlated else 1.0)
-        enlarged = axes @ ((axes.T @ (part.T @ error[block == number])) / rest)
+        leverages, axes = np.linalg.eigh(part.T @ part)
+        shrinkage = np.maximum(1.0 - leverages, 1e-2) ** (_ENLARGEMENT if correlated else 1.0)
+        enlarged = axes @ ((axes.T @ (part.T @ error[block == number])) / shrinkage)
         factor.append(inverse @ enlarged)
     # The errors of the blocks, and those of what was believed beforehand.
     covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
@@ -351,8 +351,8 @@ def _noise(
     if correlated and pairs.size > 10:
         common = float(np.clip(-np.mean(pairs), 0.0, 0.49 * mean))
     square = np.maximum(bounded**2 - 2.0 * common, -2.0 * common)
-    rest = max(mean - 2.0 * common, 0.02 * mean)
-    a, b = rest, 0.0
+    constant = max(mean - 2.0 * common, 0.02 * mean)
+    a, b = constant, 0.0
     ratio = path**2 / max(float(np.mean(path**2)), 1e-300)
     for _ in range(4):
         # Squares have a variance in proportion to their own expectation squared.
@@ -364,5 +364,5 @@ def _noise(
             a, b = 0.0, max(right[1] / matrix[1, 1], 0.0)
         elif b < 0.0:
             a, b = max(right[0] / matrix[0, 0], 0.0), 0.0
-        a = max(a, 1e-2 * rest)
+        a = max(a, 1e-2 * constant)
     return a + b * ratio, common

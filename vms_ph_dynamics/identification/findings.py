@@ -86,7 +86,7 @@ def contacts(
     scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * np.max(size)
     ratio = np.abs(excess) / scale
     largest = ratio.max(axis=1)
-    found, lasting = [], 0.0
+    result, duration = [], 0.0
     for first, last in _intervals(t, largest > _THRESHOLD):
         peaks = ratio[first:last].max(axis=0)
         joint = int(np.argmax(peaks))
@@ -103,9 +103,9 @@ def contacts(
         )
         sizes = {"largest_effort": excess[peak, joint], "standard_deviations": ratio[peak, joint]}
         evidence = {size: float(value) for size, value in sizes.items()}
-        found.append(Finding("contact", text, evidence, begin, end, energy))
-        lasting += end - begin
-    return () if len(t) and lasting > _LARGEST_SHARE * (t[-1] - t[0]) else tuple(found)
+        result.append(Finding("contact", text, evidence, begin, end, energy))
+        duration += end - begin
+    return () if len(t) and duration > _LARGEST_SHARE * (t[-1] - t[0]) else tuple(result)
 
 
 def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:
@@ -150,10 +150,10 @@ def findings(
     if reasons:  # nothing else can be told before they are
         return (Finding("efforts", reasons.pop()),)
     motion = motion_of(model, samples)
-    wrong = _wrong_model(model, motion, identification, friction) if motion.moves else ()
+    model_findings = _wrong_model(model, motion, identification, friction) if motion.moves else ()
     # Contacts cannot be told from a model that explains little.
-    if wrong:
-        return wrong
+    if model_findings:
+        return model_findings
     return (
         *_payload(model, identification),
         *_disagreements(identification),
@@ -212,8 +212,8 @@ def _link_names(model: VMSModel, frame: str, low: float, high: float) -> str:
     if tree.frames[index].parentJoint == 0:
         return ""
     subtree = {index}
-    for i, one in enumerate(tree.frames):
-        if i != index and one.parentFrame in subtree:
+    for i, other in enumerate(tree.frames):
+        if i != index and other.parentFrame in subtree:
             subtree.add(i)
     # Pinocchio keeps the inertia of a link behind a fixed joint at the frame of that joint.
     masses = {i: tree.frames[i].inertia.mass for i in sorted(subtree)}
@@ -246,17 +246,17 @@ def _wrong_model(
     if model.fluid is not None:  # buoyancy would turn with gravity
         return ()
     settings = WindowSettings(identification.frame, identification.length, friction)
-    free = [u for u in identification.unknowns if u.kind not in ("inertia", "armature")]
-    if not any(u.kind == "payload" for u in free):
-        free += payload_unknowns(arm_mass(model))
+    candidates = [u for u in identification.unknowns if u.kind not in ("inertia", "armature")]
+    if not any(u.kind == "payload" for u in candidates):
+        candidates += payload_unknowns(arm_mass(model))
     every = max(1, len(motion.samples) // _INSTANTS)
 
     def error(motion: Motion, gravity: bool = False) -> tuple[float, Array]:
-        rows, unknowns = torque_windows(model, motion, free, settings, every), free
+        rows, unknowns = torque_windows(model, motion, candidates, settings, every), candidates
         if gravity:
-            more = _gravity_columns(model, motion, rows)
-            rows = replace(rows, columns=np.column_stack([rows.columns, more]))
-            unknowns = [*free, *(Unknown(a, "gravity", "m/s^2", 0.0, 10.0) for a in "xyz")]
+            columns = _gravity_columns(model, motion, rows)
+            rows = replace(rows, columns=np.column_stack([rows.columns, columns]))
+            unknowns = [*candidates, *(Unknown(a, "gravity", "m/s^2", 0.0, 10.0) for a in "xyz")]
         errors, _, x = torque_error(rows, model.n, *prior_of(unknowns))
         return float(np.sqrt(np.mean(errors**2))), x[-3:]
 
@@ -273,12 +273,12 @@ def _wrong_model(
     after, change = error(motion, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
-    is_elsewhere = np.arctan2(sine, model.gravity @ gravity) > _GRAVITY_TURN
+    is_rotated = np.arctan2(sine, model.gravity @ gravity) > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
-    is_elsewhere &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
-    if after < _IMPROVEMENT * best and is_elsewhere:
-        words = ", ".join(f"{g:.2f}" for g in gravity)
-        text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
+    is_rotated &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
+    if after < _IMPROVEMENT * best and is_rotated:
+        components = ", ".join(f"{g:.2f}" for g in gravity)
+        text = f"gravity points elsewhere: this recording fits better with ({components}) m/s^2"
         evidence = {"error_before": before, "error": after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence),)

@@ -49,12 +49,12 @@ from .windows import (
 _EXCITED, _EXCITED_PAYLOAD = 0.25, 0.1
 # The inertia of the description is corrected, by a prior with a share of the usual deviation, until
 # the held-out error is within this factor of the least.
-_NEARLY = 1.05
-_SHARES = (0.0, 0.1, 0.3, 1.0)
-_EXACT = 2e-3  # share of the efforts that no description needs to be better than
+_ERROR_FACTOR = 1.05
+_PRIOR_SHARES = (0.0, 0.1, 0.3, 1.0)
+_MIN_ERROR = 2e-3  # share of the efforts that no description needs to be better than
 _GAIN = 0.3  # standard deviation of the factors of gains beforehand
 # Standard deviation by which friction may have changed since a prior was made, as a share of it.
-_DRIFT = 0.1
+_FRICTION_DRIFT = 0.1
 
 
 @dataclass(frozen=True)
@@ -120,14 +120,14 @@ def identify(
     regressor.of_frame(frame)
     motions = [motion_of(model, recording) for recording in recordings]
     prior_kinds = {name.split(".")[0] for name in prior.names} if prior is not None else set()
-    reasons, left_out, sizes = _judged_efforts(model, motions, {*kinds, *prior_kinds})
+    reasons, left_out, torque_gains = _effort_exclusions(model, motions, {*kinds, *prior_kinds})
     # What is identified are factors about one, on efforts of the size of torques.
     nominal = np.ones(model.n)
     if "gain" in prior_kinds and prior is not None:
         means = dict(zip(prior.names, prior.mean.tolist(), strict=True))
         nominal = np.array([means.get(f"gain.{joint}", 1.0) for joint in model.joint_names])
     elif "gains" in kinds:
-        nominal = sizes
+        nominal = torque_gains
     gains = {f"gain.{joint}": g for joint, g in zip(model.joint_names, nominal, strict=True)}
     gains |= {f"friction.{name[5:]}.load": abs(gain) for name, gain in gains.items()}
     if np.any(nominal != 1.0):
@@ -136,41 +136,41 @@ def identify(
         ]
         if prior is not None:
             prior = prior.times({name: 1.0 / gain for name, gain in gains.items()})
-    of_windows = WindowSettings(frame, friction=friction)
-    regression = _Regression(model, motions, of_windows, left_out)
+    window_settings = WindowSettings(frame, friction=friction)
+    regression = _Regression(model, motions, window_settings, left_out)
 
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
     moves = any(m.moves for m in motions)
     # The smallest correction of the description that predicts held-out time nearly best.
-    corrected = {*kinds, *prior_kinds} & {
+    is_fixed = {*kinds, *prior_kinds} & {
         "gains",
         "gain",
         "inertia",
         "drag",
     } or not settings.inertia
-    tried: list[Any] = []
-    for share in _SHARES if moves and not corrected else _SHARES[:1]:
-        every = unknowns
+    trials: list[Any] = []
+    for share in _PRIOR_SHARES if moves and not is_fixed else _PRIOR_SHARES[:1]:
+        extended = unknowns
         if share:
-            every = [*unknowns, *_corrections(model, regressor, unknowns, share)]
-        beliefs = _prior(every, prior)
-        rows = regression.rows(every) if share in _SHARES[:2] else tried[-1][2]
-        error, scale, x = regression.error(rows, *beliefs)
-        tried.append((float(np.sqrt(np.mean(error**2))), every, rows, beliefs, error, scale, x))
-        if tried[-1][0] < _EXACT:
+            extended = [*unknowns, *_corrections(model, regressor, unknowns, share)]
+        moments = _prior(extended, prior)
+        rows = regression.rows(extended) if share in _PRIOR_SHARES[:2] else trials[-1][2]
+        error, scale, x = regression.error(rows, *moments)
+        trials.append((float(np.sqrt(np.mean(error**2))), extended, rows, moments, error, scale, x))
+        if trials[-1][0] < _MIN_ERROR:
             break
-    bound = _NEARLY * max(min(one[0] for one in tried), _EXACT)
+    bound = _ERROR_FACTOR * max(min(trial[0] for trial in trials), _MIN_ERROR)
     _, unknowns, rows, (mean, covariance), error, scale, x = next(
-        one for one in tried if one[0] <= bound
+        trial for trial in trials if trial[0] <= bound
     )
     if any(u.kind == "timing" and lag < 0.0 for u, lag in zip(unknowns, x, strict=True)):
         # Efforts that lead the motion must predict it clearly better than prompt ones.
         prompt = rows.without(unknowns, ("timing",))
-        other, smaller, _ = regression.error(prompt, mean, covariance)
-        if np.sum(other**2) <= _NEARLY**2 * np.sum(error**2):
-            rows, error, scale = prompt, other, smaller
-    alone = rows.without(unknowns, ("payload", "inertia", "armature"))
-    null = regression.error(alone, mean, covariance)[0]
+        prompt_error, prompt_scale, _ = regression.error(prompt, mean, covariance)
+        if np.sum(prompt_error**2) <= _ERROR_FACTOR**2 * np.sum(error**2):
+            rows, error, scale = prompt, prompt_error, prompt_scale
+    friction_rows = rows.without(unknowns, ("payload", "inertia", "armature"))
+    null = regression.error(friction_rows, mean, covariance)[0]
     if "gains" in kinds:
         null = np.full_like(null, np.nan)  # the efforts themselves have the scale of the gains
     solution = regression.estimate(rows, mean, covariance, scale)
@@ -185,7 +185,7 @@ def identify(
         else p
         for p in parameters
     )
-    windows = stacked([balance(model, regressor, m, unknowns, of_windows) for m in motions])
+    windows = stacked([balance(model, regressor, m, unknowns, window_settings) for m in motions])
     energy: dict[str, Parameter] = {}
     if settings.energy and moves:
         check = estimate(
@@ -196,7 +196,7 @@ def identify(
         }
     posterior = Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance)
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
-    unaccounted = _largest(windows, consistent)
+    unaccounted = _largest_unaccounted(windows, consistent)
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
     energy = {name: p.times(gains.get(name, 1.0)) for name, p in energy.items()}
     posterior = posterior.times(gains)
@@ -205,7 +205,7 @@ def identify(
         parameters=parameters,
         posterior=posterior,
         gross=float(windows.gross.sum()),
-        unaccounted_before=_largest(windows, np.array([u.mean for u in unknowns])),
+        unaccounted_before=_largest_unaccounted(windows, np.array([u.mean for u in unknowns])),
         unaccounted=unaccounted,
         residual=residual,
         windows=len(windows),
@@ -250,13 +250,13 @@ def payload_frame(model: VMSModel) -> str:
             hands[joint] = name
     # Of the hands of one chain the last.
     supports = [set(list(tree.supports[joint])[:-1]) for joint in hands]
-    ends = [name for joint, name in hands.items() if not any(joint in one for one in supports)]
-    if len(ends) == 1:
-        return ends[0]
+    tips = [name for joint, name in hands.items() if not any(joint in one for one in supports)]
+    if len(tips) == 1:
+        return tips[0]
     raise OptionError(
         f"the end effector '{frame}' looks like a sensor, which carries no payload; choose the "
         f"frame of the payload (--payload-frame), such as "
-        f"{', '.join(ends or list(hands.values())) or 'the flange'}"
+        f"{', '.join(tips or list(hands.values())) or 'the flange'}"
     )
 
 
@@ -271,8 +271,8 @@ class _Regression:
         left_out: npt.NDArray[np.bool_],
     ) -> None:
         self._model, self._motions, self._settings = model, motions, settings
-        self._at_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
-        base = np.ones(model.b if self._at_base else 0, bool)
+        self._with_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
+        base = np.ones(model.b if self._with_base else 0, bool)
         # A joint at rest has whatever load its dry friction holds.
         self._used = [np.concatenate([base, m.moving_joints & ~left_out]) for m in motions]
         self._widths = [
@@ -285,7 +285,7 @@ class _Regression:
         parts = []
         for motion, width, used in zip(self._motions, self._widths, self._used, strict=True):
             part = torque_windows(
-                self._model, motion, unknowns, self._settings, width=width, at_base=self._at_base
+                self._model, motion, unknowns, self._settings, width=width, at_base=self._with_base
             )
             weight = np.tile(used, len(part) // used.size)
             columns = part.columns * weight[:, None]
@@ -314,7 +314,7 @@ class _Regression:
         )
 
 
-def _judged_efforts(
+def _effort_exclusions(
     model: VMSModel, motions: Sequence[Motion], kinds: Collection[str]
 ) -> tuple[dict[str, str], npt.NDArray[np.bool_], Array]:
     """Return what the efforts forbid.
@@ -425,15 +425,15 @@ def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array,
     mean, covariance = prior_of(unknowns)
     if prior is None:
         return mean, covariance
-    places = {name: k for k, name in enumerate(prior.names)}
+    positions = {name: k for k, name in enumerate(prior.names)}
     # Lags are those of a recording, not of the robot.
-    indices = [k for k, u in enumerate(unknowns) if u.name in places and u.kind != "timing"]
-    prior_indices = [places[unknowns[k].name] for k in indices]
+    indices = [k for k, u in enumerate(unknowns) if u.name in positions and u.kind != "timing"]
+    prior_indices = [positions[unknowns[k].name] for k in indices]
     mean[indices] = prior.mean[prior_indices]
     covariance[np.ix_(indices, indices)] = prior.covariance[np.ix_(prior_indices, prior_indices)]
     for k in indices:
         if unknowns[k].kind == "friction":
-            covariance[k, k] += (_DRIFT * mean[k]) ** 2
+            covariance[k, k] += (_FRICTION_DRIFT * mean[k]) ** 2
     return mean, covariance
 
 
@@ -459,10 +459,10 @@ def consistent_estimate(
         if matrix.any():
             body_parameters = regressor.parameters[10 * b : 10 * b + 10]
             # A body on the bound, such as a point mass, may keep what it is.
-            slight = (
+            margin = (
                 1e-6 * max(body_parameters[0], 1e-3) * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
             )
-            constraints.append(Body(body_parameters + slight, matrix))
+            constraints.append(Body(body_parameters + margin, matrix))
     if payload:
         deviation = np.linalg.norm(solution.factor[:, payload[0]])
         if solution.mean[payload[0]] > 2.0 * deviation:
@@ -504,9 +504,9 @@ def _parameter(
     unknown: Unknown, mean: float, deviation: float, consistent: float, quantile: float
 ) -> Parameter:
     share = deviation / unknown.deviation
-    blank = Parameter(unknown.name, unknown.kind, unknown.unit)
+    parameter = Parameter(unknown.name, unknown.kind, unknown.unit)
     if share > (_EXCITED_PAYLOAD if unknown.kind == "payload" else _EXCITED):
-        return blank.without_value(
+        return parameter.without_value(
             f"not excited: the data leave {min(share, 1.0):.0%} of what is not known of it"
         )
     low, high = mean - quantile * deviation, mean + quantile * deviation
@@ -514,31 +514,31 @@ def _parameter(
     # The barrier keeps off the bound by a hair.
     if consistent - unknown.floor < 1e-6 * unknown.deviation:
         consistent = unknown.floor
-    beyond = max(low - consistent, consistent - high)
-    if beyond > 0.5 * (high - low):
-        return blank.without_value(
+    excess = max(low - consistent, consistent - high)
+    if excess > 0.5 * (high - low):
+        return parameter.without_value(
             f"found nothing: the data ask for {mean:.4g} ({low:.4g} to {high:.4g}), and what is "
             f"physical ends at {consistent:.4g}"
         )
     low, high = max(low, unknown.floor), max(high, unknown.floor)
-    value, at_bound = float(np.clip(consistent, low, high)), bool(bound or beyond > 0.0)
-    return replace(blank, value=value, low=float(low), high=float(high), at_bound=at_bound)
+    value, at_bound = float(np.clip(consistent, low, high)), bool(bound or excess > 0.0)
+    return replace(parameter, value=value, low=float(low), high=float(high), at_bound=at_bound)
 
 
 def _payload(
-    unknowns: Sequence[Unknown], places: Sequence[int], solution: Estimate, consistent: Array
+    unknowns: Sequence[Unknown], rows: Sequence[int], solution: Estimate, consistent: Array
 ) -> list[Parameter]:
-    mean, covariance = solution.mean[places], solution.covariance[np.ix_(places, places)]
+    mean, covariance = solution.mean[rows], solution.covariance[np.ix_(rows, rows)]
     deviation, quantile = np.sqrt(np.diag(covariance)), solution.quantile
     mass = _parameter(
         replace(unknowns[0], name="payload_mass"),
         mean[0],
         deviation[0],
-        float(consistent[places[0]]),
+        float(consistent[rows[0]]),
         quantile,
     )
-    result, sure = [mass], mass.low is not None and mass.high is not None
-    significant = sure and (mass.low > 0.0 or mass.high < 0.0)  # type: ignore[operator]
+    result, is_bounded = [mass], mass.low is not None and mass.high is not None
+    significant = is_bounded and (mass.low > 0.0 or mass.high < 0.0)  # type: ignore[operator]
     for k, axis in enumerate("xyz", start=1):
         name, reason = f"payload_centre_{axis}", ""
         if not significant:
@@ -550,7 +550,7 @@ def _payload(
         slope[0], slope[k] = -centre / mean[0], 1.0 / mean[0]
         spread = float(np.sqrt(slope @ covariance @ slope))
         unknown = Unknown(name, "payload", "m", 0.0, 0.5)
-        best = float(consistent[places[k]] / consistent[places[0]])
+        best = float(consistent[rows[k]] / consistent[rows[0]])
         result.append(_parameter(unknown, float(centre), spread, best, quantile))
     for k, axes in zip(range(4, 10), ("xx", "xy", "yy", "xz", "yz", "zz"), strict=True):
         unknown = replace(
@@ -558,35 +558,35 @@ def _payload(
             name=f"payload_inertia_{axes}",
             deviation=unknowns[k].deviation if significant else 1e-300,
         )
-        one = _parameter(unknown, mean[k], deviation[k], float(consistent[places[k]]), quantile)
-        result.append(replace(one, meaning="about the origin of the frame" if one.value else ""))
+        p = _parameter(unknown, mean[k], deviation[k], float(consistent[rows[k]]), quantile)
+        result.append(replace(p, meaning="about the origin of the frame" if p.value else ""))
     return result
 
 
 def _inertia(
     regressor: EnergyRegressor,
     unknowns: Sequence[Unknown],
-    places: Sequence[int],
+    rows: Sequence[int],
     solution: Estimate,
     consistent: Array,
 ) -> list[Parameter]:
     base = base_parameters(regressor)
-    before = np.array([unknowns[k].deviation for k in places])
+    prior_deviation = np.array([unknowns[k].deviation for k in rows])
     # From the factor: the covariance has lost what the data excite behind what they do not.
-    spread = np.linalg.norm(solution.factor[:, places] @ base.matrix.T, axis=0)
-    value = base.matrix @ (regressor.parameters + solution.mean[places])
-    best = base.matrix @ (regressor.parameters + consistent[places])
-    units = {name: unknowns[k].unit for k in places for name in [unknowns[k].name]}
+    spread = np.linalg.norm(solution.factor[:, rows] @ base.matrix.T, axis=0)
+    value = base.matrix @ (regressor.parameters + solution.mean[rows])
+    best = base.matrix @ (regressor.parameters + consistent[rows])
+    units = {name: unknowns[k].unit for k in rows for name in [unknowns[k].name]}
     result = []
     for k, name in enumerate(base.names):
-        prior = float(np.linalg.norm(base.matrix[k] * before))
+        prior = float(np.linalg.norm(base.matrix[k] * prior_deviation))
         unknown = Unknown(name, "inertia", units[name], 0.0, prior)
-        one = _parameter(unknown, float(value[k]), spread[k], float(best[k]), solution.quantile)
-        result.append(replace(one, meaning=base.meanings[k]))
+        p = _parameter(unknown, float(value[k]), spread[k], float(best[k]), solution.quantile)
+        result.append(replace(p, meaning=base.meanings[k]))
     return result
 
 
-def _largest(windows: Windows, x: Array) -> float:
+def _largest_unaccounted(windows: Windows, x: Array) -> float:
     """Return the largest sum of the residuals since the beginning of a recording, J."""
     residual = windows.target - windows.columns @ x
     return max(

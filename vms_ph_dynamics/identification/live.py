@@ -25,13 +25,13 @@ from .result import (
 from .windows import Sample, Windows, WindowSettings, WindowStream, stacked
 
 # Logarithm of how much likelier the windows must be with a change than without.
-_EVIDENCE = 12.0
+_MIN_EVIDENCE = 12.0
 # How much worse the prediction must be than it usually is.
-_WORSE = 6.0
-_EVERY = 2  # windows between the times of a change that are tried
+_MIN_MISFIT_RATIO = 6.0
+_STRIDE = 2  # windows between the times of a change that are tried
 # What is likelier by less than this than the best explanation may have changed as well.
-_AMBIGUOUS = 8.0
-_ENOUGH = 20  # windows after a change that tell what it is
+_AMBIGUITY = 8.0
+_MIN_LATER = 20  # windows after a change that tell what it is
 
 
 @dataclass(frozen=True)
@@ -75,35 +75,35 @@ def change_of(
     """
     error = windows.target - windows.columns @ previous.mean[:size]
     # A blow is not a change: evidence must not hang on a few windows.
-    calm = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
-    before, windows, error = windows, windows.chosen(calm), error[calm]
+    inliers = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
+    recent, windows, error = windows, windows.chosen(inliers), error[inliers]
     columns = windows.columns
     spread = columns @ previous.factor[:, :size].T
     ratio = float(np.median(previous.scale)), float(np.median(windows.path))
     noise = np.full(len(windows), ratio[0] ** 2) * np.maximum(
         1.0, (windows.path / max(ratio[1], 1e-300)) ** 2
     )
-    same = np.diag(noise) + spread @ spread.T
-    base, misfit = _likelihood(error, same)
-    if misfit < _WORSE * max(usual, 1.0):
+    total = np.diag(noise) + spread @ spread.T
+    null, misfit = _likelihood(error, total)
+    if misfit < _MIN_MISFIT_RATIO * max(usual, 1.0):
         return None, misfit
     evidence: dict[str, tuple[float, int]] = {}
     for name, places in groups.items():
         weighted = columns[:, places] * previous.deviation[list(places)]
-        tried = []
-        for first in range(0, len(windows) - 4, _EVERY):  # at least five windows after it
+        trials = []
+        for first in range(0, len(windows) - 4, _STRIDE):  # at least five windows after it
             shifted = weighted.copy()
             shifted[:first] = 0.0
-            tried.append((_likelihood(error, same + shifted @ shifted.T)[0] - base, first))
-        if tried:
-            evidence[name] = max(tried)
+            trials.append((_likelihood(error, total + shifted @ shifted.T)[0] - null, first))
+        if trials:
+            evidence[name] = max(trials)
     order = sorted(evidence, key=lambda name: -evidence[name][0])
-    if not order or evidence[order[0]][0] <= _EVIDENCE:
+    if not order or evidence[order[0]][0] <= _MIN_EVIDENCE:
         return None, misfit
     largest, first = evidence[order[0]]
-    names = tuple(name for name in order if evidence[name][0] > largest - _AMBIGUOUS)
-    begin = int(calm[first])
-    return ParameterChange(names, begin, len(before) - begin >= _ENOUGH), misfit
+    names = tuple(name for name in order if evidence[name][0] > largest - _AMBIGUITY)
+    begin = int(inliers[first])
+    return ParameterChange(names, begin, len(recent) - begin >= _MIN_LATER), misfit
 
 
 def _likelihood(error: Array, covariance: Array) -> tuple[float, float]:
@@ -118,8 +118,8 @@ def _likelihood(error: Array, covariance: Array) -> tuple[float, float]:
 
 PAYLOAD, FRICTION = "payload", "friction"
 _KINDS = (PAYLOAD, FRICTION)
-_LEAST = 60  # windows, of which two make a block of the intervals
-_ABOUT = 4  # windows on either side of a change that are left out
+_MIN_WINDOWS = 60  # windows, of which two make a block of the intervals
+_MARGIN = 4  # windows on either side of a change that are left out
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class LiveIdentification:
         self._epochs = np.zeros((0, len(self._groups)), dtype=int)
         self._joined = np.zeros(0, dtype=bool)
         # The estimates of the latest updates: a change is seen as their error of prediction.
-        self._earlier: list[tuple[float, Estimate, int]] = []
+        self._past_estimates: list[tuple[float, Estimate, int]] = []
         self._changed: tuple[float, str] | None = None
         self._usual = 1.0
         self._suspects_change = False
@@ -198,7 +198,7 @@ class LiveIdentification:
         self._detect(self._remembered())
         self._forget()
         windows = self._remembered()
-        return None if len(windows) < _LEAST else self._result(windows)
+        return None if len(windows) < _MIN_WINDOWS else self._result(windows)
 
     def _remember(self, new: Sequence[Windows]) -> None:
         for part in new:
@@ -208,8 +208,8 @@ class LiveIdentification:
                 self._joined[-1] = old.end[-1] == part.begin[0]
             self._windows = part if old is None else stacked([old, part])
             self._epochs = np.vstack([self._epochs, np.repeat(last, len(part), axis=0)])
-            inside = np.append(part.end[:-1] == part.begin[1:], False)
-            self._joined = np.concatenate([self._joined, inside])
+            is_joined = np.append(part.end[:-1] == part.begin[1:], False)
+            self._joined = np.concatenate([self._joined, is_joined])
             for square, rms in zip(
                 self._squares, (self._stream.effort, self._stream.rate), strict=True
             ):
@@ -219,8 +219,8 @@ class LiveIdentification:
     def _forget(self) -> None:
         """Drop windows beyond the memory, and those from before the change before the last."""
         windows = self._remembered()
-        after = np.cumsum((windows.end - windows.begin)[::-1])[::-1]
-        recent = after <= self.memory
+        age = np.cumsum((windows.end - windows.begin)[::-1])[::-1]
+        recent = age <= self.memory
         if len(self._epochs):
             recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
         self._choose(recent)
@@ -231,15 +231,15 @@ class LiveIdentification:
 
     def _detect(self, windows: Windows) -> None:
         """Begin an epoch where the latest windows say that the load or a friction has changed."""
-        if len(self._earlier) < 2:
+        if len(self._past_estimates) < 2:
             return
-        since, earlier, size = self._earlier[0]
-        new = np.flatnonzero(windows.begin >= since)
+        begin_time, past, size = self._past_estimates[0]
+        new = np.flatnonzero(windows.begin >= begin_time)
         if new.size < 10:
             return
         friction = [k for name, indices in self._groups.items() if name != PAYLOAD for k in indices]
         change, misfit = change_of(
-            windows.chosen(new), earlier, size, {**self._groups, FRICTION: friction}, self._usual
+            windows.chosen(new), past, size, {**self._groups, FRICTION: friction}, self._usual
         )
         self._suspects_change = change is not None and not change.significant
         if change is None:
@@ -249,13 +249,13 @@ class LiveIdentification:
         if not change.significant:
             return
         begin = int(new[0]) + change.first
-        for group, one in enumerate(self._groups):
-            if one in change.names or (FRICTION in change.names and one != PAYLOAD):
+        for group, name in enumerate(self._groups):
+            if name in change.names or (FRICTION in change.names and name != PAYLOAD):
                 self._epochs[begin:, group] += 1
         self._changed = (float(windows.begin[begin]), change.names[0])
-        self._earlier.clear()
+        self._past_estimates.clear()
         # When exactly it was is not known: the windows about it belong to neither side.
-        unaffected = np.abs(np.arange(len(windows)) - begin + 0.5) > _ABOUT
+        unaffected = np.abs(np.arange(len(windows)) - begin + 0.5) > _MARGIN
         self._choose(unaffected)
 
     def _choose(self, selection: npt.NDArray[np.bool_]) -> None:
@@ -268,15 +268,15 @@ class LiveIdentification:
     def _result(self, windows: Windows) -> LiveResult:
         effort, rate = (np.sqrt(square) for square in self._squares)
         unknowns = self._unknowns(effort, rate)
-        main = len(unknowns)
+        count = len(unknowns)
         columns = windows.columns.copy()
         for group, places in enumerate(self._groups.values()):
-            before = self._epochs[:, group] < self._epochs[-1, group]
-            if before.any():
+            is_earlier = self._epochs[:, group] < self._epochs[-1, group]
+            if is_earlier.any():
                 # The load, or the friction, that was before the change is another unknown.
-                columns = np.column_stack([columns, columns[:, places] * before[:, None]])
-                columns[np.ix_(before, places)] = 0.0
-                unknowns += [_before(unknowns[k]) for k in places]
+                columns = np.column_stack([columns, columns[:, places] * is_earlier[:, None]])
+                columns[np.ix_(is_earlier, places)] = 0.0
+                unknowns += [_unknown_before(unknowns[k]) for k in places]
         solution = estimate(
             columns,
             windows.target,
@@ -292,10 +292,10 @@ class LiveIdentification:
         if self._suspects_change:
             reason = "something has changed at once, and the motion since does not tell what"
             parameters = tuple(p.without_value(reason) for p in parameters)
-        now = float(windows.end[-1])
-        self._earlier = [*self._earlier[-1:], (now, solution, main)]
+        end = float(windows.end[-1])
+        self._past_estimates = [*self._past_estimates[-1:], (end, solution, count)]
         return LiveResult(
-            now,
+            end,
             parameters,
             float((windows.end - windows.begin).sum()),
             float(np.sqrt(np.mean(solution.residual**2))),
@@ -319,5 +319,5 @@ def _groups(unknowns: Sequence[Unknown]) -> dict[str, list[int]]:
     return groups
 
 
-def _before(unknown: Unknown) -> Unknown:
+def _unknown_before(unknown: Unknown) -> Unknown:
     return replace(unknown, name=f"before.{unknown.name}", kind="before", floor=-np.inf)

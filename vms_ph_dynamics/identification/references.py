@@ -117,9 +117,9 @@ def left_out_loads(
         identified = identify(
             model, calibration, kinds, frame=frame, prior=prior, settings=energy_settings
         )
-        of_session = [one for one in references if one.group == session]
+        session_references = [one for one in references if one.group == session]
         errors += reference_loads(
-            model, of_session, frame=frame, prior=identified.posterior, settings=settings
+            model, session_references, frame=frame, prior=identified.posterior, settings=settings
         )
     return tuple(errors)
 

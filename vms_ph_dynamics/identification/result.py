@@ -79,11 +79,11 @@ def checked_kinds(kinds: Collection[str]) -> tuple[str, ...]:
 def payload_unknowns(total_mass: float) -> list[Unknown]:
     """Return the ten unknowns of a body fixed at a frame."""
     mass = 0.5 * total_mass
-    spread = [mass, *3 * [mass * _PAYLOAD_SIZE], *6 * [mass * _PAYLOAD_SIZE**2]]
+    deviations = [mass, *3 * [mass * _PAYLOAD_SIZE], *6 * [mass * _PAYLOAD_SIZE**2]]
     units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
     return [
         Unknown(f"payload.{name}", "payload", unit, 0.0, deviation)
-        for name, unit, deviation in zip(PARAMETER_NAMES, units, spread, strict=True)
+        for name, unit, deviation in zip(PARAMETER_NAMES, units, deviations, strict=True)
     ]
 
 
@@ -100,13 +100,13 @@ def friction_unknowns(
         load: whether friction may grow with the load of the gears.
     """
     unknowns = []
-    for name, slides, effort, speed in zip(joints, prismatic, torque, rate, strict=True):
-        unit = "N" if slides else "N m"
+    for name, is_prismatic, effort, speed in zip(joints, prismatic, torque, rate, strict=True):
+        unit = "N" if is_prismatic else "N m"
         effort = max(float(effort), 1e-3)
         viscous = effort / max(float(speed), 1e-2)
-        per_rate = "N s/m" if slides else "N m s/rad"
+        viscous_unit = "N s/m" if is_prismatic else "N m s/rad"
         unknowns += [
-            Unknown(f"friction.{name}.viscous", "friction", per_rate, 0.0, viscous, 0.0),
+            Unknown(f"friction.{name}.viscous", "friction", viscous_unit, 0.0, viscous, 0.0),
             Unknown(f"friction.{name}.coulomb", "friction", unit, 0.0, effort, 0.0),
             Unknown(f"friction.{name}.offset", "friction", unit, 0.0, effort),
         ]
@@ -143,11 +143,11 @@ def inertia_unknowns(regressor: EnergyRegressor, share: float = 1.0) -> list[Unk
             body_parameters[1:4]
         ) / max(body_parameters[0], 1e-3)
         second = (body_parameters[0] + mass) * _SIZE**2 + 0.3 * np.abs(body_parameters[4:]).max()
-        spread = [mass, *first, *6 * [second]]
+        deviations = [mass, *first, *6 * [second]]
         units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
         unknowns += [
             Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, share * float(deviation))
-            for name, unit, deviation in zip(PARAMETER_NAMES, units, spread, strict=True)
+            for name, unit, deviation in zip(PARAMETER_NAMES, units, deviations, strict=True)
         ]
     return unknowns
 
@@ -209,8 +209,8 @@ class Parameter:
         """
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return True
-        near = 0.5 * margin * (self.high - self.low + other.high - other.low)
-        return self.low <= other.high + near and other.low <= self.high + near
+        tolerance = 0.5 * margin * (self.high - self.low + other.high - other.low)
+        return self.low <= other.high + tolerance and other.low <= self.high + tolerance
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from .windows import Motion, Windows, WindowSettings, joint_columns
 
 EVERY = 10  # samples to a row: accelerations of neighbours share their samples
 _MAX_INSTANTS = 3000
-_MAX_TRIED = 1500  # instants from which the smoothing is chosen
+_MAX_SMOOTHED = 1500  # instants from which the smoothing is chosen
 _WIDTHS = (0.2, 0.5, 1.0)  # half widths of the smoothing to choose from, lengths of a window
 
 
@@ -54,13 +54,13 @@ def torque_windows(
     body, transform = regressor.of_frame(settings.payload_frame)
     width = width or smoothing_width(samples.t, 0.5 * settings.length)
     acceleration = smoothed(samples.t, motion.v, width)[1]
-    chosen = _chosen(len(samples), width, every or min(EVERY, width), _MAX_INSTANTS)
+    chosen = _row_indices(len(samples), width, every or min(EVERY, width), _MAX_INSTANTS)
     skip = 0 if at_base else b
     measured = samples.torque
     if at_base:
         wrench = samples.wrenches["base"]
         measured = np.hstack([wrench if b == 6 else wrench[:, [0, 1, 5]], measured])
-    efforts, changes = smoothed(samples.t, measured, width)
+    efforts, effort_rates = smoothed(samples.t, measured, width)
     kinds = {
         kind: [k for k, u in enumerate(unknowns) if u.kind == kind]
         for kind in ("payload", "inertia")
@@ -68,14 +68,14 @@ def torque_windows(
     index = {u.name: k for k, u in enumerate(unknowns)}
     columns = np.zeros((len(chosen), measured.shape[1], len(unknowns)))
     target = efforts[chosen]
-    of_joints = target[:, b - skip :]
+    joint_target = target[:, b - skip :]
     for port, wrench in samples.wrenches.items():
         if port != "base":
             frame = model.frame_id(port)
             target += generalised_forces(model, samples.q[chosen], wrench[chosen], frame)[:, skip:]
     if settings.friction is not None:
         law = settings.friction(motion.v[:, b:])
-        of_joints -= smoothed(samples.t, law, width)[0][chosen]
+        joint_target -= smoothed(samples.t, law, width)[0][chosen]
     armature, tree = np.concatenate([np.zeros(b), model.armature]), model.tree
     data = tree.pinocchio.createData()
     for row, k in enumerate(chosen):
@@ -86,8 +86,8 @@ def torque_windows(
         target[row] -= rows @ regressor.parameters + (armature * a)[skip:]
         if (fluid := model.fluid) is not None:
             d = model.evaluate(samples.q[k], v)
-            needed = fluid.added_mass(d) @ a + fluid.coriolis(d) @ v - fluid.buoyancy(d)
-            target[row] -= (needed - fluid.drag(d))[skip:]
+            fluid_force = fluid.added_mass(d) @ a + fluid.coriolis(d) @ v - fluid.buoyancy(d)
+            target[row] -= (fluid_force - fluid.drag(d))[skip:]
             for name, drag in _drag_columns(d).items():
                 if name in index:
                     columns[row][:, index[name]] = drag[skip:]
@@ -110,11 +110,11 @@ def torque_windows(
         if f"gain.{joint}" in index:
             # The errors are those of the efforts: a gain g divides what is required. About one that
             # is (2 - g) times it, and the column has no errors that would make the gain too small.
-            required = efforts[chosen, b - skip + j] - of_joints[:, j]
-            of_joints[:, j] -= required
+            required = efforts[chosen, b - skip + j] - joint_target[:, j]
+            joint_target[:, j] -= required
             columns[:, b - skip + j, index[f"gain.{joint}"]] = -required
     if EFFORT_LAG in index:
-        columns[:, :, index[EFFORT_LAG]] = -changes[chosen]
+        columns[:, :, index[EFFORT_LAG]] = -effort_rates[chosen]
     size = np.sqrt(np.mean(efforts**2, axis=0)) + 1e-9
     flat = (columns / size[:, None]).reshape(-1, len(unknowns))
     t = np.repeat(samples.t[chosen], size.size)
@@ -130,7 +130,7 @@ def smoothing_width(t: Array, half: float) -> int:
     return max(3, round(half / float(np.median(np.diff(t)))))
 
 
-def _chosen(count: int, width: int, every: int, limit: int) -> Any:
+def _row_indices(count: int, width: int, every: int, limit: int) -> Any:
     return np.arange(width, count - width, max(1, every, -(-count // limit)))
 
 
@@ -149,7 +149,7 @@ def described_torque(
         Efforts (M,n) of the description and of the recording, and what friction multiplies.
     """
     samples, b, tree = motion.samples, model.b, model.tree
-    chosen = _chosen(len(samples), width, effort_width, _MAX_TRIED)
+    chosen = _row_indices(len(samples), width, effort_width, _MAX_SMOOTHED)
     acceleration = smoothed(samples.t, motion.v, width)[1]
     data, rows = tree.pinocchio.createData(), []
     for k in chosen:
@@ -202,16 +202,16 @@ def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> 
     motion = Motion(samples, np.zeros((0, model.nv)), v, effort[:-1], rate, np.arange(len(t)))
     width = smoothing_width(t, 0.02)
     described, _, friction = described_torque(model, motion, width, width)
-    chosen = t[_chosen(len(t), width, width, _MAX_TRIED)]
+    chosen = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
     inner = (chosen > t[0] + LONGEST_LAG) & (chosen < t[-1] - LONGEST_LAG)
     if inner.sum() < 50:
         return float("nan")
     terms = [described[inner], *(f[inner] for f in friction)]
 
     def error(lag: float) -> float:
-        late = np.stack([np.interp(chosen[inner] + lag, t, e) for e in effort.T], axis=1)
-        null = held_out(late, terms[1:])
-        return float(np.mean((held_out(late, terms) / np.maximum(null, 1e-12)) ** 2))
+        shifted = np.stack([np.interp(chosen[inner] + lag, t, e) for e in effort.T], axis=1)
+        null = held_out(shifted, terms[1:])
+        return float(np.mean((held_out(shifted, terms) / np.maximum(null, 1e-12)) ** 2))
 
     lags = np.arange(-LONGEST_LAG, LONGEST_LAG + 1e-9, 0.01)
     errors = np.array([error(lag) for lag in lags])
@@ -250,13 +250,13 @@ def torque_error(
             rights.append(part.T @ (target[fold == k] * weight).reshape(-1))
         gram, right = sum(grams) + precision, sum(rights)
         x = mean + unit * np.linalg.solve(gram, right)
-        rest = target - columns @ ((x - mean) / unit)
-        residual = 1.4826 * np.median(np.abs(rest), axis=0)
+        residuals = target - columns @ ((x - mean) / unit)
+        residual = 1.4826 * np.median(np.abs(residuals), axis=0)
         weight = 1.0 / np.maximum(residual, 1e-3)
     error = np.empty_like(target)
     for k in range(FOLDS):
-        others = np.linalg.solve(gram - grams[k], right - rights[k])
-        error[fold == k] = target[fold == k] - columns[fold == k] @ others
+        x_fold = np.linalg.solve(gram - grams[k], right - rights[k])
+        error[fold == k] = target[fold == k] - columns[fold == k] @ x_fold
     return np.sqrt(np.mean(error**2, axis=0)), np.maximum(residual, 1e-3), x
 
 

@@ -31,12 +31,12 @@ LEAST_MOTION = 0.05
 
 # Samples in a window: the noise of the states at its ends must be small against its work, and what
 # a friction law misses must average out.
-_LEAST = 10
+_MIN_SAMPLES = 10
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Balances over consecutive windows: ``known = columns x + residual``.
+    """Balances over consecutive windows: ``target = columns x + residual``.
 
     Attributes:
         begin, end: times of the windows, (W,), s.
@@ -72,8 +72,8 @@ class Windows:
 def stacked(parts: Sequence[Windows]) -> Windows:
     """Return the windows of several recordings one after the other."""
     rows = map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True))
-    number = [np.full(len(part), k) for k, part in enumerate(parts)]
-    return replace(Windows(*rows), recording=np.concatenate(number))
+    recordings = [np.full(len(part), k) for k, part in enumerate(parts)]
+    return replace(Windows(*rows), recording=np.concatenate(recordings))
 
 
 @dataclass(frozen=True)
@@ -204,8 +204,8 @@ def balance(
         work_by_name[f"armature.{joint}"] = np.diff(armature[:, j])
     work_by_name |= {name: window_sums(work, edges) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
-    later = np.diff(samples.torque, axis=0) * motion.rate
-    work_by_name[EFFORT_LAG] = -window_sums(later.sum(axis=1), edges)
+    lag_power = np.diff(samples.torque, axis=0) * motion.rate
+    work_by_name[EFFORT_LAG] = -window_sums(lag_power.sum(axis=1), edges)
     body, transform = regressor.of_frame(settings.payload_frame)
     changes = np.diff(rows, axis=0)
     carried = changes[:, 10 * body : 10 * body + 10] @ transform
@@ -219,7 +219,7 @@ def balance(
             columns[:, k] = work_by_name[unknown.name]
     target = window_sums(supplied, edges) - np.diff(energy)
     gains = [k for k, unknown in enumerate(unknowns) if unknown.kind == "gains"]
-    # known = columns (x - mean) for the gains: the efforts count once already.
+    # target = columns (x - mean) for the gains: the efforts count once already.
     target = target + columns[:, gains].sum(axis=1)
     effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0)) + 1e-12
     return Windows(
@@ -237,7 +237,7 @@ def window_edges(t: Array, length: float) -> Array:
     """Return the indices of samples at which windows begin and end, from the first sample on."""
     edges, last = [0], 0
     for k in range(1, len(t)):
-        if t[k] - t[last] >= length - 1e-9 and k - last >= _LEAST:
+        if t[k] - t[last] >= length - 1e-9 and k - last >= _MIN_SAMPLES:
             edges.append(k)
             last = k
     return np.array(edges)
@@ -285,9 +285,9 @@ def _port_work(model: VMSModel, motion: Motion) -> Array:
 
 
 _MARGIN = 24  # samples on either side of the windows, for velocities from positions
-_CAPACITY = 10_000  # samples that wait; older ones are lost
+_MAX_QUEUED = 10_000  # samples in the queue; older ones are dropped
 _GAP = 0.2  # s without a sample, after which the balance begins anew
-_SLOWEST = 0.02  # rad/s or m/s below which a window tells nothing but its noise
+_MIN_SPEED = 0.02  # rad/s or m/s below which a window tells nothing but its noise
 
 
 @dataclass(frozen=True)
@@ -323,9 +323,9 @@ class WindowStream:
     ) -> None:
         self._model, self._regressor, self._unknowns = model, regressor, unknowns
         self._settings = settings
-        self._waiting: deque[Sample] = deque(maxlen=_CAPACITY)
+        self._waiting: deque[Sample] = deque(maxlen=_MAX_QUEUED)
         self._samples: list[Sample] = []
-        self._first = 0  # index in kept of the sample at which the next window begins
+        self._first = 0  # index in _samples of the sample at which the next window begins
         self.effort = np.zeros(model.n)
         self.rate = np.zeros(model.n)
 
@@ -370,20 +370,20 @@ class WindowStream:
         ends = motion.rows[edges]
         start = max(int(ends[-1]) - _MARGIN, 0)
         self._samples, self._first = samples[start:], int(ends[-1]) - start
-        # The stamps, by which windows with an end in common know each other.
+        # The stamps, by which windows with an end in common are recognised.
         stamps = np.array([samples[k].t for k in ends])
         windows = replace(windows, begin=stamps[:-1], end=stamps[1:])
         begins = edges[:-1].astype(np.intp)
         excursion = np.add.reduceat(np.abs(motion.step[: edges[-1]]), begins, axis=0).max(axis=1)
-        moves = excursion > _SLOWEST * (windows.end - windows.begin)
+        moves = excursion > _MIN_SPEED * (windows.end - windows.begin)
         return [windows.chosen(moves)] if moves.any() else []
 
     def _recording(self) -> MotionSamples:
         """Return the samples that are kept, in arrays."""
-        kept = self._samples
+        data = self._samples
         t, q, v, torque = (
-            np.array([getattr(sample, name) for sample in kept])
+            np.array([getattr(sample, name) for sample in data])
             for name in ("t", "q", "v", "torque")
         )
-        wrenches = {port: np.array([s.wrenches[port] for s in kept]) for port in kept[0].wrenches}
+        wrenches = {port: np.array([s.wrenches[port] for s in data]) for port in data[0].wrenches}
         return MotionSamples(t, q, v, torque, wrenches)
