@@ -14,7 +14,7 @@ Called = TypeVar("Called", bound=Callable[..., Any])
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a hint at the one of the accepted names that is most like a name, or an empty text."""
-    accepted = {own.lower(): own for own in names if own != name}
+    accepted = {entry.lower(): entry for entry in names if entry != name}
     close = get_close_matches(name[:100].lower(), accepted, n=1)
     return f" (did you mean '{accepted[close[0]]}'?)" if close else ""
 
@@ -45,7 +45,7 @@ def missing_name(
     """
     if hint := hint_for(name, hints):
         return ImportError(f"{module} has no '{name}'; use {hint}")
-    known = ", ".join(own for own in names if not own.startswith("_"))
+    known = ", ".join(entry for entry in names if not entry.startswith("_"))
     return AttributeError(
         f"module '{module}' has no attribute '{name}'{did_you_mean(name, names)}; it has {known}"
     )
@@ -70,7 +70,7 @@ def missing_attribute(owner: object, name: str, hints: Mapping[str, str]) -> Att
     if hint := hint_for(name, hints):
         message += f"; use {hint}"
     elif not name.startswith("_"):
-        names = [own for own in dir(owner) if own != "HINTS" and not own.startswith("_")]
+        names = [entry for entry in dir(owner) if entry != "HINTS" and not entry.startswith("_")]
         message += f"{did_you_mean(name, names)}; it has {', '.join(names)}"
     return AttributeError(message, name=name, obj=owner)
 
@@ -127,14 +127,14 @@ def check_arguments(hints: Mapping[str, str]) -> Callable[[Called], Called]:
         accepted = signature(called).parameters
 
         @wraps(function)
-        def checked(*arguments: Any, **named: Any) -> Any:
+        def checked(*arguments: Any, **keywords: Any) -> Any:
             try:
-                return function(*arguments, **named)
+                return function(*arguments, **keywords)
             except TypeError:
-                for name in named.keys() - accepted.keys():
-                    meant, names = hint_for(name, hints), ", ".join(accepted)
+                for name in keywords.keys() - accepted.keys():
+                    remedy, names = hint_for(name, hints), ", ".join(accepted)
                     known = f"{did_you_mean(name, accepted)}; its arguments are {names}"
-                    hint = f"; use {meant}" if meant else known
+                    hint = f"; use {remedy}" if remedy else known
                     message = f"{called.__qualname__}() has no argument '{name}'{hint}"
                     raise OptionError(message) from None
                 raise

@@ -192,11 +192,11 @@ class Evaluation(Kinematics, WithHints):
         """
         check_moving_rigid(self)
         b = self.model.b
-        base, arm = self.v[:b], self.v[b:]
+        base, rates = self.v[:b], self.v[b:]
         c = self.C + self.C.T
         c[:b] -= base_group(self.model.base).coad(base) @ self.M[:b]
         # Row k: half of v_b^T dM_bb/dq_k; v_b^T dM_bq/dq_k and half of qdot^T dM_qq/dq_k.
-        by_base, by_arm = base @ self.dM[:, :b], arm @ self.dM[:, b:, b:]
+        by_base, by_arm = base @ self.dM[:, :b], rates @ self.dM[:, b:, b:]
         c[b:, :b] -= 0.5 * by_base[:, :b]
         c[b:, b:] -= by_base[:, b:] + 0.5 * by_arm
         return frozen(c)

@@ -18,8 +18,8 @@ from .evaluation import Evaluation, momenta
 from .robot.joints import NORM_TOLERANCE
 from .robot_model import RobotModel
 
-# Those that C++ writes; the blocks below are views of them.
-_WRITTEN = (
+# Those that C++ computes; the blocks below are views of them.
+_CORE_TERMS = (
     "M", "M_b_inverse", "A", "M_hat_m", "C", "g", "momentum", "v_hat", "pi_hat", "kinetic_energy",
     "potential_energy", "J_end_effector", "centre_of_mass", "centroidal_momentum",
     "spatial_momentum", "kinetic_regressor", "potential_regressor",
@@ -33,7 +33,7 @@ _MOMENTA = {
 
 _BLOCKS = {"M_b": "M", "M_bm": "M", "M_m": "M", "p": "momentum", "pi": "momentum"}
 
-TERMS = (*_WRITTEN, *_BLOCKS)
+TERMS = (*_CORE_TERMS, *_BLOCKS)
 """Names of the terms of a batch."""
 
 _HINTS = {
@@ -132,23 +132,23 @@ class EvaluationBatch:
         )
         if tree.projection is None:
             return arrays
-        p, inner = tree.projection, tree.projection[model.b :, model.b :]
+        p, joints = tree.projection, tree.projection[model.b :, model.b :]
         project: dict[str, Callable[[Array], Array]] = {
             "M": lambda x: p.T @ x @ p,
             "C": lambda x: p.T @ x @ p,
-            "M_hat_m": lambda x: inner.T @ x @ inner,
-            "A": lambda x: x @ inner,
+            "M_hat_m": lambda x: joints.T @ x @ joints,
+            "A": lambda x: x @ joints,
             "J_end_effector": lambda x: x @ p,
             "g": lambda x: x @ p,
             "momentum": lambda x: x @ p,
-            "pi_hat": lambda x: x @ inner,
+            "pi_hat": lambda x: x @ joints,
         }
         return {name: project[name](x) if name in project else x for name, x in arrays.items()}
 
     def _by_states(self, names: list[str]) -> Mapping[str, Array]:
         model = self.model
         rows = [
-            [_of_state(d, name) for name in names]
+            [_term(d, name) for name in names]
             for d in (Evaluation(model, q, v) for q, v in zip(self.Q, self.V, strict=True))
         ]
         if rows:
@@ -157,7 +157,7 @@ class EvaluationBatch:
                 for name, row in zip(names, zip(*rows, strict=True), strict=True)
             }
         neutral = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
-        return {name: np.zeros((0, *np.shape(_of_state(neutral, name)))) for name in names}
+        return {name: np.zeros((0, *np.shape(_term(neutral, name)))) for name in names}
 
 
 def checked_rows(
@@ -181,15 +181,15 @@ def checked_rows(
     )
     if len(q) != len(x):
         raise StateError(f"Q has {len(q)} states and {name} {len(x)}; give one row for each state")
-    off = np.zeros(len(q), dtype=bool)
+    bad = np.zeros(len(q), dtype=bool)
     # A sum is finite only if all entries are, and takes a fraction of the time.
     if not (isfinite(q.sum()) and isfinite(x.sum())):
-        off |= ~(np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1))
+        bad |= ~(np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1))
     for rotation in model.tree.rotations:
-        unit = q[:, rotation.entries]
-        off |= ~(np.abs(np.sqrt(np.einsum("ij,ij->i", unit, unit)) - 1.0) <= NORM_TOLERANCE)
-    if off.any():
-        first = int(np.argmax(off))
+        pairs = q[:, rotation.entries]
+        bad |= ~(np.abs(np.sqrt(np.einsum("ij,ij->i", pairs, pairs)) - 1.0) <= NORM_TOLERANCE)
+    if bad.any():
+        first = int(np.argmax(bad))
         try:
             model.checked_configuration(q[first])
             vector(x[first], model.nv, "v")
@@ -223,7 +223,7 @@ def threads_of(threads: int | None) -> int:
     return threads
 
 
-def _of_state(d: Evaluation, name: str) -> Any:
+def _term(d: Evaluation, name: str) -> Any:
     if name == "kinetic_regressor":
         tree = d.tree
         return pin.computeKineticEnergyRegressor(

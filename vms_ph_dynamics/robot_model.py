@@ -167,9 +167,9 @@ class RobotModel(WithHints):
         q = self.neutral_configuration()
         v = np.zeros(self.nv)
         lower, upper = self.joints.lower, self.joints.upper
-        wide = np.where(self.joints.prismatic, 1.0, np.pi)
-        low = np.where(np.isfinite(lower), lower, -wide)
-        high = np.where(np.isfinite(upper), upper, wide)
+        default_range = np.where(self.joints.prismatic, 1.0, np.pi)
+        low = np.where(np.isfinite(lower), lower, -default_range)
+        high = np.where(np.isfinite(upper), upper, default_range)
         # Limits of joints that mimic others may leave one position only; 0.0 turns -0.0 into zero.
         v[self.b :] = rng.uniform(low, np.maximum(low, high) + 0.0)
         q = self.integrate(q, v)

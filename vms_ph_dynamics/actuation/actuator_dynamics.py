@@ -14,7 +14,7 @@ from .allocation import Actuators, bounded_least_squares, nearest_inputs
 
 # Added to the squares of the errors of a wrench: those of the forces by which tilts are found, as a
 # share of the trace of their map. Each round leaves this share of what it has made wrong.
-_SPREAD, _ROUNDS = 1e-6, 3
+_REGULARISATION, _ROUNDS = 1e-6, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +45,19 @@ class StepEfforts:
     momentum_rate: Array
     missing: Array
 
-    def wrench_at(self, passed: float, v_base: Array) -> Array:
+    def wrench_at(self, elapsed: float, v_base: Array) -> Array:
         """Return the wrench on the base with the gyroscopic moment ``-w x h``, (b,).
 
         On a planar base that moment is across the axis about which it turns.
 
         Args:
-            passed: time since the start of the step, s.
+            elapsed: time since the start of the step, s.
             v_base: (b,) twist of the base.
         """
         total = self.wrench.copy()
         if len(total) == 3:
             return total
-        total[3:] -= np.cross(v_base[3:], self.momentum + passed * self.momentum_rate)
+        total[3:] -= np.cross(v_base[3:], self.momentum + elapsed * self.momentum_rate)
         return total
 
 
@@ -80,7 +80,7 @@ class ActuatorDynamics:
         rates: (m,) of shafts: rotors with a thrust constant and reaction wheels, rad/s.
         thrusts: (m,) of rotors without a thrust constant, N.
         tilts, angles: (m,) of tilting rotors and of casters, rad.
-        held: what acts over the present step.
+        step_efforts: what acts over the present step.
         electric: energy taken from the supply since the last reset, J.
         lost: energy lost since then by ``fluid``, ``friction`` and ``winding``, (m,) each, J.
     """
@@ -91,7 +91,7 @@ class ActuatorDynamics:
             share = [exp(-dt / t) if t > 0.0 else 0.0 for t in actuators.time_constant]
         self._decay = np.array(share)
         self._failed = np.zeros(len(actuators.names), dtype=bool)
-        self._hidden = self._failed.copy()
+        self._unreported = self._failed.copy()
         self.reset()
 
     def reset(self) -> None:
@@ -113,10 +113,10 @@ class ActuatorDynamics:
         a, b = self.actuators, len(wrench)
         efforts = self.hold(wrench, np.zeros(b))
         r = a.rotors
-        sent = np.where(np.abs(efforts.commands) < a.dead_zone, 0.0, efforts.commands)[r]
-        sent[self._failed[r]] = 0.0
+        commands = np.where(np.abs(efforts.commands) < a.dead_zone, 0.0, efforts.commands)[r]
+        commands[self._failed[r]] = 0.0
         self.rates, self.thrusts = self.rates.copy(), self.thrusts.copy()
-        self.rates[r], self.thrusts[r] = self._turning(sent), sent
+        self.rates[r], self.thrusts[r] = self._rotor_rates(commands), commands
         self.hold(wrench, np.zeros(b))
 
     def fail(self, name: str, reported: bool = True) -> None:
@@ -132,17 +132,17 @@ class ActuatorDynamics:
         mask = self.actuators.owners == self.actuators.index(name)
         self._failed |= mask
         if not reported:
-            self._hidden |= mask
+            self._unreported |= mask
 
     def repair(self) -> None:
         """End all failures."""
         self._failed[:] = False
-        self._hidden[:] = False
+        self._unreported[:] = False
 
     @property
     def failed(self) -> tuple[str, ...]:
         """Names of the inputs that have failed."""
-        return tuple(n for n, bad in zip(self.actuators.names, self._failed, strict=True) if bad)
+        return tuple(n for n, lost in zip(self.actuators.names, self._failed, strict=True) if lost)
 
     @property
     def spins(self) -> bool:
@@ -178,23 +178,23 @@ class ActuatorDynamics:
         else:
             allocated = nearest_inputs(matrix, wrench, lower, upper, a.weights)
             commands, missing = allocated.inputs, allocated.missing
-        sent = np.where(np.abs(commands) < a.dead_zone, 0.0, commands)
-        sent[self._failed] = 0.0
-        inputs, rates = self._lagged(sent)
+        commanded = np.where(np.abs(commands) < a.dead_zone, 0.0, commands)
+        commanded[self._failed] = 0.0
+        inputs, rates = self._lagged(commanded)
         friction = -a.friction * relative
         rates[a.reaction] += dt * (inputs + friction)[a.reaction] / a.inertia[a.reaction]
-        before = self.momentum
-        after = a.spins(tilts) @ (a.inertia * rates)
-        change = (after - before) / dt
-        acting = inputs + friction
-        acting[a.reaction] = 0.0  # their reaction is the change of their momentum
-        applied = matrix @ acting
+        momentum = self.momentum
+        end_momentum = a.spins(tilts) @ (a.inertia * rates)
+        change = (end_momentum - momentum) / dt
+        active = inputs + friction
+        active[a.reaction] = 0.0  # their reaction is the change of their momentum
+        applied = matrix @ active
         if len(applied) == 6:
             applied[3:] -= change
         else:
             applied[2] -= change[2]
         self.step_efforts = StepEfforts(
-            commands, inputs, friction, rates, tilts, matrix, applied, before, change, missing
+            commands, inputs, friction, rates, tilts, matrix, applied, momentum, change, missing
         )
         return self.step_efforts
 
@@ -208,22 +208,22 @@ class ActuatorDynamics:
         """
         a, dt, efforts = self.actuators, self._dt, self.step_efforts
         mean = 0.5 * (v_start + v_end)
-        before, spun = self.stored, 0.5 * (self.rates + efforts.rates)
-        shaft = self.shaft_torques(efforts, spun, mean)
-        relative = self._relative_rates(efforts.matrix, mean, spun)
-        lost = {
-            "fluid": dt * a.loss_ratio * a.thrust_constant * np.abs(spun) ** 3,
+        stored, mean_rates = self.stored, 0.5 * (self.rates + efforts.rates)
+        shaft = self.shaft_torques(efforts, mean_rates, mean)
+        relative = self._relative_rates(efforts.matrix, mean, mean_rates)
+        losses = {
+            "fluid": dt * a.loss_ratio * a.thrust_constant * np.abs(mean_rates) ** 3,
             "friction": -dt * efforts.friction * relative,
             "winding": dt * self.winding_losses(shaft),
         }
-        for name, energy in lost.items():
+        for name, energy in losses.items():
             self.lost[name] += energy
         self.rates, self.tilts = efforts.rates, efforts.tilts
         self.thrusts = efforts.inputs
         if a.steered.size:
             self.angles = self.angles.copy()
             self.angles[a.steered] += dt * (efforts.matrix.T @ mean)[a.steered + 1]
-        self.electric += work + self.stored - before + sum(float(e.sum()) for e in lost.values())
+        self.electric += work + self.stored - stored + sum(float(e.sum()) for e in losses.values())
 
     def shaft_rates(self, v_base: Array) -> Array:
         """Return the rates of shafts (m,), rad/s, those of wheels at a twist (b,) of the base."""
@@ -273,7 +273,7 @@ class ActuatorDynamics:
         relative[r] += rates[r]
         return np.asarray(relative)
 
-    def _turning(self, thrusts: Array) -> Array:
+    def _rotor_rates(self, thrusts: Array) -> Array:
         """Return the rates at which rotors give thrusts, both of rotors alone; zero for others."""
         k = self.actuators.thrust_constant[self.actuators.rotors]
         rates = np.sign(thrusts) * np.sqrt(np.abs(thrusts) / np.where(k > 0.0, k, 1.0))
@@ -293,18 +293,18 @@ class ActuatorDynamics:
         upper[r] = np.minimum(upper[r], per_rate * (a.largest_rate[r] - self.rates[r]) + drag)
         lower[r] = np.maximum(lower[r], per_rate * (-a.largest_rate[r] - self.rates[r]) + drag)
         upper[r], lower[r] = np.maximum(upper[r], a.lower[r]), np.minimum(lower[r], a.upper[r])
-        reported = self._failed & ~self._hidden
+        reported = self._failed & ~self._unreported
         lower[reported] = upper[reported] = 0.0
         return lower, upper
 
-    def _lagged(self, sent: Array) -> tuple[Array, Array]:
+    def _lagged(self, commanded: Array) -> tuple[Array, Array]:
         """Return the inputs (m,) over a step and the rates (m,) of rotors at its end."""
-        a, inputs, rates = self.actuators, sent.copy(), self.rates.copy()
+        a, inputs, rates = self.actuators, commanded.copy(), self.rates.copy()
         r = a.rotors
-        k, decay, target = a.thrust_constant[r], self._decay[r], self._turning(sent[r])
+        k, decay, target = a.thrust_constant[r], self._decay[r], self._rotor_rates(commanded[r])
         end = target + decay * (rates[r] - target)
         mean = 0.5 * (rates[r] + end)
-        static = sent[r] + decay * (self.thrusts[r] - sent[r])
+        static = commanded[r] + decay * (self.thrusts[r] - commanded[r])
         inputs[r] = np.where(k > 0.0, k * mean * np.abs(mean), static)
         rates[r] = end
         return inputs, rates
@@ -325,23 +325,23 @@ class ActuatorDynamics:
         parts = np.hstack([a.matrix(middle, self.angles), *ends])
         low, high = np.zeros(m + 2 * t.size), np.concatenate([upper, upper[t], upper[t]])
         low[:m] = lower
-        inputs = _smallest(a.weights[:, None] * parts, a.weights * wrench, low, high)
+        inputs = _least_norm(a.weights[:, None] * parts, a.weights * wrench, low, high)
         left, right = inputs[m : m + t.size], inputs[m + t.size :]
         half = 0.5 * (a.tilt_upper[t] - a.tilt_lower[t])
-        across = (right - left) * np.sin(half)
-        forward = inputs[t] + (left + right) * np.cos(half)
-        angles = middle[t] + np.arctan2(across, forward)
-        angles = np.where(np.hypot(across, forward) > 1e-9, angles, self.tilts[t])
+        lateral = (right - left) * np.sin(half)
+        axial = inputs[t] + (left + right) * np.cos(half)
+        angles = middle[t] + np.arctan2(lateral, axial)
+        angles = np.where(np.hypot(lateral, axial) > 1e-9, angles, self.tilts[t])
         angles = np.clip(angles, a.tilt_lower[t], a.tilt_upper[t])
-        reach = dt * a.tilt_rate[t]
+        largest_step = dt * a.tilt_rate[t]
         tilts = self.tilts.copy()
-        tilts[t] = np.clip(angles, self.tilts[t] - reach, self.tilts[t] + reach)
-        now = a.matrix(0.5 * (self.tilts + tilts), self.angles)
-        again = nearest_inputs(now, wrench, lower, upper, a.weights)
-        return again.inputs, again.missing, tilts
+        tilts[t] = np.clip(angles, self.tilts[t] - largest_step, self.tilts[t] + largest_step)
+        matrix = a.matrix(0.5 * (self.tilts + tilts), self.angles)
+        allocated = nearest_inputs(matrix, wrench, lower, upper, a.weights)
+        return allocated.inputs, allocated.missing, tilts
 
 
-def _smallest(A: Array, b: Array, lower: Array, upper: Array) -> Array:
+def _least_norm(A: Array, b: Array, lower: Array, upper: Array) -> Array:
     """Return the smallest x (m,) within bounds of those with the least ``|A x - b|``.
 
     There are many more entries than equations; the search within bounds alone leaves open to 1e-7
@@ -351,9 +351,9 @@ def _smallest(A: Array, b: Array, lower: Array, upper: Array) -> Array:
     if ((free >= lower) & (free <= upper)).all():
         return free
     m = A.shape[1]
-    stacked = np.vstack([A, sqrt(_SPREAD * float((A * A).sum())) * np.eye(m)])
-    goal, nothing = b, np.zeros(m)
+    stacked = np.vstack([A, sqrt(_REGULARISATION * float((A * A).sum())) * np.eye(m)])
+    target, zeros = b, np.zeros(m)
     for _ in range(_ROUNDS):
-        x = bounded_least_squares(stacked, np.concatenate([goal, nothing]), lower, upper)
-        goal = goal + (b - A @ x)
+        x = bounded_least_squares(stacked, np.concatenate([target, zeros]), lower, upper)
+        target = target + (b - A @ x)
     return x

@@ -221,11 +221,11 @@ class TurningColumns:
         self.fixed = stacked([column.fixed for column in columns])
         self.cosine = stacked([column.cosine for column in columns])
         self.sine = stacked([column.sine for column in columns])
-        self._turn = bool((self.by >= 0).any())
+        self._turns = bool((self.by >= 0).any())
 
     def matrix(self, angles: Array) -> Array:
         """Return all columns, (b,m), at the angles (m,) of inputs, rad."""
-        if not self._turn:
+        if not self._turns:
             return self.fixed
         steering = np.where(self.by >= 0, angles[self.by], 0.0)
         return self.fixed + np.cos(steering) * self.cosine + np.sin(steering) * self.sine
@@ -258,10 +258,10 @@ def rotor_column(rotor: Rotor, i: int) -> Array:
         raise ModelError(
             f"the limits of rotor {i} must be lower <= upper; given: {rotor.lower}, {rotor.upper}"
         )
-    return along(position, axis, rotor.drag_ratio)
+    return axis_wrench(position, axis, rotor.drag_ratio)
 
 
-def along(position: Array, axis: Array, drag_ratio: float) -> Array:
+def axis_wrench(position: Array, axis: Array, drag_ratio: float) -> Array:
     """Return the wrench of 1 N at a position along an axis with its reaction torque, (6,)."""
     return np.concatenate([axis, np.cross(position, axis) + drag_ratio * axis])
 
@@ -274,7 +274,7 @@ def wheel_column(wheel: Wheel) -> Array:
     angle = wheel.heading + wheel.roller_angle
     roller = np.array([np.cos(angle), np.sin(angle), 0.0])
     position = np.array([wheel.position[0], wheel.position[1], 0.0])
-    return along(position, roller, 0.0) / (wheel.radius * np.cos(wheel.roller_angle))
+    return axis_wrench(position, roller, 0.0) / (wheel.radius * np.cos(wheel.roller_angle))
 
 
 def tilting_column(rotor: Rotor, i: int) -> Column:
@@ -283,11 +283,11 @@ def tilting_column(rotor: Rotor, i: int) -> Column:
     Raises:
         ModelError: the rotor is not described as :class:`Rotor` says.
     """
-    flat = rotor_column(rotor, i)
+    untilted = rotor_column(rotor, i)
     if rotor.tilt is None:
-        return Column(flat)
-    position, quarter = np.asarray(rotor.position, np.float64), quarter_turn(rotor, rotor.tilt)
-    return Column(np.zeros(6), flat, along(position, quarter, rotor.drag_ratio))
+        return Column(untilted)
+    position, tilted = np.asarray(rotor.position, np.float64), quarter_turn(rotor, rotor.tilt)
+    return Column(np.zeros(6), untilted, axis_wrench(position, tilted, rotor.drag_ratio))
 
 
 def quarter_turn(rotor: Rotor, tilt: Tilt) -> Array:
@@ -301,11 +301,11 @@ def spin_column(actuator: Actuator) -> Column:
         return Column(unit_axis(actuator.axis, "a reaction wheel"))
     if not isinstance(actuator, Rotor):
         return Column(np.zeros(3))
-    sense = -np.sign(actuator.drag_ratio)
-    axis = sense * unit_axis(actuator.axis, "a rotor")
+    sign = -np.sign(actuator.drag_ratio)
+    axis = sign * unit_axis(actuator.axis, "a rotor")
     if actuator.tilt is None:
         return Column(axis)
-    return Column(np.zeros(3), axis, sense * quarter_turn(actuator, actuator.tilt))
+    return Column(np.zeros(3), axis, sign * quarter_turn(actuator, actuator.tilt))
 
 
 def caster_columns(caster: Caster) -> tuple[Column, Column]:
@@ -315,7 +315,7 @@ def caster_columns(caster: Caster) -> tuple[Column, Column]:
     the steering ``n . v / trail - w_z`` for n to the left of d, with v that of the steering axis.
     """
     position = np.array([caster.position[0], caster.position[1], 0.0])
-    x, y = along(position, np.eye(3)[0], 0.0), along(position, np.eye(3)[1], 0.0)
+    x, y = axis_wrench(position, np.eye(3)[0], 0.0), axis_wrench(position, np.eye(3)[1], 0.0)
     wheel = Column(np.zeros(6), x / caster.radius, y / caster.radius)
     steering = Column(
         np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0]), y / caster.trail, -x / caster.trail

@@ -31,7 +31,7 @@ from .actuators import (
 )
 
 # Share of the largest eigenvalue that is added to all, so that the solution is unique.
-_UNIQUE = 1e-9
+_REGULARISATION = 1e-9
 
 # Searches that begin at the solution of the one before and add to the distance from it instead, so
 # that what is added has no effect in the end; each leaves about a thousandth of the error where the
@@ -61,8 +61,8 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
     """
     m = A.shape[1]
     H = A.T @ A
-    added = _UNIQUE * max(float(np.trace(H)), 1e-300)
-    H[np.diag_indices(m)] += added
+    regularisation = _REGULARISATION * max(float(np.trace(H)), 1e-300)
+    H[np.diag_indices(m)] += regularisation
     g = A.T @ b
     x = np.minimum(np.maximum(np.zeros(m), lower), upper)
     bound_sides = np.zeros(m, dtype=np.intp)
@@ -70,8 +70,8 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
     for _ in ("least error", "smallest"):
         _search(H, g, lower, upper, x, bound_sides)
         for _ in range(_CORRECTIONS):
-            _search(H, g + added * x, lower, upper, x, bound_sides)
-        g = H @ x - added * x
+            _search(H, g + regularisation * x, lower, upper, x, bound_sides)
+        g = H @ x - regularisation * x
     return np.minimum(np.maximum(x, lower), upper)
 
 
@@ -95,12 +95,12 @@ def _search(
         if free.size:
             step = np.linalg.solve(H[free[:, None], free], g[free] - H[free] @ x)
             bound = np.where(step > 0.0, upper[free], lower[free])
-            share = np.full(free.size, np.inf)
+            step_share = np.full(free.size, np.inf)
             moving = step != 0.0
-            share[moving] = (bound[moving] - x[free][moving]) / step[moving]
-            first = int(np.argmin(share))
-            if share[first] < 1.0:
-                x[free] += share[first] * step
+            step_share[moving] = (bound[moving] - x[free][moving]) / step[moving]
+            first = int(np.argmin(step_share))
+            if step_share[first] < 1.0:
+                x[free] += step_share[first] * step
                 x[free[first]] = bound[first]
                 bound_sides[free[first]] = 1 if step[first] > 0.0 else -1
                 continue
@@ -179,16 +179,16 @@ class Allocation:
         allocation.matrix = frozen(np.array(matrix, dtype=np.float64))
         allocation.lower = frozen(np.array(lower, dtype=np.float64))
         allocation.upper = frozen(np.array(upper, dtype=np.float64))
-        shape, least, most = allocation.matrix.shape, allocation.lower, allocation.upper
-        if shape not in ((3, least.size), (6, least.size)) or least.shape != most.shape:
+        shape, low, high = allocation.matrix.shape, allocation.lower, allocation.upper
+        if shape not in ((3, low.size), (6, low.size)) or low.shape != high.shape:
             raise ModelError(
                 "a matrix of an allocation is (3,m) or (6,m), with m limits; given: the shapes "
-                f"{shape}, {least.shape} and {most.shape}"
+                f"{shape}, {low.shape} and {high.shape}"
             )
-        if not (least <= most).all():
+        if not (low <= high).all():
             raise ModelError(
-                f"the least inputs must not exceed the largest ones; given: {least.tolist()} and "
-                f"{most.tolist()}"
+                f"the least inputs must not exceed the largest ones; given: {low.tolist()} and "
+                f"{high.tolist()}"
             )
         return allocation
 
@@ -247,8 +247,8 @@ def nearest_inputs(
     weighted = weights[:, None] * matrix
     free = lower < upper
     inputs: Array = np.where(free, 0.0, lower)
-    rest = weights * (wrench - matrix @ inputs)
-    inputs[free] = np.linalg.pinv(weighted[:, free]) @ rest
+    remainder = weights * (wrench - matrix @ inputs)
+    inputs[free] = np.linalg.pinv(weighted[:, free]) @ remainder
     if not ((inputs >= lower) & (inputs <= upper)).all():
         inputs = bounded_least_squares(weighted, weights * wrench, lower, upper)
     missing: Array = wrench - matrix @ inputs
@@ -266,8 +266,8 @@ def default_weights(matrix: Array) -> Array:
     """
     moments = len(matrix) // 2 if len(matrix) == 6 else 1
     forces = len(matrix) - moments
-    pull, turn = np.linalg.norm(matrix[:forces]), np.linalg.norm(matrix[forces:])
-    arm = turn / pull if pull > 0.0 and turn > 0.0 else 1.0
+    force_size, moment_size = np.linalg.norm(matrix[:forces]), np.linalg.norm(matrix[forces:])
+    arm = moment_size / force_size if force_size > 0.0 and moment_size > 0.0 else 1.0
     return np.concatenate([np.ones(forces), np.full(moments, 10.0 / arm)])
 
 
@@ -315,9 +315,9 @@ class Actuators:
         counts: dict[str, int] = {}
         for i, kind in enumerate(self.kinds):
             check(kind, i)
-            word = _word(kind)
-            name = f"{word}_{counts.get(word, 0)}"
-            counts[word] = counts.get(word, 0) + 1
+            kind_name = _word(kind)
+            name = f"{kind_name}_{counts.get(kind_name, 0)}"
+            counts[kind_name] = counts.get(kind_name, 0) + 1
             parts: tuple[Column, ...]
             inputs, k = [name], len(names)
             steered_by = [-1]
@@ -375,10 +375,10 @@ class Actuators:
         Raises:
             ModelError: there is none of a name.
         """
-        allocation, works = self.allocation, np.ones(len(self.names))
+        allocation, is_working = self.allocation, np.ones(len(self.names))
         for name in failed:
-            works[self.owners == self.index(name)] = 0.0
-        lower, upper = works * allocation.lower, works * allocation.upper
+            is_working[self.owners == self.index(name)] = 0.0
+        lower, upper = is_working * allocation.lower, is_working * allocation.upper
         return Allocation.of_matrix(allocation.matrix, lower, upper)
 
     def index(self, name: str) -> int:
@@ -397,24 +397,24 @@ class Actuators:
         kinds = [self.kinds[i] for i in self.owners]
         steering = np.array([name.endswith("/steering") for name in self.names])
 
-        def of_each(name: str, otherwise: float = 0.0, parts: Sequence[Any] = kinds) -> Array:
+        def values(name: str, otherwise: float = 0.0, parts: Sequence[Any] = kinds) -> Array:
             return np.array([getattr(part, name, otherwise) for part in parts], np.float64)
 
         motors, tilts = [kind.motor for kind in kinds], [getattr(k, "tilt", None) for k in kinds]
-        self.thrust_constant = of_each("thrust_constant")
-        self.time_constant = of_each("time_constant")
-        self.loss_ratio, self.dead_zone = of_each("fluid_ratio"), of_each("dead_zone")
-        self.inertia, self.largest_rate = of_each("inertia"), of_each("largest_rate", np.inf)
-        self.friction = np.where(steering, 0.0, of_each("friction"))
-        self.start_angles = np.where(steering, 0.0, of_each("angle"))
-        self.torque_constant = of_each("torque_constant", parts=motors)
-        self.resistance = of_each("resistance", parts=motors)
+        self.thrust_constant = values("thrust_constant")
+        self.time_constant = values("time_constant")
+        self.loss_ratio, self.dead_zone = values("fluid_ratio"), values("dead_zone")
+        self.inertia, self.largest_rate = values("inertia"), values("largest_rate", np.inf)
+        self.friction = np.where(steering, 0.0, values("friction"))
+        self.start_angles = np.where(steering, 0.0, values("angle"))
+        self.torque_constant = values("torque_constant", parts=motors)
+        self.resistance = values("resistance", parts=motors)
         self.tilt_lower, self.tilt_upper, self.tilt_rate = (
-            of_each(name, parts=tilts) for name in ("lower", "upper", "rate")
+            values(name, parts=tilts) for name in ("lower", "upper", "rate")
         )
-        torque = np.where(steering, of_each("largest_steering_torque"), of_each("largest_torque"))
-        self.lower, self.upper = of_each("lower") - torque, of_each("upper") + torque
-        self.start_rates = of_each("rate") + of_each("idle_rate")
+        torque = np.where(steering, values("largest_steering_torque"), values("largest_torque"))
+        self.lower, self.upper = values("lower") - torque, values("upper") + torque
+        self.start_rates = values("rate") + values("idle_rate")
         self.rotors = np.flatnonzero([isinstance(kind, Rotor) for kind in kinds])
         self.reaction = np.flatnonzero([isinstance(kind, ReactionWheel) for kind in kinds])
         self.wheels = np.flatnonzero([isinstance(kind, Wheel | Caster) for kind in kinds])
@@ -451,8 +451,8 @@ def check(actuator: Actuator, i: int) -> None:
             raise ModelError(
                 f"{name} of {label} must be above zero; given: {getattr(actuator, name)}"
             )
-    least = ("thrust_constant", "time_constant", "dead_zone", "inertia", "friction")
-    for name in least:
+    not_negative = ("thrust_constant", "time_constant", "dead_zone", "inertia", "friction")
+    for name in not_negative:
         value = getattr(actuator, name, 0.0)
         if not (np.isfinite(value) and value >= 0.0):
             raise ModelError(f"{name} of {label} must be finite and at least zero; given: {value}")

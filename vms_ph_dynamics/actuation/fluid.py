@@ -173,8 +173,8 @@ class Fluid:
         """Return the generalised force of buoyancy, (nv,), N and N m."""
         total = np.zeros(kinematics.tree.nv)
         for body in self.bodies:
-            up = -self.density * body.volume * kinematics.tree.gravity
-            force = kinematics.placement(body.link)[:3, :3].T @ up
+            inertial_force = -self.density * body.volume * kinematics.tree.gravity
+            force = kinematics.placement(body.link)[:3, :3].T @ inertial_force
             torque = skew(body.centre_of_buoyancy) @ force
             total += kinematics.jacobian(body.link).T @ np.concatenate([force, torque])
         return total
@@ -245,22 +245,22 @@ def immersed_cylinder(
             f"{radius} m, length {length} m"
         )
     centre, axis = (start + end) / 2, (end - start) / length
-    across = np.eye(3) - np.outer(axis, axis)
+    normal = np.eye(3) - np.outer(axis, axis)
     per_length = density * np.pi * radius**2
     about_centre = np.zeros((6, 6))
-    about_centre[:3, :3] = per_length * length * across
-    about_centre[3:, 3:] = per_length * length**3 / 12 * across
+    about_centre[:3, :3] = per_length * length * normal
+    about_centre[3:, 3:] = per_length * length**3 / 12 * normal
     to_centre = _velocity_at(centre)
-    mass = np.eye(6)
-    mass[:3] = to_centre
+    transform = np.eye(6)
+    transform[:3] = to_centre
     drag = np.zeros(6)
     for node, weight in zip(_GAUSS_NODES, _GAUSS_WEIGHTS, strict=True):
         # Columns: the velocity across the axis for each unit component of the twist.
-        u = across @ _velocity_at(centre + 0.5 * length * node * axis)
+        u = normal @ _velocity_at(centre + 0.5 * length * node * axis)
         drag += 0.5 * length * weight * np.linalg.norm(u, axis=0) ** 3
     return ImmersedBody(
         link,
-        mass.T @ about_centre @ mass,
+        transform.T @ about_centre @ transform,
         np.pi * radius**2 * length,
         centre,
         np.zeros(6),

@@ -217,14 +217,14 @@ class TaskTerms(FormTerms):
         return nearest_orthonormal(self.xp, reference, orthonormal_rows(self.xp, self.jacobian))
 
     @cached_property
-    def mobile(self) -> Expression:
+    def mobility(self) -> Expression:
         """``M^-1 J^T``, (nv,m)."""
         return self.factors.solve(self.jacobian.T)
 
     @cached_property
     def task_inertia(self) -> Expression:
         """Lambda_t, (m,m)."""
-        return self.xp.inverse(self.xp.mirrored(self.jacobian @ self.mobile))
+        return self.xp.inverse(self.xp.mirrored(self.jacobian @ self.mobility))
 
     @cached_property
     def null_inertia(self) -> Expression:
@@ -239,7 +239,7 @@ class TaskTerms(FormTerms):
     @cached_property
     def sharp(self) -> Expression:
         """J_sharp, (nv,m)."""
-        return self.mobile @ self.task_inertia
+        return self.mobility @ self.task_inertia
 
     @cached_property
     def inverse_map(self) -> Expression:
@@ -248,12 +248,12 @@ class TaskTerms(FormTerms):
 
     def rates(self, z: Expression) -> Expression:
         """Return ``(eta, nu)`` of momenta, (nv,)."""
-        eta = self.jacobian @ (self.mobile @ z[: self.m])
+        eta = self.jacobian @ (self.mobility @ z[: self.m])
         return self.xp.concatenate([eta, self.null_factors.solve(z[self.m :])])
 
     def velocity(self, z: Expression) -> Expression:
         """Return ``M^-1 J^T pi + Z^T nu``."""
-        return self.mobile @ z[: self.m] + self.basis.T @ self.null_factors.solve(z[self.m :])
+        return self.mobility @ z[: self.m] + self.basis.T @ self.null_factors.solve(z[self.m :])
 
     def momenta(self, v: Expression) -> Expression:
         """Return ``J_bar^-T M v`` [D (25)]."""
@@ -317,12 +317,12 @@ def nearest_orthonormal(xp: FormArrays, rows: Expression, normal: Expression) ->
     """
     x = rows @ normal.T
     k, m = x.shape
-    across = rows - x @ normal
+    projected = rows - x @ normal
     if k <= m:
-        return square_roots(xp, across @ across.T)[1] @ across
+        return square_roots(xp, projected @ projected.T)[1] @ projected
     unit = xp.constant(np.eye(m))
     root, inverse = square_roots(xp, unit - x.T @ x)
-    return across + x @ (inverse @ xp.factorised(unit + root).solve(x.T @ across))
+    return projected + x @ (inverse @ xp.factorised(unit + root).solve(x.T @ projected))
 
 
 class CoordinateRates:
@@ -354,8 +354,8 @@ class CoordinateRates:
             parts = [c * v[0:1] - s * v[1:2], s * v[0:1] + c * v[1:2], -s * v[2:3], c * v[2:3]]
         elif self._b == 6:
             vector, w = q[3:6], v[3:6]
-            turn = q[6:7] * w + xp.cross(vector, w)
-            parts = [rotation_of(xp, xp.column(q[3:7])) @ v[:3], turn / 2]
+            twice_rate = q[6:7] * w + xp.cross(vector, w)
+            parts = [rotation_of(xp, xp.column(q[3:7])) @ v[:3], twice_rate / 2]
             parts.append(-(q[3:4] * w[0:1] + q[4:5] * w[1:2] + q[5:6] * w[2:3]) / 2)
         pairs = np.abs(self._sign)
         columns = self._sign * q[self._partner] + (1.0 - pairs)

@@ -99,12 +99,12 @@ class Placement(NamedTuple):
         position = self.position + self.rotation @ inner.position
         return Placement(self.xp, self.rotation @ inner.rotation, position)
 
-    def twist_inside(self, twist: Expression) -> Expression:
+    def twist_in_body(self, twist: Expression) -> Expression:
         """Return a twist of the parent in the axes and at the origin of the body, (6,1)."""
         linear = twist[:3, :] + self.xp.cross(twist[3:, :], self.position)
         return self.xp.vstack([self.rotation.T @ linear, self.rotation.T @ twist[3:, :]])
 
-    def wrench_outside(self, wrench: Expression) -> Expression:
+    def wrench_in_parent(self, wrench: Expression) -> Expression:
         """Return a wrench or momentum of the body in the parent, (6,1)."""
         linear = self.rotation @ wrench[:3, :]
         moment = self.rotation @ wrench[3:, :] + self.xp.cross(self.position, linear)
@@ -112,9 +112,9 @@ class Placement(NamedTuple):
 
     def inverse_adjoint(self) -> Expression:
         """Return the matrix that maps twists in the parent to those in the body, (6,6)."""
-        xp, turn = self.xp, self.rotation.T
-        corner = xp.skew(-turn @ self.position) @ turn
-        return xp.vstack([xp.hstack([turn, corner]), xp.hstack([xp.zeros(3, 3), turn])])
+        xp, inverse = self.xp, self.rotation.T
+        corner = xp.skew(-inverse @ self.position) @ inverse
+        return xp.vstack([xp.hstack([inverse, corner]), xp.hstack([xp.zeros(3, 3), inverse])])
 
 
 class BodyInertia(NamedTuple):
@@ -147,12 +147,12 @@ class BodyInertia(NamedTuple):
         moment = parameters[1:4, :]
         return cls(xp, p[0], moment, rotational, xp.zeros(6, 6), p[0], moment)
 
-    def in_fluid(self, added: Array, displaced: float, centre: Array) -> "BodyInertia":
+    def in_fluid(self, added: Array, displaced_mass: float, centre: Array) -> "BodyInertia":
         """Return the inertia with the added mass (6,6) and the displaced mass of a fluid."""
-        moment = self.xp.constant(displaced * np.reshape(centre, (3, 1)))
+        moment = self.xp.constant(displaced_mass * np.reshape(centre, (3, 1)))
         return self._replace(
             added=self.added + self.xp.constant(added),
-            weight=self.weight - displaced,
+            weight=self.weight - displaced_mass,
             weight_moment=self.weight_moment - moment,
         )
 
@@ -171,13 +171,13 @@ class BodyInertia(NamedTuple):
         moment = self.xp.cross(self.weight_moment, gravity)
         return self.xp.vstack([self.weight * gravity, moment])
 
-    def outside(self, placement: Placement) -> "BodyInertia":
+    def in_parent(self, placement: Placement) -> "BodyInertia":
         """Return the inertia in the axes and about the origin of the parent."""
         xp, rotation, p = self.xp, placement.rotation, placement.position
         moment = rotation @ self.moment
-        lever, arm = xp.skew(moment), xp.skew(p)
+        first, cross = xp.skew(moment), xp.skew(p)
         # Symmetric products are computed once: their upper triangle is mirrored.
-        shift = lever @ arm + (lever @ arm).T + self.mass * (arm @ arm)
+        shift = first @ cross + (first @ cross).T + self.mass * (cross @ cross)
         rotational = xp.mirrored(rotation @ self.rotational @ rotation.T - shift)
         inverse = placement.inverse_adjoint()
         added = inverse.T @ self.added @ inverse
@@ -225,6 +225,6 @@ def joint_pose(xp: ArrayNamespace, joint: Any, subspace: Array, q: Expression) -
     c, s = (q[:1, :], q[1:2, :]) if joint.nq == 2 else (xp.cos(q), xp.sin(q))
     # Of a helical joint the translation is along the axis.
     outer = np.outer(axis, axis)
-    across = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-    rotation = c * xp.constant(np.eye(3) - outer) + s * xp.constant(across) + xp.constant(outer)
+    cross = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+    rotation = c * xp.constant(np.eye(3) - outer) + s * xp.constant(cross) + xp.constant(outer)
     return Placement(xp, rotation, linear * q[:1, :])

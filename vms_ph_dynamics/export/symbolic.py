@@ -74,8 +74,8 @@ class SymbolicRobot:
         joints = _symbols("q", model.n)
         entries = base if model.base != "planar" else [*base[:2], *_cosine_and_sine(base[2])]
         for joint in joints:
-            turns = model.is_continuous(len(entries))
-            entries = [*entries, *(_cosine_and_sine(joint) if turns else (joint,))]
+            is_pair = model.is_continuous(len(entries))
+            entries = [*entries, *(_cosine_and_sine(joint) if is_pair else (joint,))]
         count = PARAMETERS * (model.tree.pinocchio.njoints - 1) if parameters else 0
         self.coordinates, self.velocities = (*base, *joints), _symbols("v", model.nv)
         self.parameters = _symbols("phi", count)

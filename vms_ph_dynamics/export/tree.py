@@ -117,7 +117,7 @@ class ExportedTree(MimicMap):
         total = [body.inertia for body in self.bodies]
         for i in reversed(range(1, len(total))):
             body = self.bodies[i]
-            total[body.parent] = total[body.parent].plus(total[i].outside(body.placement))
+            total[body.parent] = total[body.parent].plus(total[i].in_parent(body.placement))
         return total
 
     @cached_property
@@ -129,7 +129,7 @@ class ExportedTree(MimicMap):
             force, index = self._by_columns(self.composite[i].momentum, bodies[i].subspace), i
             while index > 0:
                 blocks[index, i] = bodies[index].subspace.T @ force
-                force = self._by_columns(bodies[index].placement.wrench_outside, force)
+                force = self._by_columns(bodies[index].placement.wrench_in_parent, force)
                 index = bodies[index].parent
         width = [body.subspace.shape[1] for body in bodies]
         rows = [
@@ -165,33 +165,33 @@ class ExportedTree(MimicMap):
         carries: ``ad_v^T p`` for the base, the gradient of the kinetic energy for a joint.
         """
         twists = self._twists(self.full_velocity(v))
-        momenta = self._carried([b.inertia.momentum(t) for b, t in self._with(twists)])
+        momenta = self._subtree_sums([b.inertia.momentum(t) for b, t in self._with_bodies(twists)])
         rows = [
             b.subspace.T @ self.xp.coad(t, p)
-            for (b, t), p in zip(self._with(twists), momenta[1:], strict=True)
+            for (b, t), p in zip(self._with_bodies(twists), momenta[1:], strict=True)
         ]
         return self.restricted(self.xp.vstack(rows))
 
     def mass_rate_times(self, v: Expression, w: Expression) -> Expression:
         """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
         v, w, zero = self.full_velocity(v), self.full_velocity(w), self.xp.zeros(6, 1)
-        along, rates = self._twists(w), [zero]
+        twists, rates = self._twists(w), [zero]
         for i, body in enumerate(self.bodies[1:], 1):
-            step = body.subspace @ v[body.rows, :]
-            carried = along[i] - body.subspace @ w[body.rows, :]
+            rate = body.subspace @ v[body.rows, :]
+            parent = twists[i] - body.subspace @ w[body.rows, :]
             rates.append(
-                body.placement.twist_inside(rates[body.parent]) - self.xp.ad(step, carried)
+                body.placement.twist_in_body(rates[body.parent]) - self.xp.ad(rate, parent)
             )
-        momenta = [zero, *(b.inertia.momentum(t) for b, t in self._with(along))]
-        slopes = [zero, *(b.inertia.momentum(t) for b, t in self._with(rates))]
+        momenta = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(twists))]
+        slopes = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(rates))]
         rows: list[Expression] = [None] * len(self.bodies)
         for i in reversed(range(1, len(self.bodies))):
             body = self.bodies[i]
             rows[i] = body.subspace.T @ slopes[i]
             slope = slopes[i] - self.xp.coad(body.subspace @ v[body.rows, :], momenta[i])
-            slopes[body.parent] = slopes[body.parent] + body.placement.wrench_outside(slope)
-            up = body.placement.wrench_outside(momenta[i])
-            momenta[body.parent] = momenta[body.parent] + up
+            slopes[body.parent] = slopes[body.parent] + body.placement.wrench_in_parent(slope)
+            momentum = body.placement.wrench_in_parent(momenta[i])
+            momenta[body.parent] = momenta[body.parent] + momentum
         return self.restricted(self.xp.vstack(rows[1:]))
 
     @cached_property
@@ -221,7 +221,7 @@ class ExportedTree(MimicMap):
         blocks = {}
         while index > 0:
             body = self.bodies[index]
-            blocks[index] = self._by_columns(pose.twist_inside, body.subspace)
+            blocks[index] = self._by_columns(pose.twist_in_body, body.subspace)
             pose, index = body.placement.compose(pose), body.parent
         return self.columns(
             self.xp.hstack(
@@ -232,21 +232,21 @@ class ExportedTree(MimicMap):
             )
         )
 
-    def _with(self, values: list[Expression]) -> list[tuple[Body, Expression]]:
+    def _with_bodies(self, values: list[Expression]) -> list[tuple[Body, Expression]]:
         return list(zip(self.bodies[1:], values[1:], strict=True))
 
     def _twists(self, v: Expression) -> list[Expression]:
         twists = [self.xp.zeros(6, 1)]
         for body in self.bodies[1:]:
             relative = body.subspace @ v[body.rows, :]
-            twists.append(body.placement.twist_inside(twists[body.parent]) + relative)
+            twists.append(body.placement.twist_in_body(twists[body.parent]) + relative)
         return twists
 
-    def _carried(self, momenta: list[Expression]) -> list[Expression]:
+    def _subtree_sums(self, momenta: list[Expression]) -> list[Expression]:
         total = [self.xp.zeros(6, 1), *momenta]
         for i in reversed(range(1, len(self.bodies))):
             body = self.bodies[i]
-            total[body.parent] = total[body.parent] + body.placement.wrench_outside(total[i])
+            total[body.parent] = total[body.parent] + body.placement.wrench_in_parent(total[i])
         return total
 
     def _frame(self, name: str) -> tuple[int, Placement]:
@@ -263,8 +263,8 @@ class ExportedTree(MimicMap):
 
     def _bodies(self) -> list[Body]:
         xp = self.xp
-        nothing = BodyInertia.of_parameters(xp, xp.zeros(PARAMETERS, 1))
-        world = Body(-1, slice(0, 0), xp.zeros(6, 0), self._constant(pin.SE3.Identity()), nothing)
+        massless = BodyInertia.of_parameters(xp, xp.zeros(PARAMETERS, 1))
+        world = Body(-1, slice(0, 0), xp.zeros(6, 0), self._constant(pin.SE3.Identity()), massless)
         bodies, full, neutral = [world], self.full_configuration(self.q), pin.neutral(self._pin)
         for i in range(1, self._pin.njoints):
             joint = self._pin.joints[i]
@@ -273,14 +273,14 @@ class ExportedTree(MimicMap):
             subspace = np.asarray(data.S).reshape(6, joint.nv)
             entries = full[joint.idx_q : joint.idx_q + joint.nq, :]
             pose = joint_pose(xp, joint, subspace, entries)
-            share = self.parameters[PARAMETERS * (i - 1) : PARAMETERS * i, :]
+            parameters = self.parameters[PARAMETERS * (i - 1) : PARAMETERS * i, :]
             bodies.append(
                 Body(
                     int(self._pin.parents[i]),
                     slice(joint.idx_v, joint.idx_v + joint.nv),
                     xp.constant(subspace),
                     self._constant(self._pin.jointPlacements[i]).compose(pose),
-                    self._immersed(i, BodyInertia.of_parameters(xp, share)),
+                    self._immersed(i, BodyInertia.of_parameters(xp, parameters)),
                 )
             )
         return bodies

@@ -145,8 +145,8 @@ def capture(
     loaded, inertia = carrying(model, body, frame), body.spatial()
     jacobian = d.frame_jacobian(model.frame_id(model.end_effector if frame is None else frame))
     mass = Evaluation(loaded, d.q, d.v).M
-    after = np.linalg.solve(mass, d.M @ d.v + jacobian.T @ (inertia @ body_twist))
-    change = jacobian @ after - body_twist
-    before = d.kinetic_energy + 0.5 * float(body_twist @ inertia @ body_twist)
-    lost = before - 0.5 * float(after @ mass @ after)
-    return Capture(loaded, d.q, frozen(after), frozen(inertia @ change), lost)
+    v_after = np.linalg.solve(mass, d.M @ d.v + jacobian.T @ (inertia @ body_twist))
+    twist_change = jacobian @ v_after - body_twist
+    energy = d.kinetic_energy + 0.5 * float(body_twist @ inertia @ body_twist)
+    lost = energy - 0.5 * float(v_after @ mass @ v_after)
+    return Capture(loaded, d.q, frozen(v_after), frozen(inertia @ twist_change), lost)

@@ -50,14 +50,14 @@ class EllipticLoop:
 
     def __call__(self, t: float) -> JointMotion:
         """Return the motion at a time in [0, duration], s."""
-        s, turn = t / self.duration, 2.0 * np.pi * self.loops
-        phase = turn * s**3 * (10.0 + s * (6.0 * s - 15.0))
-        rate = turn * 30.0 * s**2 * (1.0 - s) ** 2 / self.duration
-        acceleration = turn * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.duration**2
-        along = self.sine * np.cos(phase) - self.cosine * np.sin(phase)
-        inwards = self.offset(phase) + self.cosine
+        s, angle = t / self.duration, 2.0 * np.pi * self.loops
+        phase = angle * s**3 * (10.0 + s * (6.0 * s - 15.0))
+        rate = angle * 30.0 * s**2 * (1.0 - s) ** 2 / self.duration
+        acceleration = angle * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.duration**2
+        tangent = self.sine * np.cos(phase) - self.cosine * np.sin(phase)
+        radius = self.offset(phase) + self.cosine
         return JointMotion(
-            self.offset(phase), along * rate, along * acceleration - inwards * rate**2
+            self.offset(phase), tangent * rate, tangent * acceleration - radius * rate**2
         )
 
     def offset(self, phase: float) -> Array:
@@ -92,9 +92,9 @@ def displaced(model: VMSModel, q: Array, offset: Array) -> Array:
 
 # The two Gauss points of a step and the weights of the commutator-free scheme of order four.
 _GAUSS = 0.5 - np.sqrt(3.0) / 6.0, 0.5 + np.sqrt(3.0) / 6.0
-_EARLY, _LATE = 0.25 + np.sqrt(3.0) / 6.0, 0.25 - np.sqrt(3.0) / 6.0
+_NEAR_WEIGHT, _FAR_WEIGHT = 0.25 + np.sqrt(3.0) / 6.0, 0.25 - np.sqrt(3.0) / 6.0
 
-_LEAST_STEPS, _MOST_STEPS = 16, 1 << 14
+_MIN_STEPS, _MAX_STEPS = 16, 1 << 14
 
 
 def base_motion(model: VMSModel, q: Array, path: EllipticLoop, steps: int) -> Array:
@@ -133,8 +133,8 @@ def holonomy(model: VMSModel, q: Array, loop: EllipticLoop, tolerance: float = 1
         ModelError: the base is fixed, or the robot is in a fluid.
         StateError: q is no configuration, or the steps became too many.
     """
-    steps, before = _LEAST_STEPS, once(model, q, loop, _LEAST_STEPS)
-    while steps < _MOST_STEPS:
+    steps, before = _MIN_STEPS, once(model, q, loop, _MIN_STEPS)
+    while steps < _MAX_STEPS:
         steps *= 2
         after = once(model, q, loop, steps)
         # The error of order four is a fifteenth of the change.
@@ -142,7 +142,7 @@ def holonomy(model: VMSModel, q: Array, loop: EllipticLoop, tolerance: float = 1
             return frozen(after)
         before = after
     raise StateError(
-        f"the motion of the base along the loop did not converge to {tolerance:g} in {_MOST_STEPS} "
+        f"the motion of the base along the loop did not converge to {tolerance:g} in {_MAX_STEPS} "
         "steps; give a smaller loop, or a larger tolerance"
     )
 
@@ -165,23 +165,23 @@ def _integrated(model: VMSModel, q: Array, offsets: Array, rates: Array, h: floa
     group, pose = base_group(model.base), base_group(model.base).identity()
     poses = [pose]
     for early, late in zip(h * twists[0::2], h * twists[1::2], strict=True):
-        first = group.exp(_EARLY * early + _LATE * late)
-        pose = pose @ first @ group.exp(_LATE * early + _EARLY * late)
+        first = group.exp(_NEAR_WEIGHT * early + _FAR_WEIGHT * late)
+        pose = pose @ first @ group.exp(_FAR_WEIGHT * early + _NEAR_WEIGHT * late)
         poses.append(pose)
     return np.array(poses)
 
 
 _SO3 = SO3()
 
-_MOST_LOOPS = 100_000
+_MAX_LOOPS = 100_000
 # Rounds of the search for loops of least size, and of the correction along the true holonomy.
 _ROUNDS, _CORRECTIONS = 60, 20
 # Share of the null-space part of the loop that a round takes away.
-_SHORTEN = 0.3
+_SHRINKAGE = 0.3
 # Accuracy of the turn of one loop, rad; displacement of finite differences, rad, and their steps.
 _ACCURACY, _DIFFERENCE, _SLOPE_STEPS = 1e-11, 1e-4, 16
-# Steps along the way to the centre of a loop.
-_WAY_STEPS = 32
+# Steps along the line to the centre of a loop.
+_CENTRE_STEPS = 32
 # Room left to the joint limits, rad or m.
 _ROOM = 1e-3
 
@@ -251,22 +251,22 @@ def plan_reorientation(
     unit = _least_ellipse(model, start, target)
     excursion = np.abs(unit[0]) + np.hypot(*unit)
     loops = max(1, int(np.ceil((np.max(excursion) / amplitude) ** 2)))
-    reached = "no loop was tried"
-    while loops <= _MOST_LOOPS:
+    reason = "no loop was tried"
+    while loops <= _MAX_LOOPS:
         half = np.concatenate(unit) / np.sqrt(loops)
         half_axes = _corrected(model, start, half, target / loops)
-        more = 1.1
+        growth = 1.1
         if half_axes is None:
-            reached = "Newton's method did not converge"
+            reason = "Newton's method did not converge"
         else:
-            path = _timed(half_axes, loops, rate)
-            reached = _obstacle(model, start, path, amplitude)
-            if not reached:
-                return _described(model, start, path)
-            more = max(more, (max(-np.min(path.lowest), np.max(path.highest)) / amplitude) ** 2)
-        loops = int(np.ceil(more * loops)) + 1
+            path = _timed_loops(half_axes, loops, rate)
+            reason = _violation(model, start, path, amplitude)
+            if not reason:
+                return _reorientation(model, start, path)
+            growth = max(growth, (max(-np.min(path.lowest), np.max(path.highest)) / amplitude) ** 2)
+        loops = int(np.ceil(growth * loops)) + 1
     raise StateError(
-        f"no loops were found up to {_MOST_LOOPS} of them: {reached}; start from another "
+        f"no loops were found up to {_MAX_LOOPS} of them: {reason}; start from another "
         "configuration, or allow a larger amplitude"
     )
 
@@ -282,13 +282,13 @@ def turn_by_curvature(model: VMSModel, q: Array, loop: EllipticLoop) -> Array:
         ModelError: the base is not floating, or the robot is in a fluid.
     """
     offset = -loop.cosine
-    curvature_there = _curvature_at(model, displaced(model, q, offset))
-    at_centre = np.pi * np.einsum("i,ijk,j->k", loop.cosine, curvature_there, loop.sine)
-    way = np.linspace(0.0, 1.0, _WAY_STEPS, endpoint=False)
-    shares = (way[:, None] + np.array(_GAUSS) / _WAY_STEPS).ravel()
+    curvature = _curvature_at(model, displaced(model, q, offset))
+    turn = np.pi * np.einsum("i,ijk,j->k", loop.cosine, curvature, loop.sine)
+    path = np.linspace(0.0, 1.0, _CENTRE_STEPS, endpoint=False)
+    shares = (path[:, None] + np.array(_GAUSS) / _CENTRE_STEPS).ravel()
     rates = np.tile(offset, (len(shares), 1))
-    to_centre = _integrated(model, q, shares[:, None] * offset, rates, 1.0 / _WAY_STEPS)[-1]
-    return frozen(to_centre[:3, :3] @ at_centre)
+    to_centre = _integrated(model, q, shares[:, None] * offset, rates, 1.0 / _CENTRE_STEPS)[-1]
+    return frozen(to_centre[:3, :3] @ turn)
 
 
 def _rotation_vector(rotation: npt.ArrayLike) -> Array:
@@ -311,8 +311,8 @@ def _curvature_at(model: VMSModel, q: Array) -> Array:
 def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Array]:
     """Return the half diameters of the least ellipse for one loop, by the curvature alone."""
     bilinear = np.pi * np.moveaxis(_curvature_at(model, q), 2, 0)
-    along = np.einsum("kij,k->ij", bilinear, target / np.linalg.norm(target))
-    left, values, right = np.linalg.svd(along)
+    form = np.einsum("kij,k->ij", bilinear, target / np.linalg.norm(target))
+    left, values, right = np.linalg.svd(form)
     if values[0] < 1e-12:
         raise StateError("no pair of joints turns the base about this axis here: no curvature")
     size = np.sqrt(np.linalg.norm(target) / values[0])
@@ -322,10 +322,10 @@ def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Arr
         a, b = x[:n], x[n:]
         slope = np.concatenate([bilinear @ b, np.einsum("i,kij->kj", a, bilinear)], axis=1)
         inverse = np.linalg.pinv(slope)
-        missing = target - np.einsum("i,kij,j->k", a, bilinear, b)
-        x = x + inverse @ missing - _SHORTEN * (x - inverse @ (slope @ x))
-    left_over = np.linalg.norm(target - np.einsum("i,kij,j->k", x[:n], bilinear, x[n:]))
-    if left_over > 1e-6 * np.linalg.norm(target):
+        error = target - np.einsum("i,kij,j->k", a, bilinear, b)
+        x = x + inverse @ error - _SHRINKAGE * (x - inverse @ (slope @ x))
+    residual = np.linalg.norm(target - np.einsum("i,kij,j->k", x[:n], bilinear, x[n:]))
+    if residual > 1e-6 * np.linalg.norm(target):
         raise StateError(
             "the joints turn the base about other axes only: the curvature has no rank"
         )
@@ -356,29 +356,29 @@ def _slope(model: VMSModel, q: Array, x: Array) -> Array:
 
 def _corrected(model: VMSModel, q: Array, x: Array, target: Array) -> Array | None:
     """Return half diameters whose loop turns the base by a rotation vector, or None."""
-    inverse, before = None, np.inf
+    inverse, last = None, np.inf
     for _ in range(_CORRECTIONS):
-        missing = target - _turn(model, q, x)
-        error = float(np.linalg.norm(missing))
+        turn_error = target - _turn(model, q, x)
+        error = float(np.linalg.norm(turn_error))
         if error < _ACCURACY:
             return x
         # The slope is kept while it serves.
-        if inverse is None or error > 0.2 * before:
+        if inverse is None or error > 0.2 * last:
             inverse = np.linalg.pinv(_slope(model, q, x))
-        before, step = error, inverse @ missing
+        last, step = error, inverse @ turn_error
         # Newton's step may leave the region where the slope holds.
         x = x + step * min(1.0, 0.5 * float(np.linalg.norm(x) / np.linalg.norm(step)))
     return None
 
 
-def _timed(x: Array, loops: int, rate: float) -> EllipticLoop:
+def _timed_loops(x: Array, loops: int, rate: float) -> EllipticLoop:
     cosine, sine = (frozen(half) for half in np.split(x, 2))
     fastest = EllipticLoop(cosine, sine, loops, 1.0).fastest
     return EllipticLoop(cosine, sine, loops, float(np.max(fastest)) / rate)
 
 
-def _obstacle(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) -> str:
-    """Return what is in the way of a path; empty if nothing is."""
+def _violation(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) -> str:
+    """Return which bound a path violates, in words; empty if none."""
     low, high = path.lowest, path.highest
     if max(-np.min(low), np.max(high)) > amplitude:
         return f"a joint would move by more than {amplitude:g}"
@@ -389,12 +389,12 @@ def _obstacle(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) -
     return ""
 
 
-def _described(model: VMSModel, q: Array, path: EllipticLoop) -> Reorientation:
-    one = holonomy(model, q, EllipticLoop(path.cosine, path.sine, 1, 1.0), _ACCURACY)
+def _reorientation(model: VMSModel, q: Array, path: EllipticLoop) -> Reorientation:
+    pose = holonomy(model, q, EllipticLoop(path.cosine, path.sine, 1, 1.0), _ACCURACY)
     return Reorientation(
         path,
         frozen(q),
-        frozen(np.linalg.matrix_power(one, path.loops)),
+        frozen(np.linalg.matrix_power(pose, path.loops)),
         turn_by_curvature(model, q, path),
-        frozen(_SO3.log(one[:3, :3])),
+        frozen(_SO3.log(pose[:3, :3])),
     )

@@ -73,8 +73,8 @@ class WheelConstraint(Task):
         joint = tree.getJointId(wheel)
         self._frame = tree.getFrameId(wheel, pin.FrameType.JOINT)
         unit = model.tree.full_velocity(np.eye(model.nv))[:, tree.idx_vs[joint]]
-        self._turned_by = int(np.argmax(np.abs(unit)))
-        axle = self._moving(Evaluation(model, *self._rest()))[3:, self._turned_by]
+        self._wheel_index = int(np.argmax(np.abs(unit)))
+        axle = self._joint_jacobian(Evaluation(model, *self._rest_state()))[3:, self._wheel_index]
         self._length = float(np.linalg.norm(axle))
         if self._length < 1e-9 or abs(float(axle @ _UP)) > 1e-6 * self._length:
             raise ModelError(
@@ -82,28 +82,28 @@ class WheelConstraint(Task):
                 "base; its axis has a component along the normal, or it does not turn"
             )
 
-    def _rest(self) -> tuple[Array, Array]:
+    def _rest_state(self) -> tuple[Array, Array]:
         return self.model.neutral_configuration(), np.zeros(self.model.nv)
 
-    def _moving(self, d: Evaluation) -> Array:
+    def _joint_jacobian(self, d: Evaluation) -> Array:
         return d.frame_jacobian(self._frame, _AXES)
 
     def _axle(self, jacobian: Array) -> Array:
         """Return the axis of the joint in inertial axes, (3,), which the wheel turns about."""
-        return jacobian[3:, self._turned_by] / self._length
+        return jacobian[3:, self._wheel_index] / self._length
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return the rows of the velocity of the point of contact, (m,nv)."""
-        jacobian = self._moving(d)
+        jacobian = self._joint_jacobian(d)
         return self._directions(self._axle(jacobian)) @ self._contact(jacobian)
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative along ``d.v``, (m,nv)."""
-        jacobian = self._moving(d)
+        jacobian = self._joint_jacobian(d)
         axle = self._axle(jacobian)
-        turning = skew(jacobian[3:] @ d.v) @ axle
+        axle_rate = skew(jacobian[3:] @ d.v) @ axle
         rate = self._contact(d.frame_jacobian_rate(self._frame, _AXES))
-        return self._directions(axle) @ rate + self._directions(turning) @ self._contact(jacobian)
+        return self._directions(axle) @ rate + self._directions(axle_rate) @ self._contact(jacobian)
 
     def _contact(self, jacobian: Array) -> Array:
         """Return the Jacobian of the velocity of the point of contact, (3,nv)."""
@@ -111,10 +111,10 @@ class WheelConstraint(Task):
 
     def _directions(self, axle: Array) -> Array:
         """Return the constrained directions, (m,3); linear in the axle."""
-        along = -(_UP_CROSS @ axle)
+        travel = -(_UP_CROSS @ axle)
         if self._rollers is None:
-            return np.stack([along, axle])
-        return (np.cos(self._rollers) * along + np.sin(self._rollers) * axle)[None, :]
+            return np.stack([travel, axle])
+        return (np.cos(self._rollers) * travel + np.sin(self._rollers) * axle)[None, :]
 
 
 def _check_planar(model: VMSModel) -> None:
@@ -128,9 +128,9 @@ def _check_planar(model: VMSModel) -> None:
 _SE2 = SE2()
 
 # Singular values below this fraction of the largest count as zero.
-_RANK = 1e-9
+_RANK_TOLERANCE = 1e-9
 # Violation of a constraint up to which a velocity is taken as one that it allows, m/s.
-_ALLOWED = 1e-9
+_MAX_VIOLATION = 1e-9
 
 
 class NonholonomicForm:
@@ -178,22 +178,22 @@ class NonholonomicForm:
     def _partition(self) -> tuple[Array, Array, Array]:
         """Return the independent rows of the constraints, and dependent and independent entries."""
         model, rng = self.model, np.random.default_rng(0)
-        columns_of_parts = [
+        samples = [
             self._all_rows(Evaluation(model, q, np.zeros(model.nv)))
             for q in [model.neutral_configuration()]
             + [model.random_configuration(rng) for _ in range(4)]
         ]
-        rank = max(int(np.linalg.matrix_rank(rows, _RANK)) for rows in columns_of_parts)
+        rank = max(int(np.linalg.matrix_rank(rows, _RANK_TOLERANCE)) for rows in samples)
         if rank == model.nv:
             raise ModelError("the constraints leave the robot no motion; take away those too many")
         # The Gram matrix over several configurations orders rows and columns by what they add.
         rows = _pivots(
-            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in columns_of_parts], axis=1),
+            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in samples], axis=1),
             rank,
         )
-        columns = _pivots(np.concatenate([r[rows] for r in columns_of_parts]).T, rank)
-        others = np.setdiff1d(np.arange(model.nv), columns)
-        return np.sort(rows), np.sort(columns), others
+        columns = _pivots(np.concatenate([r[rows] for r in samples]).T, rank)
+        independent = np.setdiff1d(np.arange(model.nv), columns)
+        return np.sort(rows), np.sort(columns), independent
 
     def chart(self, q: Array) -> "NonholonomicForm":
         """Return this robot in the independent velocities that are best at a posture ``q`` (nq,).
@@ -232,7 +232,7 @@ class NonholonomicForm:
         rows = self.constraint_jacobian(d)
         inner = rows[:, self._dependent]
         values = np.linalg.svd(inner, compute_uv=False)
-        if values[-1] <= _RANK * np.linalg.norm(rows):
+        if values[-1] <= _RANK_TOLERANCE * np.linalg.norm(rows):
             names = ", ".join(_velocity_names(self.model)[i] for i in self.independent)
             raise StateError(
                 f"the velocities {names} do not determine the others at this posture: a wheel "
@@ -253,9 +253,9 @@ class NonholonomicForm:
         """Return the derivative of S along ``d.v``, (nv,m)."""
         rates = np.concatenate([task.jacobian_rate(d) for task in self.constraints])[self._rows]
         inner = self.constraint_jacobian(d)[:, self._dependent]
-        change = np.zeros_like(basis)
-        change[self._dependent] = -np.linalg.solve(inner, rates @ basis)
-        return change
+        basis_rate = np.zeros_like(basis)
+        basis_rate[self._dependent] = -np.linalg.solve(inner, rates @ basis)
+        return basis_rate
 
     def state(self, q: Array, v: Array) -> PHState:
         """Return the state ``(q, S^T M v)`` of a velocity that the constraints allow.
@@ -266,7 +266,7 @@ class NonholonomicForm:
         """
         d = self.model.evaluate(q, v)
         violation = float(np.abs(self._all_rows(d) @ d.v).max())
-        if violation > _ALLOWED * max(1.0, float(np.abs(d.v).max())):
+        if violation > _MAX_VIOLATION * max(1.0, float(np.abs(d.v).max())):
             raise StateError(
                 f"the velocity violates a constraint by {violation:.3g} m/s; a velocity that they "
                 "allow is basis(d) @ nu for independent velocities nu"
@@ -311,9 +311,9 @@ class NonholonomicForm:
         t, model = self._terms_at(x), self.model
         slopes = []
         for unit in np.eye(model.nv):
-            along = Evaluation(model, t.d.q, unit)
-            turning = t.basis.T @ (t.d.M @ self.rate_of_basis(along, t.basis))
-            inertia = t.basis.T @ (along.C + along.C.T) @ t.basis + turning + turning.T
+            d = Evaluation(model, t.d.q, unit)
+            inner = t.basis.T @ (t.d.M @ self.rate_of_basis(d, t.basis))
+            inertia = t.basis.T @ (d.C + d.C.T) @ t.basis + inner + inner.T
             slopes.append(-0.5 * float(t.nu @ inertia @ t.nu))
         return np.concatenate([slopes, t.nu])
 
@@ -395,8 +395,8 @@ class NonholonomicTerms:
     def mass_rate(self) -> Array:
         """Derivative of the reduced mass matrix along the motion, (m,m)."""
         c, m = self.d.C, self.d.M
-        turning = self.basis.T @ m @ self.basis_rate
-        return frozen(self.basis.T @ (c + c.T) @ self.basis + turning + turning.T)
+        basis_part = self.basis.T @ m @ self.basis_rate
+        return frozen(self.basis.T @ (c + c.T) @ self.basis + basis_part + basis_part.T)
 
     @cached_property
     def coriolis(self) -> Array:
@@ -425,15 +425,15 @@ class NonholonomicTerms:
 def _pivots(matrix: Array, count: int) -> Array:
     """Return the indices of rows that are independent, by pivoted Gram-Schmidt, (count,)."""
     rows = np.array(matrix, float)
-    chosen: list[int] = []
+    pivots: list[int] = []
     for _ in range(count):
         sizes = np.linalg.norm(rows, axis=1)
-        sizes[chosen] = -1.0
+        sizes[pivots] = -1.0
         best = int(np.argmax(np.round(sizes, 9)))
-        chosen.append(best)
+        pivots.append(best)
         unit = rows[best] / np.linalg.norm(rows[best])
         rows = rows - np.outer(rows @ unit, unit)
-    return np.array(chosen)
+    return np.array(pivots)
 
 
 def _velocity_names(model: VMSModel) -> list[str]:

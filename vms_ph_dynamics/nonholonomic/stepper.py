@@ -28,7 +28,7 @@ from .form import NonholonomicForm
 
 # Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
 # residual of the step is left in the balance.
-_LARGEST_CORRECTION = 1e-3
+_MAX_CORRECTION = 1e-3
 
 
 class _Motion(NamedTuple):
@@ -75,30 +75,30 @@ class NonholonomicRK4(Stepper):
         """
         form, model, x = self.form.chart(solver_state.q), self.form.model, solver_state
         energies = PowerQuadrature()
-        slope_q: Array = np.zeros(model.nv)
-        slope_nu: Array = np.zeros(form.dimension)
-        mean_q, mean_nu, start_nu = slope_q, slope_nu, x.v[form.independent]
+        rate_q: Array = np.zeros(model.nv)
+        rate_nu: Array = np.zeros(form.dimension)
+        mean_q, mean_nu, start_nu = rate_q, rate_nu, x.v[form.independent]
         for fraction, weight in STAGES:
-            q = model.integrate(x.q, fraction * dt * slope_q) if fraction else x.q
-            nu = start_nu + fraction * dt * slope_nu
+            q = model.integrate(x.q, fraction * dt * rate_q) if fraction else x.q
+            nu = start_nu + fraction * dt * rate_nu
             if not isfinite(float(nu @ nu)) or not isfinite(float(q @ q)):
                 raise StepFailure("the motion within the step is not finite")
             terms = form.terms(q, nu)
-            acting = self._ports_at(ports, t + fraction * dt, q, terms.d.v)
+            efforts = self._ports_at(ports, t + fraction * dt, q, terms.d.v)
             if not fraction:
-                before = terms.d
+                start = terms.d
             # The coordinates of the base within the step are those of the exponential.
-            rate = inverse_differential(model.base, fraction * dt * slope_q, terms.d.v)
-            slope_q, slope_nu = rate, terms.acceleration(acting.force(terms.d))
-            mean_q, mean_nu = mean_q + weight * slope_q, mean_nu + weight * slope_nu
-            energies.add(acting, terms.d, weight * dt)
+            rate = inverse_differential(model.base, fraction * dt * rate_q, terms.d.v)
+            rate_q, rate_nu = rate, terms.acceleration(efforts.force(terms.d))
+            mean_q, mean_nu = mean_q + weight * rate_q, mean_nu + weight * rate_nu
+            energies.add(efforts, terms.d, weight * dt)
         q, nu = model.integrate(x.q, dt * mean_q), start_nu + dt * mean_nu
         if not isfinite(float(nu @ nu) + float(q @ q)):
             raise StepFailure("the motion after the step is not finite")
-        after, kinetic = form.terms(q, nu).d, before.kinetic_energy + energies.net
-        if acting.gravity:
-            kinetic += before.potential_energy - after.potential_energy
-        v = after.v * _speed_factor(after.kinetic_energy, kinetic)
+        end, kinetic = form.terms(q, nu).d, start.kinetic_energy + energies.net
+        if efforts.gravity:
+            kinetic += start.potential_energy - end.potential_energy
+        v = end.v * _speed_factor(end.kinetic_energy, kinetic)
         return StepResult(_Motion(q, v), energies.supplied, energies.dissipated)
 
     def _ports_at(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
@@ -121,7 +121,7 @@ def _speed_factor(kinetic: float, target: float) -> float:
     if kinetic <= 0.0 or target <= 0.0:
         return 1.0
     factor = sqrt(target / kinetic)
-    return factor if abs(factor - 1.0) <= _LARGEST_CORRECTION else 1.0
+    return factor if abs(factor - 1.0) <= _MAX_CORRECTION else 1.0
 
 
 @system_stepper.register

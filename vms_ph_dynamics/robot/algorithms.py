@@ -133,8 +133,8 @@ class NativeAlgorithms(TreeAlgorithms):
     @cached_property
     def sampled_algebra(self) -> Any:
         """The workspace for the algebra of laws in Python; None for more velocities than it has."""
-        small = self.robot.nv <= self.module.SampledAlgebra.largest
-        return self.module.SampledAlgebra(self.robot) if small else None
+        is_covered = self.robot.nv <= self.module.SampledAlgebra.largest
+        return self.module.SampledAlgebra(self.robot) if is_covered else None
 
     def batch(self, threads: int) -> Any:
         """Return a new ``vms_ph_native.Batch``, in which no other thread interferes."""

@@ -66,8 +66,8 @@ def inertial_errors(description: ET.Element) -> Iterator[str]:
 
 def description_errors(description: ET.Element) -> tuple[str, ...]:
     """Return all errors of the links, joints, numbers and inertials of a URDF."""
-    parts = (tree_errors, number_errors, inertial_errors)
-    return tuple(error for errors in parts for error in errors(description))
+    checks = (tree_errors, number_errors, inertial_errors)
+    return tuple(error for errors in checks for error in errors(description))
 
 
 def read_inertials(description: ET.Element) -> dict[str, Inertial]:
@@ -124,7 +124,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 """Gravity where nothing else is given, m/s^2."""
 
 
-def notes_of(description: ET.Element) -> Mapping[str, str]:
+def mjcf_attributes(description: ET.Element) -> Mapping[str, str]:
     """Return what a description gives of its MJCF, by the names of attributes; numbers as text."""
     mjcf = description.find("mjcf")
     return {} if mjcf is None else mjcf.attrib
@@ -132,7 +132,7 @@ def notes_of(description: ET.Element) -> Mapping[str, str]:
 
 def end_effector_of(xml: str) -> str | None:
     """Return the end effector that a description gives, or None."""
-    return notes_of(parse_description(xml)).get("end_effector") if "<mjcf" in xml else None
+    return mjcf_attributes(parse_description(xml)).get("end_effector") if "<mjcf" in xml else None
 
 
 def add_armature(model: Any, description: ET.Element) -> None:
@@ -182,11 +182,11 @@ def build(
     check_base(base)
     try:
         description = parse_description(xml)
-        if wrong := description_errors(description):
-            raise ModelError("; ".join(wrong))
-        notes, home = notes_of(description), description.findall("mjcf/home/joint")
+        if errors := description_errors(description):
+            raise ModelError("; ".join(errors))
+        notes, home = mjcf_attributes(description), description.findall("mjcf/home/joint")
         positions = {str(joint.get("name")): float(joint.get("position", "")) for joint in home}
-        poses = [place.get("base", "").split() for place in description.findall("mjcf/home")]
+        poses = [element.get("base", "").split() for element in description.findall("mjcf/home")]
         if base == "auto" and notes.get("base") == "floating":  # the free joint of an MJCF
             base = "floating"
         root, text = make_root_joint(base), dynamics_text(description)
@@ -273,15 +273,15 @@ def _lock(model: Any, positions: Mapping[str, float]) -> Any:
 
 
 def _restore_parents(reduced: Any, model: Any) -> None:
-    """Let the frames of locked joints have the parents of before.
+    """Give the frames of locked joints the parents that they had.
 
-    Pinocchio 4.1 makes such a frame its own parent, so that a way to the root never ends.
+    Pinocchio 4.1 makes such a frame its own parent, so that a path to the root never ends.
     """
     kinds = (pin.FrameType.JOINT, pin.FrameType.FIXED_JOINT)
     for i, frame in enumerate(reduced.frames):
         if i and frame.parentFrame == i:
-            was = next(f for f in model.frames if f.name == frame.name and f.type in kinds)
-            parent = model.frames[was.parentFrame]
+            original = next(f for f in model.frames if f.name == frame.name and f.type in kinds)
+            parent = model.frames[original.parentFrame]
             candidates = (
                 k
                 for k, other in enumerate(reduced.frames)

@@ -86,7 +86,7 @@ def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[s
     for joint in joints:
         ends = {}
         for role in ("parent", "child"):
-            ends[role] = link = _end(joint, role)
+            ends[role] = link = _link_at(joint, role)
             if link not in links and not (role == "parent" and link in mounts):
                 complete = False
                 yield (
@@ -120,38 +120,38 @@ def missing_mounts(joints: list[ET.Element], links: list[str]) -> list[str]:
 
     ``world`` is often left out, and so is the link that a gripper or an arm is to be mounted on.
     """
-    children = {_end(joint, "child") for joint in joints}
+    children = {_link_at(joint, "child") for joint in joints}
     if any(link not in children for link in links):
         return []  # another root
     fixed = (joint for joint in joints if joint.get("type") == "fixed")
-    parents = {parent for joint in fixed if (parent := _end(joint, "parent")) not in links}
+    parents = {parent for joint in fixed if (parent := _link_at(joint, "parent")) not in links}
     return [parent for parent in parents if parent is not None] if len(parents) == 1 else []
 
 
-def _end(joint: ET.Element, role: str) -> str | None:
+def _link_at(joint: ET.Element, role: str) -> str | None:
     element = joint.find(role)
     return None if element is None else element.get("link")
 
 
 def _loop(parent_of: Mapping[str, str]) -> list[str]:
     """Return the links of a loop, or none; each is followed to its root once."""
-    done: set[str] = set()
+    visited: set[str] = set()
     for start in parent_of:
-        way: list[str] = []
+        path: list[str] = []
         link: str | None = start
-        while link is not None and link not in done:
-            done.add(link)
-            way.append(link)
+        while link is not None and link not in visited:
+            visited.add(link)
+            path.append(link)
             link = parent_of.get(link)
-        if link in way:
-            return way[way.index(link) :]
+        if link in path:
+            return path[path.index(link) :]
     return []
 
 
 LARGEST_TEXT = 32 * 2**20
 """Largest number of characters of a URDF; published ones have less than a million."""
 
-DEEPEST = 64
+LARGEST_DEPTH = 64
 """Largest nesting depth of elements; a URDF needs seven."""
 
 MOST_LINKS = 2000
@@ -192,9 +192,9 @@ _NUMBERS = {
     ),
 }
 
-_OF_FIXED = ("origin", "parent", "child")
+_FIXED_TAGS = ("origin", "parent", "child")
 
-_FACTORS = ("origin", "mass", "inertia", "dynamics", "mimic")
+_BOUNDED_TAGS = ("origin", "mass", "inertia", "dynamics", "mimic")
 
 
 def parse_description(xml: str) -> ET.Element:
@@ -216,12 +216,12 @@ def parse_description(xml: str) -> ET.Element:
         depth += 1
         deepest = max(deepest, depth)
         links += tag == "link" and depth == 2
-        if depth <= DEEPEST:
+        if depth <= LARGEST_DEPTH:
             builder.start(tag.rpartition(":")[2], attributes)
 
     def end(tag: str) -> None:
         nonlocal depth
-        if depth <= DEEPEST:
+        if depth <= LARGEST_DEPTH:
             builder.end(tag.rpartition(":")[2])
         depth -= 1
 
@@ -231,8 +231,8 @@ def parse_description(xml: str) -> ET.Element:
         parser.Parse(xml.lstrip(), True)  # before the declaration XML allows no blank
     except (expat.ExpatError, ValueError, LookupError) as failure:
         error = f"not well-formed XML: {failure}"
-    if deepest > DEEPEST:
-        error = f"its elements are nested {deepest} deep; at most {DEEPEST} are accepted"
+    if deepest > LARGEST_DEPTH:
+        error = f"its elements are nested {deepest} deep; at most {LARGEST_DEPTH} are accepted"
     elif links > MOST_LINKS:
         error = f"it has {links} links; at most {MOST_LINKS} are accepted"
     if error:
@@ -263,7 +263,7 @@ def dynamics_text(root: ET.Element) -> str:
             for limit in joint.findall("limit"):
                 limit.attrib |= {"lower": "-1e9", "upper": "1e9"}
         for element in list(joint):
-            unused = joint.get("type") == "fixed" and element.tag not in _OF_FIXED
+            unused = joint.get("type") == "fixed" and element.tag not in _FIXED_TAGS
             empty = element.tag == "dynamics" and not element.keys() & _NUMBERS["dynamics"].keys()
             if unused or empty:
                 joint.remove(element)
@@ -350,7 +350,7 @@ def number_errors(root: ET.Element) -> Iterator[str]:
                 if text is None:
                     continue
                 # A limit may be as large as it likes.
-                largest = LARGEST_NUMBER if element.tag in _FACTORS else math.inf
+                largest = LARGEST_NUMBER if element.tag in _BOUNDED_TAGS else math.inf
                 if not _is_numbers(text, count, largest):
                     accepted = "a finite number" if count == 1 else f"{count} finite numbers"
                     size = f" of at most {largest:g}" if math.isfinite(largest) else ""

@@ -24,7 +24,7 @@ TRIANGLE_TOLERANCE = 1e-3
 is taken for rounding; published inertias have few digits."""
 
 # Below this, relative to the largest moment, nothing distinguishes a defect from arithmetic.
-_ARITHMETIC = 1e-9
+_ROUNDING = 1e-9
 
 _ZERO_LENGTH = 1e-6  # m
 
@@ -130,10 +130,10 @@ def defect_of(mass: float, rotational: Array) -> BodyDefect | None:
     if mass == 0.0 and largest > 0.0:
         return BodyDefect("massless inertia", largest)
     excess = float(moments[2] - moments[0] - moments[1])
-    if excess <= _ARITHMETIC * largest:
+    if excess <= _ROUNDING * largest:
         return None
     # A moment that is negative by arithmetic alone is a zero.
-    negative = moments[0] < -_ARITHMETIC * largest
+    negative = moments[0] < -_ROUNDING * largest
     return BodyDefect("negative moment" if negative else "triangle", excess)
 
 
@@ -325,18 +325,18 @@ def joints_without_inertia(
     for q in sampled_configurations(model):
         mass = mass_matrix(model, data, q, projection)
         eigenvalues, eigenvectors = np.linalg.eigh(mass)
-        slack = _SINGULAR * np.abs(eigenvalues).max()
-        regular |= eigenvalues[0] > slack
+        tolerance = _SINGULAR * np.abs(eigenvalues).max()
+        regular |= eigenvalues[0] > tolerance
         if regular and not everywhere:
             return []
-        if everywhere and eigenvalues[0] < -slack:
+        if everywhere and eigenvalues[0] < -tolerance:
             regular = False
             break
     if regular:
         return []
     motion = eigenvectors[:, 0] if projection is None else projection @ eigenvectors[:, 0]
-    of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
-    return list(dict.fromkeys(of_row[row] for row in np.argsort(-np.abs(motion), kind="stable")))
+    joint_of = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
+    return list(dict.fromkeys(joint_of[row] for row in np.argsort(-np.abs(motion), kind="stable")))
 
 
 def check_mass_matrix(
@@ -351,9 +351,9 @@ def check_mass_matrix(
     """
     joints = joints_without_inertia(model, projection, everywhere=everywhere)
     if joints:
-        lacks = "is not positive definite" if everywhere else "is singular"
+        defect = "is not positive definite" if everywhere else "is singular"
         raise ModelError(
-            f"the mass matrix {lacks}: motion of joint '{model.names[joints[0]]}' moves no "
+            f"the mass matrix {defect}: motion of joint '{model.names[joints[0]]}' moves no "
             f"{'positive ' if everywhere else ''}inertia; give the links behind it a mass and an "
             "inertia, or lock the joint"
         )

@@ -78,8 +78,8 @@ class RepairGrading:
             J = J if self._projection is None else J @ self._projection
             change = J.T @ difference @ J
             if exclude_added:
-                keep = np.ix_(self._not_added, self._not_added)
-                change, mass = change[keep], (factor @ factor.T)[keep]
+                rows = np.ix_(self._not_added, self._not_added)
+                change, mass = change[rows], (factor @ factor.T)[rows]
                 if not change.size:
                     continue
                 factor = np.linalg.cholesky(mass)
@@ -95,8 +95,8 @@ class RepairGrading:
         original = _mass_and_moments(link.mass, link.rotational)
         grade: Grade = "harmless"
         if nearest is None:
-            why = "its digits are rounded" if link.joint else "the link does not move"
-            change, repaired, remedy = 0.0, original, f"taken as it is, since {why}"
+            reason = "its digits are rounded" if link.joint else "the link does not move"
+            change, repaired, remedy = 0.0, original, f"taken as it is, since {reason}"
         else:
             difference = link.in_joint(*nearest).matrix()
             difference -= link.in_joint(link.mass, link.rotational).matrix()
@@ -161,9 +161,9 @@ def _mass_and_moments(mass: float, rotational: Array) -> tuple[float, float, flo
 
 # Part of the inertia of the body that carries it that a link without inertia gets.
 _ADDED_SHARE = 1e-3
-_LEAST_SHARE = 1e-6  # of the mass of the heaviest body: too light to be the measure of others
-_OUTSIZED = 100.0  # times the reach of the robot, a radius of gyration
-_LEAST_RADIUS = 0.01  # m, radius of gyration of a point mass for that purpose
+_MIN_SHARE = 1e-6  # of the mass of the heaviest body: too light to be the measure of others
+_OUTSIZED_RATIO = 100.0  # times the reach of the robot, a radius of gyration
+_MIN_RADIUS = 0.01  # m, radius of gyration of a point mass for that purpose
 
 
 class Repair(NamedTuple):
@@ -220,8 +220,8 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     }
     repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
     if joints_without_inertia(repaired, projection):
-        for link, defect, smaller in _outsized(model, links, nearest):
-            nearest[id(link)] = smaller
+        for link, defect, reduced in _outsized(model, links, nearest):
+            nearest[id(link)] = reduced
             defective = [
                 *((body, cause) for body, cause in defective if body is not link),
                 (link, defect),
@@ -262,9 +262,9 @@ def _outsized(
     for link in links:
         mass, rotational = nearest.get(id(link), (link.mass, link.rotational))
         largest = float(np.linalg.eigvalsh(rotational)[-1])
-        if link.joint > 0 and largest > mass * (_OUTSIZED * reach) ** 2:
-            smaller = rotational * (mass * reach**2 / largest)
-            yield link, BodyDefect("outsized", largest), PhysicalInertia(mass, smaller)
+        if link.joint > 0 and largest > mass * (_OUTSIZED_RATIO * reach) ** 2:
+            reduced = rotational * (mass * reach**2 / largest)
+            yield link, BodyDefect("outsized", largest), PhysicalInertia(mass, reduced)
 
 
 def _reach(model: Any, links: Sequence[LinkInertia]) -> float:
@@ -290,7 +290,7 @@ def _with_additions(
         body = _carrier(model, joint)
         # The inertia of the link that stands may be that of no body.
         radius_squared = float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass
-        radius = min(max(radius_squared, _LEAST_RADIUS**2) ** 0.5, _reach(model, links))
+        radius = min(max(radius_squared, _MIN_RADIUS**2) ** 0.5, _reach(model, links))
         mass = _ADDED_SHARE * body.mass
         added[joint] = pin.Inertia(mass, np.zeros(3), mass * radius**2 * np.eye(3))
         trial = model.copy() if trial is model else trial
@@ -305,9 +305,9 @@ def _carrier(model: Any, joint: int) -> Any:
     if not masses[heaviest] > 0.0:
         raise ModelError("no link has an <inertial> with a mass, so there is no dynamics")
     parent = model.parents[joint]
-    while parent > 0 and masses[parent] < _LEAST_SHARE * masses[heaviest]:
+    while parent > 0 and masses[parent] < _MIN_SHARE * masses[heaviest]:
         parent = model.parents[parent]
-    return model.inertias[parent if masses[parent] >= _LEAST_SHARE * masses[heaviest] else heaviest]
+    return model.inertias[parent if masses[parent] >= _MIN_SHARE * masses[heaviest] else heaviest]
 
 
 InertiaMode = Literal["auto", "strict", "repair", "as_given"]

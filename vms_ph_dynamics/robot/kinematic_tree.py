@@ -127,8 +127,8 @@ class KinematicTree:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave to each copy its own data of threads and its own model in C++."""
-        own = ("_local", "algorithms", "in_cpp")
-        return {name: part for name, part in vars(self).items() if name not in own}
+        excluded = ("_local", "algorithms", "in_cpp")
+        return {name: part for name, part in vars(self).items() if name not in excluded}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the parts of another tree, of this process or another one."""

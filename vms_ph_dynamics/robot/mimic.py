@@ -74,10 +74,10 @@ def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> 
             continue
         multiplier, offset, leader, visited = 1.0, 0.0, name, [name]
         while leader in mimics and leader not in locked:
-            step = mimics[leader]
-            offset += multiplier * step.offset
-            multiplier *= step.multiplier
-            leader = step.of
+            mimic = mimics[leader]
+            offset += multiplier * mimic.offset
+            multiplier *= mimic.multiplier
+            leader = mimic.of
             if leader in visited:
                 raise ModelError(f"the joints {', '.join(visited)} mimic each other in a circle")
             visited.append(leader)
@@ -137,16 +137,16 @@ class Projection:
         Raises:
             ModelError: limits cannot be satisfied together.
         """
-        follow = joint_table(model, [model.getJointId(name) for name in self._names])
+        table = joint_table(model, [model.getJointId(name) for name in self._names])
         lower, upper = joints.lower.copy(), joints.upper.copy()
         velocity = joints.velocity.copy()
         for k, (name, mimic) in enumerate(self._names.items()):
             if mimic.multiplier == 0.0:
                 continue
             i = joints.names.index(mimic.of)
-            ends = (np.array([follow.lower[k], follow.upper[k]]) - mimic.offset) / mimic.multiplier
+            ends = (np.array([table.lower[k], table.upper[k]]) - mimic.offset) / mimic.multiplier
             lower[i], upper[i] = max(lower[i], np.min(ends)), min(upper[i], np.max(ends))
-            velocity[i] = min(velocity[i], follow.velocity[k] / abs(mimic.multiplier))
+            velocity[i] = min(velocity[i], table.velocity[k] / abs(mimic.multiplier))
             if lower[i] > upper[i]:
                 raise ModelError(
                     f"the limits of joint '{name}' cannot be met: it mimics '{mimic.of}', whose "

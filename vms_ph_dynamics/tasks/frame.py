@@ -72,14 +72,14 @@ class FrameTask(Task):
         full = pin.computeFrameJacobian(
             d.tree.pinocchio, d.tree.data(), d.q_origin, self.frame_id, _AXES
         ).reshape(6, d.tree.pinocchio.nv)
-        turning = (_CROSS @ full[3:]).transpose(2, 0, 1)
+        axis_cross = (_CROSS @ full[3:]).transpose(2, 0, 1)
         blocks = []
         if self.rows.start == 0:
-            # carried[a,j,k] = (w_k x l_j)_a, for all pairs at once.
-            carried = (turning @ full[:3]).transpose(1, 2, 0)
-            blocks.append(np.where(self._by_k, carried, carried.transpose(0, 2, 1)))
+            # rotated[a,j,k] = (w_k x l_j)_a, for all pairs at once.
+            rotated = (axis_cross @ full[:3]).transpose(1, 2, 0)
+            blocks.append(np.where(self._by_k, rotated, rotated.transpose(0, 2, 1)))
         if self.rows.stop == 6:
-            blocks.append((turning @ full[3:]).transpose(1, 2, 0) * self._by_k)
+            blocks.append((axis_cross @ full[3:]).transpose(1, 2, 0) * self._by_k)
         gradient = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         p = d.tree.projection
         return gradient if p is None else np.einsum("ajk,jp,kq->apq", gradient, p, p)
@@ -200,13 +200,13 @@ class DistanceTask(Task):
         if distance < _COINCIDENT:
             return np.zeros((1, self.model.nv))
         u, relative = separation / distance, self._relative(d)
-        speed = relative @ d.v
-        turning = (speed - u * (u @ speed)) / distance
+        velocity = relative @ d.v
+        u_rate = (velocity - u * (u @ velocity)) / distance
         first, second = self.points
         rate = first.jacobian_rate(d)
         if second is not None:
             rate = rate - second.jacobian_rate(d)
-        return (turning @ relative + u @ rate)[None, :]
+        return (u_rate @ relative + u @ rate)[None, :]
 
     def _separation(self, d: Evaluation) -> Array:
         first, second = self.points

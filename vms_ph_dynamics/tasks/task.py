@@ -34,8 +34,8 @@ class Task(ABC):
     def __repr__(self) -> str:
         """Return the task with its size, in one line."""
         frame = getattr(self, "frame", None)
-        of = "" if not isinstance(frame, str) else f" of '{frame}'"
-        return summary(self, f"'{self.model.name}'{of}", f"{self.dimension} velocities")
+        suffix = "" if not isinstance(frame, str) else f" of '{frame}'"
+        return summary(self, f"'{self.model.name}'{suffix}", f"{self.dimension} velocities")
 
     @abstractmethod
     def jacobian(self, d: Evaluation) -> Array:

@@ -21,10 +21,10 @@ def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
         local = ca.vertcat(
             sine * dv[0] - versine * dv[2] * dv[1], versine * dv[2] * dv[0] + sine * dv[1]
         )
-        turn = ca.vertcat(ca.horzcat(q[2], -q[3]), ca.horzcat(q[3], q[2]))
-        parts = [q[:2] + turn @ local, q[2] * c - q[3] * s, q[3] * c + q[2] * s]
+        rotation = ca.vertcat(ca.horzcat(q[2], -q[3]), ca.horzcat(q[3], q[2]))
+        parts = [q[:2] + rotation @ local, q[2] * c - q[3] * s, q[3] * c + q[2] * s]
     elif model.base == "floating":
-        parts = _moved_base(q, dv)
+        parts = _base_pose(q, dv)
     row = model.nq_base
     for k in range(model.b, model.nv):
         if model.is_continuous(row):
@@ -37,12 +37,12 @@ def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
     return ca.vertcat(*parts)
 
 
-def _moved_base(q: Expression, dv: Expression) -> list[Expression]:
+def _base_pose(q: Expression, dv: Expression) -> list[Expression]:
     v, w = dv[:3], dv[3:6]
     square = ca.dot(w, w)
     versine, cubic = (_stumpff(n, square) for n in (2, 3))
-    turn = ca.skew(w)
-    local = v + versine * (turn @ v) + cubic * (turn @ (turn @ v))
+    hat = ca.skew(w)
+    local = v + versine * (hat @ v) + cubic * (hat @ (hat @ v))
     cosine, half = (_stumpff(n, square / 4.0) for n in (0, 1))
     x, y = q[3:7], ca.vertcat(0.5 * half * w, cosine)
     position = q[:3] + rotation_of(CASADI, x) @ local
@@ -52,8 +52,8 @@ def _moved_base(q: Expression, dv: Expression) -> list[Expression]:
 
 # Below this square of an angle the series replace the closed forms; they leave out less
 # than 1e-17.
-_SMALL, _TERMS = 1e-3, 6
-_CLOSED = (
+_SERIES_LIMIT, _TERMS = 1e-3, 6
+_CLOSED_FORMS = (
     ca.cos,
     lambda x: ca.sin(x) / x,
     lambda x: (1 - ca.cos(x)) / x**2,
@@ -66,6 +66,6 @@ def _stumpff(n: int, square: Expression) -> Expression:
     series = ca.SX(0)
     for k in reversed(range(_TERMS)):
         series = series * square + (-1) ** k / factorial(n + 2 * k)
-    small = square < _SMALL
-    x = ca.sqrt(ca.if_else(small, 1.0, square))
-    return ca.if_else(small, series, _CLOSED[n](x))
+    is_small = square < _SERIES_LIMIT
+    x = ca.sqrt(ca.if_else(is_small, 1.0, square))
+    return ca.if_else(is_small, series, _CLOSED_FORMS[n](x))

@@ -142,8 +142,8 @@ class CasadiForm(ABC):
     @cached_property
     def integrate(self) -> Function:
         """``(q, v)`` to the configuration ``q`` (nq,) reached by a velocity in unit time."""
-        after = retraction(self.model, self._q, self._v)
-        return self._function("integrate", {"q_next": after}, state=self._v)
+        q_next = retraction(self.model, self._q, self._v)
+        return self._function("integrate", {"q_next": q_next}, state=self._v)
 
     @cached_property
     def mass_matrix(self) -> Function:

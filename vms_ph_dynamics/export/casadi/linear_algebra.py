@@ -65,22 +65,22 @@ class Factorised:
         size = matrix.shape[0]
         rows = [matrix[i, : i + 1] for i in range(size)]
         self._pivots: list[Expression] = [None] * size
-        self._shares: list[dict[int, Expression]] = [{} for _ in range(size)]
+        self._factors: list[dict[int, Expression]] = [{} for _ in range(size)]
         for k in reversed(range(size)):
             pivot = self._pivots[k] = rows[k][k]
             for i in reversed(range(k)):
                 if not rows[k][i].is_zero():
-                    share = self._shares[k][i] = rows[k][i] / pivot
-                    rows[i] = rows[i] - share * rows[k][: i + 1]
+                    factor = self._factors[k][i] = rows[k][i] / pivot
+                    rows[i] = rows[i] - factor * rows[k][: i + 1]
 
     def solve(self, right: Expression) -> Expression:
         """Return ``M^-1`` times a matrix (n,m)."""
         rows = [right[i, :] for i in range(len(self._pivots))]
         for k in reversed(range(len(rows))):
-            for i, share in self._shares[k].items():
-                rows[i] = rows[i] - share * rows[k]
+            for i, factor in self._factors[k].items():
+                rows[i] = rows[i] - factor * rows[k]
         for k, pivot in enumerate(self._pivots):
             rows[k] = rows[k] / pivot
-            for i, share in self._shares[k].items():
-                rows[k] = rows[k] - share * rows[i]
+            for i, factor in self._factors[k].items():
+                rows[k] = rows[k] - factor * rows[i]
         return ca.vertcat(*rows) if rows else right

@@ -48,7 +48,7 @@ class CasadiStandardForm(CasadiForm):
 
     @cached_property
     def _input_matrix(self) -> Expression:
-        return _inputs(self.model.b, self.model.n)
+        return _input_matrix_of(self.model.b, self.model.n)
 
 
 class CasadiDecoupledForm(CasadiForm):
@@ -96,7 +96,7 @@ class CasadiDecoupledForm(CasadiForm):
     @cached_property
     def _input_matrix(self) -> Expression:
         b, n = self.model.b, self.model.n
-        matrix = _inputs(b, n)
+        matrix = _input_matrix_of(b, n)
         if b:
             matrix[b + n :, :b] = -self._terms.connection.T
         return matrix
@@ -123,7 +123,7 @@ def _canonical(b: int, n: int) -> Expression:
     return matrix
 
 
-def _inputs(b: int, n: int) -> Expression:
+def _input_matrix_of(b: int, n: int) -> Expression:
     matrix = ca.SX(b + 2 * n, b + n)
     matrix[:b, :b], matrix[b + n :, b:] = ca.SX.eye(b), ca.SX.eye(n)
     return matrix

@@ -59,7 +59,7 @@ class JaxForm:
         Raises:
             ModelError: the robot is not covered, or the friction is that of other joints.
         """
-        self.model, self.gravity, self._kind = model, gravity, kind
+        self.model, self.gravity, self._make_terms = model, gravity, kind
         self.friction = checked_friction(model, friction)
         self._tree, self._rates = JaxTree(model), CoordinateRates(model)
 
@@ -128,16 +128,16 @@ class JaxForm:
             rate = self.rate(*x, **ports)
             return self.coordinate_rate(x[0], rate["qdot"]), rate["zdot"]
 
-        def after(share: Any, k: tuple[Any, Any]) -> tuple[Any, Any]:
+        def moved(share: Any, k: tuple[Any, Any]) -> tuple[Any, Any]:
             return q + share * k[0], z + share * k[1]
 
         first = slope((q, z))
-        second = slope(after(dt / 2, first))
-        third = slope(after(dt / 2, second))
-        fourth = slope(after(dt, third))
-        both = zip(first, second, third, fourth, strict=True)
-        q_step, z_step = ((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in both)
-        after_q, after_z = after(dt, (q_step, z_step))
+        second = slope(moved(dt / 2, first))
+        third = slope(moved(dt / 2, second))
+        fourth = slope(moved(dt, third))
+        stages = zip(first, second, third, fourth, strict=True)
+        q_step, z_step = ((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in stages)
+        after_q, after_z = moved(dt, (q_step, z_step))
         for rotation in self.model.tree.rotations:
             part = after_q[rotation.entries]
             after_q = after_q.at[rotation.entries].set(part / jnp.linalg.norm(part))
@@ -148,7 +148,7 @@ class JaxForm:
 
     def _terms(self, q: Expression) -> FormTerms:
         """The form at a configuration."""
-        return self._kind(self._at(q))
+        return self._make_terms(self._at(q))
 
     def _force(
         self,
@@ -169,8 +169,8 @@ class JaxForm:
             force += tree.jacobian(name).T @ wrench
         if self.friction is not None:
             f = self.friction
-            lost = f.viscous * v[b:] + f.coulomb * jnp.tanh(v[b:] / f.slip)
-            force -= jnp.concatenate([jnp.zeros(b), lost])
+            friction = f.viscous * v[b:] + f.coulomb * jnp.tanh(v[b:] / f.slip)
+            force -= jnp.concatenate([jnp.zeros(b), friction])
         return force - tree.gravity if self.gravity else force
 
 

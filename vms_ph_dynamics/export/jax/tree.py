@@ -105,10 +105,10 @@ def solve(matrix: Expression, right: Expression) -> Expression:
         return (rows - jnp.outer(rows[:, k], row)).at[k].set(row)
 
     rows = jnp.concatenate([matrix, right], axis=1)
-    return jax.lax.fori_loop(0, size, eliminate, rows, unroll=size <= _UNROLLED)[:, size:]
+    return jax.lax.fori_loop(0, size, eliminate, rows, unroll=size <= _MAX_UNROLLED)[:, size:]
 
 
-_UNROLLED = 16  # rows up to which the loop is written out: its steps are then twice as fast
+_MAX_UNROLLED = 16  # rows up to which the loop is written out: its steps are then twice as fast
 _ROTATIONAL = np.array([[4, 5, 6], [5, 7, 8], [6, 8, 9]])
 _UPPER = np.triu_indices(3)
 
@@ -139,8 +139,8 @@ class JaxTree:
             raise ModelError("the export to JAX covers joints of one axis beside the base")
         count = len(joints) + 1
         self.parents = np.array([-1, *(int(m.parents[i]) - root for i in joints)])
-        turn, placed = np.zeros((3, count, 3, 3)), np.zeros((2, count, 3))
-        turn[0, 0] = np.eye(3)
+        turns, offsets = np.zeros((3, count, 3, 3)), np.zeros((2, count, 3))
+        turns[0, 0] = np.eye(3)
         screws = np.zeros((count, 6))
         self.entries, self.pairs = np.zeros(count, dtype=int), np.zeros(count, dtype=bool)
         neutral = model.tree.full_configuration(model.neutral_configuration())
@@ -151,13 +151,13 @@ class JaxTree:
             self.entries[k], self.pairs[k] = joint.idx_q, joint.nq == 2
             placement, axis = m.jointPlacements[i], s[3:]
             outer = np.outer(axis, axis) if axis.any() else np.eye(3)
-            across = np.cross(axis[None], -np.eye(3))
-            for part, matrix in enumerate((outer, np.eye(3) - outer, across)):
-                turn[part, k] = placement.rotation @ matrix
-            placed[:, k] = placement.translation, placement.rotation @ s[:3]
-        self.turn, self.placed, self.screws = turn, placed, screws
+            cross = np.cross(axis[None], -np.eye(3))
+            for part, matrix in enumerate((outer, np.eye(3) - outer, cross)):
+                turns[part, k] = placement.rotation @ matrix
+            offsets[:, k] = placement.translation, placement.rotation @ s[:3]
+        self.turns, self.offsets, self.screws = turns, offsets, screws
         inertias = [m.inertias[i] for i in range(1, m.njoints)]
-        self.mass, self.lever, self.inertia = np.zeros(count), np.zeros((count, 3)), turn[0] * 0.0
+        self.mass, self.lever, self.inertia = np.zeros(count), np.zeros((count, 3)), turns[0] * 0.0
         for k, inertia in enumerate(inertias, 1 - root):
             self.mass[k], self.lever[k] = inertia.mass, inertia.lever
             self.inertia[k] = inertia.inertia
@@ -166,7 +166,7 @@ class JaxTree:
             carries[self.parents[k]] += carries[k]
         self.body = np.array([0] * b + list(range(1, count)), dtype=int)
         self.moves = carries[self.body]
-        self.behind = self.moves[:, self.body] > 0.0
+        self.descendants = self.moves[:, self.body] > 0.0
         self.units = np.eye(6)[[0, 1, 5] if b == 3 else range(b)]
         self.armature = np.asarray(m.armature).copy()
         self.mount: Any = m.jointPlacements[1] if b else None
@@ -189,29 +189,29 @@ class PlacedTree(MimicMap):
         self.root_rotation, self.root_position = jnp.eye(3), jnp.zeros(3)
         if b:
             turn = rotation_of(JAX, q[3:7, None]) if b == 6 else _planar(q)
-            at = q[:3] if b == 6 else jnp.append(q[:2], 0.0)
+            base_position = q[:3] if b == 6 else jnp.append(q[:2], 0.0)
             self.root_rotation = tree.mount.rotation @ turn
-            self.root_position = tree.mount.rotation @ at + tree.mount.translation
+            self.root_position = tree.mount.rotation @ base_position + tree.mount.translation
         self.field = self.root_rotation.T @ jnp.asarray(tree.gravity)
         x = full[tree.entries]
-        after = full[np.minimum(tree.entries + 1, len(full) - 1)]
+        next_entry = full[np.minimum(tree.entries + 1, len(full) - 1)]
         cosine = jnp.where(tree.pairs, x, jnp.cos(x))[:, None, None]
-        sine = jnp.where(tree.pairs, after, jnp.sin(x))[:, None, None]
-        rotation = tree.turn[0] + cosine * tree.turn[1] + sine * tree.turn[2]
-        position = tree.placed[0] + x[:, None] * tree.placed[1]
+        sine = jnp.where(tree.pairs, next_entry, jnp.sin(x))[:, None, None]
+        rotation = tree.turns[0] + cosine * tree.turns[1] + sine * tree.turns[2]
+        position = tree.offsets[0] + x[:, None] * tree.offsets[1]
         # Poses against the parent, its parent, the fourth body before, and so on.
-        before = tree.parents
-        while (before >= 0).any():
-            is_carried, carrier = (before >= 0)[:, None], np.maximum(before, 0)
-            turned = rotation[carrier] @ rotation
+        ancestors = tree.parents
+        while (ancestors >= 0).any():
+            is_carried, carrier = (ancestors >= 0)[:, None], np.maximum(ancestors, 0)
+            composed = rotation[carrier] @ rotation
             moved = jnp.einsum("iab,ib->ia", rotation[carrier], position) + position[carrier]
-            rotation = jnp.where(is_carried[..., None], turned, rotation)
+            rotation = jnp.where(is_carried[..., None], composed, rotation)
             position = jnp.where(is_carried, moved, position)
-            before = np.where(before >= 0, before[carrier], -1)
+            ancestors = np.where(ancestors >= 0, ancestors[carrier], -1)
         self.rotation, self.position = rotation, position
-        own = tree.screws
-        angular = jnp.einsum("iab,ib->ia", rotation, own[:, 3:])
-        linear = jnp.einsum("iab,ib->ia", rotation, own[:, :3]) + jnp.cross(position, angular)
+        local = tree.screws
+        angular = jnp.einsum("iab,ib->ia", rotation, local[:, 3:])
+        linear = jnp.einsum("iab,ib->ia", rotation, local[:, :3]) + jnp.cross(position, angular)
         joints = jnp.concatenate([linear, angular], axis=1)[1:]
         self.screws = jnp.concatenate([jnp.asarray(tree.units), joints])
         centre = position + jnp.einsum("iab,ib->ia", rotation, tree.lever)
@@ -233,9 +233,9 @@ class PlacedTree(MimicMap):
     def M(self) -> Expression:
         """Mass matrix, (nv,nv)."""
         products = self.screws @ self.reactions.T
-        behind = self.tree.behind
-        below = jnp.where(behind.T, products.T, 0.0)
-        return self.projected(jnp.where(behind, products, below) + np.diag(self.tree.armature))
+        descendants = self.tree.descendants
+        lower = jnp.where(descendants.T, products.T, 0.0)
+        return self.projected(jnp.where(descendants, products, lower) + np.diag(self.tree.armature))
 
     @cached_property
     def gravity(self) -> Expression:
@@ -247,8 +247,8 @@ class PlacedTree(MimicMap):
     @cached_property
     def potential(self) -> Expression:
         """Potential of gravity, J, zero at the origin of the inertial frame."""
-        above = self.root_rotation @ self.total[1:4] + self.total[0] * self.root_position
-        return -above @ jnp.asarray(self.tree.gravity)
+        moment = self.root_rotation @ self.total[1:4] + self.total[0] * self.root_position
+        return -moment @ jnp.asarray(self.tree.gravity)
 
     def twists(self, v: Expression) -> Expression:
         """Return the twists of all bodies under a full velocity, (bodies,6)."""
@@ -258,8 +258,8 @@ class PlacedTree(MimicMap):
         """Return ``C^T v``, (nv,): ``ad_v^T p`` and the gradient of the kinetic energy."""
         twists = self.twists(self.full_velocity(v))
         momenta = self.tree.moves @ momentum(self.inertias, twists)
-        turned = bracket(twists[self.tree.body], self.screws)
-        return self.restricted(jnp.sum(turned * momenta, axis=1))
+        screw_rates = bracket(twists[self.tree.body], self.screws)
+        return self.restricted(jnp.sum(screw_rates * momenta, axis=1))
 
     def mass_rate_times(self, v: Expression, w: Expression) -> Expression:
         """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
@@ -267,23 +267,23 @@ class PlacedTree(MimicMap):
         relative = self.twists(v * np.repeat([0.0, 1.0], [self.model.b, len(v) - self.model.b]))
         rates = bracket(relative[tree.body], self.screws)
         twists, h = self.twists(w), momentum(self.inertias, self.twists(w))
-        changes = tree.moves.T @ (w[:, None] * rates) - bracket(relative, twists)
-        h_rates = momentum(self.inertias, changes) + dual_bracket(relative, h)
+        twist_rates = tree.moves.T @ (w[:, None] * rates) - bracket(relative, twists)
+        h_rates = momentum(self.inertias, twist_rates) + dual_bracket(relative, h)
         rows = rates * (tree.moves @ h) + self.screws * (tree.moves @ h_rates)
         return self.restricted(jnp.sum(rows, axis=1))
 
     def jacobian(self, name: str) -> Expression:
         """Return the Jacobian of a frame in its own axes, linear first, (6,nv)."""
-        body, rotation, position = self._placed(name)
+        body, rotation, position = self._frame_pose(name)
         linear = self.screws[:, :3] + jnp.cross(self.screws[:, 3:], position)
         rows = jnp.concatenate([linear @ rotation, self.screws[:, 3:] @ rotation], axis=1)
         return self.columns((rows * self.tree.moves[:, body : body + 1]).T)
 
     def pose(self, name: str) -> Placement:
         """Return the pose of a frame in the inertial frame."""
-        _, rotation, position = self._placed(name)
-        at = self.root_rotation @ position + self.root_position
-        return Placement(JAX, self.root_rotation @ rotation, at[:, None])
+        _, rotation, position = self._frame_pose(name)
+        base_position = self.root_rotation @ position + self.root_position
+        return Placement(JAX, self.root_rotation @ rotation, base_position[:, None])
 
     @cached_property
     def centre_of_mass_jacobian(self) -> Expression:
@@ -291,7 +291,7 @@ class PlacedTree(MimicMap):
         rows = self.root_rotation @ self.reactions[:, :3].T / self.total[0]
         return self.columns(rows)
 
-    def _placed(self, name: str) -> tuple[int, Expression, Expression]:
+    def _frame_pose(self, name: str) -> tuple[int, Expression, Expression]:
         body, placement = self.tree.frame(name)
         if body < 0:
             raise ModelError(
