@@ -214,12 +214,12 @@ class Command:
     smallest_singular_value: float = np.inf
     authority: float = 1.0
 
-    def with_reason(self, more: str) -> "Command":
+    def with_reason(self, addition: str) -> "Command":
         """Return the command with a further reason, in words, by which it is limited."""
-        if not more:
+        if not addition:
             return self
         status = Status.SATURATED if self.status is Status.OK else self.status
-        reason = f"{self.reason}; {more}" if self.reason else more
+        reason = f"{self.reason}; {addition}" if self.reason else addition
         return replace(self, reason=reason, status=status)
 
     def within(self, limits: Array, reason: str) -> "Command":
@@ -403,9 +403,9 @@ class Controller(WithHints, ABC):
             fits = usable(array, shape) is not None and (name != "pose" or has_rotation(array))
             targets[name] = array if fits else None
             if not fits:
-                rigid = ", with a rotation" if name == "pose" else ""
+                hint = ", with a rotation" if name == "pose" else ""
                 text = " ".join(repr(target).split())[:60]
-                refusal = f"{name} of a reference must be {shape}, finite{rigid}; given: {text}"
+                refusal = f"{name} of a reference must be {shape}, finite{hint}; given: {text}"
         return replace(reference, **targets) if targets else reference, refusal
 
     @abstractmethod

@@ -174,13 +174,13 @@ class Certificate(PortCertificate, WithHints):
     @property
     def summary(self) -> str:
         """The verdict in words; before it, how often the law failed and a reflex acted."""
-        first = []
+        parts = []
         if self.law_failures:
             failed = f"the law failed in {self.law_failures} of {self.samples} updates"
-            first.append(f"{failed}, first: {self.first_failure}")
+            parts.append(f"{failed}, first: {self.first_failure}")
         if self.reflexes:
-            first.append(f"a reflex acted in {self.reflexes} of {self.samples} updates")
-        return "; ".join([*first, self.VERDICTS[self.verdict]])
+            parts.append(f"a reflex acted in {self.reflexes} of {self.samples} updates")
+        return "; ".join([*parts, self.VERDICTS[self.verdict]])
 
     @property
     def verdict(self) -> str:

@@ -19,7 +19,7 @@ _LOAN_SHARE, SMALLEST_LOAN = 0.05, 1e-3
 # Share of what is left below the ceiling that is risked at once: the mass matrix changes within a
 # sample, and with nothing left a debt could never be repaid. Without a debt, share of the kinetic
 # energy that efforts may give beyond the level: it leaves room for the strongest brakes.
-_RISKED = 0.8
+_RISK_SHARE = 0.8
 
 
 def loan(kinetic: float) -> float:
@@ -91,7 +91,7 @@ class DebtCeiling:
             return unmeasured
         self.largest_loan = max(self.largest_loan, largest_loan)
         # A share of the energy of the motion when the debt began, as it could be risked then.
-        risked = _RISKED * max(0.0, self.kinetic - debt)
+        risked = _RISK_SHARE * max(0.0, self.kinetic - debt)
         self._ceiling = max(self._ceiling, min(unmeasured, risked) + largest_loan)
         if debt > self._ceiling:
             self._ceiling = debt + min(largest_loan, debt - self._ceiling)
@@ -112,23 +112,23 @@ class DebtCeiling:
         """
         efforts = np.array([active, *under_way])
         squares = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
-        rise, *before = (dt * np.sqrt(np.maximum(squares, 0.0))).tolist()
-        now = float(np.sqrt(2.0 * self.kinetic))
+        rise, *rises = (dt * np.sqrt(np.maximum(squares, 0.0))).tolist()
+        speed = float(np.sqrt(2.0 * self.kinetic))
         if level < -ROUNDING:
-            risk = _RISKED * max(0.0, self.room)
+            risk = _RISK_SHARE * max(0.0, self.room)
         else:
-            risk = max(0.0, level) + _RISKED * self.kinetic
+            risk = max(0.0, level) + _RISK_SHARE * self.kinetic
         largest = float(np.sqrt(2.0 * (self.kinetic + risk)))
-        room_left = max(0.0, largest - now - sum(before))
+        room_left = max(0.0, largest - speed - sum(rises))
         return float(room_left / rise) if rise > room_left else 1.0
 
 
 # Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is seen.
-_INERTIA = 1.1
+_INERTIA_FACTOR = 1.1
 
 # Largest rate of change of the weight with the motion, relative to the inertia, 1/s^2: that of a
 # pendulum of 5 cm.
-_WEIGHT = 200.0
+_WEIGHT_RATE = 200.0
 
 
 class EffortQueue:
@@ -180,7 +180,7 @@ class EffortQueue:
         self._work.hold(d, self.queue[0], self._zero, -potential)
         self._first_speed = self._speed = float(np.sqrt(2.0 * kinetic))
         self._path = self._spread = 0.0
-        self._acting = self.queue[0], self.active[0]
+        self._first = self.queue[0], self.active[0]
 
     def mean_velocity(self, q: Array, dt: float) -> Array:
         """Return the velocity (nv,) over the time since the last state; zero after lost ones."""
@@ -188,7 +188,7 @@ class EffortQueue:
             return np.zeros(self._model.nv)
         return self._model.difference(self._start.q, q) / dt
 
-    def lose(self, dt: float) -> None:
+    def lose_state(self, dt: float) -> None:
         """Note that the first effort acts on for a time, s, after which no state is seen."""
         if self._start is not None:
             self.is_measured = False
@@ -197,8 +197,8 @@ class EffortQueue:
     def act(self) -> None:
         """Note that the first effort of the queue begins to act at a state that is not seen."""
         if self._start is not None:
-            self._spread += self._path * self._norm(self.queue[0] - self._acting[0])
-            self._acting = self.queue[0], self.active[0]
+            self._spread += self._path * self._norm(self.queue[0] - self._first[0])
+            self._first = self.queue[0], self.active[0]
 
     @property
     def largest_work(self) -> float:
@@ -207,7 +207,7 @@ class EffortQueue:
             return 0.0
         work = 0.5 * (self._speed * self._speed - self._first_speed * self._first_speed)
         has_weight = bool(np.any(self._start.g))
-        return work + (0.5 * _WEIGHT * self._path * self._path if has_weight else 0.0)
+        return work + (0.5 * _WEIGHT_RATE * self._path * self._path if has_weight else 0.0)
 
     def share_within(self, active: Array, level: float, dt: float) -> float:
         """Return the share of an effort beyond the resting one that a level covers, unseen.
@@ -238,15 +238,15 @@ class EffortQueue:
             return -self._work.recovered_energy(d, -potential, dt)
         self._elapse(dt)
         displacement = self._model.difference(self._start.q, d.q)
-        work = float(self._acting[0] @ displacement) - (potential - self._potential) + self._spread
+        work = float(self._first[0] @ displacement) - (potential - self._potential) + self._spread
         # The displacement of a base that turns is not the integral of its velocity.
         return max(0.0, work, self.largest_work if self._model.b else 0.0)
 
     def _elapse(self, dt: float) -> None:
-        self._speed += dt * self._norm(self._acting[1])
+        self._speed += dt * self._norm(self._first[1])
         self._path += dt * self._speed
 
     def _norm(self, effort: Array) -> float:
         assert self._start is not None
         square = float(effort @ np.linalg.solve(self._start.M, effort))
-        return _INERTIA * float(np.sqrt(max(0.0, square)))
+        return _INERTIA_FACTOR * float(np.sqrt(max(0.0, square)))

@@ -165,7 +165,7 @@ def is_limited(settings: EnergyGuardSettings) -> bool:
 
 
 def _largest_rate_share(braked_velocity: Array, step: Array, limit: float) -> float:
-    """Return the largest share s in [0, 1] with ``|slow + s step| <= most`` for every entry."""
+    """Return the largest s in [0, 1] with ``|braked_velocity + s step| <= limit`` everywhere."""
     is_exceeded = np.abs(braked_velocity + step) > limit
     if not is_exceeded.any():
         return 1.0

@@ -115,9 +115,9 @@ class PortGuard:
         self._queue = EffortQueue(self._model, self.delay)
         self._zero = np.zeros(model.nv)
         self._no_configuration = np.full(model.nq, np.nan)
-        self._acting: Array | None = None  # from which the effort departs without a jump
+        self._initial_effort: Array | None = None  # from which the effort departs without a jump
         self._offset: Array | None = None  # that fades out
-        self._weight_of: float | None = None  # potential of gravity at the last state, J
+        self._last_potential: float | None = None  # potential of gravity at the last state, J
         self._restart()
 
     @property
@@ -140,16 +140,16 @@ class PortGuard:
         d = self._weighted_model.evaluate(q, v)
         self._states.restart(d.q, d.v)
         self._restart()
-        here = Evaluation(self._model, d.q, d.v)
+        d_guarded = Evaluation(self._model, d.q, d.v)
         is_known = acting is not None and self._is_effort(acting)
-        initial = self._budget.compensation(here)
+        initial = self._budget.compensation(d_guarded)
         if is_known:
             initial = self._budget.delivered(np.array(acting, float))
-        compensation = self._budget.compensation(here)
-        self._queue.restart(initial - self._budget.uncompensated(here), initial - compensation)
-        self._ceiling.kinetic = here.kinetic_energy
-        self._queue.observe(here, here.potential_energy, here.kinetic_energy)
-        self._acting = initial if is_known else None
+        compensation = self._budget.compensation(d_guarded)
+        self._queue.restart(initial - self._budget.uncompensated(d_guarded), initial - compensation)
+        self._ceiling.kinetic = d_guarded.kinetic_energy
+        self._queue.observe(d_guarded, d_guarded.potential_energy, d_guarded.kinetic_energy)
+        self._initial_effort = initial if is_known else None
 
     def update(self, q: Array, v: Array, effort: Array, dt: float) -> GuardedEffort:
         """Return the effort to send in place of a wanted one; never raises.
@@ -163,43 +163,43 @@ class PortGuard:
         counts = self._counts
         counts.samples += 1
         judgement = self._states.judge(q, v, dt)
-        why = f"implausible state: {judgement.reason}" if judgement.reason else ""
+        fault = f"implausible state: {judgement.reason}" if judgement.reason else ""
         if not judgement.is_located:
-            return self._hold_safe(judgement.q, judgement.v, dt, why)
+            return self._hold_safe(judgement.q, judgement.v, dt, fault)
         step, v = max(dt, self._period), np.array(v, float)
-        if why and judgement.reason != RECOVERING:
+        if fault and judgement.reason != RECOVERING:
             # Positions settle the account of the last sample, and show the motion of the joints.
             v[self._b :] = self._queue.mean_velocity(judgement.q, step)[self._b :]
         d = Evaluation(self._model, judgement.q, v)
         self._account(d, dt)
         counts.duration += dt
         compensation = self._budget.compensation(d)
-        reason, is_fading, beyond = "", False, False
-        if why:
-            reason = f"reflex: {why}; holding and damping"
+        reason, is_fading, is_clipped = "", False, False
+        if fault:
+            reason = f"reflex: {fault}; holding and damping"
             desired = self._safe_effort(d.q, d.v, step)
         elif not self._is_effort(effort):
             reason = "reflex: the effort is not finite or not that of this robot"
             desired = self._safe_effort(d.q, d.v, step)
         else:
             commanded = np.asarray(effort, float)
-            sent = self._bumpless(commanded, dt)
-            is_fading = sent is not commanded
-            desired = self._budget.delivered(sent)
-            beyond = desired is not sent
+            faded = self._bumpless(commanded, dt)
+            is_fading = faded is not commanded
+            desired = self._budget.delivered(faded)
+            is_clipped = desired is not faded
         is_reflex = bool(reason)
-        force, why = self._limited(d, desired, compensation, step, dt)
+        force, limits = self._limited(d, desired, compensation, step, dt)
         grant = self._budget.grant(d, force, self._queue, self._available(), self._ceiling, step)
         if grant.reason:
             force = grant.force
             self._limits.replace(force[self._b :])
-        wrench, fading = _WRENCH_LIMITED if beyond else "", "fading in" if is_fading else ""
-        reason = "; ".join(filter(None, (reason, wrench, why, fading, grant.reason)))
+        wrench, fade_in = _WRENCH_LIMITED if is_clipped else "", "fading in" if is_fading else ""
+        reason = "; ".join(filter(None, (reason, wrench, limits, fade_in, grant.reason)))
         self._count(is_reflex, bool(reason), grant.is_brake)
         self._queue.send(force - self._budget.uncompensated(d), grant.active)
         self._queue.observe(d, d.potential_energy, self._ceiling.kinetic)
         if is_reflex:
-            self._acting, self._offset = force, None
+            self._initial_effort, self._offset = force, None
             return GuardedEffort(force, Status.HOLDING, reason, self.level)
         return GuardedEffort(force, Status.SATURATED if reason else Status.OK, reason, self.level)
 
@@ -240,9 +240,9 @@ class PortGuard:
         self._ceiling = DebtCeiling(self.delay)
         self._counts = SampleCounts()
         self._limits.restart()
-        self._acting = self._offset = None
-        self._fading = 0.0
-        self._weight_of = None
+        self._initial_effort = self._offset = None
+        self._jump_share = 0.0
+        self._last_potential = None
 
     def _account(self, d: Evaluation, dt: float) -> None:
         """Count the energy given since the last state."""
@@ -265,9 +265,9 @@ class PortGuard:
             potential = d.potential_energy
         else:
             potential = Evaluation(self._weighted_model, d.q, self._zero).potential_energy
-        if self._weight_of is not None:
-            self._counts.weight_work += potential - self._weight_of
-        self._weight_of = potential
+        if self._last_potential is not None:
+            self._counts.weight_work += potential - self._last_potential
+        self._last_potential = potential
 
     def _available(self) -> float:
         level = self.tank.level
@@ -278,16 +278,16 @@ class PortGuard:
 
     def _bumpless(self, effort: Array, dt: float) -> Array:
         """Return the effort with what is left of the jump at engagement."""
-        if self._acting is not None:
-            offset = self._acting - effort
+        if self._initial_effort is not None:
+            offset = self._initial_effort - effort
             self._offset = offset if np.any(offset) else None
-            self._acting, self._fading = None, 1.0
+            self._initial_effort, self._jump_share = None, 1.0
         if self._offset is None:
             return effort
-        faded = effort + self._fading * self._offset
+        faded = effort + self._jump_share * self._offset
         time = self.settings.engagement_time
-        self._fading = self._fading - dt / time if time > 0.0 else 0.0
-        if self._fading <= 0.0:
+        self._jump_share = self._jump_share - dt / time if time > 0.0 else 0.0
+        if self._jump_share <= 0.0:
             self._offset = None
         return faded
 
@@ -296,27 +296,27 @@ class PortGuard:
     ) -> tuple[Array, str]:
         """Return the effort within the limits of joints and motion, and what was limited."""
         s, b = self.settings, self._b
-        torque, why = desired[b:], ""
+        torque, reason = desired[b:], ""
         if s.torque < 1.0:
             bound = s.torque * self._weighted_model.joints.effort
             if (np.abs(torque) > bound).any():
                 torque = np.clip(torque, -bound, bound)
-                why = f"torque at {s.torque:.0%} of its limit"
+                reason = f"torque at {s.torque:.0%} of its limit"
         limited = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
         force = desired
-        if why or limited.reason:
+        if reason or limited.reason:
             force = np.concatenate([desired[:b], limited.effort])
-        why = "; ".join(filter(None, (why, limited.reason)))
+        reason = "; ".join(filter(None, (reason, limited.reason)))
         if not is_limited(s):
-            return force, why
+            return force, reason
         brake = self._budget.strongest_brake(d, step)
         v = self._budget.velocity_ahead(d, self._queue.queue[1:], step)
         share = largest_share(d, v, force, brake, compensation, s, step)
         if share.share < 1.0:
             force = brake + share.share * (force - brake)
             self._limits.replace(force[b:])
-            why = f"{why}; {share.reason}" if why else share.reason
-        return force, why
+            reason = f"{reason}; {share.reason}" if reason else share.reason
+        return force, reason
 
     def _safe_effort(self, q: Array, v: Array, dt: float) -> Array:
         safe = self._safe.at(q, v, (self.delay + 1) * dt)
@@ -331,7 +331,7 @@ class PortGuard:
         is_timed = 0.0 < dt <= LONGEST_STEP
         step = max(dt, self._period) if is_timed else self._period
         d, queue = Evaluation(self._model, q, self._zero), self._queue
-        queue.lose(dt if is_timed or dt == 0.0 else LONGEST_STEP)
+        queue.lose_state(dt if is_timed or dt == 0.0 else LONGEST_STEP)
         compensation = self._budget.compensation(d)
         brake = self._safe_effort(q, v, step) - compensation
         active = queue.share_within(brake, self._available(), step) * brake
@@ -339,7 +339,7 @@ class PortGuard:
         queue.send(force - self._budget.uncompensated(d), active)
         queue.act()
         self._limits.replace(force[self._b :])
-        self._acting, self._offset = force, None
+        self._initial_effort, self._offset = force, None
         self._counts.lost += 1
         self._counts.first_loss = self._counts.first_loss or why
         self._counts.duration += dt if 0.0 < dt <= LONGEST_STEP else 0.0

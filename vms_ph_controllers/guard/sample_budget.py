@@ -63,7 +63,7 @@ class BaseWrench:
         check_allocation(model, allocation)
         self._allocation = allocation if base_actuated else None
         self.is_ideal = b == 0 or (base_actuated and allocation is None)
-        self._none = np.zeros(b)
+        self._zero = np.zeros(b)
         if self._allocation is not None:
             matrix = self._allocation.matrix
             self._weights = default_weights(matrix) if weights is None else np.array(weights, float)
@@ -82,7 +82,7 @@ class BaseWrench:
         if self.is_ideal:
             return desired
         if allocation is None:
-            return self._none if np.any(desired) else desired
+            return self._zero if np.any(desired) else desired
         nearest = nearest_inputs(
             allocation.matrix, desired, allocation.lower, allocation.upper, self._weights
         )
@@ -116,12 +116,12 @@ class BaseWrench:
 
 # Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
 # way, which it leaves out.
-_CLEAR = 2.0
+_CLEARANCE = 2.0
 
 _DEBT = "the energy tank has a debt"
 _UNCOVERED = "the energy tank does not cover the effort against a motion that is not seen"
 
-# Longest way for which the quick check is made, rad or m.
+# Longest displacement for which the quick check is made, rad or m.
 _LONGEST_DISPLACEMENT = 0.2
 
 
@@ -197,8 +197,8 @@ class SampleBudget:
         if not efforts:
             return d.v
         total = sum(efforts, np.zeros(self._model.nv))
-        acting = total - len(efforts) * (d.C @ d.v + d.g - self.uncompensated(d))
-        return d.v + dt * np.asarray(np.linalg.solve(d.M, acting))
+        net = total - len(efforts) * (d.C @ d.v + d.g - self.uncompensated(d))
+        return d.v + dt * np.asarray(np.linalg.solve(d.M, net))
 
     def grant(
         self,
@@ -219,11 +219,11 @@ class SampleBudget:
             ceiling: bounds what may be risked whatever the motion is.
             dt: duration of a sample, s.
         """
-        waiting = efforts.queue[1:]
-        if self._is_clear(d, desired, waiting, level, ceiling.kinetic, dt):
+        queued = efforts.queue[1:]
+        if self._is_clear(d, desired, queued, level, ceiling.kinetic, dt):
             return GrantedEffort(desired, desired - self.compensation(d), "", False)
         start, spent = d, 0.0
-        for effort in waiting:
+        for effort in queued:
             self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
             prediction = self._prediction.predict(effort + self.uncompensated(start))
             spent += prediction.energy if level < 0.0 else max(0.0, prediction.energy)
@@ -242,10 +242,10 @@ class SampleBudget:
         share = ceiling.share(force - compensation, efforts.active[1:], level, start.M, dt)
         if share < 1.0:
             self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
-            least = _neutral(
+            neutral = _neutral_share(
                 self._prediction.predict(compensation), self._prediction.predict(force)
             )
-            force = compensation + max(share, least) * (force - compensation)
+            force = compensation + max(share, neutral) * (force - compensation)
             reason = reason or (_UNCOVERED if level >= -ROUNDING else _DEBT)
         return GrantedEffort(force, force - compensation, reason, not grant.is_covered)
 
@@ -265,18 +265,18 @@ class SampleBudget:
         """
         if not level > 0.0:
             return False
-        weight, most, reach = d.g, 0.0, 0.0
+        weight, largest, acceleration = d.g, 0.0, 0.0
         for effort in (*efforts, desired - self.uncompensated(d)):
             active = effort - weight
             a = np.linalg.solve(d.M, active)
-            most = max(most, float(active @ a))
-            reach = max(reach, float(np.abs(a).max()))
+            largest = max(largest, float(active @ a))
+            acceleration = max(acceleration, float(np.abs(a).max()))
         time = (len(efforts) + 1) * dt
-        if not time * (float(np.abs(d.v).max()) + time * reach) < _LONGEST_DISPLACEMENT:
+        if not time * (float(np.abs(d.v).max()) + time * acceleration) < _LONGEST_DISPLACEMENT:
             return False
-        push = time * float(np.sqrt(max(0.0, most)))
+        push = time * float(np.sqrt(max(0.0, largest)))
         energy = push * (float(np.sqrt(2.0 * kinetic)) + 0.5 * push)
-        return bool(_CLEAR * energy <= level)
+        return bool(_CLEARANCE * energy <= level)
 
     def _applied(self, d: Evaluation, desired: Array, wrench: Array) -> Array:
         """Return the effort (nv,) with another wrench and the same force on the shape [A (73)]."""
@@ -284,7 +284,7 @@ class SampleBudget:
         return np.concatenate([wrench, desired[b:] + d.A.T @ (wrench - desired[:b])])
 
 
-def _neutral(compensation: Prediction, force: Prediction) -> float:
+def _neutral_share(compensation: Prediction, force: Prediction) -> float:
     """Return the share of a brake that takes out what holding the weight over a sample gives."""
     if not compensation.energy > 0.0:
         return 0.0

@@ -116,12 +116,12 @@ class ServoGuard(ABC):
         s = self.settings
         self.tank, self._counts = EnergyTank(s.tank_capacity, s.tank_initial), SampleCounts()
         self._positions = np.array(positions, float)
-        acting = self._idle_command() if command is None else np.array(command, float)
+        initial = self._idle_command() if command is None else np.array(command, float)
         # What acts since the last measurement, then what is under way.
-        self._commands: deque[Array] = deque([acting] * (self.delay + 1))
+        self._commands: deque[Array] = deque([initial] * (self.delay + 1))
         self._elapsed, self._committed = 0.0, 0.0
-        self._restart(acting)
-        self._commit(self._release(acting, acting, 0.0))
+        self._restart(initial)
+        self._commit(self._release(initial, initial, 0.0))
 
     def update(self, positions: npt.ArrayLike, command: npt.ArrayLike, dt: float) -> GuardedCommand:
         """Return the command to send in place of a wanted one; never raises.
@@ -140,15 +140,15 @@ class ServoGuard(ABC):
         if s.refill_power > 0.0 and not s.freeze:
             tank.refill(s.refill_power * dt)
         last, measured = self._commands[-1], np.asarray(positions, float)
-        obstacle = self._obstacle(measured)
-        if obstacle:
+        fault = self._fault(measured)
+        if fault:
             counts.lost += 1
-            counts.first_loss = counts.first_loss or obstacle
+            counts.first_loss = counts.first_loss or fault
             safe = self._safe(last)
             self._send(last, safe, dt)
-            return GuardedCommand(safe, Status.HOLDING, obstacle, tank.level)
-        over = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
-        self._account(over, measured, self._elapsed)
+            return GuardedCommand(safe, Status.HOLDING, fault, tank.level)
+        completed = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
+        self._account(completed, measured, self._elapsed)
         self._positions, self._elapsed = measured.copy(), 0.0
         desired = np.asarray(command, float)
         is_known = self._fits(desired)
@@ -191,10 +191,10 @@ class ServoGuard(ABC):
         sent, low, high = start, 0.0, 1.0
         for _ in range(_HALVINGS):
             share = 0.5 * (low + high)
-            tried = start + share * step
-            needed = self._release(last, tried, dt)
-            if needed <= limit:
-                sent, low, release = tried, share, needed
+            trial = start + share * step
+            trial_release = self._release(last, trial, dt)
+            if trial_release <= limit:
+                sent, low, release = trial, share, trial_release
             else:
                 high = share
         return sent, low if is_change else 0.0, release
@@ -207,7 +207,7 @@ class ServoGuard(ABC):
     def _fits(self, array: Array) -> bool:
         return array.shape == (self._n,) and bool(np.isfinite(array).all())
 
-    def _obstacle(self, measured: Array) -> str:
+    def _fault(self, measured: Array) -> str:
         """Say why measured positions are not believed; empty if they are."""
         if not self._fits(measured):
             return "no positions of this robot were measured"
@@ -216,15 +216,15 @@ class ServoGuard(ABC):
         if not jumps.any():
             return ""
         k = int(np.argmax(jumps))
-        way = abs(float(measured[k] - self._positions[k]))
+        jump = abs(float(measured[k] - self._positions[k]))
         return (
-            f"{self._model.joint_names[k]} jumped by {way:.4g}, farther than its velocity limit "
+            f"{self._model.joint_names[k]} jumped by {jump:.4g}, farther than its velocity limit "
             "allows"
         )
 
     @abstractmethod
-    def _restart(self, acting: Array) -> None:
-        """Begin with a command (n,) that acts."""
+    def _restart(self, initial: Array) -> None:
+        """Begin with the command (n,) that acts."""
 
     def _idle_command(self) -> Array:
         """Return the command (n,) that moves nothing at the present positions: of rates, zero."""
@@ -239,11 +239,11 @@ class ServoGuard(ABC):
         return self._idle_command()
 
     @abstractmethod
-    def _account(self, over: Sequence[Array], measured: Array, dt: float) -> None:
+    def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
         """Count what was given until now.
 
         Args:
-            over: commands that acted since the last measurement, each for one sample; more than one
+            completed: commands that acted since the last measurement, each for one sample; several
                 where samples were lost.
             measured: (n,) positions at their end.
             dt: time since the last measurement, s.
@@ -262,7 +262,7 @@ class ServoGuard(ABC):
 
 
 def constant_bounds(
-    model: VMSModel, name: str, constants: npt.ArrayLike, uncertainty: float, least: float = 1e-12
+    model: VMSModel, name: str, constants: npt.ArrayLike, uncertainty: float, minimum: float = 1e-12
 ) -> Array:
     """Return the least and the largest constants of the servos, (2, n).
 
@@ -271,7 +271,7 @@ def constant_bounds(
         name: of the constants, for the error.
         constants: (n,) or one number.
         uncertainty: bound of their relative errors, 0 to below 1.
-        least: smallest number that is accepted.
+        minimum: smallest number that is accepted.
 
     Raises:
         OptionError: they are out of range, or not as many as the robot has joints.
@@ -281,10 +281,10 @@ def constant_bounds(
     nominal = np.asarray(constants, float)
     if (
         nominal.shape not in ((), (model.n,))
-        or not (np.isfinite(nominal) & (nominal >= least)).all()
+        or not (np.isfinite(nominal) & (nominal >= minimum)).all()
     ):
         raise OptionError(
-            f"{name} must be one number or {model.n}, {'positive' if least else 'not negative'}; "
+            f"{name} must be one number or {model.n}, {'positive' if minimum else 'not negative'}; "
             f"given: {constants!r}"
         )
     return np.outer((1.0 - uncertainty, 1.0 + uncertainty), nominal * np.ones(model.n))
@@ -332,15 +332,15 @@ class PositionGuard(ServoGuard):
         self._damping = constant_bounds(model, "damping", damping, uncertainty, 0.0)[0]
         effort, self._speed = model.joints.effort, model.joints.velocity
         self._limit = np.where(effort > 0.0, np.minimum(effort, _NO_LIMIT), _NO_LIMIT)
-        self._linear = self._limit / self._stiffness[1]  # longest spring below the limit
+        self._linear_range = self._limit / self._stiffness[1]  # longest spring below the limit
         super().__init__(model, **options)
         if self.delay and not np.isfinite(self._speed).all():
             raise OptionError("with a delay every joint needs a velocity limit in the description")
 
-    def _restart(self, acting: Array) -> None:
+    def _restart(self, initial: Array) -> None:
         # What changes of commands add at most to the energy given and stored, for the least and the
         # largest stiffness, (2, n) J: those that took place, and those under way.
-        self._added = self._change(self._positions, acting, 0.0)
+        self._added = self._change(self._positions, initial, 0.0)
         self._pending: deque[Array] = deque([np.zeros((2, self._n))] * self.delay)
         self._dissipated = 0.0  # by the dampers, J
 
@@ -354,15 +354,15 @@ class PositionGuard(ServoGuard):
         step = self._speed * dt
         return last + np.clip(self._positions - last, -step, step)
 
-    def _account(self, over: Sequence[Array], measured: Array, dt: float) -> None:
+    def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
         if dt > 0.0:
             self._dissipated += float(self._damping @ (measured - self._positions) ** 2) / dt
         self._positions = measured
         if self.delay:
-            for _ in over[1:]:  # in lost samples, at positions that are not known
+            for _ in completed[1:]:  # in lost samples, at positions that are not known
                 self._added = self._added + self._pending.popleft()
             self._pending.popleft()
-            self._added = self._added + self._change(over[-1], self._commands[0], 0.0)
+            self._added = self._added + self._change(completed[-1], self._commands[0], 0.0)
 
     def _release(self, last: Array, command: Array, dt: float) -> float:
         change = self._change(last, command, self.delay * dt)
@@ -384,12 +384,12 @@ class PositionGuard(ServoGuard):
         """
         reach = self._speed * time if time > 0.0 else np.zeros(self._n)
         before, after = before - self._positions, after - self._positions
-        most = np.maximum(
+        increase = np.maximum(
             self._energy(after - reach) - self._energy(before - reach),
             self._energy(after + reach) - self._energy(before + reach),
         )
-        linear = np.maximum(np.abs(before), np.abs(after)) + reach <= self._linear
-        return np.where(linear, most, most.max(0))
+        linear = np.maximum(np.abs(before), np.abs(after)) + reach <= self._linear_range
+        return np.where(linear, increase, increase.max(0))
 
     def _energy(self, stretch: Array) -> Array:
         """Return the energy of springs of the least and the largest stiffness, J."""
@@ -423,15 +423,15 @@ class VelocityGuard(ServoGuard):
         self._damping = constant_bounds(model, "damping", damping, uncertainty)
         super().__init__(model, **options)
 
-    def _restart(self, acting: Array) -> None:
+    def _restart(self, initial: Array) -> None:
         self._per_damping = np.zeros(self._n)  # per damping
 
-    def _account(self, over: Sequence[Array], measured: Array, dt: float) -> None:
-        if len(over) > 1:  # samples were lost: the positions at these changes are not known
-            self._per_damping += 0.25 * dt / len(over) * np.square(over).sum(0)
+    def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
+        if len(completed) > 1:  # samples were lost: the positions at these changes are not known
+            self._per_damping += 0.25 * dt / len(completed) * np.square(completed).sum(0)
         elif dt > 0.0:
-            way = measured - self._positions
-            self._per_damping += over[0] * way - way**2 / dt
+            step = measured - self._positions
+            self._per_damping += completed[0] * step - step**2 / dt
 
     def _release(self, last: Array, command: Array, dt: float) -> float:
         commands = np.array([*self._commands, command])

@@ -126,25 +126,25 @@ class HostedController:
 
     def gains(self) -> list[tuple[str, str, float, float, float, float, bool]]:
         """Return name, description, value, bounds, default and kind of each gain."""
-        listed = []
+        rows = []
         defaults = self.controller.Gains()
         for item in fields(self.controller.gains):
             value = getattr(self.controller.gains, item.name)
             if not isinstance(value, (bool, int, float)):
                 continue
             low, high = item.metadata.get("low"), item.metadata.get("high")
-            switch = isinstance(value, bool)
-            low = (0.0 if switch else -inf) if low is None else float(low)
-            high = (1.0 if switch else inf) if high is None else float(high)
+            is_switch = isinstance(value, bool)
+            low = (0.0 if is_switch else -inf) if low is None else float(low)
+            high = (1.0 if is_switch else inf) if high is None else float(high)
             text = str(item.metadata.get("description", ""))
             default = float(getattr(defaults, item.name))
-            listed.append((item.name, text, float(value), low, high, default, switch))
-        return listed
+            rows.append((item.name, text, float(value), low, high, default, is_switch))
+        return rows
 
     def set_gain(self, name: str, value: float) -> None:
         """Set a gain; its type is kept."""
-        present = getattr(self.controller.gains, name)
-        self.controller.gains = replace(self.controller.gains, **{name: type(present)(value)})
+        current = getattr(self.controller.gains, name)
+        self.controller.gains = replace(self.controller.gains, **{name: type(current)(value)})
 
     def reset(self) -> None:
         """Reset the controller at the state in the inputs.

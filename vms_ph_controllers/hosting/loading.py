@@ -62,22 +62,22 @@ def make_controller(
             f"the Gains of '{kind}' must be a frozen dataclass; a law that has none leaves it out"
         )
     parameters = inspect.signature(law).parameters
-    rolls = "form" in parameters
-    if rolls and form is None:
+    takes_form = "form" in parameters
+    if takes_form and form is None:
         raise OptionError(
             f"'{law.__name__}' is for robots on wheels that do not slip, as in the entry 'wheels' "
             f"of a task; '{model.name}' has none"
         )
-    if form is not None and not rolls:
+    if form is not None and not takes_form:
         raise OptionError(
             f"'{law.__name__}' knows nothing of the wheels of '{model.name}', which do not slip; "
             "DifferentialDrive and WheeledImpedance do"
         )
-    offered: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
+    options: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
     try:
-        robot: Any = form if rolls else model
+        robot: Any = form if takes_form else model
         controller = law(
-            robot, **{key: value for key, value in offered.items() if key in parameters}
+            robot, **{key: value for key, value in options.items() if key in parameters}
         )
     except VmsPhError:
         raise
@@ -108,12 +108,12 @@ def suitable_controllers(
     model: VMSModel, allocation: Allocation | None = None, base_actuated: bool = True
 ) -> tuple[str, ...]:
     """Return the names of the bundled controllers that support a robot; see make_controller."""
-    fits = []
+    suitable = []
     for name in bundled_controllers():
         with contextlib.suppress(VmsPhError):
             make_controller(name, model, allocation, base_actuated)
-            fits.append(name)
-    return tuple(fits)
+            suitable.append(name)
+    return tuple(suitable)
 
 
 def _find(kind: str) -> Any:

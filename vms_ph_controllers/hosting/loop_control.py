@@ -114,8 +114,8 @@ class LoopControl:
             ) from error
         self._check(command, time)
         if command.status:
-            why = f"{command.status}, {command.reason}"
-            self.limited[why] = self.limited.get(why, 0) + 1
+            cause = f"{command.status}, {command.reason}"
+            self.limited[cause] = self.limited.get(cause, 0) + 1
         return command
 
     def _check(self, command: Command, time: float) -> None:
@@ -128,10 +128,10 @@ class LoopControl:
                     f"of '{self.model.name}' has ({size},)"
                 )
             if not np.isfinite(efforts).all():
-                bad = int(np.flatnonzero(~np.isfinite(efforts))[0])
-                of_joint = f" of joint '{self.model.joint_names[bad]}'" if name == "torque" else ""
+                index = int(np.flatnonzero(~np.isfinite(efforts))[0])
+                joint = f" of joint '{self.model.joint_names[index]}'" if name == "torque" else ""
                 raise ControlFault(
-                    f"at {time:.6g} s {self.name} returned {efforts[bad]} as the {name}{of_joint}; "
+                    f"at {time:.6g} s {self.name} returned {efforts[index]} as the {name}{joint}; "
                     "give finite numbers, or put the law behind EnergyGuard(law, budget=1.0)"
                 )
 
@@ -152,21 +152,21 @@ class Sensor:
             seed: of the noise.
         """
         self._model, self._rng = model, np.random.default_rng([seed, 2])
-        late = round(delay / step)
+        samples = round(delay / step)
         self._step = step
-        self._waiting: deque[tuple[Array, Array]] = deque(maxlen=late + 1)
+        self._queue: deque[tuple[Array, Array]] = deque(maxlen=samples + 1)
         b, n = model.b, model.n
         self._position_noise = noise * np.repeat([1e-3, 1e-4], [b, n])
-        self._rate = noise * np.repeat([5e-3, 2e-3], [b, n])
-        self._noisy = noise > 0.0
+        self._rate_noise = noise * np.repeat([5e-3, 2e-3], [b, n])
+        self._has_noise = noise > 0.0
 
     def measured(self, q: Array, v: Array) -> RobotState:
         """Return what is known when the motion is (q, v)."""
-        if self._noisy:
+        if self._has_noise:
             q = self._model.integrate(q, self._position_noise * self._rng.standard_normal(len(v)))
-            v = v + self._rate * self._rng.standard_normal(len(v))
-        self._waiting.append((q, v))
-        return RobotState(*self._waiting[0], (len(self._waiting) - 1) * self._step)
+            v = v + self._rate_noise * self._rng.standard_normal(len(v))
+        self._queue.append((q, v))
+        return RobotState(*self._queue[0], (len(self._queue) - 1) * self._step)
 
 
 class CarriedWeight:
@@ -184,8 +184,8 @@ class CarriedWeight:
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
         """Return the torques of law and driver."""
         if self._last is not None:
-            before, weight = self._last
-            self.work += float(weight @ self._model.difference(before, q))
+            last_q, weight = self._last
+            self.work += float(weight @ self._model.difference(last_q, q))
         weight = np.array(self._model.evaluate(q, np.zeros(self._model.nv)).g)
         self._last = (np.array(q), weight)
         command = self._control(q, v, dt)

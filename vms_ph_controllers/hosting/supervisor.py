@@ -22,7 +22,7 @@ from ..safety.plausibility import (
     StatePlausibility,
 )
 
-_NONE = Reference()
+_EMPTY = Reference()
 
 # Time step of the safe output where the measured one cannot be one, s.
 _STEP = 1e-3
@@ -60,7 +60,7 @@ class Supervisor:
         self._states = StatePlausibility(law.model, bounds)
         self._references = ReferencePlausibility(law.model, bounds)
         self._safe = SafeOutput(law.model, allocation, base_actuated)
-        self._waiting = _NONE
+        self._pending = _EMPTY
         self._age = 0.0  # of the last state, s
         module: Any = native_module()
         twin = law.twin if isinstance(law, TwinnedController) else None
@@ -82,7 +82,7 @@ class Supervisor:
         """
         checked = self._model.evaluate(state.q, state.v)
         self.law.reset(state)
-        self._waiting = _NONE
+        self._pending = _EMPTY
         if self.twin is not None:
             self.twin.reset(checked.q, checked.v)
         self._states.restart(checked.q, checked.v)
@@ -103,18 +103,18 @@ class Supervisor:
             return recorded(twin.update(state.q, state.v, dt, *reference.parts, state.age))
         self._age = max(0.0, min(state.age, LONGEST_STEP))
         judgement = self._states.judge(state.q, state.v, dt)
-        self._waiting = _later(self._waiting, reference)
+        self._pending = _merged(self._pending, reference)
         if judgement.reason:
             return self._hold(judgement, dt, f"implausible state: {judgement.reason}")
         if not self.holds_weight(state, dt):
-            late = f"states {state.age:.3g} s old come too late to hold the weight"
-            return self._hold(judgement, dt, late)
+            reason = f"states {state.age:.3g} s old come too late to hold the weight"
+            return self._hold(judgement, dt, reason)
         if state.age > dt and not hasattr(self.law.gains, "delay"):
-            late = f"the state is {state.age:.3g} s old, and the law has no gain 'delay'"
-            return self._hold(judgement, dt, late)
-        pending, self._waiting = self._waiting, _NONE
+            reason = f"the state is {state.age:.3g} s old, and the law has no gain 'delay'"
+            return self._hold(judgement, dt, reason)
+        pending, self._pending = self._pending, _EMPTY
         requested, problem = self._references.checked(
-            _NONE if judgement.restarts else pending, state.q
+            _EMPTY if judgement.restarts else pending, state.q
         )
         try:
             if judgement.restarts:
@@ -152,21 +152,21 @@ class Supervisor:
         try:
             self.law.missed_updates()
             compensation = self.law.safe_output(judgement.q)
-            usable = _is_usable(compensation, self._model)
+            is_usable = _is_usable(compensation, self._model)
         except Exception:  # as above
-            usable = False
+            is_usable = False
         safe = self._safe.at(
-            judgement.q, judgement.v, step, compensation if usable else None, self._age
+            judgement.q, judgement.v, step, compensation if is_usable else None, self._age
         )
         return replace(safe, reason=f"{reason}; holding against gravity and damping")
 
 
-def _later(before: Reference, now: Reference) -> Reference:
-    """Return the reference of now, with the targets of before where it has none."""
-    if before is _NONE:
-        return now
-    missing = (n for n in ("position", "pose", "joints", "wrench") if getattr(now, n) is None)
-    return replace(now, **{name: getattr(before, name) for name in missing})
+def _merged(pending: Reference, reference: Reference) -> Reference:
+    """Return a reference with the pending targets where it has none."""
+    if pending is _EMPTY:
+        return reference
+    missing = (n for n in ("position", "pose", "joints", "wrench") if getattr(reference, n) is None)
+    return replace(reference, **{name: getattr(pending, name) for name in missing})
 
 
 def _is_usable(command: Command, model: VMSModel) -> bool:

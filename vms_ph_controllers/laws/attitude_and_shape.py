@@ -25,7 +25,7 @@ class BaseMotion:
         force: (3,) in the axes of the base, N.
         rotation: (3,3) of the base.
         attitude: (3,3) wanted.
-        turning: (3,) angular velocity of the wanted attitude, in the axes of the base, rad/s.
+        attitude_rate: (3,) angular velocity of the wanted attitude, in the axes of the base, rad/s.
         centre: (3,) centre of mass in the frame of the base, m.
         inertia: (3,3) about it, of the locked robot.
         energy: of the centre of mass: ``kinetic_base``, ``shaped_potential`` of its place and
@@ -37,7 +37,7 @@ class BaseMotion:
     force: Array
     rotation: Array
     attitude: Array
-    turning: Array
+    attitude_rate: Array
     centre: Array
     inertia: Array
     energy: ControlEnergy
@@ -95,35 +95,35 @@ class AttitudeAndShape(VehicleController):
         self._follow(reference, dt)
         position_error = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
         offset = self.model.joint_positions(d.q) - self._joints.positions
-        self._correct(self._place_frequency(gains), position_error, None, offset, dt, h)
+        self._correct(self._position_frequency(gains), position_error, None, offset, dt, h)
         offset = offset - self._integral.joints
         base = self._base_motion(d, gains, h)
         error = np.eye(4)
         error[:3, :3] = base.attitude.T @ base.rotation
         switched = self._potential.follow(error)
         e = d.v.copy()
-        e[3:6] -= base.turning
+        e[3:6] -= base.attitude_rate
         e[b:] -= self._joints.rates
-        k_turn = gains.frequency_attitude**2 * self._inertia
+        k_attitude = gains.frequency_attitude**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         limits = self._limit_springs(d, gains)
         gradient = np.zeros(self.model.nv)
-        attitude_spring = self._potential.spring(error, 0.0, k_turn)
+        attitude_spring = self._potential.spring(error, 0.0, k_attitude)
         gradient[3:6] = attitude_spring.force[3:]
         gradient[b:] = k_shape * offset + limits.force
         stiffness = np.zeros(self.model.nv)
-        stiffness[3:6] = k_turn
+        stiffness[3:6] = k_attitude
         stiffness[b:] = k_shape + limits.stiffness
-        rate_turn = 2.0 * gains.damping_ratio * gains.frequency_attitude
+        rate_attitude = 2.0 * gains.damping_ratio * gains.frequency_attitude
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
         locked = np.hstack([np.zeros((3, 3)), np.eye(3), d.A[3:]])  # to the angular velocity
-        damping = rate_turn * (locked.T @ base.inertia @ locked)
+        damping = rate_attitude * (locked.T @ base.inertia @ locked)
         damping[b:, b:] += rate_shape * d.M_hat_m
         impedance = SampledImpedance.at(d, damping, np.diag(stiffness), gradient, e, h)
         spring = impedance.spring + impedance.predicted_spring
-        damping_moment = rate_turn * (base.inertia @ (locked @ impedance.velocity))
+        damping_moment = rate_attitude * (base.inertia @ (locked @ impedance.velocity))
         damping_shape = rate_shape * (d.M_hat_m @ impedance.velocity[b:])
-        spin = base.inertia @ base.turning
+        spin = base.inertia @ base.attitude_rate
         moment = np.cross(d.v_hat[3:], spin) - spring[3:6] - damping_moment
         shape = d.A[3:].T @ spring[3:6] - spring[b:] - damping_shape
 
@@ -135,21 +135,21 @@ class AttitudeAndShape(VehicleController):
             return self._output.reject_effort(d)
         output = self._output.apply(d, desired, gains, dt)
 
-        slip = locked @ e
-        kinetic_base = 0.5 * float(slip @ base.inertia @ slip) + base.energy.kinetic_base
+        e_hat = locked @ e
+        kinetic_base = 0.5 * float(e_hat @ base.inertia @ e_hat) + base.energy.kinetic_base
         kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
         shaped = base.energy.shaped_potential + attitude_spring.energy
         shaped += 0.5 * float(k_shape @ (offset * offset)) + limits.energy
-        displacing = float((k_shape * offset) @ self._integral.joint_rates)
+        displacement_power = float((k_shape * offset) @ self._integral.joint_rates)
         clipped = float((output.effort - desired) @ e)
         energy = ControlEnergy(
             closed_loop_energy=kinetic_base + kinetic_shape + shaped,
             shaped_potential=shaped,
             kinetic_base=kinetic_base,
             kinetic_shape=kinetic_shape,
-            damping_base=float(damping_moment @ slip) + base.energy.damping_base,
+            damping_base=float(damping_moment @ e_hat) + base.energy.damping_base,
             damping_shape=float(damping_shape @ e[b:]),
-            reference_power=base.energy.reference_power - displacing,
+            reference_power=base.energy.reference_power - displacement_power,
             clipped_power=base.energy.clipped_power + clipped,
             tank_level=self._output.tank_level,
         )
@@ -166,13 +166,13 @@ class AttitudeAndShape(VehicleController):
     def _base_motion(self, d: Evaluation, gains: Any, h: float) -> BaseMotion:
         """Return the wanted force and attitude of the base, for a horizon h, s."""
 
-    def _place_frequency(self, gains: Any) -> float:
+    def _position_frequency(self, gains: Any) -> float:
         """Return the natural frequency of the place of the base, rad/s; 0 if it is not held."""
         return 0.0
 
 
 # Singular values below this share of the largest count as zero.
-_RANK = 1e-6
+_RANK_TOLERANCE = 1e-6
 
 
 class AttitudeControl(AttitudeAndShape):
@@ -223,17 +223,17 @@ class AttitudeControl(AttitudeAndShape):
                 f"AttitudeControl needs what turns '{model.name}'; give its allocation, as "
                 "actuators:=own does"
             )
-        turning = np.linalg.svd(allocation.matrix[3:], compute_uv=False)
-        if len(turning) < 3 or turning[2] <= _RANK * turning[0]:
+        moments = np.linalg.svd(allocation.matrix[3:], compute_uv=False)
+        if len(moments) < 3 or moments[2] <= _RANK_TOLERANCE * moments[0]:
             raise ModelError(f"the actuators of '{model.name}' cannot turn it about all axes")
         super().__init__(model, gains, allocation)
 
     def _base_motion(self, d: Evaluation, gains: "AttitudeControl.Gains", h: float) -> BaseMotion:
         rotation, attitude = self.model.base_pose(d.q)[:3, :3], self._base.pose[:3, :3]
         centre, inertia = centre_and_inertia(d)
-        turning = rotation.T @ attitude @ self._base.twist[3:]
-        none = ControlEnergy()
-        return BaseMotion(np.zeros(3), rotation, attitude, turning, centre, inertia, none)
+        attitude_rate = rotation.T @ attitude @ self._base.twist[3:]
+        energy = ControlEnergy()
+        return BaseMotion(np.zeros(3), rotation, attitude, attitude_rate, centre, inertia, energy)
 
     def _bandwidth(self, gains: "AttitudeControl.Gains") -> float:
         return gains.frequency_attitude

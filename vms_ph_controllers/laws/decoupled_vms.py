@@ -31,8 +31,8 @@ def decoupled_effort(
     d: Evaluation,
     shaped: SpringForce,
     motion: ReferenceMotion | None,
-    base: float,
-    shape: float,
+    base_rate: float,
+    shape_rate: float,
     h: float,
 ) -> LawEffort:
     """Return the effort at a state [A (59)].
@@ -41,21 +41,21 @@ def decoupled_effort(
         d: the state.
         shaped: the potential.
         motion: of the reference; None where it rests.
-        base: rate of the damping of the locked motion, 1/s.
-        shape: rate of the damping of the shape, 1/s.
+        base_rate: of the damping of the locked motion, 1/s.
+        shape_rate: of the damping of the shape, 1/s.
         h: the horizon, s.
     """
     b = d.model.b
     e = d.v if motion is None else d.v - motion.velocity
     locked = e[:b] + d.A @ e[b:]
     damping = np.zeros_like(d.M)
-    damping[:b] = base * d.M[:b]
+    damping[:b] = base_rate * d.M[:b]
     damping[b:, :b] = damping[:b, b:].T
-    damping[b:, b:] = base * (d.A.T @ d.M_bm) + shape * d.M_hat_m
+    damping[b:, b:] = base_rate * (d.A.T @ d.M_bm) + shape_rate * d.M_hat_m
     impedance = SampledImpedance.at(d, damping, np.diag(shaped.stiffness), shaped.force, e, h)
     damped_velocity = impedance.velocity
-    damping_base = base * (d.M_b @ (damped_velocity[:b] + d.A @ damped_velocity[b:]))
-    damping_shape = shape * (d.M_hat_m @ damped_velocity[b:])
+    damping_base = base_rate * (d.M_b @ (damped_velocity[:b] + d.A @ damped_velocity[b:]))
+    damping_shape = shape_rate * (d.M_hat_m @ damped_velocity[b:])
     continuous = (
         d.g.copy() if motion is None else d.g + d.M @ motion.acceleration + d.C @ motion.velocity
     )
@@ -141,7 +141,7 @@ class DecoupledVMSController(VehicleController):
         self._active = 1.0 if self._output.base_is_actuated else 0.0
         self._components = BASE_COMPONENTS[model.base]
         joints = model.joints
-        self._endless = (
+        self._is_unlimited = (
             np.isinf(joints.lower)
             & np.isinf(joints.upper)
             & ~np.array(joints.prismatic, dtype=bool)
@@ -174,7 +174,7 @@ class DecoupledVMSController(VehicleController):
         velocity_error = d.v if motion is None else d.v - motion.velocity
         energy = replace(
             effort.energy,
-            reference_power=self._displacing(pose, error, shaped.force, offset),
+            reference_power=self._shift_power(pose, error, shaped.force, offset),
             clipped_power=float((output.effort - effort.continuous) @ velocity_error),
             tank_level=self._output.tank_level,
         )
@@ -191,7 +191,7 @@ class DecoupledVMSController(VehicleController):
         gains, integral = self._ramp.gains, self._integral
         offset = self.model.joint_positions(d.q) - self._joints.positions
         turns = np.round(offset / (2.0 * np.pi))
-        offset = offset - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
+        offset = offset - np.where(self._is_unlimited, 2.0 * np.pi * turns, 0.0)
         if gains.integral == 0.0 and integral.is_zero:
             return offset
         frequency = self._active * gains.frequency_base
@@ -208,7 +208,7 @@ class DecoupledVMSController(VehicleController):
         pose[:3, 3] += self._integral.position
         return pose
 
-    def _displacing(self, pose: Array, error: Array, gradient: Array, offset: Array) -> float:
+    def _shift_power(self, pose: Array, error: Array, gradient: Array, offset: Array) -> float:
         """Return the power by which the integral action moves the minimum, W."""
         integral = self._integral
         twist = np.concatenate(
@@ -246,6 +246,6 @@ class DecoupledVMSController(VehicleController):
         velocity[:b], velocity[b:] = twist[rows], self._joints.rates
         relative = np.zeros(6)
         relative[rows] = v[:b] - velocity[:b]
-        turning = to_body @ self._base.acceleration - _SE3.ad(relative) @ twist
-        acceleration[:b], acceleration[b:] = turning[rows], self._joints.accelerations
+        base_acceleration = to_body @ self._base.acceleration - _SE3.ad(relative) @ twist
+        acceleration[:b], acceleration[b:] = base_acceleration[rows], self._joints.accelerations
         return ReferenceMotion(velocity, acceleration)

@@ -77,8 +77,8 @@ class MobileManipulation(CartesianImpedance):
         Raises:
             ModelError: the base is fixed, has no actuators, or cannot apply every wrench.
         """
-        able = allocation is None or allocation.is_fully_actuated
-        if not (model.b and base_actuated and able):
+        is_full = allocation is None or allocation.is_fully_actuated
+        if not (model.b and base_actuated and is_full):
             raise ModelError(
                 f"MobileManipulation moves a base that can apply every wrench; that of "
                 f"'{model.name}' cannot"
@@ -105,13 +105,13 @@ class MobileManipulation(CartesianImpedance):
     def _base_springs(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential of the base about its reference, which moves."""
         gains = cast("MobileManipulation.Gains", self._ramp.gains)
-        carried = gains.base_share * (self._tool.pose[:3, 3] - self._tool_start)
+        shift = gains.base_share * (self._tool.pose[:3, 3] - self._tool_start)
         if self.model.base == "planar":
-            carried[2] = 0.0
+            shift[2] = 0.0
         goal = self._goal.copy()
-        goal[:3, 3] += carried
-        differs = np.abs(goal - self._base_reference.pose).max() > 1e-12
-        if differs or not self._base_reference.is_resting:
+        goal[:3, 3] += shift
+        is_new = np.abs(goal - self._base_reference.pose).max() > 1e-12
+        if is_new or not self._base_reference.is_resting:
             self._base_reference.go_to(goal)
         bandwidth = 2.0 * gains.frequency_base
         self._base_reference.advance(None, gains.base_speed, gains.base_turn, bandwidth, dt)
@@ -121,6 +121,6 @@ class MobileManipulation(CartesianImpedance):
             self._base_power = 0.0
             return spring
         error = _SE3.inverse(self._base_reference.pose) @ self.model.base_pose(d.q)
-        moving = self._base_reference.twist_at(error)[self._base_spring.components]
-        self._base_power = -float(spring.force @ moving)
+        twist = self._base_reference.twist_at(error)[self._base_spring.components]
+        self._base_power = -float(spring.force @ twist)
         return spring

@@ -131,17 +131,17 @@ class ToolImpedance:
 
         Gradient and stiffness are in the axes of the end effector, linear first.
         """
-        c, turn, error = compliance, self.error[:3, :3], self.error
+        c, rotation, error = compliance, self.error[:3, :3], self.error
         k_position, k_rotation = (
             c.reference_share * np.diag(k) + self._inertial(k, c.reference_share)
             for k in (c.stiffness[:3], c.stiffness[3:])
         )
-        pulls = self.potential.parts(error, k_position, k_rotation)
+        parts = self.potential.parts(error, k_position, k_rotation)
         largest = (float(np.max(c.stiffness[:3])), float(np.max(c.stiffness[3:])))
-        pull, share = pulls[0].within(c.force, largest[0])
-        moment, moment_share = pulls[1].within(c.moment, largest[1])
+        pull, share = parts[0].within(c.force, largest[0])
+        moment, moment_share = parts[1].within(c.moment, largest[1])
         stiffness = np.zeros((6, 6))
-        stiffness[:3, :3] = share * (turn.T @ k_position @ turn)
+        stiffness[:3, :3] = share * (rotation.T @ k_position @ rotation)
         stiffness[3:, 3:] = moment_share * self.potential.stiffness(k_rotation)
         power = 0.0
         if not self.reference.is_resting and c.reference_share < 1.0:
@@ -149,18 +149,18 @@ class ToolImpedance:
             matrix = self._inertial(c.stiffness[:3], c.reference_share)
             power = share * float((matrix @ e) @ cross(rate, e))
             matrix = self._inertial(c.stiffness[3:], c.reference_share)
-            power += moment_share * self.potential.turning(matrix, rate)
+            power += moment_share * self.potential.axes_power(matrix, rate)
         gradient = np.concatenate([pull.gradient, moment.gradient])
         return pull.energy + moment.energy, gradient, stiffness, power
 
     def damper(self) -> Array:
         """Return the damping (6,6) in the axes of the end effector."""
-        c, turn = self.compliance, self.error[:3, :3]
+        c, rotation = self.compliance, self.error[:3, :3]
         damping = np.zeros((6, 6))
         for part in (slice(0, 3), slice(3, 6)):
             d = c.damping[part]
             matrix = c.reference_share * np.diag(d) + self._inertial(d, c.reference_share)
-            damping[part, part] = turn.T @ matrix @ turn
+            damping[part, part] = rotation.T @ matrix @ rotation
         return damping
 
     def _inertial(self, diagonal: Array, reference_share: float) -> Array:
@@ -204,7 +204,7 @@ def pose_effort(
     """
     model, b, push = d.model, d.model.b, tool.push
     j = d.J_end_effector
-    moving = j[:, b:] if tool.is_relative and model.n else j
+    arm_jacobian = j[:, b:] if tool.is_relative and model.n else j
     if tool.is_relative:
         j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
     reference_twist = tool.reference.twist_at(tool.error)
@@ -215,7 +215,7 @@ def pose_effort(
         damping = push.projection @ damping @ push.projection + push.damping
 
     inverse = np.linalg.solve(d.M, j.T)
-    smallest = float(np.linalg.svd(moving, compute_uv=False)[-1])
+    smallest = float(np.linalg.svd(arm_jacobian, compute_uv=False)[-1])
     inertia = _task_inertia(j @ inverse, smallest)
     eta = j @ d.v
     drift = h * (stiffness @ reference_twist)
@@ -229,18 +229,18 @@ def pose_effort(
     elif null.stiffness.any():
         # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. Both sides
         # are projected: N^T K_n alone is not symmetric, and moves the null space with the task.
-        free = np.eye(model.nv) - inverse @ (inertia @ j)
-        posture = -free[b:].T @ (null.stiffness * (free[b:, b:] @ null.offset))
-        pull_stiffness += free[b:].T @ (null.stiffness[:, None] * free[b:])
-    other_damping = null.damping_null * (d.M - j.T @ inertia @ j)
+        projector = np.eye(model.nv) - inverse @ (inertia @ j)
+        posture = -projector[b:].T @ (null.stiffness * (projector[b:, b:] @ null.offset))
+        pull_stiffness += projector[b:].T @ (null.stiffness[:, None] * projector[b:])
+    null_damping = null.damping_null * (d.M - j.T @ inertia @ j)
     if null.position_only:
         null_map = split(d, j[:3], SINGULAR).null_map
-        other_damping = null.damping_null * (null_map.T @ null_map)
-    turn = slice(2 if model.base == "planar" else 3, b)
-    other_damping[turn, turn] += null.attitude_damping_rate * d.M_b[turn, turn]
+        null_damping = null.damping_null * (null_map.T @ null_map)
+    attitude = slice(2 if model.base == "planar" else 3, b)
+    null_damping[attitude, attitude] += null.attitude_damping_rate * d.M_b[attitude, attitude]
     impedance = SampledImpedance.at(
         d,
-        j.T @ damping @ j + other_damping,
+        j.T @ damping @ j + null_damping,
         j.T @ stiffness @ j + pull_stiffness,
         j.T @ (spring - drift) + pull - posture,
         d.v,
@@ -249,7 +249,7 @@ def pose_effort(
     )
     task_force = damping @ (j @ impedance.velocity - reference_twist)
     force = spring + task_force - drift
-    null_force = other_damping @ impedance.velocity + impedance.predicted_spring
+    null_force = null_damping @ impedance.velocity + impedance.predicted_spring
     kinetic_task = 0.5 * float(eta @ inertia @ eta)
     energy = ControlEnergy(
         closed_loop_energy=d.kinetic_energy + potential,
@@ -273,7 +273,7 @@ def pose_effort(
 def _task_inertia(mobility: Array, smallest: float) -> Array:
     """Return the inertia (6,6) of the task, without the directions that are being lost."""
     mean = float(np.trace(mobility[:3, :3])) / 3.0
-    lost = _FADING_MOBILITY * max(0.0, 1.0 - (smallest / _FADING_SINGULAR_VALUE) ** 2) * mean
-    inverse = np.linalg.inv(mobility + (_REGULARISATION + lost) * np.eye(6))
-    # What is left of an eigenvalue mu in the null space is (lost / (mu + lost))^2.
-    return inverse + lost * (inverse @ inverse)
+    fading = _FADING_MOBILITY * max(0.0, 1.0 - (smallest / _FADING_SINGULAR_VALUE) ** 2) * mean
+    inverse = np.linalg.inv(mobility + (_REGULARISATION + fading) * np.eye(6))
+    # What is left of an eigenvalue mu in the null space is (fading / (mu + fading))^2.
+    return inverse + fading * (inverse @ inverse)

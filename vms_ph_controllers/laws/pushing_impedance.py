@@ -17,7 +17,7 @@ from .cartesian_impedance import CartesianImpedance
 from .pose_effort import Push
 
 # Bandwidth of the observer of the force, 1/s, and of its correction.
-_OBSERVED, _CORRECTED = 30.0, 4.0
+_OBSERVER_RATE, _CORRECTION_RATE = 30.0, 4.0
 
 # Share of the desired force by which the correction may change it.
 _CORRECTION = 0.5
@@ -85,7 +85,7 @@ class PushingImpedance(CartesianImpedance):
     ) -> None:
         """Control the end effector of a robot on any base; see :class:`CartesianImpedance`."""
         self._balance = ImpulseBalance(model, coordinates="decoupled")
-        self._observer = MomentumObserver(model, _OBSERVED)
+        self._observer = MomentumObserver(model, _OBSERVER_RATE)
         self._wrenches = WrenchMap(self._balance, wind_force=0.0, wind_moment=0.0)
         super().__init__(model, gains, allocation, base_actuated)
 
@@ -147,15 +147,15 @@ class PushingImpedance(CartesianImpedance):
                 return None
             self._normal = self._desired_force / strength
         self._slide(d, placement)
-        force = self._force + self._corrected(d, placement, gains, dt)
+        force = self._force + self._force_correction(d, placement, gains, dt)
         capacity = max(gains.push_energy, 1e-12)
         authority = min(1.0, max(0.0, self._level) / (_RESERVE * capacity))
         force *= authority
         self._last_push = (placement[:3, 3].copy(), force, self._normal)
         direction = self._normal @ placement[:3, :3]
         row = direction @ d.J_end_effector[:3]
-        gained = h * force * float(row @ np.linalg.solve(d.M, row))
-        damping = force / max(gains.push_speed - gained, 0.5 * gains.push_speed)
+        added_speed = h * force * float(row @ np.linalg.solve(d.M, row))
+        damping = force / max(gains.push_speed - added_speed, 0.5 * gains.push_speed)
         if authority < 1.0:
             damping = max(damping, gains.damping)
         return Push.along(direction, force, damping, authority)
@@ -166,18 +166,18 @@ class PushingImpedance(CartesianImpedance):
             self._tank = EnergyTank(gains.push_energy, gains.push_energy)
         self._tank.capacity = gains.push_energy
         if self._last_push is not None:
-            before, force, normal = self._last_push
-            self._tank.withdraw(force * float(normal @ (placement[:3, 3] - before)))
+            last_position, force, normal = self._last_push
+            self._tank.withdraw(force * float(normal @ (placement[:3, 3] - last_position)))
             self._tank.deposit(gains.push_routing * max(0.0, self._routable) * max(dt, 0.0))
         twist = d.J_end_effector @ d.v
-        across = twist[:3] - twist[:3] @ placement[:3, :3].T @ self._normal * (
+        lateral = twist[:3] - twist[:3] @ placement[:3, :3].T @ self._normal * (
             self._normal @ placement[:3, :3]
         )
-        # At least, of all directions.
+        # The smallest shares bound what the damping of any direction takes.
         g = gains
         share = min(g.damping_share_x, g.damping_share_y, g.damping_share_z)
         share_rotation = min(g.damping_share_rx, g.damping_share_ry, g.damping_share_rz)
-        self._routable = share * g.damping * float(across @ across)
+        self._routable = share * g.damping * float(lateral @ lateral)
         self._routable += share_rotation * g.damping_rotation * float(twist[3:] @ twist[3:])
 
     def _slide(self, d: Evaluation, placement: Array) -> None:
@@ -189,7 +189,7 @@ class PushingImpedance(CartesianImpedance):
             position = (position - base[:3, 3]) @ base[:3, :3]
         self._tool.slide(normal * float(normal @ (position - self._tool.pose[:3, 3])))
 
-    def _corrected(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> float:
+    def _force_correction(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> float:
         """Return the correction of the force by the observed one, N."""
         impulse = self._balance.add(RobotState(d.q, d.v), self._last_force, dt)
         if impulse is None:
@@ -199,9 +199,9 @@ class PushingImpedance(CartesianImpedance):
         # What accelerates the end effector itself is no contact: then nothing is corrected.
         if gains.push_feedback > 0.0 and self._observed > _CORRECTION * self._force:
             error = gains.push_feedback * (self._force - self._observed)
-            self._correction += min(1.0, _CORRECTED * dt) * error
+            self._correction += min(1.0, _CORRECTION_RATE * dt) * error
             limit = _CORRECTION * self._force
             self._correction = min(max(self._correction, -limit), limit)
         else:
-            self._correction *= 1.0 - min(1.0, _OBSERVED * dt)
+            self._correction *= 1.0 - min(1.0, _OBSERVER_RATE * dt)
         return self._correction

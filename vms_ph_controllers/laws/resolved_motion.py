@@ -89,8 +89,8 @@ class ResolvedMotion(StagedController):
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         model, gains = self.model, self._ramp.gains
         if age > 0.0:
-            outer = ("bandwidth", "bandwidth_attitude", "limit_frequency")
-            gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / age) for k in outer})
+            bandwidths = ("bandwidth", "bandwidth_attitude", "limit_frequency")
+            gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / age) for k in bandwidths})
         bandwidth = max(2.0 * gains.bandwidth, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         rates, error, smallest = self._wanted_rates(d, gains)
@@ -127,29 +127,29 @@ class ResolvedMotion(StagedController):
             [goal[:3, 3] - pose[:3, 3], goal[:3, :3] @ _SO3.log(pose[:3, :3].T @ goal[:3, :3])]
         )
         to_inertial = np.kron(np.eye(2), goal[:3, :3])
-        full = d.frame_jacobian(self.model.end_effector_id, _AXES)
-        generalised = full[:, 6:] - full[:, :6] @ d.A
-        twist = to_inertial @ self._tool.twist + gains.bandwidth * error - full[:, :6] @ d.v_hat
+        spatial = d.frame_jacobian(self.model.end_effector_id, _AXES)
+        generalised = spatial[:, 6:] - spatial[:, :6] @ d.A
+        twist = to_inertial @ self._tool.twist + gains.bandwidth * error - spatial[:, :6] @ d.v_hat
         if gains.hold_attitude:
             rotation_error = _SO3.log(self._attitude.T @ self.model.base_pose(d.q)[:3, :3])
             reaction = d.v_hat[3:] + gains.bandwidth_attitude * rotation_error
             tasks = [(d.A[3:], reaction), (generalised[:3], twist[:3])]
         else:
             tasks = [(generalised, twist)]
-        rates, free, smallest = np.zeros(n), np.eye(n), np.inf
+        rates, projector, smallest = np.zeros(n), np.eye(n), np.inf
         for jacobian, desired in tasks:
-            left, values, right = np.linalg.svd(jacobian @ free, full_matrices=False)
+            left, values, right = np.linalg.svd(jacobian @ projector, full_matrices=False)
             bound = gains.least_singular_value * float(np.abs(jacobian).max())
             # Damped below the bound and exact above it, continuous at it.
             inverse = values / np.maximum(np.maximum(values, bound) ** 2, _TINY)
             step = (right.T * inverse) @ (left.T @ (desired - jacobian @ rates))
-            rates = rates + step * self._share(rates, step)
+            rates = rates + step * self._rate_share(rates, step)
             # What a damped direction leaves is free for the next task, without a jump.
-            free = free - (right.T * (values * inverse)) @ right
+            projector = projector - (right.T * (values * inverse)) @ right
             smallest = float(values[-1])
         return rates, error, smallest
 
-    def _share(self, rates: Array, step: Array) -> float:
+    def _rate_share(self, rates: Array, step: Array) -> float:
         """Return the share of a step of the rates that keeps each of them within its bound."""
         room = np.maximum(self._ramp.gains.joint_speed - np.sign(step) * rates, 0.0)
         return float(np.min(room / np.maximum(np.abs(step), _TINY), initial=1.0))

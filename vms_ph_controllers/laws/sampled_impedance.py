@@ -31,18 +31,18 @@ from vms_ph_dynamics import Array, Evaluation, VMSModel
 from ..controller import ControlEnergy
 
 # Share of the damping power, and least power (W), from which a reduction is reported.
-_NOTICEABLE, _LEAST_POWER = 0.5, 1e-3
+_REPORTED_SHARE, _LEAST_POWER = 0.5, 1e-3
 
 # The pose at which the weight is looked up is at most this far ahead, rad or m.
-_FARTHEST = 0.5
+_MAX_DISPLACEMENT = 0.5
 
 # What the brake takes out of what is pumped, so that it suffices while both grow from one sample
 # to the next.
-_AMPLE = 1.25
+_BRAKE_FACTOR = 1.25
 
 # Largest h^2 G at which a weight is held, with the largest eigenvalue G of -dg/dq relative to the
 # inertia, 1/s^2: late compensation pumps at the rate h G / 2, damping takes out at most 2 / h.
-_LARGEST_WEIGHT = 3.0
+_MAX_WEIGHT_RATE = 3.0
 
 # Step of a difference of the weight, rad or m.
 _STEP = 1e-4
@@ -145,7 +145,7 @@ class SampledImpedance:
         damped_velocity = np.linalg.solve(mass + h * total, mass @ velocity + h * drift_force)
         desired_power = float(velocity @ (damping @ velocity - drift_force))
         obtained_power = float(velocity @ (damping @ damped_velocity - drift_force))
-        slowed = desired_power > _LEAST_POWER and obtained_power < _NOTICEABLE * desired_power
+        slowed = desired_power > _LEAST_POWER and obtained_power < _REPORTED_SHARE * desired_power
         reasons = (DAMPING_REDUCED if slowed else "", STIFFNESS_REDUCED if reduced else "")
         predicted_spring = h * (stiffness @ damped_velocity)
         return cls(spring, damped_velocity, predicted_spring, "; ".join(filter(None, reasons)))
@@ -182,16 +182,16 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
         return np.zeros(len(d.v))
     if d.sampled_algebra is not None:
         return np.asarray(d.sampled_algebra.brake(d.q, d.v, h, gyroscopic))
-    farthest = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
-    kinetic = 2.0 * d.kinetic_energy
-    if not (farthest > 0.0 and isfinite(farthest) and kinetic > 0.0):
+    largest = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
+    twice_kinetic = 2.0 * d.kinetic_energy
+    if not (largest > 0.0 and isfinite(largest) and twice_kinetic > 0.0):
         return np.zeros(len(d.v))
-    model, step = d.model, 0.5 * h * min(1.0, _FARTHEST / farthest)
-    predicted_spring = model.integrate(d.q, step * d.v)
-    pumped = max(0.0, float(d.v @ d.g) - d.lifting_power(predicted_spring))
+    model, step = d.model, 0.5 * h * min(1.0, _MAX_DISPLACEMENT / largest)
+    predicted = model.integrate(d.q, step * d.v)
+    pumped = max(0.0, float(d.v @ d.g) - d.lifting_power(predicted))
     if gyroscopic is not None:
         pumped += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
-    return -min(_AMPLE * pumped / kinetic, 1.0 / h) * d.momentum
+    return -min(_BRAKE_FACTOR * pumped / twice_kinetic, 1.0 / h) * d.momentum
 
 
 def holds_weight(model: VMSModel, q: Array, h: float) -> bool:
@@ -200,11 +200,11 @@ def holds_weight(model: VMSModel, q: Array, h: float) -> bool:
     A robot falls from a configuration at a rate of its own; no law holds it there by states that
     are too old for that.
     """
-    rest = np.zeros(model.nv)
-    d = Evaluation(model, q, rest)
+    zero = np.zeros(model.nv)
+    d = Evaluation(model, q, zero)
     steps = (model.integrate(q, step) for step in _STEP * np.eye(model.nv))
-    gradient = np.array([Evaluation(model, ahead, rest).g - d.g for ahead in steps]) / _STEP
-    return _is_positive(_LARGEST_WEIGHT / (h * h) * d.M + 0.5 * (gradient + gradient.T))
+    gradient = np.array([Evaluation(model, q_next, zero).g - d.g for q_next in steps]) / _STEP
+    return _is_positive(_MAX_WEIGHT_RATE / (h * h) * d.M + 0.5 * (gradient + gradient.T))
 
 
 def _is_positive(matrix: Array) -> bool:

@@ -106,7 +106,7 @@ class StagedController(TwinnedController):
         return self._joint_limits.springs(positions, predicted, stiffness, gains.limit_margin)
 
     def _command(
-        self, output: LimitedEfforts, energy: ControlEnergy, *reasons: str, **about: float
+        self, output: LimitedEfforts, energy: ControlEnergy, *reasons: str, **values: float
     ) -> Command:
         """Return the command of what the output stage passes, with further reasons and fields."""
         b, self._is_limited = self.model.b, bool(output.reason)
@@ -117,5 +117,5 @@ class StagedController(TwinnedController):
             energy,
             Status.SATURATED if output.reason else Status.OK,
             "; ".join(filter(None, (output.reason, *reasons))),
-            **about,
+            **values,
         )

@@ -64,21 +64,21 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
         weighted = z @ d.M
         null_map = np.linalg.solve(weighted @ z.T, weighted)
         nu = null_map @ d.v
-        along = z.T @ nu
+        n = z.T @ nu
         kinetic = 0.5 * float(nu @ (weighted @ d.v))
     else:
         share = np.ones(len(right))
         share[:m] = np.maximum(0.0, 1.0 - (values / singular_below) ** 2)
         s = right.T @ (share[:, None] * right)
-        rest = right.T @ ((1.0 - share**2)[:, None] * right)
+        complement = right.T @ ((1.0 - share**2)[:, None] * right)
         scale = float(np.trace(d.M)) / len(d.M)
-        null_map = s @ np.linalg.solve(s @ d.M @ s + scale * rest, s @ d.M)
-        nu = along = null_map @ d.v
+        null_map = s @ np.linalg.solve(s @ d.M @ s + scale * complement, s @ d.M)
+        nu = n = null_map @ d.v
         kinetic = 0.5 * float(d.momentum @ nu)
     bounded = np.maximum(values, singular_below)
     inverse = right[:m].T @ (left / bounded).T
     return SplitMotion(
-        jacobian, eta, null_map, nu, along, kinetic, smallest, smallest >= singular_below, inverse
+        jacobian, eta, null_map, nu, n, kinetic, smallest, smallest >= singular_below, inverse
     )
 
 
@@ -122,23 +122,23 @@ def task_effort(
     n = motion.null_map  # D = J^T D_t J + N^T D_nu N
     matrix = damping[0] * (jacobian.T @ jacobian) + damping[1] * (n.T @ n)
     impedance = SampledImpedance.at(d, matrix, spring.stiffness, spring.force, d.v, h)
-    of_task = damping[0] * (jacobian @ impedance.velocity)
-    of_null = damping[1] * (n @ impedance.velocity)
-    damped = jacobian.T @ of_task + n.T @ of_null + impedance.predicted_spring
-    turning = np.zeros(len(d.v)) if routed is None else routed
+    task_force = damping[0] * (jacobian @ impedance.velocity)
+    null_force = damping[1] * (n @ impedance.velocity)
+    damped = jacobian.T @ task_force + n.T @ null_force + impedance.predicted_spring
+    routing = np.zeros(len(d.v)) if routed is None else routed
     energy = ControlEnergy(
         closed_loop_energy=d.kinetic_energy + spring.energy,
         shaped_potential=spring.energy,
         kinetic_task=d.kinetic_energy - motion.kinetic_null,
         kinetic_null=motion.kinetic_null,
-        damping_task=float(motion.eta @ of_task),
-        damping_null=float(motion.nu @ of_null + d.v @ impedance.predicted_spring),
-        routing_power=float(turning @ d.v),
+        damping_task=float(motion.eta @ task_force),
+        damping_null=float(motion.nu @ null_force + d.v @ impedance.predicted_spring),
+        routing_power=float(routing @ d.v),
         null_to_task=exchange(d, motion, rate),
     )
     return LawEffort(
-        d.g - spring.force - damped + turning,
-        d.g + brake(d, h, routed) - impedance.spring - damped + turning,
+        d.g - spring.force - damped + routing,
+        d.g + brake(d, h, routed) - impedance.spring - damped + routing,
         energy,
         impedance.reason,
         motion.smallest,

@@ -119,7 +119,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._tank_budget = TankBudget(model)
         self._ramp = GainRamp(self.gains)
         self._coupling_ramp, self._task_ramp = SwitchRamp(), SwitchRamp()
-        self._weighted: ShapedPotential | None = None
+        self._cached: ShapedPotential | None = None
         self._key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
 
@@ -206,8 +206,8 @@ class TaskSpaceIDAPBC(TwinnedController):
             tank_level=0.0 if tank is None else tank.level,
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
-        limiting = "; ".join(filter(None, (grant.reason, limited.reason)))
-        status, reason = self._outcome(limiting, effort)
+        limits_met = "; ".join(filter(None, (grant.reason, limited.reason)))
+        status, reason = self._outcome(limits_met, effort)
         goal = self._governor.minimum.x if self._governor.target is None else self._governor.target
         return Command(
             np.zeros(0),
@@ -248,17 +248,17 @@ class TaskSpaceIDAPBC(TwinnedController):
         if share == 0.0:
             return ShapedPotential(self.model, minimum.q, gains.stiffness)
         # The weight depends on the minimum, on these gains and on how far they are switched.
-        rest = (1.0 - share) * gains.stiffness
-        key = (gains.task_stiffness, gains.null_stiffness, share, rest)
-        if self._weighted is None or self._weighted.q_star is not minimum.q or self._key != key:
+        joint_stiffness = (1.0 - share) * gains.stiffness
+        key = (gains.task_stiffness, gains.null_stiffness, share, joint_stiffness)
+        if self._cached is None or self._cached.q_star is not minimum.q or self._key != key:
             stiffness = gains.task_stiffness * np.eye(3)
             at_minimum = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
             weight = weight_of_task_stiffness(
                 self.task, at_minimum, stiffness, gains.null_stiffness
             )
-            weight = share * weight + rest * np.eye(self.model.n)
-            self._weighted, self._key = ShapedPotential(self.model, minimum.q, weight), key
-        return self._weighted
+            weight = share * weight + joint_stiffness * np.eye(self.model.n)
+            self._cached, self._key = ShapedPotential(self.model, minimum.q, weight), key
+        return self._cached
 
     @property
     def _has_task_stiffness(self) -> bool:

@@ -34,7 +34,7 @@ class TwinnedController(Controller):
         gains: the present values; those of a new record act from the next update on.
     """
 
-    def __new__(cls, model: VMSModel | None = None, *options: Any, **named: Any) -> Any:
+    def __new__(cls, model: VMSModel | None = None, *options: Any, **keywords: Any) -> Any:
         """Refuse what is taken for an argument of a law: a name as its robot, or a gain.
 
         Raises:
@@ -43,7 +43,7 @@ class TwinnedController(Controller):
         law = super().__new__(cls)
         if model is not None:  # as for copies; a law of wheels takes their form
             require_model(getattr(model, "model", model), law)
-        if gain := next((item.name for item in fields(cls.Gains) if item.name in named), ""):
+        if gain := next((item.name for item in fields(cls.Gains) if item.name in keywords), ""):
             name = cls.__name__
             raise ModelError(f"{gain} is a gain: {name}(model, {name}.Gains({gain}=...))")
         return law
@@ -91,7 +91,7 @@ class TwinnedController(Controller):
     @property
     def implementation(self) -> str:
         """What runs: ``C++``, or ``Python: `` and the reason."""
-        return "C++" if self.twin is not None else f"Python: {self._obstacle}"
+        return "C++" if self.twin is not None else f"Python: {self._python_reason}"
 
     @cached_property
     def twin(self) -> Any:
@@ -101,23 +101,23 @@ class TwinnedController(Controller):
             base for base in kind.__mro__ if base.__module__.startswith(__package__)
         )
         if kind is not library_class:
-            self._obstacle = f"{kind.__name__} derives from {library_class.__name__}"
+            self._python_reason = f"{kind.__name__} derives from {library_class.__name__}"
         elif module is None:
-            self._obstacle = NOT_INSTALLED
+            self._python_reason = NOT_INSTALLED
         elif not model.is_native:
-            self._obstacle = f"the model of '{model.name}' is evaluated in Python"
+            self._python_reason = f"the model of '{model.name}' is evaluated in Python"
         elif uncovered := self._uncovered():
-            self._obstacle = f"the law in C++ has no {' and no '.join(uncovered)}"
+            self._python_reason = f"the law in C++ has no {' and no '.join(uncovered)}"
         else:
             try:
                 twin = self._make_twin(module)
                 if hasattr(twin, "carry_load") and self._set_gains(twin):
                     return twin
-                self._obstacle = _OTHER_SOURCES
+                self._python_reason = _OTHER_SOURCES
             except (AttributeError, TypeError):
-                self._obstacle = _OTHER_SOURCES
+                self._python_reason = _OTHER_SOURCES
             except ValueError as error:  # the ModelError of C++, which covers fewer robots
-                self._obstacle = str(error)
+                self._python_reason = str(error)
         return None
 
     def _uncovered(self) -> tuple[str, ...]:
@@ -205,8 +205,8 @@ class TwinnedController(Controller):
 
         At the last configuration where ``q`` (nq,) is none.
         """
-        usable = RobotState(q, np.zeros(self.model.nv)).is_usable(self.model)
-        return self._safe_output(q if usable else self._q)
+        is_usable = RobotState(q, np.zeros(self.model.nv)).is_usable(self.model)
+        return self._safe_output(q if is_usable else self._q)
 
     def _safe_output(self, q: Array) -> Command:
         """Return the effort that holds the robot at a configuration (nq,)."""

@@ -21,7 +21,7 @@ _SMALLEST_LIFT = 0.3
 _LARGEST_LIFT = 3.0
 
 # Singular values below this share of the largest count as zero.
-_RANK = 1e-6
+_RANK_TOLERANCE = 1e-6
 
 
 class ThrustDirection:
@@ -48,14 +48,14 @@ class ThrustDirection:
             heading: (3,3) rotation whose nose is followed; where the nose is along the force, the
                 left side is.
         """
-        along = force / np.linalg.norm(force)
+        direction = force / np.linalg.norm(force)
         nose = heading @ self._nose
-        flat = nose - along * float(along @ nose)
-        if float(flat @ flat) < 1e-6:
-            nose = np.cross(heading @ self._frame[:, 1], along)
-            flat = nose - along * float(along @ nose)
-        flat = flat / np.linalg.norm(flat)
-        return np.column_stack([flat, np.cross(along, flat), along]) @ self._frame.T
+        front = nose - direction * float(direction @ nose)
+        if float(front @ front) < 1e-6:
+            nose = np.cross(heading @ self._frame[:, 1], direction)
+            front = nose - direction * float(direction @ nose)
+        front = front / np.linalg.norm(front)
+        return np.column_stack([front, np.cross(direction, front), direction]) @ self._frame.T
 
     def within(self, force: Array, up: Array, weight: float, tilt: float) -> Array:
         """Return a force, or one per mass, brought into a cone around the vertical.
@@ -68,10 +68,10 @@ class ThrustDirection:
         """
         lift = float(force @ up)
         lift = min(max(lift, _SMALLEST_LIFT * weight), _LARGEST_LIFT * weight)
-        across = force - up * float(force @ up)
-        size = float(np.sqrt(across @ across))
-        largest = lift * tan(tilt) if cos(tilt) > 0.0 else size
-        return np.asarray(lift * up + across * min(1.0, largest / max(size, 1e-12)))
+        lateral = force - up * float(force @ up)
+        length = float(np.sqrt(lateral @ lateral))
+        largest = lift * tan(tilt) if cos(tilt) > 0.0 else length
+        return np.asarray(lift * up + lateral * min(1.0, largest / max(length, 1e-12)))
 
 
 def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]:
@@ -82,7 +82,7 @@ def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]
     """
     forces = allocation.matrix[:3]
     left, sizes, _ = np.linalg.svd(forces)
-    if sizes[0] == 0.0 or (sizes[1:] > _RANK * sizes[0]).any():
+    if sizes[0] == 0.0 or (sizes[1:] > _RANK_TOLERANCE * sizes[0]).any():
         raise ModelError(
             f"the rotors of '{name}' push along several axes or none; UnderactuatedFlight is for "
             "one axis, DecoupledVMSController for all"
@@ -91,11 +91,11 @@ def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]
     shares = axis @ forces
     if shares.sum() < 0.0:
         axis, shares = -axis, -shares
-    lever = np.linalg.svd(allocation.matrix, compute_uv=False)
-    if len(lever) < 4 or lever[3] <= _RANK * lever[0]:
+    wrenches = np.linalg.svd(allocation.matrix, compute_uv=False)
+    if len(wrenches) < 4 or wrenches[3] <= _RANK_TOLERANCE * wrenches[0]:
         raise ModelError(f"the rotors of '{name}' cannot turn it about all axes")
-    ends = np.array([shares * allocation.lower, shares * allocation.upper])
-    return axis, float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
+    bounds = np.array([shares * allocation.lower, shares * allocation.upper])
+    return axis, float(bounds.min(axis=0).sum()), float(bounds.max(axis=0).sum())
 
 
 _SO3 = SO3()
@@ -172,8 +172,8 @@ class UnderactuatedFlight(AttitudeAndShape):
             allocation, model.name
         )
         self._direction = ThrustDirection(self._axis)
-        self._strength = float(np.linalg.norm(model.tree.gravity))
-        self._up = -model.tree.gravity / max(self._strength, 1e-12)
+        self._gravity = float(np.linalg.norm(model.tree.gravity))
+        self._up = -model.tree.gravity / max(self._gravity, 1e-12)
         super().__init__(model, gains, allocation)
 
     def _base_motion(
@@ -189,38 +189,38 @@ class UnderactuatedFlight(AttitudeAndShape):
         sway = level @ (d.M_bm[:3] @ d.v[b:]) / mass
         position_error = pose[:3, 3] + rotation @ centre - (self._base.pose[:3, 3] + level @ centre)
         position_error = position_error - self._integral.position
-        leading = level @ self._base.twist[:3]
-        speed = rotation @ momentum[:3] / mass - leading
+        reference_velocity = level @ self._base.twist[:3]
+        speed = rotation @ momentum[:3] / mass - reference_velocity
         turn = level @ self._base.twist[3:]
         sway = sway + np.cross(turn, level @ centre)
-        feedforward = level @ self._base.acceleration[:3] + np.cross(turn, leading)
+        feedforward = level @ self._base.acceleration[:3] + np.cross(turn, reference_velocity)
         stiffness = gains.frequency_position**2
         rate = 2.0 * gains.damping_ratio * gains.frequency_position
         # Damping of the velocity that it leaves.
         rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness))
-        weight = self._strength * self._up
+        weight = self._gravity * self._up
 
         def wanted_acceleration(position: Array, velocity: Array) -> Array:
             pull = weight + feedforward - stiffness * position - rate * velocity
-            return self._direction.within(pull, self._up, self._strength, gains.largest_tilt)
+            return self._direction.within(pull, self._up, self._gravity, gains.largest_tilt)
 
         push = mass * wanted_acceleration(position_error, speed)
         attitude = self._direction.attitude(push, level)
-        along = float(push @ (rotation @ self._axis))
-        thrust = min(max(along, self._smallest_thrust), self._largest_thrust)
+        projected = float(push @ (rotation @ self._axis))
+        thrust = min(max(projected, self._smallest_thrust), self._largest_thrust)
         force = thrust * (rotation @ self._axis)
-        displacing = sway + self._integral.position_rate
-        gained = force / mass - weight - feedforward
+        displacement_rate = sway + self._integral.position_rate
+        accel = force / mass - weight - feedforward
         step = 1e-3
-        later = wanted_acceleration(position_error + step * (speed - sway), speed + step * gained)
-        frame = level @ _SO3.exp(step * self._base.twist[3:])
-        after = self._direction.attitude(later, frame)
-        turning = rotation.T @ attitude @ _SO3.log(attitude.T @ after) / step
+        ahead = wanted_acceleration(position_error + step * (speed - sway), speed + step * accel)
+        next_level = level @ _SO3.exp(step * self._base.twist[3:])
+        next_attitude = self._direction.attitude(ahead, next_level)
+        attitude_rate = rotation.T @ attitude @ _SO3.log(attitude.T @ next_attitude) / step
         return BaseMotion(
             force=thrust * self._axis,
             rotation=rotation,
             attitude=attitude,
-            turning=turning,
+            attitude_rate=attitude_rate,
             centre=centre,
             inertia=inertia,
             energy=ControlEnergy(
@@ -228,9 +228,9 @@ class UnderactuatedFlight(AttitudeAndShape):
                 shaped_potential=0.5 * mass * stiffness * float(position_error @ position_error),
                 damping_base=mass * rate * float(speed @ speed),
                 clipped_power=float(speed @ (force - push)),
-                reference_power=-mass * stiffness * float(position_error @ displacing),
+                reference_power=-mass * stiffness * float(position_error @ displacement_rate),
             ),
-            reason="" if along > self._smallest_thrust else "turning over: the least thrust",
+            reason="" if projected > self._smallest_thrust else "turning over: the least thrust",
         )
 
     def _attitude_of(self, rotation: Array) -> Array:
@@ -242,7 +242,7 @@ class UnderactuatedFlight(AttitudeAndShape):
         up = self._base.pose[:3, :3].T @ self._up
         return np.concatenate([twist[:3], up * float(up @ twist[3:])])
 
-    def _place_frequency(self, gains: "UnderactuatedFlight.Gains") -> float:
+    def _position_frequency(self, gains: "UnderactuatedFlight.Gains") -> float:
         return gains.frequency_position
 
     def _bandwidth(self, gains: "UnderactuatedFlight.Gains") -> float:

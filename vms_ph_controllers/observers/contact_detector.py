@@ -17,7 +17,7 @@ from .noise import chi_square_quantile
 _HOUR = 3600.0
 
 # Share of a threshold below which a statistic counts as quiet.
-_QUIET = 0.25
+_QUIET_SHARE = 0.25
 
 # Added to the variances of an impulse, so that a robot without noise has a covariance.
 _FLOOR = 1e-18
@@ -110,7 +110,7 @@ class ContactDetector:
         by_energy, work, deviation = self._by_energy(energy_limit, momentum_limit)
         largest = max(by_momentum, by_energy)
         began = not self._contact and largest > 1.0
-        self._quiet_samples = 0 if largest > _QUIET else self._quiet_samples + 1
+        self._quiet_samples = 0 if largest > _QUIET_SHARE else self._quiet_samples + 1
         self._contact = (self._contact or began) and self._quiet_samples < self._windows[-1]
         return ContactReport(
             self._contact,
@@ -172,7 +172,7 @@ class ContactDetector:
             if length not in self._windows:
                 continue
             work, deviation = value, sqrt(last.after + first.before + noise + systematic**2)
-            excess = max(0.0, abs(value) - 0.5 * momentum_limit * (last.curved + first.curved))
+            excess = max(0.0, abs(value) - 0.5 * momentum_limit * (last.squared + first.squared))
             if deviation > 0.0:
                 largest = max(largest, (excess / deviation) ** 2 / limit)
         return largest, work, deviation

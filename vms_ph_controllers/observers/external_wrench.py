@@ -65,24 +65,24 @@ class MomentumObserver(WithHints):
         """Begin with a force of zero."""
         nv = self._model.nv
         self._value, self._systematic = np.zeros(nv), np.zeros(nv)
-        self._rest, self._effort_noise = np.zeros((nv, nv)), np.zeros((nv, nv))
-        self._ending, self._leak = np.zeros((nv, nv)), 0.0
+        self._noise, self._effort_noise = np.zeros((nv, nv)), np.zeros((nv, nv))
+        self._latest, self._last_gain = np.zeros((nv, nv)), 0.0
 
     def add(self, impulse: ExternalImpulse) -> ExternalForce:
         """Return the observed force at the end of a sample."""
         share = 1.0 - np.exp(-self.bandwidth * impulse.dt)
-        keep, gain = 1.0 - share, share / impulse.dt
+        decay, gain = 1.0 - share, share / impulse.dt
         if impulse.begins:
-            self._rest = self._rest + self._ending
-            self._leak = 0.0
-        leak = keep * self._leak - gain
-        self._value = keep * self._value + gain * impulse.value
-        self._rest = keep * keep * self._rest + leak * leak * impulse.before
-        self._leak = gain
-        self._effort_noise = keep * keep * self._effort_noise + gain * gain * impulse.effort_noise
-        self._systematic = keep * self._systematic + gain * impulse.systematic
-        self._ending = gain * gain * impulse.after
-        covariance = self._rest + self._effort_noise + self._ending + np.diag(self._systematic**2)
+            self._noise = self._noise + self._latest
+            self._last_gain = 0.0
+        start_gain = decay * self._last_gain - gain
+        self._value = decay * self._value + gain * impulse.value
+        self._noise = decay * decay * self._noise + start_gain * start_gain * impulse.before
+        self._last_gain = gain
+        self._effort_noise = decay * decay * self._effort_noise + gain * gain * impulse.effort_noise
+        self._systematic = decay * self._systematic + gain * impulse.systematic
+        self._latest = gain * gain * impulse.after
+        covariance = self._noise + self._effort_noise + self._latest + np.diag(self._systematic**2)
         return ExternalForce(impulse.d, self._value, covariance)
 
 
@@ -141,7 +141,7 @@ class WrenchMap:
             wind_moment: the same of its moment.
         """
         self._balance, model = balance, balance.model
-        b = self._wind = model.b if wind_force > 0.0 or wind_moment > 0.0 else 0
+        b = self._base_rows = model.b if wind_force > 0.0 or wind_moment > 0.0 else 0
         linear = LINEAR[model.base] if b else 0
         prior = [force] * 3 + [moment] * 3
         prior += [wind_force] * linear + [wind_moment] * (b - linear)
@@ -152,7 +152,7 @@ class WrenchMap:
         model: VMSModel = self._balance.model
         d, b = observed.d, model.b
         jacobian = d.J_end_effector
-        if self._wind:
+        if self._base_rows:
             at_base = np.eye(model.nv)[:b]
             jacobian = np.vstack([jacobian, at_base])
         columns = self._balance.force_map(d, jacobian)
@@ -162,7 +162,7 @@ class WrenchMap:
         covariance = np.linalg.inv(columns.T @ weight @ columns + self._prior)
         covariance = 0.5 * (covariance + covariance.T)
         wrench = covariance @ (columns.T @ (weight @ observed.value))
-        at_base, spread = np.zeros(b), np.zeros((b, b))
-        if self._wind:
-            at_base, spread = wrench[6:], covariance[6:, 6:]
-        return WrenchEstimate(wrench[:6], covariance[:6, :6], at_base, spread)
+        at_base, base_covariance = np.zeros(b), np.zeros((b, b))
+        if self._base_rows:
+            at_base, base_covariance = wrench[6:], covariance[6:, 6:]
+        return WrenchEstimate(wrench[:6], covariance[:6, :6], at_base, base_covariance)

@@ -46,7 +46,7 @@ class ExternalImpulse:
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class _SampleEnd:
     """What the balance needs of one end of a sample; ``frame`` maps standard to its forces."""
 
     d: Evaluation
@@ -100,15 +100,15 @@ class ImpulseBalance:
         self._friction = friction
         self._velocity_variance = self.noise.of_velocity(model) ** 2
         self._effort_variance = self.noise.of_effort(model) ** 2
-        self._unknown = np.concatenate(
+        self._effort_error = np.concatenate(
             [np.zeros(model.b), np.full(model.n, self.noise.torque_error)]
         )
         self.restart()
 
     def restart(self) -> None:
         """Begin at the next state."""
-        self._last: _End | None = None
-        self._curved: Array | None = None
+        self._last: _SampleEnd | None = None
+        self._previous: Array | None = None
 
     def add(self, state: RobotState, effort: Array, dt: float) -> ExternalImpulse | None:
         """Return the external impulse since the last state; None at the first one.
@@ -126,32 +126,32 @@ class ImpulseBalance:
         if not usable or effort.shape != (model.nv,) or not np.isfinite(effort.sum()):
             self.restart()
             return None
-        last, now = self._last, self._end(Evaluation(model, state.q, state.v))
-        self._last = now
+        last, end = self._last, self._end(Evaluation(model, state.q, state.v))
+        self._last = end
         if last is None:
             return None
-        frame = 0.5 * (last.frame + now.frame)
-        change, rate = now.drift - last.drift, 0.5 * (last.drift + now.drift)
+        frame = 0.5 * (last.frame + end.frame)
+        change, rate = end.drift - last.drift, 0.5 * (last.drift + end.drift)
         known_effort, effort_noise = effort, np.diag(self._effort_variance)
         if self._decoupled:
             known_effort, effort_noise = frame @ effort, frame @ effort_noise @ frame.T
-        begins = self._curved is None
-        bend = np.zeros(model.nv) if self._curved is None else np.abs(change - self._curved)
-        self._curved = change
-        friction = 0.5 * (last.friction + now.friction)
-        unknown = self._unknown + self.noise.friction_error * np.abs(friction)
+        begins = self._previous is None
+        second = np.zeros(model.nv) if self._previous is None else np.abs(change - self._previous)
+        self._previous = change
+        friction = 0.5 * (last.friction + end.friction)
+        effort_error = self._effort_error + self.noise.friction_error * np.abs(friction)
         if self.noise.model_error:
-            mean_drift = 0.5 * (last.d.C.T @ last.d.v - last.d.g + now.d.C.T @ now.d.v - now.d.g)
-            inertial = (now.d.momentum - last.d.momentum) / dt
-            unknown = unknown + self.noise.model_error * np.abs(inertial - mean_drift)
+            mean_drift = 0.5 * (last.d.C.T @ last.d.v - last.d.g + end.d.C.T @ end.d.v - end.d.g)
+            inertial = (end.d.momentum - last.d.momentum) / dt
+            effort_error = effort_error + self.noise.model_error * np.abs(inertial - mean_drift)
         return ExternalImpulse(
-            now.d,
+            end.d,
             dt,
-            now.momentum - last.momentum - dt * (rate + known_effort),
+            end.momentum - last.momentum - dt * (rate + known_effort),
             last.covariance,
-            now.covariance,
+            end.covariance,
             dt * dt * effort_noise,
-            dt * (np.abs(frame) @ unknown + bend / 12.0),
+            dt * (np.abs(frame) @ effort_error + second / 12.0),
             effort,
             friction,
             begins,
@@ -173,7 +173,7 @@ class ImpulseBalance:
             frame[self.model.b :, : self.model.b] = -d.A.T
         return frame
 
-    def _end(self, d: Evaluation) -> _End:
+    def _end(self, d: Evaluation) -> _SampleEnd:
         model, b = self.model, self.model.b
         friction = np.zeros(model.nv)
         if self._friction is not None:
@@ -187,7 +187,7 @@ class ImpulseBalance:
             inertia = frame @ inertia
             momentum = np.concatenate([d.p, d.pi_hat])
         covariance = (inertia * self._velocity_variance) @ inertia.T
-        return _End(d, momentum, covariance, drift, friction, frame)
+        return _SampleEnd(d, momentum, covariance, drift, friction, frame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class ExternalWork:
         before, after: variances of the energies at both ends by noise.
         effort_noise: variance of the work by noise of the efforts.
         systematic: standard deviation of slow errors, which add up over samples.
-        curved: largest eigenvalue of the covariance of the kinetic energy's second-order term
+        squared: largest eigenvalue of the covariance of the kinetic energy's second-order term
             ``1/2 e^T M e`` with the noise e of the velocity; at rest it is all the noise there is.
     """
 
@@ -208,7 +208,7 @@ class ExternalWork:
     after: float
     effort_noise: float
     systematic: float
-    curved: float
+    squared: float
 
 
 class WorkBalance:

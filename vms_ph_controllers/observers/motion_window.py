@@ -19,7 +19,7 @@ _FRAME = 4.5e-3
 _REACH, _SMALLEST_COUNT, _LARGEST_COUNT = 0.05, 2, 10
 
 # A velocity below so many of its standard deviations counts as rest.
-_REST = 4.0
+_REST_DEVIATIONS = 4.0
 
 # An error of the smoothing is seen where it exceeds so many standard deviations of the noise.
 _SIGNIFICANCE = 3.0
@@ -54,14 +54,14 @@ class SmoothedFrame:
     Attributes:
         frame: the frame.
         velocity: (nv,) at its end, from all velocities of the window but its own.
-        missed: (nv,) what the measured velocity differs by beyond noise: an error of the smoothing.
+        fit_error: (nv,) difference of the measured velocity from it beyond noise.
         lasting: number of frames for which such an error lasts.
         share: variance of the velocity by noise, of that of one measurement; it lasts as long.
     """
 
     frame: TimeFrame
     velocity: Array
-    missed: Array
+    fit_error: Array
     lasting: int
     share: float
 
@@ -127,10 +127,10 @@ class MotionWindow:
         weights = first @ powers
         velocity = weights @ np.array([frame.v for frame in others])
         share = float(weights @ weights)
-        least = np.maximum(_REST * np.sqrt(share) * self._deviations, 1e-12)
-        size = (velocity / least) ** 2
+        threshold = np.maximum(_REST_DEVIATIONS * np.sqrt(share) * self._deviations, 1e-12)
+        size = (velocity / threshold) ** 2
         velocity = velocity * (size * size / (1.0 + size * size))
         error = middle.v - velocity
         noise = _SIGNIFICANCE * np.sqrt(1.0 + share) * self._deviations
-        missed = np.sign(error) * np.maximum(np.abs(error) - noise, 0.0)
-        return SmoothedFrame(middle, velocity, missed, 2 * half + 1, share)
+        fit_error = np.sign(error) * np.maximum(np.abs(error) - noise, 0.0)
+        return SmoothedFrame(middle, velocity, fit_error, 2 * half + 1, share)

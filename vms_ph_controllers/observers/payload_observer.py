@@ -56,7 +56,7 @@ _LEAST_DEVIATION, _LEAST_NOISE = 1e-6, 1e-9
 _MASS, _REACH, _WIND = 10.0, 0.2, 0.5
 
 # Probability in one sample that noise alone passes for a change of the payload.
-_CHANGE = 1e-10
+_FALSE_CHANGE = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +127,14 @@ class PayloadObserver:
         linear = LINEAR[model.base]
         slow[:linear], slow[linear:b] = _WIND, 0.2 * _WIND
         self._prior = np.maximum(np.concatenate([slow, spread]), _LEAST_DEVIATION) ** -2.0
-        self._limit = chi_square_quantile(_CHANGE, nv)
+        self._limit = chi_square_quantile(_FALSE_CHANGE, nv)
         self._window = MotionWindow(deviations)
         self.restart()
 
     def restart(self) -> None:
         """Forget payload and offsets."""
         size = self._model.nv + PARAMETERS
-        self._information, self._vector = np.diag(self._prior), np.zeros(size)
+        self._information, self._information_vector = np.diag(self._prior), np.zeros(size)
         self._begin()
         self._solve()
 
@@ -157,10 +157,10 @@ class PayloadObserver:
 
     def _forget_payload(self) -> None:
         nv = self._model.nv
-        matrix, vector = self._information, self._vector
-        across = np.linalg.solve(matrix[nv:, nv:], np.column_stack([matrix[nv:, :nv], vector[nv:]]))
-        matrix[:nv, :nv] -= matrix[:nv, nv:] @ across[:, :nv]
-        vector[:nv] -= matrix[:nv, nv:] @ across[:, nv]
+        matrix, vector = self._information, self._information_vector
+        solved = np.linalg.solve(matrix[nv:, nv:], np.column_stack([matrix[nv:, :nv], vector[nv:]]))
+        matrix[:nv, :nv] -= matrix[:nv, nv:] @ solved[:, :nv]
+        vector[:nv] -= matrix[:nv, nv:] @ solved[:, nv]
         matrix[nv:], matrix[:, nv:], vector[nv:] = 0.0, 0.0, 0.0
         matrix[nv:, nv:] = np.diag(self._prior[nv:])
         # The sum begins anew with the noise of one momentum.
@@ -170,8 +170,8 @@ class PayloadObserver:
     def _observe(self, smoothed: SmoothedFrame) -> bool:
         """Take a frame into account; return whether the payload has changed."""
         nv, frame = self._model.nv, smoothed.frame
-        last, now = self._last, self._end(smoothed)
-        self._last = now
+        last, end = self._last, self._end(smoothed)
+        self._last = end
         if last is None:
             return False
         if not self._has_sum:
@@ -182,24 +182,22 @@ class PayloadObserver:
         dt = frame.dt
         self._sum = self._sum + frame.value
         self._slope[:, :nv] += dt * np.eye(nv)
-        self._slope[:, nv:] += 0.5 * dt * (last.rate + now.rate) - (now.momentum - last.momentum)
-        wandering = np.maximum(frame.systematic - dt * self._error, 0.0)
+        self._slope[:, nv:] += 0.5 * dt * (last.rate + end.rate) - (end.momentum - last.momentum)
+        drift = np.maximum(frame.systematic - dt * self._error, 0.0)
         p = self._covariance
-        p[np.arange(nv), np.arange(nv)] += frame.effort_noise + wandering**2 * (
-            2.0 * _CORRELATED / dt
-        )
-        spread = p + now.noise + smoothed.lasting * np.outer(now.missed, now.missed)
+        p[np.arange(nv), np.arange(nv)] += frame.effort_noise + drift**2 * (2.0 * _CORRELATED / dt)
+        covariance = p + end.noise + smoothed.lasting * np.outer(end.fit_error, end.fit_error)
         innovation = self._sum - self._expected
         error = innovation - self._slope @ self._mean
         predicted_spread = self._slope @ self._inverse @ self._slope.T
-        if float(error @ np.linalg.solve(spread + predicted_spread, error)) > self._limit:
+        if float(error @ np.linalg.solve(covariance + predicted_spread, error)) > self._limit:
             self._forget_payload()
             return True
-        weighted = np.linalg.solve(spread, np.column_stack([self._slope, innovation, p]))
-        slope, rest = weighted[:, : nv + PARAMETERS], weighted[:, nv + PARAMETERS :]
+        weighted = np.linalg.solve(covariance, np.column_stack([self._slope, innovation, p]))
+        slope, errors = weighted[:, : nv + PARAMETERS], weighted[:, nv + PARAMETERS :]
         self._information += self._slope.T @ slope
-        self._vector += self._slope.T @ rest[:, 0]
-        gain = rest[:, 1:].T
+        self._information_vector += self._slope.T @ errors[:, 0]
+        gain = errors[:, 1:].T
         self._expected = self._expected + gain @ innovation
         self._slope = self._slope - gain @ self._slope
         p = p - gain @ p
@@ -218,7 +216,7 @@ class PayloadObserver:
         # were not.
         repeated = smoothed.lasting * smoothed.share
         noise = (d.M * self._variance) @ d.M.T + repeated * (load * self._variance) @ load.T
-        return _End(momentum, rate, noise, load @ smoothed.missed)
+        return _End(momentum, rate, noise, load @ smoothed.fit_error)
 
     def _solve(self) -> None:
         """Find mean and covariance; the scale of the unknowns differs by many orders."""
@@ -227,7 +225,7 @@ class PayloadObserver:
         self._inverse = 0.5 * (inverse + inverse.T) * np.outer(scale, scale)
         if not (np.diag(self._inverse) > 0.0).all():
             raise np.linalg.LinAlgError("the covariance is not positive")
-        self._mean = self._inverse @ self._vector
+        self._mean = self._inverse @ self._information_vector
 
     def _payload(self, changed: bool) -> Payload:
         first = self._model.nv
@@ -244,10 +242,10 @@ class _End:
     Attributes:
         momentum, rate: (nv,10) regressors of the payload's momentum and of its rate.
         noise: (nv,nv) covariance of the momenta of robot and payload by noise of the velocity.
-        missed: (nv,) momentum of the payload at the error of the smoothing.
+        fit_error: (nv,) momentum of the payload at the error of the smoothing.
     """
 
     momentum: Array
     rate: Array
     noise: Array
-    missed: Array
+    fit_error: Array

@@ -37,7 +37,7 @@ class SpringEnergy:
     def within(self, bound: float, stiffness: float) -> "tuple[SpringEnergy, float]":
         """Return the spring that pulls with at most ``bound``, and its share of this one.
 
-        The energy V becomes ``2 sqrt(V_0 V) - V_0`` beyond ``V_0 = most^2 / (2 stiffness)``, so
+        The energy V becomes ``2 sqrt(V_0 V) - V_0`` beyond ``V_0 = bound^2 / (2 stiffness)``, so
         that it remains a potential. Zero stands for no bound.
 
         Args:
@@ -46,9 +46,9 @@ class SpringEnergy:
         """
         if bound <= 0.0 or 2.0 * stiffness * self.energy <= bound * bound:
             return self, 1.0
-        bend = 0.5 * bound * bound / stiffness
-        share = sqrt(bend / self.energy)
-        return SpringEnergy(2.0 * share * self.energy - bend, share * self.gradient), share
+        knee = 0.5 * bound * bound / stiffness
+        share = sqrt(knee / self.energy)
+        return SpringEnergy(2.0 * share * self.energy - knee, share * self.gradient), share
 
 
 class PosePotential:
@@ -87,13 +87,13 @@ class PosePotential:
             k_rotation: N m/rad, for small angles.
         """
         e = error[:3, 3]
-        eta, turn = self._sign * float(self._quaternion[3]), self._quaternion[:3]
+        eta, vector = self._sign * float(self._quaternion[3]), self._quaternion[:3]
         # 1 - eta, without cancellation near the reference.
-        rest = float(turn @ turn) / (1.0 + eta) if eta > 0.0 else 1.0 - eta
-        energy = 0.5 * k_position * float(e @ e) + 4.0 * k_rotation * rest
+        one_minus_eta = float(vector @ vector) / (1.0 + eta) if eta > 0.0 else 1.0 - eta
+        energy = 0.5 * k_position * float(e @ e) + 4.0 * k_rotation * one_minus_eta
         wrench = np.empty(6)
         wrench[:3] = k_position * (e @ error[:3, :3])
-        wrench[3:] = (2.0 * k_rotation * self._sign) * turn
+        wrench[3:] = (2.0 * k_rotation * self._sign) * vector
         return SpringForce(energy, wrench, np.repeat([k_position, k_rotation], 3))
 
     def parts(
@@ -111,16 +111,16 @@ class PosePotential:
             k_position: K_p, N/m.
             k_rotation: K_r, N m/rad.
         """
-        e, turn = error[:3, 3], self._quaternion[:3]
+        e, vector = error[:3, 3], self._quaternion[:3]
         pull = k_position @ e
-        eta, spread = float(self._quaternion[3]), k_rotation @ turn
-        rest = 1.0 + self._sign * eta
-        stored = float(turn @ spread)
-        moment = 4.0 / rest * (eta * spread + cross(spread, turn))
-        moment += 2.0 * self._sign * stored / (rest * rest) * turn
+        eta, product = float(self._quaternion[3]), k_rotation @ vector
+        divisor = 1.0 + self._sign * eta
+        stored = float(vector @ product)
+        moment = 4.0 / divisor * (eta * product + cross(product, vector))
+        moment += 2.0 * self._sign * stored / (divisor * divisor) * vector
         return (
             SpringEnergy(0.5 * float(e @ pull), pull @ error[:3, :3]),
-            SpringEnergy(4.0 * stored / rest, moment),
+            SpringEnergy(4.0 * stored / divisor, moment),
         )
 
     def stiffness(self, k_rotation: Array) -> Array:
@@ -131,15 +131,15 @@ class PosePotential:
         """
         if np.array_equal(k_rotation, k_rotation[0, 0] * np.eye(3)):
             return k_rotation
-        turn, eta = self._quaternion[:3], float(self._quaternion[3])
-        x, y, z = turn.tolist()
-        rest, length = 1.0 + self._sign * eta, sqrt(x * x + y * y + z * z)
+        vector, eta = self._quaternion[:3], float(self._quaternion[3])
+        x, y, z = vector.tolist()
+        scale, length = 1.0 + self._sign * eta, sqrt(x * x + y * y + z * z)
         rates = np.array([[eta, -z, y], [z, eta, -x], [-y, x, eta]])
-        along = float(turn @ k_rotation @ turn) * (1.0 / rest + 1.0 / max(length, 1e-9))
-        bound = (rest + length) * (rates.T @ k_rotation @ rates) + along * np.outer(turn, turn)
-        return 2.0 / (rest * rest) * bound
+        coeff = float(vector @ k_rotation @ vector) * (1.0 / scale + 1.0 / max(length, 1e-9))
+        bound = (scale + length) * (rates.T @ k_rotation @ rates) + coeff * np.outer(vector, vector)
+        return 2.0 / (scale * scale) * bound
 
-    def turning(self, k_rotation: Array, rate: Array) -> float:
+    def axes_power(self, k_rotation: Array, rate: Array) -> float:
         """Return the rate (W) of the second of :meth:`parts` as the axes of its stiffness turn.
 
         Args:
@@ -147,9 +147,9 @@ class PosePotential:
             rate: (3,) at which the axes of the reference turn against those of the stiffness,
                 rad/s.
         """
-        turn = self._quaternion[:3]
-        rest = 1.0 + self._sign * float(self._quaternion[3])
-        return 8.0 / rest * float((k_rotation @ turn) @ cross(rate, turn))
+        vector = self._quaternion[:3]
+        divisor = 1.0 + self._sign * float(self._quaternion[3])
+        return 8.0 / divisor * float((k_rotation @ vector) @ cross(rate, vector))
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -201,20 +201,20 @@ class BaseSpring:
         """Hold the base at another pose (4,4) from now on."""
         self._home = pose
 
-    def at(self, pose: Array, frequency: float, share: float, turning: float) -> SpringForce:
+    def at(self, pose: Array, frequency: float, share: float, attitude_share: float) -> SpringForce:
         """Return the spring at a pose (4,4) of the base.
 
         Args:
             pose: of the base in the inertial frame.
             frequency: rad/s.
             share: of the spring of its place that is in force, in [0, 1].
-            turning: of the spring of its attitude.
+            attitude_share: of the spring of its attitude.
         """
-        if share == 0.0 and turning == 0.0:
+        if share == 0.0 and attitude_share == 0.0:
             zero = np.zeros(self._model.b)
             return SpringForce(0.0, zero, zero)
         error = _SE3.inverse(self._home) @ pose
         self._potential.follow(error)
         mass, inertia = self._inertia
-        k = (share * frequency**2 * mass, turning * frequency**2 * inertia)
+        k = (share * frequency**2 * mass, attitude_share * frequency**2 * inertia)
         return self._potential.spring(error, *k).select(self.components)

@@ -61,9 +61,9 @@ class JointLimitPotential:
             margin: distance from a limit at which its spring begins, rad or m.
         """
         depth = self.depth(positions, margin)
-        reached = (depth != 0.0) | (self.depth(predicted, margin) != 0.0)
+        is_active = (depth != 0.0) | (self.depth(predicted, margin) != 0.0)
         force = stiffness * depth
-        return SpringForce(0.5 * float(force @ depth), force, np.where(reached, stiffness, 0.0))
+        return SpringForce(0.5 * float(force @ depth), force, np.where(is_active, stiffness, 0.0))
 
     def clipped(self, positions: Array, before: Array, margin: float) -> Array:
         """Return joint positions (n,) clipped to the margins.

@@ -112,8 +112,8 @@ class DriveReference:
             length = remainder(self._goal[1] - self.heading, 2.0 * pi)
         elif part == "turn":
             # The way may be driven ahead or back.
-            far = float(np.linalg.norm(path)) > _NEGLIGIBLE
-            length = remainder(atan2(path[1], path[0]) - self.heading, pi) if far else 0.0
+            is_away = float(np.linalg.norm(path)) > _NEGLIGIBLE
+            length = remainder(atan2(path[1], path[0]) - self.heading, pi) if is_away else 0.0
         else:
             length = float(path @ self._forward())
             start, rate, accel = 0.0, bounds.speed, bounds.acceleration

@@ -100,8 +100,8 @@ class IntegralAction:
             position[:] = _clip(self.position - rate * position_error, _MAX_ACCEL / omega_base**2)
         if rotation_error is not None:
             self._angles = _clip(self._angles - rate * _SO3.log(rotation_error), _MAX_ANGLE)
-            before, self.rotation = self.rotation, _SO3.exp(self._angles)
-            self.angular_velocity = _SO3.log(before.T @ self.rotation) / dt
+            last_rotation, self.rotation = self.rotation, _SO3.exp(self._angles)
+            self.angular_velocity = _SO3.log(last_rotation.T @ self.rotation) / dt
         joints: Array = self.joints - np.minimum(dt * share * omega_joints, largest) * joint_error
         joints = np.clip(joints, -_MAX_ANGLE, _MAX_ANGLE)
         self.position_rate = (position - self.position) / dt

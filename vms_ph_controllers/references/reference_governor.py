@@ -139,10 +139,10 @@ class ReferenceGovernor:
             task_step = free_jacobian.T @ np.linalg.solve(
                 damped, lead - free_jacobian @ posture_step
             )
-            move = task_step + posture_step * free
-            move /= max(1.0, float(np.max(np.abs(move) / (dt * self._velocity))))
-            after = self._limits.clipped(before + move, before, margin)
-            stopped = free & (np.abs(after - before - move) > _NEGLIGIBLE)
+            step = task_step + posture_step * free
+            step /= max(1.0, float(np.max(np.abs(step) / (dt * self._velocity))))
+            after = self._limits.clipped(before + step, before, margin)
+            stopped = free & (np.abs(after - before - step) > _NEGLIGIBLE)
             if not stopped.any():
                 break
             free &= ~stopped

@@ -58,7 +58,7 @@ class BaseActuation:
             self._inverse = free[:, None] * np.linalg.pinv(allocation.matrix * free)
             self._fixed_thrusts = np.where(free, 0.0, allocation.lower)
             self._offset = allocation.matrix @ self._fixed_thrusts
-            self._reach = allocation.matrix @ self._inverse
+            self._projection = allocation.matrix @ self._inverse
 
     def apply(self, desired: Array, compensation: Array) -> LimitedEfforts:
         """Return the wrench that the base applies for a desired one.
@@ -73,20 +73,20 @@ class BaseActuation:
         if allocation is None:
             return LimitedEfforts(desired, "")
         thrusts = self._fixed_thrusts + self._inverse @ (desired - self._offset)
-        least = self._fixed_thrusts + self._inverse @ (compensation - self._offset)
+        start = self._fixed_thrusts + self._inverse @ (compensation - self._offset)
         # A start at a bound is not outside by rounding.
-        near = _ROUNDING * np.abs(least).max(initial=0.0)
-        reason, share = "", share_within(least, thrusts - least, allocation.lower, allocation.upper)
-        if (least < allocation.lower - near).any() or (least > allocation.upper + near).any():
+        slack = _ROUNDING * np.abs(start).max(initial=0.0)
+        reason, share = "", share_within(start, thrusts - start, allocation.lower, allocation.upper)
+        if (start < allocation.lower - slack).any() or (start > allocation.upper + slack).any():
             thrusts = np.clip(thrusts, allocation.lower, allocation.upper)
             reason = "the base cannot hold the robot against gravity"
         elif share < 1.0:
-            thrusts = least + share * (thrusts - least)
+            thrusts = start + share * (thrusts - start)
             thrusts = np.clip(thrusts, allocation.lower, allocation.upper)
             reason = f"base wrench at its limit: {share:.0%} of the desired wrench beyond gravity"
         wrench = allocation.matrix @ thrusts
         desired = desired - self._offset
-        if not reason and np.abs(self._reach @ desired - desired).max() > 1e-9:
+        if not reason and np.abs(self._projection @ desired - desired).max() > 1e-9:
             reason = "the base has no actuator for a part of the wrench"
         return LimitedEfforts(wrench, reason)
 
@@ -117,7 +117,7 @@ class PrioritisedActuation:
         self._weights = default_weights(allocation.matrix) if weights is None else weights
         # What no inputs can make is not missed.
         weighted = self._weights[:, None] * allocation.matrix
-        self._reach = weighted @ np.linalg.pinv(weighted)
+        self._projection = weighted @ np.linalg.pinv(weighted)
 
     def apply(self, desired: Array, compensation: Array) -> LimitedEfforts:
         """Return the wrench that the base applies for a desired one.
@@ -130,7 +130,7 @@ class PrioritisedActuation:
         nearest = nearest_inputs(
             allocation.matrix, desired, allocation.lower, allocation.upper, self._weights
         )
-        missing = self._reach @ (self._weights * nearest.missing)
+        missing = self._projection @ (self._weights * nearest.missing)
         reason = ""
         if np.abs(missing).max() > _NOTICEABLE * (1.0 + np.abs(self._weights * desired).max()):
             reason = "base wrench at the limits of its actuators"

@@ -68,8 +68,8 @@ class TorqueLimits:
         """
         b, step = self._model.b, effort - compensation
         size, room = np.abs(step[b:]), self._model.joints.effort - np.abs(compensation[b:])
-        beyond = size > room
-        share = max(0.0, float(np.min(room[beyond] / size[beyond], initial=1.0)))
+        is_exceeded = size > room
+        share = max(0.0, float(np.min(room[is_exceeded] / size[is_exceeded], initial=1.0)))
         return compensation + share * step
 
     def apply(

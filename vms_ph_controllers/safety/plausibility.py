@@ -20,7 +20,7 @@ from ..controller import Reference, gain, has_rotation, usable
 _NORM_TOLERANCE = 1e-3
 
 # Distance of a base from the origin at which its position loses its digits, m.
-_FARTHEST = 1e6
+_MAX_DISTANCE = 1e6
 
 # Longest plausible time step, s.
 LONGEST_STEP = 1.0
@@ -143,12 +143,12 @@ class StatePlausibility:
         positions = self._model.joint_positions(q)
         self._lower, self._upper = np.minimum(lower, positions), np.maximum(upper, positions)
         self._accept(q, np.zeros(self._model.nv) if v is None else v)
-        self._blind = 0.0  # time without a position, s
+        self._lost_time = 0.0  # time without a position, s
         # Motion by the velocities since the position of a joint has last changed: its size, which
         # the next step may have, and its integral, which fades.
-        self._travelled = np.zeros(self._model.nv)
+        self._motion = np.zeros(self._model.nv)
         self._frozen = np.zeros(self._model.nv)
-        self._is_holding, self._good, self._elsewhere = False, 0, 0.0
+        self._is_holding, self._plausible_count, self._consistent_time = False, 0, 0.0
 
     def judge(self, q: Array, v: Array, dt: float) -> Judgement:
         """Return whether the law may act on a state, and what the safe output is to believe.
@@ -158,71 +158,71 @@ class StatePlausibility:
             v: (nv,) as measured.
             dt: time since the last call, s.
         """
-        timed = 0.0 <= dt <= LONGEST_STEP
-        passed = dt if timed else 0.0
-        sized = np.shape(q) == self._q.shape and np.shape(v) == self._v.shape
-        problem = self._of_values(q, v) if sized else "its size is not that of this robot"
-        if not timed:
+        is_timed = 0.0 <= dt <= LONGEST_STEP
+        elapsed = dt if is_timed else 0.0
+        has_size = np.shape(q) == self._q.shape and np.shape(v) == self._v.shape
+        problem = self._value_fault(q, v) if has_size else "its size is not that of this robot"
+        if not is_timed:
             problem = problem or f"the time step of {dt:.3g} s is not between 0 and 1 s"
-        placed = not problem or (sized and self._is_configuration(q))
+        has_position = not problem or (has_size and self._is_configuration(q))
         continues = is_located = False
-        if placed:
+        if has_position:
             q = np.array(q)  # a host may measure into the same array again
             step = self._model.difference(self._q, q)
-            gap = passed + min(self._blind, _LONGEST_GAP)
-            reach = self._speed * gap + 2.0 * self._travelled + self.bounds.step_tolerance
-            within = np.abs(step) <= reach
-            continues = bool(within.all())
-            self._blind = 0.0
+            gap = elapsed + min(self._lost_time, _LONGEST_GAP)
+            reach = self._speed * gap + 2.0 * self._motion + self.bounds.step_tolerance
+            is_near = np.abs(step) <= reach
+            continues = bool(is_near.all())
+            self._lost_time = 0.0
             if not continues:
-                i = int(np.argmin(within))
+                i = int(np.argmin(is_near))
                 problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"
             else:
-                fast = ~(np.abs(v) <= self._speed)
-                frozen = "" if fast.any() else self._of_motion(step, v, passed)
-                has_moved = not fast[: self._b].any() and bool(step[fast].all())
-                is_located = timed and has_moved and not frozen
+                is_fast = ~(np.abs(v) <= self._speed)
+                frozen = "" if is_fast.any() else self._motion_fault(step, v, elapsed)
+                has_moved = not is_fast[: self._b].any() and bool(step[is_fast].all())
+                is_located = is_timed and has_moved and not frozen
                 problem = problem or frozen
         else:
-            self._blind += passed
+            self._lost_time += elapsed
         if not problem and not self._is_holding:
             self._accept(q, v)
             return Judgement("", q, v)
-        judgement = self._hold(q, v, passed, problem, placed, continues)
+        judgement = self._hold(q, v, elapsed, problem, has_position, continues)
         return replace(judgement, is_located=is_located or not judgement.reason)
 
     def _accept(self, q: Array, v: Array) -> None:
         self._q, self._v, self._last_q = q, v, q
 
     def _hold(
-        self, q: Array, v: Array, dt: float, problem: str, placed: bool, continues: bool
+        self, q: Array, v: Array, dt: float, problem: str, has_position: bool, continues: bool
     ) -> Judgement:
         self._is_holding = True
-        self._good = 0 if problem else self._good + 1
-        follows, rate = False, None
-        if placed:
+        self._plausible_count = 0 if problem else self._plausible_count + 1
+        is_near, rate = False, None
+        if has_position:
             displacement = self._model.difference(self._last_q, q)
             reach = dt * self._speed + self.bounds.step_tolerance
-            follows = bool((np.abs(displacement) <= reach).all())
+            is_near = bool((np.abs(displacement) <= reach).all())
             with np.errstate(over="ignore"):  # a position may be any number
                 rate = displacement / dt if dt > 0.0 else None
             self._last_q = q
             if continues:  # the next step may be as large again
-                self._travelled = 0.5 * np.abs(self._model.difference(self._q, q))
+                self._motion = 0.5 * np.abs(self._model.difference(self._q, q))
                 self._q = q
         self._v = self._consistent_velocity(v, rate, dt)
         if not continues:
-            self._travelled = self._travelled + dt * np.abs(self._v)
+            self._motion = self._motion + dt * np.abs(self._v)
         # Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
-        elsewhere = placed and follows and not continues and not self._of_values(q, v)
-        self._elsewhere = self._elsewhere + dt if elsewhere else 0.0
+        is_elsewhere = has_position and is_near and not continues and not self._value_fault(q, v)
+        self._consistent_time = self._consistent_time + dt if is_elsewhere else 0.0
         if not problem:
-            if self._good >= self.bounds.recovery_samples:
-                self._is_holding, self._good = False, 0
+            if self._plausible_count >= self.bounds.recovery_samples:
+                self._is_holding, self._plausible_count = False, 0
                 self._accept(q, v)
                 return Judgement("", q, v)
             return Judgement(RECOVERING, q, self._v)
-        if elsewhere and self._elsewhere >= self.bounds.restart_time:
+        if is_elsewhere and self._consistent_time >= self.bounds.restart_time:
             self.restart(q, v)
             return Judgement("", q, v, restarts=True)
         return Judgement(problem, self._q, self._v)
@@ -244,14 +244,14 @@ class StatePlausibility:
         bounded: Array = np.clip(agreed, -self._speed, self._speed)
         return bounded
 
-    def _of_values(self, q: Array, v: Array) -> str:
+    def _value_fault(self, q: Array, v: Array) -> str:
         """Return what is wrong with the numbers of a state, or an empty string."""
         if not np.isfinite(q.sum() + v.sum()):
             return "it is not finite"
         if not self._is_configuration(q):
             return "a rotation is not normalised"
-        if self._b and not np.abs(q[: self._model.nq_base]).max() <= _FARTHEST:
-            return f"the base is farther than {_FARTHEST:g} m from the origin"
+        if self._b and not np.abs(q[: self._model.nq_base]).max() <= _MAX_DISTANCE:
+            return f"the base is farther than {_MAX_DISTANCE:g} m from the origin"
         positions = self._model.joint_positions(q)
         outside = (positions < self._lower) | (positions > self._upper)
         if outside.any():
@@ -266,16 +266,16 @@ class StatePlausibility:
             return f"{self._name(i)} moves at {v[i]:.4g}, its bound is {self._speed[i]:.4g}"
         return ""
 
-    def _of_motion(self, step: Array, v: Array, dt: float) -> str:
+    def _motion_fault(self, step: Array, v: Array, dt: float) -> str:
         """Return which joint is frozen after a step (nv,), or an empty string."""
-        displacement = step != 0.0
-        self._travelled += dt * np.abs(v)
+        has_moved = step != 0.0
+        self._motion += dt * np.abs(v)
         self._frozen *= 1.0 - min(1.0, dt / _FROZEN_TIME)
         self._frozen += dt * v
-        self._travelled[displacement] = self._frozen[displacement] = 0.0
-        stuck = np.abs(self._frozen[self._b :]) > self.bounds.frozen_distance
-        if stuck.any():
-            return f"{self._names[int(np.argmax(stuck))]} moves, but its position is frozen"
+        self._motion[has_moved] = self._frozen[has_moved] = 0.0
+        is_stuck = np.abs(self._frozen[self._b :]) > self.bounds.frozen_distance
+        if is_stuck.any():
+            return f"{self._names[int(np.argmax(is_stuck))]} moves, but its position is frozen"
         return ""
 
     def _is_configuration(self, q: Array) -> bool:
@@ -305,8 +305,8 @@ def braking_rate(dt: float, age: float = 0.0) -> float:
     measurement to the end of the effort that it leads to, in which at most a third of the momentum
     is then taken out.
     """
-    late = 2.0 * age / max(3.0 * dt + 2.0 * age, 1e-12)
-    return (1.0 + late) * 10.0 / (1.0 + 30.0 * dt + 20.0 * age)
+    late_share = 2.0 * age / max(3.0 * dt + 2.0 * age, 1e-12)
+    return (1.0 + late_share) * 10.0 / (1.0 + 30.0 * dt + 20.0 * age)
 
 
 _FIELDS = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,)}
@@ -372,13 +372,13 @@ class ReferencePlausibility:
         Which of them a law moves, and whether relative to the base, only the law knows. One within
         ``limit`` is near enough to end the search.
         """
-        far = _norm(position)
-        if far > limit:
-            far = min(far, _norm(position - self._model.base_pose(q)[:3, 3]))
-        if far > limit:
+        distance = _norm(position)
+        if distance > limit:
+            distance = min(distance, _norm(position - self._model.base_pose(q)[:3, 3]))
+        if distance > limit:
             d = Evaluation(self._model, q, np.zeros(self._model.nv))
-            far = min(far, _norm(position - d.placement(self._model.end_effector)[:3, 3]))
-        return far
+            distance = min(distance, _norm(position - d.placement(self._model.end_effector)[:3, 3]))
+        return distance
 
 
 def _norm(values: Array) -> float:

@@ -12,7 +12,7 @@ from vms_ph_dynamics import Array, Evaluation, VMSModel
 from vms_ph_dynamics.groups import base_group
 
 # Bound of the error for turning axes: relative to the work, and the square of the angle.
-_TURNING = 0.1
+_ROTATION_ERROR = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +85,29 @@ class SampleWork:
         displacement = self._model.difference(start.q, d.q)
         work = float(start.force @ displacement)
         if safe is not None:
-            both = float(
+            split = float(
                 start.force @ start.displacement + safe @ (displacement - start.displacement)
             )
-            return min(start.stored - stored - max(work, float(safe @ displacement), both), 0.0)
+            return min(start.stored - stored - max(work, float(safe @ displacement), split), 0.0)
         if self._model.b:
-            work += self._turning(start, d, dt)
+            work += self._rotation_bound(start, d, dt)
         return start.stored - stored - work
 
-    def _turning(self, start: _Start, d: Evaluation, dt: float) -> float:
+    def _rotation_bound(self, start: _Start, d: Evaluation, dt: float) -> float:
         """Return an upper bound of the work that turning axes add to ``f^T (q_next - q)``, J."""
         b = self._model.b
-        force, before, after = start.force[:b], start.v[:b], d.v[:b]
-        bracket = dt * dt / 12.0 * (base_group(self._model.base).ad(before) @ after)
+        force, v_start, v_end = start.force[:b], start.v[:b], d.v[:b]
+        bracket = dt * dt / 12.0 * (base_group(self._model.base).ad(v_start) @ v_end)
         linear = 3 if b == 6 else 2
         f, m = float(np.linalg.norm(force[:linear])), float(np.linalg.norm(force[linear:]))
-        largest = np.maximum(np.abs(before), np.abs(after))
+        largest = np.maximum(np.abs(v_start), np.abs(v_end))
         displacement = dt * float(np.linalg.norm(largest[:linear]))
         angle = dt * float(np.linalg.norm(largest[linear:]))
         bound = f * float(np.linalg.norm(bracket[:linear]))
         bound += m * float(np.linalg.norm(bracket[linear:]))
         return (
             bound
-            + _TURNING * angle * angle * (f * displacement + m * angle)
+            + _ROTATION_ERROR * angle * angle * (f * displacement + m * angle)
             - float(force @ bracket)
         )
 
@@ -200,11 +200,11 @@ class SamplePrediction:
             a4, p4 = self._rate(integrate(q, h * v3), v4, force, counted)
             gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4)
             path = h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
-            before = p1
+            start_power = p1
             q, v = integrate(q, path), v + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
             a1, p1 = self._rate(q, v, force, counted)
             margin += _MARGIN * abs(gain - h * p2)
-            peak = max(peak, energy + _highest(gain, h * before, h * p1) + margin)
+            peak = max(peak, energy + _cubic_maximum(gain, h * start_power, h * p1) + margin)
             energy += gain
             displacement = displacement + path
         lack = max(energy + margin - self._budget, peak - max(self._budget, 0.0))
@@ -225,17 +225,17 @@ class SamplePrediction:
         return a, float((counted - d.g) @ v)
 
 
-def _highest(gain: float, start: float, end: float) -> float:
+def _cubic_maximum(gain: float, start: float, end: float) -> float:
     """Return the largest value in (0, 1] of the cubic from 0 to ``gain`` with these slopes."""
     square, cube = 3.0 * gain - 2.0 * start - end, start + end - 2.0 * gain
     root = square * square - 3.0 * cube * start
     if root > 0.0:
         # The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
-        below = float(np.sqrt(root)) - square
-        x = start / below if below > 0.0 else -1.0
-        top = x * (start + x * (square + x * cube)) if 0.0 < x < 1.0 else 0.0
-        if top > _ROUNDING:
-            return max(gain, top)
+        divisor = float(np.sqrt(root)) - square
+        x = start / divisor if divisor > 0.0 else -1.0
+        peak = x * (start + x * (square + x * cube)) if 0.0 < x < 1.0 else 0.0
+        if peak > _ROUNDING:
+            return max(gain, peak)
     return gain
 
 
@@ -288,12 +288,12 @@ class SampleGrant:
     def __init__(self, model: VMSModel) -> None:
         self._prediction = SamplePrediction(model)
         rest, home = np.zeros(model.nv), model.neutral_configuration()
-        self._no_motion = self._chosen = Prediction(0.0, rest, rest, 0.0, home, rest)
+        self._no_motion = self._prediction_granted = Prediction(0.0, rest, rest, 0.0, home, rest)
 
     @property
     def displacement(self) -> Array:
         """Displacement that is predicted for the last grant, (nv,)."""
-        return self._chosen.displacement
+        return self._prediction_granted.displacement
 
     def grant(
         self, d: Evaluation, force: Array, compensation: Array, budget: float, dt: float
@@ -311,32 +311,32 @@ class SampleGrant:
             dt: duration of the sample, s; without one, in continuous time, no work is held.
         """
         if dt == 0.0:
-            self._chosen = self._no_motion
+            self._prediction_granted = self._no_motion
             return Grant(force, 1.0, True)
         prediction = self._prediction
         prediction.start_at(d, compensation - d.g, budget, dt)
         self._budget = budget
-        full = self._chosen = prediction.predict(force)
+        full = self._prediction_granted = prediction.predict(force)
         if full.lack <= 0.0:
             return Grant(force, 1.0, True)
         f = force - compensation
-        rest = self._rest = self._chosen = prediction.predict(compensation)
-        share, highest = 0.0, _SHRINKING
+        rest = self._rest = self._prediction_granted = prediction.predict(compensation)
+        share, largest = 0.0, _SHRINKING
         b = dt * dt * float(f @ (full.acceleration - rest.acceleration))
         a = dt * float(f @ (d.v + 0.5 * dt * rest.acceleration))
         for _ in range(_TRIALS):
-            s = min(_largest_share(a, b, -rest.lack), highest)
+            s = min(_largest_share(a, b, -rest.lack), largest)
             if not s > 0.0:
                 break
             trial = prediction.predict(compensation + s * f)
-            if trial.lack <= 0.0 or trial.lack < self._chosen.lack:
-                share, self._chosen = s, trial
+            if trial.lack <= 0.0 or trial.lack < self._prediction_granted.lack:
+                share, self._prediction_granted = s, trial
             if trial.lack <= 0.0:
                 break
             a = (trial.lack - rest.lack) / s - 0.5 * s * b
-            highest = _SHRINKING * s
+            largest = _SHRINKING * s
         grant = compensation + share * f if share > 0.0 else compensation
-        return Grant(grant, share, self._chosen.lack <= 0.0)
+        return Grant(grant, share, self._prediction_granted.lack <= 0.0)
 
     def brake(self, grant: Grant, compensation: Array, strongest: Array) -> Array:
         """Return the least brake that meets the budget, where the grant does not.
@@ -348,13 +348,13 @@ class SampleGrant:
         """
         predict, rest = self._prediction.predict, self._rest
         full = predict(strongest)
-        if full.lack > 0.0 and not full.lack < self._chosen.lack:
+        if full.lack > 0.0 and not full.lack < self._prediction_granted.lack:
             return grant.force
-        self._chosen = full
+        self._prediction_granted = full
         if full.lack > 0.0:
             return strongest
         if rest.lack <= ROUNDING:
-            self._chosen = rest
+            self._prediction_granted = rest
             return compensation
         if not (np.isfinite(rest.energy) and rest.energy > full.energy):
             return strongest
@@ -368,7 +368,7 @@ class SampleGrant:
             force = compensation + share * (strongest - compensation)
             trial = predict(force)
             if trial.lack <= 0.0:
-                self._chosen = trial
+                self._prediction_granted = trial
                 return force
             share *= 2.0
         return strongest

@@ -213,6 +213,6 @@ def test_the_noise_of_a_robot_at_rest_bounds_the_energy_that_it_shows() -> None:
     # The mean of e^T M e: each velocity's noise has an energy of its own.
     deviation = noise.of_velocity(model)
     energies = [model.evaluate(q, v).kinetic_energy for v in np.diag(deviation)]
-    assert found.curved == pytest.approx(2.0 * sum(energies), rel=1e-12)
+    assert found.squared == pytest.approx(2.0 * sum(energies), rel=1e-12)
     scaled = deviation[:, None] * model.evaluate(q, rest).M * deviation
-    assert np.linalg.eigvalsh(scaled)[-1] <= found.curved
+    assert np.linalg.eigvalsh(scaled)[-1] <= found.squared

@@ -48,8 +48,8 @@ def test_a_velocity_that_is_quadratic_in_time_is_found_whatever_was_measured_in_
     # Velocities far above the noise fade by less than 1e-8.
     np.testing.assert_allclose(seen.velocity, _quadratic(times)[middle], rtol=1e-8)
     # What the measurement differs by, less three deviations of 1 to 1.4 mm/s.
-    assert seen.missed[2] == pytest.approx(0.1, abs=5e-3)
-    assert np.count_nonzero(seen.missed) == 1
+    assert seen.fit_error[2] == pytest.approx(0.1, abs=5e-3)
+    assert np.count_nonzero(seen.fit_error) == 1
 
 
 def test_a_frame_has_the_impulse_of_all_of_its_samples() -> None:

@@ -119,7 +119,7 @@ class JaxTree:
     Attributes:
         model: the robot.
         moves: (nv_full,bodies) whether a velocity moves a body; the root is the first.
-        behind: (nv_full,nv_full) whether velocity j moves the body of velocity k, or is of it.
+        descendants: (nv_full,nv_full) whether velocity j moves the body of velocity k, or is of it.
         body: (nv_full,) the body of each velocity.
     """
 
