@@ -212,9 +212,9 @@ class UnderactuatedFlight(AttitudeAndShape):
         displacement_rate = sway + self._integral.position_rate
         accel = force / mass - weight - feedforward
         step = 1e-3
-        ahead = wanted_acceleration(position_error + step * (speed - sway), speed + step * accel)
+        desired = wanted_acceleration(position_error + step * (speed - sway), speed + step * accel)
         next_level = level @ _SO3.exp(step * self._base.twist[3:])
-        next_attitude = self._direction.attitude(ahead, next_level)
+        next_attitude = self._direction.attitude(desired, next_level)
         attitude_rate = rotation.T @ attitude @ _SO3.log(attitude.T @ next_attitude) / step
         return BaseMotion(
             force=thrust * self._axis,

@@ -128,16 +128,16 @@ class JaxForm:
             rate = self.rate(*x, **ports)
             return self.coordinate_rate(x[0], rate["qdot"]), rate["zdot"]
 
-        def moved(share: Any, k: tuple[Any, Any]) -> tuple[Any, Any]:
+        def advanced(share: Any, k: tuple[Any, Any]) -> tuple[Any, Any]:
             return q + share * k[0], z + share * k[1]
 
         first = slope((q, z))
-        second = slope(moved(dt / 2, first))
-        third = slope(moved(dt / 2, second))
-        fourth = slope(moved(dt, third))
+        second = slope(advanced(dt / 2, first))
+        third = slope(advanced(dt / 2, second))
+        fourth = slope(advanced(dt, third))
         stages = zip(first, second, third, fourth, strict=True)
         q_step, z_step = ((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in stages)
-        after_q, after_z = moved(dt, (q_step, z_step))
+        after_q, after_z = advanced(dt, (q_step, z_step))
         for rotation in self.model.tree.rotations:
             part = after_q[rotation.entries]
             after_q = after_q.at[rotation.entries].set(part / jnp.linalg.norm(part))
