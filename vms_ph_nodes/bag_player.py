@@ -43,7 +43,7 @@ _TICK = 0.002
 # Time to wait after the last message until reliable messages have been delivered, s.
 _LINGER = 0.5
 
-_MOST_MESSAGES = 100_000
+_MAX_MESSAGES = 100_000
 """Largest number of messages of a step: services must answer."""
 
 
@@ -68,21 +68,21 @@ class BagPlayer(ReportingNode):
         self._paused: bool = declare(self, "paused")
         info = bag_info(self._bag)
         topics = {t.topic.name for t in info.topics}
-        chosen = {present_topic(name) for name in chosen_topics if name} or {
+        selected = {present_topic(name) for name in chosen_topics if name} or {
             *map(present_topic, topics)
         }
-        chosen -= {"/clock"} if clock_rate else set()
-        self._names = {name for name in topics if present_topic(name) in chosen}
+        selected -= {"/clock"} if clock_rate else set()
+        self._names = {name for name in topics if present_topic(name) in selected}
         played = [t for t in info.topics if t.topic.name in self._names and t.message_count]
         if not played or info.start_time is None:
             raise VmsPhError(
                 f"{self._bag} contains no message to play; its topics are "
                 f"{', '.join(sorted(topics)) or 'none'}"
             )
-        self._out = {present_topic(t.topic.name): self._publisher_of(t.topic) for t in played}
-        self._clock_out: Publisher | None = None
+        self._outputs = {present_topic(t.topic.name): self._publisher_of(t.topic) for t in played}
+        self._clock_output: Publisher | None = None
         if clock_rate:
-            self._clock_out = self.create_publisher(ClockMessage, "/clock", 10)
+            self._clock_output = self.create_publisher(ClockMessage, "/clock", 10)
             self._clock_period = round(NANOSECONDS / clock_rate)
         assert info.end_time is not None
         self._bounds = info.start_time, info.end_time
@@ -97,43 +97,43 @@ class BagPlayer(ReportingNode):
         """Go on from a bag time, at a time of the steady clock."""
         self._origin, self._start, self._position, self._next_clock = time, start, time, time
         self._messages = self._messages_from(time)
-        self._waiting = next(self._messages, None)
-        self._ended_at = 0
+        self._next_message = next(self._messages, None)
+        self._end_time = 0
 
     def _messages_from(self, time: int) -> Iterator[BagMessage]:
         """Yield the messages from a bag time on, and latched messages from before it."""
-        present = PresentNames()
+        translator = PresentNames()
         for recorded in BagReader(self._bag).messages(self._names):
-            message = present.translated(recorded)
-            latched = self._out[message.topic].qos_profile.durability
+            message = translator.translated(recorded)
+            latched = self._outputs[message.topic].qos_profile.durability
             if message.log_time >= time or latched == DurabilityPolicy.TRANSIENT_LOCAL:
                 yield message
 
     def _tick(self) -> None:
         now = self._steady.now().nanoseconds
-        if self._ended_at:
-            if now - self._ended_at > _LINGER * NANOSECONDS:
+        if self._end_time:
+            if now - self._end_time > _LINGER * NANOSECONDS:
                 raise ExternalShutdownException
             return
         if self._paused:
             self._report("paused")
             return
-        passed = now - self._start
-        if passed < 0:
+        elapsed = now - self._start
+        if elapsed < 0:
             return
-        due = min(self._origin + round(passed * self._rate), self._bounds[1])
-        while self._waiting is not None and self._waiting.log_time <= due:
+        due = min(self._origin + round(elapsed * self._rate), self._bounds[1])
+        while self._next_message is not None and self._next_message.log_time <= due:
             self._publish_next()
         self._publish_clock(due)
         self._position = due
         self._report("playing")
-        if self._waiting is not None:
+        if self._next_message is not None:
             return
         if self._loop:
             self._begin(now, self._bounds[0])
         else:
             self.get_logger().info(f"played {self._count} messages of {self._bag}")
-            self._ended_at = now
+            self._end_time = now
 
     def _report(self, activity: str) -> None:
         time = f"{self._seconds():.3f}"
@@ -145,13 +145,13 @@ class BagPlayer(ReportingNode):
         return (self._position - self._bounds[0]) / NANOSECONDS
 
     def _publish_next(self) -> None:
-        message = self._waiting
+        message = self._next_message
         assert message is not None
         self._publish_clock(message.log_time)
-        self._out[message.topic].publish(message.data)
+        self._outputs[message.topic].publish(message.data)
         self._count += 1
         self._position = max(self._position, message.log_time)
-        self._waiting = next(self._messages, None)
+        self._next_message = next(self._messages, None)
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._paused and not request.data:
@@ -165,11 +165,11 @@ class BagPlayer(ReportingNode):
         response.message = self._refusal_of(request.messages)
         if not response.message:
             for _ in range(request.messages):
-                if self._waiting is None:
+                if self._next_message is None:
                     break
                 self._publish_next()
             response.success = True
-            end = ", the end of the bag" if self._waiting is None else ""
+            end = ", the end of the bag" if self._next_message is None else ""
             response.message = f"at {self._seconds():.6f} s{end}"
         response.stamp = to_stamp(self._position)
         return response
@@ -178,9 +178,9 @@ class BagPlayer(ReportingNode):
         """Return why messages cannot be published now, or an empty string."""
         if not self._paused:
             return "the bag is playing; pause it before stepping"
-        if not 1 <= messages <= _MOST_MESSAGES:
-            return f"messages must be from 1 to {_MOST_MESSAGES}; given: {messages}"
-        return "the bag is at its end; ~/seek goes back" if self._waiting is None else ""
+        if not 1 <= messages <= _MAX_MESSAGES:
+            return f"messages must be from 1 to {_MAX_MESSAGES}; given: {messages}"
+        return "the bag is at its end; ~/seek goes back" if self._next_message is None else ""
 
     def _on_seek(self, request: SeekBag.Request, response: SeekBag.Response) -> SeekBag.Response:
         first, last = self._bounds
@@ -197,8 +197,8 @@ class BagPlayer(ReportingNode):
 
     def _publish_clock(self, time: int) -> None:
         """Publish the clock up to a bag time; the clock never runs ahead of the next message."""
-        while self._clock_out is not None and self._next_clock <= time:
-            self._clock_out.publish(ClockMessage(clock=to_stamp(self._next_clock)))
+        while self._clock_output is not None and self._next_clock <= time:
+            self._clock_output.publish(ClockMessage(clock=to_stamp(self._next_clock)))
             self._next_clock += self._clock_period
 
     def _publisher_of(self, topic: Any) -> Publisher:

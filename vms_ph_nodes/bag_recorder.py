@@ -19,11 +19,10 @@ with errors_in_one_sentence():
     from vms_ph_io.bag import QosProfile as BagQos
 
 # Period of the search for new topics, s.
-_SEARCH = 0.2
+_SEARCH_PERIOD = 0.2
 
-# Time without callbacks after which a recording has a hole: more than this one was not running for
-# may be lost, s.
-_PAUSE = 1.0
+# Time without callbacks after which messages may be missing from the recording, s.
+_MAX_PAUSE = 1.0
 
 
 class BagRecorder(ReportingNode):
@@ -48,7 +47,7 @@ class BagRecorder(ReportingNode):
         self._count, self._failure = 0, ""
         self._ran_at, self._pauses, self._idle = time.monotonic(), 0, 0.0
         self._search()
-        self.create_timer(_SEARCH, self._search, clock=self._steady)
+        self.create_timer(_SEARCH_PERIOD, self._search, clock=self._steady)
 
     def destroy_node(self) -> None:
         """Complete the bag, announce the shutdown to the other nodes, then end."""
@@ -64,12 +63,12 @@ class BagRecorder(ReportingNode):
         if not was_interrupted(folder):
             return folder
         number = 2
-        while (free := folder.with_name(f"{folder.name}_{number}")).exists():
+        while (new_folder := folder.with_name(f"{folder.name}_{number}")).exists():
             number += 1
         self.get_logger().warning(
-            f"the recording in {folder} was interrupted; it goes on in {free}"
+            f"the recording in {folder} was interrupted; it goes on in {new_folder}"
         )
-        return free
+        return new_folder
 
     def _search(self) -> None:
         self._record_gap()
@@ -85,10 +84,10 @@ class BagRecorder(ReportingNode):
         self._report()
 
     def _record_gap(self) -> None:
-        """Tell where this process has not run for a time: what came meanwhile may be missing."""
+        """Warn where this process has not run for a time: messages of that time may be missing."""
         now = time.monotonic()
         pause, self._ran_at = now - self._ran_at, now
-        if pause < _PAUSE:
+        if pause < _MAX_PAUSE:
             return
         self._pauses, self._idle = self._pauses + 1, self._idle + pause
         end = datetime.now(timezone.utc)
@@ -135,8 +134,8 @@ class BagRecorder(ReportingNode):
         elif not self._count:
             self._health.report(WARN, "nothing to record yet", values)
         elif self._pauses:
-            why = f"recording, with holes of {self._idle:.1f} s in which the recorder stood still"
-            self._health.report(WARN, why, values)
+            text = f"recording, with holes of {self._idle:.1f} s in which the recorder stood still"
+            self._health.report(WARN, text, values)
         else:
             self._health.report(OK, f"recording {len(self._recorded_topics)} topics", values)
 

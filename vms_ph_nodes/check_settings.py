@@ -32,14 +32,14 @@ def choices(arguments: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """
     from vms_ph_controllers.hosting.loading import bundled_controllers
 
-    def among(bundled: Iterable[str], *keys: str) -> tuple[str, ...]:
+    def with_arguments(bundled: Iterable[str], *keys: str) -> tuple[str, ...]:
         return (*dict.fromkeys((*names_in(arguments, *keys), *bundled)),)
 
     return {
         "demo": robot_tasks.demos(),
-        "robot": among(robots.names(), "robot", "robots"),
-        "law": among(bundled_controllers(), "controller", "laws"),
-        "scene": among(scenes.names(), "scene", "scenes"),
+        "robot": with_arguments(robots.names(), "robot", "robots"),
+        "law": with_arguments(bundled_controllers(), "controller", "laws"),
+        "scene": with_arguments(scenes.names(), "scene", "scenes"),
     }
 
 
@@ -60,8 +60,8 @@ def check(arguments: Mapping[str, str]) -> list[str]:
     if arguments.get("engine") == "ephs":
         hook("ephs", "robot", user="engine:=ephs")
     settings = RobotSettings().updated(arguments)
-    kind, config = arguments.get("controller", ""), arguments.get("config", "")
-    if settings.is_bundled and settings.are_defaults and not kind:
+    law, config = arguments.get("controller", ""), arguments.get("config", "")
+    if settings.is_bundled and settings.are_defaults and not law:
         robots.get(settings.robot).path()
         return []
     warning_texts: list[str] = []
@@ -71,12 +71,12 @@ def check(arguments: Mapping[str, str]) -> list[str]:
     warning_texts += [str(warning.message) for warning in caught]
     settings.initial_configuration(model)
     settings.water_current(model)
-    if config and not kind:
-        kind = _law_of(Path(config))
-    if kind:
+    if config and not law:
+        law = _law_of(Path(config))
+    if law:
         from vms_ph_controllers.hosting.loading import make_controller
 
-        make_controller(kind, model, settings.allocation(), form=settings.wheel_form(model))
+        make_controller(law, model, settings.allocation(), form=settings.wheel_form(model))
     return warning_texts
 
 

@@ -72,7 +72,7 @@ class ControllerNode(ManagedNode):
         self._frames: Frames | None = None  # until the robot is known
         self._age = 0.0  # of states at the law, s
         self._command: Any = None  # of the law
-        # What the law knows of, and what was said last, which the law may have refused.
+        # The body in the model of the law, and the last inertia received, which may be refused.
         self._body: Body | None = None
         self._last_inertia = Inertia()
         self._trajectories: TrajectoryAction | None = None
@@ -81,7 +81,7 @@ class ControllerNode(ManagedNode):
         self._references = ReferenceTopics(self, timeout)
         self.create_service(Trigger, "~/restart", self._on_restart)
         if model is not None:
-            self._use(model)
+            self._host(model)
         else:
             robot.when_known(self._host_alone)
 
@@ -116,7 +116,7 @@ class ControllerNode(ManagedNode):
             joints = self._trajectories.reference(q[self._model.nq - self._model.n :], dt)
         except Exception as error:  # the middleware may raise anything; the law goes on
             self._health.report(ERROR, f"the trajectory ended: {error}")
-            self._trajectories.forget()
+            self._trajectories.reset()
             return
         if joints is not None:
             self._references.set_joints(joints)
@@ -124,11 +124,11 @@ class ControllerNode(ManagedNode):
     def _no_effort(self) -> Command:
         return Command(np.zeros(self._model.b), np.zeros(self._model.n), status=Status.HOLDING)
 
-    def take_body(self, body: Body | None, now: Sample | None = None) -> None:
+    def take_body(self, body: Body | None, sample: Sample | None = None) -> None:
         """Go on with a law for the robot with a body at its end effector, or without one.
 
-        The law begins where the robot is, at ``now`` or else at the next state, with its gains and
-        its last references. One that compensates what an observer says of a payload is not told.
+        The law begins where the robot is, at ``sample`` or else at the next state, with its gains
+        and its last references. A law that compensates an observed payload goes on as it is.
         Never raises.
         """
         if self._compensates or body is self._body:
@@ -142,27 +142,27 @@ class ControllerNode(ManagedNode):
             return
         self.controller = law
         self._body, self._ready = body, False
-        if now is not None and self.is_active:
-            self._start(RobotState(now.q, now.v))
+        if sample is not None and self.is_active:
+            self._start(RobotState(sample.q, sample.v))
         self._references.repeat()
 
-    def published(self, stamp: Time) -> None:
+    def publish_record(self, stamp: Time) -> None:
         """Publish the last record of the controller with this stamp."""
         if self._command is not None:
             self._publish(self._command, stamp)
 
-    def restarted(self) -> None:
+    def restart(self) -> None:
         """Reset the controller at the next state of the robot."""
         self._ready = False
         self._references.forget()
         if self._trajectories is not None:
-            self._trajectories.forget()
+            self._trajectories.reset()
 
     def _on_restart(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if not self.is_active:
             response.message = "the controller is not active; activate it first"
             return response
-        self.restarted()
+        self.restart()
         response.success = True
         response.message = "the law holds the present pose; a tank is at its initial level"
         return response
@@ -176,7 +176,7 @@ class ControllerNode(ManagedNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Reset the controller at the current state of the robot."""
-        self.restarted()
+        self.restart()
         self._health.report(OK, "active; no state received yet")
         return super().on_activate(state)
 
@@ -185,7 +185,7 @@ class ControllerNode(ManagedNode):
         self._health.report(OK, "inactive: no effort is commanded")
         return super().on_deactivate(state)
 
-    def _use(self, model: VMSModel) -> None:
+    def _host(self, model: VMSModel) -> None:
         self._model, self._frames = model, Frames.of(model, self._prefix)
         self._health.declare_robot(model, CONTROLLER)
         # A base on wheels that do not slip is driven by their joints.
@@ -217,12 +217,12 @@ class ControllerNode(ManagedNode):
         return Supervisor(law, self._allocation, self._base_actuated, self._bounds)
 
     def _host_alone(self, model: VMSModel) -> None:
-        self._use(model)
+        self._host(model)
         self._efforts = EffortPublishers(self, model, Frames.of(model, self._prefix))
         self._last_state_time: int | None = None
         self._refusal = ""
-        self._watching = 0.25 * self._state_timeout
-        self.create_timer(self._watching, self._watch, clock=self._steady)
+        self._watch_period = 0.25 * self._state_timeout
+        self.create_timer(self._watch_period, self._watch, clock=self._steady)
         self.create_subscription(InertiaStamped, CARRIED_INERTIA, self._on_inertia, 10)
         self._measured = MeasuredStates(self, model, self._state_age, self._on_state, self._refuse)
         self.begin()
@@ -235,7 +235,7 @@ class ControllerNode(ManagedNode):
         """Take what the robot carries; messages that repeat it change nothing."""
         with self._input_diagnostics.refusing():
             assert self._frames is not None
-            self._frames.accepted(message, (self._frames.tool,), "an inertia ")
+            self._frames.checked_frame(message, (self._frames.tool,), "an inertia ")
             body = from_inertia(message)
             if message.inertia != self._last_inertia:
                 self._last_inertia = message.inertia
@@ -247,9 +247,9 @@ class ControllerNode(ManagedNode):
         q, v, stamp = state.q, state.v, state.stamp
         now = self.get_clock().now().nanoseconds
         age = state.age + ((now - stamp) / NANOSECONDS if self._state_age else 0.0)
-        passed = (stamp - self._last_stamp) / NANOSECONDS
+        elapsed = (stamp - self._last_stamp) / NANOSECONDS
         # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
-        faded_age = min(self._age, self._state_age) - 0.25 * max(0.0, passed)
+        faded_age = min(self._age, self._state_age) - 0.25 * max(0.0, elapsed)
         self._age = max(0.0, age, faded_age)
         if self._age > self._state_age:
             self._refuse(f"the joint state is {self._age:.3g} s old, older than state_age allows")
@@ -257,14 +257,14 @@ class ControllerNode(ManagedNode):
         self._last_stamp = stamp
         self._last_state_time, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
-        dt = passed if 0.0 < passed < 1.0 else 1e-3
+        dt = elapsed if 0.0 < elapsed < 1.0 else 1e-3
         command = self.control(q, v, dt, self._age)
         # Without commands the drives brake, which measure without delay; see _watch() too. A law
         # that acts holds the weight.
         measured = RobotState(q, v, self._age)
         if command.status is not Status.HOLDING or self._supervisor.holds_weight(measured, dt):
             self._efforts.publish(command.torque, command.wrench_base, to_stamp(stamp))
-        self.published(to_stamp(stamp))
+        self.publish_record(to_stamp(stamp))
 
     def _watch(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""
@@ -274,16 +274,16 @@ class ControllerNode(ManagedNode):
             return
         if not self.is_active:
             return
-        silent = (self._steady.now().nanoseconds - self._last_state_time) / NANOSECONDS
+        silence = (self._steady.now().nanoseconds - self._last_state_time) / NANOSECONDS
         # The safe output acts when the timeout ends at the latest, not a period of the watch later.
-        if silent + self._watching < self._state_timeout or not self._ready:
+        if silence + self._watch_period < self._state_timeout or not self._ready:
             return
         unknown_state = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
-        safe_command = self._supervisor.update(unknown_state, Reference(), self._watching)
+        safe_command = self._supervisor.update(unknown_state, Reference(), self._watch_period)
         stamp = self.get_clock().now().to_msg()
         if self._age <= self._state_age:
             self._efforts.publish(safe_command.torque, safe_command.wrench_base, stamp)
-        reason = f"no usable state for {silent:.1f} s; holding against gravity and damping"
+        reason = f"no usable state for {silence:.1f} s; holding against gravity and damping"
         reason += self._refusal
         self._publish(replace(safe_command, reason=reason), stamp)
 

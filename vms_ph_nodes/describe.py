@@ -69,10 +69,10 @@ def describe(
     if ros2_control == "simulated":
         file = share_directory() / f"urdf/{path.name.split('.')[0]}.ros2_control.xacro"
         if not os.path.isfile(file):
-            ours = sorted(p.name.split(".")[0] for p in file.parent.glob("*.ros2_control.xacro"))
+            tags = sorted(p.name.split(".")[0] for p in file.parent.glob("*.ros2_control.xacro"))
             raise VmsPhError(
                 f"there is no ros2_control tag for {path.name}; there is one for "
-                f"{', '.join(ours)}; for any other robot give the path of a xacro file with the tag"
+                f"{', '.join(tags)}; for any other robot give the path of a xacro file with the tag"
             )
     else:
         file = Path(ros2_control)
@@ -89,13 +89,13 @@ def _add_effects(root: ET.Element, xml: str, settings: RobotSettings, fluid: str
     """Add what acts on the robot for the plugins."""
     robot = robots.get(settings.robot) if settings.is_bundled else None
     if settings.actuators:
-        chosen = settings.chosen_actuators(xml)
+        actuators = settings.chosen_actuators(xml)
     elif robot is None:
-        chosen = actuators_of_urdf(xml)
+        actuators = actuators_of_urdf(xml)
     else:
-        chosen = None if robot.ideal else robot.own_actuators()
-    if chosen is not None:
-        root.append(allocation_tag(chosen))
+        actuators = None if robot.ideal else robot.own_actuators()
+    if actuators is not None:
+        root.append(allocation_tag(actuators))
     if not fluid and robot is not None and robot.fluid:
         fluid = str(share_directory() / "config/fluids" / robot.fluid)
     if fluid not in ("", "none"):
@@ -110,15 +110,15 @@ def _add_base_link(robot: ET.Element) -> None:
     """
     children = {child.get("link") for child in robot.iterfind("joint/child")}
     links = {link.get("name", ""): link for link in robot.findall("link")}
-    top = next((name for name in links if name not in children), None)
-    if top is None:
+    root_link = next((name for name in links if name not in children), None)
+    if root_link is None:
         return
-    inertial = links[top].find("inertial")
-    if inertial is not None and f"{top}_inertia" not in links:
-        links[top].remove(inertial)
-        _attach(robot, top, f"{top}_inertia").append(inertial)
+    inertial = links[root_link].find("inertial")
+    if inertial is not None and f"{root_link}_inertia" not in links:
+        links[root_link].remove(inertial)
+        _attach(robot, root_link, f"{root_link}_inertia").append(inertial)
     if BASE_LINK not in links:
-        _attach(robot, top, BASE_LINK)
+        _attach(robot, root_link, BASE_LINK)
 
 
 def _attach(robot: ET.Element, parent: str, name: str) -> ET.Element:
@@ -143,8 +143,8 @@ def main() -> None:
     add("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
     add("--ros2-control", default="", help="'simulated', or a xacro file with the tag")
     add("--step", type=float, default=0.001, help="integrator step of the simulated hardware, s")
-    of_xacro = "an argument of that xacro file instead of step, NAME:=VALUE"
-    add("--argument", dest="arguments", action="append", type=_argument, help=of_xacro)
+    argument_help = "an argument of that xacro file instead of step, NAME:=VALUE"
+    add("--argument", dest="arguments", action="append", type=_argument, help=argument_help)
     add("--actuators", default="", help="of the base, for the plugins: own, ideal or a YAML file")
     add("--fluid", default="", help="around the robot, for the plugins: none or a YAML file")
     add("--locked", default="", help="joints that become fixed, at zero")

@@ -42,7 +42,7 @@ class EnergyGuardNode(ReportingNode):
         super().__init__("energy_guard")
         robot = self._robot = RobotParameters(self)
         self._delay: int = declare(self, "delay")
-        self._carries: bool = declare(self, "effort_carries_weight")
+        self._effort_carries_weight: bool = declare(self, "effort_carries_weight")
         self._actuated: bool = declare(self, "base_actuated")
         self._failed: str = declare(self, "failed_actuators")
         command_timeout: float = declare(self, "command_timeout")
@@ -53,13 +53,13 @@ class EnergyGuardNode(ReportingNode):
         self._guard: PortGuard | None = None
         self._torque = LatestMessage[Array](command_timeout)
         self._wrench = LatestMessage[Array](command_timeout)
-        self._last: int | None = None  # the stamp of the last state
-        self._last_state_time, self._published = 0, 0.0
+        self._last_stamp: int | None = None  # of the states
+        self._last_state_time, self._publish_time = 0, 0.0
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
         """Log the certificate, announce the shutdown to the other nodes, then end."""
-        if self._guard is not None and self._last is not None:
+        if self._guard is not None and self._last_stamp is not None:
             for line in self._guard.certificate.lines():
                 self.get_logger().info(line)
         super().destroy_node()
@@ -72,7 +72,7 @@ class EnergyGuardNode(ReportingNode):
         self._guard = PortGuard(
             model,
             delay=self._delay,
-            effort_carries_weight=self._carries,
+            effort_carries_weight=self._effort_carries_weight,
             base_actuated=self._actuated,
             allocation=allocation,
             weights=weights,
@@ -110,21 +110,21 @@ class EnergyGuardNode(ReportingNode):
     def _on_torque(self, message: JointState) -> None:
         with self._input_diagnostics.refusing():
             torque = by_name(self._model, list(message.name), np.array(message.effort), "torque")
-            self._torque.take(torque)
+            self._torque.update(torque)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():
-            self._wrench.take(from_wrench_base(self._model, message.wrench))
+            self._wrench.update(from_wrench_base(self._model, message.wrench))
 
     def _on_state(self, state: JoinedState) -> None:
-        guard, last, q, v = self._guard, self._last, state.q, state.v
+        guard, last, q, v = self._guard, self._last_stamp, state.q, state.v
         assert guard is not None
         if last is None:
             guard.engage(q, v)
         # After a gap or a reset of the clock the time is not known; the guard then holds.
-        passed = 0.0 if last is None else (state.stamp - last) / NANOSECONDS
-        self._last, self._last_state_time = state.stamp, self._now()
-        self._send(guard.update(q, v, self._requested_torque(), passed), to_stamp(state.stamp))
+        elapsed = 0.0 if last is None else (state.stamp - last) / NANOSECONDS
+        self._last_stamp, self._last_state_time = state.stamp, self._now()
+        self._send(guard.update(q, v, self._requested_torque(), elapsed), to_stamp(state.stamp))
         self._health.tick()
 
     def _requested_torque(self) -> Array:
@@ -141,29 +141,27 @@ class EnergyGuardNode(ReportingNode):
 
     def _on_silence(self) -> None:
         """Send the safe output when no state arrives; the last effort must not keep acting."""
-        silent = (self._now() - self._last_state_time) / NANOSECONDS
-        if self._guard is None or self._last is None or silent < 0.75 * self._state_timeout:
+        silence = (self._now() - self._last_state_time) / NANOSECONDS
+        if self._guard is None or self._last_stamp is None or silence < 0.75 * self._state_timeout:
             return
-        holding = self._guard.hold(
-            f"no usable state for {silent:.1f} s", 0.25 * self._state_timeout
-        )
-        self._send(holding, self.get_clock().now().to_msg())
+        safe = self._guard.hold(f"no usable state for {silence:.1f} s", 0.25 * self._state_timeout)
+        self._send(safe, self.get_clock().now().to_msg())
 
-    def _send(self, sent: GuardedEffort, stamp: Time) -> None:
+    def _send(self, guarded: GuardedEffort, stamp: Time) -> None:
         b = self._model.b
-        self._efforts.publish(sent.effort[b:], sent.effort[:b], stamp)
-        if self._now() - self._published < self._period:
+        self._efforts.publish(guarded.effort[b:], guarded.effort[:b], stamp)
+        if self._now() - self._publish_time < self._period:
             return
-        self._published = self._now()
+        self._publish_time = self._now()
         assert self._guard is not None
         certificate = self._guard.certificate
         header = self._frames.header(self._frames.inertial, stamp)
-        self._certificates.publish(to_certificate(header, certificate, sent))
+        self._certificates.publish(to_certificate(header, certificate, guarded))
         self._health.report(
-            WARN if sent.status is Status.HOLDING or certificate.verdict != "kept" else OK,
-            sent.reason or "efforts pass unchanged",
+            WARN if guarded.status is Status.HOLDING or certificate.verdict != "kept" else OK,
+            guarded.reason or "efforts pass unchanged",
             {
-                "tank level (J)": f"{sent.level:.3e}",
+                "tank level (J)": f"{guarded.level:.3e}",
                 "budget (J)": f"{certificate.budget:.3e}",
                 "largest energy given (J)": f"{certificate.largest_given:.3e}",
                 "verdict": certificate.verdict,

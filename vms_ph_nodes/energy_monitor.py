@@ -48,7 +48,7 @@ class LiveIdentifier:
         self.frame = ""
         self._estimator: LiveIdentification | None = None
         self._origin: int | None = None
-        self._ended = threading.Event()
+        self._stop = threading.Event()
         self._failed = ""
 
     def begin(self, model: VMSModel) -> None:
@@ -67,7 +67,7 @@ class LiveIdentifier:
         """Keep a motion."""
         if self._estimator is None:
             return
-        self.disabled = self._missing(motion)
+        self.disabled = self._unknown_work(motion)
         if self.disabled:
             return
         stamp = from_stamp(motion.stamp)
@@ -82,8 +82,8 @@ class LiveIdentifier:
         t = (stamp - self._origin) / NANOSECONDS
         self._estimator.add(Sample(t, motion.d.q, motion.d.v, motion.torque, wrenches))
 
-    def _missing(self, motion: RobotMotion) -> str:
-        """Return which works are unknown, without which nothing must be claimed; or empty."""
+    def _unknown_work(self, motion: RobotMotion) -> str:
+        """Return which work is unknown, so that nothing can be identified; or an empty string."""
         if self._failed:
             return self._failed
         if motion.unknown:
@@ -96,12 +96,12 @@ class LiveIdentifier:
 
     def end(self) -> None:
         """End the thread."""
-        self._ended.set()
+        self._stop.set()
 
     def _run(self) -> None:
         estimator = self._estimator
         assert estimator is not None
-        while not self._ended.wait(self._period):
+        while not self._stop.wait(self._period):
             try:
                 identified = estimator.update()
             except Exception as error:  # the thread ends, which the diagnostics then say
@@ -128,7 +128,7 @@ class EnergyMonitor(MotionNode):
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)
         self._identifications = self.create_publisher(Identification, "vms_ph/identification", 10)
         self._identifier = LiveIdentifier(self)
-        self._published = 0
+        self._published_stamp = 0
         self.watch()
 
     def destroy_node(self) -> None:
@@ -137,11 +137,11 @@ class EnergyMonitor(MotionNode):
         super().destroy_node()
 
     def begin(self, model: VMSModel) -> None:
-        """Take the robot."""
+        """Set up for a robot."""
         self._task = PositionTask(model)
         self._exchange = TaskExchange(model, self._task)
         self._audit = EnergyAudit()
-        self._damping = Friction.of(model) if self._friction else None
+        self._friction_model = Friction.of(model) if self._friction else None
         self._joints = model.joint_names
         self._identifier.begin(model)
 
@@ -155,10 +155,10 @@ class EnergyMonitor(MotionNode):
         self._identifier.add(motion)
         if motion.unknown:
             self._audit = EnergyAudit()
-            why = f"{motion.unknown}; powers and their balance are unknown"
-            self._health.report(WARN, why, self._identified())
+            message = f"{motion.unknown}; powers and their balance are unknown"
+            self._health.report(WARN, message, self._identification_values())
             return
-        ports, time = motion.ports(self._damping), from_stamp(motion.stamp)
+        ports, time = motion.ports(self._friction_model), from_stamp(motion.stamp)
         power, dissipated = ports.supplied(motion.d), ports.dissipated(motion.d)
         flow = EnergySample(time, energy.total, power, dissipated, motion.port_energies)
         self._audit.add(flow)
@@ -169,13 +169,13 @@ class EnergyMonitor(MotionNode):
 
     def _publish_identification(self) -> None:
         result = self._identifier.result
-        if result is None or result[0] == self._published:
+        if result is None or result[0] == self._published_stamp:
             return
-        self._published = result[0]
+        self._published_stamp = result[0]
         header = self._frames.header(self._identifier.frame, to_stamp(result[0]))
         self._identifications.publish(to_identification(header, self._joints, result[1]))
 
-    def _identified(self) -> dict[str, str]:
+    def _identification_values(self) -> dict[str, str]:
         return diagnostic_values(self._identifier.disabled, self._identifier.result)
 
     def _report(self) -> None:
@@ -185,7 +185,7 @@ class EnergyMonitor(MotionNode):
         values = {
             "unaccounted energy (J)": f"{audit.unaccounted_energy:.3e}",
             "residual (W)": f"{audit.residual:.3e}",
-            **self._identified(),
+            **self._identification_values(),
         }
         self._health.report(OK if balanced else WARN, message, values)
 

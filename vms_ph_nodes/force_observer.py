@@ -53,7 +53,7 @@ class ForceObserver(MotionNode):
         self.watch()
 
     def begin(self, model: VMSModel) -> None:
-        """Take the robot."""
+        """Set up for a robot."""
         friction = Friction.of(model) if self._friction else None
         coordinates = "decoupled" if self._decoupled else "standard"
         self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
@@ -61,8 +61,8 @@ class ForceObserver(MotionNode):
         self._map = WrenchMap(self._balance, wind_force=self._wind[0], wind_moment=self._wind[1])
         self._detector = ContactDetector(self._balance, self._false_alarms)
         # Its regressor is that of the standard coordinates.
-        self._of_payload = ImpulseBalance(model, self._noise, "standard", friction)
-        self._payload = PayloadObserver(self._of_payload)
+        self._payload_balance = ImpulseBalance(model, self._noise, "standard", friction)
+        self._payload = PayloadObserver(self._payload_balance)
         names = ["vms_ph/estimated_wrench"]
         names += ["vms_ph/estimated_wrench_base"] if model.b else []
         self._wrenches = [
@@ -94,7 +94,7 @@ class ForceObserver(MotionNode):
         # The first state begins with any time step that is one.
         step = dt if dt > 0.0 else 1e-3
         impulse = self._balance.add(state, mean, step)
-        standard = self._of_payload.add(state, mean, step)
+        standard = self._payload_balance.add(state, mean, step)
         if impulse is None or standard is None:
             return
         estimate = self._map.estimate(self._observer.add(impulse))
@@ -106,7 +106,7 @@ class ForceObserver(MotionNode):
         self._report(contact, model.b > 0 and motion.wrench_base is None)
 
     def _restart(self) -> None:
-        balances = (self._balance, self._of_payload)
+        balances = (self._balance, self._payload_balance)
         for part in (*balances, self._observer, self._detector, self._payload):
             part.restart()
 
@@ -115,18 +115,18 @@ class ForceObserver(MotionNode):
         base = self._frames.header(self._frames.root, motion.stamp)
         values = [(tool, estimate.end_effector), (tool, estimate.deviation)]
         if self._model.b:
-            spread = np.sqrt(np.diag(estimate.covariance_base))
-            values += [(base, estimate.base), (base, spread)]
+            deviation = np.sqrt(np.diag(estimate.covariance_base))
+            values += [(base, estimate.base), (base, deviation)]
         for publisher, (header, value) in zip(self._wrenches, values, strict=True):
             publisher.publish(to_wrench_base(header, value))
 
-    def _report(self, contact: ContactReport, unknown: bool) -> None:
+    def _report(self, contact: ContactReport, without_base_wrench: bool) -> None:
         self._count += contact.began
         message = "in contact" if contact.contact else "no contact"
-        if unknown:
+        if without_base_wrench:
             message += "; without vms_ph/wrench_base, the actuators of the base count as external"
         self._health.report(
-            WARN if unknown else OK,
+            WARN if without_base_wrench else OK,
             message,
             {
                 "contacts": str(self._count),

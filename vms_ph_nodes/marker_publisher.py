@@ -32,7 +32,7 @@ class MarkerPublisher(MotionNode):
         self.watch()
 
     def begin(self, model: VMSModel) -> None:
-        """Take the robot."""
+        """Set up for a robot."""
         self._shapes = Shapes(self._scales, PositionTask(model))
 
     def on_motion(self, motion: RobotMotion) -> None:
@@ -43,7 +43,7 @@ class MarkerPublisher(MotionNode):
             return
         self._last = now
         header = self._frames.header(self._frames.inertial, motion.stamp)
-        shapes = self._shapes.of(motion.d, motion.ports(None))
+        shapes = self._shapes.at(motion.d, motion.ports(None))
         self._publisher.publish(to_markers(header, shapes, self._shapes.size))
         count = f"{len(shapes)} shapes"
         if motion.unknown:
@@ -95,8 +95,8 @@ def _ellipsoid(header: Header, ellipsoid: Ellipsoid) -> Marker:
 def _bar(header: Header, bar: Bar, size: float) -> Marker:
     marker = _marker(header, bar.name, Marker.CUBE, bar.colour)
     marker.pose.position = to_point(bar.position + bar.height / 2 * bar.up)
-    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).matrix()
-    marker.pose.orientation = to_quaternion(turn)
+    rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).matrix()
+    marker.pose.orientation = to_quaternion(rotation)
     marker.scale = to_vector((size * _WIDTH, size * _WIDTH, bar.height))
     return marker
 

@@ -173,9 +173,9 @@ class ModelServer(ReportingNode):
         ):
             self.create_service(kind, f"~/{name}", self._service_callback(answer))
         self._health.report(WARN, NO_DESCRIPTION)
-        robot.when_known(self._take)
+        robot.when_known(self._serve)
 
-    def _take(self, model: VMSModel) -> None:
+    def _serve(self, model: VMSModel) -> None:
         self._answers = ModelAnswers(model)
         self._health.declare_robot(model)
         self._health.report(OK, f"serving the model of {model.name}")
@@ -188,7 +188,7 @@ class ModelServer(ReportingNode):
                 response.message = self._health.disagreement or NO_DESCRIPTION
                 return response
             try:
-                # Far beyond any robot the terms overflow, which is told in the answer.
+                # Far beyond any robot the terms overflow, which the answer says.
                 with np.errstate(all="ignore"):
                     answer(self._answers, request, response)
                 require_finite(response)

@@ -52,7 +52,7 @@ class ReferenceMarker(MotionNode):
         """
         try:
             library = importlib.import_module("interactive_markers")
-            self._kinds = importlib.import_module("visualization_msgs.msg")
+            self._messages = importlib.import_module("visualization_msgs.msg")
         except ImportError as error:
             raise VmsPhError(
                 "reference_marker needs the ROS package interactive_markers, which a ROS 2 with "
@@ -66,7 +66,7 @@ class ReferenceMarker(MotionNode):
         self.watch()
 
     def begin(self, model: VMSModel) -> None:
-        """Take the robot."""
+        """Set up for a robot."""
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Put the marker where the robot is, at the first state and after a jump back in time."""
@@ -83,9 +83,9 @@ class ReferenceMarker(MotionNode):
         self._server.applyChanges()
 
     def _marker(self, pose: Array) -> Any:
-        kinds, size = self._kinds, 0.3 * reach(self._model)
+        messages, size = self._messages, 0.3 * reach(self._model)
         led_frame = "base" if self._model.b else self._model.end_effector
-        marker = kinds.InteractiveMarker(
+        marker = messages.InteractiveMarker(
             header=self._frames.header(self._frames.inertial, Time()),
             pose=to_pose(pose),
             name=_NAME,
@@ -97,14 +97,14 @@ class ReferenceMarker(MotionNode):
 
     def _ball(self, size: float) -> Any:
         """Return the control that is seen, and moves nothing."""
-        kinds = self._kinds
+        messages = self._messages
         r, g, b, a = rgba(LEGEND["reference"].colour, 0.6)
-        ball = kinds.Marker(type=kinds.Marker.SPHERE, color=ColorRGBA(r=r, g=g, b=b, a=a))
+        ball = messages.Marker(type=messages.Marker.SPHERE, color=ColorRGBA(r=r, g=g, b=b, a=a))
         ball.scale.x = ball.scale.y = ball.scale.z = 0.15 * size
-        return kinds.InteractiveMarkerControl(always_visible=True, markers=[ball])
+        return messages.InteractiveMarkerControl(always_visible=True, markers=[ball])
 
     def _controls(self) -> list[Any]:
-        control = self._kinds.InteractiveMarkerControl
+        control = self._messages.InteractiveMarkerControl
         planar = self._model.base == "planar"
         controls = []
         for axis, (w, x, y, z) in _AXES.items():

@@ -46,17 +46,17 @@ _MARKERS = "Interactive Markers Namespace"
 def shown_box(model: VMSModel, q: Array) -> Array:
     """Return the smallest and largest coordinates (2,3), m, of links, handle and energy bars."""
     d = model.evaluate(q, np.zeros(model.nv))
-    places = [d.placement(name)[:3, 3] for name in model.link_names]
-    root, size, upright = places[0], reach(model), up_axes(model.gravity)
+    points = [d.placement(name)[:3, 3] for name in model.link_names]
+    root, size, upright = points[0], reach(model), up_axes(model.gravity)
     for offset in bar_offsets(model, size):
         for x, y, z in product((-_LABEL, _LABEL), (-_LABEL, _LABEL), (0.0, _BAR)):
-            places.append(root + offset + size * upright @ np.array([x, y, z]))
+            points.append(root + offset + size * upright @ np.array([x, y, z]))
     handle = root if model.b else d.placement(model.end_effector)[:3, 3]
-    places += [*(handle + _HANDLE * size * np.eye(3)), *(handle - _HANDLE * size * np.eye(3))]
-    return np.array([np.min(places, axis=0), np.max(places, axis=0)])
+    points += [*(handle + _HANDLE * size * np.eye(3)), *(handle - _HANDLE * size * np.eye(3))]
+    return np.array([np.min(points, axis=0), np.max(points, axis=0)])
 
 
-def fitted(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]:
+def fit(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]:
     """Return a configuration whose camera and grid fit a robot in its configuration ``q``.
 
     The direction from which the camera looks stays as it is.
@@ -78,17 +78,17 @@ def fitted(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]
     return content
 
 
-def named(content: dict[str, Any], prefix: str, namespace: str) -> dict[str, Any]:
+def set_names(content: dict[str, Any], prefix: str, namespace: str) -> dict[str, Any]:
     """Return a configuration for a robot with a frame prefix and a namespace."""
-    space = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
+    prefix_of_topics = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
     for display in content["Visualization Manager"]["Displays"]:
         if "TF Prefix" in display:
             # RViz puts a slash between the prefix and the frame.
             display["TF Prefix"] = prefix.removesuffix("/")
         for key in filter(display.__contains__, _TOPICS):
-            display[key]["Value"] = space + display[key]["Value"]
+            display[key]["Value"] = prefix_of_topics + display[key]["Value"]
         if _MARKERS in display:
-            display[_MARKERS] = space + display[_MARKERS]
+            display[_MARKERS] = prefix_of_topics + display[_MARKERS]
     return content
 
 
@@ -104,8 +104,8 @@ def main() -> None:
     try:
         settings = RobotSettings().updated(from_arguments(options.settings))
         model = settings.model(settings.description(lambda _: None))
-        content = fitted(read_yaml(options.template), model, settings.initial_configuration(model))
-        content = named(content, options.prefix, options.namespace)
+        content = fit(read_yaml(options.template), model, settings.initial_configuration(model))
+        content = set_names(content, options.prefix, options.namespace)
     except (VmsPhError, OSError, KeyError, TypeError) as error:
         # RViz then opens the file as it is.
         print(f"RViz shows {options.template} as it is: {error}", file=sys.stderr)

@@ -40,9 +40,9 @@ def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
     description = settings.description()
     model = settings.model(description)
     home = settings.initial_configuration(model)
-    around = Scene() if file is None else file.scene
+    surroundings = Scene() if file is None else file.scene
     shapes = robot_shapes(model, description) if file is not None else []
-    return mjcf_text(model, home, step, around, shapes=shapes)
+    return mjcf_text(model, home, step, surroundings, shapes=shapes)
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ _RECENT = 2 * NANOSECONDS
 # Time after which a callback leaves the rest of its work to the next: services must answer, ns.
 _SLICE = NANOSECONDS // 20
 
-_MOST_STEPS = 1_000_000
+_MAX_STEPS = 1_000_000
 
 
 class Simulator(ManagedNode):
@@ -79,10 +79,10 @@ class Simulator(ManagedNode):
         self._loop: ControllerNode | None = None
         self.simulation = self._make(None)
 
-        self._paused, self._ticks, self._dropped, self._dropped_at = False, 0, 0, -_RECENT
+        self._paused, self._ticks, self._dropped, self._drop_time = False, 0, 0, -_RECENT
         self._failure = ""
-        self._steps_left = 0
-        self._steps_taken: Future | None = None
+        self._remaining_steps = 0
+        self._step_result: Future | None = None
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         frames = Frames.of(self.model, declare(self, "frame_prefix"))
         self._topics = RobotPublishers(self, self.model, frames, description)
@@ -97,7 +97,7 @@ class Simulator(ManagedNode):
         self._actuators = ActuatorPublisher(self, self.simulation)
         self._external = ExternalEfforts(self, self.model, frames)
         self._brake = Brake(self.model, robot.allocation())
-        self._brakes: bool = declare(self, "brakes") and not self._floor
+        self._has_brake: bool = declare(self, "brakes") and not self._floor
         self._on_wheels = bool(robot.settings.wheels)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
@@ -113,10 +113,10 @@ class Simulator(ManagedNode):
         tick = self._steps_per_tick * self.step / self._speed
         self.create_timer(tick, self._tick, clock=self._steady)
 
-    def close_loop(self, loop: "ControllerNode") -> None:
+    def close_loop(self, controller: "ControllerNode") -> None:
         """Set the controller of this process, whose ``control`` is called at every step."""
-        self._loop, self._brakes = loop, False
-        self.simulation = self._make(loop.control)
+        self._loop, self._has_brake = controller, False
+        self.simulation = self._make(controller.control)
         self._actuators.fail(self.simulation, self._actuators.failed)
 
     def stamp(self) -> Time:
@@ -139,9 +139,9 @@ class Simulator(ManagedNode):
         self._restart()
         return super().on_cleanup(state)
 
-    def _announce_body(self, body: Body | None, now: Sample | None) -> None:
+    def _announce_body(self, body: Body | None, sample: Sample | None) -> None:
         if self._loop is not None:
-            self._loop.take_body(body, now)
+            self._loop.take_body(body, sample)
 
     def _make(self, control: Control | None) -> Any:
         if self._floor:
@@ -162,17 +162,17 @@ class Simulator(ManagedNode):
         self._ticks = 0
 
     def _tick(self) -> None:
-        if self._steps_left:
+        if self._remaining_steps:
             self._take_steps()
         if self._paused or self._failure or not self.is_active:
             return
-        passed = (self._steady.now().nanoseconds - self._start) / NANOSECONDS * self._speed
-        due = int(passed / (self._steps_per_tick * self.step)) - self._ticks
+        elapsed = (self._steady.now().nanoseconds - self._start) / NANOSECONDS * self._speed
+        due = int(elapsed / (self._steps_per_tick * self.step)) - self._ticks
         limit = _CATCH_UP_WITH_CLOCK if self._follows_clock else _CATCH_UP
         if due > limit:
             dropped = due - limit
             self._dropped += dropped
-            self._dropped_at = self._steady.now().nanoseconds
+            self._drop_time = self._steady.now().nanoseconds
             lost = round(dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed)
             self._start += lost
             self._epoch += lost if self._follows_clock else 0
@@ -200,15 +200,15 @@ class Simulator(ManagedNode):
     def _integrate(self, steps: int) -> None:
         simulation = self.simulation
         external = self._external.efforts(simulation.time + steps * self.step)
-        if self._brakes and not self._external.is_commanded:
-            now, base = self._sample(), self._external.drives_base and not self._on_wheels
-            external = self._brake.efforts(now.q, now.v, steps * self.step, external, base)
+        if self._has_brake and not self._external.is_commanded:
+            sample, base = self._sample(), self._external.drives_base and not self._on_wheels
+            external = self._brake.efforts(sample.q, sample.v, steps * self.step, external, base)
             if not simulation.steps:  # from the first step on
                 simulation.apply(external)
         self._engine.advance(simulation, steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
-            late = self._steady.now().nanoseconds - self._dropped_at < _RECENT and not self._paused
+            late = self._steady.now().nanoseconds - self._drop_time < _RECENT and not self._paused
             message = "too slow for real time" if late else self._activity()
             self._health.report(WARN if late else OK, message, self._values())
             return
@@ -240,7 +240,7 @@ class Simulator(ManagedNode):
         self._end_steps("the simulation was reset")
         self._external.forget()
         if self._loop is not None:
-            self._loop.restarted()
+            self._loop.restart()
         self._grasp.restart(self.simulation)
         if self._failure:
             self._failure = ""
@@ -259,7 +259,7 @@ class Simulator(ManagedNode):
         self._topics.publish(self._sample(), stamp, self.simulation.resets)
         self._health.tick()
         if self._loop is not None:
-            self._loop.published(stamp)
+            self._loop.publish_record(stamp)
 
     def _resume_time(self) -> None:
         now, simulated = self._steady.now().nanoseconds, round(self.simulation.time * NANOSECONDS)
@@ -323,10 +323,10 @@ class Simulator(ManagedNode):
         refusal = self._refusal_of(request.steps)
         if not refusal:
             # The timer takes those beyond the first slice: ~/pause and ~/reset can end them.
-            self._steps_left = request.steps
-            self._steps_taken = answer = Future()
+            self._remaining_steps = request.steps
+            self._step_result = future = Future()
             self._take_steps()
-            refusal = str(await answer)
+            refusal = str(await future)
             response.success = not refusal
         response.message = refusal or f"at {self.simulation.time:.6g} s"
         if response.success:
@@ -340,28 +340,28 @@ class Simulator(ManagedNode):
             return "the simulator is not active; activate it first"
         if not self._paused:
             return "the simulation is running; pause it before stepping"
-        if not 1 <= steps <= _MOST_STEPS:
-            return f"steps must be from 1 to {_MOST_STEPS}; given: {steps}"
-        if self._steps_left:
-            return f"{self._steps_left} steps of another request are left; ~/pause ends them"
+        if not 1 <= steps <= _MAX_STEPS:
+            return f"steps must be from 1 to {_MAX_STEPS}; given: {steps}"
+        if self._remaining_steps:
+            return f"{self._remaining_steps} steps of another request are left; ~/pause ends them"
         return self._failure
 
     def _take_steps(self) -> None:
         """Take steps that were asked for, as many as one callback may."""
         end = self._steady.now().nanoseconds + _SLICE
-        while self._steps_left and self._steady.now().nanoseconds < end:
-            steps = min(self._steps_left, self._steps_per_tick)
+        while self._remaining_steps and self._steady.now().nanoseconds < end:
+            steps = min(self._remaining_steps, self._steps_per_tick)
             self._advance(steps)
-            self._steps_left = max(0, self._steps_left - steps)
-        if not self._steps_left:
+            self._remaining_steps = max(0, self._remaining_steps - steps)
+        if not self._remaining_steps:
             self._end_steps("")
 
     def _end_steps(self, why: str) -> None:
         """Answer the request for steps; ``why`` it ends early is empty if all were taken."""
-        self._steps_left, answer = 0, self._steps_taken
-        self._steps_taken = None
-        if answer is not None:
-            answer.set_result(why and f"ended at {self.simulation.time:.6g} s: {why}")
+        self._remaining_steps, future = 0, self._step_result
+        self._step_result = None
+        if future is not None:
+            future.set_result(why and f"ended at {self.simulation.time:.6g} s: {why}")
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from vms_ph_io.tasks.robot_tasks import is_of_leg
 from vms_ph_io.tasks.task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, goal_lines
 from vms_ph_io.tasks.task_reference import TaskReference
 
-from .messages.conversions import NANOSECONDS, from_stamp, from_xyz, not_finite
+from .messages.conversions import NANOSECONDS, from_stamp, from_xyz, nonfinite_path
 from .messages.frames import Frames
 from .messages.observations import momentum_of
 from .node.health import OK, WARN
@@ -40,12 +40,12 @@ Goals = Mapping[str, Mapping[str, Any]]
 """Goals by name, with what, wanted, obtained (None before it was judged) and met."""
 
 # Time without states after which a task that runs once is given up, s.
-_PATIENCE = 60.0
+_STATE_TIMEOUT = 60.0
 
 # Time for the last messages to reach others before the process ends, s.
 _LINGER = 0.5
 
-_POLL = 0.1
+_POLL_PERIOD = 0.1
 
 
 class TaskRunner(ReportingNode):
@@ -69,7 +69,7 @@ class TaskRunner(ReportingNode):
         self.failed = False
         name: str = declare(self, "task")
         self._task = task = load_for_nodes(name)
-        self._end: float = declare(self, "seconds") or task.shortest
+        self._duration: float = declare(self, "seconds") or task.shortest
         self._once: bool = declare(self, "once")
         self._period: float = declare(self, "period")
         simulator: str = declare(self, "simulator")
@@ -83,7 +83,7 @@ class TaskRunner(ReportingNode):
         kind = arguments.get("controller") or task.controller
         form = settings.wheel_form(model)
         law = make_controller(kind, model, settings.allocation(), task.base_actuated, form)
-        self._both = law.LEADS_BASE_AND_TOOL
+        self._leads_both = law.LEADS_BASE_AND_TOOL
         self._model, self._simulated = model, bool(simulator)
         self._home = settings.initial_configuration(model)
         self._score: Any = (
@@ -93,14 +93,14 @@ class TaskRunner(ReportingNode):
         )
         frames = Frames.of(model, prefix)
         kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
-        led = [kind for kind, errors in kinds.items() if any(map(self._leads, errors))]
-        self._references = ReferencePublishers(self, controller, model, frames, led)
+        kinds_led = [kind for kind, errors in kinds.items() if any(map(self._leads, errors))]
+        self._references = ReferencePublishers(self, controller, model, frames, kinds_led)
         self._progress = self.create_publisher(TaskProgress, "vms_ph/task", 10)
         self._health.declare_robot(model)
         self._last_state_time = self._steady.now().nanoseconds
-        self._stage, self._ended_at = "waiting", 0
+        self._stage, self._end_time = "waiting", 0
         # Resets of the simulation: at the last state, before the task, and in it.
-        self._resets, self._before, self._run = -1, -1, None
+        self._resets, self._resets_before, self._resets_in_task = -1, -1, None
         if self._simulated:
             self._pause = self.create_client(SetBool, f"{simulator}/pause")
             self._reset = self.create_client(Trigger, f"{simulator}/reset")
@@ -112,7 +112,7 @@ class TaskRunner(ReportingNode):
             beside=self._score.topics,
         )
         self._health.report(WARN, "waits for the states of the robot")
-        self.create_timer(_POLL, self._poll, clock=self._steady)
+        self.create_timer(_POLL_PERIOD, self._poll, clock=self._steady)
 
     def _leads(self, error: str) -> bool:
         """Whether the task has references for one of the errors."""
@@ -123,17 +123,17 @@ class TaskRunner(ReportingNode):
 
     def _poll(self) -> None:
         now = self._steady.now().nanoseconds
-        if self._ended_at and self._once and now - self._ended_at > _LINGER * NANOSECONDS:
+        if self._end_time and self._once and now - self._end_time > _LINGER * NANOSECONDS:
             raise ExternalShutdownException
         if self._stage == "running":
             self._references.repeat_for_new_subscribers()
         elif self._stage == "ready":
             self._start()
-        silent = (now - self._last_state_time) / NANOSECONDS
-        if self._once and not self._ended_at and silent > _PATIENCE:
+        silence = (now - self._last_state_time) / NANOSECONDS
+        if self._once and not self._end_time and silence > _STATE_TIMEOUT:
             self.failed = True
             self.get_logger().error(
-                f"task {self._task.name}: no state of the robot for {silent:.0f} s; given up"
+                f"task {self._task.name}: no state of the robot for {silence:.0f} s; given up"
             )
             raise ExternalShutdownException
 
@@ -154,18 +154,18 @@ class TaskRunner(ReportingNode):
     async def _start_simulation(self) -> None:
         await self._pause.call_async(SetBool.Request(data=True))
         # A state of the new run may arrive before the answer.
-        self._before = self._resets
+        self._resets_before = self._resets
         await self._reset.call_async(Trigger.Request())
         self._begin()
         await self._pause.call_async(SetBool.Request(data=False))
 
     def _begin(self) -> None:
         """Begin at the start."""
-        self._stage, self._run = "running", None
+        self._stage, self._resets_in_task = "running", None
         self._origin: int | None = 0 if self.get_parameter("use_sim_time").value else None
         self._published_until = self._last_report_time = -1.0
-        self._count = self._ended_at = 0
-        self._reference = TaskReference(self._task, self._model, self._home, self._both)
+        self._count = self._end_time = 0
+        self._reference = TaskReference(self._task, self._model, self._home, self._leads_both)
         self._score.reset(self._reference, self._home)
         self._references.forget()
         self.get_logger().info(f"task {self._task.name}: {self._task.title}")
@@ -197,18 +197,18 @@ class TaskRunner(ReportingNode):
                 if not self._simulated:
                     self._home = motion.d.q
             return
-        if self._run is None:
-            if self._simulated and resets == self._before:
+        if self._resets_in_task is None:
+            if self._simulated and resets == self._resets_before:
                 return
-            self._run = resets
-        elif resets != self._run:
+            self._resets_in_task = resets
+        elif resets != self._resets_in_task:
             self.get_logger().info("the simulation was reset; the task begins anew")
             self._begin()
-            self._run = resets
+            self._resets_in_task = resets
         stamp = from_stamp(motion.stamp)
         if self._origin is None:
             self._origin = stamp
-        if not self._ended_at:
+        if not self._end_time:
             self._judge_motion((stamp - self._origin) / NANOSECONDS, motion)
 
     def _judge_motion(self, time: float, motion: RobotMotion) -> None:
@@ -217,7 +217,7 @@ class TaskRunner(ReportingNode):
         if 0.0 < self._task.repeat <= time and self._simulated and not self._once:
             self._stage = "ready"  # it begins anew
             return
-        if time - self._last_report_time < self._period and time < self._end:
+        if time - self._last_report_time < self._period and time < self._duration:
             return
         self._last_report_time = time
         goals = self._score.goals()
@@ -229,7 +229,7 @@ class TaskRunner(ReportingNode):
             if not goals[name]["met"] and (judged or message.ended)
         ]
         progress = (
-            f"{time:.1f} of {self._end:g} s" if not message.ended else f"ended at {time:.1f} s"
+            f"{time:.1f} of {self._duration:g} s" if not message.ended else f"ended at {time:.1f} s"
         )
         progress += f"; not met: {', '.join(missed)}" if missed else ""
         values = {name: goal["obtained"] for name, goal in goals.items()}
@@ -239,7 +239,7 @@ class TaskRunner(ReportingNode):
 
     def _message(self, stamp: Time, time: float, goals: Goals) -> TaskProgress:
         """Return the message of a time of the task, s; until the end, goals may wait for theirs."""
-        ended = time >= self._end
+        ended = time >= self._duration
         obtained = [goal["obtained"] for goal in goals.values()]
         judged = [value is not None for value in obtained]
         met = [bool(goal["met"]) for goal in goals.values()]
@@ -247,7 +247,7 @@ class TaskRunner(ReportingNode):
             header=Header(stamp=stamp),
             task=self._task.name,
             time=time,
-            end=self._end,
+            end=self._duration,
             given=self._count,
             targets=len(self._task.targets),
             ended=ended,
@@ -260,16 +260,16 @@ class TaskRunner(ReportingNode):
         )
 
     def _report_verdict(self, time: float, goals: Goals, met: bool) -> None:
-        self._ended_at = self._steady.now().nanoseconds
+        self._end_time = self._steady.now().nanoseconds
         self.failed = self._once and not met
         if self._once and self._simulated:
             self._pause.call_async(SetBool.Request(data=True))
-        say = self.get_logger().info if met else self.get_logger().warning
+        log = self.get_logger().info if met else self.get_logger().warning
         failed = any(goal["obtained"] is not None and not goal["met"] for goal in goals.values())
         verdict = "met" if met else "NOT MET" if failed else "NOT ALL JUDGED"
-        say(f"task {self._task.name} after {time:.2f} s: goals {verdict}")
+        log(f"task {self._task.name} after {time:.2f} s: goals {verdict}")
         for line in goal_lines(goals, self._task.shortest):
-            say(line)
+            log(line)
 
 
 class TaskScore:
@@ -290,7 +290,7 @@ class TaskScore:
         """
         self._task, self._model, self._simulated = task, model, simulated
         self._actuators = settings.chosen_actuators() if simulated else None
-        self._rolling = settings.wheel_form(model)
+        self._wheel_form = settings.wheel_form(model)
         if self._actuators is not None:
             node.create_subscription(JointState, "vms_ph/actuator_states", self._on_actuators, 10)
             node.create_subscription(Exergy, "vms_ph/exergy", self._on_exergy, 10)
@@ -373,8 +373,8 @@ class TaskScore:
     def _restart_uses(self) -> None:
         self._use = ActuatorUse(self._model, self._actuators)
         self._wheels = None
-        if self._rolling is not None:
-            self._wheels = WheelUse(self._rolling, self._task.wheels)
+        if self._wheel_form is not None:
+            self._wheels = WheelUse(self._wheel_form, self._task.wheels)
         self._has_actuator_states, self._residual = False, None
 
     def _on_actuators(self, message: JointState) -> None:
@@ -398,14 +398,14 @@ class PayloadScore:
         """Begin; ``judge`` has seen nothing yet."""
         self._judge = judge
         self._last: PayloadState | None = None
-        self._before: Array | None = None
+        self._initial: Array | None = None
 
     def update(self, message: PayloadState | None) -> None:
         """Take a message with finite numbers."""
-        if message is None or not_finite(message):
+        if message is None or nonfinite_path(message):
             return
         if self._last is None:
-            self._before = momentum_of(message)
+            self._initial = momentum_of(message)
         self._last = message
         if message.state == PayloadState.CARRIED:
             self._judge.update(from_xyz(message.pose.position))
@@ -415,8 +415,8 @@ class PayloadScore:
         last = self._last
         if last is None:
             return self._judge.goals(None, self._judge.handle, False, None)
-        after = momentum_of(last)
-        momenta = None if self._before is None or after is None else (self._before, after)
+        final = momentum_of(last)
+        momenta = None if self._initial is None or final is None else (self._initial, final)
         capture_distance = last.distance if last.tried else None
         is_set_down = last.state == PayloadState.SET_DOWN
         return self._judge.goals(

@@ -79,14 +79,14 @@ def node_settings(task: RobotTask) -> tuple[RobotSettings, VMSModel]:
 
 
 def parameters(
-    task: RobotTask, law: Controller, of_leg: Mapping[str, Any] | None = None
+    task: RobotTask, law: Controller, leg_parameters: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the content of a parameter file for the nodes of a task.
 
     Args:
         task: the task.
         law: that controls its robot.
-        of_leg: parameters of the simulator for the task of a leg.
+        leg_parameters: parameters of the simulator for the task of a leg.
 
     Raises:
         OptionError: the law has not all gains of the task.
@@ -106,7 +106,7 @@ def parameters(
             simulator |= record_parameters(prefix, effect)
     if task.payload is not None:
         simulator |= payload_parameters(task.payload)
-    simulator |= of_leg or {}
+    simulator |= leg_parameters or {}
     monitor = {
         "joint_friction": task.joint_friction,
         "unaccounted_tolerance": float(task.unaccounted),
@@ -149,8 +149,8 @@ def arguments(name: str) -> dict[str, str]:
                 "with nodes a payload is for robots without 'mechanism' and without 'wheels'"
             )
     is_of_leg = robot_tasks.is_of_leg(name)
-    of_leg = leg_tasks(name).simulator_parameters(name) if is_of_leg else None
-    content = parameters(task, law, of_leg)
+    leg_parameters = leg_tasks(name).simulator_parameters(name) if is_of_leg else None
+    content = parameters(task, law, leg_parameters)
     label = Path(task.name).stem
     heading = f"# Parameters of the nodes of the task {label}, made by 'vms-ph launch task'.\n"
     file = write_user_file(f"task_{label}.yaml", heading + yaml.safe_dump(content))

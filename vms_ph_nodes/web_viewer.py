@@ -50,7 +50,7 @@ _POSES_HZ = 30.0
 _PICTURES_HZ = 5.0
 _PLOTS_EVERY = 2  # pictures
 
-_MOST_FRAMES = 10_000  # whose poses wait to be drawn
+_MAX_POSES = 10_000  # whose poses wait to be drawn
 
 # Pictures of the robot without a pose until the simulator is asked for one.
 _PATIENCE = 15
@@ -70,7 +70,7 @@ class WebViewer(ReportingNode):
         super().__init__("web_viewer")
         self._robot = RobotParameters(self)
         port: int = declare(self, "port")
-        self._name_of_robot = ""
+        self._robot_name = ""
         origins: str = declare(self, "allowed_origins")
         token = page_token(declare(self, "token"))
         self._server = serve_page(port, origins, self._title, token)
@@ -86,8 +86,8 @@ class WebViewer(ReportingNode):
         self._simulator = f"{self.get_namespace()}/simulator".lstrip("/")
         self._subscribe(String, "robot_description", self._on_description, LATCHED)
         self._subscribe(TFMessage, "/tf_static", self._on_transforms, LATCHED)
-        self._live: list[Subscription] = []
-        self._poses_requested = 0  # calls of _draw_robot until they are asked for
+        self._live_subscriptions: list[Subscription] = []
+        self._calls_to_request = 0  # calls of _draw_robot until they are asked for
         self._step_client = self.create_client(StepSimulation, "simulator/step")
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PICTURES_HZ, self._draw_pictures)
@@ -113,11 +113,11 @@ class WebViewer(ReportingNode):
         self._tab = None if self._commands is None else tabs.add_tab("Control")
 
     def _title(self) -> str:
-        return f"{self._name_of_robot} – vms_ph" if self._name_of_robot else "vms_ph"
+        return f"{self._robot_name} – vms_ph" if self._robot_name else "vms_ph"
 
     def _listen(self, has_clients: bool) -> None:
         """Subscribe to what is shown, or end it: a page that nobody looks at costs nothing."""
-        if has_clients and not self._live:
+        if has_clients and not self._live_subscriptions:
             for kind, topic, callback, depth in (
                 (TFMessage, "/tf", self._on_transforms, 10),
                 (MarkerArray, "vms_ph/markers", self._on_markers, 1),
@@ -129,11 +129,11 @@ class WebViewer(ReportingNode):
                 (Exergy, "vms_ph/exergy", self._overview.on_exergy, 1),
                 (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
             ):
-                self._live.append(self._subscribe(kind, topic, callback, depth))
-            self._poses_requested = _PATIENCE
-        elif not has_clients and self._live:
-            while self._live:
-                self.destroy_subscription(self._live.pop())
+                self._live_subscriptions.append(self._subscribe(kind, topic, callback, depth))
+            self._calls_to_request = _PATIENCE
+        elif not has_clients and self._live_subscriptions:
+            while self._live_subscriptions:
+                self.destroy_subscription(self._live_subscriptions.pop())
             self._overview.forget()
 
     def _subscribe(
@@ -141,21 +141,21 @@ class WebViewer(ReportingNode):
     ) -> Subscription:
         """Return a subscription; a message that cannot be shown is left out, with a warning."""
 
-        def take(message: Any) -> None:
+        def on_message(message: Any) -> None:
             with contain_errors(self._input_diagnostics, f"a message on {topic}"):
                 callback(message)
 
-        return self.create_subscription(kind, topic, take, depth)
+        return self.create_subscription(kind, topic, on_message, depth)
 
     def _ask_for_poses(self) -> None:
         """Ask a simulator for its poses where none arrive: its time stands."""
-        if self._poses or not self._poses_requested:
-            self._poses_requested = 0
+        if self._poses or not self._calls_to_request:
+            self._calls_to_request = 0
             return
-        self._poses_requested -= 1
-        if not self._poses_requested and self._step_client.service_is_ready():
+        self._calls_to_request -= 1
+        if not self._calls_to_request and self._step_client.service_is_ready():
             self._step_client.call_async(StepSimulation.Request(steps=0))
-            self._poses_requested = _PATIENCE
+            self._calls_to_request = _PATIENCE
 
     def _on_description(self, message: String) -> None:
         try:
@@ -167,10 +167,10 @@ class WebViewer(ReportingNode):
         self._surroundings.begin()
         scene = self._scene = RobotScene(self._server, model, message.data)
         bundled = self._robot.robot in robots.names()
-        self._name_of_robot = self._robot.robot if bundled else robots.known_as(model.name)
+        self._robot_name = self._robot.robot if bundled else robots.known_as(model.name)
         self._view.show(scene)
-        self._overview.name(model, self._name_of_robot)
-        self._server.gui.set_panel_label(f"vms_ph: {self._name_of_robot}")
+        self._overview.name(model, self._robot_name)
+        self._server.gui.set_panel_label(f"vms_ph: {self._robot_name}")
         start = self._robot.initial_configuration(model)
         root_position = scene.root_position(start)
         self._world.look(viewpoint(model, scene.box(start)), root_position)
@@ -194,9 +194,9 @@ class WebViewer(ReportingNode):
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
             p, r = item.transform.translation, item.transform.rotation
-            position, turn = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
-            if in_range(np.array([*position, *turn])) and len(self._poses) < _MOST_FRAMES:
-                self._poses[item.child_frame_id] = position, turn
+            position, quaternion = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
+            if in_range(np.array([*position, *quaternion])) and len(self._poses) < _MAX_POSES:
+                self._poses[item.child_frame_id] = position, quaternion
 
     def _on_markers(self, message: MarkerArray) -> None:
         self._markers = message

@@ -100,10 +100,10 @@ def test_the_flow_through_the_closed_loop_adds_up_and_has_the_tank() -> None:
 
 def test_pushes_of_the_closed_loop_are_counted_since_it_is_heard() -> None:
     flow = LoopFlow()
-    flow.pushed(Power(wrench_end_effector_energy=3.0))
+    flow.add_pushes(Power(wrench_end_effector_energy=3.0))
     flow.add(ControllerState(header=_at(0)))
     flow.flow(TASK)
-    flow.pushed(Power(wrench_end_effector_energy=3.5, tool_names=["left"], tool_energy=[0.25]))
+    flow.add_pushes(Power(wrench_end_effector_energy=3.5, tool_names=["left"], tool_energy=[0.25]))
     flow.add(ControllerState(header=_at(100)))
     found = flow.flow(TASK)
     assert found is not None

@@ -17,7 +17,7 @@ import yaml
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io import robots, share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
-from vms_ph_nodes.rviz_config import fitted, named, shown_box
+from vms_ph_nodes.rviz_config import fit, set_names, shown_box
 
 RVIZ = share_directory() / "rviz"
 
@@ -37,7 +37,7 @@ def test_the_whole_robot_and_its_bars_are_in_the_view(name: str) -> None:
     model = robots.load(name)
     q = home(name, model)
     shown = np.array(list(product(*shown_box(model, q).T)))
-    view = fitted(configuration("moving"), model, q)["Visualization Manager"]["Views"]["Current"]
+    view = fit(configuration("moving"), model, q)["Visualization Manager"]["Views"]["Current"]
     # The camera of RViz: around its focal point, with a vertical angle of 45 degrees.
     yaw, pitch = view["Yaw"], view["Pitch"]
     back = np.array([np.cos(yaw) * np.cos(pitch), np.sin(yaw) * np.cos(pitch), np.sin(pitch)])
@@ -59,13 +59,15 @@ def test_the_whole_robot_and_its_bars_are_in_the_view(name: str) -> None:
 def test_a_hopper_fills_its_orthographic_view() -> None:
     model = robots.load("revolute_hopper")
     q = home("revolute_hopper", model)
-    view = fitted(configuration("hopper"), model, q)["Visualization Manager"]["Views"]["Current"]
+    view = fit(configuration("hopper"), model, q)["Visualization Manager"]["Views"]["Current"]
     extent = np.ptp(shown_box(model, q), axis=0)
     assert 300.0 < view["Scale"] * np.linalg.norm(extent) < 700.0
 
 
 def test_frames_topics_and_markers_are_those_of_the_namespace() -> None:
-    displays = named(configuration("moving"), "left/", "/left")["Visualization Manager"]["Displays"]
+    displays = set_names(configuration("moving"), "left/", "/left")["Visualization Manager"][
+        "Displays"
+    ]
     by_class = {display["Class"].rpartition("/")[2]: display for display in displays}
     assert by_class["RobotModel"]["TF Prefix"] == "left"
     assert by_class["RobotModel"]["Description Topic"]["Value"] == "/left/robot_description"
@@ -73,7 +75,7 @@ def test_frames_topics_and_markers_are_those_of_the_namespace() -> None:
     assert markers == ["/left/vms_ph/markers", "/left/vms_ph/scene"]
     markers = by_class["InteractiveMarkers"]["Interactive Markers Namespace"]
     assert markers == "/left/vms_ph/reference"
-    plain = named(configuration("moving"), "", "")
+    plain = set_names(configuration("moving"), "", "")
     assert plain == configuration("moving")
 
 

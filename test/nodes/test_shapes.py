@@ -33,7 +33,7 @@ def drawn(request: pytest.FixtureRequest) -> tuple[Evaluation, Ports, dict[str, 
     d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
     base = rng.normal(size=model.b) if model.b else None
     ports = Ports(rng.normal(size=model.n), base, rng.normal(size=6))
-    shapes = Shapes(FAR, PositionTask(model)).of(d, ports)
+    shapes = Shapes(FAR, PositionTask(model)).at(d, ports)
     return d, ports, {shape.name: shape for shape in shapes}
 
 
@@ -204,7 +204,7 @@ def test_a_fitted_scale_is_kept_while_the_motion_dies_away_slowly_and_follows_in
 def test_an_arrow_too_short_to_be_seen_is_deleted() -> None:
     model = robots.load("panda")
     d = model.evaluate(model.neutral_configuration(), np.zeros(7))
-    shapes = Shapes(Scales(), PositionTask(model)).of(d, Ports(np.ones(7)))
+    shapes = Shapes(Scales(), PositionTask(model)).at(d, Ports(np.ones(7)))
     markers = {m.ns: m for m in to_markers(Header(), shapes).markers}
     assert markers["linear momentum"].action == Marker.DELETE
 
@@ -213,7 +213,7 @@ def test_an_arrow_too_short_to_be_seen_is_deleted() -> None:
 def test_bars_stand_upright_against_gravity(name: str) -> None:
     model, rng = robots.load(name), np.random.default_rng(3)
     d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
-    shapes = Shapes(FAR, PositionTask(model)).of(d, Ports())
+    shapes = Shapes(FAR, PositionTask(model)).at(d, Ports())
     up = np.array([0.0, 1.0, 0.0]) if name.endswith("hopper") else np.array([0.0, 0.0, 1.0])
     bars = [shape for shape in shapes if isinstance(shape, Bar)]
     root = d.placement(model.link_names[0])[:3, 3]
@@ -238,7 +238,7 @@ def test_what_is_drawn_is_in_proportion_to_the_reach_of_the_robot() -> None:
     for model in (baxter, borinot):
         d = model.evaluate(model.neutral_configuration(), np.ones(model.nv))
         shapes = Shapes(Scales(energy=1e9, momentum=1e9), PositionTask(model))
-        markers = to_markers(Header(), shapes.of(d, Ports()), shapes.size).markers
+        markers = to_markers(Header(), shapes.at(d, Ports()), shapes.size).markers
         size = reach(model)
         by_name = {m.ns: m.scale for m in markers}
         bar, label = by_name["kinetic energy"], by_name["kinetic energy, label"]

@@ -12,7 +12,7 @@ from vms_ph_dynamics import VmsPhError
 _INTERRUPTED = 130  # the exit code of a shell after SIGINT
 
 # Errors of a file that whoever runs a command can mend.
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
+_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
             make_app()(prog_name=command_name())
         except (VmsPhError, ImportError, OSError) as error:
             message = str(error)
-            if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            if isinstance(error, OSError) and error.errno in _UNWRITABLE:
                 message = writing_failure(error.filename or "a file", error)
             # Of import errors those that name an extra of this package to install.
             elif not isinstance(error, VmsPhError) and "pip install 'vms-ph[" not in message:

@@ -85,9 +85,9 @@ def audit(
         belief = None if prior is None else identification.read_prior(prior)
     topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
     with shown_progress() as progress:
-        reading = partial(read_recording, columns=columns, topics=topics, progress=progress)
-        read = reading(recording)
-        model, description = recorded_robot(read, settings, warn)
+        read = partial(read_recording, columns=columns, topics=topics, progress=progress)
+        loaded = read(recording)
+        model, description = recorded_robot(loaded, settings, warn)
         wrenches = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
         }
@@ -95,50 +95,50 @@ def audit(
             renamed, effort, commanded, as_recorded, wrenches, topics.get("base", "")
         )
         try:
-            law, law_name = _friction(friction, model)
-            motion = RecordedMotion(read, model, options)
+            joint_friction, friction_name = _friction(friction, model)
+            motion = RecordedMotion(loaded, model, options)
             if certificate:
                 from vms_ph_io.audits.certificate import certify
 
                 _print_certificate(certify(motion, budget, progress), out, as_json)
                 return
-            done = audit_motion(motion, law, law_name, progress)
+            result = audit_motion(motion, joint_friction, friction_name, progress)
             identified = None
             if kinds:
 
                 def read_motion(path: Path) -> RecordedMotion:
                     if path == recording:
                         return motion
-                    return RecordedMotion(reading(path), model, options)
+                    return RecordedMotion(read(path), model, options)
 
                 reference_motions = [
                     identification.RecordedReference(path.stem, mass, read_motion(path), session)
                     for path, mass, session in loads
                 ]
-                done, identified = identification.with_identification(
-                    done,
+                result, identified = identification.with_identification(
+                    result,
                     [motion, *map(read_motion, also or ())],
                     kinds,
                     frame=payload_frame,
-                    friction=law if friction not in ("", "urdf") else None,
+                    friction=joint_friction if friction not in ("", "urdf") else None,
                     prior=belief,
                     load_friction=load_friction,
                     references=reference_motions,
                 )
         except RecordingError as error:
-            if robot or not read.description:
+            if robot or not loaded.description:
                 raise
             raise RecordingError(f"{error}\n(the model is that of the recording)") from None
     if as_json:
-        typer.echo(json.dumps(document(done), indent=2))
+        typer.echo(json.dumps(document(result), indent=2))
     else:
-        further = () if identified is None else identification.identified_lines(done, identified)
-        for line in (*lines(done), *further):
+        more = () if identified is None else identification.identified_lines(result, identified)
+        for line in (*lines(result), *more):
             typer.echo(line)
     if out is not None:
-        files = write_report(done, out)
+        files = write_report(result, out)
         if identified is not None:
-            files += identification.write_identified(done, identified, description, out)
+            files += identification.write_identified(result, identified, description, out)
         typer.echo(f"report     {files[0]}", err=as_json)
 
 
@@ -160,7 +160,7 @@ def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> No
     path = (out or recording.parent) / f"{recording.stem}.map.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(proposal.text, encoding="utf-8")
-    questions = [one.question for one in proposal.evidence if one.question]
+    questions = [item.question for item in proposal.evidence if item.question]
     verdict = "sure" if proposal.is_sure else f"not sure: {'; '.join(questions)}"
     typer.echo(f"{verdict}\nwritten {path}; use it as --columns {path}", err=True)
 
@@ -203,8 +203,8 @@ def _references(texts: list[str] | None) -> list[tuple[Path, float, str]]:
     """Return path, load in kg, and session of the references."""
     references = []
     for text in texts or ():
-        path, _, rest = text.rpartition("=")
-        mass, _, session = rest.partition("@")
+        path, _, mass_and_session = text.rpartition("=")
+        mass, _, session = mass_and_session.partition("@")
         try:
             load = float(mass)
         except ValueError:
@@ -239,8 +239,8 @@ def plot(
     record = read_run(run)
     bag = bag_path(run).resolve()
     # Bags that stand side by side have pictures of their own.
-    begin = "" if bag.name == "bag" else f"{bag.stem if bag.is_file() else bag.name}_"
-    file = bag.parent / f"{begin}energy.png" if out == Path() else out
+    prefix = "" if bag.name == "bag" else f"{bag.stem if bag.is_file() else bag.name}_"
+    file = bag.parent / f"{prefix}energy.png" if out == Path() else out
     try:
         plot_run(record, file)
     except (OSError, ValueError) as error:

@@ -28,20 +28,20 @@ def info(bag: Path = _BAG) -> None:
     """Show the content of a bag, which may be truncated."""
     from vms_ph_io.bag import bag_info, present_topic, present_type
 
-    about = bag_info(bag)
+    stats = bag_info(bag)
     state = (
         "complete"
-        if about.is_complete
+        if stats.is_complete
         else f"truncated; `{command_name()} bag recover` makes a complete one"
     )
-    state = "being recorded" if about.is_being_recorded else state
-    typer.echo(f"Files:    {', '.join(f.name for f in about.files)} ({about.size / 1e6:.2f} MB)")
+    state = "being recorded" if stats.is_being_recorded else state
+    typer.echo(f"Files:    {', '.join(f.name for f in stats.files)} ({stats.size / 1e6:.2f} MB)")
     typer.echo(f"State:    {state}")
-    if about.unreadable_bytes and not about.is_being_recorded:
-        typer.echo(f"          {about.unreadable_bytes} bytes are unreadable")
-    typer.echo(f"Duration: {about.duration:.3f} s")
-    typer.echo(f"Messages: {about.message_count}")
-    for topic in about.topics:
+    if stats.unreadable_bytes and not stats.is_being_recorded:
+        typer.echo(f"          {stats.unreadable_bytes} bytes are unreadable")
+    typer.echo(f"Duration: {stats.duration:.3f} s")
+    typer.echo(f"Messages: {stats.message_count}")
+    for topic in stats.topics:
         rate = "" if topic.rate is None else f" at {topic.rate:.1f} Hz"
         name, kind = topic.topic.name, topic.topic.type
         typer.echo(f"  {name} [{kind}]: {topic.message_count}{rate}")
@@ -145,13 +145,13 @@ def recover(
     """Copy what can be read of a bag, after a kill or a full disk, into a new, complete bag."""
     from vms_ph_io.bag import recover as repair
 
-    done = repair(bag, output)
-    typer.echo(f"{done.path} is complete: {done.message_count} messages")
-    if done.unreadable_bytes:
-        typer.echo(f"{done.unreadable_bytes} bytes could not be read")
+    recovery = repair(bag, output)
+    typer.echo(f"{recovery.path} is complete: {recovery.message_count} messages")
+    if recovery.unreadable_bytes:
+        typer.echo(f"{recovery.unreadable_bytes} bytes could not be read")
 
 
-_HZ = 30.0
+_STEP_RATE = 30.0
 _SUFFIXES = (".mcap", ".db3", ".zstd", ".bag", ".csv", ".npz", ".mat")
 
 
@@ -205,7 +205,7 @@ def view(
         # No exception: it is lost where it arises in what Python calls by itself.
         ended = note_signals()
         while not ended:
-            time.sleep(1.0 / _HZ)
+            time.sleep(1.0 / _STEP_RATE)
             now = time.monotonic()
             if server.get_clients():
                 replay.step(now - last)
@@ -229,14 +229,14 @@ def recordings(paths: list[Path]) -> list[Path]:
         if not path.is_dir() or _is_recording(path):
             recording_paths.append(path)
             continue
-        inside = [file for file in path.iterdir() if _is_recording(file)]
-        inside += [file / "bag" for file in path.iterdir() if _is_recording(file / "bag")]
-        if not inside:
+        contained = [file for file in path.iterdir() if _is_recording(file)]
+        contained += [file / "bag" for file in path.iterdir() if _is_recording(file / "bag")]
+        if not contained:
             raise VmsPhError(
                 f"{path} contains no recording: accepted are rosbag2 folders and files of kind "
                 f"{', '.join(_SUFFIXES)}"
             )
-        recording_paths += sorted(inside, key=lambda file: -file.stat().st_mtime)
+        recording_paths += sorted(contained, key=lambda file: -file.stat().st_mtime)
     return list(dict.fromkeys(recording_paths))
 
 

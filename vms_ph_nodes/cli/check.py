@@ -43,8 +43,8 @@ def check(
     else:
         is_file = settings.is_file or os.path.isfile(robot)
         xml, name = read_urdf(robot) if is_file else settings.description(), Path(robot).name
-    own_base = "auto" if bundled is None else bundled.base
-    findings = check_urdf(xml, own_base if base == "auto" else base, inertia)  # type: ignore[arg-type]
+    default_base = "auto" if bundled is None else bundled.base
+    findings = check_urdf(xml, default_base if base == "auto" else base, inertia)  # type: ignore[arg-type]
     for warning in findings.warnings:
         typer.secho(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)
     for error in findings.errors:
@@ -66,15 +66,15 @@ def check(
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
     guessed = "" if bundled is not None or end_effector else " (guessed: the last link)"
     typer.echo(f"  end effector  {model.end_effector}{guessed}")
-    starts = zip(model.joint_names, model.joint_positions(model.home), strict=True)
-    bent = ", ".join(f"{name} at {position:.4g}" for name, position in starts if position)
-    typer.echo(f"  home          {bent or 'every joint at zero'}{bent and ', the others at zero'}")
+    positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
+    home = ", ".join(f"{name} at {position:.4g}" for name, position in positions if position)
+    typer.echo(f"  home          {home or 'every joint at zero'}{home and ', the others at zero'}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
     state = "singular here" if singular else f"positive definite, condition {high / low:.3g}"
     typer.echo(f"  mass matrix   {state}")
     if findings.defects:
-        left = len(findings.defects) - len(model.repairs)
-        typer.echo(f"  inertias      {len(model.repairs)} repaired, {left} with defects as given")
+        faulty = len(findings.defects) - len(model.repairs)
+        typer.echo(f"  inertias      {len(model.repairs)} repaired, {faulty} with defects as given")
     for sentence in recommendations(model):
         typer.echo(f"  note: {sentence}")
     typer.echo("next:")

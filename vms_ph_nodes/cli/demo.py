@@ -16,11 +16,11 @@ from vms_ph_io.settings.bounded_text import YamlError, read_yaml
 from vms_ph_io.wings import WINGS, hook
 
 # Options that a task has too; those of one with nodes and page.
-_OF_A_TASK = ("task", "seconds", "controller", "as_json", "headless")
-_OF_A_PAGE = ("task", "seconds", "rate", "speed", "port", "token", "bag", "out")
+_TASK_OPTIONS = ("task", "seconds", "controller", "as_json", "headless")
+_PAGE_OPTIONS = ("task", "seconds", "rate", "speed", "port", "token", "bag", "out")
 
 # Options that are launch arguments about the robot.
-_OF_ROBOT = (
+_ROBOT_OPTIONS = (
     *("robot", "base", "end_effector", "tools", "locked_joints", "inertia", "gravity"),
     *("friction", "actuators", "initial_positions", "controller", "engine"),
 )
@@ -72,15 +72,15 @@ def demo(
     if list_:
         list_tasks()
         return
-    if not (task or headless or _given(context) - {*_OF_A_PAGE}):
+    if not (task or headless or _explicit_options(context) - {*_PAGE_OPTIONS}):
         task = "arm"
     is_live = bool(task) and not (headless or as_json) and _is_demo(task)
     if task and not is_live:
-        _check_options(context, _OF_A_TASK)
+        _check_options(context, _TASK_OPTIONS)
         run_by_name(task, seconds, controller, as_json)
         return
     if is_live:
-        _check_options(context, _OF_A_PAGE)
+        _check_options(context, _PAGE_OPTIONS)
     embedded = WINGS["embedded"]
     if not embedded.is_installed:
         raise VmsPhError(
@@ -91,8 +91,8 @@ def demo(
     from .demo_run import Demo
 
     folder = out or Path("vms_ph_runs") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    of_robot = {name: text for name in _OF_ROBOT if (text := context.params[name])}
-    arguments: dict[str, Any] = {"task": task} if task else {**of_robot, "push_period": push}
+    robot_arguments = {name: text for name in _ROBOT_OPTIONS if (text := context.params[name])}
+    arguments: dict[str, Any] = {"task": task} if task else {**robot_arguments, "push_period": push}
     arguments |= {"rate": rate, "real_time_factor": speed, "web": not headless, "port": port}
     arguments |= {"token": token, "record": bag}
     sys.exit(Demo(arguments, seconds, folder).run())
@@ -104,7 +104,7 @@ def _is_demo(task: str) -> bool:
     return task in robot_tasks.names() and robot_tasks.load(task).repeat > 0.0
 
 
-def _given(context: typer.Context) -> set[str]:
+def _explicit_options(context: typer.Context) -> set[str]:
     """Return the names of the options in the command line."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
@@ -116,7 +116,7 @@ def _check_options(context: typer.Context, accepted: tuple[str, ...]) -> None:
     Raises:
         OptionError: naming one.
     """
-    for name in sorted(_given(context) - {*accepted}):
+    for name in sorted(_explicit_options(context) - {*accepted}):
         options = " ".join(f"--{name}" for name in accepted[1:]).replace("as_", "")
         raise OptionError(
             f"a task has no option --{name.replace('_', '-')}: its file states the robot; "
@@ -209,15 +209,15 @@ def in_words(outcome: dict[str, Any], shortest: float) -> str:
 
     lines += goal_lines(outcome["goals"], shortest)
     if "port_energy" in outcome:
-        supplied = _listed(outcome["port_energy"])
+        supplied = _energy_list(outcome["port_energy"])
         lines.append(f"  energy supplied (J): {supplied}; dissipated {outcome['dissipated']:.4g}")
         lines.append(
             f"  unaccounted, the error of MuJoCo's steps (J): {outcome['unaccounted']:.3g}"
         )
     else:
-        lines.append(f"  energy (J): {_listed(outcome['energy'])}")
+        lines.append(f"  energy (J): {_energy_list(outcome['energy'])}")
     return "\n".join(lines)
 
 
-def _listed(energies: dict[str, float]) -> str:
+def _energy_list(energies: dict[str, float]) -> str:
     return ", ".join(f"{name} {energy:.4g}" for name, energy in energies.items())

@@ -27,7 +27,7 @@ from ..views.commands import CHOICES
 from ..views.page_address import HOST, page_address, page_token
 from .launch import find_launch_file
 
-_PATIENCE = 120.0  # timeout of the first energy message, s; a busy machine starts slowly
+_START_TIMEOUT = 120.0  # timeout of the first energy message, s; a busy machine starts slowly
 
 
 class Demo:
@@ -51,30 +51,30 @@ class Demo:
             port: int = arguments["port"]
             require_free_port(HOST, port, f"--port {port + 1}")
         self._token = page_token(arguments["token"])
-        self._choose(arguments, folder)
+        self._prepare(arguments, folder)
 
     def run(self) -> int:
         """Run to the end, and a demo that is chosen on the page after it; return the exit code."""
-        stop = note_signals()
+        signals = note_signals()
         rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
         self._node = rclpy.create_node("demo", start_parameter_services=False)
         if "task" in self._arguments:
             self._node.create_subscription(String, CHOICES["demo"], self._on_choice, 10)
-        first, count, self._chosen = self._folder, 1, ""
+        first_folder, count, self._next_task = self._folder, 1, ""
         try:
-            code = self._run(stop)
-            while self._chosen and not stop:
+            code = self._run(signals)
+            while self._next_task and not signals:
                 count += 1
-                folder = first.with_name(f"{first.name}_{count}_{self._chosen}")
-                self._choose({**self._arguments, "task": self._chosen}, folder)
-                self._chosen = ""
-                code = self._run(stop)
+                folder = first_folder.with_name(f"{first_folder.name}_{count}_{self._next_task}")
+                self._prepare({**self._arguments, "task": self._next_task}, folder)
+                self._next_task = ""
+                code = self._run(signals)
             return code
         finally:
             self._node.destroy_node()
             rclpy.try_shutdown()
 
-    def _choose(self, arguments: Mapping[str, Any], folder: Path) -> None:
+    def _prepare(self, arguments: Mapping[str, Any], folder: Path) -> None:
         """Take what is run next, and check it: reading the launch file checks the settings."""
         self._arguments, self._folder, self._bag = arguments, folder, folder / "bag"
         robot = arguments.get("robot")
@@ -88,16 +88,16 @@ class Demo:
 
     def _on_choice(self, message: String) -> None:
         if message.data in robot_tasks.demos():
-            self._chosen = message.data
+            self._next_task = message.data
 
-    def _run(self, stop: list[int]) -> int:
+    def _run(self, signals: list[int]) -> int:
         start_time, log = time.monotonic(), self._folder / "log"
         launch = hook("embedded", "launch")
         launcher = launch.Launcher(self._description, screen=typer.echo, log_folder=log)
         self._print_addresses()
         launcher.start()
         try:
-            received = self._watch(launcher, stop, start_time)
+            received = self._watch(launcher, signals, start_time)
         finally:
             code = launcher.stop("end of the demo") or 0
         for process in launcher.processes:
@@ -119,7 +119,7 @@ class Demo:
         typer.echo(f"topics    in another terminal: {command_name()} topic echo /vms_ph/energy")
         typer.echo(f'ROS 2     eval "$({command_name()} env)" in its terminal, with Cyclone DDS')
 
-    def _watch(self, launcher: Any, stop: list[int], start_time: float) -> bool:
+    def _watch(self, launcher: Any, signals: list[int], start_time: float) -> bool:
         """Wait until the end; return whether any energy message was received."""
         node = self._node
         first: float | None = None
@@ -133,10 +133,10 @@ class Demo:
 
         subscription = node.create_subscription(Energy, "vms_ph/energy", on_energy, 10)
         try:
-            while not (stop or self._chosen) and launcher.poll() is None:
+            while not (signals or self._next_task) and launcher.poll() is None:
                 rclpy.spin_once(node, timeout_sec=0.05)
                 now = time.monotonic()
-                if first is None and now - start_time > _PATIENCE:
+                if first is None and now - start_time > _START_TIMEOUT:
                     break
                 if first is not None and 0.0 < self._seconds <= now - first:
                     break

@@ -15,7 +15,7 @@ import typer
 from vms_ph_dynamics import OptionError, VmsPhError
 
 # Time that a launch has to end, s.
-_PATIENCE = 20.0
+_STOP_TIMEOUT = 20.0
 
 
 class Choice(NamedTuple):
@@ -54,23 +54,23 @@ def page(
     from ..check_settings import check, choices, names_in
     from ..views.page_address import page_token
 
-    further = dict(_argument(word) for word in context.args)
+    arguments = dict(_argument(word) for word in context.args)
     check({"robot": robot, "controller": controller, "scene": scene})
 
     def file(name: str) -> str:
         return name if name in robots.names() else str(Path(name).resolve())
 
     first = Choice(file(robot), controller, scene)
-    for key, present in zip(("robots", "laws", "scenes"), first, strict=False):
-        named = names_in({"first": present, **further}, "first", key)
-        further[key] = ",".join(map(file, named) if key == "robots" else named)
-    page_token(further.get("token", "auto"))  # one for all launches: open browsers find the next
+    for key, current in zip(("robots", "laws", "scenes"), first, strict=False):
+        names = names_in({"first": current, **arguments}, "first", key)
+        arguments[key] = ",".join(map(file, names) if key == "robots" else names)
+    page_token(arguments.get("token", "auto"))  # one for all launches: open browsers find the next
 
     def command_of(choice: Choice) -> list[str]:
-        name, law, around, demo = choice
+        name, law, scene_name, demo = choice
         launch = (sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch")
         if demo:
-            token = further.get("token", "auto")
+            token = arguments.get("token", "auto")
             page_words = ("web:=true", f"port:={port}", f"token:={token}")
             return [*launch, "task", f"task:={demo}", *page_words]
         return [
@@ -78,11 +78,11 @@ def page(
             *([name] if name in robots.names() else ["robot", f"robot:={name}"]),
             *("web:=true", f"port:={port}", f"push_period:={push}"),
             *([f"controller:={law}"] if law else []),
-            *([f"scene:={around}"] if around else []),
-            *(f"{name}:={text}" for name, text in further.items() if text),
+            *([f"scene:={scene_name}"] if scene_name else []),
+            *(f"{name}:={text}" for name, text in arguments.items() if text),
         ]
 
-    sys.exit(supervise(first, command_of, choices(further)))
+    sys.exit(supervise(first, command_of, choices(arguments)))
 
 
 def _argument(word: str) -> tuple[str, str]:
@@ -123,8 +123,8 @@ def supervise(
     from ..node.process import interrupt, note_signals
     from ..views.commands import CHOICES
 
-    present, good = first, first
-    chosen: list[Choice] = []
+    current, last_good = first, first
+    requested: list[Choice] = []
 
     def choose(choice: Choice) -> None:
         try:
@@ -132,13 +132,13 @@ def supervise(
         except VmsPhError as error:
             node.get_logger().warning(str(error))
         else:
-            chosen.append(choice)
+            requested.append(choice)
 
-    stopped = note_signals()
+    signals = note_signals()
     rclpy.init(args=[], signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = Node("page_supervisor", start_parameter_services=False)
 
-    def take(choice: str, message: Any) -> None:
+    def on_choice(choice: str, message: Any) -> None:
         name = message.data
         if name not in offered[choice] and (name or choice == "robot"):
             node.get_logger().warning(
@@ -147,29 +147,29 @@ def supervise(
             )
             return
         # Another robot begins with its own law, and alone.
-        before = Choice("") if choice == "robot" else present._replace(demo="")
-        choose(before._replace(**{choice: name}))
+        previous = Choice("") if choice == "robot" else current._replace(demo="")
+        choose(previous._replace(**{choice: name}))
 
     for choice, topic in CHOICES.items():
-        node.create_subscription(String, topic, partial(take, choice), 10)
+        node.create_subscription(String, topic, partial(on_choice, choice), 10)
     try:
-        while not stopped:
+        while not signals:
             # A session of its own: Ctrl-C reaches it from here only.
-            process = subprocess.Popen(command_of(present), start_new_session=True)
+            process = subprocess.Popen(command_of(current), start_new_session=True)
             try:
-                while not (stopped or chosen) and process.poll() is None:
+                while not (signals or requested) and process.poll() is None:
                     rclpy.spin_once(node, timeout_sec=0.1)
             finally:
                 code = process.poll()
-                interrupt(process, _PATIENCE)
-            if chosen:
-                good, present = present, chosen.pop()
-                chosen.clear()
-            elif not stopped:
-                if not code or present == good:
+                interrupt(process, _STOP_TIMEOUT)
+            if requested:
+                last_good, current = current, requested.pop()
+                requested.clear()
+            elif not signals:
+                if not code or current == last_good:
                     return code or 0
-                node.get_logger().warning(f"{present} has failed; {good} is shown again")
-                present = good
+                node.get_logger().warning(f"{current} has failed; {last_good} is shown again")
+                current = last_good
         return 0
     finally:
         node.destroy_node()

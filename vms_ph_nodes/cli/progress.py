@@ -31,9 +31,9 @@ def shown_progress(quiet: bool = False) -> "Iterator[Progress]":
     with Progress(console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task("", total=None)
 
-        def report(share: float, doing: str) -> None:
+        def report(share: float, task_name: str) -> None:
             total = 1.0 if share > 0.0 else None
-            bar.update(task, completed=share, total=total, description=doing)
+            bar.update(task, completed=share, total=total, description=task_name)
 
         yield report
 

@@ -66,22 +66,22 @@ def require_finite(message: Any) -> None:
     Raises:
         StateError: a number is infinite or undefined.
     """
-    if path := not_finite(message):
+    if path := nonfinite_path(message):
         raise StateError(
             f"the result is not finite ({path}): the given state is too far from any that a robot "
             "can have"
         )
 
 
-def not_finite(message: Any) -> str:
+def nonfinite_path(message: Any) -> str:
     """Return the path of a field of a message that is not finite, or an empty string."""
     for name, kind in message.get_fields_and_field_types().items():
         value = getattr(message, name)
         if "/" in kind:
             parts = value if isinstance(value, list) else [value]
-            within = next(filter(None, (not_finite(part) for part in parts)), "")
-            if within:
-                return f"{name}.{within}"
+            subpath = next(filter(None, (nonfinite_path(part) for part in parts)), "")
+            if subpath:
+                return f"{name}.{subpath}"
         elif ("double" in kind or "float" in kind) and not np.isfinite(value).all():
             return str(name)
     return ""
@@ -179,7 +179,7 @@ def by_name(model: VMSModel, names: list[str], values: Array, field_name: str) -
 
     Raises:
         StateError: values and names differ in number, a name is repeated, or an entry is not
-            finite or above :data:`.finite.LARGEST`.
+            finite or above :data:`LARGEST`.
     """
     require_length(names, values, field_name)
     require_unique(names)
@@ -188,10 +188,10 @@ def by_name(model: VMSModel, names: list[str], values: Array, field_name: str) -
         if name in model.joint_names:
             result[model.joint_index(name)] = value
     if not in_range(result):
-        bad = [n for n, x in zip(names, values, strict=True) if not abs(x) <= LARGEST]
+        rejected = [n for n, x in zip(names, values, strict=True) if not abs(x) <= LARGEST]
         raise StateError(
             f"{field_name} must be finite and at most {LARGEST:g}; it is not for "
-            f"{', '.join(bad[:10])}"
+            f"{', '.join(rejected[:10])}"
         )
     return result
 
@@ -265,7 +265,7 @@ def from_wrench(message: Wrench) -> Array:
     """Return a wrench as (6,), linear first.
 
     Raises:
-        StateError: an entry is not finite or above :data:`.finite.LARGEST`.
+        StateError: an entry is not finite or above :data:`LARGEST`.
     """
     wrench = np.concatenate([from_xyz(message.force), from_xyz(message.torque)])
     check_range(wrench, "a wrench")
@@ -300,16 +300,16 @@ def to_odometry(model: VMSModel, header: Header, base_frame: str, q: Array, v: A
         x, y, c, s = q[:4].tolist()
         half = 0.5 * np.arctan2(s, c)
         point = Point(x=x, y=y)
-        turn = Quaternion(z=float(np.sin(half)), w=float(np.cos(half)))
+        quaternion = Quaternion(z=float(np.sin(half)), w=float(np.cos(half)))
     else:
         x, y, z, qx, qy, qz, qw = q[:7].tolist()
-        point, turn = Point(x=x, y=y, z=z), Quaternion(x=qx, y=qy, z=qz, w=qw)
+        point, quaternion = Point(x=x, y=y, z=z), Quaternion(x=qx, y=qy, z=qz, w=qw)
     linear, angular = in_space(model.b, v[: model.b])
     twist = Twist(linear=to_vector(linear), angular=to_vector(angular))
     return Odometry(
         header=header,
         child_frame_id=base_frame,
-        pose=PoseWithCovariance(pose=Pose(position=point, orientation=turn)),
+        pose=PoseWithCovariance(pose=Pose(position=point, orientation=quaternion)),
         twist=TwistWithCovariance(twist=twist),
     )
 
@@ -332,25 +332,23 @@ def from_pose_and_twist(model: VMSModel, pose: Pose, twist: Twist) -> BaseMotion
             base is tilted.
     """
     p, r = pose.position, pose.orientation
-    turn = np.array([r.x, r.y, r.z, r.w])
+    quaternion = np.array([r.x, r.y, r.z, r.w])
     position = from_xyz(p)
-    motion = np.concatenate([from_xyz(twist.linear), from_xyz(twist.angular)])
-    check_range(np.concatenate([turn, position, motion]), "the pose and twist of the base")
-    length = float(np.linalg.norm(turn))
+    v = np.concatenate([from_xyz(twist.linear), from_xyz(twist.angular)])
+    check_range(np.concatenate([quaternion, position, v]), "the pose and twist of the base")
+    length = float(np.linalg.norm(quaternion))
     if abs(length - 1.0) > _UNIT_TOLERANCE:
         raise StateError(
             "the orientation of the base must be a quaternion of length 1 within "
             f"{_UNIT_TOLERANCE:g}; its length is {length:.6g}"
         )
-    turn = turn / length
+    quaternion = quaternion / length
     if model.base == "planar":
-        if max(abs(turn[0]), abs(turn[1])) > _UNIT_TOLERANCE:
+        if max(abs(quaternion[0]), abs(quaternion[1])) > _UNIT_TOLERANCE:
             raise StateError(
                 "a planar base rotates about z only; its orientation has "
-                f"x = {turn[0]:.4g}, y = {turn[1]:.4g}"
+                f"x = {quaternion[0]:.4g}, y = {quaternion[1]:.4g}"
             )
-        angle = 2 * np.arctan2(turn[2], turn[3])
-        return BaseMotion(
-            np.array([p.x, p.y, np.cos(angle), np.sin(angle)]), motion[[0, 1, 5]].copy()
-        )
-    return BaseMotion(np.concatenate([position, turn]), motion)
+        angle = 2 * np.arctan2(quaternion[2], quaternion[3])
+        return BaseMotion(np.array([p.x, p.y, np.cos(angle), np.sin(angle)]), v[[0, 1, 5]].copy())
+    return BaseMotion(np.concatenate([position, quaternion]), v)

@@ -34,7 +34,7 @@ def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:
     """Return the momenta of a state."""
     momentum = momenta(d)
     linear, angular = in_space(d.model.b, d.p)
-    velocity, turn = in_space(d.model.b, d.v_hat)
+    velocity, angular_velocity = in_space(d.model.b, d.v_hat)
     return Momentum(
         header=header,
         base_frame=base_frame,
@@ -44,7 +44,7 @@ def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:
         centre_of_mass=to_point(momentum.centre_of_mass),
         base_linear=to_vector(linear),
         base_angular=to_vector(angular),
-        locked_velocity=Twist(linear=to_vector(velocity), angular=to_vector(turn)),
+        locked_velocity=Twist(linear=to_vector(velocity), angular=to_vector(angular_velocity)),
         joint_names=list(d.model.joint_names),
         joint_momentum=d.pi.tolist(),
         shape_momentum=d.pi_hat.tolist(),
@@ -106,15 +106,15 @@ def _tools(by_port: Mapping[str, float]) -> dict[str, float]:
 
 
 def to_certificate(
-    header: Header, certificate: Certificate, sent: GuardedEffort
+    header: Header, certificate: Certificate, guarded: GuardedEffort
 ) -> EnergyCertificate:
     """Return a certificate, with what the guard does now, as a message."""
     names = EnergyCertificate.get_fields_and_field_types()
     numbers = {f.name: getattr(certificate, f.name) for f in fields(certificate) if f.name in names}
     return EnergyCertificate(
         header=header,
-        status=int(sent.status),
-        reason=sent.reason,
+        status=int(guarded.status),
+        reason=guarded.reason,
         verdict=certificate.verdict,
         **{**numbers, "ports": list(certificate.ports)},
     )
@@ -124,9 +124,9 @@ ENERGY_FIELDS = tuple(field.name for field in fields(ControlEnergy))
 """The fields of the energy record; the message uses the same names."""
 
 # Fields of a command that are published in other messages, or have another type in this one.
-_OTHER = ("wrench_base", "torque", "energy", "status")
+_SEPARATE = ("wrench_base", "torque", "energy", "status")
 
-COMMAND_FIELDS = tuple(field.name for field in fields(Command) if field.name not in _OTHER)
+COMMAND_FIELDS = tuple(field.name for field in fields(Command) if field.name not in _SEPARATE)
 """The fields of a command for which the message uses the same names."""
 
 

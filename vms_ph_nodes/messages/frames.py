@@ -50,7 +50,7 @@ class Frames:
         """Return the header of a message in a frame."""
         return Header(stamp=stamp, frame_id=self.prefix + frame)
 
-    def accepted(self, message: Any, frames: Sequence[str], subject: str = "") -> str:
+    def checked_frame(self, message: Any, frames: Sequence[str], subject: str = "") -> str:
         """Return the frame of a message without its prefix; an empty one is accepted, too.
 
         Raises:

@@ -65,7 +65,7 @@ _SCALARS = (
 _TERMS = ("viscous", "coulomb", "offset")
 
 # Ends of the names of fields, and what they hold of a parameter.
-_ENDS = {"": "value", "_low": "low", "_high": "high"}
+_SUFFIXES = {"": "value", "_low": "low", "_high": "high"}
 
 
 def to_identification(
@@ -76,18 +76,18 @@ def to_identification(
     Args:
         header: stamp of the last state that was used, and frame of the load.
         joints: names of the joints of the model.
-        result: what is believed.
+        result: the present estimates.
     """
     parameters = {p.name: p for p in result.parameters}
     numbers: dict[str, object] = {}
     for name in _SCALARS:
         # Commanded efforts that are held have no lag.
         p, field = parameters.get(name), name.removeprefix("timing.")
-        numbers |= {field + end: _number(getattr(p, of, None)) for end, of in _ENDS.items()}
+        numbers |= {field + end: _number(getattr(p, key, None)) for end, key in _SUFFIXES.items()}
     for term in _TERMS:
         terms = [parameters[f"friction.{joint}.{term}"] for joint in joints]
-        for end, of in _ENDS.items():
-            numbers[term + end] = [_number(getattr(p, of)) for p in terms]
+        for end, key in _SUFFIXES.items():
+            numbers[term + end] = [_number(getattr(p, key)) for p in terms]
     change_time, changed_part = result.changed or (math.nan, "")
     return Identification(
         header=header,
@@ -112,9 +112,9 @@ def diagnostic_values(disabled: str, result: tuple[int, LiveResult] | None) -> d
     values = {"load (kg)": "not excited"}
     if mass.value is not None:
         values["load (kg)"] = f"{mass.value:.3g} ({mass.low:.3g} to {mass.high:.3g})"
-    silent = [p.name for p in identified.parameters if p.value is None]
+    not_excited = [p.name for p in identified.parameters if p.value is None]
     values["identified"] = (
-        f"{len(identified.parameters) - len(silent)} of {len(identified.parameters)}"
+        f"{len(identified.parameters) - len(not_excited)} of {len(identified.parameters)}"
     )
     if identified.changed is not None:
         values["last change"] = identified.changed[1]

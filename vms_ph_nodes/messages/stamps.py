@@ -23,21 +23,21 @@ class LatestMessage(Generic[T]):
     def __init__(self, timeout: float) -> None:
         """Begin without a value; ``timeout`` is the time for which one holds, s."""
         self._timeout = round(timeout * NANOSECONDS)
-        self.forget()
+        self.clear()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Discard the value."""
         self.last: T | None = None
-        self._received_at = 0
+        self._arrival_time = 0
 
-    def take(self, value: T) -> None:
-        """Take a new value."""
-        self.last, self._received_at = value, time.monotonic_ns()
+    def update(self, value: T) -> None:
+        """Set a new value."""
+        self.last, self._arrival_time = value, time.monotonic_ns()
 
     @property
     def value(self) -> T | None:
         """The last value; None after its timeout."""
-        return self.last if time.monotonic_ns() - self._received_at <= self._timeout else None
+        return self.last if time.monotonic_ns() - self._arrival_time <= self._timeout else None
 
 
 # Largest number of primary messages that wait for companions.
@@ -157,12 +157,12 @@ class StampGate:
         jump = (now - last_arrival) - (stamp - last)
         return f"is {_seconds(jump)} the one before and the clock let expect"
 
-    def _is_alike(self, before: tuple[int, int] | None, stamp: int, now: int) -> bool:
+    def _is_alike(self, previous: tuple[int, int] | None, stamp: int, now: int) -> bool:
         """Return whether stamp and clock have advanced alike since another message."""
-        if before is None or stamp <= before[0]:
+        if previous is None or stamp <= previous[0]:
             return False
-        drift = abs((now - before[1]) - (stamp - before[0]))
-        return self._age == 0 or drift <= self._age
+        difference = abs((now - previous[1]) - (stamp - previous[0]))
+        return self._age == 0 or difference <= self._age
 
     def _is_live(self, stamp: int, now: int) -> bool:
         """Return whether a stream may be believed: it is not old, or was silent for as long."""

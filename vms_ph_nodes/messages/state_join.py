@@ -93,8 +93,8 @@ class StateJoin:
         # Whether a part is known, has come since the last state, came in time, and is waited for.
         self._known, self._new, self._timely = np.zeros((3, parts), bool)
         self._awaited, self._cycles = np.ones(parts, bool), np.zeros(parts, int)
-        self._last: int | None = None
-        self._strangers: list[str] = []
+        self._last_stamp: int | None = None
+        self._foreign_names: list[str] = []
 
     @property
     def missing(self) -> str:
@@ -102,21 +102,21 @@ class StateJoin:
         lacking = [name for i, name in enumerate(self._names) if not self._known[i]]
         if not lacking:
             return "" if self._known.all() else "there is no odometry of the base yet"
-        others = [*(name for name in self._names if name not in lacking), *self._strangers]
-        received = f"; received are {_listed(others)}"
-        return f"the joint state lacks {_listed(lacking)}{received}" if others else ""
+        others = [*(name for name in self._names if name not in lacking), *self._foreign_names]
+        received = f"; received are {_joined(others)}"
+        return f"the joint state lacks {_joined(lacking)}{received}" if others else ""
 
     def add(self, message: JointState, now: int) -> None:
         """Take a message; ``now`` is the time of the node's clock, ns."""
         names = message.name
         columns = [(self._index[name], k) for k, name in enumerate(names) if name in self._index]
         if not columns:
-            self._strangers = [name[:64] for name in names[:10]]
+            self._foreign_names = [name[:64] for name in names[:10]]
             return
         try:
             require_unique([self._names[i] for i, _ in columns])
             require_length(names, message.position, "position")
-            read = [
+            fields = [
                 _numbers(names, getattr(message, field), field)
                 for field in ("position", "velocity", "effort")
             ]
@@ -124,22 +124,22 @@ class StateJoin:
             self._on_refusal(str(error))
             return
         stamp = from_stamp(message.header.stamp)
-        admitted = self._admitted(stamp, now, columns, read[0])
+        admitted = self._admitted(stamp, now, columns, fields[0])
         if not admitted:
             return
-        joints, of_message = np.array(admitted).T
-        is_whole = len(joints) == len(self._stamp)
-        if not is_whole:
+        joints, entries = np.array(admitted).T
+        is_complete = len(joints) == len(self._stamp)
+        if not is_complete:
             self._begin_cycle(joints)
-        for part, column in zip((self._position, self._rate, self._effort), read, strict=True):
-            part[joints] = column[of_message]
-        if is_whole:
-            self._stamp[:], self._last = stamp, stamp
+        for part, column in zip((self._position, self._rate, self._effort), fields, strict=True):
+            part[joints] = column[entries]
+        if is_complete:
+            self._stamp[:], self._last_stamp = stamp, stamp
             self._known[:] = self._awaited[:] = True
             self._new[:] = False
-            self._give(stamp)
+            self._emit_state(stamp)
         else:
-            self._note(joints, stamp)
+            self._record(joints, stamp)
 
     def add_base(self, stamp: int, motion: BaseMotion, now: int) -> None:
         """Take the motion of the base at a stamp, ns, by the node's clock."""
@@ -148,7 +148,7 @@ class StateJoin:
             self._on_refusal(f"the odometry {problem}")
             return
         self._base = motion
-        self._note(np.array([self._model.n]), stamp)
+        self._record(np.array([self._model.n]), stamp)
 
     def _admitted(
         self, stamp: int, now: int, columns: list[tuple[int, int]], position: Array
@@ -167,12 +167,12 @@ class StateJoin:
             else:
                 admitted.append((i, k))
         for problem, names in problems.items():
-            of = "" if len(names) == len(columns) else f" of {_listed(names)}"
-            self._on_refusal(f"the joint state{of} {problem}")
+            subject = "" if len(names) == len(columns) else f" of {_joined(names)}"
+            self._on_refusal(f"the joint state{subject} {problem}")
         return admitted
 
     def _begin_cycle(self, joints: Array) -> None:
-        """Give out what there is where a joint comes again before the others have come."""
+        """Emit a state where a joint comes again before the others have come."""
         leaders = joints[(self._new & self._awaited)[joints]]
         if not len(leaders):
             return
@@ -180,7 +180,7 @@ class StateJoin:
         self._awaited &= near | ~self._known
         self._emit()
 
-    def _note(self, parts: Array, stamp: int) -> None:
+    def _record(self, parts: Array, stamp: int) -> None:
         # Zero until two messages have come: parts with the same stamp belong together in any case.
         self._period[parts] = np.maximum(stamp - self._stamp[parts], 0) * self._known[parts]
         self._stamp[parts] = stamp
@@ -206,17 +206,17 @@ class StateJoin:
             if (new & self._is_joint).any():
                 self._on_refusal(self.missing)
             return
-        if stamp == self._last:
+        if stamp == self._last_stamp:
             return
-        self._last = stamp
+        self._last_stamp = stamp
         self._timely |= new & (np.abs(self._stamp - stamp) <= self._tolerance)
         self._cycles = np.where(self._timely, self._cycles + 1, 0)
         self._awaited |= self._cycles >= _CYCLES
         self._timely[:] = False
-        self._give(stamp)
+        self._emit_state(stamp)
 
-    def _give(self, stamp: int) -> None:
-        """Give out what there is as the state of a stamp, or say why it is none."""
+    def _emit_state(self, stamp: int) -> None:
+        """Emit the state of a stamp, or report why there is none."""
         age = stamp - self._stamp
         problem = self._problem(age)
         if problem:
@@ -234,7 +234,7 @@ class StateJoin:
         self._on_state(JoinedState(stamp, q, v, effort, oldest))
 
     def _problem(self, age: Array) -> str:
-        """Return why what there is makes no state, or an empty string."""
+        """Return why the parts make no state, or an empty string."""
         far = np.flatnonzero(np.abs(age) > self._spread)
         if len(far):
             i = int(far[np.argmax(np.abs(age[far]))])
@@ -243,7 +243,7 @@ class StateJoin:
         if not in_range(self._rate):
             unknown = compress(self._names, ~(np.abs(self._rate) <= LARGEST))
             return (
-                f"the joint state has no velocity of {_listed(unknown)}; without it neither a law "
+                f"the joint state has no velocity of {_joined(unknown)}; without it neither a law "
                 "nor an energy is right: the driver must publish velocities that are finite and at "
                 f"most {LARGEST:g}"
             )
@@ -266,7 +266,7 @@ def _numbers(names: Sequence[str], values: Sequence[float], field: str) -> Array
     return np.asarray(values, dtype=float)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _joined(names: Iterable[str]) -> str:
     """Return at most ten names, with commas between."""
     listed = list(names)
     return ", ".join(listed[:10]) + (", ..." if len(listed) > 10 else "")

@@ -23,7 +23,7 @@ SIMULATOR, CONTROLLER, OTHER = 0, 1, 2
 _RANKS = {str(rank): rank for rank in (SIMULATOR, CONTROLLER, OTHER)}
 
 # Longest identity of another robot that is compared.
-_LONGEST = 10_000
+_MAX_LENGTH = 10_000
 
 _DIGITS = 9
 
@@ -62,7 +62,7 @@ class RobotAgreement:
     def __init__(self, name: str) -> None:
         """``name`` is the node's, with its namespace."""
         self._name = name
-        self._space = name.rpartition("/")[0]
+        self._namespace = name.rpartition("/")[0]
         self._identity, self._rank = "", OTHER
         self._others: dict[str, tuple[str, int]] = {}
 
@@ -77,8 +77,8 @@ class RobotAgreement:
     def update(self, name: str, values: Mapping[str, str]) -> None:
         """Note what another node's heartbeat says."""
         rank, robot = _RANKS.get(values.get(RANK, "")), values.get(ROBOT, "")
-        is_near = name.rpartition("/")[0] == self._space
-        if is_near and rank is not None and 0 < len(robot) <= _LONGEST:
+        is_same_namespace = name.rpartition("/")[0] == self._namespace
+        if is_same_namespace and rank is not None and 0 < len(robot) <= _MAX_LENGTH:
             self._others[name] = (robot, rank)
         else:
             self._others.pop(name, None)

@@ -56,13 +56,13 @@ class RateStatistics:
             self._changed = now
         self._samples.append((now, self.count))
         oldest, counted = self._samples[0]
-        passed = (now - oldest) / NANOSECONDS
-        frequency = (self.count - counted) / passed if passed > 0.0 else 0.0
+        elapsed = (now - oldest) / NANOSECONDS
+        frequency = (self.count - counted) / elapsed if elapsed > 0.0 else 0.0
         return frequency, (now - self._changed) / NANOSECONDS
 
 
 # Largest number of warnings per second, where every message has a different reason.
-_LINES = 5
+_MAX_WARNINGS = 5
 
 _refused_messages: "WeakKeyDictionary[Node, tuple[int, str]]" = WeakKeyDictionary()
 
@@ -83,7 +83,7 @@ class InputDiagnostics:
         self._node = node
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._reported: set[str] = set()
-        self._when = 0
+        self._window_start = 0
 
     def report(self, why: object, action: str = "ignored") -> None:
         """Warn about a message, at most once a second for the same reason.
@@ -94,9 +94,9 @@ class InputDiagnostics:
         """
         text, now = f"{action}: {why}", self._steady.now().nanoseconds
         _refused_messages[self._node] = (refused_messages(self._node)[0] + 1, text)
-        if now - self._when >= NANOSECONDS:
-            self._reported, self._when = set(), now
-        if text not in self._reported and len(self._reported) < _LINES:
+        if now - self._window_start >= NANOSECONDS:
+            self._reported, self._window_start = set(), now
+        if text not in self._reported and len(self._reported) < _MAX_WARNINGS:
             self._reported.add(text)
             self._node.get_logger().warning(text)
 
@@ -117,17 +117,17 @@ TOPIC = "/diagnostics"
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 PAUSED = "paused"
-"""What a simulator says whose time stands."""
+"""Status of a simulator whose time stands still."""
 
 SPEED = "real time factor"
 """Value of a simulator's status: the ratio of simulated to real time that it is to keep."""
 
 NO_INPUT_TEXT = "no "
-"""How the sentence of a node begins whose input has stopped."""
+"""Begin of the message of a node whose input has stopped."""
 
 # Largest number of other nodes whose heartbeats are supervised, and longest name of one: ROS 2
 # allows 255 characters to a name with its namespace.
-_NODES, _LONGEST_NAME = 100, 255
+_MAX_NODES, _LONGEST_NAME = 100, 255
 
 _SUFFIX = ": vms_ph node"
 _SHUTDOWN = "stopped"
@@ -247,9 +247,9 @@ class Health:
         if silence > BLOCKED:
             why = f"does not respond: its callbacks have not run for {silence:.0f} s"
             return self._status(self._name, ERROR, why, self._agreement.values())
-        both = (self._node, self._thread.node)
+        nodes = (self._node, self._thread.node)
         # The embedded runtime counts them; a real ROS 2 drops and logs them below rclpy.
-        counts = [getattr(node, "_ros_undecoded", {}) for node in both]
+        counts = [getattr(node, "_ros_undecoded", {}) for node in nodes]
         if undecoded := sum(sum(by_topic.values()) for by_topic in counts):
             values = {**values, "messages that could not be decoded": undecoded}
         refused_count, why = refused_messages(self._node)
@@ -294,7 +294,7 @@ class Health:
 
     def _record_heartbeat(self, name: str, now: int, values: Mapping[str, str]) -> None:
         """Note a heartbeat; a flood of names must not fill the memory."""
-        if name in self._last_seen or len(self._last_seen) < _NODES:
+        if name in self._last_seen or len(self._last_seen) < _MAX_NODES:
             self._last_seen[name] = now
             self._agreement.update(name, values)
 

@@ -3,7 +3,7 @@
 
 """A thread for the heartbeat of a node, and errors that no code expected, in any thread.
 
-Such an error is contained, counted, logged and told.
+Such an error is contained, counted, logged and published.
 """
 
 import threading
@@ -17,7 +17,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 
 # Shortest time between two lines in the log, s, and longest text of an error.
-_LOG_PERIOD, _LENGTH = 1.0, 300
+_LOG_PERIOD, _MAX_TEXT = 1.0, 300
 
 
 class UnexpectedErrors:
@@ -37,9 +37,9 @@ class UnexpectedErrors:
     def note(self, error: BaseException, where: str) -> None:
         """Count an error and log it, at most once a second."""
         self.count += 1
-        places = traceback.extract_tb(error.__traceback__)[-1:]
-        place = "".join(f" ({Path(p.filename).name}, line {p.lineno})" for p in places)
-        self.last = f"{where}: {type(error).__name__}: {error!s:.{_LENGTH}}{place}"
+        frames = traceback.extract_tb(error.__traceback__)[-1:]
+        line = "".join(f" ({Path(p.filename).name}, line {p.lineno})" for p in frames)
+        self.last = f"{where}: {type(error).__name__}: {error!s:.{_MAX_TEXT}}{line}"
         if time.monotonic() - self._logged_at >= _LOG_PERIOD:
             self._logged_at = time.monotonic()
             get_logger("vms_ph").error(f"unexpected error in {self.last}")
@@ -86,8 +86,8 @@ class HeartbeatThread:
         )
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self.node)
-        self._ended = threading.Event()
-        self._thread = self._new()
+        self._stop = threading.Event()
+        self._thread = self._new_thread()
 
     def start(self) -> None:
         """Begin to call callbacks."""
@@ -95,7 +95,7 @@ class HeartbeatThread:
 
     def end(self) -> None:
         """Call no callback any more; the node remains until :meth:`destroy`."""
-        self._ended.set()
+        self._stop.set()
         if self._thread.ident is not None:  # it has begun
             self._thread.join()
 
@@ -105,7 +105,7 @@ class HeartbeatThread:
         self.node.destroy_node()
 
     def _run(self) -> None:
-        while not self._ended.is_set():
+        while not self._stop.is_set():
             try:
                 self._executor.spin_once(timeout_sec=PERIOD)
             except (ExternalShutdownException, InvalidHandle):
@@ -114,15 +114,15 @@ class HeartbeatThread:
                 if not self.node.context.ok():
                     return
                 UNEXPECTED.note(error, "the heartbeat")
-                self._ended.wait(_PAUSE)
+                self._stop.wait(_PAUSE)
 
     def revive(self) -> None:
-        """Begin again where the thread has ended unasked."""
-        if self._ended.is_set() or self._thread.is_alive() or not self.node.context.ok():
+        """Restart the thread if it has ended unexpectedly."""
+        if self._stop.is_set() or self._thread.is_alive() or not self.node.context.ok():
             return
         UNEXPECTED.note(RuntimeError("it has ended, and begins again"), "the heartbeat")
-        self._thread = self._new()
+        self._thread = self._new_thread()
         self._thread.start()
 
-    def _new(self) -> threading.Thread:
+    def _new_thread(self) -> threading.Thread:
         return threading.Thread(target=self._run, name="heartbeat", daemon=True)

@@ -57,18 +57,18 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     descriptor = _descriptor(spec.description, spec.default, spec.bounds, spec.read_only)
     initial = spec.default if default is None else default
     value = _declared(node, name, initial, descriptor)
-    wrong = spec.complaint(value)
-    if wrong:
-        raise VmsPhError(f"{node.get_name()}: {wrong}")
+    complaint = spec.complaint(value)
+    if complaint:
+        raise VmsPhError(f"{node.get_name()}: {complaint}")
     if not spec.read_only:
         _accept_integers(node, {name})
 
-        def judge(parameters: list[Parameter]) -> SetParametersResult:
+        def validate(parameters: list[Parameter]) -> SetParametersResult:
             reasons = [spec.complaint(p.value) for p in parameters if p.name == name]
             reason = next(filter(None, reasons), "")
             return SetParametersResult(successful=not reason, reason=reason)
 
-        node.add_on_set_parameters_callback(judge)
+        node.add_on_set_parameters_callback(validate)
     return value
 
 
@@ -131,13 +131,13 @@ def declare_gains(node: Node, controller: Callable[[], Any], record: str = "gain
     for item in fields(gains):
         bounds = item.metadata.get("low"), item.metadata.get("high")
         descriptor = _descriptor(item.metadata["description"], item.default, bounds)
-        present = getattr(gains, item.name)
-        value = _declared(node, gain_parameter(item.name, taken_names), present, descriptor)
+        current = getattr(gains, item.name)
+        value = _declared(node, gain_parameter(item.name, taken_names), current, descriptor)
         gains = replace(gains, **{item.name: value})
         setattr(controller(), record, gains)
     _accept_integers(node, set(gain_of))
 
-    def take(parameters: list[Parameter]) -> SetParametersResult:
+    def apply(parameters: list[Parameter]) -> SetParametersResult:
         new = {gain_of[p.name]: p.value for p in parameters if p.name in gain_of}
         try:
             if new:
@@ -146,7 +146,7 @@ def declare_gains(node: Node, controller: Callable[[], Any], record: str = "gain
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
-    node.add_on_set_parameters_callback(take)
+    node.add_on_set_parameters_callback(apply)
 
 
 def gain_parameter(name: str, taken_names: Collection[str]) -> str:

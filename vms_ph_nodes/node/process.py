@@ -26,19 +26,19 @@ from .heartbeat import UNEXPECTED
 from .parameters import declare
 
 # The variable by which the embedded launcher marks its processes: its process id.
-_MARK = "VMS_PH_LAUNCH"
+_LAUNCHER = "VMS_PH_LAUNCH"
 
 
-def _unusable() -> int:
+def _configuration_error() -> int:
     """Return the exit code of a node that cannot run with its parameters.
 
     The embedded launcher takes EX_CONFIG of sysexits.h as the sign that a restart would not help.
     """
-    return 78 if _MARK in os.environ else 1
+    return 78 if _LAUNCHER in os.environ else 1
 
 
 # Errors by which a node ends; after others that a callback raises it goes on.
-_ENDING = (ExternalShutdownException, VmsPhError, ParameterException, NameValidationException)
+_FATAL = (ExternalShutdownException, VmsPhError, ParameterException, NameValidationException)
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def errors_in_one_sentence() -> Iterator[None]:
         yield
     except VmsPhError as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(_unusable())
+        sys.exit(_configuration_error())
 
 
 def interrupt(process: "subprocess.Popen[bytes]", seconds: float) -> None:
@@ -93,7 +93,7 @@ def launcher_watch() -> Callable[[], bool]:
     A launcher may be killed; then nobody else ends this process. Without an embedded launcher the
     answer is always yes.
     """
-    launcher = int(os.environ.get(_MARK, "0"))
+    launcher = int(os.environ.get(_LAUNCHER, "0"))
     if not launcher:
         return lambda: True
     if os.getppid() == launcher:
@@ -122,12 +122,12 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     """
     # The signal handlers of ROS would shut the context down before nodes announce their shutdown
     # and complete their files.
-    stopped = note_signals()
+    signals = note_signals()
     try:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # RCLError: arguments or a parameter file cannot be parsed
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(_unusable())
+        sys.exit(_configuration_error())
     UNEXPECTED.watch_threads()
     nodes: list[Node] = []
     code = 0
@@ -139,10 +139,10 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         for node in nodes:
             executor.add_node(node)
         # A waiting executor reacts to a signal by the next heartbeat at the latest.
-        while rclpy.ok() and not stopped and launcher_is_alive():
+        while rclpy.ok() and not signals and launcher_is_alive():
             try:
                 executor.spin_once()
-            except _ENDING:
+            except _FATAL:
                 raise
             except Exception as error:  # of one callback: the others go on
                 if rclpy.ok():
@@ -151,7 +151,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         pass
     except (VmsPhError, ParameterException, NameValidationException) as error:
         print(f"error: {error}", file=sys.stderr)
-        code = _unusable() if not nodes else 1
+        code = _configuration_error() if not nodes else 1
     finally:
         for node in nodes:
             node.destroy_node()

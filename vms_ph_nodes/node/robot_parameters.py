@@ -21,7 +21,7 @@ from .parameters import declare
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 NO_DESCRIPTION = "no robot description yet: waiting for the topic robot_description"
-"""What a node says that waits for it."""
+"""Status of a node that waits for it."""
 
 _FILE = "robot"
 
@@ -105,7 +105,7 @@ class RobotParameters:
             use(self.model(self.description()))
             return
 
-        def received(message: String) -> None:
+        def on_description(message: String) -> None:
             self._description = message.data
             try:
                 use(self.model(message.data))
@@ -114,5 +114,5 @@ class RobotParameters:
                     f"the received robot_description is not valid: {error}"
                 )
 
-        self._node.create_subscription(String, "robot_description", received, LATCHED)
+        self._node.create_subscription(String, "robot_description", on_description, LATCHED)
         self._node.get_logger().info("waiting for the topic robot_description")

@@ -54,7 +54,7 @@ class Engine:
         self._scheme = None if scheme == "auto" else scheme
         self._native: bool | None = None if declare(node, "native") else False
         self._friction: bool = declare(node, "joint_friction")
-        self._stops: bool = declare(node, "joint_stops")
+        self._joint_stops: bool = declare(node, "joint_stops")
         engine: str = declare(node, "engine")
         self._is_mujoco, self.is_ephs = engine == "mujoco", engine == "ephs"
         self._drives: str = declare(node, "drives")
@@ -142,8 +142,8 @@ class Engine:
         if task is None or task.robot != settings.robot or settings.initial_positions:
             return self._robot.initial_configuration(model)
         words = (f"{name}={value!r}" for name, value in task.initial_positions.items())
-        posed = settings.updated({"initial_positions": " ".join(words)})
-        return posed.initial_configuration(model)
+        posed_settings = settings.updated({"initial_positions": " ".join(words)})
+        return posed_settings.initial_configuration(model)
 
     def simulation(self, home: Array, step: float, control: Control | None) -> Simulation:
         """Return the simulation.
@@ -152,20 +152,20 @@ class Engine:
             MissingExtraError: the engine is not installed.
             ModelError: it does not cover the robot.
         """
-        closed_loop = Simulation(
+        simulation = Simulation(
             self._robot.settings.wheel_form(self._model) or StandardForm(self._model),
             home,
             step,
             control,
             self._friction,
-            joint_stops=self._stops,
+            joint_stops=self._joint_stops,
             actuators=None if self._robot.settings.wheels else self.actuators,
             mechanism=self._mechanism,
             current=self.current,
-            engine=self._steps(),
+            engine=self._make_engine(),
         )
-        self.held_mechanism = closed_loop.mechanism
-        return closed_loop
+        self.held_mechanism = simulation.mechanism
+        return simulation
 
     def advance(self, simulation: Simulation, steps: int, external: Efforts) -> None:
         """Integrate steps, in each of which the wind is that of its beginning."""
@@ -173,11 +173,11 @@ class Engine:
             simulation.advance(steps, external)
             return
         for _ in range(steps):
-            now = simulation.sample()
-            push = self._wind.ports(self._model, now.q, now.v, now.time + simulation.dt)
-            simulation.advance(1, add(external, push))
+            sample = simulation.sample()
+            wind = self._wind.ports(self._model, sample.q, sample.v, sample.time + simulation.dt)
+            simulation.advance(1, add(external, wind))
 
-    def _steps(self) -> SimulationEngine:
+    def _make_engine(self) -> SimulationEngine:
         # Imported here: only these engines need MuJoCo and the language of systems.
         if self._is_mujoco:
             from vms_ph_dynamics.simulation.contact import MujocoEngine

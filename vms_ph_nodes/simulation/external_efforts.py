@@ -89,8 +89,8 @@ def _reach(model: VMSModel) -> float:
     chain = list(tree.supports[tool.parentJoint])[2:]
     links = [tree.jointPlacements[i].translation for i in chain] + [tool.placement.translation]
     ends = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
-    slides = np.array(joints.prismatic, dtype=bool) & np.isfinite(ends)
-    return float(sum(map(np.linalg.norm, links)) + ends[slides].sum())
+    is_sliding = np.array(joints.prismatic, dtype=bool) & np.isfinite(ends)
+    return float(sum(map(np.linalg.norm, links)) + ends[is_sliding].sum())
 
 
 class Brake:
@@ -111,11 +111,11 @@ class Brake:
             external: all other efforts.
             base: whether the base has actuators.
         """
-        braking = self._outputs[base].at(q, v, dt)
-        brake = Ports(braking.torque, braking.wrench_base)
+        command = self._outputs[base].at(q, v, dt)
+        brake = Ports(command.torque, command.wrench_base)
         if callable(external):
             return lambda t, x: replace(external(t, x), torque=None, wrench_base=None) + brake
-        return replace(external, torque=braking.torque, wrench_base=braking.wrench_base)
+        return replace(external, torque=command.torque, wrench_base=command.wrench_base)
 
 
 # Time after a reset in which commands are discarded that were sent before it, ns.
@@ -132,9 +132,9 @@ class ExternalEfforts:
         self._model, self._frames = model, frames
         self._timeout: float = declare(node, "command_timeout")
         self._pushes = declare_record(node, "push", Pushes)
-        of_robot = EffortBounds.of(model)  # where the parameters are 0
-        force: float = declare(node, "largest_force") or of_robot.force
-        self._bounds = EffortBounds(force, declare(node, "largest_moment") or of_robot.moment)
+        defaults = EffortBounds.of(model)  # where the parameters are 0
+        force: float = declare(node, "largest_force") or defaults.force
+        self._bounds = EffortBounds(force, declare(node, "largest_moment") or defaults.moment)
         self._largest_torque = self._bounds.of_joints(model)
         self._input_diagnostics = InputDiagnostics(node)
         self._ignored_until = 0
@@ -155,7 +155,7 @@ class ExternalEfforts:
     def _discard(self) -> None:
         # A wrench, and whether it is in the axes of its tool.
         self._wrenches: dict[str, LatestMessage[tuple[Array, bool]]] = {}
-        self._base = LatestMessage[Array](self._timeout)
+        self._base_wrench = LatestMessage[Array](self._timeout)
         self._torque = LatestMessage[Array](self._timeout)
 
     @property
@@ -166,13 +166,13 @@ class ExternalEfforts:
     @property
     def drives_base(self) -> bool:
         """Whether wrenches of the base have been commanded, or nothing has been yet."""
-        return self._base.last is not None or self._torque.last is None
+        return self._base_wrench.last is not None or self._torque.last is None
 
     def efforts(self, now: float) -> Efforts:
         """Return the efforts that act from simulated time ``now`` (s) on."""
         if time.monotonic_ns() < self._ignored_until:
             self._discard()
-        torque, base = self._torque.value, self._base.value
+        torque, base_wrench = self._torque.value, self._base_wrench.value
         recent = {
             name: value
             for name, received in self._wrenches.items()
@@ -184,11 +184,11 @@ class ExternalEfforts:
         if end_effector not in wrenches:
             wrenches[end_effector] = self._pushes.wrench(now)
             in_world.add(end_effector)
-        at_end = wrenches.pop(end_effector)
+        wrench = wrenches.pop(end_effector)
         ports = Ports(
             np.zeros(self._model.n) if torque is None else torque,
-            np.zeros(self._model.b) if base is None else base,
-            at_end,
+            np.zeros(self._model.b) if base_wrench is None else base_wrench,
+            wrench,
             wrench_tools=wrenches or None,
         )
         return in_world_axes(self._model, ports, in_world) if in_world else ports
@@ -196,17 +196,17 @@ class ExternalEfforts:
     def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():
             accepted = (tool, self._frames.inertial, WORLD)
-            frame = self._frames.accepted(message, accepted, "a wrench ")
+            frame = self._frames.checked_frame(message, accepted, "a wrench ")
             wrench = from_wrench(message.wrench)
             self._bounds.check_wrench(wrench)
             recent = self._wrenches.setdefault(tool, LatestMessage(self._timeout))
-            recent.take((wrench, frame in ("", tool)))
+            recent.update((wrench, frame in ("", tool)))
 
     def _on_base_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():
-            self._frames.accepted(message, (self._frames.root,), "a base wrench ")
+            self._frames.checked_frame(message, (self._frames.root,), "a base wrench ")
             self._bounds.check_wrench(from_wrench(message.wrench))
-            self._base.take(from_wrench_base(self._model, message.wrench))
+            self._base_wrench.update(from_wrench_base(self._model, message.wrench))
 
     def _on_effort(self, message: JointState) -> None:
         names, limits = list(message.name), self._largest_torque
@@ -218,4 +218,4 @@ class ExternalEfforts:
                 self._input_diagnostics.report(
                     "the part of a torque beyond the limits of the joints", "reduced"
                 )
-            self._torque.take(np.clip(torque, -limits, limits))
+            self._torque.update(np.clip(torque, -limits, limits))

@@ -52,8 +52,8 @@ class RobotPublishers:
             for name in model.tools
         }
         self._port_energies = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
-        self._moves = model.b > 0
-        if self._moves:
+        self._has_moving_base = model.b > 0
+        if self._has_moving_base:
             self._odometry = node.create_publisher(Odometry, "odom", 10)
             self._base_wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_base", 10)
         self._clock = node.create_publisher(Clock, "/clock", 10) if clock else None
@@ -84,7 +84,7 @@ class RobotPublishers:
             wrench = sample.wrench_tools.get(name, np.zeros(6))
             publisher.publish(to_wrench(frames.header(name, stamp), wrench))
         odometry: Odometry | None = None
-        if self._moves:
+        if self._has_moving_base:
             base = frames.header(frames.root, stamp)
             self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))
             odometry = self._odometry_of(sample, stamp)
@@ -106,24 +106,24 @@ class RobotPublishers:
         """Publish on /tf where the links are; ``odometry`` of a moving base if there is one."""
         if self._transforms is None:
             return
-        moving_links = self._of_links(sample.q, stamp, moving=True)
-        if self._moves:
-            moving_links.insert(0, _of_base(odometry or self._odometry_of(sample, stamp)))
-        self._transforms.sendTransform(moving_links)
+        transforms = self._link_transforms(sample.q, stamp, moving=True)
+        if self._has_moving_base:
+            transforms.insert(0, _base_transform(odometry or self._odometry_of(sample, stamp)))
+        self._transforms.sendTransform(transforms)
 
     def publish_static(self, q: Array, stamp: Time) -> None:
         """Publish the static transforms; base_link coincides with a root of another name."""
         if self._static is None:
             return
-        fixed = self._of_links(q, stamp, moving=False)
+        transforms = self._link_transforms(q, stamp, moving=False)
         if BASE_LINK not in self._model.link_names:
-            same = TransformStamped(header=self._frames.header(self._frames.root, stamp))
-            same.child_frame_id = self._frames.prefix + BASE_LINK
-            same.transform.rotation.w = 1.0
-            fixed.append(same)
-        self._static.sendTransform(fixed)
+            base_link = TransformStamped(header=self._frames.header(self._frames.root, stamp))
+            base_link.child_frame_id = self._frames.prefix + BASE_LINK
+            base_link.transform.rotation.w = 1.0
+            transforms.append(base_link)
+        self._static.sendTransform(transforms)
 
-    def _of_links(self, q: Array, stamp: Time, moving: bool) -> list[TransformStamped]:
+    def _link_transforms(self, q: Array, stamp: Time, moving: bool) -> list[TransformStamped]:
         poses = self._links.relative_poses(q).tolist()
         return [
             TransformStamped(
@@ -138,7 +138,7 @@ class RobotPublishers:
         ]
 
 
-def _of_base(odometry: Odometry) -> TransformStamped:
+def _base_transform(odometry: Odometry) -> TransformStamped:
     pose = odometry.pose.pose
     position = to_vector(from_xyz(pose.position))
     return TransformStamped(
@@ -210,10 +210,10 @@ class ExergyMessages:
         """Return the message of a map."""
         powers = dict.fromkeys(exergy.destroyed, 0.0)
         if self._last is not None and self._last[0] == resets and exergy.time > self._last[1]:
-            passed, before = exergy.time - self._last[1], self._last[2]
+            elapsed, last = exergy.time - self._last[1], self._last[2]
             # What is not named before has destroyed nothing before: a thruster that starts to turn.
             powers = {
-                name: (e - before.get(name, 0.0)) / passed for name, e in exergy.destroyed.items()
+                name: (e - last.get(name, 0.0)) / elapsed for name, e in exergy.destroyed.items()
             }
         self._last = resets, exergy.time, exergy.destroyed
         return Exergy(
@@ -252,7 +252,7 @@ class ExergyPublisher:
         payload: PayloadUse | None,
     ) -> None:
         """Publish the map of a simulation, with what its end effector holds or takes."""
-        if self._count % self._EVERY == 0:
+        if self._count % self._DECIMATION == 0:
             exergy = with_held(simulation.exergy_map(), mechanism, payload)
             message = self._messages.next(Header(stamp=stamp), exergy, simulation.resets)
             self._publisher.publish(message)

@@ -77,8 +77,8 @@ class GraspPublishers:
             home: (nq,) its configuration at the start.
             engine: with the payload or the mechanism.
             frames: of the robot.
-            on_change: tells the controller in the same process what the robot carries, from which
-                motion on; None from that of the start on.
+            on_change: called with the body that the robot carries, or None, and the sample at which
+                it changes; None for that of the start.
 
         Raises:
             OptionError: the payload would fall before it is taken, or the robot is in water.
@@ -108,7 +108,7 @@ class GraspPublishers:
             simulation.reset()
         else:
             # The law first: the simulation calls it as it begins.
-            self._say(None, None)
+            self._announce(None, None)
             simulation.reset(StandardForm(self._model))
         if self.use is not None:
             self.use.reset()
@@ -153,15 +153,15 @@ class GraspPublishers:
             response.success, response.message = True, self._set_down(simulation, use)
         return response
 
-    def sample(self, simulation: Simulation, now: Sample) -> Sample:
+    def sample(self, simulation: Simulation, sample: Sample) -> Sample:
         """Return a sample in which the payload acts on the end effector by its wrench."""
         if self.use is None:
-            return now
-        work = self.use.supplied_work(now.q, now.v)
-        energies = dict(now.port_energy)
+            return sample
+        work = self.use.supplied_work(sample.q, sample.v)
+        energies = dict(sample.port_energy)
         energies["wrench_end_effector"] += work
-        wrench = now.wrench_end_effector + self.use.wrench(simulation)
-        return replace(now, wrench_end_effector=wrench, port_energy=energies)
+        wrench = sample.wrench_end_effector + self.use.wrench(simulation)
+        return replace(sample, wrench_end_effector=wrench, port_energy=energies)
 
     def publish(self, simulation: Simulation, stamp: Time) -> None:
         """Publish what the end effector takes or holds."""
@@ -171,8 +171,8 @@ class GraspPublishers:
             self._publish_mechanism(mechanism, stamp)
 
     def _publish_payload(self, simulation: Simulation, stamp: Time, use: PayloadUse) -> None:
-        now = simulation.sample()
-        pose = use.pose(now.q, now.time)
+        sample = simulation.sample()
+        pose = use.pose(sample.q, sample.time)
         momentum = use.momentum(simulation, self._plant)
         header = self._frames.header(self._frames.inertial, stamp)
         self._states.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
@@ -209,37 +209,37 @@ class GraspPublishers:
             f"the capture loses {use.lost['capture']:.3g} J"
         )
         self._log.info(sentence)
-        self._say(use.carried, simulation.sample())
+        self._announce(use.carried, simulation.sample())
         return True, sentence
 
     def _set_down(self, simulation: Simulation, use: PayloadUse) -> str:
         self._plant = use.set_down(simulation, self._model)
         sentence = f"the payload is set down, which loses {use.lost['setting_down']:.3g} J"
         self._log.info(sentence)
-        self._say(None, simulation.sample())
+        self._announce(None, simulation.sample())
         return sentence
 
-    def _say(self, body: Body | None, now: Sample | None) -> None:
+    def _announce(self, body: Body | None, sample: Sample | None) -> None:
         if self._inertias is not None:  # the law is told
-            self._on_change(body, now)
+            self._on_change(body, sample)
 
 
-_PAYLOAD = (0.85, 0.55, 0.2, 1.0)
-_BODY = (0.45, 0.55, 0.7, 1.0)
-_HANDLE = (0.85, 0.55, 0.2, 1.0)
+_PAYLOAD_COLOUR = (0.85, 0.55, 0.2, 1.0)
+_BODY_COLOUR = (0.45, 0.55, 0.7, 1.0)
+_HANDLE_COLOUR = (0.85, 0.55, 0.2, 1.0)
 
 # Least edge that is drawn, m.
-_THIN = 0.01
+_MIN_EDGE = 0.01
 
 
 def payload_shapes(payload: Payload) -> tuple[Shape, ...]:
     """Return the uniform box of its mass and moments, in the axes of its handle."""
     x, y, z = payload.moments
     squares = 6.0 / payload.mass * np.array([y + z - x, z + x - y, x + y - z])
-    edges = np.maximum(np.sqrt(np.maximum(squares, 0.0)), _THIN)
+    edges = np.maximum(np.sqrt(np.maximum(squares, 0.0)), _MIN_EDGE)
     pose = np.eye(4)
     pose[:3, 3] = payload.centre
-    return (Shape("box", tuple(edges.tolist()), pose, _PAYLOAD),)
+    return (Shape("box", tuple(edges.tolist()), pose, _PAYLOAD_COLOUR),)
 
 
 def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
@@ -247,11 +247,11 @@ def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
     length = float(np.linalg.norm(mechanism.arm(0.0)))
     middle, end = np.eye(4), np.eye(4)
     middle[0, 3], end[0, 3] = 0.5 * length, length
-    thick = max(0.06 * length, _THIN)
+    thickness = max(0.06 * length, _MIN_EDGE)
     return (
-        Shape("cylinder", (0.5 * thick, 0.5 * length), np.eye(4), _BODY),
-        Shape("box", (length, 0.5 * thick, thick), middle, _BODY),
-        Shape("sphere", (thick,), end, _HANDLE),
+        Shape("cylinder", (0.5 * thickness, 0.5 * length), np.eye(4), _BODY_COLOUR),
+        Shape("box", (length, 0.5 * thickness, thickness), middle, _BODY_COLOUR),
+        Shape("sphere", (thickness,), end, _HANDLE_COLOUR),
     )
 
 
@@ -271,7 +271,7 @@ def mechanism_pose(mechanism: Mechanism, handle: Array, angle: float) -> Array:
 
 
 # Bodies are drawn anew at every so many samples.
-_EVERY = 4
+_DECIMATION = 4
 
 
 class BodyMarkers:
@@ -296,7 +296,7 @@ class BodyMarkers:
             tool: shapes at the end effector, in its axes.
         """
         self._count += 1
-        if self._count % _EVERY != 1:
+        if self._count % _DECIMATION != 1:
             return
         common = self._frames.header(self._frames.inertial, stamp)
         markers = [
@@ -318,7 +318,7 @@ class ScenePublishers:
     def __init__(self, node: Node, frames: Frames, scene: Scene) -> None:
         """Create the topics; those of a scene without free bodies are drawn once."""
         self._scene, self._frames, self._is_drawn = scene, frames, False
-        self._moves = any(body.is_free for body in scene.bodies)
+        self._has_free_bodies = any(body.is_free for body in scene.bodies)
         self._bodies = BodyMarkers(node, frames)
         self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/contact_wrench", 10)
 
@@ -327,7 +327,7 @@ class ScenePublishers:
         engine, scene = simulation.engine, self._scene
         tool = self._frames.header(self._frames.tool, stamp)
         self._wrenches.publish(to_wrench(tool, engine.contact_wrench()))
-        if self._moves or not self._is_drawn:
+        if self._has_free_bodies or not self._is_drawn:
             self._is_drawn = True
             bodies = ((body.name, body.shapes, engine.pose_of(body.name)) for body in scene.bodies)
             self._bodies.publish(stamp, bodies, scene.tool)
@@ -339,13 +339,13 @@ _PLATE = (6.0, 6.0, 0.002)
 
 def marker_of(header: Header, name: str, number: int, shape: Shape, pose: Array) -> Marker:
     """Return a shape of a body at a pose (4,4) as a marker; a capsule as a cylinder."""
-    placed = pose @ shape.pose
+    marker_pose = pose @ shape.pose
     kinds = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "plane": Marker.CUBE}
     r, g, b, a = shape.rgba
     if shape.kind == "plane":
         x, y, z = _PLATE
-        placed = placed.copy()
-        placed[:3, 3] -= 0.5 * z * placed[:3, 2]
+        marker_pose = marker_pose.copy()
+        marker_pose[:3, 3] -= 0.5 * z * marker_pose[:3, 2]
     elif shape.kind == "box":
         x, y, z = shape.size
     elif shape.kind == "sphere":
@@ -360,7 +360,7 @@ def marker_of(header: Header, name: str, number: int, shape: Shape, pose: Array)
         id=number,
         type=kinds.get(shape.kind, Marker.CYLINDER),
         action=Marker.ADD,
-        pose=to_pose(placed),
+        pose=to_pose(marker_pose),
         scale=to_vector((x, y, z)),
         color=ColorRGBA(r=r, g=g, b=b, a=a),
     )

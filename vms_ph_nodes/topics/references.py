@@ -23,7 +23,7 @@ from ..node.health import InputDiagnostics
 
 # Depth of a queue in which a reference takes the place of the one before: a node that is busy must
 # not follow old ones.
-_LAST = 1
+_DEPTH = 1
 
 
 class ReferenceTopics:
@@ -50,11 +50,11 @@ class ReferenceTopics:
         self._twist = LatestMessage[tuple[Array, bool]](timeout)
         self._wrench = LatestMessage[Array](timeout)
         self.forget()
-        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _LAST)
-        node.create_subscription(PointStamped, "~/reference_position", self._on_position, _LAST)
-        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, _LAST)
-        node.create_subscription(JointState, "~/reference_joints", self._on_joints, _LAST)
-        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _LAST)
+        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _DEPTH)
+        node.create_subscription(PointStamped, "~/reference_position", self._on_position, _DEPTH)
+        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, _DEPTH)
+        node.create_subscription(JointState, "~/reference_joints", self._on_joints, _DEPTH)
+        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _DEPTH)
 
     def serve(self, model: VMSModel, frames: Frames, leads_both: bool = False) -> None:
         """Set the robot.
@@ -71,12 +71,12 @@ class ReferenceTopics:
         # Pose, position and joints by name: those that the law has still to take, and the last.
         self._new: dict[str, Array] = {}
         self._last: dict[str, Array] = {}
-        self._twist.forget()
-        self._wrench.forget()
+        self._twist.clear()
+        self._wrench.clear()
 
     def repeat(self) -> None:
         """Give the last references again, as to a law that has begun anew in the same task."""
-        self._new = {**self._last_beside(self._new), **self._new}
+        self._new = {**self._compatible(self._new), **self._new}
 
     def set_joints(self, positions: Array) -> None:
         """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
@@ -89,7 +89,7 @@ class ReferenceTopics:
             q: (nq,) configuration, for twists in base axes.
         """
         new, self._new = self._new, {}
-        self._last = {**self._last_beside(new), **new}
+        self._last = {**self._compatible(new), **new}
         if self._places_tool(new):
             new = {"position": new["pose"][:3, 3], **new}
         velocity, base_twist = self._velocities(q)
@@ -99,7 +99,7 @@ class ReferenceTopics:
         """Whether a pose says where the end effector is to be."""
         return "pose" in references and not self._leads_both
 
-    def _last_beside(self, new: dict[str, Array]) -> dict[str, Array]:
+    def _compatible(self, new: dict[str, Array]) -> dict[str, Array]:
         """Return the last references that newer ones do not contradict."""
         left_out = ("position",) if self._places_tool(new) else ()
         return {name: value for name, value in self._last.items() if name not in left_out}
@@ -110,7 +110,7 @@ class ReferenceTopics:
             return None
         wrench = self._wrench.value
         if wrench is None:
-            self._wrench.forget()
+            self._wrench.clear()
             return np.zeros(6)
         return wrench
 
@@ -153,7 +153,7 @@ class ReferenceTopics:
             in_base_axes = (
                 self._model is not None and self._model.b > 0 and frame == self._frames.root
             )
-            self._twist.take((twist, in_base_axes))
+            self._twist.update((twist, in_base_axes))
 
     def _on_joints(self, message: JointState) -> None:
         if self._model is None:
@@ -172,7 +172,7 @@ class ReferenceTopics:
             except StateError as error:
                 raise StateError(f"is not usable: {error}") from None
             self._check(message, wrench)
-            self._wrench.take(wrench)
+            self._wrench.update(wrench)
 
     def _check(self, message: Any, value: Array, moving: bool = False) -> str:
         """Return the frame of a reference without its prefix.
@@ -183,7 +183,7 @@ class ReferenceTopics:
         if self._model is None:
             raise StateError("was received before the robot description")
         base = [self._frames.root] if moving and self._model.b else []
-        frame = self._frames.accepted(message, [self._frames.inertial, WORLD, *base])
+        frame = self._frames.checked_frame(message, [self._frames.inertial, WORLD, *base])
         if not np.isfinite(value.sum()):
             raise StateError(f"must be finite; given: {value.tolist()}")
         return frame
@@ -236,9 +236,9 @@ class ReferencePublishers:
     def repeat_for_new_subscribers(self) -> None:
         """Publish the last references again where the number of listeners has grown."""
         for kind, publisher in self._publishers.items():
-            count, before = publisher.get_subscription_count(), self._subscriber_counts[kind]
+            count, previous = publisher.get_subscription_count(), self._subscriber_counts[kind]
             self._subscriber_counts[kind] = count
-            if count > before and kind in self._last:
+            if count > previous and kind in self._last:
                 publisher.publish(self._last[kind])
 
     def forget(self) -> None:

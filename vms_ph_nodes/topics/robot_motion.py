@@ -46,7 +46,7 @@ from ..node.process import ReportingNode
 from ..node.robot_parameters import RobotParameters
 
 # Period of the reports of what a first state lacks, s.
-_REPORTS = 0.5
+_REPORT_PERIOD = 0.5
 
 
 class MeasuredStates:
@@ -80,7 +80,7 @@ class MeasuredStates:
         node.create_subscription(JointState, "joint_states", self._on_joints, qos)
         if odometry:
             node.create_subscription(Odometry, "odom", self._on_odometry, qos)
-        node.create_timer(_REPORTS, self._report_missing)
+        node.create_timer(_REPORT_PERIOD, self._report_missing)
 
     def _on_joints(self, message: JointState) -> None:
         self._join.add(message, self._node.get_clock().now().nanoseconds)
@@ -224,9 +224,9 @@ class MotionListener:
         self._spread = state_spread(node)
 
         def require_published() -> None:
-            present = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
+            published = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
             # The state of a robot on a moving base is incomplete without its odometry.
-            self._pairing.require(present | ({"odometry"} if model.b else set()))
+            self._pairing.require(published | ({"odometry"} if model.b else set()))
 
         require_published()
         node.create_timer(0.5, require_published)
@@ -249,14 +249,14 @@ class MotionListener:
         model = self._model
         try:
             q, v = self._on_base(state, odometry) if model.b else (state.q, state.v)
-            force = None if wrench is None else from_wrench(wrench.wrench)
+            tool_wrench = None if wrench is None else from_wrench(wrench.wrench)
             base_wrench = None
             if wrench_base is not None:
                 base_wrench = from_wrench_base(model, wrench_base.wrench)
             partners = {key: partner for key, partner in others.items() if partner is not None}
             beside = {topic: partners.pop(topic) for topic in self._beside if topic in partners}
             tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in partners.items()}
-            totals = None if energies is None else from_port_energy(energies)
+            port_energies = None if energies is None else from_port_energy(energies)
             if self._current is not None:
                 v = self._current.relative(model, q, v)
             d = model.evaluate(q, v)
@@ -265,7 +265,7 @@ class MotionListener:
             return
         unknown, stamp = np.isnan(state.effort), to_stamp(state.stamp)
         torque, names = np.where(unknown, 0.0, state.effort), compress(model.joint_names, unknown)
-        efforts = (torque, force, base_wrench, totals, tools)
+        efforts = (torque, tool_wrench, base_wrench, port_energies, tools)
         self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), beside))
 
     def _on_base(self, state: JoinedState, odometry: Odometry | None) -> tuple[Array, Array]:
@@ -284,7 +284,7 @@ class MotionListener:
 
 
 # Time after a motion in which the status is what the node says of it, whatever else is refused, s.
-_FRESH = 0.5
+_FRESH_TIME = 0.5
 
 
 class MotionNode(ReportingNode):
@@ -297,7 +297,7 @@ class MotionNode(ReportingNode):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._robot, self._taken = RobotParameters(self), -_FRESH
+        self._robot, self._motion_time = RobotParameters(self), -_FRESH_TIME
         self._prefix: str = declare(self, "frame_prefix")
 
     def watch(self) -> None:
@@ -309,22 +309,22 @@ class MotionNode(ReportingNode):
         self._health.declare_robot(model)
         self.begin(model)
         current = self._robot.settings.water_current(model)
-        self._listener = MotionListener(self, model, self._take, self._refuse, current)
+        self._listener = MotionListener(self, model, self._receive, self._refuse, current)
 
-    def _take(self, motion: RobotMotion) -> None:
-        self._taken = time.monotonic()
+    def _receive(self, motion: RobotMotion) -> None:
+        self._motion_time = time.monotonic()
         self._health.tick()
         if not self._health.disagreement:
             self.on_motion(motion)
 
     def _refuse(self, why: str) -> None:
         self._input_diagnostics.report(why)
-        if time.monotonic() - self._taken > _FRESH:
+        if time.monotonic() - self._motion_time > _FRESH_TIME:
             self._health.report(WARN, f"ignored: {why}")
 
     @abstractmethod
     def begin(self, model: VMSModel) -> None:
-        """Take the robot; called once, before the first motion."""
+        """Set up for a robot; called once, before the first motion."""
 
     @abstractmethod
     def on_motion(self, motion: RobotMotion) -> None:

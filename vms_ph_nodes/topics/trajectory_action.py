@@ -49,13 +49,13 @@ class JointPath:
         if time >= times[-1]:
             return self.goal
         k = int(np.searchsorted(times, time, side="right")) - 1
-        length = times[k + 1] - times[k]
-        s = (time - times[k]) / length
+        interval = times[k + 1] - times[k]
+        s = (time - times[k]) / interval
         first, second = self._positions[k], self._positions[k + 1]
         if self._velocities is None:
             straight: Array = first + s * (second - first)
             return straight
-        start, end = length * self._velocities[k], length * self._velocities[k + 1]
+        start, end = interval * self._velocities[k], interval * self._velocities[k + 1]
         curve: Array = (
             (1 + 2 * s) * (1 - s) ** 2 * first
             + s * (1 - s) ** 2 * start
@@ -114,12 +114,12 @@ class _Goal:
 
     def __init__(self, handle: Any, path: JointPath, names: tuple[str, ...]) -> None:
         request = handle.request
-        self.handle, self.path, self.done = handle, path, Future()
+        self.handle, self.path, self.result = handle, path, Future()
         self.time, self.feedback_time = 0.0, -math.inf
         self.path_error = _tolerances(request.path_tolerance, names, math.inf)
         self.goal_error = _tolerances(request.goal_tolerance, names, _GOAL_ERROR)
-        allowed = request.goal_time_tolerance
-        self.patience = allowed.sec + allowed.nanosec / NANOSECONDS or _GOAL_TIME
+        time_tolerance = request.goal_time_tolerance
+        self.patience = time_tolerance.sec + time_tolerance.nanosec / NANOSECONDS or _GOAL_TIME
 
 
 def _tolerances(tolerances: Any, names: tuple[str, ...], default: float) -> Array:
@@ -156,11 +156,11 @@ class TrajectoryAction:
             self._kind,
             "~/follow_joint_trajectory",
             execute_callback=self._execute,
-            goal_callback=self._judge,
+            goal_callback=self._on_goal,
             cancel_callback=lambda _: self._accept[1],
         )
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """End the goal, as after a reset of the simulation."""
         self._end("INVALID_GOAL", "the controller was restarted")
         self._q = None
@@ -185,16 +185,16 @@ class TrajectoryAction:
             goal.feedback_time = goal.time
             self._send_feedback(goal, desired, joints)
         if np.any(error > goal.path_error):
-            self._end("PATH_TOLERANCE_VIOLATED", self._worst(error, goal.path_error))
+            self._end("PATH_TOLERANCE_VIOLATED", self._violation(error, goal.path_error))
             return joints
         if goal.time >= goal.path.duration:
             if np.all(error <= goal.goal_error):
                 self._end("SUCCESSFUL", f"reached, {error.max():.3g} from the goal at most")
             elif goal.time > goal.path.duration + goal.patience:
-                self._end("GOAL_TOLERANCE_VIOLATED", self._worst(error, goal.goal_error))
+                self._end("GOAL_TOLERANCE_VIOLATED", self._violation(error, goal.goal_error))
         return desired
 
-    def _worst(self, error: Array, allowed: Array) -> str:
+    def _violation(self, error: Array, allowed: Array) -> str:
         k = int(np.argmax(error / allowed))
         return f"{self._model.joint_names[k]} is off by {error[k]:.3g}; allowed: {allowed[k]:.3g}"
 
@@ -205,7 +205,7 @@ class TrajectoryAction:
         message.error.positions = (desired - joints).tolist()
         goal.handle.publish_feedback(message)
 
-    def _judge(self, request: Any) -> Any:
+    def _on_goal(self, request: Any) -> Any:
         """Accept a goal, or reject it with one sentence in the log."""
         try:
             if not self._supported:
@@ -226,7 +226,7 @@ class TrajectoryAction:
             return self._kind.Result(error_code=self._kind.Result.INVALID_GOAL)
         path = path_from_message(self._model, handle.request.trajectory, self._q)
         self._goal = goal = _Goal(handle, path, self._model.joint_names)
-        code, why = await goal.done
+        code, why = await goal.result
         result = self._kind.Result(error_string=why)
         if not code:
             handle.canceled()
@@ -239,4 +239,4 @@ class TrajectoryAction:
         """End the goal with the name of an error code; an empty one cancels it."""
         goal, self._goal = self._goal, None
         if goal is not None:
-            goal.done.set_result((code, why))
+            goal.result.set_result((code, why))

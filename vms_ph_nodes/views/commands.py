@@ -44,7 +44,7 @@ from ..node.health import InputDiagnostics
 from ..node.process import interrupt
 
 # Time that a recording has to end, s.
-_PATIENCE = 10.0
+_STOP_TIMEOUT = 10.0
 
 
 class Recording:
@@ -73,7 +73,7 @@ class Recording:
         process, self._process = self._process, None
         if process is None:
             return None
-        interrupt(process, _PATIENCE)
+        interrupt(process, _STOP_TIMEOUT)
         return self._bag if self._bag.exists() else None
 
 
@@ -156,8 +156,8 @@ class Commands:
             name: node.create_publisher(String, topic, 10) for name, topic in CHOICES.items()
         }
         self._torque = node.create_publisher(JointState, "simulator/torque", 10)
-        self._pull_efforts: Callable[[], Efforts | None] | None = None
-        self._pulled: Efforts | None = None
+        self._pull_source: Callable[[], Efforts | None] | None = None
+        self._pull: Efforts | None = None
 
     def work(self) -> None:
         """Send what was commanded since the last call, and the wrenches that still act."""
@@ -169,25 +169,25 @@ class Commands:
         now = self._steady.now().nanoseconds
         for topic, (wrench, end) in list(self._pushes.items()):
             # The last message is zero: the simulator drops a wrench only after its timeout.
-            over = now >= end
-            message = WrenchStamped(wrench=Wrench() if over else wrench)
+            is_over = now >= end
+            message = WrenchStamped(wrench=Wrench() if is_over else wrench)
             message.header.frame_id = "" if topic.endswith("base") else "world"
             message.header.stamp = self._node.get_clock().now().to_msg()
             self._wrenches[topic].publish(message)
-            if over:
+            if is_over:
                 del self._pushes[topic]
 
     def _publish_pull(self) -> None:
         """Publish the efforts of the pull; after its end, zero for those that it had."""
-        efforts = None if self._pull_efforts is None else self._pull_efforts()
+        efforts = None if self._pull_source is None else self._pull_source()
         if efforts is not None:  # a pointer may be anywhere
             base = [] if efforts.base is None else efforts.base
             efforts = efforts if in_range(np.array([*efforts.torques.values(), *base])) else None
-        if efforts is None and self._pulled is not None:
-            base = None if self._pulled.base is None else 0.0 * self._pulled.base
-            efforts, self._pulled = Efforts(dict.fromkeys(self._pulled.torques, 0.0), base), None
+        if efforts is None and self._pull is not None:
+            base = None if self._pull.base is None else 0.0 * self._pull.base
+            efforts, self._pull = Efforts(dict.fromkeys(self._pull.torques, 0.0), base), None
         else:
-            self._pulled = efforts
+            self._pull = efforts
         if efforts is None:
             return
         header = Header(stamp=self._node.get_clock().now().to_msg())
@@ -203,8 +203,8 @@ class Commands:
 
     def call(self, name: str, **fields: Any) -> Request:
         """Return a call of a service of the simulator or controller, with fields of its request."""
-        words, kind = _SERVICES[name]
-        text = f"{TERMINAL} service call {self.full_name(name)} {words}"
+        type_name, kind = _SERVICES[name]
+        text = f"{TERMINAL} service call {self.full_name(name)} {type_name}"
         if fields:
             values = ", ".join(f"{key}: {json.dumps(value)}" for key, value in fields.items())
             text += f" {shlex.quote(f'{{{values}}}')}"
@@ -278,7 +278,7 @@ class Commands:
 
     def pull(self, efforts: Callable[[], Efforts | None] | None) -> None:
         """Pull with efforts that are asked for again and again, until None is given."""
-        self._pull_efforts = efforts
+        self._pull_source = efforts
 
     @property
     def choices(self) -> list[str]:
@@ -302,8 +302,8 @@ class Commands:
         if not abs(np.linalg.norm(wxyz) - 1.0) < 1e-3:
             raise StateError(f"a unit quaternion is needed; given: {[*map(float, wxyz)]}")
         w, x, y, z = map(float, wxyz)
-        turn = Quaternion(x=x, y=y, z=z, w=w)
-        message = PoseStamped(pose=Pose(position=to_point(position), orientation=turn))
+        quaternion = Quaternion(x=x, y=y, z=z, w=w)
+        message = PoseStamped(pose=Pose(position=to_point(position), orientation=quaternion))
         message.header.frame_id = frame
         self._queue.put(lambda: self._reference.publish(message))
 
@@ -322,8 +322,8 @@ class Commands:
         async def ask() -> None:
             with contain_errors(self._diagnostics, "the gains of the controller"):
                 names = list((await client.list_parameters()).result.names)
-                every = (await client.describe_parameters(names)).descriptors
-                gains = [descriptor for descriptor in every if _is_gain(descriptor)]
+                descriptors = (await client.describe_parameters(names)).descriptors
+                gains = [descriptor for descriptor in descriptors if _is_gain(descriptor)]
                 values = (await client.get_parameters([gain.name for gain in gains])).values
                 pairs = zip(gains, values, strict=True)
                 answer({gain.name: (gain, value.double_value) for gain, value in pairs})

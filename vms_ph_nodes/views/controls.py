@@ -35,13 +35,13 @@ _SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
 # Time for which what a user has just set is not overwritten by what the simulator last said, s.
 _SETTLING_TIME = 1.5
 
-_STEPS = 100_000  # that can be asked for at once
+_MAX_STEPS = 100_000  # that can be asked for at once
 
 # Size of the handle, for a robot with a reach of 1 m.
-_HANDLE = 0.25
+_HANDLE_SIZE = 0.25
 
 # The default push: the acceleration that it gives its port, or the base, m/s^2, and its time, s.
-_ACCELERATION, _OF_BASE, _SECONDS = 8.0, 2.0, 0.3
+_ACCELERATION, _BASE_ACCELERATION, _SECONDS = 8.0, 2.0, 0.3
 
 # Messages of a push in a terminal, Hz, and the time for which the last of them acts, s: the default
 # of the simulator's command_timeout.
@@ -49,7 +49,7 @@ _RATE, _TIMEOUT = 50, 0.25
 
 
 class Panel(NamedTuple):
-    """Where controls stand, and what they command.
+    """Where controls are placed, and what they command.
 
     Attributes:
         server: of the page.
@@ -88,7 +88,7 @@ class Controls:
         self._server, self._tab, self._commands, self._model = panel
         self._frame = Frames.of(self._model).inertial
         self._recording, self._start = recording, start
-        self._chosen_at, self._was_paused, self._was_speed = 0.0, False, 1.0
+        self._choice_time, self._last_paused, self._last_speed = 0.0, False, 1.0
         self._handle: Any = None
         self._folders: list[Any] = []
         self._choices: Choices | None = None
@@ -119,35 +119,35 @@ class Controls:
     def _add_simulation(self) -> None:
         with self._folder("Simulation") as gui:
             self._paused = paused = gui.add_checkbox("paused", initial_value=False)
-            steps = gui.add_number("steps", initial_value=10, min=1, max=_STEPS, step=1)
-            do = gui.add_button_group("", ("step", "reset"))
+            steps = gui.add_number("steps", initial_value=10, min=1, max=_MAX_STEPS, step=1)
+            buttons = gui.add_button_group("", ("step", "reset"))
             self._speed = speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
             answer = gui.add_html("")
         commands = self._commands
 
         def on_choice(request: Callable[[], Request]) -> Callable[[Any], None]:
-            def chosen(event: Any) -> None:
+            def on_update(event: Any) -> None:
                 if event.client is not None:  # by a user, not by show_paused or show_speed
-                    self._chosen_at = time.monotonic()
+                    self._choice_time = time.monotonic()
                     send(answer, request())
 
-            return chosen
+            return on_update
 
         paused.on_update(on_choice(lambda: commands.call("simulator/pause", data=paused.value)))
         speed.on_update(
             on_choice(lambda: commands.set("simulator", "real_time_factor", float(speed.value)))
         )
 
-        @do.on_click
+        @buttons.on_click
         def _(_: Any) -> None:
-            if do.value == "reset":
+            if buttons.value == "reset":
                 send(answer, commands.call("simulator/reset"))
             else:
-                number = min(max(int(steps.value), 1), _STEPS)
+                number = min(max(int(steps.value), 1), _MAX_STEPS)
                 send(answer, commands.call("simulator/step", steps=number))
 
     def _add_push(self) -> None:
-        model, named = self._model, self._commands.full_name
+        model, expand = self._model, self._commands.full_name
         bodies = [port for port in _PORTS if model.b or port != "base"]
         ports = (*dict.fromkeys([*bodies, *model.tools]),)
         forces = {
@@ -166,7 +166,7 @@ class Controls:
             gui.add_html(
                 text_html(
                     "Or drag a link with the pointer while Shift is held: a spring pulls it "
-                    f"({named('simulator/torque')}, {named(wrench_topic('base'))})."
+                    f"({expand('simulator/torque')}, {expand(wrench_topic('base'))})."
                 )
             )
 
@@ -175,8 +175,8 @@ class Controls:
             x, y, z = vector.value
             frame = "" if name == "base" else "header: {frame_id: world}, "
             times = max(1, round(_RATE * (seconds.value - _TIMEOUT)))
-            answer.content = shell(
-                f"{TERMINAL} topic pub --rate {_RATE} --times {times} {named(wrench_topic(name))} "
+            answer.content = shell_html(
+                f"{TERMINAL} topic pub --rate {_RATE} --times {times} {expand(wrench_topic(name))} "
                 "geometry_msgs/msg/WrenchStamped "
                 f"'{{{frame}wrench: {{force: {{x: {x:g}, y: {y:g}, z: {z:g}}}}}}}'"
             )
@@ -212,19 +212,19 @@ class Controls:
 
     def _add_recording(self) -> None:
         with self._folder("Recording") as gui:
-            runs = gui.add_checkbox("record all topics", initial_value=False)
+            checkbox = gui.add_checkbox("record all topics", initial_value=False)
             answer = gui.add_html("")
 
-        @runs.on_update
+        @checkbox.on_update
         def _(_: Any) -> None:
-            if runs.value:
-                answer.content = shell(self._recording.start())
+            if checkbox.value:
+                answer.content = shell_html(self._recording.start())
                 return
             bag = self._recording.end()
             if bag is None:
                 answer.content = refusal_html("the recorder has ended by itself; see the terminal")
             else:
-                answer.content = shell(f"{command_name()} bag view {shlex.quote(str(bag))}")
+                answer.content = shell_html(f"{command_name()} bag view {shlex.quote(str(bag))}")
 
     def _add_law(self) -> None:
         with self._folder("Law") as gui:
@@ -253,14 +253,14 @@ class Controls:
             arguments = {**self._robot.arguments, "robot": self._robot.robot}
             self._choices = Choices(self._panel, arguments, self._robot.allocation(), offered)
         # Only a change is shown: what a user has just set is under way to the simulator.
-        if time.monotonic() < self._chosen_at + _SETTLING_TIME:
+        if time.monotonic() < self._choice_time + _SETTLING_TIME:
             return
-        if paused not in (None, self._was_paused):
-            self._was_paused = paused
+        if paused not in (None, self._last_paused):
+            self._last_paused = paused
             if self._paused.value != paused:
                 self._paused.value = paused
-        if speed not in (None, self._was_speed):
-            self._was_speed = speed
+        if speed not in (None, self._last_speed):
+            self._last_speed = speed
             if float(self._speed.value) != speed:
                 if (name := f"{speed:g}") not in self._speed.options:
                     self._speed.options = (*sorted((*_SPEEDS, name), key=float),)
@@ -273,7 +273,7 @@ class Controls:
         if not visible:
             return
         position, wxyz = self._target()
-        size = _HANDLE * reach(self._model)
+        size = _HANDLE_SIZE * reach(self._model)
         self._handle = handle = self._server.scene.add_transform_controls(
             "/world/reference", scale=size, position=position, wxyz=wxyz, depth_test=False
         )
@@ -293,7 +293,7 @@ class Controls:
                 f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}"
             )
             topic = self._commands.full_name("controller/reference_pose")
-            self._reference_answer.content = shell(
+            self._reference_answer.content = shell_html(
                 f"{TERMINAL} topic pub --once {topic} geometry_msgs/msg/PoseStamped {pose}"
             )
 
@@ -314,13 +314,13 @@ class Controls:
                     step=float(f"{max(abs(value), 1.0) / 100:.1g}"),
                     hint=gain.description,
                 )
-                field.on_update(self._setting(name, field, answer))
+                field.on_update(self._gain_callback(name, field, answer))
 
-    def _setting(self, name: str, field: Any, answer: Any) -> Callable[[Any], None]:
+    def _gain_callback(self, name: str, field: Any, answer: Any) -> Callable[[Any], None]:
         """Return what happens when the field of a gain is changed."""
         accepted = field.value
 
-        def changed(_: Any) -> None:
+        def on_update(_: Any) -> None:
             value = float(field.value)
             if value == accepted:
                 return
@@ -334,10 +334,10 @@ class Controls:
 
             send(answer, self._commands.set("controller", name, value), on_answer)
 
-        return changed
+        return on_update
 
 
-_NONE = {"demo": "none", "law": "as in the parameter file", "scene": "none"}
+_NONE_LABELS = {"demo": "none", "law": "as in the parameter file", "scene": "none"}
 
 # Launch arguments of other names than on the page.
 _ARGUMENTS = {"law": "controller"}
@@ -375,23 +375,23 @@ class Choices:
             for choice, names in choices(arguments).items():
                 if choice not in offered:
                     continue
-                chosen = arguments.get(_ARGUMENTS.get(choice, choice), "")
-                none = _NONE.get(choice, "")
-                suitable = [name for name in names if name == chosen or name not in unsuitable]
-                chosen = chosen if chosen in names else ""
-                entries = (*filter(None, [none, *suitable]),)
+                current = arguments.get(_ARGUMENTS.get(choice, choice), "")
+                label = _NONE_LABELS.get(choice, "")
+                suitable = [name for name in names if name == current or name not in unsuitable]
+                current = current if current in names else ""
+                entries = (*filter(None, [label, *suitable]),)
                 hint = "it needs MuJoCo" if choice == "scene" else None
-                field = gui.add_dropdown(choice, entries, initial_value=chosen or none, hint=hint)
+                field = gui.add_dropdown(choice, entries, initial_value=current or label, hint=hint)
                 field.on_update(self._on_choice(choice, field, entries))
             self._answer = gui.add_html(text_html("The page begins anew with what is chosen."))
 
     def _on_choice(self, choice: str, field: Any, names: tuple[str, ...]) -> Callable[[Any], None]:
-        def chosen(_: Any) -> None:
+        def on_update(_: Any) -> None:
             name = field.value
             if name in names:  # a program may send any other, which must not be loaded
-                self._take(choice, "" if name == _NONE.get(choice) else name)
+                self._take(choice, "" if name == _NONE_LABELS.get(choice) else name)
 
-        return chosen
+        return on_update
 
     def _take(self, choice: str, name: str) -> None:
         """Choose another robot, law or scene, once it is known to fit."""
@@ -417,7 +417,7 @@ def suggested_force(model: VMSModel, q: Array, port: str) -> float:
     """
     d = model.evaluate(q, np.zeros(model.nv))
     if port == "base":
-        return float(f"{_OF_BASE * model.total_mass:.2g}")
+        return float(f"{_BASE_ACCELERATION * model.total_mass:.2g}")
     jacobian = (d.J_tools[port] if port else d.J_end_effector)[:3]
     mobility = float(np.trace(jacobian @ np.linalg.solve(d.M, jacobian.T)))
     return float(f"{_ACCELERATION / max(mobility / 3.0, 1.0 / model.total_mass):.2g}")
@@ -433,7 +433,7 @@ def send(
         request: what is sent.
         on_answer: called with the refusal, empty if there is none.
     """
-    answer.content = shell(request.command)
+    answer.content = shell_html(request.command)
 
     def reply(refusal: str) -> None:
         on_answer(refusal)
@@ -445,7 +445,7 @@ def send(
 
 def show_refusal(answer: Any, request: Request, refusal: str) -> None:
     """Show the command of a request with a refusal below it."""
-    answer.content = shell(request.command) + refusal_html(refusal)
+    answer.content = shell_html(request.command) + refusal_html(refusal)
 
 
 # Whatever is shown may have been written by others, in names and in sentences about them: it is
@@ -462,6 +462,6 @@ def refusal_html(refusal: str) -> str:
     return f'<div class="vms-text vms-bad"><b>not done</b>: {escape(refusal)}</div>'
 
 
-def shell(command: str) -> str:
+def shell_html(command: str) -> str:
     """Return a line for a terminal as HTML, with a button that copies it."""
     return f'<div class="vms-shell"><pre>{escape(command)}</pre><button>copy</button></div>'

@@ -15,7 +15,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph_dynamics.energy.legend import LEGEND
 from vms_ph_dynamics.forms import PORTS
 
-from ..messages.conversions import in_range, not_finite
+from ..messages.conversions import in_range, nonfinite_path
 from .robot_scene import RobotScene
 from .shapes import ANGULAR, BODY, LINEAR, LOCKED, POINT, TASK, Rgba, rgba
 from .strip_chart import StripChart
@@ -89,7 +89,7 @@ class MarkerScene:
         self.boxes: list[Any] = []
         self._legend: dict[str, Any] = {}
         for group in GROUPS:
-            # There is a line for what has been drawn.
+            # A group has its line once it has been drawn.
             is_on = group.name not in HIDDEN
             box = server.gui.add_checkbox(group.name, initial_value=is_on, visible=False)
             self._legend[group.name] = server.gui.add_html(_legend(group), visible=False)
@@ -103,7 +103,7 @@ class MarkerScene:
             handle.visible = self._is_shown(name)
 
     def _is_shown(self, name: str) -> bool:
-        """Return whether markers with this namespace are shown; others than ours always are."""
+        """Return whether markers with this namespace are shown; those of no group always are."""
         return _group(name) not in self._hidden
 
     def show(self, message: MarkerArray) -> None:
@@ -160,10 +160,10 @@ def _legend(group: Group) -> str:
 
 def is_sound(marker: Marker) -> bool:
     """Return whether a marker can be drawn: its numbers have a size, and an arrow has two ends."""
-    places = [marker.pose.position, marker.scale, *marker.points]
-    sizes = [(place.x, place.y, place.z) for place in places]
+    vectors = [marker.pose.position, marker.scale, *marker.points]
+    sizes = [(v.x, v.y, v.z) for v in vectors]
     return bool(
-        not not_finite(marker)
+        not nonfinite_path(marker)
         and in_range(np.array(sizes))
         and (len(marker.points) == 2 or (marker.type, marker.action) != (Marker.ARROW, Marker.ADD))
     )
@@ -177,7 +177,7 @@ _SOLIDS: dict[int, tuple[str, dict[str, Any]]] = {
 }
 
 # Largest number of bodies of a topic, and of letters of a label.
-_BODIES, _LETTERS = 1000, 200
+_MAX_BODIES, _MAX_LETTERS = 1000, 200
 
 
 class Bodies:
@@ -186,54 +186,54 @@ class Bodies:
     def __init__(self, scene: viser.SceneApi) -> None:
         self._scene = scene
         self._bodies: dict[tuple[str, int], tuple[int, Any]] = {}
-        self._added = 0
+        self._added_count = 0
 
     def handles(self) -> list[tuple[tuple[str, int], Any]]:
         """Return what is drawn, each with namespace and number."""
         return [(key, handle) for key, (_, handle) in self._bodies.items()]
 
-    def draw(self, marker: Marker, parent: str, **look: Any) -> None:
+    def draw(self, marker: Marker, parent: str, **properties: Any) -> None:
         """Draw a marker in place of that of the same namespace and number, or remove it.
 
         Args:
             marker: what is shown; one of another type is left out.
             parent: name in the scene of what it goes with.
-            look: further properties.
+            properties: further properties.
         """
         key, kind = (marker.ns, marker.id), marker.type
         if marker.action == Marker.DELETEALL:
             self.clear()
-        known_kind, handle = self._bodies.get(key, (None, None))
-        if handle is not None and (kind != known_kind or marker.action != Marker.ADD):
+        drawn_kind, handle = self._bodies.get(key, (None, None))
+        if handle is not None and (kind != drawn_kind or marker.action != Marker.ADD):
             handle.remove()
             del self._bodies[key]
             handle = None
         if marker.action != Marker.ADD or kind not in (*_SOLIDS, Marker.TEXT_VIEW_FACING):
             return
         if handle is None:
-            if len(self._bodies) >= _BODIES:
+            if len(self._bodies) >= _MAX_BODIES:
                 return
             # Its name in the scene is a number: one that is received may be part of another.
-            self._added += 1
-            handle = self._add(f"{parent}/body_{self._added}", marker, look)
+            self._added_count += 1
+            handle = self._add(f"{parent}/body_{self._added_count}", marker, properties)
             self._bodies[key] = kind, handle
         if kind == Marker.TEXT_VIEW_FACING:
-            handle.text = marker.text[:_LETTERS]
+            handle.text = marker.text[:_MAX_LETTERS]
         else:
             handle.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
         p, r = marker.pose.position, marker.pose.orientation
         handle.position, handle.wxyz = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
 
-    def _add(self, path: str, marker: Marker, look: dict[str, Any]) -> Any:
+    def _add(self, path: str, marker: Marker, properties: dict[str, Any]) -> Any:
         if marker.type == Marker.TEXT_VIEW_FACING:
-            look = {key: look[key] for key in ("visible",) if key in look}
+            properties = {key: properties[key] for key in ("visible",) if key in properties}
             height = float(marker.scale.z)
             return self._scene.add_label(
-                path, "", font_size_mode="scene", font_scene_height=height, **look
+                path, "", font_size_mode="scene", font_scene_height=height, **properties
             )
         method, size = _SOLIDS[marker.type]
-        look = {"opacity": float(marker.color.a), "cast_shadow": False} | size | look
-        return getattr(self._scene, method)(path, color=colour_of(marker), **look)
+        properties = {"opacity": float(marker.color.a), "cast_shadow": False} | size | properties
+        return getattr(self._scene, method)(path, color=colour_of(marker), **properties)
 
     def clear(self) -> None:
         """Remove them all."""

@@ -28,14 +28,14 @@ from ..node.health import NO_INPUT_TEXT, PAUSED, SPEED, node_name
 from .sankey import Flow, Sankey, Scale, Stream, quantity
 
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
-_SMALL, _LARGE = 1e-3, 5e-2
+_SMALL_SHARE, _LARGE_SHARE = 1e-3, 5e-2
 
 _SMALLEST_ENERGY = 1e-12  # J
 
-_DIGITS = 6  # at most, of an energy balance whose rounded terms do not add up with three
+_MAX_DIGITS = 6  # at most, of an energy balance whose rounded terms do not add up with three
 
-_FASTEST = 1e3  # ratio of simulated to real time
-_LETTERS = 500  # of a sentence of a node
+_MAX_SPEED = 1e3  # ratio of simulated to real time
+_MAX_LETTERS = 500  # of a sentence of a node
 _PACE_SECONDS = 4.0  # over which the ratio to real time is a mean
 
 _EXERGY = "battery to heat (exergy)"
@@ -58,57 +58,57 @@ class MeanPowers:
     """Means of powers between one set of energies and the next."""
 
     def __init__(self) -> None:
-        self._before: tuple[int, dict[str, float]] | None = None
+        self._previous: tuple[int, dict[str, float]] | None = None
 
     def begin(self) -> None:
         """Begin anew, with a new energy balance."""
-        self._before = None
+        self._previous = None
 
     def between(
-        self, now: int, energies: dict[str, float]
+        self, stamp: int, energies: dict[str, float]
     ) -> tuple[float, dict[str, float]] | None:
         """Return the time since the last call, s, and powers, W, at first zero.
 
         None where no time passed.
 
         Args:
-            now: a stamp, ns.
+            stamp: a stamp, ns.
             energies: by name, J.
         """
-        before, self._before = self._before, (now, energies)
-        if before is None or before[1].keys() != energies.keys():
+        previous, self._previous = self._previous, (stamp, energies)
+        if previous is None or previous[1].keys() != energies.keys():
             return 0.0, dict.fromkeys(energies, 0.0)
-        if now <= before[0]:
+        if stamp <= previous[0]:
             return None
-        seconds = (now - before[0]) / NANOSECONDS
-        return seconds, {name: (e - before[1][name]) / seconds for name, e in energies.items()}
+        seconds = (stamp - previous[0]) / NANOSECONDS
+        return seconds, {name: (e - previous[1][name]) / seconds for name, e in energies.items()}
 
 
 class RobotFlow(MeanPowers):
     """The flow through the power ports of the robot."""
 
-    def flow(self, power: Power, energy: Energy, split: EnergySplit, base: bool) -> Flow | None:
+    def flow(self, power: Power, energy: Energy, split: EnergySplit, has_base: bool) -> Flow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
 
         Args:
             power: energy balance.
             energy: of the same stamp.
             split: of the kinetic energy.
-            base: whether the port of the base is one.
+            has_base: whether the port of the base is one.
         """
         ports = {
             name: getattr(power, f"{name}_energy")
             for name in PORTS
-            if base or name != "wrench_base"
+            if has_base or name != "wrench_base"
         }
         ports.update(zip(power.tool_names, power.tool_energy, strict=False))
         stores = parts_of_robot(partial(getattr, energy), split)
         others = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
         energies = {**ports, **stores, **others}
-        passed = self.between(from_stamp(power.header.stamp), energies)
-        if passed is None:
+        means = self.between(from_stamp(power.header.stamp), energies)
+        if means is None:
             return None
-        seconds, rates = passed
+        seconds, rates = means
 
         def streams(*names: str) -> tuple[Stream, ...]:
             return tuple(Stream(name, rates[name], energies[name]) for name in names)
@@ -146,7 +146,7 @@ class LoopFlow(MeanPowers):
             self._works["reference"] += 0.5 * seconds * sample.reference_power
             self._works["damping"] += 0.5 * seconds * sum(getattr(sample, x) for x in _DAMPINGS)
 
-    def pushed(self, power: Power) -> None:
+    def add_pushes(self, power: Power) -> None:
         """Take into account what the end effector and the tools have supplied."""
         pushes = power.wrench_end_effector_energy + sum(power.tool_energy)
         if self._pushes is not None:
@@ -164,10 +164,10 @@ class LoopFlow(MeanPowers):
         stores = parts_of_law(partial(getattr, message), split)
         tank = {"tank": message.tank_level} if message.tank_level else {}
         energies = {**stores, **tank, **self._works}
-        passed = self.between(from_stamp(message.header.stamp), energies)
-        if passed is None:
+        means = self.between(from_stamp(message.header.stamp), energies)
+        if means is None:
             return None
-        seconds, rates = passed
+        seconds, rates = means
 
         def stream(name: str, sign: float = 1.0) -> Stream:
             return Stream(name, sign * rates[name], energies[name])
@@ -192,11 +192,11 @@ class Overview:
         self._of = gui.add_dropdown("flow through", ("robot", "closed loop"))
         self._status = gui.add_html("")
         self._destroyers = gui.add_html("", visible=False)
-        self._verdict, self._sums, self._picture, self._about = "", "", "", ["", ""]
+        self._verdict, self._sums, self._picture, self._notes = "", "", "", ["", ""]
         self._pace = TimeRatio()
         self._robot, self._loop = RobotFlow(), LoopFlow()
         # The flow of exergy, and the module of the wing that draws it.
-        self._exergetic: Any = None
+        self._exergy_flow: Any = None
         self._exergy_view: Any = None
         self._sankeys = {"robot": Sankey(), "closed loop": Sankey(), _EXERGY: Sankey()}
         self._energy: Energy | None = None
@@ -208,13 +208,13 @@ class Overview:
     def name(self, model: VMSModel, name: str) -> None:
         """Say what is shown: a robot, and the name by which a user knows it."""
         bodies = f"{model.n} joint{'s' if model.n != 1 else ''}"
-        self._about[0] = (
+        self._notes[0] = (
             f"<b>{escape(name)}</b>, {_BASES[model.base]}, {bodies}, {model.total_mass:.3g} kg"
         )
 
     def show_hint(self) -> None:
         """Say how the robot is pushed, and where the other controls are."""
-        self._about[1] = "Hold <b>Shift</b> and drag a link to push it; more: tab <b>Control</b>."
+        self._notes[1] = "Hold <b>Shift</b> and drag a link to push it; more: tab <b>Control</b>."
 
     def on_energy(self, message: Energy) -> None:
         """Take the energies of the robot into account."""
@@ -229,7 +229,7 @@ class Overview:
         if _is_reset(message):
             self._robot.begin()
             self._loop.begin()
-        self._loop.pushed(message)
+        self._loop.add_pushes(message)
 
     def on_control(self, message: ControllerState) -> None:
         """Take the record of the law into account."""
@@ -238,12 +238,12 @@ class Overview:
 
     def on_exergy(self, message: Exergy) -> None:
         """Take the exergy map into account."""
-        if self._exergetic is None:
+        if self._exergy_flow is None:
             try:
                 self._exergy_view = hook("ephs", "nodes.exergy_view", user="the flow of exergy")
             except VmsPhError:
                 return  # without the wing the page shows energy alone
-            self._exergetic = self._exergy_view.ExergyFlow()
+            self._exergy_flow = self._exergy_view.ExergyFlow()
             self._of.options = (*self._sankeys,)
         self._exergy = message
 
@@ -264,7 +264,7 @@ class Overview:
             return None, None
         text = next((item.value for item in status.values if item.key == SPEED), "")
         with suppress(ValueError):
-            if 0.0 < (speed := float(text)) < _FASTEST:
+            if 0.0 < (speed := float(text)) < _MAX_SPEED:
                 return status.message == PAUSED, speed
         return status.message == PAUSED, None
 
@@ -289,7 +289,7 @@ class Overview:
         lines = [
             self._sums,
             status_line(self._control, self._nodes, self._pace.ratio),
-            *self._about,
+            *self._notes,
         ]
         self._status.content = f'<div class="vms-text">{"<br>".join(filter(None, lines))}</div>'
         verdict_html = self._verdict or _badge("waiting for the robot …", _GREY)
@@ -301,7 +301,7 @@ class Overview:
             "closed loop": self._loop.flow(self._law.split),
         }
         if self._exergy is not None:
-            flows[_EXERGY] = self._exergetic.between(self._exergy)
+            flows[_EXERGY] = self._exergy_flow.between(self._exergy)
             self._destroyers.visible = self._of.value == _EXERGY
             if self._destroyers.visible:
                 self._destroyers.content = self._exergy_view.exergy_list(self._exergy)
@@ -334,7 +334,7 @@ def balance(
     stored: float, supplied: float, dissipated: float, unaccounted: float, turnover: float
 ) -> str:
     """Return an energy balance as HTML; all energies in J, ``turnover`` is what was moved."""
-    scales = [Scale(turnover, "J", digits) for digits in range(3, _DIGITS + 1)]
+    scales = [Scale(turnover, "J", digits) for digits in range(3, _MAX_DIGITS + 1)]
     terms = stored, supplied, -dissipated, unaccounted
     scale = next((scale for scale in scales if scale.adds_up(*terms)), scales[0])
     has_moved = turnover > _SMALLEST_ENERGY
@@ -355,9 +355,9 @@ def conservation(unaccounted: float, turnover: float) -> str:
     if not turnover > _SMALLEST_ENERGY:
         return _badge("Energy is conserved: nothing has moved yet", _GOOD)
     share = abs(unaccounted) / turnover
-    if share <= _SMALL:
+    if share <= _SMALL_SHARE:
         return _badge("Energy is conserved", _GOOD)
-    if share <= _LARGE:
+    if share <= _LARGE_SHARE:
         return _badge("Energy is nearly conserved", _FAIR)
     return _badge("Energy is not accounted for", _BAD)
 
@@ -381,9 +381,9 @@ class TimeRatio:
         arrivals.append((now, stamp))
         while now - arrivals[0][0] > _PACE_SECONDS:
             arrivals.popleft()
-        passed = now - arrivals[0][0]
-        enough = passed > 0.5 * _PACE_SECONDS
-        self.ratio = (stamp - arrivals[0][1]) / NANOSECONDS / passed if enough else None
+        elapsed = now - arrivals[0][0]
+        is_long_enough = elapsed > 0.5 * _PACE_SECONDS
+        self.ratio = (stamp - arrivals[0][1]) / NANOSECONDS / elapsed if is_long_enough else None
 
 
 def status_line(
@@ -395,9 +395,9 @@ def status_line(
     if pace is not None and not paused:
         phrases.append(f"<b>time</b> {pace:.2f} × real time")
     if control is not None:
-        word = _STATUS.get(control.status, f"status {control.status}")
-        why = f" ({escape(control.reason[:_LETTERS])})" if control.reason else ""
-        phrases.append(f"<b>controller</b> {word}{why}")
+        state = _STATUS.get(control.status, f"status {control.status}")
+        why = f" ({escape(control.reason[:_MAX_LETTERS])})" if control.reason else ""
+        phrases.append(f"<b>controller</b> {state}{why}")
         phrases.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
         if control.tank_level:
             phrases.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
@@ -410,8 +410,8 @@ def status_line(
         line += f" · <b>{good} node{'s' if good > 1 else ''}</b> fine"
     for name, status in sorted(bad.items()):
         kind = "warn" if status.level == DiagnosticStatus.WARN else "bad"
-        text = escape(status.message[:_LETTERS])
-        line += f'<br><span class="vms-{kind}"><b>{escape(name[:_LETTERS])}</b>: {text}</span>'
+        text = escape(status.message[:_MAX_LETTERS])
+        line += f'<br><span class="vms-{kind}"><b>{escape(name[:_MAX_LETTERS])}</b>: {text}</span>'
     return line
 
 

@@ -36,7 +36,7 @@ logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
 _TITLE = b"<title>Viser</title>"
 
 # Time that a browser has at most to answer that its connection closes, s; a node ends after it.
-_CLOSES = 1.0
+_CLOSE_TIMEOUT = 1.0
 
 
 # The address of the page goes to no other server, and a text that became HTML runs nothing.
@@ -116,10 +116,10 @@ def _restricted(origins: list[str], token: str, title: Callable[[], str]) -> Ite
         def answer(connection: Any, request: Any) -> Any:
             if not _has_token(request.path, token):
                 return connection.respond(HTTPStatus.FORBIDDEN, _REFUSAL)
-            return _titled(process_request and process_request(connection, request), title())
+            return _with_title(process_request and process_request(connection, request), title())
 
         return original(
-            *args, process_request=answer, origins=accepted, close_timeout=_CLOSES, **options
+            *args, process_request=answer, origins=accepted, close_timeout=_CLOSE_TIMEOUT, **options
         )
 
     module.serve = serve  # type: ignore[assignment]
@@ -143,15 +143,15 @@ def _added_to_viser() -> bytes:
     return f"<style>{style}</style><script>{script}</script>".encode()
 
 
-def _titled(response: Any, title: str) -> Any:
+def _with_title(response: Any, title: str) -> Any:
     """Return the response to a request for the page with a title in place of that of viser."""
     if response is None or not str(response.headers.get("Content-Type")).startswith("text/html"):
         return response
-    packed = response.headers.get("Content-Encoding") == "gzip"
-    body = gzip.decompress(response.body) if packed else response.body
-    named = f"<title>{escape(title)}</title>".encode()
-    body = body.replace(_TITLE, named + _added_to_viser(), 1)
-    response.body = gzip.compress(body, 1) if packed else body
+    is_compressed = response.headers.get("Content-Encoding") == "gzip"
+    body = gzip.decompress(response.body) if is_compressed else response.body
+    title_tag = f"<title>{escape(title)}</title>".encode()
+    body = body.replace(_TITLE, title_tag + _added_to_viser(), 1)
+    response.body = gzip.compress(body, 1) if is_compressed else body
     del response.headers["Content-Length"]
     response.headers.update(_HEADERS)
     response.headers["Content-Length"] = str(len(response.body))

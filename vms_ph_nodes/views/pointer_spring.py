@@ -83,7 +83,7 @@ class PointerSpring:
             self._line.points = ends
 
     def _drag_handler(self, link: str) -> Callable[[Any], Any]:
-        async def dragged(event: Any) -> None:  # a coroutine: its calls keep their order
+        async def on_drag(event: Any) -> None:  # a coroutine: its calls keep their order
             if event.phase == "end":
                 self.release()
                 return
@@ -92,7 +92,7 @@ class PointerSpring:
                 self.grip(link, np.array(event.start_position) - shift)
             self.move(np.array(event.end_position) - shift)
 
-        return dragged
+        return on_drag
 
     def grip(self, link: str, point: Array) -> None:
         """Take hold of a link at a point (3,) in the inertial frame, m."""
@@ -138,14 +138,14 @@ def point_efforts(
     tree = model.tree.pinocchio
     data = tree.createData()
     pin.computeJointJacobians(tree, data, pin.neutral(tree))
-    carried = {tree.frames[tree.getFrameId(name)].parentJoint: name for name in scene.links}
+    link_of_joint = {tree.frames[tree.getFrameId(name)].parentJoint: name for name in scene.links}
     torques: dict[str, float] = {}
     joint = tree.frames[tree.getFrameId(link)].parentJoint
     while joint:
         name = tree.names[joint]
-        if name in model.joint_names and joint in carried:
-            frame = tree.frames[tree.getFrameId(carried[joint])]
-            pose = scene.world_pose(carried[joint]) * frame.placement.inverse()
+        if name in model.joint_names and joint in link_of_joint:
+            frame = tree.frames[tree.getFrameId(link_of_joint[joint])]
+            pose = scene.world_pose(link_of_joint[joint]) * frame.placement.inverse()
             axis = pin.getJointJacobian(tree, data, joint, pin.LOCAL)[:, tree.idx_vs[joint]]
             moment = np.cross(point - pose.translation, force)
             wrench = np.concatenate([pose.rotation.T @ force, pose.rotation.T @ moment])

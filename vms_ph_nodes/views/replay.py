@@ -26,14 +26,14 @@ from .sankey import Flow, Sankey, Stream
 from .strip_chart import PLOT_OPTIONS, axes, rounded, series
 from .viewpoint import WorldView, set_theme, viewpoint
 
-_GHOST = rgb(PURPLE)
+_GHOST_COLOUR = rgb(PURPLE)
 _NONE = "none"
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _INSTANTS = 400  # of a plot
 _FLOOR = 4e-3  # what is smaller does not fill a plot
 _PICTURES_HZ = 5.0
 
-_NOW = viser.uplot.Series(label="now", stroke="#888888", width=2, dash=(2, 4))
+_CURSOR = viser.uplot.Series(label="now", stroke="#888888", width=2, dash=(2, 4))
 
 _WINDOW = 0.2  # s, of which the powers of a flow are means
 
@@ -101,8 +101,8 @@ class RecordedRun:
         span = np.array([end - _WINDOW, end])
 
         def stream(name: str, series: Array) -> Stream:
-            before, now = np.interp(span, self._time, series)
-            return Stream(name, float(now - before) / _WINDOW, float(now))
+            first, last = np.interp(span, self._time, series)
+            return Stream(name, float(last - first) / _WINDOW, float(last))
 
         sources = [stream(name, energies) for name, energies in self._sources.items()]
         sinks = [stream(name, energies) for name, energies in self._stores.items()]
@@ -120,18 +120,18 @@ class RecordedRun:
         Args:
             limit: largest number of instants.
         """
-        drawn = self.audit.curves(limit)
-        energy = drawn.groups["energy"][1]
+        curves = self.audit.curves(limit)
+        energy = curves.groups["energy"][1]
         balance = {
             "stored": energy["stored"],
             "supplied": np.sum([energy[name] for name in self._sources], axis=0),
             "dissipated": -energy["dissipated"],
-            "unaccounted": drawn.unaccounted,
+            "unaccounted": curves.unaccounted,
         }
         groups = {
-            f"{name}, as in the audit's report": group for name, group in drawn.groups.items()
+            f"{name}, as in the audit's report": group for name, group in curves.groups.items()
         }
-        return drawn.time - drawn.time[0], {BALANCE: ("J", balance)} | groups
+        return curves.time - curves.time[0], {BALANCE: ("J", balance)} | groups
 
 
 def _findings(audit: Audit) -> tuple[Finding, ...]:
@@ -147,11 +147,11 @@ def _findings(audit: Audit) -> tuple[Finding, ...]:
             name = label_of(audit.port_name(supply.name))
             text = f"{name} has supplied {supply.net:.3g} J beyond what it had taken"
             findings.append(Finding(max(supply.time - begin, 0.0), text))
-    largest = audit.ledger
+    ledger = audit.ledger
     findings.append(
         Finding(
-            max(float(largest.largest_time) - begin, 0.0),
-            f"largest unaccounted energy, {largest.largest:.3g} J",
+            max(float(ledger.largest_time) - begin, 0.0),
+            f"largest unaccounted energy, {ledger.largest:.3g} J",
         )
     )
     return tuple(sorted(findings, key=lambda finding: finding.time))
@@ -185,18 +185,18 @@ class Replay:
         self._files = {_label(path): path for path in runs}
         self._loaded: dict[Path, RecordedRun] = {}
         self._run: RecordedRun | None = None
-        self._other: RecordedRun | None = None
+        self._ghost_run: RecordedRun | None = None
         self._scene: RobotScene | None = None
         self._ghost: RobotScene | None = None
         self._sankey = Sankey()
-        self._time, self._drawn_time, self._pictured = 0.0, -1.0, 0.0
+        self._time, self._drawn_time, self._picture_time = 0.0, -1.0, 0.0
         self._lock = threading.RLock()
         self._world = WorldView(server)
         self._build()
         self._speed.value = speed
         self._open(next(iter(self._files), ""))
         if compare:
-            self._compared.value = tuple(self._files)[1]
+            self._ghost_choice.value = tuple(self._files)[1]
 
     @property
     def time(self) -> float:
@@ -221,9 +221,9 @@ class Replay:
             with self._server.atomic():
                 self._place_robots()
             now = time.monotonic()
-            if now - self._pictured >= 1.0 / _PICTURES_HZ or not self._playing.value:
-                self._pictured = now
-                self._mark()
+            if now - self._picture_time >= 1.0 / _PICTURES_HZ or not self._playing.value:
+                self._picture_time = now
+                self._mark_time()
                 self._picture = self._sankey.draw(run.flow(self._time), f"at {self._time:.2f} s")
                 self._top.content = f'<div class="vms-top">{self._badge}{self._picture}</div>'
 
@@ -234,7 +234,7 @@ class Replay:
         self._top = gui.add_html('<div class="vms-top"></div>')
         self._head = gui.add_html("")
         self._chosen = gui.add_dropdown("run", names or (_NONE,))
-        self._compared = gui.add_dropdown("compare with", (_NONE, *names))
+        self._ghost_choice = gui.add_dropdown("compare with", (_NONE, *names))
         self._playing = gui.add_checkbox("play", initial_value=False)
         self._slider = gui.add_slider("time (s)", min=0.0, max=1.0, step=0.01, initial_value=0.0)
         self._jump = gui.add_dropdown("jump to", (_NONE,))
@@ -255,7 +255,7 @@ class Replay:
                     drawing.axes = axes("time (s)", drawing.axes[1]["label"], self._dark.value)
 
         self._chosen.on_update(lambda _: self._open(self._chosen.value))
-        self._compared.on_update(lambda _: self._compare(self._compared.value))
+        self._ghost_choice.on_update(lambda _: self._compare(self._ghost_choice.value))
         self._jump.on_update(lambda _: self._jump_to(self._jump.value))
 
         @self._slider.on_update
@@ -268,7 +268,7 @@ class Replay:
             with self._lock:
                 if self._run is not None:
                     self._plot()
-                    self._mark()
+                    self._mark_time()
 
     def _jump_to(self, finding: str) -> None:
         """Go to a finding, by its entry of the list."""
@@ -284,14 +284,14 @@ class Replay:
         """Return a run, or None after a message about why there is none."""
         path = self._files.get(name)
         if path is None:
-            self._say("<b>no run is chosen</b>")
+            self._show_text("<b>no run is chosen</b>")
             return None
         if path not in self._loaded:
-            self._say(f"reading and auditing <b>{escape(name)}</b> …")
+            self._show_text(f"reading and auditing <b>{escape(name)}</b> …")
             try:
                 self._loaded[path] = self._load(path)
             except VmsPhError as error:
-                self._say(f"<b>{escape(name)}</b> cannot be shown: {escape(str(error))}")
+                self._show_text(f"<b>{escape(name)}</b> cannot be shown: {escape(str(error))}")
                 return None
         return self._loaded[path]
 
@@ -300,9 +300,9 @@ class Replay:
             run = self._read(name)
             if run is None:
                 return
-            before, self._run, self._drawn_time = self._run, run, -1.0
+            previous, self._run, self._drawn_time = self._run, run, -1.0
             model = run.audit.model
-            if self._scene is None or before is None or not _same_robot(before, run):
+            if self._scene is None or previous is None or not _same_robot(previous, run):
                 if self._scene is not None:
                     self._scene.remove()
                 self._scene = RobotScene(self._server, model, run.description)
@@ -326,14 +326,14 @@ class Replay:
                 self._ghost = None
             if self._run is None:
                 return  # the page says why there is none
-            self._other = None if name == _NONE else self._read(name)
-            if self._other is not None:
+            self._ghost_run = None if name == _NONE else self._read(name)
+            if self._ghost_run is not None:
                 self._ghost = RobotScene(
-                    self._server, self._other.audit.model, self._other.description,
-                    "/world/ghost", _GHOST,
+                    self._server, self._ghost_run.audit.model, self._ghost_run.description,
+                    "/world/ghost", _GHOST_COLOUR,
                 )  # fmt: skip
             self._drawn_time = -1.0
-            if name == _NONE or self._other is not None:
+            if name == _NONE or self._ghost_run is not None:
                 self._describe_runs()
                 self._plot()
 
@@ -343,11 +343,11 @@ class Replay:
         assert scene is not None
         q = run.configuration(self._time)
         scene.configure(q)
-        if self._ghost is not None and self._other is not None:
-            self._ghost.configure(self._other.configuration(self._time))
+        if self._ghost is not None and self._ghost_run is not None:
+            self._ghost.configure(self._ghost_run.configuration(self._time))
         self._world.follow(scene.root_position(q))
 
-    def _say(self, html: str, badge: str = "") -> None:
+    def _show_text(self, html: str, badge: str = "") -> None:
         self._badge = badge
         self._top.content = f'<div class="vms-top">{badge}{self._picture}</div>'
         self._head.content = f'<div class="vms-text">{html}</div>'
@@ -356,8 +356,8 @@ class Replay:
         """Say how the energy balance of the run ends."""
         assert self._run is not None
         lines, badge = [], ""
-        ghostly = f"rgb{_GHOST}"
-        for run, run_name, colour in ((self._run, "run", ""), (self._other, "ghost", ghostly)):
+        tint = f"rgb{_GHOST_COLOUR}"
+        for run, run_name, colour in ((self._run, "run", ""), (self._ghost_run, "ghost", tint)):
             if run is None:
                 continue
             ledger = run.audit.ledger
@@ -370,7 +370,7 @@ class Replay:
                 f'<b style="color:{colour}">{run_name}</b> '
                 f"{escape(_label(run.path))}, over all {run.duration:.1f} s: {sums}"
             )
-        self._say("<br>".join(lines), badge)
+        self._show_text("<br>".join(lines), badge)
 
     def _plot(self) -> None:
         """Draw the energies of the run, and of the ghost beside them."""
@@ -379,10 +379,10 @@ class Replay:
         self._drawings.clear()
         assert self._run is not None
         time, curves, label = self._chosen_curves(self._run)
-        others: dict[str, Any] = {}
-        if self._other is not None:
-            ghost_time, ghost_curves, _ = self._chosen_curves(self._other)
-            others = {
+        resampled: dict[str, Any] = {}
+        if self._ghost_run is not None:
+            ghost_time, ghost_curves, _ = self._chosen_curves(self._ghost_run)
+            resampled = {
                 name: np.interp(time, ghost_time, ghost_curve)
                 for name, ghost_curve in ghost_curves.items()
             }
@@ -390,7 +390,7 @@ class Replay:
         unaccounted = [name for name in curves if name == "unaccounted"]
         with self._plots:
             for names in ([name for name in curves if name not in unaccounted], unaccounted):
-                ghosts = {name: others[name] for name in names if name in others}
+                ghosts = {name: resampled[name] for name in names if name in resampled}
                 if names:
                     own = {name: curves[name] for name in names}
                     self._drawings.append(self._curves(time, own, ghosts, label))
@@ -401,21 +401,21 @@ class Replay:
         label, curves = groups[self._plotted.value]
         return time, dict(curves), label
 
-    def _mark(self) -> None:
+    def _mark_time(self) -> None:
         """Draw where on the curves the time is that is shown."""
         for drawing in self._drawings:
             time, first, *others = drawing.data
             # An upright line: from below the axis to above it and back.
             bottom, top = _bounds((first, *others[:-1]))
-            now = np.full(len(time), 2.0 * bottom - top)
-            now[np.argmin(np.abs(time - self._time))] = 2.0 * top - bottom
-            drawing.data = (time, first, *others[:-1], now)
+            cursor = np.full(len(time), 2.0 * bottom - top)
+            cursor[np.argmin(np.abs(time - self._time))] = 2.0 * top - bottom
+            drawing.data = (time, first, *others[:-1], cursor)
 
     def _curves(self, time: Any, curves: dict[str, Any], ghosts: dict[str, Any], label: str) -> Any:
         columns = [*map(np.ascontiguousarray, (*curves.values(), *ghosts.values()))]
         return self._server.gui.add_uplot(
             (time, *columns, np.zeros(len(time))),
-            (*series(curves, ghosts), _NOW),
+            (*series(curves, ghosts), _CURSOR),
             # A fixed range: the page otherwise rescales the time axis of a plot that is made anew.
             scales={
                 "x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01))),

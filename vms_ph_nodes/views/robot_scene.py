@@ -96,19 +96,19 @@ class RobotScene:
         """Show or hide the robot."""
         self._root_frame.visible = visible
 
-    def path(self, link: str, other: str) -> str:
+    def path(self, link: str, default: str) -> str:
         """Return the name of a link in the scene, or another one where there is no such link."""
-        return self._paths.get(link, other)
+        return self._paths.get(link, default)
 
     def configure(self, q: Array) -> None:
         """Place all links as in a configuration (nq,)."""
         d = self.model.evaluate(q, np.zeros(self.model.nv))
         placements = {link: d.placement(link) for link in self._frames}
         for link, handle in self._frames.items():
-            above = self._parents.get(link)
+            parent = self._parents.get(link)
             pose = pin.SE3(placements[link])
-            if above is not None:
-                pose = pin.SE3(placements[above]).actInv(pose)
+            if parent is not None:
+                pose = pin.SE3(placements[parent]).actInv(pose)
             handle.position = pose.translation
             handle.wxyz = _wxyz(pose.rotation)
 
@@ -153,12 +153,12 @@ class RobotScene:
 
     def world_pose(self, link: str) -> pin.SE3:
         """Return the pose of a link in the inertial frame as it is drawn."""
-        pose, above = pin.SE3.Identity(), link
-        while above:
-            handle = self._frames[above]
-            turn = pin.Quaternion(*handle.wxyz.tolist()).matrix()
-            pose = pin.SE3(turn, np.array(handle.position)) * pose
-            above = self._parents.get(above, "")
+        pose, parent = pin.SE3.Identity(), link
+        while parent:
+            handle = self._frames[parent]
+            rotation = pin.Quaternion(*handle.wxyz.tolist()).matrix()
+            pose = pin.SE3(rotation, np.array(handle.position)) * pose
+            parent = self._parents.get(parent, "")
         return pose
 
     def set_link_pose(self, link: str, pose: Pose) -> None:

@@ -31,7 +31,7 @@ _SPEED, _PERIOD = 90.0, 16.0
 
 # Time in which the scale falls to half, s; the least share of it that flows; its least value, W:
 # with less, the robot is at rest.
-_HALF, _FILLED, _SMALLEST = 2.0, 0.4, 0.01
+_HALF_LIFE, _MIN_FILL, _SMALLEST = 2.0, 0.4, 0.01
 
 _STYLE = (
     ".ef text{font:11px sans-serif;fill:currentColor}.ef .n{fill-opacity:.7}"
@@ -132,12 +132,12 @@ class Sankey:
             title: what it flows through.
         """
         sides = self._divide(flow)
-        looks = styles(stream.name for stream in (*flow.sources, *flow.sinks))
+        styles_by_name = styles(stream.name for stream in (*flow.sources, *flow.sinks))
         largest = max(sum(map(_size, side)) for side in sides)
         is_at_rest = largest < _SMALLEST
         # After a peak the scale falls slowly, but what flows stays thick.
-        decayed = self._scale * 0.5 ** (flow.seconds / _HALF)
-        self._scale = max(min(max(largest, decayed), largest / _FILLED), _SMALLEST)
+        decayed = self._scale * 0.5 ** (flow.seconds / _HALF_LIFE)
+        self._scale = max(min(max(largest, decayed), largest / _MIN_FILL), _SMALLEST)
         self._rows = max(self._rows, *map(len, sides))
         inner = self._rows * _ROW
         height = _TOP + inner + _BOTTOM
@@ -156,24 +156,24 @@ class Sankey:
             pitch = min(inner / max(len(streams), 1), _PITCH)
             for k, (stream, width) in enumerate(zip(streams, widths, strict=True)):
                 row = centre + (k - 0.5 * (len(streams) - 1)) * pitch
-                look = looks[stream.name]
+                style = styles_by_name[stream.name]
                 if width:
                     offset = self._offsets.get(stream.name, 0.0)
                     phase = offset - _SPEED * width / _FULL * flow.seconds
                     offsets[stream.name] = phase % _PERIOD  # only the difference counts
                     middle = edge + width / 2.0
-                    parts.append(_band(look.colour, side, row, middle, width, (offset, phase)))
-                parts.append(_label(stream, look, side, row, width, units))
+                    parts.append(_band(style.colour, side, row, middle, width, (offset, phase)))
+                parts.append(_label(stream, style, side, row, width, units))
                 edge += width
         self._offsets = offsets
-        high = max(_FULL * largest / self._scale, 6.0)
-        flowing = "at rest" if is_at_rest else units[0].text(largest)
+        bar_size = max(_FULL * largest / self._scale, 6.0)
+        power = "at rest" if is_at_rest else units[0].text(largest)
         captions = (
-            f"{title}: {flowing} · left: supplies, right: receives",
+            f"{title}: {power} · left: supplies, right: receives",
             f"energy {flow.since}; of stores (green, light blue) what they hold",
         )
         parts.append(
-            f'<rect x="{_BUS:g}" y="{centre - high / 2:.1f}" width="8" height="{high:.1f}" '
+            f'<rect x="{_BUS:g}" y="{centre - bar_size / 2:.1f}" width="8" height="{bar_size:.1f}" '
             'fill="currentColor"/>'
         )
         for k, caption in enumerate(captions):
@@ -186,11 +186,11 @@ class Sankey:
     def _divide(self, flow: Flow) -> tuple[list[Stream], list[Stream]]:
         """Return what supplies and what receives; a store that empties, for one, supplies."""
         sides: tuple[list[Stream], list[Stream]] = [], []
-        for home, streams in enumerate((flow.sources, flow.sinks)):
+        for default_side, streams in enumerate((flow.sources, flow.sinks)):
             for stream in streams:
-                side = self._sides.get(stream.name, home)
+                side = self._sides.get(stream.name, default_side)
                 if _size(stream) > _SMALLEST_SHARE * self._scale:
-                    side = home if stream.power > 0.0 else 1 - home
+                    side = default_side if stream.power > 0.0 else 1 - default_side
                 self._sides[stream.name] = side
                 sides[side].append(stream)
         return sides
@@ -219,32 +219,32 @@ def _band(
     tip, middle = right - _HEAD, (left + right - _HEAD) / 2.0
     path = f"M{left:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {tip:g} {end:.1f}"
     half = width / 2.0 + 2.5
-    moving = (
+    dash_path = (
         f'<path class="d" d="{path}" stroke-width="{min(width, 3.0):.1f}" '
         f'stroke-dashoffset="{dashes[1]:.1f}" style="--a:{dashes[0]:.1f}"/>'
     )
     return (
         f'<path class="w" d="{path}" stroke="{colour}" stroke-width="{width:.1f}"/>'
         f'<path class="h" d="M{tip:g} {end - half:.1f}L{right:g} {end:.1f}'
-        f'L{tip:g} {end + half:.1f}Z" fill="{colour}"/>' + (moving if width > 2.0 else "")
+        f'L{tip:g} {end + half:.1f}Z" fill="{colour}"/>' + (dash_path if width > 2.0 else "")
     )
 
 
 def _label(
-    stream: Stream, look: Style, side: int, row: float, width: float, units: tuple[Scale, Scale]
+    stream: Stream, style: Style, side: int, row: float, width: float, units: tuple[Scale, Scale]
 ) -> str:
     """Return the bar of a stream with its name, its power and its energy."""
     bar = _LEFT if side == 0 else _RIGHT
     x, anchor = (_LEFT - 5.0, "end") if side == 0 else (_RIGHT + 10.0, "start")
-    high = max(width, 8.0)
+    bar_height = max(width, 8.0)
     energy = units[1].text(stream.energy)
     power = units[0].text(_size(stream)) if width else ""
     numbers = " · ".join(filter(None, (power, energy)))
-    name = escape(look.label)
+    name = escape(style.label)
     text = f'<text x="{x:g}" text-anchor="{anchor}" '
     return (
-        f'<rect x="{bar:g}" y="{row - high / 2:.1f}" width="5" height="{high:.1f}" '
-        f'fill="{look.colour}" fill-opacity="{1 if width else 0.4}"/>'
+        f'<rect x="{bar:g}" y="{row - bar_height / 2:.1f}" width="5" height="{bar_height:.1f}" '
+        f'fill="{style.colour}" fill-opacity="{1 if width else 0.4}"/>'
         f'{text}y="{row - 2:.1f}">{name}</text>{text}y="{row + 10:.1f}" class="n">{numbers}</text>'
     )
 

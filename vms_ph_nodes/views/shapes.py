@@ -32,19 +32,19 @@ class FittedRange:
         full: the value that is drawn at full length, at least the largest one of late.
     """
 
-    def __init__(self, least: float) -> None:
+    def __init__(self, minimum: float) -> None:
         """Begin with the least range.
 
         Args:
-            least: values far below it are noise, and are drawn short.
+            minimum: values far below it are noise, and are drawn short.
         """
-        self._least = self._peak = least
-        self.full = round_up(least)
+        self._minimum = self._peak = minimum
+        self.full = round_up(minimum)
 
     def include(self, *values: float) -> float:
         """Return ``full`` after these values are taken into account, once for each picture."""
         largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-        self._peak = max(largest, self._least, self._peak * _DECAY)
+        self._peak = max(largest, self._minimum, self._peak * _DECAY)
         # A peak at the border of two steps would make the drawing jump to and fro.
         if self._peak > self.full or self._peak < 0.3 * self.full:
             self.full = round_up(self._peak)
@@ -72,7 +72,7 @@ BODY, TASK = rgba(legend.GREY, 0.25), rgba(legend.PURPLE, 0.35)
 POINT: Rgba = (0.1, 0.1, 0.1, 0.9)
 
 # Shortest arrow that is drawn, m.
-_SHORTEST = 2e-3
+_MIN_LENGTH = 2e-3
 _SINGULAR = 1e-3
 
 
@@ -135,7 +135,7 @@ Shape = Arrow | Ellipsoid | Bar
 
 # Distance from the root to the first bar, and from one bar to the next, for a reach of 1 m; the
 # vertical is last: outside the base, and with room for the labels.
-_BARS = np.array([-0.4, -0.95, 0.0])
+_FIRST_BAR = np.array([-0.4, -0.95, 0.0])
 _SEPARATION = np.array([0.22, 0.22, 0.0])
 
 # There is one bar beside an arm on a fixed base. Thin rotor arms and panels reach farther than the
@@ -144,13 +144,13 @@ _FACTORS = {"fixed": 0.75, "planar": 1.0, "floating": 1.4}
 
 
 # Length at the upper end of a fitted range, for a reach of 1 m, m.
-_FULL = 0.5
+_FULL_LENGTH = 0.5
 
 # Motions slower than this many lengths of the robot in a second are drawn short, 1/s.
 _SLOW = 1e-4
 
 # Bounds of the size of what is drawn, m.
-_SIZES = 0.2, 5.0
+_SIZE_BOUNDS = 0.2, 5.0
 
 
 def reach(model: VMSModel) -> float:
@@ -169,14 +169,14 @@ def reach(model: VMSModel) -> float:
     for centre, axes in body_ellipsoids(pin_model, data):
         longest = float(np.linalg.norm(axes, axis=0).max())
         distances.append(float(np.linalg.norm(centre - root)) + longest)
-    return float(np.clip(max(distances), *_SIZES))
+    return float(np.clip(max(distances), *_SIZE_BOUNDS))
 
 
 def bar_offsets(model: VMSModel, size: float) -> list[Array]:
     """Return where the energy bars of a robot of a reach ``size`` are from its root, (3,) m."""
     upright, factor = size * up_axes(model.gravity), _FACTORS[model.base]
     # Kinetic energy; on a moving base also its parts of base and shape.
-    return [upright @ (factor * _BARS + k * _SEPARATION) for k in range(3 if model.b else 1)]
+    return [upright @ (factor * _FIRST_BAR + k * _SEPARATION) for k in range(3 if model.b else 1)]
 
 
 def body_ellipsoids(model: pin.Model, data: pin.Data) -> Iterator[tuple[Array, Array]]:
@@ -223,17 +223,17 @@ class Shapes:
             "energy": FittedRange(mass * slow**2),
         }
 
-    def of(self, d: Evaluation, ports: Ports) -> list[Shape]:
+    def at(self, d: Evaluation, ports: Ports) -> list[Shape]:
         """Return all shapes at a state, with the powers of the given port efforts."""
         momentum = momenta(d)
         return [
-            *self._of_momentum(d, momentum),
-            *self._of_inertia(d, momentum),
-            *self._of_power(d, ports, momentum.centre_of_mass),
-            *self._of_energy(d),
+            *self._momentum_shapes(d, momentum),
+            *self._inertia_shapes(d, momentum),
+            *self._power_shapes(d, ports, momentum.centre_of_mass),
+            *self._energy_shapes(d),
         ]
 
-    def _of_momentum(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
+    def _momentum_shapes(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
         s, centre = self._scales, momentum.centre_of_mass
         yield Ellipsoid("centre of mass", centre, np.eye(3), np.full(3, 0.02 * self.size), POINT)
         linear, angular = momentum.centroidal[:3], momentum.centroidal[3:]
@@ -242,36 +242,36 @@ class Shapes:
         if d.model.b:
             pose = d.placement(self._root)
             linear, angular = in_space(d.model.b, d.v_hat)
-            turn, position = pose[:3, :3], pose[:3, 3]
-            yield self._arrow("locked velocity", position, turn @ linear, s.velocity, LOCKED)
+            rotation, position = pose[:3, :3], pose[:3, 3]
+            yield self._arrow("locked velocity", position, rotation @ linear, s.velocity, LOCKED)
             yield self._arrow(
-                "locked angular velocity", position, turn @ angular, s.velocity, LOCKED
+                "locked angular velocity", position, rotation @ angular, s.velocity, LOCKED
             )
 
-    def _of_inertia(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
+    def _inertia_shapes(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
         axes, half = locked_ellipsoid(d)
         yield Ellipsoid("locked inertia", momentum.centre_of_mass, axes, half, BODY)
         jacobian = self._task.jacobian(d)
         mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
-        inverse, axes = np.linalg.eigh((mobility + mobility.T) / 2)
-        regular = np.linalg.svd(jacobian, compute_uv=False)[-1] > _SINGULAR
-        if regular:
-            masses = 1.0 / inverse
+        mobilities, axes = np.linalg.eigh((mobility + mobility.T) / 2)
+        is_regular = np.linalg.svd(jacobian, compute_uv=False)[-1] > _SINGULAR
+        if is_regular:
+            masses = 1.0 / mobilities
             # The half axes of a fitted ellipsoid are a quarter of a fitted arrow.
             fitted = 0.25 * self._scale("inertia", 0.0, masses)
             half = np.minimum((self._scales.inertia or fitted) * masses, self._longest / 2)
             position = self._task.value(d)
             yield Ellipsoid("task inertia", position, _right_handed(axes), half, TASK)
 
-    def _of_power(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
+    def _power_shapes(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
         """Arrows at the ports, which point into the robot where the power is positive."""
         flows = list(self._flows(d, ports))
         scale = self._scale("power", self._scales.power, np.array([power for *_, power in flows]))
         for port, name, position, power in flows:
-            yield self._flow(name, position, centre, power, scale, self._colours[port])
+            yield self._power_arrow(name, position, centre, power, scale, self._colours[port])
 
     def _flows(self, d: Evaluation, ports: Ports) -> Iterator[tuple[str, str, Array, float]]:
-        """Port, name, place and power of every port, and of every joint."""
+        """Yield port, name, position and power of every port, and of every joint."""
         model, supplied = d.model, ports.supplied(d)
         tool = d.placement(model.end_effector)[:3, 3]
         end, base = "wrench_end_effector", "wrench_base"
@@ -285,12 +285,12 @@ class Shapes:
             return
         data = d.tree.data()
         pin.framesForwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(d.q))
-        places = [data.oMf[i].translation.copy() for i in self._joints]
+        points = [data.oMf[i].translation.copy() for i in self._joints]
         powers = ports.torque * d.v[model.b :]
-        for name, position, power in zip(model.joint_names, places, powers.tolist(), strict=True):
+        for name, position, power in zip(model.joint_names, points, powers.tolist(), strict=True):
             yield "torque", f"power {name}", position, power
 
-    def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
+    def _energy_shapes(self, d: Evaluation) -> Iterator[Shape]:
         root = d.placement(self._root)[:3, 3]
         energies = {"kinetic": d.kinetic_energy}
         if d.model.b:
@@ -308,9 +308,9 @@ class Shapes:
 
     def _scale(self, quantity: str, chosen: float, values: Array) -> float:
         """Return the given scale, or, if it is zero, that of the range of the quantity."""
-        return chosen or _FULL * self.size / self._ranges[quantity].include(*values.tolist())
+        return chosen or _FULL_LENGTH * self.size / self._ranges[quantity].include(*values.tolist())
 
-    def _flow(
+    def _power_arrow(
         self, name: str, position: Array, centre: Array, power: float, scale: float, colour: Rgba
     ) -> Arrow:
         inward = centre - position
@@ -331,7 +331,7 @@ class Shapes:
 
 def is_visible(arrow: Arrow) -> bool:
     """Return whether an arrow is long enough to be seen."""
-    return float(np.linalg.norm(arrow.vector)) > _SHORTEST
+    return float(np.linalg.norm(arrow.vector)) > _MIN_LENGTH
 
 
 def centroidal_inertia(d: Evaluation) -> Array:

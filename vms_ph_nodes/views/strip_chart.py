@@ -86,7 +86,7 @@ class StripChart:
             self._values.clear()
             self._between, self._labels = (), labels
         if not self._times:
-            self._keep(time, tuple(values.values()))
+            self._append(time, tuple(values.values()))
             return
         # A peak between two samples is one of them: of each curve, what is farthest from the last.
         last = self._values[-1]
@@ -96,9 +96,9 @@ class StripChart:
             for new, old, last_value in zip(values.values(), farthest, last, strict=True)
         )
         if time - self._times[-1] >= _SECONDS / _SAMPLES:
-            self._keep(time, self._between)
+            self._append(time, self._between)
 
-    def _keep(self, time: float, values: tuple[float, ...]) -> None:
+    def _append(self, time: float, values: tuple[float, ...]) -> None:
         self._times.append(time)
         self._values.append(values)
         self._between = ()
@@ -154,13 +154,13 @@ class LivePlots:
         self._energy = StripChart(server, "energy of the closed loop", "J", 0.01)
         self._power = StripChart(server, "power into the robot", "W", 0.1)
         self._error = StripChart(server, "task error", "m", 1e-3)
-        self._shown = server.gui.add_dropdown("joints", (*_JOINT_UNITS,))
+        self._joint_choice = server.gui.add_dropdown("joints", (*_JOINT_UNITS,))
         self._joints = {
             name: StripChart(server, f"{name} of the joints", unit, 0.1)
             for name, unit in _JOINT_UNITS.items()
         }
         self.charts = (self._energy, self._power, self._error, *self._joints.values())
-        self._shown.on_update(lambda _: self._choose())
+        self._joint_choice.on_update(lambda _: self._choose())
         self._choose()
         self._start: int | None = None
 
@@ -192,7 +192,7 @@ class LivePlots:
 
     def _choose(self) -> None:
         for name, chart in self._joints.items():
-            chart.plot.visible = name == self._shown.value
+            chart.plot.visible = name == self._joint_choice.value
 
     def draw(self) -> None:
         """Send them to the page."""
@@ -272,16 +272,16 @@ def series(names: Iterable[str], ghosts: Iterable[str] = ()) -> tuple[Any, ...]:
         names: of the curves.
         ghosts: those of them that the second run has too, half transparent.
     """
-    looks = styles(names)
+    by_name = styles(names)
 
-    def curve(name: str, ghostly: bool) -> Any:
-        word, colour, dashes = looks[name]
+    def curve(name: str, is_ghost: bool) -> Any:
+        text, colour, dashes = by_name[name]
         line = {"dash": dashes} if dashes else {}
-        end, alpha = (GHOST_SUFFIX, "80") if ghostly else ("", "")
+        suffix, alpha = (GHOST_SUFFIX, "80") if is_ghost else ("", "")
         # The legend draws a box of the colour, without the dashes.
         marks = "".join(" -" if length > 2 else " ·" for length in dashes[::2])
-        label = word + 2 * marks + end
+        label = text + 2 * marks + suffix
         return viser.uplot.Series(label=label, stroke=colour + alpha, width=2, **line)
 
-    curves = [curve(name, False) for name in looks] + [curve(name, True) for name in ghosts]
+    curves = [curve(name, False) for name in by_name] + [curve(name, True) for name in ghosts]
     return (viser.uplot.Series(label="t"), *curves)

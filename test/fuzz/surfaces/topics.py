@@ -27,7 +27,7 @@ from vms_ph_nodes.energy_guard import EnergyGuardNode
 from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.force_observer import ForceObserver
 from vms_ph_nodes.marker_publisher import MarkerPublisher
-from vms_ph_nodes.messages.conversions import not_finite
+from vms_ph_nodes.messages.conversions import nonfinite_path
 from vms_ph_nodes.model_server import ModelServer
 from vms_ph_nodes.reference_marker import ReferenceMarker
 from vms_ph_nodes.task_runner import TaskRunner
@@ -92,7 +92,7 @@ class _Sent:
         self._topic = topic
 
     def __call__(self, message: Any) -> None:
-        assert not self._acts or not not_finite(message), f"{self._topic}: {message}"[:500]
+        assert not self._acts or not nonfinite_path(message), f"{self._topic}: {message}"[:500]
 
 
 _domain = cache(_Domain)
