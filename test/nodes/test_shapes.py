@@ -164,7 +164,7 @@ def test_without_a_scale_what_is_drawn_fits_the_robot_at_any_speed(name: str, sp
     d = model.evaluate(model.random_configuration(rng), speed * rng.normal(size=model.nv))
     ports = Ports(speed * rng.normal(size=model.n), None, None)
     drawn = Shapes(Scales(), PositionTask(model))
-    shapes = {shape.name: shape for shape in drawn.of(d, ports)}
+    shapes = {shape.name: shape for shape in drawn.at(d, ports)}
     bars = [shape.height for shape in shapes.values() if isinstance(shape, Bar)]
     arrows = {n: s for n, s in shapes.items() if isinstance(s, Arrow)}
     for names in (["linear momentum"], [n for n in arrows if n.startswith("power")]):
