@@ -237,7 +237,7 @@ class ExergyMessages:
 class ExergyPublisher:
     """Publishes ``vms_ph/exergy`` at every fourth sample."""
 
-    _EVERY = 4
+    _DECIMATION = 4
 
     def __init__(self, node: Node) -> None:
         """Create the topic."""
