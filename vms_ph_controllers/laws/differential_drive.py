@@ -81,11 +81,11 @@ class DifferentialDrive(WheeledController):
         model = form.model
         wheels = {c.wheel for c in form.constraints if isinstance(c, WheelConstraint)}
         others = [i for i, name in enumerate(model.joint_names) if name not in wheels]
-        # Speed, turn and the joints that are no wheels.
-        self._rows = np.array([0, 2, *(model.b + i for i in others)])
+        # Speed, turn and the joints that are no wheels, among the velocities.
+        self.output_rows = np.array([0, 2, *(model.b + i for i in others)])
         self._arm = np.array(others, dtype=int)
         at_home = form.terms(model.neutral_configuration(), np.zeros(form.dimension))
-        outputs = at_home.basis[self._rows]
+        outputs = at_home.basis[self.output_rows]
         lateral = np.abs(at_home.basis[1]).max()
         if len(outputs) != form.dimension or np.linalg.matrix_rank(outputs, _TOL) < len(outputs):
             raise ModelError(
@@ -118,7 +118,7 @@ class DifferentialDrive(WheeledController):
         desired, desired_rate = self._desired(t)
         rate = gains.rate / (1.0 + horizon(dt, gains.delay, self._age) * gains.rate)
         error = t.nu - desired
-        inertial = self._inertial_force(t, desired, desired_rate - rate * error)
+        inertial = self.inertial_force(t, desired, desired_rate - rate * error)
         force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._friction_compensation(t)
         stored = 0.5 * float(error @ t.mass @ error)
         energy = ControlEnergy(closed_loop_energy=stored, damping_task=2.0 * rate * stored)
@@ -169,19 +169,19 @@ class DifferentialDrive(WheeledController):
         ]
         outputs = np.concatenate([desired, joint_rates[arm]])
         output_rates = np.concatenate([desired_rates, joint_accelerations[arm]])
-        output_map, map_rate = t.basis[self._rows], t.basis_rate[self._rows]
+        output_map, map_rate = t.basis[self.output_rows], t.basis_rate[self.output_rows]
         nu = np.linalg.solve(output_map, outputs)
         return nu, np.linalg.solve(output_map, output_rates - map_rate @ nu)
 
-    def _inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
-        """Return the forces (m,) for wanted independent velocities (m,) and accelerations (m,)."""
+    def inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
+        """Return the forces (m,) for velocities and rates (m,); derived laws may replace it."""
         return t.mass @ rate + t.coriolis @ desired
 
     def _friction_compensation(self, t: NonholonomicTerms) -> Array:
         """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""
         b, base = self.model.b, self._base
         outputs = np.concatenate([[base.speed, base.turn], self._joints.rates[self._arm]])
-        rates = t.basis[b:] @ np.linalg.solve(t.basis[self._rows], outputs)
+        rates = t.basis[b:] @ np.linalg.solve(t.basis[self.output_rows], outputs)
         forces = np.zeros(self.model.nv)
         forces[b:] = self.gains.friction * self._friction.force(rates)
         return forces

@@ -312,9 +312,8 @@ class DecentralisedDrive(DifferentialDrive):
     """Velocity control of speed, turn and every joint, which ignore each other, with its weight.
 
     References, rates and the compensation of weight and friction are those of
-    :class:`.DifferentialDrive`. Each of these velocities has the inertia of its own in the posture
-    of the last reset; inertial coupling and velocity-dependent forces are ignored. A reset lowers
-    the rates to what the delay allows.
+    :class:`.DifferentialDrive`. Each velocity has its own inertia, that at the last reset; coupling
+    and velocity-dependent forces are ignored. A reset lowers the rates to what the delay allows.
     """
 
     def __init__(self, form: NonholonomicForm, lag: float) -> None:
@@ -336,9 +335,10 @@ class DecentralisedDrive(DifferentialDrive):
         )
         super().reset(state)
         t = self.form.terms(state.q, np.zeros(self.form.dimension))
-        inverse = np.linalg.inv(t.basis[self._rows])
+        inverse = np.linalg.inv(t.basis[self.output_rows])
         self._inertia = np.diag(inverse.T @ t.mass @ inverse)
 
-    def _inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
-        outputs = t.basis[self._rows]
+    def inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
+        """Return the forces (m,) of the inertias alone."""
+        outputs = t.basis[self.output_rows]
         return outputs.T @ (self._inertia * (outputs @ rate))
