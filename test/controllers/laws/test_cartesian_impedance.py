@@ -364,3 +364,25 @@ def test_a_posture_that_is_not_projected_is_a_spring_of_the_joints_on_a_moving_b
     np.testing.assert_allclose(held.torque, free.torque - 20.0 * offset, rtol=0, atol=1e-9)
     stored = held.energy.shaped_potential - free.energy.shaped_potential
     assert stored == pytest.approx(10.0 * offset @ offset, rel=1e-9)
+
+
+def test_friction_is_compensated_less_and_slower_the_longer_an_effort_is_held() -> None:
+    model = robots.load("fr3")
+    law = CartesianImpedance(model)
+    law.gains = replace(law.gains, friction_compensation=0.5)
+    q, joints = model.configuration(robots.get("fr3").home), model.joints
+    law.reset(RobotState(q, np.zeros(7)))
+    d = model.evaluate(q, np.array([0.01, -0.1, 1.0, 0.0, 0.02, -0.03, 0.3]))
+    inertia = np.diag(d.M)
+    for h, largest in ((0.0, np.full(7, np.inf)), (1e-3, inertia / 4e-3), (4.0, inertia / 16.0)):
+        slip = np.maximum(0.05, joints.friction / largest)
+        expected = np.minimum(joints.damping, largest) * d.v + joints.friction * np.tanh(d.v / slip)
+        np.testing.assert_allclose(law._friction(d, h), 0.5 * expected, rtol=1e-12)
+
+
+def test_the_reference_of_the_tool_follows_as_fast_as_its_spring_and_damper_do() -> None:
+    one = Plant("panda", stiffness=300.0, damping=60.0, speed=0.1)
+    target = one.tool() @ SE3().exp(np.array([0.0, 0.3, 0.0, 0.0, 0.0, 0.0]))
+    one.law.update(RobotState(one.q, one.v), Reference(pose=target), 1e-3)
+    # To 0.1 m/s at the rate 2 k / d = 10 1/s.
+    assert np.linalg.norm(one.law._tool.acceleration[:3]) == pytest.approx(1.0)

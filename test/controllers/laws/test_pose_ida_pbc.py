@@ -137,3 +137,15 @@ def test_a_base_that_cannot_apply_every_wrench_is_refused() -> None:
     if allocation is not None:
         with pytest.raises(ModelError, match="matching equation"):
             PoseIDAPBC(borinot.load(), allocation=allocation)
+
+
+def test_limits_and_posture_hold_the_joints_by_the_sum_of_their_springs() -> None:
+    model = robots.load("panda")
+    law = PoseIDAPBC(model, PoseIDAPBC.Gains(frequency_posture=2.0))
+    law.reset(RobotState(model.home, np.zeros(7)))
+    d = model.evaluate(model.home + 0.1, np.zeros(7))
+    limits = law._limit_springs(d, law.gains, 1e-3)
+    found = law._holding_springs(d, 1e-3, 1e-3)
+    posture = 4.0 * np.diag(model.evaluate(model.home, np.zeros(7)).M)
+    np.testing.assert_allclose(found.stiffness, limits.stiffness + posture)
+    np.testing.assert_allclose(found.force, limits.force + 0.1 * posture)

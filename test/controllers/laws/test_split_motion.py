@@ -3,6 +3,9 @@
 
 """Task and null space through singular postures, and implicit damping."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -54,6 +57,15 @@ def test_the_split_joins_the_regular_one_at_the_threshold(panda: VMSModel) -> No
     np.testing.assert_allclose(
         handed.null_map.T @ handed.nu, regular.null_map.T @ regular.nu, atol=1e-6
     )
+
+
+def test_half_way_to_a_singularity_a_direction_is_three_quarters_free() -> None:
+    # 1 - (1/2)^2; with a unit mass the map of the null space is the square of the shares.
+    v = np.array([1.0, 2.0])
+    d: Any = SimpleNamespace(M=np.eye(2), v=v, momentum=v, tree=SimpleNamespace(in_cpp=None))
+    found = split(d, np.array([[0.01, 0.0]]), 0.02)
+    np.testing.assert_allclose(found.null_map, np.diag([0.75**2, 1.0]), atol=1e-12)
+    np.testing.assert_allclose(found.nu, [0.75**2, 2.0], atol=1e-12)
 
 
 def test_the_energy_that_tasks_exchange_is_that_of_the_form(

@@ -70,6 +70,14 @@ def test_no_reference_moves_the_minimum_faster_than_the_joints_can(
         before = law.q_star
 
 
+def test_the_joint_that_would_be_fastest_moves_at_its_bound(panda: VMSModel) -> None:
+    governor = ReferenceGovernor(panda, PositionTask(panda), 0.05)
+    governor.restart(Q0)
+    goal = governor.minimum.x + np.array([0.2, -0.1, -0.1])
+    moved = governor.propose(Reference(position=goal), 1e-2, 20.0, 0.05).q - Q0
+    assert np.max(np.abs(moved) / panda.joints.velocity) == pytest.approx(1e-2)
+
+
 def test_a_reference_that_is_not_finite_is_reported(law: TaskSpaceIDAPBC) -> None:
     bad = Reference(position=np.array([np.nan, 0.0, 0.0]))
     command = law.update(RobotState(Q0, REST), bad, 1e-3)

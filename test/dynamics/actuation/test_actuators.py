@@ -189,14 +189,18 @@ def test_a_rotor_that_tilts_beyond_a_quarter_turn_points_there() -> None:
 
 
 def test_a_reaction_wheel_at_its_largest_spin_is_not_driven_further() -> None:
-    wheel = ReactionWheel(Z, 0.01, 1.0, 100.0)
-    dynamics = ActuatorDynamics(Actuators([wheel]), 0.01)
-    for _ in range(300):
-        held = dynamics.hold(np.array([0, 0, 0, 0, 0, -1.0]), np.zeros(6))
-        dynamics.commit(0.0, np.zeros(6), np.zeros(6))
-    assert dynamics.rates[0] == pytest.approx(100.0, rel=1e-12)
-    assert held.inputs[0] == pytest.approx(0.0, abs=1e-12)
-    assert held.missing[5] == pytest.approx(-1.0)
+    for friction, turn in ((0.0, -1.0), (1e-3, -1.0), (1e-3, 1.0)):
+        wheel = ReactionWheel(Z, 0.01, 1.0, 100.0, rate=-95.0 * turn, friction=friction)
+        dynamics = ActuatorDynamics(Actuators([wheel]), 0.01)
+        for _ in range(10):
+            held = dynamics.hold(np.array([0, 0, 0, 0, 0, turn]), np.zeros(6))
+            dynamics.commit(0.0, np.zeros(6), np.zeros(6))
+        assert dynamics.rates[0] == pytest.approx(-100.0 * turn, rel=1e-12)
+        # What friction takes is given, no more.
+        assert held.inputs[0] == pytest.approx(-100.0 * turn * friction, abs=1e-12)
+        assert held.missing[5] == pytest.approx(turn * (1.0 - 100.0 * friction))
+    wheel = ReactionWheel(Z, 0.01, motor=Motor(0.02))  # whose winding is said to take nothing
+    assert ActuatorDynamics(Actuators([wheel]), 0.01).winding_losses(np.ones(1)) == 0.0
 
 
 def test_the_bounded_solution_is_that_of_an_independent_solver(rng: np.random.Generator) -> None:

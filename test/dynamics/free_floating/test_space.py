@@ -201,3 +201,6 @@ def test_the_least_ellipse_turns_the_base_by_the_curvature(light: VMSModel, home
     turn = np.pi * np.einsum("i,ijk,j->k", cosine, d.curvature[:, :, 3:], sine)
     assert turn @ target / (target @ target) == pytest.approx(1.0)
     assert np.linalg.norm(cosine) == pytest.approx(np.linalg.norm(sine))
+    # A loop of a thousandth of the size turns it by a millionth.
+    small = _least_ellipse(light, home, 1e-6 * target)
+    np.testing.assert_allclose(small, (1e-3 * cosine, 1e-3 * sine), rtol=1e-9, atol=1e-15)

@@ -82,6 +82,7 @@ def test_a_distance_of_zero_has_no_direction_and_says_so_by_its_rank(panda: VMSM
 
 
 def test_stacks_that_no_robot_can_have_are_refused(panda: VMSModel) -> None:
+    assert StackedTask(PositionTask(panda)).dimension == 3  # one task alone is a stack
     with pytest.raises(ModelError, match="at least one task"):
         StackedTask()
     with pytest.raises(ModelError, match="made with the same model"):

@@ -202,6 +202,21 @@ def test_a_free_body_falls_to_rest_and_a_reset_returns_it() -> None:
     assert fall.engine.pose_of("ground") == pytest.approx(np.eye(4))
 
 
+def test_a_stop_yields_like_a_critically_damped_spring() -> None:
+    resting = in_mujoco(drop(), np.array([-0.2]), joint_stops=True)
+    run(resting, 0.5, Ports())
+    # MuJoCo documents the acceleration k r d against (1 - d) of gravity, at d = 0.9 to 0.95.
+    depth, stiffness = -0.2 - resting.sample().q[0], 1.0 / (0.95 * 0.02) ** 2
+    assert 9.81 * 0.05 / 0.95 < stiffness * depth < 9.81 * 0.1 / 0.9
+
+
+def test_the_shapes_of_a_free_body_share_its_mass() -> None:
+    shapes = Shape("box", (0.1, 0.1, 0.1)), Shape("sphere", (0.05,))
+    body = Body("dumbbell", shapes, pose=_at(0.5, 0.0, 0.3), mass=3.0)
+    robot = in_mujoco(drop(), np.zeros(1), scene=Scene("one", bodies=(body,))).engine._robot
+    assert robot.model.body("scene/dumbbell").mass == pytest.approx(3.0)
+
+
 def test_a_motion_that_diverges_ends_with_its_reason() -> None:
     wild = in_mujoco(drop(), np.zeros(1))
     acting = Ports(np.array([1e30]))
