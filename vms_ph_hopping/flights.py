@@ -50,8 +50,8 @@ class Flight:
 
     def apex_height(self, gravity: float) -> float:
         """Return the largest height of the centre of mass, m."""
-        rise = max(float(self.first.centre_rate[1]), 0.0)
-        return float(self.first.centre[1]) + 0.5 * rise**2 / gravity
+        speed = max(float(self.first.centre_rate[1]), 0.0)
+        return float(self.first.centre[1]) + 0.5 * speed**2 / gravity
 
     def apex_time(self, gravity: float) -> float:
         """Return the time at which the centre of mass is highest, s."""
@@ -77,8 +77,8 @@ class Flights:
             self._lift_off, self._start = event, event.time
             self._first = self._system.leg_state(event.state)
             return False
-        long = event.time - self._start > SHORTEST_FLIGHT
-        if event.kind is not EventKind.TOUCH_DOWN or not long:
+        is_flight = event.time - self._start > SHORTEST_FLIGHT
+        if event.kind is not EventKind.TOUCH_DOWN or not is_flight:
             return False
         leg = self._system.leg_state(event.state)
         self.ended.append(Flight(self._start, event.time, self._first, leg, self._lift_off))
@@ -87,7 +87,7 @@ class Flights:
 
 def flights(run: HoppingRun) -> list[Flight]:
     """Return the flights that have ended, the fall at the beginning included."""
-    gathered = Flights(run.system, run.leg(0))
+    collector = Flights(run.system, run.leg(0))
     for event in run.events:
-        gathered.add(event)
-    return gathered.ended
+        collector.add(event)
+    return collector.ended

@@ -16,10 +16,10 @@ from .leg import Phase
 from .leg_on_floor import CHANNELS, LegOnFloor
 from .radau import CollocationStep, RadauStepper
 
-# Fractions of a step at which a phase change is looked for.
-_LOOKS = (0.2, 0.45, 0.7, 0.85, 1.0)
+# Fractions of a step at which the state is searched for a phase change.
+_SEARCH_FRACTIONS = (0.2, 0.45, 0.7, 0.85, 1.0)
 # A phase change is located until the foot is within this distance of the surface, m.
-_ON_TIME = 1e-13
+_ROOT_TOLERANCE = 1e-13
 SKIN = 1e-8
 """Height of the foot above the floor at which it counts as lifted off, m.
 
@@ -28,7 +28,7 @@ back to zero, as after a touch-down with a strong regulator, it would change sid
 in a finite time.
 """
 # First steps, s: after touch-down the dashpot stops the light foot within microseconds.
-_AFTER_TOUCH_DOWN, _AFTER_OTHERS = 1e-6, 1e-4
+_FIRST_STEP_STIFF, _FIRST_STEP = 1e-6, 1e-4
 
 
 class EventKind(enum.IntEnum):
@@ -111,25 +111,25 @@ class Hopper:
         if phase is Phase.PRESSED:
             phase = system.grip(y)
         self.system, self.phase = system, phase
-        none = np.zeros(len(system.channels))
+        zeros = np.zeros(len(system.channels))
         self._stepper = RadauStepper(
             lambda x: system.rate(self.phase, x),
-            (lambda x: system.powers(self.phase, x)) if balance else (lambda x: none),
+            (lambda x: system.powers(self.phase, x)) if balance else (lambda x: zeros),
             y,
             scale=np.concatenate([np.full(nv, 0.1), np.ones(nv), [0.01]]),
             tolerance=tolerance,
-            first_step=_AFTER_OTHERS if phase is Phase.FLIGHT else _AFTER_TOUCH_DOWN,
+            first_step=_FIRST_STEP if phase is Phase.FLIGHT else _FIRST_STEP_STIFF,
             largest_step=largest_step,
             stages=stages,
         )
-        self._skin, self._balance, self.energies = skin, balance, none
+        self._skin, self._balance, self.energies = skin, balance, zeros
         self.events: list[ContactEvent] = []
         self._margins = {
-            Phase.FLIGHT: self._above,
-            Phase.PRESSED: self._pressed,
-            Phase.RELIEVED: self._relieved,
-            Phase.SLIDES_FORWARD: self._slides,
-            Phase.SLIDES_BACK: self._slides,
+            Phase.FLIGHT: self._flight_margin,
+            Phase.PRESSED: self._pressed_margin,
+            Phase.RELIEVED: self._relieved_margin,
+            Phase.SLIDES_FORWARD: self._sliding_margin,
+            Phase.SLIDES_BACK: self._sliding_margin,
         }
 
     @property
@@ -151,47 +151,47 @@ class Hopper:
         stepper = self._stepper
         # Rounding may leave a remainder smaller than this.
         while stepper.time < time - 1e-12:
-            step, happens = self._cut(stepper.propose(time))
+            step, event = self._end_at_event(stepper.propose(time))
             stepper.accept(step)
             yield step
             self.energies = self.energies + step.energies
-            if happens is not None:
-                self._switch(happens)
+            if event is not None:
+                self._switch(event)
 
-    def _cut(self, step: CollocationStep) -> tuple[CollocationStep, EventKind | None]:
+    def _end_at_event(self, step: CollocationStep) -> tuple[CollocationStep, EventKind | None]:
         """End a step at the first phase change within it."""
         margins, start = self._margins[self.phase], 0.0
-        for look in _LOOKS:
-            kind = margins(step.state(look))[1]
+        for fraction in _SEARCH_FRACTIONS:
+            kind = margins(step.state(fraction))[1]
             if kind is not None:
-                part = self._root(lambda p: margins(step.state(p))[0], start, look)
+                root = self._root(lambda p: margins(step.state(p))[0], start, fraction)
                 # Another kind of phase change may occur before the crossing.
-                return self._on_time(step, part, margins(step.state(part))[1] or kind)
-            start = look
+                return self._refine(step, root, margins(step.state(root))[1] or kind)
+            start = fraction
         return step, None
 
-    def _on_time(
-        self, step: CollocationStep, part: float, kind: EventKind
+    def _refine(
+        self, step: CollocationStep, fraction: float, kind: EventKind
     ) -> tuple[CollocationStep, EventKind]:
         """Repeat a step until it ends at the event; the scheme is less accurate within a step."""
         margins = self._margins[self.phase]
-        h = part * step.length
-        after = min(1.0, part + 1e-3)
-        before = after - 2e-3
-        slope = margins(step.state(after))[0] - margins(step.state(before))[0]
-        slope /= (after - before) * step.length
-        cut = step
+        h = fraction * step.length
+        right = min(1.0, fraction + 1e-3)
+        left = right - 2e-3
+        slope = margins(step.state(right))[0] - margins(step.state(left))[0]
+        slope /= (right - left) * step.length
+        refined = step
         for _ in range(6):
-            again = self._stepper.attempt(h)
-            if again is None:
+            attempt = self._stepper.attempt(h)
+            if attempt is None:
                 break
-            cut = again
-            missed = margins(cut.after)[0]
-            if abs(missed) < _ON_TIME or slope >= 0.0:
+            refined = attempt
+            error = margins(refined.after)[0]
+            if abs(error) < _ROOT_TOLERANCE or slope >= 0.0:
                 break
             # Never before the start, which a grazing start would otherwise give.
-            h = max(h - missed / slope, 0.1 * h)
-        return cut, kind
+            h = max(h - error / slope, 0.1 * h)
+        return refined, kind
 
     @staticmethod
     def _root(margin: Callable[[float], float], low: float, high: float) -> float:
@@ -199,40 +199,40 @@ class Hopper:
 
         The Illinois rule is used: the secant method, halving the value of an end that is retained.
         """
-        above, below = margin(low), margin(high)
+        value_low, value_high = margin(low), margin(high)
         for _ in range(60):
-            if high - low < 1e-12 or below > -_ON_TIME:
+            if high - low < 1e-12 or value_high > -_ROOT_TOLERANCE:
                 break
             # Kept away from the ends, which a secant through a tiny value would return
             # indefinitely.
-            part = min(max(above / (above - below), 1e-3), 1.0 - 1e-3)
-            middle = low + part * (high - low)
+            fraction = min(max(value_low / (value_low - value_high), 1e-3), 1.0 - 1e-3)
+            middle = low + fraction * (high - low)
             value = margin(middle)
             if value < 0.0:
-                high, below, above = middle, value, 0.5 * above
+                high, value_high, value_low = middle, value, 0.5 * value_low
             else:
-                low, above, below = middle, value, 0.5 * below
+                low, value_low, value_high = middle, value, 0.5 * value_high
         return high
 
-    def _above(self, y: Array) -> tuple[float, EventKind | None]:
+    def _flight_margin(self, y: Array) -> tuple[float, EventKind | None]:
         height = self.system.foot_height(y)[0]
         return height, EventKind.TOUCH_DOWN if height < 0.0 else None
 
-    def _pressed(self, y: Array) -> tuple[float, EventKind | None]:
+    def _pressed_margin(self, y: Array) -> tuple[float, EventKind | None]:
         pressure = self.system.pressure_depth(y)
-        room = pressure if self.system.floor.friction is None else self.system.cone_depth(y, 0.0)
+        margin = pressure if self.system.floor.friction is None else self.system.cone_depth(y, 0.0)
         if pressure < 0.0:
-            return min(pressure, room), EventKind.RELIEF
-        return min(pressure, room), EventKind.SLIP if room < 0.0 else None
+            return min(pressure, margin), EventKind.RELIEF
+        return min(pressure, margin), EventKind.SLIP if margin < 0.0 else None
 
-    def _slides(self, y: Array) -> tuple[float, EventKind | None]:
-        sense = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
-        pressure, beyond = self.system.pressure_depth(y), -self.system.cone_depth(y, sense)
+    def _sliding_margin(self, y: Array) -> tuple[float, EventKind | None]:
+        sign = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
+        pressure, excess = self.system.pressure_depth(y), -self.system.cone_depth(y, sign)
         if pressure < 0.0:
-            return min(pressure, beyond), EventKind.RELIEF
-        return min(pressure, beyond), EventKind.GRIP if beyond < 0.0 else None
+            return min(pressure, excess), EventKind.RELIEF
+        return min(pressure, excess), EventKind.GRIP if excess < 0.0 else None
 
-    def _relieved(self, y: Array) -> tuple[float, EventKind | None]:
+    def _relieved_margin(self, y: Array) -> tuple[float, EventKind | None]:
         height, pressure = self.system.foot_height(y)[0] - self._skin, self.system.pressure_depth(y)
         if height > 0.0:
             return -height, EventKind.LIFT_OFF
@@ -245,9 +245,9 @@ class Hopper:
         )
         if kind is EventKind.LIFT_OFF and self._balance:
             # The energy still stored tangentially in the floor is lost when its hold is released.
-            lost = self.system.floor_force(self.phase, self.system.leg_state(y), y).stored
+            stored = self.system.floor_force(self.phase, self.system.leg_state(y), y).stored
             self.energies = self.energies.copy()
-            self.energies[CHANNELS.index("floor_dissipated")] += lost
+            self.energies[CHANNELS.index("floor_dissipated")] += stored
         if kind in (EventKind.LIFT_OFF, EventKind.TOUCH_DOWN):
             y[-1] = 0.0
         if kind is EventKind.LIFT_OFF:
@@ -259,5 +259,5 @@ class Hopper:
             if kind is EventKind.SLIP and self.phase is Phase.PRESSED:
                 # Located too early by a rounding error.
                 self.phase = self.system.leaning(y)
-        landed = kind in (EventKind.TOUCH_DOWN, EventKind.PRESSING)
-        stepper.restart(y, _AFTER_TOUCH_DOWN if landed else _AFTER_OTHERS)
+        stiff = kind in (EventKind.TOUCH_DOWN, EventKind.PRESSING)
+        stepper.restart(y, _FIRST_STEP_STIFF if stiff else _FIRST_STEP)

@@ -31,7 +31,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
     law, system, q, v = prepared(hopping_task)
-    began, failure = clock.process_time(), ""
+    start, failure = clock.process_time(), ""
     try:
         run = hop(
             system,
@@ -44,12 +44,12 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     except VmsPhError as error:
         robot = hopping_task.robot
         raise VmsPhError(f"the motion of '{robot}' cannot be integrated: {error}") from None
-    processor_time, reached = clock.process_time() - began, float(run.times[-1])
+    processor_time, end_time = clock.process_time() - start, float(run.times[-1])
     if run.stopped:
-        failure = f"the leg has fallen at {reached:.3g} s"
+        failure = f"the leg has fallen at {end_time:.3g} s"
     ended = flights(run)
     residual = run.leg(-1).energy - run.leg(0).energy - float(run.energies[-1, :3].sum())
-    goals = {name: judged(goal, ended, law.model) for name, goal in hopping_task.goals.items()}
+    goals = {name: _judge(goal, ended, law.model) for name, goal in hopping_task.goals.items()}
     goals["efforts"] = _efforts(run, law)
     goals["unaccounted"] = {
         "what": "residual of the energy balance (J)",
@@ -66,14 +66,14 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
         "task": hopping_task.name,
         "robot": hopping_task.robot,
         "controller": f"{type(law).__name__} {law.kind}",
-        "seconds": reached,
+        "seconds": end_time,
         "hops": max(len(ended) - 1, 0),
         "goals": goals,
         "met": not failure and all(goal["met"] for goal in goals.values()),
         "failure": failure,
         "energy": energies,
         "unaccounted": residual,
-        "real_time_factor": reached / max(processor_time, 1e-9),
+        "real_time_factor": end_time / max(processor_time, 1e-9),
     }
 
 
@@ -96,7 +96,7 @@ def prepared(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, Any
     return law, LegOnFloor(law.leg, law.law, floor), q, v
 
 
-def judged(goal: HopGoal, ended: list[Flight], model: VMSModel) -> dict[str, Any]:
+def _judge(goal: HopGoal, ended: list[Flight], model: VMSModel) -> dict[str, Any]:
     """Return what was wanted and obtained of a goal.
 
     Args:
@@ -110,12 +110,12 @@ def judged(goal: HopGoal, ended: list[Flight], model: VMSModel) -> dict[str, Any
         "speed": lambda flight: flight.horizontal_momentum / model.total_mass,
     }
     # The fall at the beginning is no hop.
-    worst = [abs(values[goal.of](f) - goal.at) for f in ended[1:] if f.start >= goal.after]
+    errors = [abs(values[goal.of](f) - goal.at) for f in ended[1:] if f.start >= goal.after]
     return {
         "what": HOP_ERRORS[goal.of],
         "wanted": goal.within,
-        "obtained": max(worst) if worst else None,
-        "met": bool(worst) and max(worst) <= goal.within,
+        "obtained": max(errors) if errors else None,
+        "met": bool(errors) and max(errors) <= goal.within,
     }
 
 

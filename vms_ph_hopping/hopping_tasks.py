@@ -88,8 +88,8 @@ def load(name: str) -> HoppingTask:
 
 
 def _task(name: str, content: Any) -> HoppingTask:
-    possible = [f.name for f in fields(HoppingTask) if f.name not in ("name", "title", "robot")]
-    check_keys(content, "the task", ("title", "robot", "goals"), possible)
+    allowed = [f.name for f in fields(HoppingTask) if f.name not in ("name", "title", "robot")]
+    check_keys(content, "the task", ("title", "robot", "goals"), allowed)
     options: dict[str, Any] = {}
     for key in _POSITIVE:
         if key in content:
@@ -128,7 +128,7 @@ def _goal(item: Any, label: str) -> HopGoal:
 
 
 def _positive(value: Any, label: str) -> float:
-    checked = number(value, label)
-    if checked <= 0.0:
-        raise ModelError(f"{label} must be above zero; given: {checked:g}")
-    return checked
+    positive = number(value, label)
+    if positive <= 0.0:
+        raise ModelError(f"{label} must be above zero; given: {positive:g}")
+    return positive

@@ -95,10 +95,10 @@ class Floor:
 
         The arguments are those of :meth:`force`.
         """
-        out = self.excess(height, rate, deflection, along)
-        if out == 0.0:
+        excess = self.excess(height, rate, deflection, along)
+        if excess == 0.0:
             return Phase.PRESSED
-        return Phase.SLIDES_BACK if out > 0.0 else Phase.SLIDES_FORWARD
+        return Phase.SLIDES_BACK if excess > 0.0 else Phase.SLIDES_FORWARD
 
     def force(
         self, phase: Phase, height: float, rate: float, deflection: float, along: float
@@ -121,8 +121,8 @@ class Floor:
             tangential, slide = -k * deflection - d * along, along
         else:
             # On the cone the anchor moves with the foot; without pressure the deflection relaxes.
-            sense = {Phase.SLIDES_FORWARD: -1.0, Phase.SLIDES_BACK: 1.0}.get(phase, 0.0)
-            tangential = sense * self.friction * normal
+            sign = {Phase.SLIDES_FORWARD: -1.0, Phase.SLIDES_BACK: 1.0}.get(phase, 0.0)
+            tangential = sign * self.friction * normal
             slide = -(tangential + k * deflection) / d
         stored = 0.5 * (k * deflection**2 + self.stiffness[1] * height**2)
         # The power supplied at the foot less that stored in the springs. A floor without pressure
@@ -198,8 +198,8 @@ class LegState:
     def angular_momentum(self) -> float:
         """Angular momentum about the centre of mass, N m s."""
         base = self.M[:3] @ self.v
-        turn = np.array([[self.q[2], -self.q[3]], [self.q[3], self.q[2]]])
-        arm = turn.T @ (self.centre - self.q[:2])
+        R = np.array([[self.q[2], -self.q[3]], [self.q[3], self.q[2]]])
+        arm = R.T @ (self.centre - self.q[:2])
         return float(base[2] - arm[0] * base[1] + arm[1] * base[0])
 
 
@@ -236,9 +236,9 @@ class Leg:
         self.foot = model.end_effector if foot is None else foot
         self._tree = model.tree
         # Separate data: a leg is evaluated between the terms of an evaluation.
-        self._pin = model.tree.pinocchio
-        self._data = self._pin.createData()
-        self._id = model.frame_id(self.foot)
+        self._pinocchio_model = model.tree.pinocchio
+        self._data = self._pinocchio_model.createData()
+        self._foot_id = model.frame_id(self.foot)
 
     def configuration(self, coordinates: Array) -> Array:
         """Return q, (nq,), from ``(x, y, theta, joints)``, (3+n,)."""
@@ -258,19 +258,19 @@ class Leg:
 
     def foot_motion(self, q: Array, v: Array) -> tuple[float, float, float]:
         """Return the height of the foot, m, its rate and its speed along x, m/s; unchecked."""
-        m, data = self._pin, self._data
+        m, data = self._pinocchio_model, self._data
         pin.forwardKinematics(m, data, q, v)
-        height = pin.updateFramePlacement(m, data, self._id).translation[1]
-        velocity = pin.getFrameVelocity(m, data, self._id, pin.LOCAL_WORLD_ALIGNED).linear
+        height = pin.updateFramePlacement(m, data, self._foot_id).translation[1]
+        velocity = pin.getFrameVelocity(m, data, self._foot_id, pin.LOCAL_WORLD_ALIGNED).linear
         along, rate, _ = velocity.tolist()
         return float(height), rate, along
 
     def at(self, q: Array, v: Array) -> LegState:
         """Return the leg at a state; unchecked, for integrators and controllers."""
-        m, data = self._pin, self._data
+        m, data = self._pinocchio_model, self._data
         pin.computeAllTerms(m, data, q, v)
-        foot = pin.updateFramePlacement(m, data, self._id).translation[:2].copy()
-        j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
+        foot = pin.updateFramePlacement(m, data, self._foot_id).translation[:2].copy()
+        j_foot = pin.getFrameJacobian(m, data, self._foot_id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
         px, py = foot.tolist()
         cx, cy, _ = data.com[0].tolist()
         ox, oy = px - cx, py - cy
@@ -290,7 +290,7 @@ class Leg:
             potential=data.potential_energy,
             foot=foot,
             foot_rate=j_foot[:2].dot(v),
-            foot_axes=data.oMf[self._id].rotation[:2, :2].copy(),
+            foot_axes=data.oMf[self._foot_id].rotation[:2, :2].copy(),
             J_foot=j_foot,
             centre=np.array([cx, cy]),
             centre_rate=data.vcom[0][:2].copy(),

@@ -122,18 +122,18 @@ class LegOnFloor:
         tangential = -self.floor.stiffness[0] * deflection - self.floor.damping[0] * along
         return Phase.SLIDES_BACK if tangential > 0.0 else Phase.SLIDES_FORWARD
 
-    def cone_depth(self, y: Array, sense: float) -> float:
+    def cone_depth(self, y: Array, sign: float) -> float:
         """Return the margin to the friction cone of a sticking foot, divided by the stiffness, m.
 
         Args:
             y: the state.
-            sense: of the force, 1 or -1; 0 for either.
+            sign: of the force, 1 or -1; 0 for either.
         """
         height, rate, deflection, along = self._contact(y)
         floor = self.floor
         assert floor.friction is not None
         tangential = -floor.stiffness[0] * deflection - floor.damping[0] * along
-        tangential = sense * tangential if sense else abs(tangential)
+        tangential = sign * tangential if sign else abs(tangential)
         return (floor.friction * floor.pressure(height, rate) - tangential) / floor.stiffness[1]
 
     def _contact(self, y: Array) -> tuple[float, float, float, float]:

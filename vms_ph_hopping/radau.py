@@ -77,12 +77,12 @@ class RadauTableau:
     def _weights_up_to(self, part: float) -> Array:
         """Return weights that integrate from the start of a step to ``part`` of it, (s,)."""
         # As _integrals, by plain numbers: this is called for every root of a contact.
-        x, before, now = 2.0 * part - 1.0, 1.0, 2.0 * part - 1.0
+        x, p_previous, p = 2.0 * part - 1.0, 1.0, 2.0 * part - 1.0
         integrals = [part]
         for k in range(1, self.stages):
-            after = ((2 * k + 1) * x * now - k * before) / (k + 1)
-            integrals.append((after - before) / (2 * (2 * k + 1)))
-            before, now = now, after
+            p_next = ((2 * k + 1) * x * p - k * p_previous) / (k + 1)
+            integrals.append((p_next - p_previous) / (2 * (2 * k + 1)))
+            p_previous, p = p, p_next
         return frozen(np.array(integrals) @ self._to_coefficients)
 
 
@@ -190,14 +190,14 @@ class RadauStepper:
         self._h, self._largest = first_step, largest_step
         self._jacobian: Array | None = None
         self._jacobian_is_fresh = False
-        self._factored: tuple[float, Array, Array] | None = None
+        self._factors: tuple[float, Array, Array] | None = None
         self._last: CollocationStep | None = None
         self.evaluations = 0
 
     def restart(self, state: Array, first_step: float) -> None:
         """Continue from another state after an event that changed the motion."""
         self.state, self._h = state.copy(), first_step
-        self._jacobian, self._factored, self._last = None, None, None
+        self._jacobian, self._factors, self._last = None, None, None
 
     def propose(self, until: float) -> CollocationStep:
         """Return a step, no further than ``until``, whose error is within the tolerance.
@@ -218,7 +218,7 @@ class RadauStepper:
             h = min(desired_step, until - self.time)
             step = self.attempt(h)
             if step is None:
-                self._fail(0.25 * h)
+                self._reduce_step(0.25 * h)
                 continue
             error = self._error(step)
             factor = self._SAFETY * max(error, 1e-12) ** (-1.0 / (self.tableau.stages + 1))
@@ -228,7 +228,7 @@ class RadauStepper:
                 if factor > 1.3 and h == desired_step:
                     self._h = h * min(factor, 6.0)
                 return step
-            self._fail(h * max(0.2, factor))
+            self._reduce_step(h * max(0.2, factor))
 
     def attempt(self, h: float) -> CollocationStep | None:
         """Return the step of length h from the present state; None if Newton did not converge."""
@@ -251,8 +251,8 @@ class RadauStepper:
         tableau, y, size = self.tableau, self.state, len(self.state)
         z = self._guess(h)
         inverse, _ = self._factor(h)
-        before, contraction = np.inf, 0.0
-        for _ in range(self._NEWTON):
+        previous_norm, contraction = np.inf, 0.0
+        for _ in range(self._MAX_NEWTON):
             # An iterate may leave the domain of the motion, which counts as divergence.
             try:
                 with np.errstate(all="ignore"):
@@ -263,11 +263,11 @@ class RadauStepper:
             residual = h * (tableau.A @ f) - z
             if not np.isfinite(residual).all():
                 return None
-            change = (inverse @ residual.ravel()).reshape(-1, size)
-            z = z + change
-            norm = self._norm(change)
-            if np.isfinite(before) and before > 0.0:
-                contraction = norm / before
+            increment = (inverse @ residual.ravel()).reshape(-1, size)
+            z = z + increment
+            norm = self._norm(increment)
+            if np.isfinite(previous_norm) and previous_norm > 0.0:
+                contraction = norm / previous_norm
                 if contraction >= 1.0 and norm <= 1e-2 * self._tolerance:
                     # The remaining change is rounding.
                     return z
@@ -278,34 +278,34 @@ class RadauStepper:
             error = norm * contraction / (1.0 - contraction) if contraction else norm
             if error <= 1e-4 * self._tolerance or norm == 0.0:
                 if contraction > 0.1:
-                    self._jacobian, self._factored = None, None
+                    self._jacobian, self._factors = None, None
                 return z
-            before = norm
+            previous_norm = norm
         if self._jacobian_is_fresh:
             return None
-        self._jacobian, self._factored = None, None
+        self._jacobian, self._factors = None, None
         return self._solve(h)
 
     def _guess(self, h: float) -> Array:
         last = self._last
         if last is None:
             return np.zeros((self.tableau.stages, len(self.state)))
-        beyond = (1.0 + self.tableau.c * (h / last.length)).tolist()
-        weights = np.array([self.tableau.weights_up_to(part) for part in beyond])
+        fractions = (1.0 + self.tableau.c * (h / last.length)).tolist()
+        weights = np.array([self.tableau.weights_up_to(part) for part in fractions])
         return (last.before - self.state) + last.length * (weights @ last.rates)
 
     def _factor(self, h: float) -> tuple[Array, Array]:
         if self._jacobian is None:
             self._jacobian = self._differences()
-            self._jacobian_is_fresh, self._factored = True, None
-        if self._factored is None or self._factored[0] != h:
+            self._jacobian_is_fresh, self._factors = True, None
+        if self._factors is None or self._factors[0] != h:
             stages, size = self.tableau.stages, len(self.state)
             # The Kronecker product of A and the Jacobian.
             blocks = self.tableau.A[:, None, :, None] * (h * self._jacobian)[:, None]
             newton = np.eye(stages * size) - blocks.reshape(stages * size, -1)
             error = np.eye(size) - h * self.tableau.gamma * self._jacobian
-            self._factored = (h, np.linalg.inv(newton), np.linalg.inv(error))
-        return self._factored[1], self._factored[2]
+            self._factors = (h, np.linalg.inv(newton), np.linalg.inv(error))
+        return self._factors[1], self._factors[2]
 
     def _differences(self) -> Array:
         y, base = self.state, self.rate(self.state)
@@ -323,14 +323,14 @@ class RadauStepper:
         _, inverse = self._factor(h)
         inner = h * (self.tableau.embedded @ step.rates)
         error = inverse @ (inner + h * self.tableau.gamma * self.rate(step.before))
-        error_norm = self._size(error)
+        error_norm = self._relative_error(error)
         if error_norm >= 1.0:
             # In the stiff directions the estimate is far too large unless it is filtered twice.
-            corrected_rate = self.rate(step.before + error)
-            error_norm = self._size(inverse @ (inner + h * self.tableau.gamma * corrected_rate))
+            rate = self.rate(step.before + error)
+            error_norm = self._relative_error(inverse @ (inner + h * self.tableau.gamma * rate))
         return error_norm
 
-    def _size(self, error: Array) -> float:
+    def _relative_error(self, error: Array) -> float:
         return self._norm(error) / self._tolerance
 
     def _norm(self, change: Array) -> float:
@@ -338,11 +338,11 @@ class RadauStepper:
         relative = (change / self._scale).ravel()
         return sqrt(float(relative.dot(relative)) / relative.size)
 
-    def _fail(self, h: float) -> None:
+    def _reduce_step(self, h: float) -> None:
         self._h = h
         if not self._jacobian_is_fresh:
             self._jacobian = None
-        self._factored = None
+        self._factors = None
 
 
 _TABLEAUS: dict[int, RadauTableau] = {}

@@ -151,13 +151,13 @@ class HoppingSimulation:
 
     def _efforts(self, leg: LegState, stance: bool) -> LegEfforts:
         if self._continuous_law is None:
-            efforts = LegEfforts(self._generalised(self._step_command), (), 0.0)
+            efforts = LegEfforts(self._generalised_force(self._step_command), (), 0.0)
         else:
             efforts = self._continuous_law.efforts(leg, stance)
-        force = efforts.force + self._generalised(self._external)
+        force = efforts.force + self._generalised_force(self._external)
         return replace(efforts, force=force, powers=())
 
-    def _generalised(self, efforts: Actuation | None) -> Array:
+    def _generalised_force(self, efforts: Actuation | None) -> Array:
         """Return base wrench and joint torques as one generalised force, (nv,)."""
         force, b = np.zeros(self._leg.model.nv), self._leg.model.b
         if efforts is not None and efforts.wrench_base is not None:

@@ -100,7 +100,7 @@ class HoppingController(Controller):
         self.leg = Leg(model, foot)
         self.gains = self._checked_gains(gains)
         self.kind = kind
-        self._safe, self._ramp = np.zeros(model.n), GainRamp(self.gains)
+        self._zero_torque, self._ramp = np.zeros(model.n), GainRamp(self.gains)
 
     @property
     def law(self) -> LegLaw:
@@ -114,10 +114,10 @@ class HoppingController(Controller):
         It is ``theta_ib + theta_bc(q) + pi/2``, zero for a straight vertical leg. The term
         pi/2 is missing in the text of [B] and present in its program.
         """
-        angle = atan2(leg.q[3], leg.q[2]) + self._turned_by(float(leg.q[4])) + pi / 2
+        angle = atan2(leg.q[3], leg.q[2]) + self._theta_bc(float(leg.q[4])) + pi / 2
         return (angle + pi) % (2 * pi) - pi
 
-    def _turned_by(self, joint: float) -> float:
+    def _theta_bc(self, joint: float) -> float:
         """theta_bc at a position of the joint, rad, by Clenshaw's recurrence on plain floats."""
         middle, half, series = self._shape_angle
         x = (joint - middle) / half
@@ -166,7 +166,7 @@ class HoppingController(Controller):
         """Return zero effort; see :meth:`Controller.safe_output`."""
         return Command(
             np.zeros(3),
-            self._safe,
+            self._zero_torque,
             status=Status.HOLDING,
             reason="the state or the time step is not usable",
         )
@@ -181,14 +181,14 @@ class HoppingController(Controller):
         damping *= speed / (1.0 + h * damping * _mobility(leg, leg.J_length, h))
         regulator = -gains.energy_gain * (leg.energy + stored - gains.energy) * speed
         force = (spring - damping + regulator) * leg.J_length
-        polar = polar_damping = turning = 0.0
+        polar = polar_damping = polar_rate = 0.0
         if stance and self.kind != "I":
             if self.kind == "II":
-                error, turning, row = leg.angle - gains.angle, leg.angle_rate, leg.J_angle
+                error, polar_rate, row = leg.angle - gains.angle, leg.angle_rate, leg.J_angle
             else:
                 row = np.array([0.0, 0.0, 1.0, self._connection(leg)])
-                error, turning = self.frame_angle(leg) - gains.angle, float(row @ leg.v)
-            polar, polar_damping = -gains.polar_stiffness * error, gains.polar_damping * turning
+                error, polar_rate = self.frame_angle(leg) - gains.angle, float(row @ leg.v)
+            polar, polar_damping = -gains.polar_stiffness * error, gains.polar_damping * polar_rate
             polar_damping /= 1.0 + h * gains.polar_damping * _mobility(leg, row, h)
             force = force + (polar - polar_damping) * row
             stored += 0.5 * gains.polar_stiffness * error * error
@@ -196,8 +196,8 @@ class HoppingController(Controller):
             spring * speed,
             damping * speed,
             regulator * speed,
-            polar * turning,
-            polar_damping * turning,
+            polar * polar_rate,
+            polar_damping * polar_rate,
         )
         return LegEfforts(force, flows, stored)
 
@@ -207,8 +207,8 @@ class HoppingController(Controller):
 
         Row 3 of ``M_b^-1 M_bm``; the linear block of the locked inertia is the mass.
         """
-        (mass, _, _, along), (_, _, _, across), (a, b, inertia, shape), _ = leg.M.tolist()
-        return float((shape - (a * along + b * across) / mass) / (inertia - (a * a + b * b) / mass))
+        (mass, _, _, M_xq), (_, _, _, M_yq), (a, b, inertia, M_tq), _ = leg.M.tolist()
+        return float((M_tq - (a * M_xq + b * M_yq) / mass) / (inertia - (a * a + b * b) / mass))
 
     @cached_property
     def _shape_angle(self) -> tuple[float, float, list[float]]:
@@ -218,13 +218,13 @@ class HoppingController(Controller):
         """
         model = self.model
         low, high = float(model.joints.lower[0]), float(model.joints.upper[0])
-        rest, q = np.zeros(model.nv), model.neutral_configuration()
+        zero, q = np.zeros(model.nv), model.neutral_configuration()
 
         def connection(positions: Array) -> Array:
             values = []
             for position in positions:
                 q[4] = position
-                values.append(self._connection(self.leg.at(q, rest)))
+                values.append(self._connection(self.leg.at(q, zero)))
             return np.array(values)
 
         # The connection is analytic: this degree leaves 1e-14 over a whole turn of a knee.

@@ -92,21 +92,21 @@ class LegScore:
 
     def reset(self, reference: TaskReference, home: Array) -> None:
         """Begin anew; a leg has no references."""
-        self._use = ActuatorUse(self._model, None)
+        self._actuators = ActuatorUse(self._model, None)
         self._worst: dict[str, float] = {}
-        self._since: float | None = None
-        self._has_stood = False
+        self._flight_start: float | None = None
+        self._has_landed = False
         self._residual: float | None = None
 
     def update(self, time: float, motion: RobotMotion) -> None:
         """Take a motion at a time of the task, s."""
-        self._use.command(motion.torque)
+        self._actuators.command(motion.torque)
         if motion.wrench is None or motion.wrench.any():
-            self._since, self._has_stood = None, True
+            self._flight_start, self._has_landed = None, True
             return
-        if self._since is None:
-            self._since = time
-        if not self._has_stood or time - self._since < SHORTEST_FLIGHT:
+        if self._flight_start is None:
+            self._flight_start = time
+        if not self._has_landed or time - self._flight_start < SHORTEST_FLIGHT:
             return
         momentum = momenta(motion.d)
         gravity = float(np.linalg.norm(self._model.gravity))
@@ -115,7 +115,7 @@ class LegScore:
         apex = height + 0.5 * float(up) ** 2 / gravity
         values = {"apex": apex, "speed": float(along)}
         for name, goal in self._task.goals.items():
-            if self._since >= goal.after:
+            if self._flight_start >= goal.after:
                 error = abs(values[goal.of] - goal.at)
                 self._worst[name] = max(self._worst.get(name, 0.0), error)
 
@@ -125,7 +125,7 @@ class LegScore:
         goals: dict[str, dict[str, Any]] = {}
         for name, goal in task.goals.items():
             goals[name] = _goal(HOP_ERRORS[goal.of], goal.within, self._worst.get(name))
-        goals["efforts"] = self._use.goals()["torques"]
+        goals["efforts"] = self._actuators.goals()["torques"]
         if self._simulated:
             description = "residual of the energy balance (J)"
             goals["unaccounted"] = _goal(description, task.unaccounted, self._residual)
