@@ -148,7 +148,7 @@ class HoppingLeg:
     """The prismatic leg of source B on a floor that does not yield, in a plane with y up [B 4.2].
 
     Hip and foot are point masses, the radial spring of the source acts along the strut between
-    them, and the floor takes what the foot has of velocity: an impact is heat.
+    them, and an impact stops the foot at once: its energy becomes heat.
 
     Attributes:
         hip, foot: masses, kg.

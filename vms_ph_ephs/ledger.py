@@ -23,7 +23,7 @@ from .robot import EphsEngine, ExergyMap
 
 # The route of a moving base about its start, m, and how long each of its corners is the target.
 _ROUTE = ((0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (0.0, 1.0, 1.5), (0.0, 0.0, 0.0))
-_LEG = 12.0
+_LEG_DURATION = 12.0
 
 # Of joints, rad: targets alternate by this amount with the legs of the route.
 _TURN = 0.3
@@ -54,7 +54,7 @@ class Ledger:
         supplied: what gave exergy: the battery, and wrenches from outside.
         stored: what is stored more than at the start, as motion, height and heat.
         destroyed: what has been destroyed, by how.
-        residual: given less stored less destroyed, J.
+        residual: supplied less stored less destroyed, J.
         map: the details by joint and rotor.
         least: the smallest change of anything destroyed between two samples, J.
         warmest: name and temperature, K, of the warmest part at the end.
@@ -101,14 +101,14 @@ def exergy_ledger(
     start = simulation.exergy_map()
     last, least = start, 0.0
     chunk = max(1, min(round(0.1 / step), total))
-    for done in range(0, total, chunk):
-        simulation.advance(min(chunk, total - done))
+    for start_step in range(0, total, chunk):
+        simulation.advance(min(chunk, total - start_step))
         if not simulation.is_finite():
             raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
-        now = simulation.exergy_map()
-        least = min(least, *(now.destroyed[n] - last.destroyed[n] for n in now.destroyed))
-        last = now
-        progress(min((done + chunk) / total, 1.0), robot)
+        current = simulation.exergy_map()
+        least = min(least, *(current.destroyed[n] - last.destroyed[n] for n in current.destroyed))
+        last = current
+        progress(min((start_step + chunk) / total, 1.0), robot)
     return _ledger(robot, start, last, least)
 
 
@@ -147,15 +147,15 @@ class _Run:
         model = settings.model(description)
         home = settings.initial_configuration(model)
         allocation = settings.allocation()
-        asked = _parameters(robot)
-        actuated = bool(asked.get("base_actuated", True))
-        law = make_controller(str(asked.get("controller", "auto")), model, allocation, actuated)
-        known = {item.name for item in fields(law.gains)}
-        law.gains = replace(law.gains, **{k: v for k, v in asked.items() if k in known})
+        values = _parameters(robot)
+        actuated = bool(values.get("base_actuated", True))
+        law = make_controller(str(values.get("controller", "auto")), model, allocation, actuated)
+        gain_names = {item.name for item in fields(law.gains)}
+        law.gains = replace(law.gains, **{k: v for k, v in values.items() if k in gain_names})
         self._supervisor = Supervisor(law, allocation, actuated)
         self._supervisor.reset(RobotState(home, np.zeros(model.nv)))
         self._home, self._model, self._leg, self._time = home, model, -1, 0.0
-        given = drives_file.load(model, robot, drives, allocation)
+        robot_drives = drives_file.load(model, robot, drives, allocation)
         self.simulation = Simulation(
             StandardForm(model),
             home,
@@ -163,11 +163,11 @@ class _Run:
             self._control,
             friction,
             joint_stops=True,
-            engine=EphsEngine(given),
+            engine=EphsEngine(robot_drives),
         )
 
     def _control(self, q: Array, v: Array, dt: float) -> Command:
-        leg = int(self._time // _LEG)
+        leg = int(self._time // _LEG_DURATION)
         self._time += dt
         reference = Reference()
         if leg != self._leg:
@@ -182,9 +182,9 @@ class _Run:
             pose[:3, 3] += _ROUTE[leg % len(_ROUTE)]
         elif model.base == "fixed":
             pose[2, 3] -= 0.1 * (leg % 2 == 0)
-        turned = model.joint_positions(self._home) + _TURN * (leg % 2 == 0)
-        within = np.clip(turned, model.joints.lower + 0.05, model.joints.upper - 0.05)
-        return Reference(position=pose[:3, 3].copy(), pose=pose, joints=within)
+        targets = model.joint_positions(self._home) + _TURN * (leg % 2 == 0)
+        clipped = np.clip(targets, model.joints.lower + 0.05, model.joints.upper - 0.05)
+        return Reference(position=pose[:3, 3].copy(), pose=pose, joints=clipped)
 
 
 def _parameters(robot: str) -> dict[str, object]:

@@ -85,7 +85,7 @@ class Pattern:
         object.__setattr__(self, "boxes", MappingProxyType(frozen_boxes))
         wires = {name: _ends(name, ends) for name, ends in junctions.items()}
         object.__setattr__(self, "junctions", MappingProxyType(wires))
-        ports = dict(outer) if isinstance(outer, Mapping) else self._inferred(outer)
+        ports = dict(outer) if isinstance(outer, Mapping) else self._infer_outer(outer)
         object.__setattr__(self, "outer", MappingProxyType(ports))
         self._check()
 
@@ -134,7 +134,7 @@ class Pattern:
                 return name
         raise PatternError(f"port '{end}' is at no junction")
 
-    def _inferred(self, names: Iterable[str]) -> dict[str, Port]:
+    def _infer_outer(self, names: Iterable[str]) -> dict[str, Port]:
         """Assign outer ports the quantity of their junction, as power ports if power can pass."""
         inferred: dict[str, Port] = {}
         for name in names:
@@ -163,8 +163,8 @@ class Pattern:
                 junction_of_end[end] = junction
             self._check_quantities(junction, ends)
             self._check_outer(junction, ends)
-        every = [f"{box}.{port}" for box, i in self.boxes.items() for port in i] + list(self.outer)
-        for end in every:
+        ports = [f"{box}.{port}" for box, i in self.boxes.items() for port in i] + list(self.outer)
+        for end in ports:
             if end not in junction_of_end:
                 raise PatternError(
                     f"port '{end}', a {self.port(end)}, is connected to nothing; add it to a "
@@ -305,15 +305,15 @@ def _check_power(outer: Pattern, inner: Pattern, box: str, port: str, junction: 
     """Check that a state port, which passes no power, has no power ports on both sides."""
     if inner.outer[port].kind == "power":
         return
-    around = outer.junctions[outer.junction_of(f"{box}.{port}")]
-    others = [end for end in around if end != f"{box}.{port}" and outer.port(end).kind == "power"]
-    within = [
+    ends = outer.junctions[outer.junction_of(f"{box}.{port}")]
+    others = [end for end in ends if end != f"{box}.{port}" and outer.port(end).kind == "power"]
+    inside = [
         end
         for end in inner.junctions[junction]
         if split(end)[0] and inner.port(end).kind == "power"
     ]
-    if others and within:
+    if others and inside:
         raise PatternError(
             f"state port '{box}.{port}' passes no power, but the power ports '{others[0]}' outside "
-            f"and '{within[0]}' inside would meet through it; make it a power port"
+            f"and '{inside[0]}' inside would meet through it; make it a power port"
         )

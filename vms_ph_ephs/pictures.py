@@ -65,10 +65,10 @@ def arrange(pattern: Pattern) -> Placement:
         for end in ends
         if split(end)[0]
     }
-    room = np.array(
+    extra = np.array(
         [half_width(n) - _MIN_HALF_WIDTH for n in boxes] + [-_JUNCTION_INSET] * len(junctions)
     )
-    xy = _stress_layout(_distances(len(names), wires), room)
+    xy = _stress_layout(_distances(len(names), wires), extra)
     margin = np.array([max((half_width(n) for n in boxes), default=30.0) + 34.0, 58.0])
     xy += margin - xy.min(axis=0)
     size = xy.max(axis=0) + margin
@@ -119,33 +119,33 @@ def _distances(n: int, wires: set[tuple[int, int]]) -> Array:
     return np.where(np.isfinite(d), d, finite.max(initial=1.0) + 1.0)
 
 
-def _stress_layout(d: Array, room: Array) -> Array:
+def _stress_layout(d: Array, extra: Array) -> Array:
     """Return positions (n,2), px, whose distances are nearest to given ones (stress majorisation).
 
     Args:
         d: (n,n) numbers of wires between the nodes.
-        room: (n,) lengths, px, by which wires to a node are longer.
+        extra: (n,) lengths, px, by which wires to a node are longer.
     """
     n = d.shape[0]
     if n == 1:
         return np.zeros((1, 2))
-    want = _WIRE_LENGTH * d + room[:, None] + room[None, :]
-    want = np.maximum(want, 40.0)
+    target = _WIRE_LENGTH * d + extra[:, None] + extra[None, :]
+    target = np.maximum(target, 40.0)
     weight = 1.0 / np.maximum(d, 1.0) ** 2
     np.fill_diagonal(weight, 0.0)
     # Start from the two principal axes of the distances; ties are broken by a small fixed spiral.
     centre = np.eye(n) - 1.0 / n
     values, vectors = np.linalg.eigh(-0.5 * centre @ d**2 @ centre)
     order = np.argsort(values)[::-1][:2]
-    turn = 2.4 * np.arange(n)
-    spiral = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    angle = 2.4 * np.arange(n)
+    spiral = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     xy = _WIRE_LENGTH * vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0)) + 4.0 * spiral
     laplacian = np.diag(weight.sum(axis=1)) - weight
     inverse = np.linalg.pinv(laplacian)
     for _ in range(_ITERATIONS):
-        gap = xy[:, None] - xy[None, :]
-        length = np.maximum(np.linalg.norm(gap, axis=2), 1e-9)
-        pull = -weight * want / length
+        offset = xy[:, None] - xy[None, :]
+        length = np.maximum(np.linalg.norm(offset, axis=2), 1e-9)
+        pull = -weight * target / length
         np.fill_diagonal(pull, 0.0)
         np.fill_diagonal(pull, -pull.sum(axis=1))
         xy = inverse @ (pull @ xy)

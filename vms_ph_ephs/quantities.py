@@ -160,24 +160,24 @@ class LieGroup(Space):
 
     def project(self, x: Array) -> Array:
         """Return x with its rotation made orthonormal by one Newton step."""
-        fixed = x.copy()
+        projected = x.copy()
         n = 2 if isinstance(self.group, SE2) else 3
         rotation = x[:n, :n]
-        fixed[:n, :n] = 1.5 * rotation - 0.5 * rotation @ (rotation.T @ rotation)
-        return fixed
+        projected[:n, :n] = 1.5 * rotation - 0.5 * rotation @ (rotation.T @ rotation)
+        return projected
 
     def defect(self, x: Array) -> float:
         """Return the deviation of the rotation from orthonormal, of the last row from (0,..,1)."""
         n = 2 if isinstance(self.group, SE2) else 3
         rotation = x[:n, :n]
-        worst = float(np.abs(rotation.T @ rotation - np.eye(n)).max())
+        defect = float(np.abs(rotation.T @ rotation - np.eye(n)).max())
         if np.linalg.det(rotation) < 0.0:
             return 2.0
         if x.shape[0] > n:
             last = np.zeros(x.shape[0])
             last[-1] = 1.0
-            worst = max(worst, float(np.abs(x[-1] - last).max()))
-        return worst
+            defect = max(defect, float(np.abs(x[-1] - last).max()))
+        return defect
 
 
 class PoseSpace(LieGroup):

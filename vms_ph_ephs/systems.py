@@ -107,15 +107,15 @@ def fold(system: System, combine: Callable[[System, Mapping[str, T]], T]) -> T:
         combine: takes a system and the values of its boxes that hold systems.
     """
     values: dict[int, T] = {}
-    waiting = [system]
-    while waiting:
-        current = waiting[-1]
+    stack = [system]
+    while stack:
+        current = stack[-1]
         nested = {b: f for b, f in current.fillings.items() if isinstance(f, System)}
-        missing = [f for f in nested.values() if id(f) not in values]
-        if missing:
-            waiting += missing
+        pending = [f for f in nested.values() if id(f) not in values]
+        if pending:
+            stack += pending
             continue
-        waiting.pop()
+        stack.pop()
         # A system may fill several boxes; its value is computed once.
         if id(current) not in values:
             values[id(current)] = combine(current, {b: values[id(f)] for b, f in nested.items()})

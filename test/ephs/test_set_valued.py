@@ -27,7 +27,7 @@ from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.errors import SimulationError
 from vms_ph_ephs.library import PlaneContact, point_mass
 from vms_ph_ephs.quantities import R
-from vms_ph_ephs.simulation.impulses import Acting, impulses
+from vms_ph_ephs.simulation.impulses import ActiveRows, impulses
 
 SCHEMES = ("projected_rk4", "discrete_gradient")
 GRAVITY = 9.81
@@ -183,7 +183,9 @@ def test_every_contact_of_a_stack_that_lands_carries_the_momentum_above_it(n: in
     masses, none, fall = np.arange(1.0, n + 1.0), np.zeros(n), np.eye(n)[0]
     rows = np.eye(n) - np.eye(n, k=-1)  # of gaps, over the velocities of the blocks
     mobility, normal = (rows / masses) @ rows.T, np.full(n, -1)
-    stack = Acting([], none, np.full(n, np.inf), none, normal, none, rows, fall, mobility, rows.T)
+    stack = ActiveRows(
+        [], none, np.full(n, np.inf), none, normal, none, rows, fall, mobility, rows.T
+    )
     carried = impulses(stack, fall, 1e-3, none, none)
     np.testing.assert_allclose(carried, np.cumsum(masses[::-1])[::-1], rtol=1e-12)
 
@@ -194,7 +196,7 @@ def test_impulses_that_are_not_found_are_refused_and_not_taken_for_found_ones() 
     rows, masses = rng.normal(size=(k, 8)), 10.0 ** rng.uniform(-0.5, 0.5, 8)
     fall, mobility = rows @ rng.normal(size=8), (rows / masses) @ rows.T
     none, is_normal = np.zeros(k), np.arange(k) % 3 == 0
-    scene = Acting(
+    scene = ActiveRows(
         [], np.full(k, -np.inf), np.where(is_normal, 0.0, np.inf), np.where(is_normal, 0.0, 1.0),
         np.where(is_normal, -1, 3 * (np.arange(k) // 3)), none, rows, fall, mobility, rows.T,
     )  # fmt: skip

@@ -173,14 +173,14 @@ def _checked(function: Callable[..., Any], entry: Kind, skipped: int) -> Callabl
     """Return a function that checks the numbers among its arguments before it runs."""
 
     @wraps(function)
-    def checked(*arguments: Any, **named: Any) -> Any:
+    def checked(*arguments: Any, **keywords: Any) -> Any:
         parameters = entry.parameters
-        for name, value in (*zip(parameters, arguments[skipped:], strict=False), *named.items()):
+        for name, value in (*zip(parameters, arguments[skipped:], strict=False), *keywords.items()):
             parameter = parameters.get(name)
             optional = value is None and parameter is not None and not parameter.required
             if parameter is not None and parameter.number and parameter.is_number and not optional:
                 parameter.number.check(name, entry.name, value)
-        return function(*arguments, **named)
+        return function(*arguments, **keywords)
 
     return checked
 
@@ -197,7 +197,7 @@ class NumericOps:
         return np.array(rows, dtype=np.float64)
 
     @staticmethod
-    def beside(blocks: Sequence[Array]) -> Array:
+    def hstack(blocks: Sequence[Array]) -> Array:
         """Return matrices side by side."""
         return np.hstack(blocks)
 
@@ -287,14 +287,14 @@ class Component(ABC):
         given by Python functions. A subclass is not determined by the parameters of its base class.
         If every component of a system has parameters, solvers and files need no Python function.
         """
-        known = _KIND_OF.get(type(self))
-        if known is None:
+        entry = _KIND_OF.get(type(self))
+        if entry is None:
             return None
         values = {
             name: self.interface if name == "ports" else getattr(self, name)
-            for name in known.parameters
+            for name in entry.parameters
         }
-        return {"kind": known.name, **values}
+        return {"kind": entry.name, **values}
 
     def port_at(self, index: int) -> str:
         """Return the power port that an entry of the stacked flows belongs to."""

@@ -95,9 +95,9 @@ class Irreversible(Component):
         r, k = self._rows_at(states, e, theta_0)
         velocities = r @ e[mechanical]
         forces = k @ velocities
-        out = np.empty(self.width)
-        out[mechanical], out[~mechanical] = r.T @ forces, -(velocities @ forces) / theta
-        return out
+        flows = np.empty(self.width)
+        flows[mechanical], flows[~mechanical] = r.T @ forces, -(velocities @ forces) / theta
+        return flows
 
     def _rows_at(self, states: States, e: Array, theta_0: float) -> tuple[Array, Array]:
         """Return R and K."""
@@ -126,13 +126,13 @@ class Irreversible(Component):
         # Powers that are not finite pass here; the scheme reports the state that they lead to.
         if destroyed < -tolerance:
             raise LawError(
-                f"the second law fails in box '{name}': at the efforts {_numbers(e)} its Onsager "
+                f"the second law fails in box '{name}': at the efforts {_rounded(e)} its Onsager "
                 f"structure destroys entropy at {-destroyed / theta_0:.6g} W/K; look for negative "
                 "friction, or give a factor N and K with M = N^T K N"
             )
         if abs(energy) > tolerance:
             raise LawError(
-                f"the first law fails in box '{name}': at the efforts {_numbers(e)} its Onsager "
+                f"the first law fails in box '{name}': at the efforts {_rounded(e)} its Onsager "
                 f"structure takes {energy:.6g} W more than it returns as heat; M times the energy "
                 "efforts e + theta_0 1_s must vanish"
             )
@@ -175,13 +175,13 @@ class Irreversible(Component):
                 f"{values[0]:.6g}, so it would destroy entropy; friction and conductance must not "
                 "be negative"
             )
-        lost = m @ (e + theta_0 * self.is_entropy)
+        error = m @ (e + theta_0 * self.is_entropy)
         # The product of M and the energy efforts vanishes up to the rounding of both factors.
-        if not np.abs(lost).max() <= ROUNDING * scale * (1.0 + theta_0):
-            port = self.port_at(int(np.argmax(np.abs(lost))))
+        if not np.abs(error).max() <= ROUNDING * scale * (1.0 + theta_0):
+            port = self.port_at(int(np.argmax(np.abs(error))))
             raise StructureError(
                 f"box '{name}', port '{port}': its Onsager structure does not conserve energy "
-                f"(M times the energy efforts is {np.abs(lost).max():.3g}, not 0); the heat must "
+                f"(M times the energy efforts is {np.abs(error).max():.3g}, not 0); the heat must "
                 "equal the power dissipated by friction"
             )
         flows = self.flows(states, e, theta_0)
@@ -226,7 +226,7 @@ class ProcessLaw(Irreversible):
 
 
 # Velocities nearer to zero have the slope of the force at this one.
-SLOW = 1e-9
+MIN_SPEED = 1e-9
 
 
 class Dissipation(ProcessLaw):
@@ -248,7 +248,7 @@ class Dissipation(ProcessLaw):
 
     def slopes(self, states: States, u: Array, theta: float) -> Array:
         """Return mu, (d,d): diagonal where each force depends on the sign of its velocity alone."""
-        speeds = np.where(np.abs(u) > SLOW, u, SLOW)
+        speeds = np.where(np.abs(u) > MIN_SPEED, u, MIN_SPEED)
         return np.diag(np.array(self.forces(NUMERIC, states, speeds.tolist(), theta)) / speeds)
 
     def _onsager(self, states: States, e: Array, theta_0: float) -> Array:
@@ -280,5 +280,5 @@ def semidefinite(value: Any, label: str) -> Array:
     return frozen(array)
 
 
-def _numbers(e: Array) -> list[float]:
+def _rounded(e: Array) -> list[float]:
     return [float(f"{value:.6g}") for value in e]

@@ -174,7 +174,7 @@ class Reversible(Component):
         spaces = [self.interface[port].quantity.space for port in self.reads]
         rates = [rng.uniform(-1.0, 1.0, space.dimension) for space in spaces]
         e = self.random_efforts(rng, 1.0)
-        sides = [
+        displaced = [
             self.constraint(
                 *(
                     s.step(x, sign * _STEP * u)
@@ -184,7 +184,7 @@ class Reversible(Component):
             @ e
             for sign in (1.0, -1.0)
         ]
-        slope = (sides[0] - sides[1]) / (2.0 * _STEP)
+        slope = (displaced[0] - displaced[1]) / (2.0 * _STEP)
         analytic = self.constraint_rate(tuple(states), np.concatenate(rates), e)
         if not np.abs(slope - analytic).max() <= _DIFFERENCE_ERROR * (1.0 + np.abs(analytic).max()):
             raise StructureError(

@@ -80,8 +80,8 @@ class SetValued(Irreversible):
         bounds = self.bounds(states)
         if bounds is None:
             return np.zeros(u.size)
-        along = bounds.rows @ u
-        force = np.where(along > 0.0, bounds.upper, np.where(along < 0.0, bounds.lower, 0.0))
+        speeds = bounds.rows @ u
+        force = np.where(speeds > 0.0, bounds.upper, np.where(speeds < 0.0, bounds.lower, 0.0))
         force = np.where(np.isfinite(force), force, 0.0)  # a stop acts by impulses
         return np.asarray(bounds.rows.T @ force)
 
@@ -208,8 +208,8 @@ class Contact(SetValued):
         for _ in range(CHECK_SAMPLES):
             x = space.random(rng)
             u = rng.uniform(-1.0, 1.0, space.dimension)
-            after, before = (self._gap(space.step(x, s * _STEP * u)) for s in (1.0, -1.0))
-            rate = float(np.reshape(after - before, ())) / (2.0 * _STEP)
+            forward, backward = (self._gap(space.step(x, s * _STEP * u)) for s in (1.0, -1.0))
+            rate = float(np.reshape(forward - backward, ())) / (2.0 * _STEP)
             analytic = float(self.closed((x,)).rows[0] @ u)
             if not abs(rate - analytic) <= _DIFFERENCE_ERROR * (1.0 + abs(rate)):
                 raise StructureError(

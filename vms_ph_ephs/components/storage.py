@@ -94,11 +94,11 @@ class Storage(Component):
         d = self.differential(*middle)
         length = float(u @ u)
         if length > 0.0:
-            first, last = self.energy(*before), self.energy(*after)
-            missing = last - first - float(d @ u)
+            start, end = self.energy(*before), self.energy(*after)
+            residual = end - start - float(d @ u)
             # Over a short step the rounding of the energies would give a large force.
-            if abs(missing) > _ROUNDING * (abs(first) + abs(last)):
-                d = d + (missing / length) * u
+            if abs(residual) > _ROUNDING * (abs(start) + abs(end)):
+                d = d + (residual / length) * u
         return d
 
     def check_bound(self, name: str, *states: Array) -> None:
@@ -117,7 +117,7 @@ class Storage(Component):
                 "energy"
             )
 
-    def _check_bound_widely(self, name: str, rng: np.random.Generator) -> None:
+    def _check_bound_at_samples(self, name: str, rng: np.random.Generator) -> None:
         for magnitude in SAMPLE_SCALES:
             states = self.random_states(rng)
             for k, port in enumerate(self.interface.values()):
@@ -135,7 +135,7 @@ class Storage(Component):
         Raises:
             StructureError: one is not; the message names the port.
         """
-        self._check_bound_widely(name, rng)
+        self._check_bound_at_samples(name, rng)
         spaces = [port.quantity.space for port in self.interface.values()]
         for _ in range(CHECK_SAMPLES):
             states = self.random_states(rng)
@@ -170,7 +170,7 @@ class StorageLaw(Storage):
     """
 
     def __init__(self, interface: Interface, lower_bound: float | None = None) -> None:
-        super().__init__(interface, self._value, self._numbers, lower_bound=lower_bound)
+        super().__init__(interface, self._value, self._numeric_slope, lower_bound=lower_bound)
 
     @abstractmethod
     def _value(self, *states: Any) -> Any:
@@ -180,7 +180,7 @@ class StorageLaw(Storage):
     def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return dE; ops has the operations, ``NumericOps`` or an ``Algebra``."""
 
-    def _numbers(self, *states: Array) -> list[Any]:
+    def _numeric_slope(self, *states: Array) -> list[Any]:
         return self.slope(NUMERIC, *states)
 
 

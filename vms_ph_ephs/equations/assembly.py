@@ -17,8 +17,8 @@ from .layout import lay_out
 
 _SAMPLES = 3
 
-# Of sampled temperatures, as a share of theta_0; entropies outside are halved this often.
-_COLDEST, _HALVINGS = 0.2, 60
+# Of sampled temperatures, as a share of theta_0; entropies outside are halved at most this often.
+_MIN_THETA, _MAX_HALVINGS = 0.2, 60
 
 # Rounding of sums of powers of order one to a hundred, solved with matrices of condition 1e4.
 _ROUNDING = 1e-9
@@ -46,18 +46,18 @@ def check_laws(equations: Equations) -> None:
             continue  # a sample outside the domain of the model is no evidence about its laws
         supply = equations.flow_of(flow)
         supplied = 0.0 if supply is None else equations.supplied_power(rates.efforts, supply)
-        warm = np.zeros(equations.layout.stored)
+        is_entropy = np.zeros(equations.layout.stored)
         for entry in equations.storages.entropies:
-            warm[entry.tangent] = 1.0
+            is_entropy[entry.tangent] = 1.0
         e = rates.efforts[: equations.layout.stored]
-        energy = float((e + equations.theta_0 * warm) @ rates.tangent)
+        energy = float((e + equations.theta_0 * is_entropy) @ rates.tangent)
         scale = 1.0 + float(np.abs(e * rates.tangent).sum()) + abs(supplied)
         if not abs(energy - supplied) <= _ROUNDING * scale:
             raise StructureError(
                 f"the first law fails for the whole system: its energy changes at {energy:.6g} W "
                 f"while {supplied:.6g} W are supplied; look for a component that generates power"
             )
-        entropy = float(warm @ rates.tangent)
+        entropy = float(is_entropy @ rates.tangent)
         if not entropy >= -_ROUNDING * scale / equations.theta_0:
             raise StructureError(
                 f"the second law fails for the whole system: entropy is destroyed at {-entropy:.6g}"
@@ -70,25 +70,25 @@ def consistent_sample(equations: Equations, rng: np.random.Generator) -> Array:
     x = equations.states.vector()
     for entry in equations.layout.states.values():
         x[entry.at] = entry.space.random(rng).ravel()
-    return with_consistent_velocities(equations, _tempered(equations, x))
+    return with_consistent_velocities(equations, _with_moderate_temperatures(equations, x))
 
 
-def _tempered(equations: Equations, x: Array) -> Array:
+def _with_moderate_temperatures(equations: Equations, x: Array) -> Array:
     """Return the state with entropies nearer to zero where they give extreme temperatures.
 
     One J/K is much for a small heat capacity, whose temperature would underflow.
     """
     x = x.copy()
-    for _ in range(_HALVINGS):
+    for _ in range(_MAX_HALVINGS):
         try:
             with np.errstate(over="ignore"):
-                temperatures = equations.storages.temperatures(x)
+                thetas = equations.storages.temperatures(x)
         except SimulationError:  # below zero, or not finite
-            temperatures = {}
+            thetas = {}
         extreme = [
             entry
             for entry in equations.storages.entropies
-            if not _COLDEST < temperatures.get(entry.end, 0.0) / equations.theta_0 < 1.0 / _COLDEST
+            if not _MIN_THETA < thetas.get(entry.end, 0.0) / equations.theta_0 < 1.0 / _MIN_THETA
         ]
         if not extreme:
             break
@@ -164,13 +164,13 @@ def _temperature(flat: System, theta_0: float | None) -> float:
             temperatures[f"the environment '{box}'"] = component.theta_0
     if not temperatures:
         return _THETA_0
-    first, reference = next(iter(temperatures.items()))
+    first_name, reference = next(iter(temperatures.items()))
     if not reference > 0.0:
         raise StructureError(f"theta_0 must be above 0 K; given: {reference}")
     for name, theta in temperatures.items():
         if theta != reference:
             raise StructureError(
-                f"{name} has {theta} K, but {first} has {reference} K; "
+                f"{name} has {theta} K, but {first_name} has {reference} K; "
                 "exergy is relative to one environment, so a system has one temperature for all"
             )
     return reference

@@ -29,13 +29,13 @@ class Reduction:
     Attributes:
         transform: P, (rows,rows): ``P F`` is reduced, pivot rows first.
         pivots: the columns of F that are solved for, one per leading row.
-        rest: the other columns.
+        non_pivots: the other columns.
         reduced: ``P F``, (rows,columns).
     """
 
     transform: Array
     pivots: list[int]
-    rest: list[int]
+    non_pivots: list[int]
     reduced: Array
 
 
@@ -57,25 +57,25 @@ def reduce_rows(matrix: Array) -> Reduction:
     limit = _ZERO * float(np.abs(matrix).max()) if matrix.size else 0.0
     pivots: list[int] = []
     for column in range(columns):
-        top = len(pivots)
-        if top == rows:
+        row = len(pivots)
+        if row == rows:
             break
-        best = top + int(np.argmax(np.abs(m[top:, column])))
-        if abs(m[best, column]) <= limit:
-            m[top:, column] = 0.0
+        pivot = row + int(np.argmax(np.abs(m[row:, column])))
+        if abs(m[pivot, column]) <= limit:
+            m[row:, column] = 0.0
             continue
-        if best != top:
-            m[[top, best]] = m[[best, top]]
-        m[top] /= m[top, column]
+        if pivot != row:
+            m[[row, pivot]] = m[[pivot, row]]
+        m[row] /= m[row, column]
         others = np.flatnonzero(m[:, column])
-        others = others[others != top]
+        others = others[others != row]
         if others.size:
-            used = np.flatnonzero(m[top])
-            m[np.ix_(others, used)] -= np.outer(m[others, column], m[top, used])
+            nonzero = np.flatnonzero(m[row])
+            m[np.ix_(others, nonzero)] -= np.outer(m[others, column], m[row, nonzero])
             m[others, column] = 0.0
         pivots.append(column)
-    rest = [c for c in range(columns) if c not in set(pivots)]
-    return Reduction(m[:, columns:], pivots, rest, m[:, :columns])
+    non_pivots = [c for c in range(columns) if c not in set(pivots)]
+    return Reduction(m[:, columns:], pivots, non_pivots, m[:, :columns])
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ class VariableBlock:
         box: of the component.
         component: itself.
         rows: its rows of A.
-        pieces: columns of C, and the constant matrix and the columns of A they multiply into.
+        terms: columns of C, and the constant matrix and the columns of A they multiply into.
     """
 
     box: str
     component: Reversible
     rows: slice
-    pieces: list[tuple[slice, Array, Index]]
+    terms: list[tuple[slice, Array, Index]]
 
 
 class Constraints:
@@ -114,7 +114,7 @@ class Constraints:
         multiplying: (total - stored, k) those that are multipliers of the last rows of G.
     """
 
-    def __init__(self, layout: Layout, skew: Array, touched: Index) -> None:
+    def __init__(self, layout: Layout, skew: Array, touched_free: Index) -> None:
         """Construct them from the constant skew structure and the efforts that other flows use."""
         self._layout = layout
         self._stored, self._free = layout.stored, layout.total - layout.stored
@@ -125,33 +125,33 @@ class Constraints:
         ]
         self._fixed_rows: Array
         self._fixed_names: list[str]
-        self._constant_first(constant)
-        self._variable_next()
-        p, rest = self._second.pivots, self._second.rest
+        self._reduce_constant(constant)
+        self._reduce_variable()
+        p, non_pivots = self._w_reduction.pivots, self._w_reduction.non_pivots
         self.to_free = self._z[:, p]
-        inner = np.zeros((self._z.shape[1], len(rest)))
-        inner[rest] = np.eye(len(rest))
-        inner[p] = -self._second.reduced[: len(p), rest]
-        self._open(self._z @ inner, skew, touched)
-        self.solve_rows = self._second.transform[: len(p)]
-        self.left_rows = self._second.transform[len(p) :]
+        inner = np.zeros((self._z.shape[1], len(non_pivots)))
+        inner[non_pivots] = np.eye(len(non_pivots))
+        inner[p] = -self._w_reduction.reduced[: len(p), non_pivots]
+        self._split_undetermined(self._z @ inner, skew, touched_free)
+        self.solve_rows = self._w_reduction.transform[: len(p)]
+        self.left_rows = self._w_reduction.transform[len(p) :]
         self.count = self.left_rows.shape[0] + self._fixed_rows.shape[0]
-        acted = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
+        magnitude = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
         for block in self.blocks:
-            for _, _, columns in block.pieces:
-                acted[columns] += 1.0
-        self.columns = np.flatnonzero(acted)
+            for _, _, columns in block.terms:
+                magnitude[columns] += 1.0
+        self.columns = np.flatnonzero(magnitude)
 
     def at(self, states: Reads) -> Array:
         """Return A, (rows,stored), given the states that each component reads."""
         a = self.A0.copy()
         for block in self.blocks:
             c = block.component.constraint(*states[block.box])
-            for piece, matrix, columns in block.pieces:
-                a[block.rows, columns] += c[:, piece] @ matrix
+            for c_columns, factor, columns in block.terms:
+                a[block.rows, columns] += c[:, c_columns] @ factor
         return a
 
-    def acting(self, a: Array) -> Array:
+    def matrix(self, a: Array) -> Array:
         """Return G, (count,stored)."""
         g = self.left_rows @ a
         return np.vstack([g, self._fixed_rows]) if self._fixed_rows.shape[0] else g
@@ -181,22 +181,22 @@ class Constraints:
         free = phi[self._stored :].copy()
         kappa = kappa[: kappa.size - self.multiplying.shape[1]]
         m = self.left_rows.shape[0]
-        lam = self._second.transform.T @ np.concatenate([-self.to_free.T @ free, kappa[:m]])
+        lam = self._w_reduction.transform.T @ np.concatenate([-self.to_free.T @ free, kappa[:m]])
         forces = {}
         for block in self.blocks:
             forces[block.box] = lam[block.rows]
-            self._push(block.box, block.component, states[block.box], lam[block.rows], free)
-        n = len(self._first.pivots)
-        mu = np.zeros(self._first.transform.shape[0])
-        mu[:n] = -free[self._first.pivots]
+            self._add_flows(block.box, block.component, states[block.box], lam[block.rows], free)
+        n = len(self._y_reduction.pivots)
+        mu = np.zeros(self._y_reduction.transform.shape[0])
+        mu[:n] = -free[self._y_reduction.pivots]
         mu[n + self._nonzero] = kappa[m:]
-        lam, first = self._first.transform.T @ mu, 0
+        lam, first = self._y_reduction.transform.T @ mu, 0
         for box, c in self._constant:
             forces[box] = lam[first : first + c.rows]
             first += c.rows
         return forces
 
-    def _push(
+    def _add_flows(
         self, box: str, c: Reversible, states: tuple[Array, ...], lam: Array, free: Array
     ) -> None:
         """Add the flows ``C^T lambda`` of a component at junctions without storage."""
@@ -217,16 +217,16 @@ class Constraints:
             return names[int(share.argmax())]
         return self._fixed_names[int(np.argmax(np.abs(weights[n:])))]
 
-    def _open(self, z: Array, skew: Array, touched: Index) -> None:
+    def _split_undetermined(self, z: Array, skew: Array, touched_free: Index) -> None:
         """Split efforts without constraint by whether a balance of flows determines them."""
         n = self._stored
         self.undetermined, self.multiplying = z, z[:, :0]
         if not z.shape[1]:
             return
         balance = z.T @ skew[n:, n:] @ z
-        silent = null_space(np.vstack([balance, z[touched - n]]))
-        self.undetermined = z @ null_space(silent.T)
-        self.multiplying = z @ silent
+        kernel = null_space(np.vstack([balance, z[touched_free - n]]))
+        self.undetermined = z @ null_space(kernel.T)
+        self.multiplying = z @ kernel
         if np.abs(self.multiplying.T @ skew[n:, n:] @ self.to_free).max(initial=0.0) > 1e-11:
             raise PatternError(
                 "a velocity without a mass is coupled to that of a joint by a gyrator; give it "
@@ -236,7 +236,7 @@ class Constraints:
         self._fixed_rows = np.vstack([self._fixed_rows, rows])
         self._fixed_names += ["a junction without a storage"] * rows.shape[0]
 
-    def _constant_first(self, constant: list[tuple[str, Reversible]]) -> None:
+    def _reduce_constant(self, constant: list[tuple[str, Reversible]]) -> None:
         rows = sum(c.rows for _, c in constant)
         matrix, names, first = np.zeros((rows, self._layout.total)), [""] * rows, 0
         for box, c in constant:
@@ -246,14 +246,14 @@ class Constraints:
             names[first : first + c.rows] = [box] * c.rows
             first += c.rows
         reduction = reduce_rows(matrix[:, self._stored :])
-        self._first, self._constant = reduction, constant
+        self._y_reduction, self._constant = reduction, constant
         s = reduction.transform @ matrix[:, : self._stored]
         n = len(reduction.pivots)
         self.T = np.zeros((self._free, self._stored))
         self.T[reduction.pivots] = -s[:n]
-        self._z = np.zeros((self._free, len(reduction.rest)))
-        self._z[reduction.rest] = np.eye(len(reduction.rest))
-        self._z[reduction.pivots] = -reduction.reduced[:n, reduction.rest]
+        self._z = np.zeros((self._free, len(reduction.non_pivots)))
+        self._z[reduction.non_pivots] = np.eye(len(reduction.non_pivots))
+        self._z[reduction.pivots] = -reduction.reduced[:n, reduction.non_pivots]
         remaining = s[n:]
         nonzero = np.abs(remaining).max(axis=1, initial=0.0) > 1e-11
         self._fixed_rows = remaining[nonzero]
@@ -262,7 +262,7 @@ class Constraints:
             names[int(np.abs(row).argmax())] for row in reduction.transform[n:][nonzero]
         ]
 
-    def _variable_next(self) -> None:
+    def _reduce_variable(self) -> None:
         layout = self._layout
         variable = [
             (box, c)
@@ -276,7 +276,7 @@ class Constraints:
         for box, c in variable:
             block_rows = slice(first, first + c.rows)
             sample = c.constraint(*c.random_states(np.random.default_rng(0)))
-            pieces = []
+            terms = []
             for port, columns in c.slices.items():
                 indices = layout.efforts[layout.junctions[f"{box}.{port}"]]
                 to_stored, to_unknown = self._columns(indices)
@@ -290,12 +290,12 @@ class Constraints:
                         "masses, and the constraint on it changes with the state; give the body "
                         "there a mass"
                     )
-                used = np.flatnonzero(to_stored.any(axis=0))
-                if used.size:
-                    pieces.append((columns, to_stored[:, used], used))
-            self.blocks.append(VariableBlock(box, c, block_rows, pieces))
+                nonzero = np.flatnonzero(to_stored.any(axis=0))
+                if nonzero.size:
+                    terms.append((columns, to_stored[:, nonzero], nonzero))
+            self.blocks.append(VariableBlock(box, c, block_rows, terms))
             first += c.rows
-        self._second: Reduction = reduce_rows(w)
+        self._w_reduction: Reduction = reduce_rows(w)
 
     def _columns(self, indices: slice) -> tuple[Array, Array]:
         """Return how the effort of a junction depends on stored efforts, and on unknown ones."""

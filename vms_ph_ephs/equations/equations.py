@@ -49,10 +49,10 @@ class Rates:
     constraint_forces: dict[str, Array]
 
 
-_ITERATIONS = 30
+_MAX_ITERATIONS = 30
 _STEP = 1e-6
-_SHRINKING = 0.1
-_SMALL = 1e-12
+_CONTRACTION = 0.1
+_TOLERANCE = 1e-12
 _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 
 
@@ -79,8 +79,8 @@ class UndeterminedEfforts:
             SingularConstraint: the balance does not depend on them, or has no solution.
         """
         w = np.zeros(self.count)
-        last = np.inf
-        for _ in range(_ITERATIONS):
+        previous_size = np.inf
+        for _ in range(_MAX_ITERATIONS):
             r = self._z.T @ self._balance(e, free + self._z @ w, flow)
             if self._slope is None:
                 self._slope = self._slope_at(e, free, flow, w)
@@ -91,16 +91,16 @@ class UndeterminedEfforts:
                 break
             w = w - change
             size, scale = float(np.abs(change).max()), 1.0 + float(np.abs(w).max())
-            shrinking = size < _SHRINKING * last
+            contracts = size < _CONTRACTION * previous_size
             # What is left after a change is that change times the share by which changes shrink;
             # where they do not, they are rounding.
-            error = size * size / last if shrinking and last < np.inf else size
-            if error <= _ROUNDING * scale or (size <= _SMALL * scale and not shrinking):
+            error = size * size / previous_size if contracts and previous_size < np.inf else size
+            if error <= _ROUNDING * scale or (size <= _TOLERANCE * scale and not contracts):
                 return free + self._z @ w
             # The slope of an earlier state serves while it lets the changes shrink quickly.
-            if not shrinking:
+            if not contracts:
                 self._slope = None
-            last = size
+            previous_size = size
         self._slope = None
         raise SingularConstraint(
             "a velocity is determined by no mass, no constraint and no friction; join one of them"
@@ -111,9 +111,9 @@ class UndeterminedEfforts:
         for i in range(self.count):
             step = np.zeros(self.count)
             step[i] = _STEP * (1.0 + abs(w[i]))
-            after = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
-            before = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
-            slope[:, i] = (after - before) / (2.0 * step[i])
+            forward = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
+            backward = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
+            slope[:, i] = (forward - backward) / (2.0 * step[i])
         return slope
 
 
@@ -154,11 +154,11 @@ class Equations:
             if system.pattern.quantity(junction).name == "entropy":
                 self.is_entropy[indices] = 1.0
         self._undetermined = UndeterminedEfforts(self.constraints.undetermined, self._free_balance)
-        self._turning = [
+        self._varying = [
             (b, layout.read_rates(b.box), self.processes.indices[b.box])
             for b in self.constraints.blocks
         ]
-        self._check_turning()
+        self._check_varying()
         self._core = native_part(
             native,
             None,
@@ -252,7 +252,7 @@ class Equations:
         efforts, _, rate = self._free_motion(e, a, flow)
         if self.constraints.count:
             n = self.layout.linear
-            g = self.constraints.acting(a)
+            g = self.constraints.matrix(a)
             gq = g[:, :n] @ self.storages.Q
             s = gq @ g[:, :n].T
             kappa = self.solve(s, gq @ ((2.0 / dt) * momenta + rate[:n]))
@@ -290,12 +290,12 @@ class Equations:
     def constraint_matrix(self, x: Array) -> Array:
         """Return G, (count,stored)."""
         self.states.look_at(x)
-        return self.constraints.acting(self.constraints.at(self.states.reads))
+        return self.constraints.matrix(self.constraints.at(self.states.reads))
 
     def velocity_residual(self, x: Array) -> Array:
         """Return ``G e``, (count,), which is zero on the constraints."""
         e = self.storages.efforts(x)
-        return self.constraints.acting(self.constraints.at(self.states.reads)) @ e
+        return self.constraints.matrix(self.constraints.at(self.states.reads)) @ e
 
     def solve(self, s: Array, b: Array) -> Array:
         """Return the least solution of ``S kappa = b``, S = G D G^T of the known rank.
@@ -313,10 +313,10 @@ class Equations:
         # The independent part of the constraints: eigenvectors of the S of unit diagonal.
         scale = np.sqrt(np.diagonal(s))
         values, vectors = np.linalg.eigh(s / np.outer(scale, scale))
-        part = vectors[:, s.shape[0] - self.rank :]
-        return (part @ ((part.T @ (b / scale)) / values[s.shape[0] - self.rank :])) / scale
+        basis = vectors[:, s.shape[0] - self.rank :]
+        return (basis @ ((basis.T @ (b / scale)) / values[s.shape[0] - self.rank :])) / scale
 
-    def pushed(self, rows: Array, a: Array) -> tuple[Array, Array]:
+    def impulse_response(self, rows: Array, a: Array) -> tuple[Array, Array]:
         """Return the momenta that unit impulses along rows give, with the reactions to them.
 
         Args:
@@ -327,15 +327,15 @@ class Equations:
             The momenta (linear,k), and the impulses (count,k) of the constraints.
         """
         n, q = self.layout.linear, self.storages.Q
-        push = rows[:, :n].T
+        impulses = rows[:, :n].T
         if not self.constraints.count:
-            return push, np.zeros((0, push.shape[1]))
-        g = self.constraints.acting(a)[:, :n]
-        s, acceleration = g @ q @ g.T, g @ q @ push
+            return impulses, np.zeros((0, impulses.shape[1]))
+        g = self.constraints.matrix(a)[:, :n]
+        s, acceleration = g @ q @ g.T, g @ q @ impulses
         kappa = np.zeros(acceleration.shape)
         for k, column in enumerate(acceleration.T):
             kappa[:, k] = self.solve(s, column)
-        return push - g.T @ kappa, kappa
+        return impulses - g.T @ kappa, kappa
 
     def singular(self, s: Array) -> SingularConstraint:
         """Return the error for constraints that have lost rank, naming the joint."""
@@ -359,8 +359,8 @@ class Equations:
         phi = self.processes.flows(efforts)
         if flow is not None:
             phi -= flow
-        back = c.T.T @ phi[n:] - ((phi[n:] @ c.to_free) @ c.solve_rows) @ a
-        return efforts, phi, -(phi[:n] + back)
+        free_flows = c.T.T @ phi[n:] - ((phi[n:] @ c.to_free) @ c.solve_rows) @ a
+        return efforts, phi, -(phi[:n] + free_flows)
 
     def _free_balance(self, e: Array, free: Array, flow: Array | None) -> Array:
         phi = self.processes.flows(np.concatenate([e, free]))
@@ -368,22 +368,22 @@ class Equations:
 
     def _constrained(self, a: Array, rate: Array, efforts: Array) -> tuple[Array, Array]:
         """Return the rates with constraint forces, which preserve ``G e = 0``, and these forces."""
-        g = self.constraints.acting(a)
+        g = self.constraints.matrix(a)
         gd = g @ self.storages.slope()
-        turning = np.zeros(a.shape[0])
-        for block, states, index in self._turning:
-            turning[block.rows] = block.component.constraint_rate(
+        cdot_e = np.zeros(a.shape[0])
+        for block, states, index in self._varying:
+            cdot_e[block.rows] = block.component.constraint_rate(
                 self.states.reads[block.box], rate[states], efforts[index]
             )
         b: Array = gd @ rate
         m = self.constraints.left_rows.shape[0]
-        b[:m] += self.constraints.left_rows @ turning
+        b[:m] += self.constraints.left_rows @ cdot_e
         kappa = self.solve(gd @ g.T, b)
         return rate - kappa @ g, kappa
 
-    def _check_turning(self) -> None:
+    def _check_varying(self) -> None:
         constrained = set(self.constraints.columns.tolist())
-        for block, states, _ in self._turning:
+        for block, states, _ in self._varying:
             if constrained & set(states.tolist()):
                 raise PatternError(
                     f"the constraint of '{block.box}' depends on a state whose effort is itself "

@@ -108,7 +108,7 @@ def lay_out(flat: System) -> Layout:
     pattern = flat.pattern
     components = {n: c for n, c in flat.fillings.items() if isinstance(c, Component)}
     holders: dict[str, str] = {}
-    passing: list[str] = []
+    unstored: list[str] = []
     for junction, ends in pattern.junctions.items():
         inner = [end for end in ends if split(end)[0]]
         storages = [end for end in inner if isinstance(components[split(end)[0]], Storage)]
@@ -121,13 +121,13 @@ def lay_out(flat: System) -> Layout:
         if storages:
             holders[junction] = storages[0]
         elif any(pattern.port(end).kind == "power" for end in inner):
-            passing.append(junction)
+            unstored.append(junction)
     junctions = {end: name for name, ends in pattern.junctions.items() for end in ends}
     _check_reads(components, junctions, holders)
-    order = sorted(holders, key=lambda j: _rank(components[split(holders[j])[0]]))
+    order = sorted(holders, key=lambda j: _storage_order(components[split(holders[j])[0]]))
     states, efforts = {}, {}
     size = stored = linear = vector = 0
-    for junction in _ports_together(order, holders, components):
+    for junction in _group_by_storage(order, holders, components):
         space = pattern.quantity(junction).space
         entries = math.prod(space.shape)
         entry = StateEntry(
@@ -141,10 +141,10 @@ def lay_out(flat: System) -> Layout:
         size, stored = size + entries, stored + space.dimension
         if isinstance(components[split(entry.end)[0]], Quadratic):
             linear = stored
-        if _rank(components[split(entry.end)[0]]) < 2:
+        if _storage_order(components[split(entry.end)[0]]) < 2:
             vector = stored
     total = stored
-    for junction in passing:
+    for junction in unstored:
         dimension = pattern.quantity(junction).space.dimension
         efforts[junction] = slice(total, total + dimension)
         total += dimension
@@ -154,7 +154,7 @@ def lay_out(flat: System) -> Layout:
     )
 
 
-def _rank(component: Component) -> int:
+def _storage_order(component: Component) -> int:
     if isinstance(component, Quadratic):
         return 0
     spaces = [port.quantity.space for port in component.interface.values()]
@@ -163,7 +163,7 @@ def _rank(component: Component) -> int:
     return 1 if all(space.is_vector_space for space in spaces) else 2
 
 
-def _ports_together(
+def _group_by_storage(
     order: list[str], holders: dict[str, str], components: dict[str, Component]
 ) -> list[str]:
     """Order the ports of one storage contiguously, as in its interface."""
@@ -203,7 +203,7 @@ class Integrating(Protocol):
 
 
 @runtime_checkable
-class Moving(Protocol):
+class Offsetting(Protocol):
     """An offset: the pose at one port is that at another, times a constant pose."""
 
     @property
@@ -237,13 +237,13 @@ class AttachedFrame:
     """A pose: a constant, or a state times a constant."""
 
     state: StateEntry | None
-    then: Array
+    offset: Array
 
     def value(self, x: Array) -> Array:
         """Return the pose, (4,4), at a state vector."""
         if self.state is None:
-            return self.then
-        return x[self.state.at].reshape(4, 4) @ self.then
+            return self.offset
+        return x[self.state.at].reshape(4, 4) @ self.offset
 
 
 @dataclass(frozen=True)
@@ -276,34 +276,34 @@ def couplings(layout: Layout) -> list[tuple[StateEntry, slice]]:
 
 def joint_closures(flat: System, layout: Layout) -> dict[str, Closure]:
     """Return the relation of every joint whose two poses are known functions of the state."""
-    places: dict[str, AttachedFrame] = {}
+    frames: dict[str, AttachedFrame] = {}
     for box, component in layout.components.items():
         if isinstance(component, Integrating):
             state, velocity = component.integrates
             entry = layout.states.get(layout.junctions[f"{box}.{state}"])
             if entry is not None and entry.space.shape == (4, 4):
-                places[layout.junctions[f"{box}.{velocity}"]] = AttachedFrame(entry, np.eye(4))
+                frames[layout.junctions[f"{box}.{velocity}"]] = AttachedFrame(entry, np.eye(4))
         elif isinstance(component, Fixing):
             port, pose = component.fixed_frame
-            places[layout.junctions[f"{box}.{port}"]] = AttachedFrame(None, pose)
+            frames[layout.junctions[f"{box}.{port}"]] = AttachedFrame(None, pose)
     offsets = [
         (layout.junctions[f"{box}.{c.offset[0]}"], layout.junctions[f"{box}.{c.offset[1]}"], c)
         for box, c in layout.components.items()
-        if isinstance(c, Moving)
+        if isinstance(c, Offsetting)
     ]
-    while ready := [w for w in offsets if w[0] in places and w[1] not in places]:
-        for start, end, component in ready:
-            frame = places[start]
-            places[end] = AttachedFrame(frame.state, frame.then @ component.offset[2])
-    loops = {}
+    while reachable := [w for w in offsets if w[0] in frames and w[1] not in frames]:
+        for start, end, component in reachable:
+            frame = frames[start]
+            frames[end] = AttachedFrame(frame.state, frame.offset @ component.offset[2])
+    closures = {}
     for box, component in layout.components.items():
         if isinstance(component, Closing):
             state, first, second = (layout.junctions[f"{box}.{p}"] for p in component.closure_ports)
-            if state in layout.states and first in places and second in places:
-                loops[box] = Closure(
-                    box, component, layout.states[state], places[first], places[second]
+            if state in layout.states and first in frames and second in frames:
+                closures[box] = Closure(
+                    box, component, layout.states[state], frames[first], frames[second]
                 )
-    return loops
+    return closures
 
 
 def parent_of(box: str) -> str:

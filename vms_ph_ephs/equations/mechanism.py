@@ -56,38 +56,38 @@ class _Recognition:
             self._descriptions[box] = description
             for port in component.interface:
                 self._boxes_at.setdefault(self._layout.junctions[f"{box}.{port}"], []).append(box)
-        self._left = set(self._descriptions)
+        self._remaining = set(self._descriptions)
 
     def parts(self) -> dict[str, Any]:
         """Return the arguments of ``vms_ph_native.Mechanism``."""
         layout = self._layout
         self._check_outer()
-        places: dict[str, tuple[int, Any]] = {}
-        bodies = [self._body(box, k, places) for k, box in enumerate(self._kind("lie_poisson"))]
+        owners: dict[str, tuple[int, Any]] = {}
+        bodies = [self._body(box, k, owners) for k, box in enumerate(self._boxes("lie_poisson"))]
         if not bodies:
             raise NotCovered("the system has no bodies")
-        for box in self._kind("ground"):
-            places[self._junction(box, "p")] = (_GROUND, self._descriptions[box]["pose"])
-            self._left.discard(box)
+        for box in self._boxes("ground"):
+            owners[self._junction(box, "p")] = (_GROUND, self._descriptions[box]["pose"])
+            self._remaining.discard(box)
         heats: list[tuple[int, float, float]] = []
-        index: dict[str, int] = {}
-        for box in (*self._kind("environment"), *self._kind("heat_capacity")):
+        heat_index: dict[str, int] = {}
+        for box in (*self._boxes("environment"), *self._boxes("heat_capacity")):
             entry = layout.states[self._junction(box, next(iter(layout.components[box].interface)))]
-            index[entry.junction] = len(heats)
+            heat_index[entry.junction] = len(heats)
             heat = self._descriptions[box]
             capacity, theta = heat.get("capacity", 0.0), heat.get("theta_1", heat.get("theta_0"))
             heats.append((entry.tangent.start, capacity, theta))
-            self._left.discard(box)
-        joints = [self._joint(box, places, index) for box in self._kind("joint_constraint")]
+            self._remaining.discard(box)
+        joints = [self._joint(box, owners, heat_index) for box in self._boxes("joint_constraint")]
         conductions = []
-        for box in self._kind("conduction"):
-            ends = (index.get(self._junction(box, port)) for port in ("a", "b"))
+        for box in self._boxes("conduction"):
+            ends = (heat_index.get(self._junction(box, port)) for port in ("a", "b"))
             conductions.append((*ends, self._descriptions[box]["conductance"]))
-            self._left.discard(box)
-        if self._left or any(end is None for row in conductions for end in row):
+            self._remaining.discard(box)
+        if self._remaining or any(end is None for row in conductions for end in row):
             raise NotCovered(
-                f"box '{min(self._left, default='')}' is not one of the bodies, joints and heat it "
-                "knows, or is connected in another way"
+                f"box '{min(self._remaining, default='')}' is not one of the bodies, joints and "
+                "heat it knows, or is connected in another way"
             )
         return {
             "size": layout.size,
@@ -100,7 +100,7 @@ class _Recognition:
             "conductions": conductions,
         }
 
-    def _kind(self, kind: str) -> list[str]:
+    def _boxes(self, kind: str) -> list[str]:
         return [
             box for box, description in self._descriptions.items() if description["kind"] == kind
         ]
@@ -115,23 +115,23 @@ class _Recognition:
             if port.kind == "power" and port.quantity.name not in names:
                 raise NotCovered(f"the outer port '{name}' is one of {port.quantity}")
 
-    def _one(self, junction: str, kind: str, box: str) -> str:
+    def _unique_box(self, junction: str, kind: str, box: str) -> str:
         """Return the box of a kind at a junction, which must be there once."""
         matches = [
             other for other in self._boxes_at[junction] if self._descriptions[other]["kind"] == kind
         ]
         if len(matches) != 1:
             raise NotCovered(f"box '{box}' is connected with {len(matches)} boxes of kind {kind}")
-        self._left.discard(matches[0])
+        self._remaining.discard(matches[0])
         return matches[0]
 
-    def _body(self, box: str, number: int, places: dict[str, tuple[int, Any]]) -> dict[str, Any]:
+    def _body(self, box: str, index: int, owners: dict[str, tuple[int, Any]]) -> dict[str, Any]:
         momentum = self._junction(box, "p")
-        self._left.discard(box)
-        kinetic = self._descriptions[self._one(momentum, "quadratic", box)]["matrix"]
-        coupling = self._one(momentum, "coupling", box)
+        self._remaining.discard(box)
+        kinetic = self._descriptions[self._unique_box(momentum, "quadratic", box)]["matrix"]
+        coupling = self._unique_box(momentum, "coupling", box)
         pose = self._junction(coupling, self._descriptions[coupling]["pose"])
-        gravity = self._descriptions[self._one(pose, "gravity", box)]
+        gravity = self._descriptions[self._unique_box(pose, "gravity", box)]
         if kinetic.shape != (6, 6) or len(self._boxes_at[pose]) != 2:
             raise NotCovered(f"box '{box}' is not part of a plain rigid body")
         mass = 1.0 / kinetic[0, 0]
@@ -140,7 +140,7 @@ class _Recognition:
         if not np.allclose(kinetic, diagonal, rtol=0.0, atol=1e-15 * np.abs(kinetic).max()):
             raise NotCovered(f"box '{box}' is a body whose frame is not at its centre of mass")
         states = self._layout.states
-        places[momentum] = (number, None)
+        owners[momentum] = (index, None)
         return {
             "momentum": states[momentum].tangent.start,
             "pose": states[pose].at.start,
@@ -152,22 +152,22 @@ class _Recognition:
         }
 
     def _joint(
-        self, box: str, places: Mapping[str, tuple[int, Any]], heats: Mapping[str, int]
+        self, box: str, owners: Mapping[str, tuple[int, Any]], heats: Mapping[str, int]
     ) -> dict[str, Any]:
         layout, description = self._layout, self._descriptions[box]
-        self._left.discard(box)
+        self._remaining.discard(box)
         sides = []
         for port in ("p_j1", "p_j2"):
             junction = self._junction(box, port)
-            offset = self._one(junction, "offset", box)
+            offset = self._unique_box(junction, "offset", box)
             body = self._junction(offset, self._descriptions[offset]["body_port"])
-            if body not in places or len(self._boxes_at[junction]) != 2:
+            if body not in owners or len(self._boxes_at[junction]) != 2:
                 raise NotCovered(f"port '{port}' of box '{box}' is not joined to a body")
-            number, pose = places[body]
-            along = self._descriptions[offset]["pose"]
-            sides.append((number, along if pose is None else pose @ along, junction))
+            index, pose = owners[body]
+            frame = self._descriptions[offset]["pose"]
+            sides.append((index, frame if pose is None else pose @ frame, junction))
         position, rates = self._junction(box, "q_r"), self._junction(box, "p_r")
-        coupling = self._one(rates, "coupling", box)
+        coupling = self._unique_box(rates, "coupling", box)
         if self._junction(coupling, self._descriptions[coupling]["pose"]) != position:
             raise NotCovered(f"box '{box}' does not hold the position of its joint")
         entry, effort = layout.states[position], layout.efforts[rates]
@@ -196,7 +196,7 @@ class _Recognition:
         joint |= self._potential(entry.end.rpartition(".")[0], box)
         joint |= self._friction(box, rates, heats, d)
         if rates in layout.states:
-            rotor = self._one(rates, "quadratic", box)
+            rotor = self._unique_box(rates, "quadratic", box)
             joint |= {
                 "rotor": layout.states[rates].tangent.start,
                 "armature": 1.0 / float(self._descriptions[rotor]["matrix"][0, 0]),
@@ -205,7 +205,7 @@ class _Recognition:
 
     def _potential(self, box: str, joint: str) -> dict[str, Any]:
         description = self._descriptions[box]
-        self._left.discard(box)
+        self._remaining.discard(box)
         stiffness, rest = np.zeros(3), np.zeros(3)
         if description["kind"] == "joint_spring":
             d = description["stiffness"].size
@@ -235,7 +235,7 @@ class _Recognition:
             raise NotCovered(f"box '{box}' has several frictions")
         for friction in boxes:
             description = self._descriptions[friction]
-            self._left.discard(friction)
+            self._remaining.discard(friction)
             if "tensor" in description:
                 coefficients["friction"], tensor[:d, :d] = _CONSTANT, description["tensor"]
             else:

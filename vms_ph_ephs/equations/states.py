@@ -17,9 +17,9 @@ from ..components.set_valued import ConstantForce
 from ..errors import PatternError, SimulationError, TemperatureError
 from .layout import Layout, StateEntry
 
-# Poses given as text are orthonormal to 1e-8, those in single precision to 1e-7.
 Index = npt.NDArray[np.intp]
 
+# Poses given as text are orthonormal to 1e-8, those in single precision to 1e-7.
 _SPACE_TOLERANCE = 1e-6
 
 
@@ -36,7 +36,7 @@ class States:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.curved = [h for h in layout.states.values() if h.tangent.start >= layout.vector]
+        self.curved = [e for e in layout.states.values() if e.tangent.start >= layout.vector]
         self._x = np.zeros(layout.size)
         views = {
             name: self._x[entry.at].reshape(entry.space.shape)
@@ -144,7 +144,7 @@ class Storages:
         self.Q = np.zeros((n, n))
         self.slope_of_linear = np.zeros((layout.stored, layout.stored))
         self.linear_boxes: list[tuple[str, Storage, slice]] = []
-        self.others: list[tuple[str, Storage, slice]] = []
+        self.nonlinear: list[tuple[str, Storage, slice]] = []
         for box, component in layout.components.items():
             if not isinstance(component, Storage):
                 continue
@@ -157,28 +157,28 @@ class Storages:
                 self.Q[indices, indices] = hessian
                 self.linear_boxes.append((box, component, indices))
             else:
-                self.others.append((box, component, indices))
+                self.nonlinear.append((box, component, indices))
         self.slope_of_linear[:n, :n] = self.Q
-        touched = set(constrained.tolist())
-        self._curved = [
+        constrained_set = set(constrained.tolist())
+        self._hessian_storages = [
             (box, s, indices)
-            for box, s, indices in self.others
-            if touched & set(range(indices.start, indices.stop))
+            for box, s, indices in self.nonlinear
+            if constrained_set & set(range(indices.start, indices.stop))
         ]
-        for box, storage, _ in self._curved:
+        for box, storage, _ in self._hessian_storages:
             if storage.hessian(*states.reads[box]) is None:
                 raise PatternError(
                     f"a constraint acts on the storage '{box}', whose energy is not quadratic; "
                     "give the storage its hessian"
                 )
-        self._warm = [
+        self._thermal = [
             (box, s)
-            for box, s, _ in self.others
+            for box, s, _ in self.nonlinear
             if s.is_entropy.any() and not isinstance(s, Environment)
         ]
         # Quadratic energies are never negative; those that functions of users give may be.
         self._bounded = [
-            (box, s) for box, s, _ in self.others if s.lower_bound is not None and _may_fall(s)
+            (box, s) for box, s, _ in self.nonlinear if s.lower_bound is not None and _is_custom(s)
         ]
         self.entropies = [
             entry
@@ -200,7 +200,7 @@ class Storages:
         e = np.empty(self.layout.stored)
         n = self.layout.linear
         e[:n] = self.Q @ x[:n]
-        for box, storage, indices in self.others:
+        for box, storage, indices in self.nonlinear:
             if isinstance(storage, Environment):
                 e[indices] = 0.0
                 continue
@@ -220,9 +220,9 @@ class Storages:
             raise SimulationError(f"the effort of storage '{box}' is not finite here")
         if not storage.is_entropy.any():
             return differential
-        hot = storage.is_entropy > 0.0
-        if not np.min(differential[hot]) > 0.0:
-            index = int(np.argmin(np.where(hot, differential, np.inf)))
+        is_entropy = storage.is_entropy > 0.0
+        if not np.min(differential[is_entropy]) > 0.0:
+            index = int(np.argmin(np.where(is_entropy, differential, np.inf)))
             raise TemperatureError(
                 f"the absolute temperature at port '{box}.{storage.port_at(index)}' is "
                 f"{differential[index]:.6g} K; it must be above zero"
@@ -231,9 +231,9 @@ class Storages:
 
     def unbounded(self) -> list[str]:
         """Return the boxes whose exergy may fall without limit: passivity does not cover them."""
-        every = [*self.linear_boxes, *self.others]
+        boxes = [*self.linear_boxes, *self.nonlinear]
         return [
-            box for box, s, _ in every if s.lower_bound is None and not isinstance(s, Environment)
+            box for box, s, _ in boxes if s.lower_bound is None and not isinstance(s, Environment)
         ]
 
     def check_temperatures(self, x: Array) -> None:
@@ -247,22 +247,22 @@ class Storages:
             self.states.look_at(x)
             for box, storage in self._bounded:
                 storage.check_bound(box, *self.states.reads[box])
-        if self._warm:
+        if self._thermal:
             self.states.look_at(x)
-            for box, storage in self._warm:
+            for box, storage in self._thermal:
                 self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
 
     @property
-    def curved(self) -> list[str]:
+    def with_hessian(self) -> list[str]:
         """The storages on which constraints act and whose energy is not quadratic, by box."""
-        return [box for box, _, _ in self._curved]
+        return [box for box, _, _ in self._hessian_storages]
 
     def slope(self) -> Array:
         """Return D, the derivative of the efforts at the last state, (stored,stored)."""
-        if not self._curved:
+        if not self._hessian_storages:
             return self.slope_of_linear
         d = self.slope_of_linear.copy()
-        for box, storage, indices in self._curved:
+        for box, storage, indices in self._hessian_storages:
             hessian = storage.hessian(*self.states.reads[box])
             assert hessian is not None  # checked when the equations were assembled
             d[indices, indices] = hessian
@@ -271,15 +271,15 @@ class Storages:
     def energies(self, x: Array) -> dict[str, float]:
         """Return the energy in every storage, J; heat in environments counts from zero entropy."""
         self.states.look_at(x)
-        every = [*self.linear_boxes, *self.others]
-        return {box: s.energy(*self.states.reads[box]) for box, s, _ in every}
+        storages = [*self.linear_boxes, *self.nonlinear]
+        return {box: s.energy(*self.states.reads[box]) for box, s, _ in storages}
 
     def energy(self, x: Array) -> float:
         """Return the total energy, J: mechanical, thermal, and ``theta_0 s`` of environments."""
         self.states.look_at(x)
         p = x[: self.layout.linear]
-        rest = sum(s.energy(*self.states.reads[box]) for box, s, _ in self.others)
-        return 0.5 * float(p @ self.Q @ p) + rest
+        nonlinear = sum(s.energy(*self.states.reads[box]) for box, s, _ in self.nonlinear)
+        return 0.5 * float(p @ self.Q @ p) + nonlinear
 
     def entropy(self, x: Array) -> float:
         """Return the total entropy, J/K."""
@@ -292,10 +292,10 @@ class Storages:
     def temperatures(self, x: Array) -> dict[str, float]:
         """Return the absolute temperature of every state of entropy, by ``"box.port"``, K."""
         e = self.efforts(x)
-        return {h.end: float(e[h.tangent][0]) + self.theta_0 for h in self.entropies}
+        return {s.end: float(e[s.tangent][0]) + self.theta_0 for s in self.entropies}
 
 
-def _may_fall(storage: Storage) -> bool:
+def _is_custom(storage: Storage) -> bool:
     """Whether the bound of a storage is that of a user-defined function."""
     return storage.to_parameters() is None
 
@@ -308,8 +308,8 @@ class Processes:
         theta_0: temperature of the environment, K.
 
     Attributes:
-        held: flows into irreversible components that are given during a step, by box; those of the
-            others follow from their efforts.
+        imposed: flows into irreversible components that are given during a step, by box; those of
+            the others follow from their efforts.
         skew: (total,total) of all constant brackets together.
         touched_free: free efforts on which other flows depend.
         indices: of the ports of every component among all efforts.
@@ -325,17 +325,17 @@ class Processes:
         self.indices = {box: self._index(box, c) for box, c in layout.components.items()}
         for box, component in layout.components.items():
             index = self.indices[box]
-            twice = len(set(index.tolist())) < index.size
+            repeats = len(set(index.tolist())) < index.size
             if isinstance(component, Irreversible):
-                self._dissipating.append((box, component, index, twice))
+                self._dissipating.append((box, component, index, repeats))
             elif isinstance(component, Reversible) and not component.constant_skew:
-                self._brackets.append((box, component, index, twice))
+                self._brackets.append((box, component, index, repeats))
             elif isinstance(component, Reversible):
                 np.add.at(constant, (index[:, None], index[None, :]), component.skew())
         self.skew = constant
-        used = [index for *_, index, _ in (*self._brackets, *self._dissipating)]
-        every = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *used]))
-        self.touched_free = every[every >= layout.stored]
+        indices = [index for *_, index, _ in (*self._brackets, *self._dissipating)]
+        touched = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *indices]))
+        self.touched_free = touched[touched >= layout.stored]
         # Mostly couplings of poses and velocities, hence stored as entries, not as a matrix.
         self._rows, self._columns = np.nonzero(constant)
         self._entries = constant[self._rows, self._columns]
@@ -343,11 +343,11 @@ class Processes:
     @contextmanager
     def imposing(self, flows: Mapping[str, Array | ConstantForce]) -> Iterator[None]:
         """Impose flows into components, by box, in place of their laws."""
-        before, self.imposed = self.imposed, {**self.imposed, **flows}
+        previous, self.imposed = self.imposed, {**self.imposed, **flows}
         try:
             yield
         finally:
-            self.imposed = before
+            self.imposed = previous
 
     def flows(self, e: Array) -> Array:
         """Return the flows into all components at every junction, (total,).
@@ -362,27 +362,27 @@ class Processes:
         else:
             phi = np.zeros(self._total)
         reads = self._states.reads
-        for box, reversible, index, twice in self._brackets:
+        for box, reversible, index, repeats in self._brackets:
             flow = reversible.bracket(reads[box], e[index])
             if not reversible.is_lawful:
                 reversible.check_bracket(box, e[index], flow)
-            _add(phi, index, flow, twice)
-        for box, process, index, twice in self._dissipating:
+            _add(phi, index, flow, repeats)
+        for box, process, index, repeats in self._dissipating:
             if box in self.imposed:
                 imposed = self.imposed[box]
                 flow_of_box = (
                     imposed.flows(reads[box]) if isinstance(imposed, ConstantForce) else imposed
                 )
-                _add(phi, index, flow_of_box, twice)
+                _add(phi, index, flow_of_box, repeats)
                 continue
             effort = e[index]
             flow = process.flows(reads[box], effort, self._theta_0)
             if not process.is_lawful:
                 process.check_flows(box, effort, flow, self._theta_0)
-            _add(phi, index, flow, twice)
+            _add(phi, index, flow, repeats)
         return phi
 
-    def along(self, efforts: Array) -> dict[str, Array]:
+    def row_velocities(self, efforts: Array) -> dict[str, Array]:
         """Return the velocities along the rows of the forces that are held, by box."""
         return {
             box: imposed.velocities(self._states.reads[box], efforts[self.indices[box][:-1]])
@@ -400,8 +400,8 @@ class Processes:
         return index
 
 
-def _add(phi: Array, index: Index, flow: Array, twice: bool) -> None:
-    if twice:
+def _add(phi: Array, index: Index, flow: Array, repeats: bool) -> None:
+    if repeats:
         np.add.at(phi, index, flow)
     else:
         phi[index] += flow

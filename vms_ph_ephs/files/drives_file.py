@@ -37,9 +37,9 @@ _RULE = (
 _SECTIONS = ("battery", "motors", "rotors", "joints")
 
 
-def _entries(section_class: type, left_out: tuple[str, ...] = ()) -> tuple[str, ...]:
+def _entries(section_class: type, excluded: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the entries of a section from the fields of what it describes."""
-    names = (item.name for item in fields(section_class) if item.name not in left_out)
+    names = (item.name for item in fields(section_class) if item.name not in excluded)
     return tuple(
         re.sub("^(winding|housing)_capacity$", r"\1_heat_capacity", name) for name in names
     )
@@ -74,9 +74,9 @@ def load(
         )
     try:
         content = read_yaml(file)
-        _keys(content, "the file", ("defaults", "robots"))
+        _check_keys(content, "the file", ("defaults", "robots"))
         robots = content.get("robots") or {}
-        _keys(robots, "robots", tuple(robots) if isinstance(robots, Mapping) else ())
+        _check_keys(robots, "robots", tuple(robots) if isinstance(robots, Mapping) else ())
         settings_of_robot = robots.get(robot) or {}
         settings = _merged(content.get("defaults") or {}, settings_of_robot, f"robots: {robot}")
         return _drives(model, settings, allocation)
@@ -88,12 +88,12 @@ def load(
 
 def _merged(defaults: Any, specific: Any, label: str) -> dict[str, Any]:
     for section_settings, where in ((defaults, "defaults"), (specific, label)):
-        _keys(section_settings, where, (*_SCALARS, *_SECTIONS))
+        _check_keys(section_settings, where, (*_SCALARS, *_SECTIONS))
     merged = {**defaults, **{name: specific[name] for name in _SCALARS if name in specific}}
     for section in _SECTIONS:
         parts = [section_settings.get(section) or {} for section_settings in (defaults, specific)]
         for part in parts:
-            _keys(part, section, _accepted(section, part))
+            _check_keys(part, section, _accepted(section, part))
         merged[section] = {**parts[0], **parts[1]}
     return merged
 
@@ -121,26 +121,26 @@ def _drives(
 def _motors(model: "VMSModel", settings: Mapping[str, Any], voltage: float) -> Any:
     rule = _numbers(settings["motors"], "motors")
     joints = settings["joints"]
-    _keys(joints, "joints", model.joint_names)
+    _check_keys(joints, "joints", model.joint_names)
     columns: dict[str, list[float]] = {name: [] for name in _JOINT}
     table = model.joints
     for k, joint in enumerate(model.joint_names):
         joint_settings = joints.get(joint) or {}
-        _keys(joint_settings, f"joint '{joint}'", _JOINT)
+        _check_keys(joint_settings, f"joint '{joint}'", _JOINT)
         joint_settings = _numbers(joint_settings, f"joint '{joint}'")
         if any(name not in joint_settings for name in _JOINT):
             joint_settings = (
-                _by_rule(rule, float(table.effort[k]), float(table.velocity[k]), joint, voltage)
+                _sized_motor(rule, float(table.effort[k]), float(table.velocity[k]), joint, voltage)
                 | joint_settings
             )
         for name in _JOINT:
             columns[name].append(joint_settings[name])
     return Motors(
-        **{_renamed(name): np.array(values, dtype=np.float64) for name, values in columns.items()}
+        **{_field(name): np.array(values, dtype=np.float64) for name, values in columns.items()}
     )
 
 
-def _by_rule(
+def _sized_motor(
     rule: Mapping[str, float], effort: float, rate: float, joint: str, voltage: float
 ) -> dict[str, float]:
     missing = [name for name in _RULE if name not in rule]
@@ -182,15 +182,15 @@ def _rotors(section: Mapping[str, Any], allocation: "Allocation | None") -> Any:
     # The reaction torque about the axis: the rest of the moment is perpendicular to it.
     ratio = np.abs(np.einsum("ij,ij->j", axes, matrix[3:]))
     numbers["temperature_coefficient"] = 0.0039
-    columns = {_renamed(name): np.full(count, value) for name, value in numbers.items()}
+    columns = {_field(name): np.full(count, value) for name, value in numbers.items()}
     return Rotors(matrix=matrix, drag_ratio=ratio, **columns)
 
 
-def _renamed(name: str) -> str:
+def _field(name: str) -> str:
     return name.replace("_heat_capacity", "_capacity")
 
 
-def _keys(item: Any, label: str, accepted: tuple[str, ...]) -> None:
+def _check_keys(item: Any, label: str, accepted: tuple[str, ...]) -> None:
     if not isinstance(item, Mapping):
         raise ModelError(f"{label} must be a mapping; given: {item!r}")
     unknown = [str(key) for key in item if key not in accepted]

@@ -45,7 +45,7 @@ Capacity = Annotated[
 Theta = Annotated[float, NumberSpec("K", "temperature at zero entropy", above=0.0)]
 
 # A resistance never falls below this share: far below the reference the linear law ends.
-LEAST_GROWTH = 0.01
+MIN_GROWTH = 0.01
 
 
 @kind("resistance", "electric resistance of a winding")
@@ -72,11 +72,11 @@ class Resistance(Dissipation):
         """Return the voltage."""
         growth = 1 + self.coefficient * (theta - self.reference)
         if not is_zero(self.coefficient):
-            growth = ops.choose([(growth - LEAST_GROWTH, growth)], LEAST_GROWTH)
+            growth = ops.choose([(growth - MIN_GROWTH, growth)], MIN_GROWTH)
         return [self.resistance * growth * u[0]]
 
 
-@kind("winding", "inductance and warm resistance; ports phi, s")
+@kind("winding", "inductance and resistance with heat; ports phi, s")
 def winding(
     resistance: Ohms,
     inductance: Henrys = 0.0,
@@ -141,7 +141,7 @@ class Inverter(BracketLaw):
 
 Duty = Annotated[
     float | None,
-    NumberSpec("", "motor voltage by supply voltage; a state without", least=-1.0, most=1.0),
+    NumberSpec("", "motor by supply voltage; a state if absent", least=-1.0, most=1.0),
 ]
 
 
@@ -203,9 +203,9 @@ class Battery(StorageLaw):
         self._step = self.full / (v.size - 1)
         self._slope_of = np.diff(v) / self._step
         areas = 0.5 * (v[:-1] + v[1:]) * self._step
-        self._below = np.concatenate([[0.0], np.cumsum(areas)])
-        lowest = -0.5 * v[0] ** 2 / self._slope_of[0]
-        super().__init__({"q": power(charge)}, lower_bound=lowest)
+        self._energies = np.concatenate([[0.0], np.cumsum(areas)])
+        bound = -0.5 * v[0] ** 2 / self._slope_of[0]
+        super().__init__({"q": power(charge)}, lower_bound=bound)
 
     def _interval(self, q: Array) -> tuple[int, float]:
         k = int(np.clip(np.floor(q[0] / self._step), 0, self._slope_of.size - 1))
@@ -213,15 +213,15 @@ class Battery(StorageLaw):
 
     def _value(self, q: Array) -> float:
         k, d = self._interval(q)
-        return float(self._below[k] + self.voltage[k] * d + 0.5 * self._slope_of[k] * d * d)
+        return float(self._energies[k] + self.voltage[k] * d + 0.5 * self._slope_of[k] * d * d)
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return the open-circuit voltage."""
         q, v, count = states[0][0], self.voltage, self.voltage.shape[0] - 1
         step = self.full / count
-        pieces = [v[k] + (v[k + 1] - v[k]) / step * (q - k * step) for k in range(count)]
+        segments = [v[k] + (v[k + 1] - v[k]) / step * (q - k * step) for k in range(count)]
         bounds = [(k + 1) * step - q for k in range(count - 1)]
-        return [ops.choose(list(zip(bounds, pieces, strict=False)), pieces[-1])]
+        return [ops.choose(list(zip(bounds, segments, strict=False)), segments[-1])]
 
     def hessian(self, *states: Array) -> Array:
         """Return its slope."""

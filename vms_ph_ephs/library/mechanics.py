@@ -163,18 +163,18 @@ class Strut(Reversible):
         )
 
     def _matrix(self, q_1: Array, q_2: Array) -> Array:
-        n = _along(q_2 - q_1)[0]
+        n = _direction(q_2 - q_1)[0]
         return np.concatenate([-n, n, [-1.0]])[None]
 
     def _rate(self, states: tuple[Array, ...], rates: Array, e: Array) -> Array:
         d = self.dimension
-        n, length = _along(states[1] - states[0])
-        across = rates[d:] - rates[:d]
-        across = across - n * float(n @ across)
-        return np.array([float(across @ (e[d : 2 * d] - e[:d])) / length])
+        n, length = _direction(states[1] - states[0])
+        velocity = rates[d:] - rates[:d]
+        velocity = velocity - n * float(n @ velocity)
+        return np.array([float(velocity @ (e[d : 2 * d] - e[:d])) / length])
 
 
-def _along(line: Array) -> tuple[Array, float]:
+def _direction(line: Array) -> tuple[Array, float]:
     """Return the unit vector of a line and its length, which is kept from zero."""
     length = max(float(np.sqrt(line @ line)), 1e-12)
     return line / length, length

@@ -233,13 +233,13 @@ def propeller(
     placement = np.eye(4) if pose is None else np.asarray(pose, dtype=np.float64)
     if placement.shape != (4, 4) or SE3_SPACE.defect(placement) > 1e-6:
         raise StructureError(f"the pose of a propeller must be a (4,4) pose; given: {pose!r}")
-    turning = np.zeros((1, 8))
-    turning[0, [0, 1, 7]] = 1.0, -1.0, 1.0  # 0 = u_shaft - w + omega_z
+    rows = np.zeros((1, 8))
+    rows[0, [0, 1, 7]] = 1.0, -1.0, 1.0  # 0 = u_shaft - w + omega_z
     boxes: dict[str, System | Component] = {
         "ke": Quadratic({"p": power(momentum)}, 1.0 / inertia),
         "hub": Offset(placement, "b", "h"),
         "mount": Reversible(
-            {"shaft": power(momentum), "p": power(momentum), "b": power(_BODY)}, constraint=turning
+            {"shaft": power(momentum), "p": power(momentum), "b": power(_BODY)}, constraint=rows
         ),
         "thrust": Thrust(thrust, inertia, spin),
         "drag": AirDrag(torque, axial, lateral),
@@ -288,5 +288,5 @@ class Radiator(Conduction):
 
     def per_kelvin(self, a: Any, b: Any) -> Any:
         """Return the heat between two temperatures by their difference, W/K."""
-        radiating = STEFAN_BOLTZMANN * self.area * self.emissivity
-        return self.conductance + radiating * (a * a + b * b) * (a + b)
+        radiation = STEFAN_BOLTZMANN * self.area * self.emissivity
+        return self.conductance + radiation * (a * a + b * b) * (a + b)

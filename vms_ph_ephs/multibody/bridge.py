@@ -48,22 +48,22 @@ class Coordinates:
         self.port = ""
         self.lever: Array | None = None
         self._entries: dict[int, StateEntry] = {}
-        rates, every = np.zeros(full.nv, dtype=np.intp), np.arange(layout.total)
+        rates, indices = np.zeros(full.nv, dtype=np.intp), np.arange(layout.total)
         for i in range(1, full.njoints):
             joint, name = full.joints[i], self._prefix + joint_name(full.names[i])
             if joint.nv == 6:
                 self.port, self.lever = self.body_names[i], np.array(full.inertias[i].lever)
                 self._entries[i] = layout.states[f"{self._prefix}{self.port}.q"]
-                moving = {h.junction: effort for h, effort in equations.couplings}
-                effort = moving[self._entries[i].junction]
+                velocities = {s.junction: effort for s, effort in equations.couplings}
+                effort = velocities[self._entries[i].junction]
             else:
                 self.port = joint_name(full.names[i]) if joint.nv == 3 else self.port
                 self._entries[i] = layout.states[layout.junctions[f"{name}.hc.q_r"]]
                 effort = layout.efforts[layout.junctions[f"{name}.hc.p_r"]]
-            rates[joint.idx_v : joint.idx_v + joint.nv] = every[effort]
+            rates[joint.idx_v : joint.idx_v + joint.nv] = indices[effort]
         self._rates = rates
         projection = model.tree.projection
-        self._reduced = None if projection is None else np.linalg.pinv(projection)
+        self._projection_pinv = None if projection is None else np.linalg.pinv(projection)
 
     def state(self, q: Array, v: Array, others: Any = None) -> Array:
         """Return the state vector at a configuration (nq,) and velocity (nv,); others by name."""
@@ -103,8 +103,8 @@ class Coordinates:
                 q[indices] = element[[2, 5, 0, 3]]  # of the (3,3) of SE(2): x, y, cos, sin
             else:
                 q[indices] = element if joint.nq == 1 else (np.cos(element[0]), np.sin(element[0]))
-        if self._reduced is not None:
-            return self._model.tree.independent(q), self._reduced @ v
+        if self._projection_pinv is not None:
+            return self._model.tree.independent(q), self._projection_pinv @ v
         return q, v
 
 
@@ -165,11 +165,11 @@ def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
             + (f" in the box '{box}'" if box else "")
             + "; assemble it from the URDF of the model"
         )
-    wet = any(
+    is_immersed = any(
         isinstance(component, Weights) and name.startswith(prefixes[0])
         for name, component in equations.layout.components.items()
     )
-    if wet != (model.fluid is not None):
+    if is_immersed != (model.fluid is not None):
         raise ModelError(
             f"'{model.name}' is in a fluid, but the system was made without; give "
             "fluid=model.fluid to from_urdf"

@@ -42,14 +42,14 @@ def plane_axes(normal: Any) -> Array:
     Raises:
         StructureError: the normal is not one of two or three numbers, or zero.
     """
-    along = np.asarray(normal, dtype=np.float64)
-    length = float(np.linalg.norm(along)) if along.shape in ((2,), (3,)) else 0.0
+    vector = np.asarray(normal, dtype=np.float64)
+    length = float(np.linalg.norm(vector)) if vector.shape in ((2,), (3,)) else 0.0
     if not 0.0 < length < np.inf:
         raise StructureError(
             f"the normal of a plane must be two or three numbers, not all zero; given: {normal}"
         )
-    across = np.linalg.svd(along[None] / length)[2][1:]
-    return frozen(np.vstack([along / length, across]))
+    tangents = np.linalg.svd(vector[None] / length)[2][1:]
+    return frozen(np.vstack([vector / length, tangents]))
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class FootContact(Contact):
                 f"point {point}, normal {normal}"
             )
         x, y, z = self.point.tolist()
-        turning = -np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        self._of_twist = frozen(np.hstack([np.eye(3), turning]))
+        skew = -np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        self._jacobian = frozen(np.hstack([np.eye(3), skew]))
         super().__init__(
             pose_of(SE3_SPACE),
             self._distance,
-            self._moving,
+            self._contact_rows,
             restitution=restitution,
             friction=friction,
         )
@@ -117,8 +117,8 @@ class FootContact(Contact):
     def _distance(self, q: Array) -> float:
         return float(self.normal @ (q[:3, :3] @ self.point + q[:3, 3])) - self.height
 
-    def _moving(self, q: Array) -> Array:
-        return np.asarray(self._axes @ q[:3, :3] @ self._of_twist)
+    def _contact_rows(self, q: Array) -> Array:
+        return np.asarray(self._axes @ q[:3, :3] @ self._jacobian)
 
 
 def with_feet(body: System, feet: Mapping[str, Foot], theta_0: float = 298.15) -> System:
@@ -170,8 +170,8 @@ class Weights(StorageLaw):
         super().__init__({"q": power(pose_of(SE3_SPACE))})
 
     def _value(self, q: Array) -> float:
-        places = self.points @ q[:3, :3].T + q[:3, 3]
-        return -float((self.forces * places).sum())
+        positions = self.points @ q[:3, :3].T + q[:3, 3]
+        return -float((self.forces * positions).sum())
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return minus the sums of the forces and of their moments, in the frame of the pose."""

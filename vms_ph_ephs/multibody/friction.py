@@ -13,7 +13,7 @@ from vms_ph_dynamics import Array
 
 from ..components import Dissipation, NumberSpec, ProcessLaw, StorageLaw, kind
 from ..components.component import NUMERIC, States
-from ..components.irreversible import SLOW, semidefinite
+from ..components.irreversible import MIN_SPEED, semidefinite
 from ..errors import LawError, StructureError
 from ..patterns import power, state
 from ..quantities import entropy, momentum_of, relative_pose_of
@@ -81,7 +81,7 @@ class Coulomb:
 
     def __call__(self, q: Array, u: Array, theta: float) -> Array:
         """Return the tensor at a velocity, (1,1)."""
-        speed = max(abs(float(u[0])), SLOW)
+        speed = max(abs(float(u[0])), MIN_SPEED)
         return np.array([[coulomb_force(NUMERIC, self, speed, theta) / speed]])
 
 

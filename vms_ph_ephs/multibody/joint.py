@@ -86,13 +86,13 @@ class HolonomicConstraint(Reversible):
 
     def to_parameters(self) -> Mapping[str, Any] | None:
         """Return the pair, if it is one of this package."""
-        known = type(self.pair).__module__ == LowerPair.__module__
-        return super().to_parameters() if known else None
+        is_bundled = type(self.pair).__module__ == LowerPair.__module__
+        return super().to_parameters() if is_bundled else None
 
     def law(self, ops: Any, q_r: Any) -> Any:
         """Return C, (6,width); ops has the operations, ``NumericOps`` or an ``Algebra``."""
         transported = self.pair.adjoint_of_inverse(q_r, ops)
-        return ops.beside([ops.constant(self.pair.subspace), transported, ops.constant(-np.eye(6))])
+        return ops.hstack([ops.constant(self.pair.subspace), transported, ops.constant(-np.eye(6))])
 
     def rate_law(self, ops: Any, q_r: Any, u_r: Any, e: Any) -> list[Any]:
         """Return ``Cdot e = -ad_{i u_r} Ad_{I(q_r)^-1} u_j1``."""

@@ -64,7 +64,7 @@ class JointHeat:
         power = (first + 4.0 * middle + last) / 6.0
         h, c = self._sink.conductance, self._capacity
         # (1 - exp(-h dt / c)) / h, which is dt / c without conduction.
-        growth = -np.expm1(-h * dt / c) / h if h else dt / c
-        self._theta += growth * (power - h * (self._theta - self._sink.theta_0))
+        factor = -np.expm1(-h * dt / c) / h if h else dt / c
+        self._theta += factor * (power - h * (self._theta - self._sink.theta_0))
         self.heat += float(power.sum()) * dt
         return dict(zip(self.names, self._theta.tolist(), strict=True))

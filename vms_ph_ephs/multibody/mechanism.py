@@ -104,11 +104,11 @@ def mechanism(
         if name not in bodies:
             raise PatternError(f"there is no body '{name}' to open; bodies: {', '.join(bodies)}")
         wires[f"{name}.p"] += (name,)
-    for name, link in joints.items():
+    for name, edge in joints.items():
         if name in boxes or name == GROUND:
             raise PatternError(f"'{name}' is the name of a joint and of a body; rename one")
-        boxes[name] = link.joint
-        for port, body in (("p_1", link.first), ("p_2", link.second)):
+        boxes[name] = edge.joint
+        for port, body in (("p_1", edge.first), ("p_2", edge.second)):
             if body == GROUND and GROUND not in boxes:
                 boxes[GROUND] = Ground()
                 wires[f"{GROUND}.p"] = (f"{GROUND}.p",)
@@ -118,13 +118,13 @@ def mechanism(
                     f"{', '.join(bodies)} and {GROUND}"
                 )
             wires[f"{body}.p"] += (f"{name}.{port}",)
-        if "p_r" in link.joint.interface:
+        if "p_r" in edge.joint.interface:
             wires[name] = (f"{name}.p_r", name)
             outer.append(name)
     for name, gear in (gears or {}).items():
-        _mesh(name, gear, joints, boxes, wires)
+        _add_gear(name, gear, joints, boxes, wires)
     for name, tool in (tools or {}).items():
-        _open(name, tool, bodies, boxes, wires)
+        _add_tool(name, tool, bodies, boxes, wires)
         outer.append(name)
     for gear in (gears or {}).values():
         outer = [port for port in outer if port != gear.follower]
@@ -132,7 +132,7 @@ def mechanism(
     return compose(boxes, wires, outer)
 
 
-def _mesh(
+def _add_gear(
     name: str,
     gear: Gear,
     joints: Mapping[str, Between],
@@ -150,7 +150,7 @@ def _mesh(
     boxes[name] = Reversible(ports, constraint=np.array([[-1.0, gear.ratio]]))
 
 
-def _open(
+def _add_tool(
     name: str,
     tool: Tool,
     bodies: Mapping[str, System],

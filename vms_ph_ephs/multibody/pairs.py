@@ -70,17 +70,17 @@ class LowerPair(Space):
         """Return ``Ad_{I(q)^-1}``, (6,6)."""
         return adjoint_of_inverse(self.inclusion(q, ops), ops)
 
-    def nearest(self, pose: Array, near: Array) -> Array:
+    def nearest(self, pose: Array, guess: Array) -> Array:
         """Return the element whose pose is nearest to one given.
 
         Args:
             pose: (4,4) of C2 in C1.
-            near: initial guess, which also determines the turn of an angle.
+            guess: initial guess, which also determines the turn of an angle.
         """
-        q = near
+        q = guess
         for _ in range(50):
-            gap = SE3_SPACE.difference(self.inclusion(q), pose)
-            u = self._subspace_pinv @ gap
+            error = SE3_SPACE.difference(self.inclusion(q), pose)
+            u = self._subspace_pinv @ error
             q = self.step(q, u)
             if np.abs(u).max() < 1e-14:
                 break
@@ -217,9 +217,9 @@ def adjoint_of_inverse(pose: Any, ops: Any = NUMERIC) -> Any:
     rt = pose[:3, :3].T
     corner = rt @ ops.matrix([[0, z, -y], [-z, 0, x], [y, -x, 0]])
     if ops is NUMERIC:
-        out = np.zeros((6, 6))
-        out[:3, :3] = out[3:, 3:] = rt
-        out[:3, 3:] = corner
-        return out
+        adjoint = np.zeros((6, 6))
+        adjoint[:3, :3] = adjoint[3:, 3:] = rt
+        adjoint[:3, 3:] = corner
+        return adjoint
     rows = [[*(rt[i, j] for j in range(3)), *(corner[i, j] for j in range(3))] for i in range(3)]
     return ops.matrix([*rows, *([0, 0, 0, *(rt[i, j] for j in range(3))] for i in range(3))])

@@ -62,26 +62,26 @@ def consistent_state(
         if name not in closures:
             raise SimulationError(f"there is no joint '{name}'; there are {', '.join(closures)}")
     values: dict[str, Any] = {}
-    waiting = {name: closure for name, (_, closure) in closures.items()}
-    while waiting:
-        placed = [
+    remaining = {name: closure for name, (_, closure) in closures.items()}
+    while remaining:
+        ready = [
             n
-            for n, c in waiting.items()
+            for n, c in remaining.items()
             if _motion_of(c.first, motions) or _motion_of(c.second, motions)
         ]
-        if not placed:
-            first = next(iter(waiting.values())).first.state
+        if not ready:
+            first = next(iter(remaining.values())).first.state
             assert first is not None  # the ground is always known
             motions[first.junction] = (np.eye(4), np.zeros(6))
             continue
-        for name in placed:
-            _follow(equations, name, waiting.pop(name), q, u, motions, values)
+        for name in ready:
+            _place_joint(equations, name, remaining.pop(name), q, u, motions, values)
     # A junction that is also an outer port has the name of that port, so momenta are found by the
     # efforts that their poses integrate.
-    moving = {entry.junction: effort for entry, effort in equations.couplings}
+    velocities_of = {entry.junction: effort for entry, effort in equations.couplings}
     for junction, (pose, twist) in motions.items():
         values[junction] = pose
-        _set_momentum(equations, moving[junction], twist, values)
+        _set_momentum(equations, velocities_of[junction], twist, values)
     for box, closure in closures.values():
         rotor = equations.layout.junctions[f"{box}.p_r"]
         if rotor in equations.layout.states:
@@ -104,15 +104,15 @@ def with_dependent_states(equations: Equations, values: Mapping[str, Any]) -> Ar
     x = equations.states.vector(values)
     prescribed = {equations.layout.find(name).junction for name in values}
     n = equations.layout.linear
-    open_ = np.zeros(n, dtype=bool)
+    is_free = np.zeros(n, dtype=bool)
     for entry in equations.layout.states.values():
         if entry.tangent.stop <= n and entry.junction not in prescribed:
-            open_[entry.tangent] = True
-    if not (open_.any() and equations.constraints.count):
+            is_free[entry.tangent] = True
+    if not (is_free.any() and equations.constraints.count):
         return x
     residual = equations.velocity_residual(x)
-    coupling = equations.constraint_matrix(x)[:, :n] @ equations.storages.Q[:, open_]
-    x[:n][open_] -= np.linalg.lstsq(coupling, residual, rcond=1e-12)[0]
+    coupling = equations.constraint_matrix(x)[:, :n] @ equations.storages.Q[:, is_free]
+    x[:n][is_free] -= np.linalg.lstsq(coupling, residual, rcond=1e-12)[0]
     return x
 
 
@@ -130,18 +130,18 @@ def _pair(closure: Closure) -> LowerPair:
 
 
 def _motion_of(
-    where: AttachedFrame, motions: Mapping[str, tuple[Array, Array]]
+    frame: AttachedFrame, motions: Mapping[str, tuple[Array, Array]]
 ) -> tuple[Array, Array] | None:
     """Return pose and twist of a joint frame, or None."""
-    if where.state is None:
-        return where.then, np.zeros(6)
-    if where.state.junction not in motions:
+    if frame.state is None:
+        return frame.offset, np.zeros(6)
+    if frame.state.junction not in motions:
         return None
-    pose, twist = motions[where.state.junction]
-    return pose @ where.then, adjoint_of_inverse(where.then) @ twist
+    pose, twist = motions[frame.state.junction]
+    return pose @ frame.offset, adjoint_of_inverse(frame.offset) @ twist
 
 
-def _follow(
+def _place_joint(
     equations: Equations,
     name: str,
     closure: Closure,
@@ -157,23 +157,23 @@ def _follow(
     if end is None:
         assert start is not None  # one of the two is known
         twist = pair.adjoint_of_inverse(q_r) @ start[1] + pair.subspace @ u_r
-        _settle(closure.second, start[0] @ pair.inclusion(q_r), twist, motions)
+        _place_body(closure.second, start[0] @ pair.inclusion(q_r), twist, motions)
     elif start is None:
-        back = _SE3.inverse(pair.inclusion(q_r))
-        twist = adjoint_of_inverse(back) @ (end[1] - pair.subspace @ u_r)
-        _settle(closure.first, end[0] @ back, twist, motions)
+        inverse = _SE3.inverse(pair.inclusion(q_r))
+        twist = adjoint_of_inverse(inverse) @ (end[1] - pair.subspace @ u_r)
+        _place_body(closure.first, end[0] @ inverse, twist, motions)
     elif name not in q:
         q_r = pair.nearest(_SE3.inverse(start[0]) @ end[0], q_r)
     values[closure.q_r.junction] = q_r
 
 
-def _settle(
-    where: AttachedFrame, pose: Array, twist: Array, motions: dict[str, tuple[Array, Array]]
+def _place_body(
+    frame: AttachedFrame, pose: Array, twist: Array, motions: dict[str, tuple[Array, Array]]
 ) -> None:
     """Set pose and twist of a body from those of its joint frame."""
-    assert where.state is not None  # the ground is known
-    back = _SE3.inverse(where.then)
-    motions[where.state.junction] = (pose @ back, adjoint_of_inverse(back) @ twist)
+    assert frame.state is not None  # the ground is known
+    inverse = _SE3.inverse(frame.offset)
+    motions[frame.state.junction] = (pose @ inverse, adjoint_of_inverse(inverse) @ twist)
 
 
 def _element(name: str, pair: LowerPair, value: Any) -> Array:

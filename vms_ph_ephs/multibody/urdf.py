@@ -65,10 +65,10 @@ def pair_of(model: Any, i: int) -> tuple[LowerPair, Array]:
             f"the joint '{model.names[i]}' is a {kind}; revolute, continuous, prismatic and planar "
             "joints and a floating base are covered"
         )
-    return (Prismatic() if name.startswith("P") else Revolute()), _turn(axis)
+    return (Prismatic() if name.startswith("P") else Revolute()), _rotation_from_z(axis)
 
 
-def _turn(axis: Array) -> Array:
+def _rotation_from_z(axis: Array) -> Array:
     """Return the shortest rotation from the z axis to an axis, (4,4)."""
     axis = axis / np.linalg.norm(axis)
     z = np.array([0.0, 0.0, 1.0])
@@ -123,9 +123,9 @@ def from_urdf(
             or no rotational inertia about some axis, heat is given where there is no friction, or
             a tool, body, spring, foot or immersed link is none of the robot's.
     """
-    built = build(xml, base, gravity, locked_joints)
-    projection = Projection(built.pinocchio, built.mimics).matrix if built.mimics else None
-    model = accept(built.pinocchio, built.links, inertia, projection).model
+    parsed = build(xml, base, gravity, locked_joints)
+    projection = Projection(parsed.pinocchio, parsed.mimics).matrix if parsed.mimics else None
+    model = accept(parsed.pinocchio, parsed.links, inertia, projection).model
     names = {joint_name(name) for name in model.names}
     springs_of_joints = springs_of(parse_description(xml))
     springs_used = {
@@ -133,7 +133,7 @@ def from_urdf(
     }
     return from_pinocchio(
         model,
-        built.mimics,
+        parsed.mimics,
         heat=heat,
         tools=tools,
         open_bodies=open_bodies,
@@ -181,42 +181,42 @@ def from_pinocchio(
     bodies: dict[str, System] = {}
     joints: dict[str, Between] = {}
     table = joint_table(model, range(1, model.njoints))
-    rubbing = {
+    frictional = {
         joint_name(model.names[i])
         for i in range(1, model.njoints)
         if table.damping[i - 1] or table.friction[i - 1]
     }
-    _check_heat(heat, rubbing)
-    moving = [joint_name(name) for name in model.names[1:]][1 if floating else 0 :]
-    elastic = {joint_name(name): value for name, value in (springs or {}).items()}
-    _check_names("a spring", elastic, moving)
+    _check_heat(heat, frictional)
+    joint_names = [joint_name(name) for name in model.names[1:]][1 if floating else 0 :]
+    stiffnesses = {joint_name(name): value for name, value in (springs or {}).items()}
+    _check_names("a spring", stiffnesses, joint_names)
     theta_0 = _environment(heat) if theta_0 is None else theta_0
-    wet = _immersions(model, fluid)
-    standing: dict[int, dict[str, Foot]] = {}
+    immersed = _immersions(model, fluid)
+    feet_of: dict[int, dict[str, Foot]] = {}
     for frame, foot in (feet or {}).items():
         carrier, pose = _frame_in_body(model, frame, "the foot")
-        standing.setdefault(carrier, {})[joint_name(frame)] = foot.at(pose)
+        feet_of.setdefault(carrier, {})[joint_name(frame)] = foot.at(pose)
     for i in range(1, model.njoints):
-        inertia = model.inertias[i]
-        if not inertia.mass > 0.0:
+        body = model.inertias[i]
+        if not body.mass > 0.0:
             raise ModelError(
                 f"the link '{links[i]}' moves but has no mass; give it one, or lock its joint"
             )
         bodies[links[i]] = (
-            immersed_body(inertia.mass, inertia.inertia, gravity, wet[i], fluid.density, theta_0)
-            if fluid is not None and i in wet
-            else rigid_body(inertia.mass, inertia.inertia, gravity)
+            immersed_body(body.mass, body.inertia, gravity, immersed[i], fluid.density, theta_0)
+            if fluid is not None and i in immersed
+            else rigid_body(body.mass, body.inertia, gravity)
         )
-        if i in standing:
-            bodies[links[i]] = with_feet(bodies[links[i]], standing[i], theta_0)
+        if i in feet_of:
+            bodies[links[i]] = with_feet(bodies[links[i]], feet_of[i], theta_0)
         if i == 1 and floating:
             continue
-        pair, turn = pair_of(model, i)
+        pair, rotation = pair_of(model, i)
         parent = model.parents[i]
-        o1 = _pose(model.jointPlacements[i]) @ turn
+        o1 = _pose(model.jointPlacements[i]) @ rotation
         if parent:
             o1 = pose_of(np.eye(3), -model.inertias[parent].lever) @ o1
-        o2 = pose_of(np.eye(3), -inertia.lever) @ turn
+        o2 = pose_of(np.eye(3), -body.lever) @ rotation
         name = joint_name(model.names[i])
         joints[name] = Between(
             links[parent] if parent else GROUND,
@@ -225,9 +225,9 @@ def from_pinocchio(
                 pair,
                 o1,
                 o2,
-                potential=_spring(name, pair, elastic.get(name)),
+                potential=_spring(name, pair, stiffnesses.get(name)),
                 friction=_friction(table.damping[i - 1], table.friction[i - 1], pair, softening),
-                heat=_heat_of(name, heat) if name in rubbing else None,
+                heat=_heat_of(name, heat) if name in frictional else None,
                 armature=float(model.armature[model.idx_vs[i]]),
                 driven=True,
             ),
@@ -236,13 +236,13 @@ def from_pinocchio(
         f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(m.of), m.multiplier)
         for name, m in (mimics or {}).items()
     }
-    opened = [links[1]] if floating else []
-    opened += [name for name in map(joint_name, open_bodies) if name not in opened]
-    _check_names("a port", opened, list(bodies), "moving links")
+    open_names = [links[1]] if floating else []
+    open_names += [name for name in map(joint_name, open_bodies) if name not in open_names]
+    _check_names("a port", open_names, list(bodies), "moving links")
     return mechanism(
         bodies,
         joints,
-        open_bodies=opened,
+        open_bodies=open_names,
         gears=gears,
         tools={joint_name(name): _tool(model, name, links) for name in tools},
     )
@@ -313,15 +313,15 @@ def _heat_of(name: str, heat: Heat | Mapping[str, Heat] | None) -> Heat | None:
     return heat.get(name) if isinstance(heat, Mapping) else heat
 
 
-def _check_heat(heat: Heat | Mapping[str, Heat] | None, rubbing: set[str]) -> None:
+def _check_heat(heat: Heat | Mapping[str, Heat] | None, frictional: set[str]) -> None:
     """Check that heat is given for joints that have friction, which makes it."""
-    without = sorted(set(heat) - rubbing) if isinstance(heat, Mapping) else []
-    if without or (heat is not None and not rubbing):
+    unheated = sorted(set(heat) - frictional) if isinstance(heat, Mapping) else []
+    if unheated or (heat is not None and not frictional):
         raise ModelError(
             "heat is given "
-            + (f"for {', '.join(without)}, " if without else "")
+            + (f"for {', '.join(unheated)}, " if unheated else "")
             + "but joints without friction make none; those with friction are: "
-            + f"{', '.join(sorted(rubbing)) or 'none'}; add <dynamics damping=... friction=.../>"
+            + f"{', '.join(sorted(frictional)) or 'none'}; add <dynamics damping=... friction=.../>"
         )
 
 

@@ -14,7 +14,7 @@ from vms_ph_nodes.views.sankey import Flow, Stream, quantity
 
 from ..ledger import cause
 
-_MOST = 6  # lines of the list
+_LINES = 6  # lines of the list
 _CELSIUS = 273.15
 
 # From the temperature of the environment to one that windings bear, K.
@@ -25,7 +25,7 @@ class ExergyFlow:
     """The flow of exergy out of the battery into motion and heat, and what destroys it."""
 
     def __init__(self) -> None:
-        self._before: tuple[tuple[int, int], dict[str, float]] | None = None
+        self._previous: tuple[tuple[int, int], dict[str, float]] | None = None
 
     def between(self, message: Exergy) -> Flow | None:
         """Return the flow since the last call; None where no time passed, or it began anew."""
@@ -35,19 +35,19 @@ class ExergyFlow:
         stores["heat"] = sum(stored.values())
         losses: dict[str, float] = {}
         for name, energy in zip(message.destroyers, message.destroyed, strict=False):
-            how = cause(name)
-            how = "conduction" if "_to_" in how else how
-            losses[how] = losses.get(how, 0.0) + energy
+            process = cause(name)
+            process = "conduction" if "_to_" in process else process
+            losses[process] = losses.get(process, 0.0) + energy
         energies = {"supply": supply, "pushes": message.supplied, **stores, **losses}
         energies["unaccounted"] = message.residual
-        now = (message.resets, from_stamp(message.header.stamp))
-        before, self._before = self._before, (now, energies)
-        if before is None or before[0][0] != now[0] or now[1] <= before[0][1]:
+        instant = (message.resets, from_stamp(message.header.stamp))
+        previous, self._previous = self._previous, (instant, energies)
+        if previous is None or previous[0][0] != instant[0] or instant[1] <= previous[0][1]:
             return None
-        seconds = (now[1] - before[0][1]) / NANOSECONDS
+        seconds = (instant[1] - previous[0][1]) / NANOSECONDS
 
         def stream(name: str) -> Stream:
-            rate = (energies[name] - before[1].get(name, 0.0)) / seconds
+            rate = (energies[name] - previous[1].get(name, 0.0)) / seconds
             return Stream(name, rate, energies[name])
 
         # Those that have destroyed nothing would fill the picture.
@@ -66,14 +66,14 @@ def exergy_list(message: Exergy) -> str:
     )
     temperatures = dict(zip(message.bodies, message.temperatures, strict=False))
     rows = []
-    for name, energy, power in destroyers[:_MOST]:
+    for name, energy, power in destroyers[:_LINES]:
         share = energy / destroyers[0][1] if destroyers[0][1] > 0.0 else 0.0
         body = _body_of(name, temperatures)
         theta = temperatures.get(body)
-        warm = ""
+        temperature = ""
         if theta is not None and isfinite(theta):
             red, green, blue = (round(255 * c) for c in colour_of(theta))
-            warm = (
+            temperature = (
                 f'<span style="display:inline-block;width:10px;height:10px;border-radius:5px;'
                 f'background:rgb({red},{green},{blue})"></span> {theta - _CELSIUS:.1f} °C'
             )
@@ -82,10 +82,10 @@ def exergy_list(message: Exergy) -> str:
             f'<td style="width:60px"><div style="height:9px;background:{GREY};'
             f'width:{100.0 * share:.0f}%"></div></td>'
             f"<td align=right>{quantity(power, 'W')}</td>"
-            f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{warm}</td></tr>"
+            f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{temperature}</td></tr>"
         )
-    rest = sum(energy for _, energy, _ in destroyers[_MOST:])
-    others = f"{len(destroyers) - _MOST} others: {quantity(rest, 'J')} · " if rest > 0.0 else ""
+    rest = sum(energy for _, energy, _ in destroyers[_LINES:])
+    others = f"{len(destroyers) - _LINES} others: {quantity(rest, 'J')} · " if rest > 0.0 else ""
     battery = dict(zip(message.stores, message.stored, strict=False)).get("battery", 0.0)
     external = message.supplied - battery
     stored = external - destroyed + message.residual
@@ -114,10 +114,10 @@ def _body_of(destroyer: str, temperatures: dict[str, float]) -> str:
 
 def colour_of(theta: float) -> tuple[float, float, float]:
     """Return the colour (red, green, blue, up to 1) of a temperature, K."""
-    warm = min(max((theta - _COLD) / (_HOT - _COLD), 0.0), 1.0)
-    if warm < 0.5:
-        return (2.0 * warm * 0.98, 0.35 + 2.0 * warm * 0.5, 0.9 - 2.0 * warm * 0.75)
-    return (0.98 - (warm - 0.5) * 0.2, 0.85 - (warm - 0.5) * 1.5, 0.15)
+    fraction = min(max((theta - _COLD) / (_HOT - _COLD), 0.0), 1.0)
+    if fraction < 0.5:
+        return (2.0 * fraction * 0.98, 0.35 + 2.0 * fraction * 0.5, 0.9 - 2.0 * fraction * 0.75)
+    return (0.98 - (fraction - 0.5) * 0.2, 0.85 - (fraction - 0.5) * 1.5, 0.15)
 
 
 _TEXT = "font:12px/1.45 sans-serif;padding:4px 12px"

@@ -26,7 +26,7 @@ from ..multibody.urdf import body_names
 _CELSIUS = 273.15
 
 # Longest gap between joint states that count as samples of one motion, s.
-_LONGEST_GAP = 1.0
+_MAX_GAP = 1.0
 
 
 class JointHeatNode(ReportingNode):
@@ -70,24 +70,24 @@ class JointHeatNode(ReportingNode):
         )
 
     def _on_state(self, state: JoinedState) -> None:
-        now, rates = state.stamp, state.v[self._model.b :]
-        before, self._last = self._last, (now, rates)
-        if before is None or now <= before[0]:
-            if before is not None and now < before[0]:
+        stamp, rates = state.stamp, state.v[self._model.b :]
+        previous, self._last = self._last, (stamp, rates)
+        if previous is None or stamp <= previous[0]:
+            if previous is not None and stamp < previous[0]:
                 self._heat.reset()
                 self._published = 0
             return
-        dt = (now - before[0]) / NANOSECONDS
-        if dt > _LONGEST_GAP:
+        dt = (stamp - previous[0]) / NANOSECONDS
+        if dt > _MAX_GAP:
             self._health.report(
                 WARN, f"{dt:.1f} s without joint states; the heat of that time is unknown"
             )
             return
         self._health.tick()
-        temperatures = self._heat.update(before[1], rates, dt)
-        if now - self._published >= self._period and not self._health.disagreement:
-            self._published = now
-            self._publish(to_stamp(now), temperatures)
+        temperatures = self._heat.update(previous[1], rates, dt)
+        if stamp - self._published >= self._period and not self._health.disagreement:
+            self._published = stamp
+            self._publish(to_stamp(stamp), temperatures)
 
     def _publish(self, stamp: Time, temperatures: "dict[str, float]") -> None:
         for name, theta in temperatures.items():

@@ -72,20 +72,20 @@ def _converted(value: Any, unit: str) -> float | None:
         return float(value)
     words = str(value).split(maxsplit=1)
     try:
-        size = float(words[0])
+        magnitude = float(words[0])
     except (ValueError, IndexError):
         return None
     if len(words) == 1:
-        return size
+        return magnitude
     for alternative in unit.split(" or "):
         if words[1] == alternative:
-            return size
+            return magnitude
         if words[1] in _FACTORS.get(alternative, {}):
-            return size * _FACTORS[alternative][words[1]]
+            return magnitude * _FACTORS[alternative][words[1]]
     if unit == "K" and words[1] == "degC":
-        return size + 273.15
-    if unit == "N m/A" and words[1] == "rpm/V" and size > 0.0:
-        return 30.0 / (pi * size)
+        return magnitude + 273.15
+    if unit == "N m/A" and words[1] == "rpm/V" and magnitude > 0.0:
+        return 30.0 / (pi * magnitude)
     return None
 
 

@@ -188,10 +188,10 @@ def _array(value: Any, label: str) -> Array:
     return array
 
 
-def _of_type(accepted: type, words: str) -> Callable[[Any, str], Any]:
+def _of_type(accepted: type, description: str) -> Callable[[Any, str], Any]:
     def read(value: Any, label: str) -> Any:
         if type(value) is not accepted:  # a flag is an integer too
-            raise PatternError(f"{label} must be {words}; given: {_short(value)}")
+            raise PatternError(f"{label} must be {description}; given: {_short(value)}")
         return value
 
     return read

@@ -27,11 +27,11 @@ def describe(system: System) -> dict[str, Any]:
     return fold(system, _data)
 
 
-def _data(system: System, within: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _data(system: System, inner: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     boxes = {}
     for box, filling in system.fillings.items():
-        if box in within:
-            boxes[box] = within[box]
+        if box in inner:
+            boxes[box] = inner[box]
         else:
             assert isinstance(filling, Component)  # systems are within
             boxes[box] = component_data(box, filling)

@@ -56,19 +56,19 @@ class ThermalNetwork:
         m, k = capacities.size, len(conductors)
         self._capacities, self._theta_0, self._dt = capacities, theta_0, dt
         # Rows give the difference of temperatures along each conductor, last column theta_0.
-        self._along = np.zeros((k, m + 1))
-        for row, conductor in zip(self._along, conductors, strict=True):
+        self._incidence = np.zeros((k, m + 1))
+        for row, conductor in zip(self._incidence, conductors, strict=True):
             row[conductor.first] = 1.0
             row[m if conductor.second is None else conductor.second] -= 1.0
         self._conductances = np.array([conductor.conductance for conductor in conductors])
-        flow = dt * self._conductances[:, None] * self._along
-        laplacian = self._along[:, :m].T @ flow
-        left = np.diag(capacities) + 0.5 * laplacian[:, :m]
-        self._to_end = np.linalg.solve(
-            left,
+        flow = dt * self._conductances[:, None] * self._incidence
+        laplacian = self._incidence[:, :m].T @ flow
+        implicit = np.diag(capacities) + 0.5 * laplacian[:, :m]
+        self._propagator = np.linalg.solve(
+            implicit,
             np.hstack([np.diag(capacities) - 0.5 * laplacian[:, :m], -laplacian[:, m:], np.eye(m)]),
         )
-        self._flow, self._back = flow, np.ascontiguousarray(self._along[:, :m].T)
+        self._flow, self._back = flow, np.ascontiguousarray(self._incidence[:, :m].T)
         self._first = np.array([conductor.first for conductor in conductors], dtype=np.intp)
         self._second = np.array(
             [m if conductor.second is None else conductor.second for conductor in conductors],
@@ -80,7 +80,7 @@ class ThermalNetwork:
         m, c = theta.size, self._capacities
         means = np.empty(m + 1)
         means[m] = self._theta_0
-        end = self._to_end @ np.concatenate([theta, means[m:], heat])
+        end = self._propagator @ np.concatenate([theta, means[m:], heat])
         means[:m] = 0.5 * (theta + end)
         for _ in range(2):
             flows = self._flow @ means

@@ -15,7 +15,7 @@ from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, is_too_stiff
 
 from .drives import Drives
 from .mechanism import Mechanism, MechanismStepper, Motion
-from .powertrain import Powertrain, named
+from .powertrain import Powertrain, by_place
 
 
 class EphsEngine(Engine):
@@ -61,7 +61,7 @@ class EphsEngine(Engine):
                 f"'{model.name}' has wheels that do not slip, which only the engine vms_ph has"
             )
         is_stiff = friction is not None and is_too_stiff(form, friction, q, dt)
-        first = self._mechanism is None
+        is_first = self._mechanism is None
         self._mechanism = Mechanism(
             model,
             drives.motors.housing_capacity,
@@ -72,7 +72,7 @@ class EphsEngine(Engine):
         )
         self._form, self._stepper = form, MechanismStepper(self._mechanism, form, self._scheme)
         self.drives_base = model.b > 0
-        if first:
+        if is_first:
             in_fluid = model.fluid is not None
             self.powertrain = Powertrain(model.joint_names, drives, dt, in_fluid)
         return PlantEffects(None, friction if is_stiff else None, stops)
@@ -114,11 +114,11 @@ class EphsEngine(Engine):
         before, after, model = self._state, step.state, self._form.model
         displacement = model.difference(before.q, after.q)[model.b :]
         work = after.work - before.work
-        warm, housings = mechanism.warm, train.housings.copy()
+        frictional, housings = mechanism.frictional, train.housings.copy()
         capacities = drives.motors.housing_capacity
-        if warm.size:
-            housings[warm] = mechanism.temperatures(after.inner.x)
-            train.destroyed["friction"][warm] += after.destroyed - before.destroyed
+        if frictional.size:
+            housings[frictional] = mechanism.temperatures(after.inner.x)
+            train.destroyed["friction"][frictional] += after.destroyed - before.destroyed
         if model.fluid is not None:
             train.destroyed["fluid_drag"] += after.drag - before.drag
         for name, torque in (("friction", friction), ("joint_stops", stops)):
@@ -152,9 +152,9 @@ class EphsEngine(Engine):
 
     def present_friction(self, friction: Friction) -> Friction:
         """Return the friction of the joints at the temperatures of their housings."""
-        warmer = self.powertrain.housings - self._drives.theta_0
-        soft = np.exp(-self._drives.softening * warmer)
-        return replace(friction, viscous=soft * friction.viscous)
+        rise = self.powertrain.housings - self._drives.theta_0
+        factor = np.exp(-self._drives.softening * rise)
+        return replace(friction, viscous=factor * friction.viscous)
 
     def stored(self) -> dict[str, float]:
         """Return the exergy in the battery and as heat, J."""
@@ -162,7 +162,7 @@ class EphsEngine(Engine):
 
     def destroyed(self) -> dict[str, float]:
         """Return the exergy that every part has destroyed, J."""
-        return dict(named(self.powertrain.destroyed, self.powertrain.names))
+        return dict(by_place(self.powertrain.destroyed, self.powertrain.names))
 
     def electric(self) -> tuple[dict[str, float], float, float, float]:
         """Return temperatures (K), bus voltage (V), battery current (A) and charge level."""
@@ -183,8 +183,8 @@ class EphsEngine(Engine):
 
     def _with_housings(self, motion: Motion, housings: Array) -> Motion:
         assert self._mechanism is not None
-        warm = self._mechanism.warm
-        if not warm.size:
+        frictional = self._mechanism.frictional
+        if not frictional.size:
             return motion
-        x = self._mechanism.with_temperatures(motion.inner.x, housings[warm])
+        x = self._mechanism.with_temperatures(motion.inner.x, housings[frictional])
         return motion._replace(inner=motion.inner._replace(x=x))

@@ -39,7 +39,7 @@ class Mechanism:
     Attributes:
         system: the bodies and joints.
         equations: of them.
-        warm: (k,) joints with friction, among the n.
+        frictional: (k,) joints with friction, among the n.
 
     Raises:
         ModelError: bodies and joints cannot represent the robot.
@@ -63,7 +63,7 @@ class Mechanism:
             for name in ("friction", "upperDryFrictionLimit", "lowerDryFrictionLimit"):
                 if hasattr(full, name):
                     getattr(full, name)[:] = 0.0
-        rubbing = {
+        heat_of = {
             name: Heat(float(capacity), theta_0=theta_0)
             for name, capacity, viscous, dry in zip(
                 map(joint_name, model.joint_names),
@@ -78,14 +78,14 @@ class Mechanism:
         frames = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
         parents = {model.tree.pinocchio.frames[i].parentJoint for i in frames}
         # A floating base is open already.
-        closed = {i for i in parents if i and not (i == 1 and model.base == "floating")}
+        carriers = {i for i in parents if i and not (i == 1 and model.base == "floating")}
         try:
             system = from_pinocchio(
                 full,
                 model.tree.mimics,
-                heat=rubbing or None,
+                heat=heat_of or None,
                 softening=softening,
-                open_bodies=sorted(self._names[i] for i in closed),
+                open_bodies=sorted(self._names[i] for i in carriers),
                 fluid=model.fluid,
                 theta_0=theta_0,
             )
@@ -96,14 +96,14 @@ class Mechanism:
             ) from None
         self.system = system
         self.equations = assemble(system, theta_0, native=native)
-        self.warm = np.array(
-            [k for k, name in enumerate(model.joint_names) if joint_name(name) in rubbing],
+        self.frictional = np.array(
+            [k for k, name in enumerate(model.joint_names) if joint_name(name) in heat_of],
             dtype=np.intp,
         )
         self._coordinates = Coordinates(self.equations, model)
         self.state, self.motion = self._coordinates.state, self._coordinates.motion
-        self._joints = [joint_name(name) for name in model.joint_names]
-        self._find_heats(list(rubbing))
+        self._joint_names = [joint_name(name) for name in model.joint_names]
+        self._find_heats(list(heat_of))
         self._find_drags()
         self._find_frames()
 
@@ -111,19 +111,19 @@ class Mechanism:
         """Return the flows into the outer ports of the system, by name."""
         flows: dict[str, Array] = {}
         if ports.torque is not None:
-            for name, torque in zip(self._joints, ports.torque, strict=True):
+            for name, torque in zip(self._joint_names, ports.torque, strict=True):
                 flows[name] = torque
         port, lever = self._coordinates.port, self._coordinates.lever
         if ports.wrench_base is not None and port:
             wrench = ports.wrench_base
-            flows[port] = wrench if lever is None else _in_world(wrench, np.eye(3), -lever)
+            flows[port] = wrench if lever is None else _at_centre(wrench, np.eye(3), -lever)
         wrenches: dict[str, Any] = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
             wrenches[self._model.end_effector] = ports.wrench_end_effector
         for name, wrench in wrenches.items():
             body, rotation, arm = self._frames[name]
             if body is not None:
-                flows[body] = flows.get(body, 0.0) + _in_world(wrench, rotation, arm)
+                flows[body] = flows.get(body, 0.0) + _at_centre(wrench, rotation, arm)
         return flows
 
     def works(
@@ -141,7 +141,7 @@ class Mechanism:
         Returns:
             (n,) work at each joint, and the works of wrenches by port.
         """
-        torque = np.array([supplied[name] for name in self._joints])
+        torque = np.array([supplied[name] for name in self._joint_names])
         parts: list[tuple[str, str, dict[str, Array]]] = []
         base = ports.wrench_base
         port = self._coordinates.port
@@ -160,8 +160,8 @@ class Mechanism:
             acting = [(name, flows[body]) for name, owner, flows in parts if owner == body]
             indices = self.equations.layout.efforts[self.equations.layout.outer[body]]
             powers = np.array([float(twists[indices] @ flow) for _, flow in acting])
-            rest = (supplied[body] - powers.sum()) / len(acting)
-            works |= {name: float(p + rest) for (name, _), p in zip(acting, powers, strict=True)}
+            extra = (supplied[body] - powers.sum()) / len(acting)
+            works |= {name: float(p + extra) for (name, _), p in zip(acting, powers, strict=True)}
         return torque, works
 
     def temperatures(self, x: Array) -> Array:
@@ -211,7 +211,7 @@ class Mechanism:
             self._frames[name] = body, np.array(frame.placement.rotation), np.array(arm)
 
 
-def _in_world(wrench: Array, rotation: Array, arm: Array) -> Array:
+def _at_centre(wrench: Array, rotation: Array, arm: Array) -> Array:
     """Return a wrench, linear first, at the centre of mass of its body in body axes."""
     force = rotation @ wrench[:3]
     return np.concatenate([force, rotation @ wrench[3:] + np.cross(arm, force)])
@@ -260,9 +260,9 @@ class MechanismStepper(Stepper):
         """Return the solver state at a state of the robot, with everything at theta_0."""
         v = self._form.velocity(state)
         inner = self._inner.begin(self._mechanism.state(state.q, v), t)
-        none = np.zeros(self._mechanism.warm.size)
+        zeros = np.zeros(self._mechanism.frictional.size)
         q, v = self._mechanism.motion(inner.x)
-        return Motion(inner, q, v, np.zeros(self._form.model.n), none, none, 0.0)
+        return Motion(inner, q, v, np.zeros(self._form.model.n), zeros, zeros, 0.0)
 
     def motion(self, solver_state: Motion) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""

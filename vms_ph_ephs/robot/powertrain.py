@@ -81,7 +81,7 @@ class Powertrain:
         """Return to the start: everything at theta_0, the battery at its level."""
         battery, n, m = self._drives.battery, self._n, self._m
         self.theta = np.full(self._capacities.size, self._drives.theta_0)
-        self._used_charge, self._at_start = 0.0, battery.level * battery.charge
+        self._used_charge, self._initial_charge = 0.0, battery.level * battery.charge
         self.voltage, self.current, self.supplied = battery.voltage(self.charge), 0.0, 0.0
         self.destroyed: dict[str, Array] = {
             "winding": np.zeros(n),
@@ -112,7 +112,7 @@ class Powertrain:
     @property
     def charge(self) -> float:
         """Charge of the battery, C."""
-        return self._at_start - self._used_charge
+        return self._initial_charge - self._used_charge
 
     @property
     def level(self) -> float:
@@ -138,9 +138,9 @@ class Powertrain:
         growth = (self.theta - theta_0) / theta_0
         exergy = self._capacities * theta_0 * (growth - np.log1p(growth))
         # The voltage falls linearly, so that its mean is the one at the middle.
-        mean = battery.voltage(self._at_start - 0.5 * self._used_charge)
+        mean_voltage = battery.voltage(self._initial_charge - 0.5 * self._used_charge)
         energies = {
-            "battery": -mean * self._used_charge,
+            "battery": -mean_voltage * self._used_charge,
             "heat_windings": float(exergy[:n].sum()),
             "heat_housings": float(exergy[n : 2 * n].sum()),
             "heat_battery": float(exergy[2 * n]),
@@ -158,10 +158,10 @@ class Powertrain:
         voltage = self.voltage if self.charge > 0.0 else 0.0
         k, theta_0 = motors.torque_constant, self._drives.theta_0
         r = resistances(motors, self.theta[:n], theta_0)
-        back = k * rates
-        largest = motors.largest_current * (voltage > 0.0)
-        upper = k * np.clip((voltage - back) / r, 0.0, largest)
-        lower = k * np.clip((-voltage - back) / r, -largest, 0.0)
+        back_emf = k * rates
+        max_current = motors.largest_current * (voltage > 0.0)
+        upper = k * np.clip((voltage - back_emf) / r, 0.0, max_current)
+        lower = k * np.clip((-voltage - back_emf) / r, -max_current, 0.0)
         base, rotors = 1.0, self._drives.rotors
         if rotors is not None and wrench_base.size:
             r = resistances(rotors, self.theta[2 * n + 1 :], theta_0)
@@ -187,40 +187,40 @@ class Powertrain:
         heat = np.zeros(self._capacities.size)
         current = torque / motors.torque_constant
         heat[:n] = dt * resistances(motors, self.theta[:n], theta_0) * current * current
-        wake = self._rotors(base, heat) if self._m and base.size else 0.0
+        wake = self._heat_rotors(base, heat) if self._m and base.size else 0.0
         idle = dt * drives.idle if self.charge > 0.0 else 0.0
         energy = float(work.sum()) + base_work + float(heat.sum()) + wake + idle
         heat[2 * n] = self._discharge(energy)
         exchanged = self._network.step(self.theta, heat)
-        lost = theta_0 * heat / exchanged.mean
+        destroyed_in = theta_0 * heat / exchanged.mean
         destroyed = self.destroyed
-        destroyed["winding"] += lost[:n]
+        destroyed["winding"] += destroyed_in[:n]
         destroyed["winding_to_housing"] += exchanged.destroyed[:n]
         destroyed["housing_to_air"] += exchanged.destroyed[n : 2 * n]
-        destroyed["battery"] += lost[2 * n]
+        destroyed["battery"] += destroyed_in[2 * n]
         destroyed["battery_to_air"] += exchanged.destroyed[2 * n]
         destroyed["electronics"] += idle
         if self._m:
-            destroyed["rotor_winding"] += lost[2 * n + 1 :]
+            destroyed["rotor_winding"] += destroyed_in[2 * n + 1 :]
             destroyed["rotor_to_air"] += exchanged.destroyed[2 * n + 1 :]
         self.theta = exchanged.theta
         return self.housings
 
-    def _rotors(self, base: Array, heat: Array) -> float:
+    def _heat_rotors(self, base: Array, heat: Array) -> float:
         """Enter the heat of the rotors' windings, and return the energy left in the air, J."""
         rotors, dt = self._drives.rotors, self._dt
         assert rotors is not None  # there are m of them
         thrusts = np.abs(self._thrusts_per_wrench @ base)
         speed = np.sqrt(thrusts / rotors.thrust_constant)
-        shaft = rotors.drag_ratio * thrusts
-        current = shaft / rotors.torque_constant
-        first = 2 * self._n + 1
-        r = resistances(rotors, self.theta[first:], self._drives.theta_0)
-        heat[first:] = dt * r * current * current
-        air = dt * shaft * speed
-        self.destroyed["rotor_wake"] += rotors.figure_of_merit * air
-        self.destroyed["rotor_drag"] += (1.0 - rotors.figure_of_merit) * air
-        return float(air.sum())
+        torque = rotors.drag_ratio * thrusts
+        current = torque / rotors.torque_constant
+        start = 2 * self._n + 1
+        r = resistances(rotors, self.theta[start:], self._drives.theta_0)
+        heat[start:] = dt * r * current * current
+        energy = dt * torque * speed
+        self.destroyed["rotor_wake"] += rotors.figure_of_merit * energy
+        self.destroyed["rotor_drag"] += (1.0 - rotors.figure_of_merit) * energy
+        return float(energy.sum())
 
     def _discharge(self, energy: float) -> float:
         """Take an energy out of the battery, J, and return the heat of its resistance, J."""
@@ -254,12 +254,12 @@ class Powertrain:
         power = float(torque @ rates + r @ (current * current)) + float(base @ twist)
         if (rotors := drives.rotors) is not None and base.size:
             thrusts = np.abs(self._thrusts_per_wrench @ base)
-            air = rotors.drag_ratio * thrusts * np.sqrt(thrusts / rotors.thrust_constant)
-            power += 1.2 * float(air.sum())
+            air_power = rotors.drag_ratio * thrusts * np.sqrt(thrusts / rotors.thrust_constant)
+            power += 1.2 * float(air_power.sum())
         return 1.0 if power <= cap else max(cap, 0.0) / power
 
 
-def named(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:
+def by_place(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:
     """Return exergy destroyed by ``"where/how"``, J, from arrays by joint or rotor."""
     energies: dict[str, float] = {}
     for cause, values in destroyed.items():

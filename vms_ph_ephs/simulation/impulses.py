@@ -15,10 +15,10 @@ from ..equations.states import Index
 from ..errors import SimulationError
 
 # Sweeps, the change of a velocity in one that ends them, and the largest accepted after all, m/s.
-_SWEEPS, _CONVERGED, _ACCEPTED = 2000, 1e-14, 1e-9
+_MAX_SWEEPS, _TOLERANCE, _MAX_CHANGE = 2000, 1e-14, 1e-9
 
 # Sweeps after which the linear system is tried, and the velocity to which it must hold, m/s.
-_TRIALS, _EXACT = frozenset((1, 3, 7, 15, 30, 60, 120, 240, 480, 960, 1920)), 1e-13
+_EXACT_SWEEPS, _EXACT_TOLERANCE = frozenset((1, 3, 7, 15, 30, 60, 120, 240, 480, 960, 1920)), 1e-13
 
 
 class Process(NamedTuple):
@@ -30,12 +30,12 @@ class Process(NamedTuple):
     heat: StateEntry
 
 
-class Acting(NamedTuple):
+class ActiveRows(NamedTuple):
     """The processes that may act at a configuration, as rows of one linear system.
 
     Attributes:
         processes: one per row.
-        bounds: of the rows.
+        lower, upper, friction, normal, restitution: as :class:`.Bounds`, of the rows.
         rows: (k,stored) of the velocities over stored efforts.
         velocity: (k,) at the configuration.
         mobility: W, (k,k): the change of the velocities by impulses is ``-W P``.
@@ -54,7 +54,7 @@ class Acting(NamedTuple):
     push: Array
 
 
-def impulses(acting: Acting, velocity: Array, dt: float, first: Array, returned: Array) -> Array:
+def impulses(active: ActiveRows, velocity: Array, dt: float, start: Array, rebound: Array) -> Array:
     """Return the impulses within bounds that the velocities call for, (k,).
 
     The projected Gauss-Seidel method finds which contacts press, stick and slide; what presses and
@@ -63,67 +63,67 @@ def impulses(acting: Acting, velocity: Array, dt: float, first: Array, returned:
     direction that is.
 
     Args:
-        acting: the processes.
+        active: the processes.
         velocity: (k,) with the impulses that are already given.
         dt: duration that multiplies the bounds of forces, s.
-        first: (k,) impulses.
-        returned: (k,) velocities at which contacts leave.
+        start: (k,) impulses.
+        rebound: (k,) velocities at which contacts leave.
 
     Raises:
         SimulationError: they are not found.
     """
-    problem = _Problem(acting, velocity - returned + acting.mobility @ first, dt)
-    total = first.copy()
+    problem = _Problem(active, velocity - rebound + active.mobility @ start, dt)
+    total = start.copy()
     if not total.size:
         return total
-    for sweep in range(_SWEEPS):
+    for sweep in range(_MAX_SWEEPS):
         change = problem.sweep(total)
-        if change <= _CONVERGED:
+        if change <= _TOLERANCE:
             return total
-        if sweep in _TRIALS:
+        if sweep in _EXACT_SWEEPS:
             exact = problem.exact(total)
             if exact is not None:
                 return exact
-    if not change <= _ACCEPTED:
-        boxes = ", ".join(dict.fromkeys(f"'{process.box}'" for process in acting.processes))
+    if not change <= _MAX_CHANGE:
+        boxes = ", ".join(dict.fromkeys(f"'{process.box}'" for process in active.processes))
         raise SimulationError(
             f"the impulses of contacts and dry friction in {boxes} are not found: velocities of up "
-            f"to {np.abs(velocity).max():.3g} m/s still change by {change:.2g} after {_SWEEPS} "
+            f"to {np.abs(velocity).max():.3g} m/s still change by {change:.2g} after {_MAX_SWEEPS} "
             "sweeps; a shorter step, less friction or masses nearer to each other may help"
         )
     return total
 
 
 class _Problem:
-    """Impulses P with the velocities ``u = push - W P``.
+    """Impulses P with the velocities ``u = u_0 - W P``.
 
     Args:
-        here: the processes.
+        active: the processes.
         push: (k,) velocities without impulses, less those at which contacts leave.
         dt: duration that multiplies the bounds of forces, s.
     """
 
-    def __init__(self, acting: Acting, push: Array, dt: float) -> None:
-        self._push, self._mobility, self._friction = push, acting.mobility, acting.friction
+    def __init__(self, active: ActiveRows, u_0: Array, dt: float) -> None:
+        self._u_0, self._mobility, self._friction = u_0, active.mobility, active.friction
         # A stop is without bound also in an impact, which takes no time.
         self._lower, self._upper = (
             np.where(np.isinf(b), b, np.where(np.isinf(b), 0.0, b) * dt)
-            for b in (acting.lower, acting.upper)
+            for b in (active.lower, active.upper)
         )
-        self._normals = np.flatnonzero(acting.normal < 0)
-        self._diagonal = np.maximum(np.diagonal(acting.mobility), 1e-300)
-        normals = np.unique(acting.normal[acting.normal >= 0])
-        self._cones = [(int(n), np.flatnonzero(acting.normal == n)) for n in normals]
+        self._normals = np.flatnonzero(active.normal < 0)
+        self._diagonal = np.maximum(np.diagonal(active.mobility), 1e-300)
+        normals = np.unique(active.normal[active.normal >= 0])
+        self._cones = [(int(n), np.flatnonzero(active.normal == n)) for n in normals]
         # Steps of the largest mobility converge in every direction of a cone.
-        blocks = (acting.mobility[np.ix_(indices, indices)] for _, indices in self._cones)
-        self._eased = [max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]
+        blocks = (active.mobility[np.ix_(indices, indices)] for _, indices in self._cones)
+        self._cone_norms = [max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]
 
     def sweep(self, total: Array) -> float:
         """Improve the impulses, (k,), in place; return the largest change of a velocity.
 
         It is relative to the largest velocity where that is above 1 m/s.
         """
-        u = self._push - self._mobility @ total
+        u = self._u_0 - self._mobility @ total
         largest = 0.0
         for k in self._normals:
             unbounded = total[k] + u[k] / self._diagonal[k]
@@ -132,8 +132,8 @@ class _Problem:
                 u -= self._mobility[:, k] * change
                 total[k] += change
                 largest = max(largest, abs(change) * self._diagonal[k])
-        for (n, indices), mobility in zip(self._cones, self._eased, strict=True):
-            projected = self._in_cone(
+        for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
+            projected = self._project_on_cone(
                 total[indices] + u[indices] / mobility, self._limit(n, indices, total)
             )
             change = projected - total[indices]
@@ -163,27 +163,27 @@ class _Problem:
                 basis[indices, n] = -self._friction[indices[0]] * total[indices] / length
         basis = basis[:, free]
         weighted = self._mobility[free]
-        right_side = self._push[free] - weighted @ fixed
+        right_side = self._u_0[free] - weighted @ fixed
         solution = fixed + basis @ np.linalg.lstsq(weighted @ basis, right_side, rcond=1e-12)[0]
-        u = self._push - self._mobility @ solution
+        u = self._u_0 - self._mobility @ solution
         # The rounding of u is that of the terms that cancel in it.
-        scale = 1.0 + float((np.abs(self._push) + np.abs(self._mobility) @ np.abs(solution)).max())
-        if np.abs(u[free]).max(initial=0.0) > _EXACT * scale:
+        scale = 1.0 + float((np.abs(self._u_0) + np.abs(self._mobility) @ np.abs(solution)).max())
+        if np.abs(u[free]).max(initial=0.0) > _EXACT_TOLERANCE * scale:
             return None
-        slack = _EXACT * scale / self._diagonal
+        slack = _EXACT_TOLERANCE * scale / self._diagonal
         normals = self._normals
         bounded = np.clip(solution[normals], self._lower[normals], self._upper[normals])
-        pushing = solution[normals] + u[normals] / self._diagonal[normals]
-        pushing = np.clip(pushing, self._lower[normals], self._upper[normals])
-        if (np.abs(pushing - bounded) > slack[normals]).any():
+        updated = solution[normals] + u[normals] / self._diagonal[normals]
+        updated = np.clip(updated, self._lower[normals], self._upper[normals])
+        if (np.abs(updated - bounded) > slack[normals]).any():
             return None
         if (np.abs(solution[normals] - bounded) > slack[normals]).any():
             return None
-        for (n, indices), mobility in zip(self._cones, self._eased, strict=True):
-            projected = self._in_cone(
+        for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
+            projected = self._project_on_cone(
                 solution[indices] + u[indices] / mobility, self._limit(n, indices, solution)
             )
-            if np.abs(projected - solution[indices]).max() > _EXACT * scale / mobility:
+            if np.abs(projected - solution[indices]).max() > _EXACT_TOLERANCE * scale / mobility:
                 return None
         solution[normals] = bounded
         return solution
@@ -192,6 +192,6 @@ class _Problem:
         return float(self._friction[indices[0]]) * max(-float(total[n]), 0.0)
 
     @staticmethod
-    def _in_cone(force: Array, limit: float) -> Array:
+    def _project_on_cone(force: Array, limit: float) -> Array:
         length = float(np.sqrt(force @ force))
         return force * (limit / length) if length > limit else force

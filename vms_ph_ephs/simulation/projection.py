@@ -56,10 +56,10 @@ class Projection:
         joints = {closure.q_r.junction for _, closure in self._closures}
         self._pose_entries = []
         for entry, effort in equations.couplings:
-            needed = entry.junction in joints or any(
+            is_needed = entry.junction in joints or any(
                 frame.state is entry for _, c in self._closures for frame in (c.first, c.second)
             )
-            if needed:
+            if is_needed:
                 self._pose_entries.append((entry, effort))
 
     def residual(self, x: Array) -> Array:
@@ -119,7 +119,7 @@ class Projection:
         dependent = int(np.max(np.flatnonzero(gaps), initial=-1)) + 1
         return s.shape[0] - max(dependent, int((values < _ZERO).sum()))
 
-    def check_rank(self, x: Array, before: float, metric: Array | None = None) -> float:
+    def check_rank(self, x: Array, previous: float, metric: Array | None = None) -> float:
         """Raise an error for a state at which constraints have become dependent.
 
         The least singular value falls to zero in proportion to the distance from a singularity, so
@@ -127,7 +127,7 @@ class Projection:
 
         Args:
             x: state after a step.
-            before: the value returned before the step; zero at the beginning.
+            previous: the value returned before the step; zero at the beginning.
             metric: S, from a projection that has just taken place.
 
         Returns:
@@ -143,27 +143,27 @@ class Projection:
         # The metric of a projection differs from that at x by a local error of the scheme.
         s = self._metric(x)[1] if metric is None else metric
         values = np.linalg.eigvalsh(_unit_diagonal(s))
-        return self._check_least(values, rank, before, x)
+        return self._check_least(values, rank, previous, x)
 
-    def check_values(self, values: Array, before: float, x: Array) -> float:
+    def check_values(self, values: Array, previous: float, x: Array) -> float:
         """Do the same with the eigenvalues that the core found for the joints that close loops.
 
         Args:
             values: ascending; empty for a tree, whose constraints never become dependent.
-            before: as for :meth:`check_rank`.
+            previous: as for :meth:`check_rank`.
             x: state after a step, for the message.
         """
         rank = self._equations.rank
         if rank is None or not values.size:
             return 0.0
         dependent = self._equations.constraints.count - rank
-        return self._check_least(values, values.size - dependent, before, x)
+        return self._check_least(values, values.size - dependent, previous, x)
 
-    def _check_least(self, values: Array, rank: int, before: float, x: Array) -> float:
+    def _check_least(self, values: Array, rank: int, previous: float, x: Array) -> float:
         dependent = values.size - rank
         least = float(np.sqrt(max(values[dependent], 0.0))) if rank else 1.0
-        falling = before - least
-        if least * least <= _ZERO or least < 2.0 * falling:
+        decrease = previous - least
+        if least * least <= _ZERO or least < 2.0 * decrease:
             raise self._equations.singular(self._metric(x)[1])
         if dependent and values[dependent - 1] > 1e-2 * least * least:
             raise SingularConstraint(
@@ -240,8 +240,8 @@ def close_loops(equations: Equations, x: Array) -> Array:
         InconsistentState: a joint, which the message names, cannot be closed from there.
     """
     projection = Projection(equations)
-    before, equations.rank = equations.rank, None
+    rank, equations.rank = equations.rank, None
     try:
         return projection.iterate(x)
     finally:
-        equations.rank = before
+        equations.rank = rank

@@ -20,8 +20,8 @@ from vms_ph_dynamics import Array
 from ..components.set_valued import Bounds, ConstantForce, Contact, SetValued
 from ..equations import Equations
 from ..equations.states import Index
-from .impulses import Acting, Process, impulses
-from .steps import Inputs, Move, acting
+from .impulses import ActiveRows, Process, impulses
+from .steps import Inputs, Move, flows_at
 from .stiff_friction import StiffFriction
 
 # A contact is closed at a gap below this, m; impacts are located to the same.
@@ -32,8 +32,8 @@ _BISECTIONS = 60
 _MAX_IMPACTS = 8
 
 # Iterations for the forces of a step, and the velocity to which they are found, m/s.
-_CORRECTIONS, _FORCE_TOLERANCE = 12, 1e-13
-_AT_REST = 1e-9
+_MAX_CORRECTIONS, _FORCE_TOLERANCE = 12, 1e-13
+_REST_SPEED = 1e-9
 
 # Parts of a step that are shorter, s, have forces by velocities alone: the rounding of gaps over
 # the square of their duration would be a large acceleration, what gaps change in them is not.
@@ -88,7 +88,7 @@ class BoundedForces:
         """Return a step that ends where a contact closes, its duration, and whether one did."""
         closed = {p.box for p in self.processes if self._gap(p, x) <= _CONTACT_GAP}
         open_ = [p for p in self.processes if p.box not in closed]
-        active = self._acting(x, closed)
+        active = self._active_rows(x, closed)
         force, move = self._solve_forces(
             active, self._predict_forces(active, x, inputs, t, dt), smooth, x, t, dt
         )
@@ -97,18 +97,18 @@ class BoundedForces:
             return self._apply_impulses(active, force, move, dt, bounces), dt, False
         low, high = 0.0, 1.0
         for _ in range(_BISECTIONS):
-            share = 0.5 * (low + high)
-            move = self._move_with_forces(active, force, smooth, x, t, share * dt)
+            fraction = 0.5 * (low + high)
+            move = self._move_with_forces(active, force, smooth, x, t, fraction * dt)
             depth = self._smallest_gap(open_, move.x)
-            low, high = (low, share) if depth < -_CONTACT_GAP else (share, high)
+            low, high = (low, fraction) if depth < -_CONTACT_GAP else (fraction, high)
             if abs(depth) <= _CONTACT_GAP:
                 break
-        duration = share * dt
+        duration = fraction * dt
         force, move = self._solve_forces(active, force, smooth, x, t, duration)
         return self._apply_impulses(active, force, move, duration, bounces), duration, True
 
     def _solve_forces(
-        self, active: Acting, force: Array, smooth: Smooth, x: Array, t: float, dt: float
+        self, active: ActiveRows, force: Array, smooth: Smooth, x: Array, t: float, dt: float
     ) -> tuple[Array, Move]:
         """Return the forces of a step, (k,), and the step with them.
 
@@ -116,7 +116,7 @@ class BoundedForces:
         """
         sticking = self._sticking(active)
         gaps = self._gaps(active, x)
-        for _ in range(_CORRECTIONS if dt > _SHORTEST_STEP else 0):
+        for _ in range(_MAX_CORRECTIONS if dt > _SHORTEST_STEP else 0):
             move = self._move_with_forces(active, force, smooth, x, t, dt)
             predicted = np.where(sticking, (2.0 / dt) * self._paths(active, move), 0.0)
             if not sticking.all():
@@ -124,8 +124,8 @@ class BoundedForces:
                 predicted = predicted + sliding
             is_normal = np.isfinite(gaps)
             predicted[is_normal] = (2.0 / dt) * (self._gaps(active, move.x) - gaps)[is_normal]
-            none = np.zeros(force.size)
-            next_force = impulses(active, predicted, dt, force * dt, none) / dt
+            zeros = np.zeros(force.size)
+            next_force = impulses(active, predicted, dt, force * dt, zeros) / dt
             change = np.abs(next_force - force) * np.diagonal(active.mobility) * dt
             if np.max(change, initial=0.0) <= _FORCE_TOLERANCE * (
                 1.0 + np.abs(predicted).max(initial=0.0)
@@ -142,7 +142,7 @@ class BoundedForces:
         return force, move
 
     def _move_with_forces(
-        self, active: Acting, force: Array, smooth: Smooth, x: Array, t: float, dt: float
+        self, active: ActiveRows, force: Array, smooth: Smooth, x: Array, t: float, dt: float
     ) -> Move:
         """Return the smooth step with forces held."""
         held = {
@@ -153,25 +153,25 @@ class BoundedForces:
             return smooth(x, t, dt)
 
     @staticmethod
-    def _by_box(active: Acting) -> dict[str, tuple[Process, Index]]:
+    def _by_box(active: ActiveRows) -> dict[str, tuple[Process, Index]]:
         """Return every process with the places of its rows."""
         processes_by_box: dict[str, tuple[Process, Index]] = {}
         for k, p in enumerate(active.processes):
             none = np.zeros(0, dtype=np.intp)
-            before = processes_by_box[p.box][1] if p.box in processes_by_box else none
-            processes_by_box[p.box] = (p, np.append(before, k))
+            indices = processes_by_box[p.box][1] if p.box in processes_by_box else none
+            processes_by_box[p.box] = (p, np.append(indices, k))
         return processes_by_box
 
     @staticmethod
-    def _sticking(active: Acting) -> Any:
+    def _sticking(active: ActiveRows) -> Any:
         """Return which rows do not move, with all rows of friction at their contact, (k,)."""
-        sticking = np.abs(active.velocity) <= _AT_REST
+        sticking = np.abs(active.velocity) <= _REST_SPEED
         for n in np.unique(active.normal[active.normal >= 0]):
             indices = active.normal == n
             sticking[indices] = sticking[indices].all()
         return sticking
 
-    def _gaps(self, active: Acting, x: Array) -> Array:
+    def _gaps(self, active: ActiveRows, x: Array) -> Array:
         """Return the gaps at the rows of contacts, m; not a number at other rows."""
         gaps = np.full(len(active.processes), np.nan)
         for process, indices in self._by_box(active).values():
@@ -179,14 +179,14 @@ class BoundedForces:
                 gaps[indices[0]] = self._gap(process, x)
         return gaps
 
-    def _paths(self, active: Acting, move: Move) -> Array:
+    def _paths(self, active: ActiveRows, move: Move) -> Array:
         """Return the paths along the rows in a step, (k,)."""
         distances = np.zeros(len(active.processes))
         for box, (_, indices) in self._by_box(active).items():
-            distances[indices] = move.supply.slid[box]
+            distances[indices] = move.supply.row_paths[box]
         return distances
 
-    def _velocity(self, active: Acting, x: Array) -> Array:
+    def _velocity(self, active: ActiveRows, x: Array) -> Array:
         """Return the velocities along the rows at another state, (k,)."""
         equations = self._equations
         e = equations.storages.efforts(x)
@@ -198,7 +198,7 @@ class BoundedForces:
             velocities[indices] = rows @ (columns @ e)
         return velocities
 
-    def _has_energy_gain(self, active: Acting, force: Array, move: Move) -> Any:
+    def _has_energy_gain(self, active: ActiveRows, force: Array, move: Move) -> Any:
         """Return which rows have friction that gives energy in a step, (k,)."""
         works = force * self._paths(active, move)
         rounding = _ROUNDING * (1.0 + np.abs(works).max(initial=0.0))
@@ -206,21 +206,21 @@ class BoundedForces:
         return (works < -rounding) & ~is_normal
 
     def _predict_forces(
-        self, active: Acting, x: Array, inputs: Inputs | None, t: float, dt: float
+        self, active: ActiveRows, x: Array, inputs: Inputs | None, t: float, dt: float
     ) -> Array:
         """Return the forces that the velocities at the end of a step call for."""
         if not active.processes:
             return np.zeros(0)
         equations, n = self._equations, self._equations.layout.linear
-        flow = equations.flow_of(acting(inputs, t, x))
+        flow = equations.flow_of(flows_at(inputs, t, x))
         with equations.processes.imposing(self._zero_forces):
             rate = equations.tangent(x, flow)[0]
         predicted = active.velocity + dt * (active.rows[:, :n] @ (equations.storages.Q @ rate[:n]))
-        none = np.zeros(predicted.size)
-        return impulses(active, predicted, dt, none, none) / dt
+        zeros = np.zeros(predicted.size)
+        return impulses(active, predicted, dt, zeros, zeros) / dt
 
     def _apply_impulses(
-        self, before: Acting, force: Array, move: Move, dt: float, bounces: bool
+        self, before: ActiveRows, force: Array, move: Move, dt: float, bounces: bool
     ) -> Move:
         """Return a step with the impulses at its end, and the heat of all forces.
 
@@ -234,11 +234,11 @@ class BoundedForces:
         dissipated_energy = float(dissipated.sum())
         closed = {p.box for p in self.processes if self._gap(p, move.x) <= _CONTACT_GAP}
         active_boxes = closed & {p.box for p in before.processes}
-        x, along = move.x.copy(), move.along.copy()
+        x, increment = move.x.copy(), move.increment.copy()
         stages = [(active_boxes, dt)] if active_boxes else []
         stages += [(closed, 0.0)] if closed - active_boxes else []
         for boxes, duration in stages:
-            active = self._acting(x, boxes)
+            active = self._active_rows(x, boxes)
             if duration:
                 impulse, rebound = (
                     _match_impulses(before, force * dt, active),
@@ -253,7 +253,7 @@ class BoundedForces:
             n = self._equations.layout.linear
             momentum_change = -(active.push @ change)
             x[:n] += momentum_change
-            along[:n] += momentum_change
+            increment[:n] += momentum_change
             dissipated_energy += float(works.sum())
             for p, work in zip(active.processes, works, strict=True):
                 heats[p.box] += max(float(work), 0.0)
@@ -261,8 +261,8 @@ class BoundedForces:
         for p in self.processes:
             heat = heats[p.box] * dissipated_energy / positive if positive > 0.0 else 0.0
             if heat > 0.0:
-                along[p.heat.tangent] += self._friction.warmed(x, p.heat, heat)
-        return move._replace(x=x, along=along)
+                increment[p.heat.tangent] += self._friction.add_heat(x, p.heat, heat)
+        return move._replace(x=x, along=increment)
 
     def _gap(self, p: Process, x: Array) -> float:
         """Return the gap of a contact, m; dry friction always acts."""
@@ -274,7 +274,7 @@ class BoundedForces:
     def _smallest_gap(self, processes: list[Process], x: Array) -> float:
         return min((self._gap(p, x) for p in processes), default=0.0)
 
-    def _acting(self, x: Array, closed: set[str]) -> Acting:
+    def _active_rows(self, x: Array, closed: set[str]) -> ActiveRows:
         equations = self._equations
         e = equations.storages.efforts(x)
         a = equations.constraints.at(equations.states.reads)
@@ -299,19 +299,19 @@ class BoundedForces:
                 processes.append(p)
                 rows.append(row @ columns)
         jacobian = np.reshape(rows, (len(rows), e.size))
-        none = [np.zeros(0)]
-        push, kappa = equations.pushed(jacobian, a)
+        empty = [np.zeros(0)]
+        push, kappa = equations.impulse_response(jacobian, a)
         velocity = jacobian @ e
         if kappa.size:
             # Of the velocities that impulses act on, also where a scheme leaves the constraints.
-            velocity = velocity - kappa.T @ (equations.constraints.acting(a)[:, :n] @ e[:n])
-        return Acting(
+            velocity = velocity - kappa.T @ (equations.constraints.matrix(a)[:, :n] @ e[:n])
+        return ActiveRows(
             processes,
-            np.concatenate([*none, *(part.lower for part in parts)]),
-            np.concatenate([*none, *(part.upper for part in parts)]),
-            np.concatenate([*none, *(part.friction for part in parts)]),
+            np.concatenate([*empty, *(part.lower for part in parts)]),
+            np.concatenate([*empty, *(part.upper for part in parts)]),
+            np.concatenate([*empty, *(part.friction for part in parts)]),
             np.array(normal, dtype=np.intp),
-            np.concatenate([*none, *(part.restitution for part in parts)]),
+            np.concatenate([*empty, *(part.restitution for part in parts)]),
             jacobian,
             velocity,
             jacobian[:, :n] @ equations.storages.Q @ push,
@@ -319,14 +319,14 @@ class BoundedForces:
         )
 
 
-def _impact(active: Acting, dt: float, impulse: Array, rebound: Array) -> tuple[Array, Array]:
+def _impact(active: ActiveRows, dt: float, impulse: Array, rebound: Array) -> tuple[Array, Array]:
     """Return the impulses beyond those given, and their works, J, (k,) each."""
     change = impulses(active, active.velocity, dt, impulse, rebound) - impulse
     after = active.velocity - active.mobility @ change
     return change, 0.5 * change * (active.velocity + after)
 
 
-def _match_impulses(before: Acting, impulses: Array, after: Acting) -> Array:
+def _match_impulses(before: ActiveRows, impulses: Array, after: ActiveRows) -> Array:
     """Return the impulses of the rows that act before a step, by the rows that act after it."""
     by_box: dict[str, list[float]] = {}
     for p, impulse in zip(before.processes, impulses, strict=True):

@@ -27,7 +27,7 @@ from .stiff_friction import Stiff, StiffFriction
 
 # Each correction reduces the error of the mean force by the share of a step in which the
 # configuration changes; the rest is an error of the scheme, not of its laws.
-_CORRECTIONS, _ARRIVED = 3, 1e-6
+_CORRECTIONS, _TOLERANCE = 3, 1e-6
 
 # A motion that has reached this has diverged: squares of states would soon be infinite.
 _FAR = 1e100
@@ -38,7 +38,7 @@ class _Scheme(NamedTuple):
     step: Callable[[Equations], Step]
     projects: bool
     begins_on_constraints: bool
-    fastest: float
+    max_ratio: float
 
 
 # Explicit stages are stable up to 2.8 times the time constant of friction, and at twice it as
@@ -106,7 +106,7 @@ class EphsStepper(Stepper):
         self.equations, self.projection = equations, Projection(equations)
         self._scheme, self._tolerance = SCHEMES[scheme], tolerance
         self._step = self._scheme.step(equations)
-        self._friction = StiffFriction(equations, self._scheme.fastest)
+        self._friction = StiffFriction(equations, self._scheme.max_ratio)
         self._bounded = BoundedForces(equations, self._friction)
         self.name, self.order = scheme, self._scheme.order
         self._entropies = equations.is_entropy[: equations.layout.stored]
@@ -148,7 +148,7 @@ class EphsStepper(Stepper):
 
         move = self._bounded.move(smooth, solver_state.x, inputs, t, dt)
         supplied = solver_state.supplied + move.supply.energy
-        return SolverState(move.x, move.along / dt, after.least, supplied), move
+        return SolverState(move.x, move.increment / dt, after.least, supplied), move
 
     def _smooth_move(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
@@ -170,9 +170,9 @@ class EphsStepper(Stepper):
             with processes.imposing(friction.flows(stiff, force)):
                 after, move = self._regular_move(before, inputs, t, dt)
             # What the other forces were on average, by the velocities they led to.
-            last, arrival = arrival, friction.velocity(stiff, after.x)
+            previous, arrival = arrival, friction.velocity(stiff, after.x)
             acceleration = (arrival - stiff.velocity) / dt + stiff.mobility @ force
-            if np.abs(arrival - last).max() <= _ARRIVED * (1.0 + np.abs(arrival).max()):
+            if np.abs(arrival - previous).max() <= _TOLERANCE * (1.0 + np.abs(arrival).max()):
                 break
         heat = friction.heat(stiff, force, move.supply)
         if heat is None:
@@ -180,10 +180,10 @@ class EphsStepper(Stepper):
             middle, first = self._smooth_move(before, inputs, t, half)
             after, second = self._smooth_move(middle, inputs, t + half, half)
             return after, first.then(second)
-        x, along = after.x.copy(), move.along.copy()
+        x, increment = after.x.copy(), move.increment.copy()
         for state, energy in heat:
-            along[state.tangent] += friction.warmed(x, state, energy)
-        return after._replace(x=x, velocity=along / dt), move._replace(x=x, along=along)
+            increment[state.tangent] += friction.add_heat(x, state, energy)
+        return after._replace(x=x, velocity=increment / dt), move._replace(x=x, along=increment)
 
     def _regular_move(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
@@ -193,7 +193,7 @@ class EphsStepper(Stepper):
             move, values = compiled
             least = self.projection.check_values(values, solver_state.least, move.x)
             supplied = solver_state.supplied + move.supply.energy
-            return SolverState(move.x, move.along / dt, least, supplied), move
+            return SolverState(move.x, move.increment / dt, least, supplied), move
         move = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
         x, metric = move.x, None
         if not _finite(x):
@@ -214,7 +214,7 @@ class EphsStepper(Stepper):
         least = self.projection.check_rank(x, solver_state.least, metric)
         self.equations.storages.check_temperatures(x)
         supplied = solver_state.supplied + move.supply.energy
-        return SolverState(x, move.along / dt, least, supplied), move
+        return SolverState(x, move.increment / dt, least, supplied), move
 
     def step(
         self, solver_state: SolverState, ports: Inputs | None, t: float, dt: float
@@ -230,7 +230,7 @@ class EphsStepper(Stepper):
             error.time, error.state = t, solver_state.x.copy()
             raise StepFailure(str(error)) from error
         supply = move.supply
-        produced = float(self._entropies @ move.along) - supply.entropy
+        produced = float(self._entropies @ move.increment) - supply.entropy
         return StepResult(
             after, supply.supplied, self.equations.theta_0 * produced, move.iterations
         )

@@ -21,7 +21,7 @@ Inputs = Flows | Callable[[float, Array], Flows]
 """Flows into outer power ports: held, or as a function of time (s) and state vector."""
 
 
-def acting(inputs: Inputs | None, t: float, x: Array) -> Flows:
+def flows_at(inputs: Inputs | None, t: float, x: Array) -> Flows:
     """Return the flows at a time and state."""
     if inputs is None:
         return {}
@@ -35,10 +35,10 @@ class Supply:
         supplied: exergy supplied through every outer power port, J.
         entropy: supplied through all of them together, J/K.
         path: (total,) integral of all efforts over the step: the path along each velocity.
-        slid: the same along the rows of forces that are held, by box.
+        row_paths: the same along the rows of forces that are held, by box.
     """
 
-    __slots__ = ("_equations", "entropy", "path", "slid", "supplied")
+    __slots__ = ("_equations", "entropy", "path", "row_paths", "supplied")
 
     def __init__(self, equations: Equations) -> None:
         outer = equations.system.pattern.outer
@@ -46,7 +46,7 @@ class Supply:
         self.supplied = {name: 0.0 for name, port in outer.items() if port.kind == "power"}
         self.entropy = 0.0
         self.path = np.zeros(equations.layout.total)
-        self.slid: dict[str, Array] = {}
+        self.row_paths: dict[str, Array] = {}
 
     def add(self, flows: Flows, efforts: Array, duration: float) -> None:
         """Add the supply of flows at the given efforts, (total,), held for ``duration`` s.
@@ -56,8 +56,8 @@ class Supply:
         layout = self._equations.layout
         self.path += duration * efforts
         if self._equations.processes.imposed:
-            for box, velocity in self._equations.processes.along(efforts).items():
-                self.slid[box] = self.slid.get(box, 0.0) + duration * velocity
+            for box, velocity in self._equations.processes.row_velocities(efforts).items():
+                self.row_paths[box] = self.row_paths.get(box, 0.0) + duration * velocity
         for name, value in flows.items():
             indices = layout.efforts[layout.outer[name]]
             flow = duration * np.broadcast_to(
@@ -72,8 +72,8 @@ class Supply:
             self.supplied[name] += value
         self.entropy += later.entropy
         self.path += later.path
-        for box, length in later.slid.items():
-            self.slid[box] = self.slid.get(box, 0.0) + length
+        for box, length in later.row_paths.items():
+            self.row_paths[box] = self.row_paths.get(box, 0.0) + length
 
     @property
     def energy(self) -> float:
@@ -90,21 +90,21 @@ class Move(NamedTuple):
 
     Attributes:
         x: (size,) the state after it.
-        along: (stored,) the step in the tangent spaces.
+        increment: (stored,) the step in the tangent spaces.
         supply: energy and entropy supplied at the outer ports.
         iterations: of an implicit scheme; 0 for explicit ones.
     """
 
     x: Array
-    along: Array
+    increment: Array
     supply: Supply
     iterations: int = 0
 
     def then(self, later: "Move") -> "Move":
         """Return this step and one that follows as one."""
         self.supply.append(later.supply)
-        along, iterations = self.along + later.along, self.iterations + later.iterations
-        return Move(later.x, along, self.supply, iterations)
+        increment, iterations = self.increment + later.increment, self.iterations + later.iterations
+        return Move(later.x, increment, self.supply, iterations)
 
 
 class Step(Protocol):
@@ -130,18 +130,18 @@ class MuntheKaas:
         """Return the step of length dt."""
         states, supply = self._equations.states, Supply(self._equations)
         rates: list[Array] = [np.zeros(self._equations.layout.stored)]
-        for share, weight in ((0.0, 6.0), (0.5, 3.0), (0.5, 3.0), (1.0, 6.0)):
-            theta = (share * dt) * rates[-1]
+        for fraction, weight in ((0.0, 6.0), (0.5, 3.0), (0.5, 3.0), (1.0, 6.0)):
+            theta = (fraction * dt) * rates[-1]
             y = states.step(x, theta)
-            flows = acting(inputs, t + share * dt, y)
+            flows = flows_at(inputs, t + fraction * dt, y)
             rate, efforts = self._equations.tangent(y, self._equations.flow_of(flows))
             supply.add(flows, efforts, dt / weight)
             rates.append(states.step_rate(theta, rate))
         _, k1, k2, k3, k4 = rates
-        along = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-        y = states.step(x, along)
+        increment = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        y = states.step(x, increment)
         states.repair(y)
-        return Move(y, along, supply)
+        return Move(y, increment, supply)
 
 
 class DiscreteGradient:
@@ -173,13 +173,13 @@ class DiscreteGradient:
             iterations += 1
             middle = states.step(x, 0.5 * u)
             e = self._efforts(x, before, middle, u)
-            flows = acting(inputs, t + 0.5 * dt, middle)
+            flows = flows_at(inputs, t + 0.5 * dt, middle)
             rate, efforts = equations.midpoint_tangent(
                 middle, e, x[:n], dt, equations.flow_of(flows)
             )
-            new = dt * rate
-            change = float(np.abs(new - u).max())
-            u = new
+            next_u = dt * rate
+            change = float(np.abs(next_u - u).max())
+            u = next_u
             # Iterate until rounding dominates: the balance is as exact as the solution.
             if change == 0.0 or (change >= 0.5 * last and change < 1e-12 * (1.0 + np.abs(u).max())):
                 break
@@ -199,7 +199,7 @@ class DiscreteGradient:
         reads = self._equations.states.reads
         return {
             box: tuple(view.copy() for view in reads[box])
-            for box, _, _ in self._equations.storages.others
+            for box, _, _ in self._equations.storages.nonlinear
         }
 
     def _efforts(
@@ -211,7 +211,7 @@ class DiscreteGradient:
         e = np.empty(self._equations.layout.stored)
         e[:n] = storages.Q @ (x[:n] + 0.5 * u[:n])
         after, halfway = self._arguments(states.step(x, u)), self._arguments(middle)
-        for box, storage, indices in storages.others:
+        for box, storage, indices in storages.nonlinear:
             if isinstance(storage, Environment):
                 e[indices] = 0.0
                 continue
@@ -253,7 +253,7 @@ class TreeStep:
         step = core.step(t, x, dt, self._flows(inputs), self._tolerance)
         if step is None:
             return None
-        after, along, flow, exergy, opening = step
+        after, increment, flow, exergy, opening = step
         if not opening * opening <= self._tolerance:
             return None
         supply = Supply(equations)
@@ -262,17 +262,17 @@ class TreeStep:
                 indices = equations.layout.efforts[equations.layout.outer[name]]
                 supply.supplied[name] = float(exergy[indices].sum())
             supply.entropy = float(equations.is_entropy @ flow)
-        return Move(after, along, supply), cast(Array, core.loop_values)
+        return Move(after, increment, supply), cast(Array, core.loop_values)
 
     def _flows(self, inputs: Inputs | None) -> object:
         """Return the flows at all efforts: none, held, or as a function of time and state."""
         equations = self._equations
         if not callable(inputs):
             return equations.flow_of(inputs)
-        none = np.zeros(equations.layout.total)
+        zeros = np.zeros(equations.layout.total)
 
         def flows(t: float, x: Array) -> Array:
-            flow = equations.flow_of(acting(inputs, t, x))
-            return none if flow is None else flow
+            flow = equations.flow_of(flows_at(inputs, t, x))
+            return zeros if flow is None else flow
 
         return flows

@@ -29,11 +29,11 @@ _A = np.array([[5.0, -1.0], [9.0, 3.0]]) / 12.0
 _B = np.array([0.75, 0.25])
 
 # Relative to the velocities; the remainder becomes an error of the force, not of the laws.
-_CONVERGED = 1e-12
-_ITERATIONS, _HALVINGS = 40, 10
+_TOLERANCE = 1e-12
+_MAX_ITERATIONS, _MAX_HALVINGS = 40, 10
 
 # Heat that is far more than a capacity had takes some halvings of the change of entropy.
-_HEATINGS = 200
+_MAX_HEATINGS = 200
 
 # Share of the heat of a step that may come from joints which reverse.
 _REVERSAL = 1e-3
@@ -46,7 +46,7 @@ class Process(NamedTuple):
     component: Irreversible
     ports: Index
     mechanical: Index
-    hot: int
+    entropy_index: int
     entropy: StateEntry
 
 
@@ -84,17 +84,17 @@ class StiffFriction:
             return  # velocities without mass follow from friction itself
         for box, component in layout.components.items():
             if isinstance(component, Irreversible) and not isinstance(component, SetValued):
-                warm = [
+                ports = [
                     p
                     for p, indices in component.slices.items()
                     if component.is_entropy[indices].any()
                 ]
-                state = layout.states.get(layout.junctions[f"{box}.{warm[0]}"]) if warm else None
-                if len(warm) == 1 and state is not None and component.width > 1:
+                state = layout.states.get(layout.junctions[f"{box}.{ports[0]}"]) if ports else None
+                if len(ports) == 1 and state is not None and component.width > 1:
                     index = equations.processes.indices[box]
-                    moving = np.flatnonzero(component.is_entropy == 0.0)
-                    hot = component.slices[warm[0]].start
-                    self._processes.append(Process(box, component, index, moving, hot, state))
+                    mechanical = np.flatnonzero(component.is_entropy == 0.0)
+                    heat = component.slices[ports[0]].start
+                    self._processes.append(Process(box, component, index, mechanical, heat, state))
         self._slices = _slices([p.mechanical.size for p in self._processes])
         parts = [p.ports[p.mechanical] for p in self._processes]
         self._index = np.concatenate([np.zeros(0, dtype=np.intp), *parts])
@@ -117,18 +117,18 @@ class StiffFriction:
             for p, indices in zip(self._processes, slices, strict=True)
         ]
         n = equations.layout.linear
-        eased = columns[:, :n] @ equations.storages.Q
-        free = eased @ columns[:, :n].T
+        to_velocities = columns[:, :n] @ equations.storages.Q
+        unconstrained = to_velocities @ columns[:, :n].T
         # Constraints only add inertia, so that without them the ratio is an upper bound.
-        if dt * _trace(free, slices, slopes) <= self._limit:
+        if dt * _trace(unconstrained, slices, slopes) <= self._limit:
             return None
-        blocked = eased @ equations.pushed(columns, a)[0]
+        mobility = to_velocities @ equations.impulse_response(columns, a)[0]
         # What is left has at most the limit, the sum of the ratios being that of the rates.
-        share = self._limit / len(slices)
+        limit = self._limit / len(slices)
         stiff_processes = [
             k
             for k, (indices, d) in enumerate(zip(slices, slopes, strict=True))
-            if dt * _trace(blocked, [indices], [d]) > share
+            if dt * _trace(mobility, [indices], [d]) > limit
         ]
         if not stiff_processes:
             return None
@@ -140,8 +140,8 @@ class StiffFriction:
             chosen,
             _slices([p.mechanical.size for p in chosen]),
             velocities[rows],
-            blocked[np.ix_(rows, rows)],
-            eased[rows] @ rate[:n],
+            mobility[np.ix_(rows, rows)],
+            to_velocities[rows] @ rate[:n],
         )
 
     def velocity(self, stiff: Stiff, x: Array) -> Array:
@@ -159,12 +159,12 @@ class StiffFriction:
         """
         equations = self._equations
         equations.states.look_at(x)
-        warm = equations.storages.efforts(x)
-        for halvings in range(_HALVINGS):
+        efforts = equations.storages.efforts(x)
+        for halvings in range(_MAX_HALVINGS):
             parts = 2**halvings
             u, total = stiff.velocity, np.zeros(stiff.velocity.size)
             for _ in range(parts):
-                mean = self._radau(stiff, warm, u, dt / parts, acceleration)
+                mean = self._radau(stiff, efforts, u, dt / parts, acceleration)
                 if mean is None:
                     break
                 force, u = mean
@@ -206,7 +206,7 @@ class StiffFriction:
             heats *= total / positive
         return [(p.entropy, float(h)) for p, h in zip(stiff.processes, heats, strict=True)]
 
-    def warmed(self, x: Array, entry: StateEntry, heat: float) -> float:
+    def add_heat(self, x: Array, entry: StateEntry, heat: float) -> float:
         """Return the entropy by which heat, J, raises a state of entropy in x, in place, J/K."""
         equations = self._equations
         box, _, port = entry.end.rpartition(".")
@@ -218,7 +218,7 @@ class StiffFriction:
         step = np.zeros(storage.width)
         # Temperatures rise with entropy: the change is between zero and that at the first one.
         change, low, high = 0.0, 0.0, np.inf
-        for _ in range(_HEATINGS):
+        for _ in range(_MAX_HEATINGS):
             halfway, after = (
                 tuple(
                     b + s * step[storage.slices[name]] if name == port else b
@@ -242,74 +242,74 @@ class StiffFriction:
 
     def _slope(self, p: Process, stored: Array, velocity: Array) -> Array:
         """Return the force per velocity, the larger of that at rest and that at present, (d,d)."""
-        e, rest = np.zeros(p.component.width), np.zeros(p.component.width)
-        e[p.hot] = rest[p.hot] = stored[p.entropy.tangent.start]
+        e, e_0 = np.zeros(p.component.width), np.zeros(p.component.width)
+        e[p.entropy_index] = e_0[p.entropy_index] = stored[p.entropy.tangent.start]
         e[p.mechanical] = velocity
         theta_0, indices = self._equations.theta_0, np.ix_(p.mechanical, p.mechanical)
         states = self._equations.states.reads[p.box]
         sticking, moving = (
-            p.component.matrix(states, efforts, theta_0)[indices] / theta_0 for efforts in (rest, e)
+            p.component.matrix(states, efforts, theta_0)[indices] / theta_0 for efforts in (e_0, e)
         )
         return sticking if np.trace(sticking) >= np.trace(moving) else moving
 
     def _radau(
-        self, stiff: Stiff, warm: Array, u: Array, dt: float, acceleration: Array
+        self, stiff: Stiff, efforts: Array, u: Array, dt: float, acceleration: Array
     ) -> tuple[Array, Array] | None:
         """Return mean force and final velocity of a step, or None if Newton does not converge."""
         k = u.size
         # Sliding joints begin at their deceleration, stopping ones at rest: from there Newton's
         # method does not overshoot the steep part of dry friction.
-        slowed = u - dt * np.diagonal(stiff.mobility) * self._force(stiff, warm, u)
+        slowed = u - dt * np.diagonal(stiff.mobility) * self._force(stiff, efforts, u)
         stages = np.tile(np.where(slowed * u > 0.0, slowed, 0.0), (2, 1))
 
         def residual(stages: Array) -> tuple[Array, Array]:
-            forces = np.array([self._force(stiff, warm, s) for s in stages])
+            forces = np.array([self._force(stiff, efforts, s) for s in stages])
             rates = acceleration - forces @ stiff.mobility
             return stages - u - dt * (_A @ rates), forces
 
         r, forces = residual(stages)
-        for _ in range(_ITERATIONS):
+        for _ in range(_MAX_ITERATIONS):
             slope = np.eye(2 * k)
             for j in range(2):
-                product = dt * stiff.mobility @ self._force_slope(stiff, warm, stages[j])
+                product = dt * stiff.mobility @ self._force_slope(stiff, efforts, stages[j])
                 for i in range(2):
                     slope[i * k : (i + 1) * k, j * k : (j + 1) * k] += _A[i, j] * product
             try:
                 change = np.linalg.solve(slope, r.ravel()).reshape(2, k)
             except np.linalg.LinAlgError:
                 return None
-            size, share = float(np.linalg.norm(r)), 1.0
-            while share > 1e-4:
-                r, forces = residual(stages - share * change)
-                if np.linalg.norm(r) <= (1.0 - 1e-3 * share) * size:
+            size, damping = float(np.linalg.norm(r)), 1.0
+            while damping > 1e-4:
+                r, forces = residual(stages - damping * change)
+                if np.linalg.norm(r) <= (1.0 - 1e-3 * damping) * size:
                     break
-                share *= 0.5
-            stages = stages - share * change
+                damping *= 0.5
+            stages = stages - damping * change
             scale = 1.0 + float(np.abs(stages).max())
-            if float(np.abs(share * change).max()) <= _CONVERGED * scale:
+            if float(np.abs(damping * change).max()) <= _TOLERANCE * scale:
                 return _B @ forces, stages[1]
         return None
 
-    def _force(self, stiff: Stiff, warm: Array, u: Array) -> Array:
-        out = np.empty(u.size)
+    def _force(self, stiff: Stiff, efforts: Array, u: Array) -> Array:
+        force = np.empty(u.size)
         for p, indices in zip(stiff.processes, stiff.slices, strict=True):
-            out[indices] = self._flow(p, warm, u[indices])
-        return out
+            force[indices] = self._flow(p, efforts, u[indices])
+        return force
 
-    def _force_slope(self, stiff: Stiff, warm: Array, u: Array) -> Array:
+    def _force_slope(self, stiff: Stiff, e: Array, u: Array) -> Array:
         d = np.zeros((u.size, u.size))
         for p, indices in zip(stiff.processes, stiff.slices, strict=True):
             for i in range(indices.stop - indices.start):
                 step = np.zeros(indices.stop - indices.start)
                 step[i] = 1e-7 * (1e-2 + abs(u[indices.start + i]))
-                after, before = (self._flow(p, warm, u[indices] + s * step) for s in (1.0, -1.0))
-                d[indices, indices.start + i] = (after - before) / (2.0 * step[i])
+                forward, backward = (self._flow(p, e, u[indices] + s * step) for s in (1.0, -1.0))
+                d[indices, indices.start + i] = (forward - backward) / (2.0 * step[i])
         return d
 
-    def _flow(self, p: Process, warm: Array, u: Array) -> Array:
+    def _flow(self, p: Process, efforts: Array, u: Array) -> Array:
         e = np.empty(p.component.width)
         e[p.mechanical] = u
-        e[p.hot] = warm[p.entropy.tangent.start]
+        e[p.entropy_index] = efforts[p.entropy.tangent.start]
         theta_0 = self._equations.theta_0
         return p.component.flows(self._equations.states.reads[p.box], e, theta_0)[p.mechanical]
 

@@ -19,7 +19,7 @@ class Expressions(ABC):
     def matrix(self, rows: Any, width: int = 0) -> Any:
         """Return a matrix of numbers and expressions, of a list of rows; width for no rows."""
 
-    def beside(self, blocks: Sequence[Any]) -> Any:
+    def hstack(self, blocks: Sequence[Any]) -> Any:
         """Return matrices side by side."""
         height = range(blocks[0].shape[0])
         return self.matrix([[b[i, j] for b in blocks for j in range(b.shape[1])] for i in height])

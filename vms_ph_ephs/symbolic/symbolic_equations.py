@@ -78,7 +78,7 @@ class SymbolicEquations:
     Args:
         equations: of the system; :func:`symbolic` makes this object.
         algebra: of the expressions.
-        given: expressions in place of numbers, by ``"box.parameter"``.
+        symbols: expressions in place of numbers, by ``"box.parameter"``.
 
     Raises:
         ModelError: there is no such parameter.
@@ -133,11 +133,11 @@ class SymbolicEquations:
         phi = self._flows()
         n = layout.stored
         self.balance = a.constant(c.undetermined.T) @ phi[n:, :]
-        back = a.constant(c.T.T) @ phi[n:, :]
+        free_flows = a.constant(c.T.T) @ phi[n:, :]
         if c.to_free.shape[1]:
-            back = back - self._a.T @ (a.constant((c.to_free @ c.solve_rows).T) @ phi[n:, :])
-        self._motion = -(phi[:n, :] + back)
-        self._g = self._acting()
+            free_flows -= self._a.T @ (a.constant((c.to_free @ c.solve_rows).T) @ phi[n:, :])
+        self._motion = -(phi[:n, :] + free_flows)
+        self._g = self._constraint_matrix()
         self.constraint = self._g @ e if c.count else a.column([])
         self.rates = self._motion - self._g.T @ self.multipliers if c.count else self._motion
 
@@ -159,10 +159,10 @@ class SymbolicEquations:
             d = a.constant(self.equations.storages.slope_of_linear)
             gd = self._g @ d
             b = gd @ rates
-            turning = self._turning(rates)
-            if turning is not None:
+            cdot_e = self._cdot_e(rates)
+            if cdot_e is not None:
                 m = c.left_rows.shape[0]
-                added = a.constant(c.left_rows) @ turning
+                added = a.constant(c.left_rows) @ cdot_e
                 b = a.column([b[i, 0] + (added[i, 0] if i < m else 0) for i in range(c.count)])
             rates = rates - self._g.T @ a.solve(gd @ self._g.T, b)
         if c.undetermined.shape[1]:
@@ -251,8 +251,8 @@ class SymbolicEquations:
                 position = layout.efforts[layout.junctions[f"{box}.{port}"]]
                 for k, i in enumerate(range(position.start, position.stop)):
                     if not isinstance(component, Environment):
-                        warm = component.is_entropy[indices.start + k] > 0.0
-                        entries[i] = d[indices.start + k] - (self._theta_0() if warm else 0)
+                        is_entropy = component.is_entropy[indices.start + k] > 0.0
+                        entries[i] = d[indices.start + k] - (self._theta_0() if is_entropy else 0)
         return a.column(entries)
 
     def _theta_0(self) -> Any:
@@ -267,8 +267,8 @@ class SymbolicEquations:
         rows: list[list[Any]] = c.A0.tolist()
         for block in c.blocks:
             joint_rows = self._joint(block.box).law(a, self._reads[block.box][0])
-            for piece, matrix, columns in block.pieces:
-                product = joint_rows[:, piece.start : piece.stop] @ a.constant(matrix)
+            for c_columns, matrix, columns in block.terms:
+                product = joint_rows[:, c_columns.start : c_columns.stop] @ a.constant(matrix)
                 for i in range(block.component.rows):
                     for k, j in enumerate(columns.tolist()):
                         rows[block.rows.start + i][j] = (
@@ -282,7 +282,7 @@ class SymbolicEquations:
             raise StructureError(f"box '{box}' is of a kind whose constraint has no expression")
         return part
 
-    def _acting(self) -> Any:
+    def _constraint_matrix(self) -> Any:
         c, a = self.equations.constraints, self.algebra
         if not c.left_rows.shape[0]:
             return a.constant(c.fixed_rows)
@@ -324,7 +324,7 @@ class SymbolicEquations:
             )
         return part.skew @ e
 
-    def _turning(self, rates: Any) -> Any | None:
+    def _cdot_e(self, rates: Any) -> Any | None:
         c, a, layout = self.equations.constraints, self.algebra, self.equations.layout
         rows: list[Any] = [0] * self._a.shape[0]
         if not c.blocks:
@@ -339,7 +339,7 @@ class SymbolicEquations:
 
     def _check_rank(self) -> None:
         g = self.equations.constraint_matrix(self.equations.states.vector())
-        if np.linalg.matrix_rank(g) < g.shape[0] or self.equations.storages.curved:
+        if np.linalg.matrix_rank(g) < g.shape[0] or self.equations.storages.with_hessian:
             raise StructureError(
                 "the constraints repeat each other, as in a closed loop, or act on an energy that "
                 "is not quadratic, so that their forces have no closed form; use rates and "
