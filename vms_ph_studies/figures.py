@@ -16,12 +16,12 @@ Curve = tuple[npt.ArrayLike, npt.ArrayLike]
 """Abscissae and ordinates."""
 
 # Of curves that are no ports or stores.
-_LOOKS = [
+_STYLES = [
     (colour, dashes)
     for dashes in ((), (6, 3), (2, 2))
     for colour in (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY)
 ]
-_BESIDE = 6  # curves, beyond which one legend stands beside the last panel
+_MAX_INSIDE = 6  # curves; with more, one legend stands beside the last panel
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, panel in zip(grid, panels, strict=False):
         for k, (name, curve) in enumerate(panel.curves.items()):
-            word, colour, dashes = LEGEND.get(name, (name, *_LOOKS[k]))
+            label, colour, dashes = LEGEND.get(name, (name, *_STYLES[k]))
             style = (0, dashes) if dashes else "-"
             marker = "." if np.size(curve[0]) < 20 else ""
-            axes.plot(*curve, marker=marker, color=colour, linestyle=style, label=word)
+            axes.plot(*curve, marker=marker, color=colour, linestyle=style, label=label)
         for begin, end in panel.shaded:
             axes.axvspan(begin, end, color="black", alpha=0.07, lw=0)
         for axis in panel.log:
@@ -69,7 +69,7 @@ def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "")
             axes.set_ylim(0.5 * (low + high - panel.span), 0.5 * (low + high + panel.span))
         axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
         axes.grid(alpha=0.3)
-        if len(panel.curves) <= _BESIDE:
+        if len(panel.curves) <= _MAX_INSIDE:
             axes.legend(fontsize="small")
         elif panel is panels[-1]:
             axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))

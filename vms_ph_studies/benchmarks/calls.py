@@ -51,7 +51,7 @@ def _algorithms(
     }
 
 
-def _all_of(evaluate: Callable[[], object], names: tuple[str, ...]) -> Callable[[], object]:
+def _terms_call(evaluate: Callable[[], object], names: tuple[str, ...]) -> Callable[[], object]:
     """Return a call that evaluates a state and computes its terms."""
 
     def call() -> None:
@@ -83,7 +83,7 @@ def _dynamics(robot: str, base: str) -> list[Case]:
         Case("StandardForm.rate", lambda: standard.rate(x, ports)),
         Case(
             "VMSModel.evaluate, all blocks",
-            _all_of(lambda: model.evaluate(q, v), _BLOCKS),
+            _terms_call(lambda: model.evaluate(q, v), _BLOCKS),
             limit=16.0,
         ),
         Case("matrices of the decoupled form", lambda: decoupled.interconnection(x_hat)),
@@ -152,14 +152,14 @@ def _task_space(robot: str, base: str) -> list[Case]:
         Case(_TERMS, _algorithms(model, q, v, np.zeros(model.nv))[_TERMS]),
         Case(
             "TaskSpaceForm, all matrices without derivatives",
-            _all_of(lambda: form.evaluate(q, v), _MATRICES),
+            _terms_call(lambda: form.evaluate(q, v), _MATRICES),
         ),
         Case(
             "TaskSpaceForm, all matrices, G and J_z too",
-            _all_of(lambda: form.evaluate(q, v), (*_MATRICES, *_DERIVATIVES)),
+            _terms_call(lambda: form.evaluate(q, v), (*_MATRICES, *_DERIVATIVES)),
         ),
         Case("TaskSpaceForm.rate", lambda: form.rate(x, ports)),
-        *(_update(name, law, start, state, at, seconds) for name, law, at, seconds in laws),
+        *(_update(name, law, start, state, target, seconds) for name, law, target, seconds in laws),
     ]
 
 
@@ -184,10 +184,10 @@ def serial_arm(joints: int, base: str) -> VMSModel:
 def _growth(robot: str, base: str) -> list[Case]:
     if robot != _CHAIN:
         raise VmsPhError(f"the growth is measured on serial arms; omit --robot {robot}")
-    return [case for joints in JOINTS for case in _of_arm(joints, base)]
+    return [case for joints in JOINTS for case in _arm_cases(joints, base)]
 
 
-def _of_arm(joints: int, base: str) -> list[Case]:
+def _arm_cases(joints: int, base: str) -> list[Case]:
     model, rng = serial_arm(joints, base), np.random.default_rng(0)
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     standard, decoupled, ports = StandardForm(model), DecoupledForm(model), Ports()

@@ -73,9 +73,9 @@ def _cases(robot: str, base: str) -> list[Case]:
     model = bundled.model(xml, base)
     q, v = model.configuration(bundled.home), np.zeros(model.nv)
     # Without friction, which would end the motion; at rest an implicit step needs no iterations.
-    two = TwoBodies(friction=(0.0, 0.0))
-    pendulum = assemble(two.pendulum())
-    x = two.pendulum_state(pendulum)
+    bodies = TwoBodies(friction=(0.0, 0.0))
+    pendulum = assemble(bodies.pendulum())
+    x = bodies.pendulum_state(pendulum)
     arm = assemble(mb.from_urdf(xml, base, bundled.gravity))
     rk4 = pinocchio_rk4(model).start(q, v, _STEP)
     return [
@@ -138,10 +138,10 @@ def _growth(timings: list[Timing]) -> str:
     slope, offset = np.polyfit(n, 1e6 * t, 1)
     large = n >= 5
     power = np.polyfit(np.log(n[large]), np.log(t[large]), 1)[0]
-    worst = float(np.abs(1e6 * t / (slope * n + offset) - 1.0)[large].max())
+    largest_error = float(np.abs(1e6 * t / (slope * n + offset) - 1.0)[large].max())
     return (
         f"chains of {int(n[0])} to {int(n[-1])} bodies: {slope:.3g} us per body and step + "
-        f"{offset:.3g} us, within {100.0 * worst:.0f} %; time ~ bodies^{power:.2f}"
+        f"{offset:.3g} us, within {100.0 * largest_error:.0f} %; time ~ bodies^{power:.2f}"
     )
 
 

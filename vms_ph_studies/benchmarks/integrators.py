@@ -230,7 +230,7 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
     """
     best = next(c for c in contenders if c.name == _BEST)
     q, v = initial_motion(model)
-    reference = _ends(best, q, v, _REFERENCE)[-1]
+    reference = _motions(best, q, v, _REFERENCE)[-1]
     results = []
     for contender in contenders:
         for steps in STEPS:
@@ -246,7 +246,7 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
     return [plot, table, numbers]
 
 
-def _ends(contender: Contender, q: Array, v: Array, steps: int) -> list[Motion]:
+def _motions(contender: Contender, q: Array, v: Array, steps: int) -> list[Motion]:
     run = contender.start(q, v, SECONDS / steps)
     motions = [run.motion()]
     every = max(1, steps // _SAMPLES)
@@ -260,8 +260,8 @@ def _measure(
     model: VMSModel, contender: Contender, q: Array, v: Array, steps: int, reference: Array
 ) -> Result:
     dt = SECONDS / steps
-    motions = _ends(contender, q, v, steps)
-    if not all(np.isfinite(at).all() and np.isfinite(speed).all() for at, speed in motions):
+    motions = _motions(contender, q, v, steps)
+    if not all(np.isfinite(q_i).all() and np.isfinite(v_i).all() for q_i, v_i in motions):
         raise IntegrationError(f"{contender.name} diverges at dt={dt:g} s")
     costs = []
     for _ in range(_REPEATS):
@@ -305,11 +305,11 @@ def _at_cost(results: list[Result], cost: float) -> tuple[float, float]:
     costs that lie close together, as on a loaded machine, would make the slope arbitrary.
     """
     dt = np.log([r.dt for r in results])
-    a_step = float(np.mean([np.log(r.cost) for r in results] + dt))
+    log_cost = float(np.mean([np.log(r.cost) for r in results] + dt))
 
     def at(values: list[float]) -> float:
-        slope, height = np.polyfit(dt, np.log(np.maximum(values, 1e-16)), 1)
-        return float(np.exp(height + slope * (a_step - np.log(cost))))
+        slope, offset = np.polyfit(dt, np.log(np.maximum(values, 1e-16)), 1)
+        return float(np.exp(offset + slope * (log_cost - np.log(cost))))
 
     return at([r.trajectory for r in results]), at([r.energy for r in results])
 
@@ -317,19 +317,19 @@ def _at_cost(results: list[Result], cost: float) -> tuple[float, float]:
 def _table(results: Sequence[Result]) -> str:
     """Return the comparison at equal step and at equal cost, in Markdown."""
     dt = SECONDS / EQUAL
-    one = next(r for r in results if r.name == "projected_rk4" and r.dt == dt)
+    baseline = next(r for r in results if r.name == "projected_rk4" and r.dt == dt)
     rows = [
         f"| scheme | us a step | trajectory, {dt * 1e3:g} ms | energy | momentum "
         f"| trajectory at the cost of projected_rk4 | energy at that cost |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(r.name for r in results):
-        own = [r for r in results if r.name == name]
-        result = next((r for r in own if r.dt == dt), None)
-        if result is None or len(own) < 2:
+        of_scheme = [r for r in results if r.name == name]
+        result = next((r for r in of_scheme if r.dt == dt), None)
+        if result is None or len(of_scheme) < 2:
             rows.append(f"| {name} | fails at this step | | | | | |")
             continue
-        trajectory, energy = _at_cost(own, one.cost)
+        trajectory, energy = _at_cost(of_scheme, baseline.cost)
         rows.append(
             f"| {name} | {result.cost * result.dt * 1e6:.3g} | {result.trajectory:.1e} "
             f"| {result.energy:.1e} | {result.momentum:.1e} | {trajectory:.1e} | {energy:.1e} |"
@@ -345,16 +345,16 @@ def _plot(results: Sequence[Result], file: Path) -> None:
     ):
         curves = {}
         # Those in C++ stand last in the same order: a scheme has one colour in both languages.
-        for name in sorted(dict.fromkeys(r.name for r in results), key=_place):
-            own = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
-            errors = [max(getattr(r, quantity), 1e-16) for r in own]
-            curves[name] = ([r.cost for r in own], errors)
+        for name in sorted(dict.fromkeys(r.name for r in results), key=_sort_key):
+            of_scheme = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
+            errors = [max(getattr(r, quantity), 1e-16) for r in of_scheme]
+            curves[name] = ([r.cost for r in of_scheme], errors)
         cost = "processor time for a simulated second (s)"
         panels.append(Panel(quantity, cost, label, curves, log="xy"))
     draw(panels, file, 2)
 
 
-def _place(name: str) -> tuple[bool, bool]:
+def _sort_key(name: str) -> tuple[bool, bool]:
     return _CPP in name or "MuJoCo" in name, "Pinocchio" in name
 
 

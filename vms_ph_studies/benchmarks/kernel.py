@@ -64,8 +64,8 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     timings = _in_cpp(model, bundled.description(), base)
     timings += measure(_in_python(model), seconds / 3)
     timings += measure(_batches(model), seconds / 3)
-    loops = [bundled.model(bundled.description(), kind) for kind in ("fixed", "floating")]
-    cases = [case for kind in loops for case in _closed_loops(kind, bundled.home)]
+    models = [bundled.model(bundled.description(), m) for m in ("fixed", "floating")]
+    cases = [case for m in models for case in _closed_loops(m, bundled.home)]
     return timings + measure(cases, seconds / 3)
 
 
@@ -137,8 +137,8 @@ def _terms(robot: VMSModel, q: npt.ArrayLike, v: npt.ArrayLike) -> object:
 
 def _batches(model: VMSModel) -> list[Case]:
     rng, threads = np.random.default_rng(0), threads_of(None)
-    some = np.array([model.random_configuration(rng) for _ in range(1000)])
-    configurations = np.tile(some, (_STATES // 1000, 1))
+    samples = np.array([model.random_configuration(rng) for _ in range(1000)])
+    configurations = np.tile(samples, (_STATES // 1000, 1))
     velocities = rng.uniform(-1, 1, (_STATES, model.nv))
     force = rng.uniform(-10, 10, (_STATES, model.nv))
     pool = pin.ModelPool(model.pinocchio, threads)
@@ -222,8 +222,8 @@ class _Springs(Controller):
 
 
 def _languages() -> list[tuple[str, bool]]:
-    both = [("core", True), ("no core", False)]
-    return both if native_module() is not None else both[1:]
+    languages = [("core", True), ("no core", False)]
+    return languages if native_module() is not None else languages[1:]
 
 
 def _note() -> str:

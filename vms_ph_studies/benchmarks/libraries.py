@@ -37,7 +37,7 @@ _BATCH_SIZE = 1024
 
 # Accelerations of libraries in double precision differ by rounding through the inverse of the mass
 # matrix; more means another robot.
-_AGREE = 1e-6
+_TOLERANCE = 1e-6
 
 
 class UnavailableError(Exception):
@@ -208,9 +208,9 @@ def _drake(problem: Problem) -> Contender:
     q, v = np.zeros(plant.num_positions()), np.zeros(plant.num_velocities())
     q[at_q], v[at_v] = problem.q[model.nq_base :], problem.v[model.b :]
     if model.b:
-        turn = problem.base_rotation
+        rotation = problem.base_rotation
         q[:7] = [problem.q[6], *problem.q[3:6], *problem.q[:3]]
-        v[:3], v[3:6] = turn @ problem.v[3:6], turn @ problem.v[:3]
+        v[:3], v[3:6] = rotation @ problem.v[3:6], rotation @ problem.v[:3]
     force = np.zeros(len(v))
     force[at_v] = problem.torque
     plant.get_applied_generalized_force_input_port().FixValue(context, force)
@@ -369,10 +369,10 @@ def gather(problem: Problem) -> tuple[list[Contender], list[str]]:
         if contender.joint_accelerations is not None:
             accelerations = contender.joint_accelerations()
             expected = accelerations if expected is None else expected
-            off = np.abs(accelerations - expected).max() / np.abs(expected).max()
-            if not off < _AGREE:
+            error = np.abs(accelerations - expected).max() / np.abs(expected).max()
+            if not error < _TOLERANCE:
                 absent.append(
-                    f"{contender.name} computes other accelerations (off by {off:.1e}), and is "
+                    f"{contender.name} computes other accelerations (off by {error:.1e}), and is "
                     "not compared"
                 )
                 continue

@@ -54,42 +54,42 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
         file.write_text(bundled.description())
         arguments = [file, base, model.end_effector, _UPDATES]
         lines = output(program / "benchmark/vms_ph_benchmark", *arguments, "laws")
-        timings = [_of_line(line) for line in lines]
+        timings = [_timing(line) for line in lines]
         law = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
         kind = f"{law.__module__}.{law.__name__}"
         home = model.configuration(bundled.home)
         host = program / "benchmark/python_host/vms_ph_host_benchmark"
         for priority in (0, _PRIORITY):
             for line in output(host, *arguments, priority, kind, *home.tolist()):
-                timings.append(_hosted(line, priority))
+                timings.append(_hosted_timing(line, priority))
     return [*timings, _timed(_REFERENCE, _in_python(model), seconds)]
 
 
 def output(program: Path, *arguments: object) -> list[str]:
     """Return the lines that a program prints; none if its priority is not allowed."""
-    done = subprocess.run(
+    result = subprocess.run(
         [program, *map(str, arguments)],
         env={**os.environ, "VMS_PH_PYTHON": sys.prefix, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode not in (0, _NOT_PERMITTED):
-        raise VmsPhError(done.stderr.strip() or "the benchmark ended with an error")
-    return done.stdout.splitlines()
+    if result.returncode not in (0, _NOT_PERMITTED):
+        raise VmsPhError(result.stderr.strip() or "the benchmark ended with an error")
+    return result.stdout.splitlines()
 
 
-def _hosted(line: str, priority: int) -> Timing:
+def _hosted_timing(line: str, priority: int) -> Timing:
     """Return a line of the host program, with the number of late responses in the name."""
     line, _, late = line.rpartition("\t")
     _, _, numbers = line.partition("\t")
     scheduling = "real-time priority" if priority else "ordinary priority"
-    timing = _of_line(f"the law hosted, {scheduling}, {late} late\t{numbers}")
+    timing = _timing(f"the law hosted, {scheduling}, {late} late\t{numbers}")
     # The limit holds for the laws in C++.
     return replace(timing, case=replace(timing.case, tail=None))
 
 
-def _of_line(line: str) -> Timing:
+def _timing(line: str) -> Timing:
     name, *numbers = line.split("\t")
     median, lower, upper, p99, p999, worst = (1e-9 * float(x) for x in numbers)
     case = Case(name, lambda: None, tail=_P99)
@@ -114,15 +114,15 @@ def _in_python(model: VMSModel) -> Callable[[int], object]:
     law: TaskSpaceIDAPBC | DecoupledVMSController
     if model.base == "fixed":
         law = TaskSpaceIDAPBC(model)
-        onward = [Reference(velocity=np.array([0.0, speed, 0.0])) for speed in (0.05, -0.05)]
+        references = [Reference(velocity=np.array([0.0, speed, 0.0])) for speed in (0.05, -0.05)]
     else:
         law = DecoupledVMSController(model)
-        onward = [
+        references = [
             Reference(twist=np.full(6, speed), joints=model.joint_positions(state.q))
             for speed, state in zip((0.1, -0.1), states, strict=False)
         ]
     law.reset(states[0])
-    return lambda k: law.update(states[k % 256], onward[k // 1000 % 2], 1e-3)
+    return lambda k: law.update(states[k % 256], references[k // 1000 % 2], 1e-3)
 
 
 def _timed(name: str, update: Callable[[int], object], seconds: float) -> Timing:

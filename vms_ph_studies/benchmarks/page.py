@@ -41,12 +41,12 @@ def section(
     for t in timings:
         ratio = t.lower / times[t.case.reference or benchmark.reference]
         rows.append(f"| {t.case.name} | {_us(t.lower)} | {ratio:.3g} |")
-    at = f"{robot}, {base} base" if base else robot
+    subject = f"{robot}, {base} base" if base else robot
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    used = ", ".join(f"{name} {version}" for name, version in versions.items())
+    installed = ", ".join(f"{name} {version}" for name, version in versions.items())
     lines = [
-        f"## {benchmark.title[0].upper()}{benchmark.title[1:]}: {at}",
-        f"{today}, {machine()}; {used}.",
+        f"## {benchmark.title[0].upper()}{benchmark.title[1:]}: {subject}",
+        f"{today}, {machine()}; {installed}.",
         "",
         "| call | lower quartile, us | ratio |",
         "|---|---|---|",

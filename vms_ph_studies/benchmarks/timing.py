@@ -90,7 +90,7 @@ def measure(
     """
     batches = [_calls_per_batch(case.call) for case in cases]
     samples: list[list[float]] = [[] for _ in cases]
-    collecting = gc.isenabled()
+    gc_enabled = gc.isenabled()
     gc.disable()
     try:
         begin = time.perf_counter()
@@ -101,11 +101,11 @@ def measure(
                 for _ in range(calls):
                     case.call()
                 sample.append((time.perf_counter() - start) / calls / case.per)
-            passed = time.perf_counter() - begin
+            elapsed = time.perf_counter() - begin
             rounds = len(samples[0]) / _MIN_ROUNDS
-            progress(min(rounds, passed / seconds if seconds else 1.0, 1.0), "measuring")
+            progress(min(rounds, elapsed / seconds if seconds else 1.0, 1.0), "measuring")
     finally:
-        if collecting:
+        if gc_enabled:
             gc.enable()
     quartiles = [np.percentile(sample, [50, 25, 75]) for sample in samples]
     return [

@@ -129,16 +129,16 @@ def _write_page(page: Path, subject: str, robot: str, base: str, seconds: float)
     try:
         # Before the minutes of the measurement; opening for appending changes nothing.
         with page.open("a"):
-            before = page.read_text()
+            old_page = page.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise VmsPhError(f"cannot write the page {page}: {error}") from None
     sections = {}
     for name in [subject] if subject else SUBJECTS:
-        chosen, on, at = _chosen(name, robot, base)
-        timings = _timings(chosen, on, at, seconds, quiet=False)
-        _print(chosen, timings, on, at)
-        sections[chosen.id] = section(chosen, timings, on, at, _versions(chosen))
-    page.write_text(updated(before, sections))
+        chosen, robot_name, base_name = _chosen(name, robot, base)
+        timings = _timings(chosen, robot_name, base_name, seconds, quiet=False)
+        _print(chosen, timings, robot_name, base_name)
+        sections[chosen.id] = section(chosen, timings, robot_name, base_name, _versions(chosen))
+    page.write_text(updated(old_page, sections))
     typer.echo(f"written: {page}")
 
 
@@ -178,18 +178,18 @@ def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) 
             spread = [f"{_time(t.lower)} .. {_time(t.upper)}"]
         else:
             spread = [_time(x) for x in (t.tail.p99, t.tail.p999, t.tail.worst)]
-        digits = f"{row['ratio']:.3g}" if jitter else f"{row['ratio']:.1f}"
-        table.add_row(t.case.name, _time(t.median), *spread, digits, _limit(row))
+        ratio = f"{row['ratio']:.3g}" if jitter else f"{row['ratio']:.1f}"
+        table.add_row(t.case.name, _time(t.median), *spread, ratio, _limit(row))
     console = Console()
     console.print(table)
     machine = ", ".join(f"{name} {version}" for name, version in _versions(chosen).items())
-    to = chosen.ratios or chosen.reference
+    references = chosen.ratios or chosen.reference
     for own_reference in dict.fromkeys(
         t.case.reference for t in timings if t.case.reference and not chosen.ratios
     ):
         case_names = ", ".join(t.case.name for t in timings if t.case.reference == own_reference)
-        to += f", of {case_names} to {own_reference}"
-    console.print(f"ratios to {to}; {machine}", highlight=False)
+        references += f", of {case_names} to {own_reference}"
+    console.print(f"ratios to {references}; {machine}", highlight=False)
     if chosen.summary and (summary := chosen.summary(timings)):
         console.print(summary, highlight=False, markup=False)
     if chosen.note and (note := chosen.note()):
@@ -225,7 +225,7 @@ def _versions(chosen: "Benchmark") -> dict[str, str]:
 
 
 def _time(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
+    for unit, unit_seconds in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= unit_seconds:
+            return f"{seconds / unit_seconds:.3g} {unit}"
     return f"{seconds * 1e6:.3g} us"

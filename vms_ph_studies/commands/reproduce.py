@@ -126,8 +126,8 @@ def _list(listed: "list[Study]", as_json: bool, parameters: bool) -> None:
         if not parameters:
             continue
         for name, parameter in study.parameters.items():
-            one_of = f" [{', '.join(parameter.choices) or parameter.range}]".replace(" []", "")
-            typer.echo(f"    --set {name}={parameter.default:<12} {parameter.help}{one_of}")
+            choices = f" [{', '.join(parameter.choices) or parameter.range}]".replace(" []", "")
+            typer.echo(f"    --set {name}={parameter.default:<12} {parameter.help}{choices}")
     if not parameters:
         typer.echo(f"parameters: {command_name()} reproduce ID --list")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..sweeps import Sweep, SweepProgress, SweepStudy, SweepSummary
     from ..sweeps.progress import OnProgress
 
-_BETWEEN_LINES = 10.0  # s, where there is no terminal
+_LINE_INTERVAL = 10.0  # s, where there is no terminal
 
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -102,26 +102,26 @@ def _run(opened: "Sweep", workers: int, retry_failed: bool, quiet: bool) -> None
 @contextmanager
 def _progress_display(quiet: bool) -> "Iterator[OnProgress]":
     """Yield a callback that draws a bar on a terminal, and else prints a line at times."""
-    first: int | None = None
-    last = time.monotonic()
-    lines = not quiet and not sys.stderr.isatty()
+    first_done: int | None = None
+    last_line = time.monotonic()
+    has_lines = not quiet and not sys.stderr.isatty()
     with shown_progress(quiet) as draw:
         draw(0.0, "starting the workers")
 
-        def report(now: "SweepProgress") -> None:
-            nonlocal first, last
-            first = now.done if first is None else first
-            remaining = max(now.total - first, 1)
-            draw((now.done - first) / remaining, _in_words(now))
-            if lines and time.monotonic() - last > _BETWEEN_LINES:
-                last = time.monotonic()
-                typer.echo(_in_words(now), err=True)
+        def report(state: "SweepProgress") -> None:
+            nonlocal first_done, last_line
+            first_done = state.done if first_done is None else first_done
+            remaining = max(state.total - first_done, 1)
+            draw((state.done - first_done) / remaining, _in_words(state))
+            if has_lines and time.monotonic() - last_line > _LINE_INTERVAL:
+                last_line = time.monotonic()
+                typer.echo(_in_words(state), err=True)
 
         yield report
 
 
-def _in_words(now: "SweepProgress") -> str:
-    return f"{now.done} of {now.total} points" + (f", {now.failed} failed" if now.failed else "")
+def _in_words(p: "SweepProgress") -> str:
+    return f"{p.done} of {p.total} points" + (f", {p.failed} failed" if p.failed else "")
 
 
 def _print_points(study: "SweepStudy") -> None:
@@ -137,11 +137,11 @@ def _print_points(study: "SweepStudy") -> None:
 
 def _print_summary(summary: "SweepSummary", study: str, out: Path | None) -> None:
     typer.echo(f"{summary.done} of {summary.total} points computed, {summary.failed} failed")
-    again = f"{command_name()} sweep {study}" + (f" --out {out}" if out else "")
+    command = f"{command_name()} sweep {study}" + (f" --out {out}" if out else "")
     if summary.missing:
-        typer.echo(f"{summary.missing} points are missing; {again} computes them")
+        typer.echo(f"{summary.missing} points are missing; {command} computes them")
     if summary.failed:
-        typer.echo(f"{again} --retry-failed computes the failed points again")
+        typer.echo(f"{command} --retry-failed computes the failed points again")
     if summary.foreign:
         typer.echo(f"{summary.foreign} earlier results are not of this study and are not shown")
     for file in summary.files:

@@ -38,8 +38,8 @@ _DRIVER = "franka_fr3"
 _STIFFNESS, _ROTATION, _POSTURE = 400.0, 20.0, 10.0
 _SOFT = 100.0
 
-# Least damping of ours, which guides by hand: N s/m and N m s/rad; rate of its null space, 1/s.
-_GUIDED, _NULL_RATE = (10.0, 1.0), 14.0
+# Least damping of CartesianImpedance: N s/m and N m s/rad; rate of its null space, 1/s.
+_MIN_DAMPING, _NULL_RATE = (10.0, 1.0), 14.0
 
 # Of the wall, N/m and N s/m.
 _WALL = (5000.0, 50.0)
@@ -58,31 +58,31 @@ class ExampleLaw:
         self._model, self.stiffness, self.rotation = model, stiffness, _ROTATION
         d = model.evaluate(model.home, np.zeros(model.nv))
         self._pose = d.placement(model.end_effector)
-        self._now = np.array([stiffness, _ROTATION])
-        self._position, self._last = self._pose[:3, 3].copy(), np.zeros(model.n)
+        self._k = np.array([stiffness, _ROTATION])
+        self._position, self._last_torque = self._pose[:3, 3].copy(), np.zeros(model.n)
 
     def torque(self, state: RobotState, target: Array) -> Array:
         """Return the torques (n,) for a position (3,) of the reference."""
-        model, share = self._model, 0.005
+        model, factor = self._model, 0.005
         d = model.evaluate(state.q, state.v)
-        self._position = self._position + share * (target - self._position)
-        self._now = self._now + share * (np.array([self.stiffness, self.rotation]) - self._now)
+        self._position = self._position + factor * (target - self._position)
+        self._k = self._k + factor * (np.array([self.stiffness, self.rotation]) - self._k)
         pose = d.placement(model.end_effector)
-        turn = pose[:3, :3]
+        rotation = pose[:3, :3]
         j = d.J_end_effector.reshape(2, 3, -1)
-        jacobian = np.concatenate([turn @ j[0], turn @ j[1]])
-        quaternion = pin.Quaternion(turn.T @ self._pose[:3, :3])
+        jacobian = np.concatenate([rotation @ j[0], rotation @ j[1]])
+        quaternion = pin.Quaternion(rotation.T @ self._pose[:3, :3])
         vector = np.sign(quaternion.w or 1.0) * np.array([quaternion.x, quaternion.y, quaternion.z])
-        error = np.concatenate([pose[:3, 3] - self._position, -turn @ vector])
-        k = np.repeat(self._now, 3)
+        error = np.concatenate([pose[:3, 3] - self._position, -rotation @ vector])
+        k = np.repeat(self._k, 3)
         force = -k * error - 2.0 * np.sqrt(k) * (jacobian @ state.v)
         left, values, right = np.linalg.svd(jacobian.T, full_matrices=False)
         inverse = right.T @ (values / (values**2 + 0.2**2) * left).T
         null = np.eye(model.n) - jacobian.T @ inverse
-        pull = _POSTURE * (model.home - state.q) - 2.0 * np.sqrt(_POSTURE) * state.v
-        desired = jacobian.T @ force + null @ pull + d.C @ state.v
-        self._last = self._last + np.clip(desired - self._last, -1.0, 1.0)
-        return self._last
+        posture = _POSTURE * (model.home - state.q) - 2.0 * np.sqrt(_POSTURE) * state.v
+        desired = jacobian.T @ force + null @ posture + d.C @ state.v
+        self._last_torque = self._last_torque + np.clip(desired - self._last_torque, -1.0, 1.0)
+        return self._last_torque
 
 
 class GuardedImpedance:
@@ -93,11 +93,11 @@ class GuardedImpedance:
         self.law: Any = drivers.get(_DRIVER).law(CartesianImpedance, model)
         self.rotation, self.stiffness = _ROTATION, stiffness
         self._home = RobotState(model.home, np.zeros(model.nv))
-        self._set()
+        self._set_gains()
         self.guard = EnergyGuard(self.law, budget=40.0)
         self.guard.reset(self._home)
 
-    def _set(self) -> None:
+    def _set_gains(self) -> None:
         key = (self.stiffness, self.rotation)
         if getattr(self, "_key", None) == key:
             return
@@ -106,8 +106,8 @@ class GuardedImpedance:
             self.law.gains,
             stiffness=self.stiffness,
             stiffness_rotation=self.rotation,
-            damping=max(2.0 * np.sqrt(self.stiffness), _GUIDED[0]),
-            damping_rotation=max(2.0 * np.sqrt(self.rotation), _GUIDED[1]),
+            damping=max(2.0 * np.sqrt(self.stiffness), _MIN_DAMPING[0]),
+            damping_rotation=max(2.0 * np.sqrt(self.rotation), _MIN_DAMPING[1]),
             damping_null=_NULL_RATE,
             null_stiffness=_POSTURE,
             speed=1.0,
@@ -115,7 +115,7 @@ class GuardedImpedance:
 
     def torque(self, state: RobotState, target: Array) -> Array:
         """Return the torques (n,) for a position (3,) of the reference."""
-        self._set()
+        self._set_gains()
         return self.guard.update(state, Reference(position=target), _DT).torque
 
 
@@ -146,7 +146,7 @@ class Measured:
         posture: largest offset of the posture in the null space, rad.
         torque: largest torque, as a share of its limit.
         rate: largest rate of a torque, N m/s.
-        given: largest energy that the law has given, J.
+        work: largest energy that the law has given, J.
         verdict: of the certificate; empty without one.
     """
 
@@ -155,7 +155,7 @@ class Measured:
     posture: float
     torque: float
     rate: float
-    given: float
+    work: float
     verdict: str
 
 
@@ -167,8 +167,8 @@ def _phases(figure: float) -> dict[str, Phase]:
         return np.zeros(3)
 
     def eight(t: float) -> Array:
-        turn, begun = 2.0 * np.pi * t / 6.0, min(1.0, t / 2.0)
-        return begun * np.array([0.0, 0.12 * np.sin(turn), 0.06 * np.sin(2.0 * turn)])
+        angle, ramp = 2.0 * np.pi * t / 6.0, min(1.0, t / 2.0)
+        return ramp * np.array([0.0, 0.12 * np.sin(angle), 0.06 * np.sin(2.0 * angle)])
 
     def wall(t: float, x: Array, v: Array) -> Array:
         depth = max(0.0, x[0] - 0.02)
@@ -195,20 +195,20 @@ def _phases(figure: float) -> dict[str, Phase]:
 def run_phase(phase: Phase, kind: type[GuardedImpedance] | type[ExampleLaw]) -> Measured:
     """Return what a law does in a phase."""
     model = robots.load("fr3")
-    moved = drivers.get(_DRIVER).model(model)
-    law = kind(model if kind is GuardedImpedance else moved, phase.stiffness(0.0))
+    arm = drivers.get(_DRIVER).model(model)
+    law = kind(model if kind is GuardedImpedance else arm, phase.stiffness(0.0))
     held = [np.zeros(model.n)]
     # The driver carries the weight: the arm moves like one without.
-    simulation = Simulation(StandardForm(moved), model.home, _DT, lambda q, v, dt: Ports(held[0]))
-    d = moved.evaluate(model.home, np.zeros(7))
+    simulation = Simulation(StandardForm(arm), model.home, _DT, lambda q, v, dt: Ports(held[0]))
+    d = arm.evaluate(model.home, np.zeros(7))
     home = d.placement(model.end_effector)[:3, 3]
     errors: list[float] = []
-    late: Array = np.zeros(7)
-    force = posture = share = rate = work = given = 0.0
+    delayed: Array = np.zeros(7)
+    force = posture = torque_share = rate = work = max_work = 0.0
     steps = round(phase.seconds / _DT)
     for k in range(steps):
         t, q, v = k * _DT, simulation.q, simulation.v
-        d = moved.evaluate(q, v)
+        d = arm.evaluate(q, v)
         pose, j = d.placement(model.end_effector), d.J_end_effector
         offset = pose[:3, 3] - home
         law.stiffness = phase.stiffness(t)
@@ -217,22 +217,22 @@ def run_phase(phase: Phase, kind: type[GuardedImpedance] | type[ExampleLaw]) -> 
         torque = law.torque(RobotState(q, v), home + target)
         on_tool = phase.force(t, offset, pose[:3, :3] @ (j[:3] @ v))
         wrench = np.concatenate([on_tool @ pose[:3, :3], np.zeros(3)])
-        held[0] = late
+        held[0] = delayed
         simulation.apply(Ports(wrench_end_effector=wrench))
         simulation.advance(1)
-        work += float(late @ (simulation.q - q))
-        given = max(given, work)
+        work += float(delayed @ (simulation.q - q))
+        max_work = max(max_work, work)
         if k > 1:
-            rate = max(rate, float(np.abs(torque - late).max()) / _DT)
-        late = torque
-        share = max(share, float(np.abs(torque / model.joints.effort).max()))
+            rate = max(rate, float(np.abs(torque - delayed).max()) / _DT)
+        delayed = torque
+        torque_share = max(torque_share, float(np.abs(torque / model.joints.effort).max()))
         force = max(force, float(np.linalg.norm(on_tool)))
         null = np.eye(7) - np.linalg.pinv(j, rcond=1e-2) @ j
         posture = max(posture, float(np.linalg.norm(null @ (q - model.home))))
         if 3 * k > 2 * steps:
             errors.append(float(np.linalg.norm(offset - target)))
     verdict = law.guard.certificate.verdict if isinstance(law, GuardedImpedance) else ""
-    return Measured(max(errors), force, posture, share, rate, given, verdict)
+    return Measured(max(errors), force, posture, torque_share, rate, max_work, verdict)
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
@@ -251,11 +251,11 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 
 
 def _check(name: str, ours: Measured, theirs: Measured) -> Check:
-    unequal = " (whose end effector is not damped)" if name == "hand guiding" else ""
+    undamped = " (whose end effector is not damped)" if name == "hand guiding" else ""
     limits = ours.torque <= 1.0 and ours.rate <= 1000.0 and ours.verdict == "kept"
     return required(
         name,
-        f"torques within limits, certificate kept; the example{unequal}: {_text(theirs)}",
+        f"torques within limits, certificate kept; the example{undamped}: {_text(theirs)}",
         _text(ours),
         limits,
         "" if limits else "a limit was exceeded, or the certificate was not kept",
@@ -265,7 +265,7 @@ def _check(name: str, ours: Measured, theirs: Measured) -> Check:
 def _text(m: Measured) -> str:
     text = (
         f"error {1e3 * m.error:.1f} mm, force {m.force:.0f} N, posture {m.posture:.3f} rad, torque "
-        f"{100.0 * m.torque:.0f} %, rate {m.rate:.0f} N m/s, given {m.given:.2f} J"
+        f"{100.0 * m.torque:.0f} %, rate {m.rate:.0f} N m/s, given {m.work:.2f} J"
     )
     return text + (f", certificate {m.verdict}" if m.verdict else "")
 

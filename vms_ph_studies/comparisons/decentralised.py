@@ -78,12 +78,12 @@ class InverseKinematics:
         step = np.zeros(model.nv)
         step[:b] = _SE3.log(_SE3.inverse(self._base) @ base)[self._rows]
         position_error = self._position.pose[:3, 3] - tool[:3, 3]
-        moving = self._position.pose[:3, :3] @ self._position.twist[:3]
-        velocity = moving + _POSITION_RATE * position_error - j[:, :b] @ step[:b] / dt
+        reference_velocity = self._position.pose[:3, :3] @ self._position.twist[:3]
+        velocity = reference_velocity + _POSITION_RATE * position_error - j[:, :b] @ step[:b] / dt
         arm = j[:, b:]
-        back = _POSTURE_RATE * (self._home - self.positions)
+        posture_rates = _POSTURE_RATE * (self._home - self.positions)
         inverse = np.linalg.inv(arm @ arm.T + _DAMPING * np.eye(3))
-        self.rates = back + arm.T @ (inverse @ (velocity - arm @ back))
+        self.rates = posture_rates + arm.T @ (inverse @ (velocity - arm @ posture_rates))
         step[b:] = dt * self.rates
         self._q, self._base = model.integrate(self._q, step), base
         self.positions = model.joint_positions(self._q)
@@ -176,12 +176,12 @@ class DecentralisedPD(Controller):
             "lag": lag,
         }
         speeds = ("base_speed", "base_turn", "joint_speed")
-        others = {"stiffness": "task_stiffness stiffness", "speed": "reference_speed speed"}
-        for name in ("frequency_shape", "damping_ratio", "integral", *speeds, *others):
+        alternatives = {"stiffness": "task_stiffness stiffness", "speed": "reference_speed speed"}
+        for name in ("frequency_shape", "damping_ratio", "integral", *speeds, *alternatives):
             # Of several names the first counts.
-            for other in others.get(name, name).split():
-                if hasattr(law_gains, other):
-                    gains.setdefault(name, getattr(law_gains, other))
+            for candidate in alternatives.get(name, name).split():
+                if hasattr(law_gains, candidate):
+                    gains.setdefault(name, getattr(law_gains, candidate))
         return cls(model, cls.Gains(**gains), allocation)
 
     def reset(self, state: RobotState) -> None:
@@ -209,7 +209,7 @@ class DecentralisedPD(Controller):
             shape *= min(1.0, _MAX_TOTAL_RATE_LAG * slow / fastest)
         self._shape = shape
         # Where the lag has reduced stiffness and damping, the integral is slower as well.
-        self._correction = _INTEGRAL_RATIO * self._frequency * shape / np.diag(d.M_hat_m)
+        self._integral_rates = _INTEGRAL_RATIO * self._frequency * shape / np.diag(d.M_hat_m)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
@@ -233,22 +233,22 @@ class DecentralisedPD(Controller):
         return Command(force[:b], np.clip(force[b:], -bound, bound))
 
     def _integrate(self, q: Array, dt: float) -> None:
-        gains, pose, led = self.gains, self.model.base_pose(q), self._base.pose
+        gains, pose, target = self.gains, self.model.base_pose(q), self._base.pose
         # Rotors that push along one axis need the attitude for the place.
-        rotation_error = led[:3, :3].T @ pose[:3, :3] if self._direction is None else None
+        rotation_error = target[:3, :3].T @ pose[:3, :3] if self._direction is None else None
         self._integral.advance(
             gains.integral * gains.damping_ratio,
             gains.frequency_base,
-            self._correction,
-            pose[:3, 3] - led[:3, 3],
+            self._integral_rates,
+            pose[:3, 3] - target[:3, 3],
             rotation_error,
-            self.model.joint_positions(q) - self._led.positions,
+            self.model.joint_positions(q) - self._joint_target.positions,
             dt,
             dt,
         )
 
     @property
-    def _led(self) -> InverseKinematics | JointReference:
+    def _joint_target(self) -> InverseKinematics | JointReference:
         """What leads the joints."""
         return self._tool if self._tool.is_led else self._joints
 
@@ -261,16 +261,16 @@ class DecentralisedPD(Controller):
             (linear, b - linear, model.n),
         )
         base = model.base_pose(q)
-        minimum = self._base.pose.copy()
-        minimum[:3, :3] = minimum[:3, :3] @ self._integral.rotation
-        minimum[:3, 3] += self._integral.position
-        error = _SE3.inverse(minimum) @ base
-        turn = _SO3.log(error[:3, :3])
+        target = self._base.pose.copy()
+        target[:3, :3] = target[:3, :3] @ self._integral.rotation
+        target[:3, 3] += self._integral.position
+        error = _SE3.inverse(target) @ base
+        rotation = _SO3.log(error[:3, :3])
         shift = error[:3, 3] @ error[:3, :3]
-        offset = model.joint_positions(q) - self._led.positions - self._integral.joints
-        error_vector = np.concatenate([np.concatenate([shift, turn])[self._rows], offset])
-        moving = _SE3.Ad(_SE3.inverse(error)) @ self._base.twist
-        rates = np.concatenate([moving[self._rows], self._led.rates])
+        offset = model.joint_positions(q) - self._joint_target.positions - self._integral.joints
+        error_vector = np.concatenate([np.concatenate([shift, rotation])[self._rows], offset])
+        reference_twist = _SE3.Ad(_SE3.inverse(error)) @ self._base.twist
+        rates = np.concatenate([reference_twist[self._rows], self._joint_target.rates])
         d = model.evaluate(q, v)
         damping = 2.0 * gains.damping_ratio * frequency
         acceleration = -(frequency**2) * error_vector - damping * (v - rates)
@@ -289,18 +289,18 @@ class DecentralisedPD(Controller):
             rotation: (3,3) of the base.
         """
         assert self._direction is not None
-        up = d.g[:3]
-        weight = float(np.linalg.norm(up))
-        pull: Array = rotation @ (self.model.total_mass * acceleration + up)
-        vertical = rotation @ up / max(weight, 1e-12)
-        pull = self._direction.within(pull, vertical, weight, self.gains.largest_tilt)
-        attitude = self._direction.attitude(pull, self._base.pose[:3, :3])
-        turn = _SO3.log(attitude.T @ rotation)
-        force = float(pull @ (rotation @ self._axis)) * self._axis
+        weight_force = d.g[:3]
+        weight = float(np.linalg.norm(weight_force))
+        thrust: Array = rotation @ (self.model.total_mass * acceleration + weight_force)
+        vertical = rotation @ weight_force / max(weight, 1e-12)
+        thrust = self._direction.within(thrust, vertical, weight, self.gains.largest_tilt)
+        attitude = self._direction.attitude(thrust, self._base.pose[:3, :3])
+        error = _SO3.log(attitude.T @ rotation)
+        force = float(thrust @ (rotation @ self._axis)) * self._axis
         frequency, ratio = self.gains.frequency_turn, self.gains.damping_ratio
-        turning = -(frequency**2) * turn - 2.0 * ratio * frequency * d.v[3:6]
+        angular_acceleration = -(frequency**2) * error - 2.0 * ratio * frequency * d.v[3:6]
         centre, inertia = centre_and_inertia(d)
-        return np.concatenate([force, inertia @ turning + np.cross(centre, force)])
+        return np.concatenate([force, inertia @ angular_acceleration + np.cross(centre, force)])
 
 
 # Largest rates of velocities and joints by the time from measurement to effort: the best of those

@@ -31,8 +31,8 @@ def _excursions(run: Trajectory) -> Array:
     """Return displacement (m) and rotation (deg) of the base from its start, (N+1,2)."""
     poses = [run.model.base_pose(q) for q in run.q]
     errors = [_SE3.inverse(poses[0]) @ pose for pose in poses]
-    turns = np.degrees([np.linalg.norm(_SO3.log(error[:3, :3])) for error in errors])
-    return np.column_stack([np.linalg.norm([error[:3, 3] for error in errors], axis=1), turns])
+    rotations = np.degrees([np.linalg.norm(_SO3.log(error[:3, :3])) for error in errors])
+    return np.column_stack([np.linalg.norm([error[:3, 3] for error in errors], axis=1), rotations])
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:

@@ -58,12 +58,12 @@ class OperationalSpaceLaw:
         """Return the torques for a state."""
         d = self._model.evaluate(state.q, state.v)
         jacobian = self._task.jacobian(d)
-        free = np.eye(self._model.n) - np.linalg.pinv(jacobian) @ jacobian
-        eta, loose = jacobian @ d.v, free @ d.v
-        slowed_task, slowed_null = self._damping[0] * eta, self._damping[1] * loose
-        torque = d.g - self.springs(state.q) - jacobian.T @ slowed_task - slowed_null
+        projector = np.eye(self._model.n) - np.linalg.pinv(jacobian) @ jacobian
+        eta, nu = jacobian @ d.v, projector @ d.v
+        task_damping, null_damping = self._damping[0] * eta, self._damping[1] * nu
+        torque = d.g - self.springs(state.q) - jacobian.T @ task_damping - null_damping
         energy = ControlEnergy(
-            damping_task=float(eta @ slowed_task), damping_null=float(loose @ slowed_null)
+            damping_task=float(eta @ task_damping), damping_null=float(nu @ null_damping)
         )
         return Command(np.zeros(0), torque, energy)
 
@@ -71,9 +71,9 @@ class OperationalSpaceLaw:
         """Return the torques of the springs, (n,)."""
         d = self._model.evaluate(q, np.zeros(self._model.nv))
         jacobian = self._task.jacobian(d)
-        free = np.eye(self._model.n) - np.linalg.pinv(jacobian) @ jacobian
+        projector = np.eye(self._model.n) - np.linalg.pinv(jacobian) @ jacobian
         force = self._stiffness[0] * (self._task.value(d) - self._x_star)
-        return jacobian.T @ force + self._stiffness[1] * free @ (q - self.q_star)
+        return jacobian.T @ force + self._stiffness[1] * projector @ (q - self.q_star)
 
     def energy(self, q: Array) -> float:
         """Return the energy of the two springs without the projector, J."""
@@ -142,7 +142,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 
     pushed = motions("push", push, None)
     flicked = motions("null-space motion", Push(np.zeros(3), 0.0), flick)
-    around = [_around(c, q_star, terms) for c in contenders]
+    path_works = [_closed_path_work(c, q_star, terms) for c in contenders]
     audit = "unaccounted energy of the"
     elbow = "displacement by a null-space motion of the elbow, largest"
     rise = "rise of the stored energy in a step of the null-space motion, largest"
@@ -158,7 +158,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         _compared(elbow, "m", flicked, lambda r: float(np.max(r.distance))),
         _compared(f"{audit} null-space motion, largest", "J", flicked, _unaccounted),
         _compared(rise, "J", flicked, _rise),
-        _compared("work of the springs around a closed path", "J", around, abs),
+        _compared("work of the springs around a closed path", "J", path_works, abs),
     ]
     files = [] if out is None else [_plot(contenders, pushed, flicked, out)]
     return Outcome(checks, files)
@@ -171,15 +171,15 @@ def _flick(terms: TaskEvaluation, energy: float) -> Array:
     return np.asarray(np.sqrt(2.0 * energy / values[-1]) * swing)
 
 
-def _around(contender: _Contender, q_star: Array, terms: TaskEvaluation) -> float:
+def _closed_path_work(contender: _Contender, q_star: Array, terms: TaskEvaluation) -> float:
     """Return the work of the springs around a closed path of task and null-space motion, J."""
-    out, aside = terms.J_sharp[:, 0], terms.Z[0]
-    out, aside = 0.3 * out / np.linalg.norm(out), 0.3 * aside
+    task_axis, null_axis = terms.J_sharp[:, 0], terms.Z[0]
+    task_axis, null_axis = 0.3 * task_axis / np.linalg.norm(task_axis), 0.3 * null_axis
     work = 0.0
     for angle in 2.0 * np.pi * np.arange(_POINTS) / _POINTS:
-        q = q_star + (1.0 + np.cos(angle)) * out + np.sin(angle) * aside
-        along = -np.sin(angle) * out + np.cos(angle) * aside
-        work -= float(contender.springs(q) @ along) * 2.0 * np.pi / _POINTS
+        q = q_star + (1.0 + np.cos(angle)) * task_axis + np.sin(angle) * null_axis
+        tangent = -np.sin(angle) * task_axis + np.cos(angle) * null_axis
+        work -= float(contender.springs(q) @ tangent) * 2.0 * np.pi / _POINTS
     return work
 
 

@@ -45,9 +45,9 @@ class Encoder:
         if self._quantum == 0.0:
             return RobotState(q, v)
         measured = self._quantum * np.round(q / self._quantum)
-        before = measured if self._last is None else self._last
+        previous = measured if self._last is None else self._last
         self._last = measured
-        return RobotState(measured, (measured - before) / dt)
+        return RobotState(measured, (measured - previous) / dt)
 
 
 @dataclass(frozen=True)

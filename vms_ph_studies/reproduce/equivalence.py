@@ -102,16 +102,16 @@ def _compare(
     x, x_hat = standard.state(q, v), decoupled.state(q, v)
     t = decoupled.terms(x_hat)
     d = t.d
-    truth = pin.aba(m, m.createData(), q, v, np.concatenate([wrench, torque]))
+    expected = pin.aba(m, m.createData(), q, v, np.concatenate([wrench, torque]))
     rate, rate_hat = standard.rate(x, ports), decoupled.rate(x_hat, ports)
 
     drift = (d.C + d.C.T) @ v
     acceleration = np.linalg.solve(d.M, rate.zdot - drift)
-    errors.add("aba_standard", acceleration - truth, truth)
+    errors.add("aba_standard", acceleration - expected, expected)
     conjugate = rate_hat.zdot.copy()
     conjugate[b:] += d.A.T @ rate_hat.zdot[:b] + t.L @ v[b:]
     acceleration = np.linalg.solve(d.M, conjugate - drift)
-    errors.add("aba_decoupled", acceleration - truth, truth)
+    errors.add("aba_decoupled", acceleration - expected, expected)
     pushed = t.Phi @ standard.layout(rate)
     errors.add("pushed_rate", decoupled.layout(rate_hat) - pushed, pushed)
 
@@ -129,21 +129,21 @@ def _compare(
         errors.add(name, balance.residual, np.array(list(balance.supplied.values())))
     power = wrench @ v[:b] + torque @ v[b:]
     # [A (73)]: (w, tau - A^T w) are conjugate to (v_hat, qdot).
-    by_hat = wrench @ d.v_hat + (torque - d.A.T @ wrench) @ v[b:]
-    errors.add("power_transformed", by_hat - power, np.abs(torque) @ abs(v[b:]))
-    _compare_lagrangian(t, wrench - d.g[:b], torque - d.g[b:], truth, errors)
+    hat_power = wrench @ d.v_hat + (torque - d.A.T @ wrench) @ v[b:]
+    errors.add("power_transformed", hat_power - power, np.abs(torque) @ abs(v[b:]))
+    _compare_lagrangian(t, wrench - d.g[:b], torque - d.g[b:], expected, errors)
 
 
 def _compare_lagrangian(
-    t: DecoupledEvaluation, wrench: Array, torque: Array, truth: Array, errors: _LargestErrors
+    t: DecoupledEvaluation, wrench: Array, torque: Array, vdot: Array, errors: _LargestErrors
 ) -> None:
     d, b = t.d, t.d.model.b
     equations = ReducedEulerLagrange(t)
     locked = equations.acceleration(wrench, torque)
-    errors.add("aba_euler_lagrange", locked.qddot - truth[b:], truth)
+    errors.add("aba_euler_lagrange", locked.qddot - vdot[b:], vdot)
     c2 = equations.C2_hat
     errors.add("skew_c2", c2 + c2.T, np.append(c2, 1e-6))
-    exact = LockedAcceleration(locked.v_hat_dot, truth[b:])
+    exact = LockedAcceleration(locked.v_hat_dot, vdot[b:])
     expected = np.concatenate([wrench, torque - d.A.T @ wrench])
     error = boltzmann_hamel_forces(t, exact) - expected
     errors.add("boltzmann_hamel", error, expected)
@@ -153,7 +153,7 @@ def _compare_lagrangian(
         return
     # Both misprints turn the sign of E_b^T v_hat in the second row of (85).
     opposite_sign = locked.qddot - np.linalg.solve(d.M_hat_m, 2.0 * t.E_b.T @ d.v_hat)
-    errors.add(_PRINTED_114, opposite_sign - truth[b:], truth)
+    errors.add(_PRINTED_114, opposite_sign - vdot[b:], vdot)
     power = 2.0 * d.v[b:] @ t.E_b.T @ d.v_hat
     scale = abs(wrench) @ abs(d.v_hat) + abs(torque) @ abs(d.v[b:])
     errors.add(_SYMMETRIC, power, scale)

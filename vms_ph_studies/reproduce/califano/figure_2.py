@@ -28,31 +28,31 @@ _SOURCE_PRINTS = (
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class _Reference:
     """Of one case, from an independent implementation: m, s, J; None: not within 7.5 s."""
 
     peak: float
-    at: float
-    at_pulse_end: float
-    energy_at_pulse_end: float
+    peak_time: float
+    distance_at_end: float
+    energy_at_end: float
     work: float
-    most_task: float
-    most_null: float
+    max_task: float
+    max_null: float
     settled: float | None
     energy_left: float
 
 
 _CASES = {
-    ("q0", "soft"): _Numbers(
+    ("q0", "soft"): _Reference(
         0.0293662, 0.458, 0.0195280, 0.1595477, 0.1911283, 0.0832373, 0.0010540, None, 1.222e-4
     ),
-    ("q0", "stiff"): _Numbers(
+    ("q0", "stiff"): _Reference(
         0.0152606, 0.368, 0.0087676, 0.0517612, 0.0836816, 0.0323446, 0.0017544, 3.641, 4.301e-6
     ),
-    ("q1", "soft"): _Numbers(
+    ("q1", "soft"): _Reference(
         0.0562314, 0.474, 0.0273385, 0.2117847, 0.2711277, 0.1415924, 0.0015886, 3.231, 7.834e-5
     ),
-    ("q1", "stiff"): _Numbers(
+    ("q1", "stiff"): _Reference(
         0.0347572, 0.312, 0.0204533, 0.1484423, 0.1927893, 0.0978276, 0.0046916, 1.625, 1.621e-5
     ),
 }
@@ -137,19 +137,19 @@ def _independent(
 
 
 def _case_checks(
-    name: str, reference: _Numbers, record: PushRecord, settings: Settings
+    name: str, reference: _Reference, record: PushRecord, settings: Settings
 ) -> list[Check]:
     distance = record.distance
     peak = int(np.argmax(distance))
     end = int(np.argmax(record.time >= float(settings["pulse"]) - 1e-9))
     rows = (
         ("largest displacement", reference.peak, distance[peak], 1e-6, "m"),
-        ("when", reference.at, record.time[peak], 2e-3, "s"),
-        ("as the push ends", reference.at_pulse_end, distance[end], 1e-6, "m"),
-        ("H_cl as the push ends", reference.energy_at_pulse_end, record.total[end], 1e-6, "J"),
+        ("when", reference.peak_time, record.time[peak], 2e-3, "s"),
+        ("as the push ends", reference.distance_at_end, distance[end], 1e-6, "m"),
+        ("H_cl as the push ends", reference.energy_at_end, record.total[end], 1e-6, "J"),
         ("work of the push", reference.work, record.work[-1], 1e-6, "J"),
-        ("largest task energy", reference.most_task, np.max(record.kinetic_task), 1e-6, "J"),
-        ("largest null-space energy", reference.most_null, np.max(record.kinetic_null), 1e-6, "J"),
+        ("largest task energy", reference.max_task, np.max(record.kinetic_task), 1e-6, "J"),
+        ("largest null-space energy", reference.max_null, np.max(record.kinetic_null), 1e-6, "J"),
     )
     checks = [_independent(f"{name}: {what}", *numbers) for what, *numbers in rows]
     if record.time[-1] >= 7.5:
@@ -165,21 +165,21 @@ def _case_checks(
     ]
 
 
-def _at_rest(name: str, reference: _Numbers, record: PushRecord) -> list[Check]:
+def _at_rest(name: str, reference: _Reference, record: PushRecord) -> list[Check]:
     distance = record.distance
-    late = record.time[np.flatnonzero(distance > 0.1 * np.max(distance))[-1]]
+    last_time = record.time[np.flatnonzero(distance > 0.1 * np.max(distance))[-1]]
     if reference.settled is None:
-        waiting = bool(late > 7.49)
+        is_later = bool(last_time > 7.49)
         settled = stated(
             f"{name}: last above a tenth of it",
             "later than 7.5 s",
-            "later than 7.5 s" if waiting else f"{late:.3f} s",
-            waiting,
+            "later than 7.5 s" if is_later else f"{last_time:.3f} s",
+            is_later,
             origin="independent",
         )
     else:
         settled = _independent(
-            f"{name}: last above a tenth of it", reference.settled, late, 2e-3, "s"
+            f"{name}: last above a tenth of it", reference.settled, last_time, 2e-3, "s"
         )
     index = round(7.5 / (record.time[1] - record.time[0]))
     return [
@@ -239,17 +239,17 @@ def _files(records: dict[tuple[str, str], PushRecord], pulse: float, out: Path) 
             "||δx|| (mm)",
             {
                 kind: (r.time, 1e3 * r.distance)
-                for (at, kind), r in records.items()
-                if at == posture
+                for (other, kind), r in records.items()
+                if other == posture
             },
             pulses,
         )
         for posture in POSTURES
     ]
     for case, r in records.items():
-        early = r.time <= 3.0
-        shown = ("kinetic_task", "kinetic_null", "total")
-        curves = {name: (r.time[early], getattr(r, name)[early]) for name in shown}
+        selected = r.time <= 3.0
+        names_shown = ("kinetic_task", "kinetic_null", "total")
+        curves = {name: (r.time[selected], getattr(r, name)[selected]) for name in names_shown}
         panels.append(Panel(f"{case[0]}*, {case[1]}", "time (s)", "energy (J)", curves, pulses))
     picture, table = draw(panels, out / "califano-fig2.png", 2), out / "califano-fig2.csv"
     columns, names = [next(iter(records.values())).time], ["time"]

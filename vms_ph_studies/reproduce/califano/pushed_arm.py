@@ -114,15 +114,15 @@ def push_arm(
     """
     loop = _Loop(model, law, push, step, sampled)
     form, task = CanonicalForm(model), PositionTask(model)
-    split = TaskSpaceForm(model, task, reference=potential.q_star)
+    task_form = TaskSpaceForm(model, task, reference=potential.q_star)
     x = form.state(potential.q_star, np.zeros(model.nv) if velocity is None else velocity)
-    rest = task.value(model.evaluate(x.q, np.zeros(model.nv)))
+    start = task.value(model.evaluate(x.q, np.zeros(model.nv)))
     rows = []
     work = dissipated = 0.0
     steps = round(seconds / step)
     for k in range(steps + 1):
-        t = split.evaluate(x.q, form.velocity(x))
-        displacement = task.value(t.d) - rest
+        t = task_form.evaluate(x.q, form.velocity(x))
+        displacement = task.value(t.d) - start
         shaped = potential.energy(x.q)
         energies = (t.kinetic_task, t.kinetic_null, shaped, work, dissipated)
         rows.append([k * step, *displacement, *energies])
@@ -131,12 +131,12 @@ def push_arm(
         if progress is not None and k % _REPORT == 0:
             progress(k / steps)
         loop.begin(k, x)
-        done = RK4(form).step(x, loop.ports, 0.0, step)
-        work += done.supplied["wrench_end_effector"]
-        for share, command in zip(_STAGES, loop.commands, strict=False):
+        result = RK4(form).step(x, loop.ports, 0.0, step)
+        work += result.supplied["wrench_end_effector"]
+        for weight, command in zip(_STAGES, loop.commands, strict=False):
             power = command.energy.damping_task + command.energy.damping_null
-            dissipated += step * share * power * (6.0 if sampled else 1.0)
-        x = done.solver_state
+            dissipated += step * weight * power * (6.0 if sampled else 1.0)
+        x = result.solver_state
     table = np.array(rows)
     return PushRecord(table[:, 0], table[:, 1:4], *table[:, 4:].T)
 
@@ -153,7 +153,7 @@ class _Loop:
 
     def begin(self, k: int, x: PHState) -> None:
         # The push acts over whole steps.
-        self._pushed = (k + 0.5) * self._step < self._push.duration
+        self._is_pushed = (k + 0.5) * self._step < self._push.duration
         self.commands = []
         if self._sampled:
             self.commands.append(self._command(x))
@@ -162,9 +162,9 @@ class _Loop:
         if not self._sampled:
             self.commands.append(self._command(x))
         wrench = None
-        if self._pushed:
-            at = self._model.evaluate(x.q, np.zeros(self._model.nv))
-            rotation = at.placement(self._model.end_effector)[:3, :3]
+        if self._is_pushed:
+            d = self._model.evaluate(x.q, np.zeros(self._model.nv))
+            rotation = d.placement(self._model.end_effector)[:3, :3]
             wrench = np.concatenate([self._push.force @ rotation, np.zeros(3)])
         return Ports(self.commands[-1].torque, None, wrench)
 

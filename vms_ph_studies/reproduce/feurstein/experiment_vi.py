@@ -26,8 +26,8 @@ _ZOOM = 1.2
 
 def _gait(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    gait, worst = settled(hops), largest_multiplier(trial, hops)
-    if gait is None or worst is None:
+    gait, multiplier = settled(hops), largest_multiplier(trial, hops)
+    if gait is None or multiplier is None:
         return [stated("the gait persists", "yes", "no", False)]
     gravity = -float(trial.controller.model.gravity[1])
     top = run.leg(int(np.argmin(np.abs(run.times - gait.apex_time(gravity)))))
@@ -37,8 +37,8 @@ def _gait(trial: Trial, run: HoppingRun) -> list[Check]:
         stated(
             "the gait persists",
             "stable",
-            f"largest Floquet multiplier {abs(worst):.3f}",
-            abs(worst) < 1.0,
+            f"largest Floquet multiplier {abs(multiplier):.3f}",
+            abs(multiplier) < 1.0,
         ),
         compared(
             "apex height",
@@ -58,13 +58,13 @@ def _gait(trial: Trial, run: HoppingRun) -> list[Check]:
 
 
 def _balance(energy: EnergyBalance) -> list[Check]:
-    split = (
+    why = (
         "The joint work is already net of the damper: subtracting its loss from the inflow again "
         f"leaves 3.0 J for the floor, which dissipates {energy.floor:.2f} J. Gross, the ports "
         f"supply {energy.external + energy.actuators:.2f} J, of which the damper dissipates "
         f"{energy.radial_damping:.2f} J."
     )
-    after = energy.floor - energy.touch_down
+    later_loss = energy.floor - energy.touch_down
     return [
         compared("external work in 20 s", 7.15, energy.external, 0.1, "J"),
         compared("joint work, net of the damper", 4.65, energy.joint, 0.3, "J"),
@@ -85,8 +85,8 @@ def _balance(energy: EnergyBalance) -> list[Check]:
             abs(energy.floor - 5.9) < 0.5,
             "loss to the floor",
             "2.9 J at touch-down + 3.0 J after",
-            f"{energy.touch_down:.2f} J + {after:.2f} J",
-            split,
+            f"{energy.touch_down:.2f} J + {later_loss:.2f} J",
+            why,
         ),
         compared("touch-downs", 54, energy.touch_downs, 1, origin="independent"),
         bounded("unaccounted energy", energy.residual, 1e-6, "J"),

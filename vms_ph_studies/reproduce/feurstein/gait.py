@@ -13,7 +13,7 @@ from .experiments import Trial
 # Floquet multipliers are those of a map from this long after a lift-off, s, when the foot is well
 # above the floor, to the same after the next.
 _SECTION = 0.1
-_NUDGE = 1e-6
+_STEP = 1e-6
 
 
 def multipliers(trial: Trial, after: Flight) -> np.ndarray:
@@ -26,14 +26,14 @@ def multipliers(trial: Trial, after: Flight) -> np.ndarray:
     assert after.lift_off is not None
     size = 2 * trial.system.nv
     # From section to lift-off it is a period less a tenth of a second; stances last less than that.
-    span = after.end - after.start + 0.05
+    duration = after.end - after.start + 0.05
     centre = _section(trial, after.lift_off.state[:size].copy())
-    end = _next(trial, centre, span)
+    end = _next(trial, centre, duration)
     columns = []
     for i in range(1, size):
         y = centre.copy()
-        y[i] += _NUDGE
-        columns.append((_next(trial, y, span) - end)[1:] / _NUDGE)
+        y[i] += _STEP
+        columns.append((_next(trial, y, duration) - end)[1:] / _STEP)
     eigenvalues = np.linalg.eigvals(np.stack(columns, axis=1))
     return eigenvalues[np.argsort(-np.abs(eigenvalues))]
 
@@ -67,7 +67,7 @@ def degrees(angle: float) -> float:
     return float(np.degrees(angle))
 
 
-def _flown(trial: Trial, y: np.ndarray, duration: float) -> HoppingRun:
+def _flight_run(trial: Trial, y: np.ndarray, duration: float) -> HoppingRun:
     """Return the run from a state in flight."""
     nv = trial.system.nv
     return hop(
@@ -85,17 +85,17 @@ def _flown(trial: Trial, y: np.ndarray, duration: float) -> HoppingRun:
 
 def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
     """Return the state at the section, a fixed time after a lift-off."""
-    return _unwound(_flown(trial, y, _SECTION).states[-1][: len(y)], y)
+    return _unwound(_flight_run(trial, y, _SECTION).states[-1][: len(y)], y)
 
 
 def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
     """The return map of the section."""
-    up = [e for e in _flown(trial, y, duration).events if e.kind is EventKind.LIFT_OFF]
-    return _section(trial, _unwound(up[-1].state[: len(y)], y))
+    lift_offs = [e for e in _flight_run(trial, y, duration).events if e.kind is EventKind.LIFT_OFF]
+    return _section(trial, _unwound(lift_offs[-1].state[: len(y)], y))
 
 
-def _unwound(y: np.ndarray, near: np.ndarray) -> np.ndarray:
+def _unwound(y: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return the state with its angle unwrapped to within a half-turn of another."""
     y = y.copy()
-    y[2] += 2 * np.pi * np.round((near[2] - y[2]) / (2 * np.pi))
+    y[2] += 2 * np.pi * np.round((reference[2] - y[2]) / (2 * np.pi))
     return y

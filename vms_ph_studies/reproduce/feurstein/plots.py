@@ -15,7 +15,7 @@ from ...figures import Panel, draw
 from .experiments import Trial
 
 # Stances are shaded in runs of up to this, s; longer ones have too many.
-_SHADED = 5.0
+_MAX_SHADED = 5.0
 
 # Channels of a run, and their names in the legend of ports and stores. The joints are net of the
 # damping; ground and damping take energy.
@@ -88,7 +88,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     power, momentum = efforts * view.of("v"), view.of("momentum")
     rates = {"length (m/s)": view.of("length_rate"), "angle (rad/s)": view.of("angle_rate")}
     ground = {name: [getattr(f, name) for f in floor] for name in ("tangential", "normal")}
-    joined = {"wrench_base": power[:, :3].sum(axis=1), "torque": power[:, 3:].sum(axis=1)}
+    powers = {"wrench_base": power[:, :3].sum(axis=1), "torque": power[:, 3:].sum(axis=1)}
     moments = {"wrench_base": efforts[:, 2], "torque": efforts[:, 3]}
     linear = {"horizontal": momentum[:, 0], "vertical": momentum[:, 1]}
     panels = [
@@ -96,7 +96,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
         view.panel("(b) radial and polar velocities", "m/s, rad/s", rates),
         view.panel("(c) floor forces", "on the foot (N)", ground),
         view.panel("(d) moment and torque", "N m", moments),
-        view.panel("(e) power of the controller", "into the leg (W)", joined),
+        view.panel("(e) power of the controller", "into the leg (W)", powers),
         view.panel("(f) energies in; ground and damping out", "J", _port_energies(run, view)),
     ]
     return draw(panels, file, 2, title + view.note)
@@ -122,11 +122,11 @@ class _View:
         self.selected = np.asarray(run.times >= (run.times[-1] - zoom if zoom else 0.0))
         self.times = run.times[self.selected]
         self.legs = [run.system.leg_state(y) for y in run.states[self.selected]]
-        short = self.times[-1] - self.times[0] <= _SHADED
-        stands = np.r_[False, run.phases[self.selected] != Phase.FLIGHT, False] & short
-        begins, ends = np.flatnonzero(np.diff(stands)).reshape(-1, 2).T
+        is_shaded = self.times[-1] - self.times[0] <= _MAX_SHADED
+        in_stance = np.r_[False, run.phases[self.selected] != Phase.FLIGHT, False] & is_shaded
+        begins, ends = np.flatnonzero(np.diff(in_stance)).reshape(-1, 2).T
         self._stances = list(zip(self.times[begins], self.times[ends - 1], strict=True))
-        self.note = " (shaded: the foot is on the floor)" if short else ""
+        self.note = " (shaded: the foot is on the floor)" if is_shaded else ""
 
     def of(self, quantity: str) -> np.ndarray:
         """Return a quantity of the leg over time."""

@@ -120,7 +120,7 @@ def _third(trial: Trial, run: HoppingRun) -> list[Check]:
     total = [f.last.energy + trial.spring(f.last) for f in hops]
     spring = np.array([trial.spring(run.leg(i)) for i in range(len(run.times))])
     means = [float(spring[(run.times >= f.start) & (run.times <= f.end)].mean()) for f in hops[1:]]
-    worst = largest_multiplier(trial, hops)
+    multiplier = largest_multiplier(trial, hops)
     checks = [
         *_setting(trial),
         compared(
@@ -138,9 +138,9 @@ def _third(trial: Trial, run: HoppingRun) -> list[Check]:
             len(means) > 4 and means[0] < means[1] < means[2] and abs(means[4] - means[3]) < 2e-3,
         ),
     ]
-    if worst is None:
+    if multiplier is None:
         return [*checks, stated("a periodic gait", "yes", "none reached", False)]
-    text = f"{worst.real:.3f}" if abs(worst.imag) < 1e-9 else f"|{abs(worst):.3f}|"
+    text = f"{multiplier.real:.3f}" if abs(multiplier.imag) < 1e-9 else f"|{abs(multiplier):.3f}|"
     why = (
         "The largest Floquet multiplier of the gait: a tilt grows by this factor each hop, and the "
         "leg remains upright only from an exactly upright start. With damping of the polar spring, "
@@ -148,7 +148,7 @@ def _third(trial: Trial, run: HoppingRun) -> list[Check]:
     )
     return [
         *checks,
-        refuted_unless(abs(worst) < 1.0, "stable hopping in place", "stable", text, why),
+        refuted_unless(abs(multiplier) < 1.0, "stable hopping in place", "stable", text, why),
     ]
 
 

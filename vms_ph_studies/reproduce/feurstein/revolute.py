@@ -118,17 +118,17 @@ def gait_checks(gait: Flight) -> list[Check]:
 
 def _fourth(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    gait, worst = settled(hops), largest_multiplier(trial, hops)
+    gait, multiplier = settled(hops), largest_multiplier(trial, hops)
     checks = _setting(trial)
-    if gait is None or worst is None:
+    if gait is None or multiplier is None:
         return [*checks, stated("converges to a gait", "yes", "no", False)]
     return [
         *checks,
         stated(
             "converges to a gait",
             "yes",
-            f"largest Floquet multiplier {abs(worst):.3f}",
-            abs(worst) < 1.0,
+            f"largest Floquet multiplier {abs(multiplier):.3f}",
+            abs(multiplier) < 1.0,
         ),
         stated(
             "drift of the gait",
@@ -168,17 +168,17 @@ def _fourth(trial: Trial, run: HoppingRun) -> list[Check]:
 
 def _fifth(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    gait, worst = settled(hops), largest_multiplier(trial, hops)
+    gait, multiplier = settled(hops), largest_multiplier(trial, hops)
     checks = _setting(trial)
-    if gait is None or worst is None:
+    if gait is None or multiplier is None:
         return [*checks, stated("converges to a forward gait", "yes", "no", False)]
     return [
         *checks,
         stated(
             "converges to a forward gait",
             "yes",
-            f"largest Floquet multiplier {abs(worst):.3f}",
-            abs(worst) < 1.0,
+            f"largest Floquet multiplier {abs(multiplier):.3f}",
+            abs(multiplier) < 1.0,
         ),
         *gait_checks(gait),
         stated(
