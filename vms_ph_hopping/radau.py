@@ -154,7 +154,7 @@ class RadauStepper:
         state: (N,).
     """
 
-    _NEWTON = 10
+    _MAX_NEWTON = 10
     _SAFETY = 0.9
 
     def __init__(

@@ -34,7 +34,7 @@ _BUS = {
     "bus_izz": Parameter(3.5, "its inertia about z, kg m^2", above=0.0),
 }
 
-_SETTLING = 2.0  # time after the last loop in which the joints come to rest, s
+_SETTLING_TIME = 2.0  # time after the last loop in which the joints come to rest, s
 
 # The diagonals of a cube: any one of four wheels may fail.
 _AXES = ([1.0, 1.0, 1.0], [-1.0, 1.0, 1.0], [-1.0, -1.0, 1.0], [1.0, -1.0, 1.0])
@@ -60,14 +60,14 @@ class ComputedTorque:
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
         """Return the torques for the sample that begins at a state."""
         d, b, path = self._model.evaluate(q, v), self._model.b, self._path
-        now = path(min(self._time, path.duration))
+        sample = path(min(self._time, path.duration))
         # The torque is held: the mean acceleration of the sample is that at its middle.
         feedforward = path(min(self._time + 0.5 * dt, path.duration)).acceleration
         self._time += dt
-        desired = displaced(self._model, self._start, now.offset)
+        desired = displaced(self._model, self._start, sample.offset)
         error = self._model.difference(q, desired)[b:]
         w = self._bandwidth
-        acceleration = feedforward + 2.0 * w * (now.rate - v[b:]) + w * w * error
+        acceleration = feedforward + 2.0 * w * (sample.rate - v[b:]) + w * w * error
         terms = d.C @ v
         torque = d.M_hat_m @ acceleration + terms[b:] - d.A.T @ terms[:b]
         return Command(np.zeros(b), torque)
@@ -78,14 +78,14 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
     axis, dt = np.array([float(settings[f"axis_{name}"]) for name in "xyz"]), _step(settings)
     if not axis.any():
         raise VmsPhError("the axis (axis_x, axis_y, axis_z) is zero; give a direction")
-    turn = np.radians(float(settings["angle"])) * axis / np.linalg.norm(axis)
+    rotation = np.radians(float(settings["angle"])) * axis / np.linalg.norm(axis)
     stages = Stages(progress, 10)
     stages.begin("plan")
     amplitude, rate = float(settings["amplitude"]), float(settings["rate"])
-    plan = plan_reorientation(model, home, _SO3.exp(turn), amplitude=amplitude, rate=rate)
+    plan = plan_reorientation(model, home, _SO3.exp(rotation), amplitude=amplitude, rate=rate)
     stages.begin("simulation with sampled torques", 9)
     law = ComputedTorque(model, home, plan.path, 10.0)
-    steps = int(np.ceil(plan.path.duration / dt)) + round(_SETTLING / dt)
+    steps = int(np.ceil(plan.path.duration / dt)) + round(_SETTLING_TIME / dt)
     run = simulate(DecoupledForm(model), law, steps * dt, q=home, rate=1.0 / dt, every=steps)
     d = model.evaluate(run.q[-1], run.v[-1])
     pose = np.linalg.inv(model.base_pose(home)) @ model.base_pose(d.q)
@@ -98,7 +98,7 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
             required("loops of the arm", "found", loops, True),
             bounded(
                 "plan, by path integration, against the wanted turn",
-                _norm(_SO3.log(planned[:3, :3]) - turn),
+                _norm(_SO3.log(planned[:3, :3]) - rotation),
                 1e-8,
                 "rad",
             ),
@@ -120,31 +120,31 @@ def _reactionless(settings: Settings, out: Path | None, progress: Progress) -> O
     offset = np.array([float(settings[f"offset_{name}"]) for name in "xyz"])
     target = np.array(model.evaluate(home, np.zeros(model.nv)).placement(model.end_effector))
     target[:3, 3] += offset
-    stages, turns, misses = Stages(progress, 2), [], []
-    for holds in (True, False):
-        stages.begin("base held" if holds else "base free")
-        law = ResolvedMotion(model, replace(ResolvedMotion.Gains(), hold_attitude=holds))
+    stages, rotations, distances = Stages(progress, 2), [], []
+    for is_held in (True, False):
+        stages.begin("base held" if is_held else "base free")
+        law = ResolvedMotion(model, replace(ResolvedMotion.Gains(), hold_attitude=is_held))
         run = simulate(
             DecoupledForm(model),
             law,
             float(settings["duration"]),
-            reference=Reference(position=target[:3, 3]) if holds else Reference(pose=target),
+            reference=Reference(position=target[:3, 3]) if is_held else Reference(pose=target),
             q=home,
             rate=1.0 / _step(settings),
         )
-        turns.append(max(_norm(turn) for turn in _turns(run)))
+        rotations.append(max(_norm(turn) for turn in _rotations(run)))
         end = model.evaluate(run.q[-1], run.v[-1]).placement(model.end_effector)
-        misses.append(_norm(end[:3, 3] - target[:3, 3]))
+        distances.append(_norm(end[:3, 3] - target[:3, 3]))
     return Outcome(
         [
-            bounded("base held: attitude of the base", turns[0], 1e-4, "rad"),
-            bounded("base held: tool from its target at the end", misses[0], 2e-3, "m"),
-            bounded("base free: tool from its target at the end", misses[1], 2e-3, "m"),
+            bounded("base held: attitude of the base", rotations[0], 1e-4, "rad"),
+            bounded("base held: tool from its target at the end", distances[0], 2e-3, "m"),
+            bounded("base free: tool from its target at the end", distances[1], 2e-3, "m"),
             required(
                 "attitude of a base that is not held",
                 "turns",
-                f"by {np.degrees(turns[1]):.3g} deg",
-                turns[1] > 100.0 * turns[0],
+                f"by {np.degrees(rotations[1]):.3g} deg",
+                rotations[1] > 100.0 * rotations[0],
             ),
         ]
     )
@@ -153,13 +153,13 @@ def _reactionless(settings: Settings, out: Path | None, progress: Progress) -> O
 def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     model, home = satellite(settings)
     body, twist = _tumbling_cube(settings)
-    rest = model.evaluate(home, np.zeros(model.nv))
-    placement = rest.placement(model.end_effector)
-    before = _SE3.Ad(_SE3.inverse(placement)).T @ (body.spatial() @ twist)
-    captured = capture(model, home, rest.v, body, twist)
-    after = momenta(captured.model.evaluate(captured.q, captured.v)).spatial
-    scale = np.repeat([_norm(before[:3]), _norm(before[3:])], 3)
-    jump = float(np.max(np.abs(after - before) / scale))
+    d = model.evaluate(home, np.zeros(model.nv))
+    placement = d.placement(model.end_effector)
+    momentum = _SE3.Ad(_SE3.inverse(placement)).T @ (body.spatial() @ twist)
+    captured = capture(model, home, d.v, body, twist)
+    momentum_after = momenta(captured.model.evaluate(captured.q, captured.v)).spatial
+    scale = np.repeat([_norm(momentum[:3]), _norm(momentum[3:])], 3)
+    jump = float(np.max(np.abs(momentum_after - momentum) / scale))
     actuators, dt = _wheels(settings), _step(settings)
     law = AttitudeControl(captured.model, allocation=actuators.allocation)
     law.reset(RobotState(captured.q, captured.v))
@@ -228,7 +228,7 @@ def _step(settings: Settings) -> float:
     return float(settings["step"])
 
 
-def _turns(run: Trajectory) -> list[Array]:
+def _rotations(run: Trajectory) -> list[Array]:
     """Return the rotation vectors of the base from its start, (3,) each, rad."""
     rotations = [run.model.base_pose(q)[:3, :3] for q in run.q]
     return [_SO3.log(rotations[0].T @ rotation) for rotation in rotations]

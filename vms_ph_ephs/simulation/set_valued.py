@@ -262,7 +262,7 @@ class BoundedForces:
             heat = heats[p.box] * dissipated_energy / positive if positive > 0.0 else 0.0
             if heat > 0.0:
                 increment[p.heat.tangent] += self._friction.add_heat(x, p.heat, heat)
-        return move._replace(x=x, along=increment)
+        return move._replace(x=x, increment=increment)
 
     def _gap(self, p: Process, x: Array) -> float:
         """Return the gap of a contact, m; dry friction always acts."""

@@ -183,7 +183,7 @@ class EphsStepper(Stepper):
         x, increment = after.x.copy(), move.increment.copy()
         for state, energy in heat:
             increment[state.tangent] += friction.add_heat(x, state, energy)
-        return after._replace(x=x, velocity=increment / dt), move._replace(x=x, along=increment)
+        return after._replace(x=x, velocity=increment / dt), move._replace(x=x, increment=increment)
 
     def _regular_move(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float

@@ -42,11 +42,11 @@ def _momentum_along(model: VMSModel, home: Array, loop: EllipticLoop, steps: int
         k3 = acceleration(t + dt / 2, twist + dt / 2 * k2)
         k4 = acceleration(t + dt, twist + dt * k3)
         twist = twist + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        now = loop(t + dt)
-        velocity = np.concatenate([twist, now.rate])
-        d = model.evaluate(displaced(model, home, now.offset), velocity)
+        sample = loop(t + dt)
+        velocity = np.concatenate([twist, sample.rate])
+        d = model.evaluate(displaced(model, home, sample.offset), velocity)
         largest = max(largest, float(np.abs(d.p).max()))
-        scale = max(scale, float(np.abs(d.M_bm @ now.rate).max()))
+        scale = max(scale, float(np.abs(d.M_bm @ sample.rate).max()))
     return largest / scale
 
 
@@ -69,8 +69,8 @@ def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple
     def velocity(t: float, q: Array) -> Array:
         e = robot.evaluate(q, np.zeros(model.nv))
         angle, rate = 2 * np.pi * t, 2 * np.pi * radius
-        along = np.array([0.0, -np.sin(angle), np.cos(angle), 0.0, 0.0, 0.0]) * rate
-        qdot = np.linalg.pinv(e.J_g) @ along
+        twist = np.array([0.0, -np.sin(angle), np.cos(angle), 0.0, 0.0, 0.0]) * rate
+        qdot = np.linalg.pinv(e.J_g) @ twist
         return np.concatenate([-e.d.A @ qdot, qdot])
 
     for k in range(steps):
@@ -105,7 +105,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     stages.begin("small loop")
     small = EllipticLoop(1e-3 * axes[0], 1e-3 * axes[1], 1, duration)
     area = np.pi * (1e-3 * amplitude) ** 2
-    turn = _SO3.log(base_motion(model, home, small, steps)[-1][:3, :3]) / area
+    rotation = _SO3.log(base_motion(model, home, small, steps)[-1][:3, :3]) / area
     predicted = turn_by_curvature(model, home, small) / area
     stages.begin("loop of the tool")
     tool_error, end = _tool_loop(model, home, float(settings["radius"]), 4 * steps)
@@ -122,7 +122,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         compared(
             "turn per area of a small loop: curvature of the connection",
             float(np.linalg.norm(predicted)),
-            float(predicted @ turn / np.linalg.norm(predicted)),
+            float(predicted @ rotation / np.linalg.norm(predicted)),
             # The curvature varies along a loop of finite size.
             5e-3 * amplitude * float(np.linalg.norm(predicted)),
             "1/rad",
@@ -160,14 +160,14 @@ def _changed(name: str, degrees: float) -> Check:
 def _plot(model: VMSModel, home: Array, loop: EllipticLoop, poses: Array, file: Path) -> Path:
     times = np.linspace(0.0, loop.duration, len(poses))
     angles = np.degrees([_SO3.log(pose[:3, :3]) for pose in poses])
-    moving = np.flatnonzero(loop.highest - loop.lowest)
-    offsets = np.array([loop(t).offset[moving] for t in times])
-    path = np.degrees(model.joint_positions(home)[moving] + offsets)
-    first, second = (f"{model.joint_names[j]} (deg)" for j in moving)
-    turns = {axis: (times, series) for axis, series in zip("xyz", angles.T, strict=True)}
+    joints = np.flatnonzero(loop.highest - loop.lowest)
+    offsets = np.array([loop(t).offset[joints] for t in times])
+    path = np.degrees(model.joint_positions(home)[joints] + offsets)
+    first, second = (f"{model.joint_names[j]} (deg)" for j in joints)
+    rotations = {axis: (times, series) for axis, series in zip("xyz", angles.T, strict=True)}
     panels = [
         Panel("joints", first, second, {"closed loop": (path[:, 0], path[:, 1])}),
-        Panel("attitude of the base", "time (s)", "rotation vector (deg)", turns),
+        Panel("attitude of the base", "time (s)", "rotation vector (deg)", rotations),
     ]
     return draw(panels, file, 2)
 

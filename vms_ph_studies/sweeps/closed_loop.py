@@ -21,7 +21,7 @@ from vms_ph_io import Push, Trajectory, simulate
 from vms_ph_io.robots.robot_settings import RobotSettings
 
 # Steps between two samples of displacement and kinetic energy.
-_SAMPLE = 5
+_SAMPLE_STEPS = 5
 # Displacement below which the end effector has settled, as a share of the largest.
 _SETTLED = 0.05
 
@@ -111,7 +111,7 @@ def closed_loop(
         q=q,
         effects=["friction"] if friction else [],
         native=native,
-        every=_SAMPLE,
+        every=_SAMPLE_STEPS,
     )
     return _summary(run, *np.array(commands).T)
 
@@ -119,11 +119,11 @@ def closed_loop(
 def _summary(
     run: Trajectory, levels: Array, authorities: Array, statuses: Array
 ) -> dict[str, object]:
-    model, rest = run.model, np.zeros(run.model.nv)
-    places = [model.evaluate(q, rest).placement(model.end_effector)[:3, 3] for q in run.q]
-    displacement = np.linalg.norm(np.array(places) - places[0], axis=1)
-    moving = run.t[displacement > _SETTLED * np.max(displacement)]
-    settling_time = moving[-1] if len(moving) else 0.0
+    model, zero = run.model, np.zeros(run.model.nv)
+    positions = [model.evaluate(q, zero).placement(model.end_effector)[:3, 3] for q in run.q]
+    displacement = np.linalg.norm(np.array(positions) - positions[0], axis=1)
+    unsettled = run.t[displacement > _SETTLED * np.max(displacement)]
+    settling_time = unsettled[-1] if len(unsettled) else 0.0
     supplied = {port: energy[-1] for port, energy in run.port_energy.items()}
     stored = run.energy[-1] - run.energy[0]
     return {
@@ -183,12 +183,12 @@ def _start(
                 f"'{name}' is no joint of '{model.name}'{hint}; its joints are "
                 f"{', '.join(model.joint_names)}"
             )
-    present = model.joint_positions(home)
+    home_joints = model.joint_positions(home)
     rng = np.random.default_rng(seed)
     changes = spread * rng.uniform(-1.0, 1.0, model.n)
     for k, name in enumerate(model.joint_names):
         if name in positions:
-            changes[k] += positions[name] - present[k]
+            changes[k] += positions[name] - home_joints[k]
     return model.integrate(home, np.concatenate([np.zeros(model.b), changes]))
 
 

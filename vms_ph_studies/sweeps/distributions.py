@@ -79,8 +79,8 @@ class Normal(Distribution):
     def __post_init__(self) -> None:
         _require(self.deviation > 0.0, f"deviation={self.deviation:g} must be above zero")
         _require(self.low < self.high, f"low={self.low:g} must be below high={self.high:g}")
-        inside = self._law.cdf(self.high) - self._law.cdf(self.low)
-        _require(inside > 1e-9, "no value of this distribution lies between low and high")
+        probability = self._law.cdf(self.high) - self._law.cdf(self.low)
+        _require(probability > 1e-9, "no value of this distribution lies between low and high")
 
     @property
     def _law(self) -> NormalDist:
@@ -89,8 +89,8 @@ class Normal(Distribution):
     def value(self, u: float) -> Scalar:
         """Return the value at a share."""
         law = self._law
-        below, above = law.cdf(self.low), law.cdf(self.high)
-        return min(max(law.inv_cdf(below + u * (above - below)), self.low), self.high)
+        p_low, p_high = law.cdf(self.low), law.cdf(self.high)
+        return min(max(law.inv_cdf(p_low + u * (p_high - p_low)), self.low), self.high)
 
 
 @dataclass(frozen=True)

@@ -75,10 +75,10 @@ class Journal:
 
     def _write(self, documents: Sequence[dict[str, Any]]) -> None:
         lines = [json.dumps(document, ensure_ascii=False) for document in documents]
-        rest = memoryview("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+        data = memoryview("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         with writing(self._path):
-            while rest:
-                rest = rest[self._file.write(rest) :]
+            while data:
+                data = data[self._file.write(data) :]
             os.fsync(self._file.fileno())
 
     def _whole_lines(self) -> list[bytes]:

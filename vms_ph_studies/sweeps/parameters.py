@@ -183,9 +183,9 @@ def make_points(
     samples: list[tuple[int | None, dict[str, Value]]] = [
         (k, {name: p.draw(seed, name, k) for name, p in sampled.items()}) for k in range(runs or 0)
     ]
-    none: list[tuple[int | None, dict[str, Value]]] = [(None, {})]
+    no_samples: list[tuple[int | None, dict[str, Value]]] = [(None, {})]
     for cell in product(*axes.values()):
-        for run, sample in samples or none:
+        for run, sample in samples or no_samples:
             values = {**fixed, **dict(zip(axes, cell, strict=True)), **sample}
             yield _point(target, {name: values[name] for name in parameters}, run, seed)
 

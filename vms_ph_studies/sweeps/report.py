@@ -106,11 +106,11 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
     ranked = sorted(kinds.values(), key=len, reverse=True)
     varied = study.varied
     rows, traces = [], []
-    for trial in ranked[:_MAX_FAILURES]:
-        first = trial[0]
+    for kind_rows in ranked[:_MAX_FAILURES]:
+        first = kind_rows[0]
         record = records[results.columns["point"][first]]
         values = ", ".join(f"{name} = {_short(results.columns[name][first])}" for name in varied)
-        rows.append([record.error[:300], str(len(trial)), record.point, values])
+        rows.append([record.error[:300], str(len(kind_rows)), record.point, values])
         if record.trace:
             traces.append(
                 f"<details><summary>traceback of {record.point}</summary>"
@@ -168,9 +168,9 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
     columns = min(3, 1 + len(panels))
     rows = -(-(1 + len(panels)) // columns)
     figure = Figure(figsize=(4.2 * columns, 3.1 * rows), layout="constrained", dpi=90)
-    every = list(figure.subplots(rows, columns, squeeze=False).ravel())
-    _distribution(every[0], name, numbers, values)
-    for axes, panel in zip(every[1:], panels, strict=False):
+    all_axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    _distribution(all_axes[0], name, numbers, values)
+    for axes, panel in zip(all_axes[1:], panels, strict=False):
         y = np.array(numbers)
         if len(panel) == 2:
             _map(figure, axes, y, *(np.array(results.numbers(n)) for n in panel))
@@ -185,7 +185,7 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
             (_scatter if sampled else _bands)(axes, np.array(results.numbers(panel[0])), y)
             axes.grid(alpha=0.3)
         axes.set(xlabel=panel[0], ylabel=panel[1] if len(panel) == 2 else name)
-    for axes in every[1 + len(panels) :]:
+    for axes in all_axes[1 + len(panels) :]:
         axes.set_axis_off()
     image = BytesIO()
     figure.savefig(image, format="png", metadata={"Software": None})
@@ -217,9 +217,9 @@ def _bands(axes: Any, x: Array, y: Array) -> None:
     positions = np.unique(x)
     sets = [y[(x == position) & np.isfinite(y)] for position in positions]
     quantiles = (0.05, 0.5, 0.95)
-    shares = np.array([np.quantile(s, quantiles) if len(s) else [np.nan] * 3 for s in sets])
-    axes.plot(positions, shares[:, 1], ".-")
-    axes.fill_between(positions, shares[:, 0], shares[:, 2], alpha=0.25)
+    curves = np.array([np.quantile(s, quantiles) if len(s) else [np.nan] * 3 for s in sets])
+    axes.plot(positions, curves[:, 1], ".-")
+    axes.fill_between(positions, curves[:, 0], curves[:, 2], alpha=0.25)
     axes.set_title("median, 5 % and 95 %", fontsize="small")
 
 

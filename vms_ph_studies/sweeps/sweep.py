@@ -98,8 +98,8 @@ class Sweep:
             VmsPhError: the target cannot be loaded.
         """
         points, total = self.remaining(retry_failed), len(self.study.points)
-        again = sum(point.id in self._journal.records for point in points)
-        done, failed = total - len(points), self.summary().failed - again
+        retried = sum(point.id in self._journal.records for point in points)
+        done, failed = total - len(points), self.summary().failed - retried
         report = progress or (lambda now: None)
         report(SweepProgress(done, total, failed))
         if not points:

@@ -177,7 +177,7 @@ def _load(target: Target) -> Function:
             " install the same version on all workers"
         )
     if target.name.startswith(_REPRODUCE):
-        return _published(target.name.removeprefix(_REPRODUCE).strip())
+        return _study_function(target.name.removeprefix(_REPRODUCE).strip())
     module_path, _, name = NAMED.get(target.name, target.name).rpartition(":")
     try:
         module = _module_of(target) if target.source else importlib.import_module(module_path)
@@ -207,7 +207,7 @@ def _module_of(target: Target) -> types.ModuleType:
     return module
 
 
-def _published(identifier: str) -> Function:
+def _study_function(identifier: str) -> Function:
     """Return a study of this project as a function of its parameters."""
     from ..registry import get
 

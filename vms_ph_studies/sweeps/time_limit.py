@@ -29,13 +29,13 @@ def within(seconds: float, function: Callable[[], Result]) -> Result:
         TimeLimitError: it takes longer than the limit.
     """
     thread = ctypes.c_ulong(threading.get_ident())
-    lock, ended, late = threading.Lock(), False, False
+    lock, has_ended, is_late = threading.Lock(), False, False
 
     def interrupt() -> None:
-        nonlocal late
+        nonlocal is_late
         with lock:
-            if not ended:
-                late = True
+            if not has_ended:
+                is_late = True
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TimeLimitError))
 
     timer = threading.Timer(seconds, interrupt)
@@ -44,19 +44,19 @@ def within(seconds: float, function: Callable[[], Result]) -> Result:
     try:
         result = function()
     except TimeLimitError:
-        raise TimeLimitError(_words(seconds)) from None
+        raise TimeLimitError(_message(seconds)) from None
     finally:
         timer.cancel()
         with lock:
-            ended = True
-    if late:
+            has_ended = True
+    if is_late:
         # The interrupt is under way, or the function has stopped it.
         end = time.monotonic() + _INTERRUPT_DELAY
         while time.monotonic() < end:
             time.sleep(0.001)
-        raise TimeLimitError(_words(seconds))
+        raise TimeLimitError(_message(seconds))
     return result
 
 
-def _words(seconds: float) -> str:
+def _message(seconds: float) -> str:
     return f"the evaluation takes longer than the limit of {seconds:g} s"

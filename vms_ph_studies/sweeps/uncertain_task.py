@@ -24,7 +24,7 @@ from ..comparisons.decentralised import DecentralisedDrive, DecentralisedPD
 LAWS = ("task", "decentralised")
 
 # Largest delay in steps: a step is no shorter than it must be.
-_LARGEST_DELAY = 3.0
+_MAX_DELAY = 3.0
 
 # What is taken away, one by one, to explain a failure.
 _CAUSES = ("mass", "inertia", "spread", "noise", "delay")
@@ -86,24 +86,24 @@ def uncertain_task(
             f"slack={slack:g}, settle={settle:g}, step={step:g}: a slack above zero is accepted, "
             "and times of at least zero"
         )
-    unknown = Uncertainty(mass, inertia, spread, noise, delay, seed)
+    errors = Uncertainty(mass, inertia, spread, noise, delay, seed)
     goals = _task_with(task, slack, settle, step, calm, delay).goals
 
-    def run(unknown: Uncertainty, calm: bool) -> dict[str, Any]:
-        now = _task_with(task, slack, settle, step, calm, delay)
-        make = make_controller if law == "task" else _baseline(now, unknown.delay)
-        return run_task(now, seconds=seconds, uncertainty=unknown, make_law=make, native=native)
+    def run(errors: Uncertainty, calm: bool) -> dict[str, Any]:
+        varied = _task_with(task, slack, settle, step, calm, delay)
+        make = make_controller if law == "task" else _baseline(varied, errors.delay)
+        return run_task(varied, seconds=seconds, uncertainty=errors, make_law=make, native=native)
 
-    outcome = run(unknown, calm)
+    outcome = run(errors, calm)
     missed = [name for name, goal in outcome["goals"].items() if not goal["met"]]
     causes: list[str] = []
     failed = not outcome["met"]
     if failed and explain:
         for cause in _CAUSES:
             without: dict[str, Any] = {cause: 0.0}
-            if getattr(unknown, cause) and run(replace(unknown, **without), calm)["met"]:
+            if getattr(errors, cause) and run(replace(errors, **without), calm)["met"]:
                 causes.append(cause)
-        if not calm and _blows(task) and run(unknown, True)["met"]:
+        if not calm and _has_flow(task) and run(errors, True)["met"]:
             causes.append("current or wind")
     shares = [
         goal["obtained"] / goal["wanted"] * slack
@@ -136,14 +136,14 @@ def _task_with(
     step = step or task.step
     if delay > 0.0:
         # A delay is a whole number of steps; the law knows it as the age of its states.
-        late = min(float(np.ceil(delay / step - 1e-9)), _LARGEST_DELAY)
-        step = delay / late
+        delay_steps = min(float(np.ceil(delay / step - 1e-9)), _MAX_DELAY)
+        step = delay / delay_steps
         task = replace(task, gains={**task.gains, "delay": 0.0})
     task = replace(task, goals=goals, step=step)
     return replace(task, current=0.0 * task.current, wind=None) if calm else task
 
 
-def _blows(name: str) -> bool:
+def _has_flow(name: str) -> bool:
     task = robot_tasks.load(name)
     return task.wind is not None or bool(task.current.any())
 

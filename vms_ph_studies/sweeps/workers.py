@@ -68,11 +68,11 @@ def evaluate_parallel(
 
 
 def _batches(
-    target: Target, points: Iterable[Point], limit: float | None, count: int, largest: int
+    target: Target, points: Iterable[Point], limit: float | None, count: int, max_size: int
 ) -> Iterator[tuple[list[Point], list[Record] | None]]:
     """Yield each batch of at most so many points with its records; with None if it was lost."""
     queue, size = deque(points), 1
-    capacity = count * (1 + _QUEUED_BATCHES) if largest > 1 else count
+    capacity = count * (1 + _QUEUED_BATCHES) if max_size > 1 else count
     while queue:
         pending: dict[Future[list[Record]], list[Point]] = {}
         try:
@@ -88,8 +88,8 @@ def _batches(
                     for future in wait(pending, return_when=FIRST_COMPLETED).done:
                         records = future.result()
                         spent = sum(record.seconds for record in records) / len(records)
-                        fitting = int(_BATCH / spent) if spent > 0.0 else largest
-                        size = max(1, min(fitting, 4 * size, largest))
+                        fitting = int(_BATCH / spent) if spent > 0.0 else max_size
+                        size = max(1, min(fitting, 4 * size, max_size))
                         yield pending.pop(future), records
         except BrokenProcessPool:
             for batch in pending.values():
@@ -99,14 +99,14 @@ def _batches(
 @contextmanager
 def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool of processes, which end at once with the context."""
-    before = multiprocessing.active_children()
+    earlier = multiprocessing.active_children()
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent)
     try:
         yield pool
     finally:
         for process in multiprocessing.active_children():
-            if process not in before:
+            if process not in earlier:
                 process.terminate()
         pool.shutdown(cancel_futures=True)
 

@@ -114,9 +114,9 @@ def _section_6(two: TwoBodies, equations: Equations, x: Array) -> tuple[float, f
         weight = np.append(-two.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
         errors.append(rates.tangent[indices[f"b{n + 1}.q"]] - u[n])
         errors.append(rates.tangent[indices[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - weight - force))
-    wrong = joint_matrices(two.offsets, inclusion, printed=True)
-    violated = wrong[0] @ u[0] - wrong[1] @ u[1] + i @ u_r
-    return float(np.abs(np.concatenate(errors)).max()), float(np.abs(violated).max())
+    printed = joint_matrices(two.offsets, inclusion, printed=True)
+    residual = printed[0] @ u[0] - printed[1] @ u[1] + i @ u_r
+    return float(np.abs(np.concatenate(errors)).max()), float(np.abs(residual).max())
 
 
 def frame_of_relative_velocity(rng: np.random.Generator) -> tuple[float, float]:
@@ -125,7 +125,7 @@ def frame_of_relative_velocity(rng: np.random.Generator) -> tuple[float, float]:
     q, u_r = pair.random(rng), rng.normal(size=3)
     ends = [pair.inclusion(pair.step(q, s * h * u_r)) for s in (1.0, -1.0)]
     rate = (ends[0] - ends[1]) / (2.0 * h)
-    back = _SE3.inverse(pair.inclusion(q))
-    in_c2, in_c1 = _SE3.vee(back @ rate), _SE3.vee(rate @ back)
+    inverse = _SE3.inverse(pair.inclusion(q))
+    in_c2, in_c1 = _SE3.vee(inverse @ rate), _SE3.vee(rate @ inverse)
     i = np.eye(6)[:, [0, 1, 5]]
     return float(np.abs(i @ u_r - in_c2).max()), float(np.abs(i @ u_r - in_c1).max())

@@ -84,11 +84,11 @@ def _equations(two: TwoBodies, rng: np.random.Generator, states: int) -> list[Ch
 
 def _flattened(rng: np.random.Generator, states: int) -> float:
     nested, flat = assemble(damped_oscillator()), assemble(flatten(damped_oscillator()))
-    worst = 0.0
+    largest = 0.0
     for _ in range(states):
         x = rng.normal(size=3)
-        worst = max(worst, float(np.abs(nested.rates(x).tangent - flat.rates(x).tangent).max()))
-    return worst
+        largest = max(largest, float(np.abs(nested.rates(x).tangent - flat.rates(x).tangent).max()))
+    return largest
 
 
 def _variations(two: TwoBodies, rng: np.random.Generator) -> list[Check]:
@@ -113,7 +113,7 @@ def _motions(two: TwoBodies, duration: float, dt: float, stages: Stages) -> list
     motion = simulate(equations, x, dt=dt, steps=steps)
     stages.begin("motion by discrete gradients")
     exact = simulate(equations, x, dt=2.0 * dt, steps=steps // 2, scheme="discrete_gradient")
-    least = float(np.min(np.diff(motion.entropy)))
+    smallest = float(np.min(np.diff(motion.entropy)))
     scale = max(abs(e) for e in _mechanical(motion)[[0]])
     return [
         bounded(
@@ -131,8 +131,8 @@ def _motions(two: TwoBodies, duration: float, dt: float, stages: Stages) -> list
         required(
             "second law: least change of the entropy over a step",
             "at least 0",
-            f"{least:.3g} J/K",
-            least >= 0.0,
+            f"{smallest:.3g} J/K",
+            smallest >= 0.0,
         ),
         bounded("joints stay closed", float(np.max(motion.violation)), 1e-12, "m, rad"),
         bounded(
@@ -162,8 +162,8 @@ def _minimal_error(two: TwoBodies, motion: Trajectory, duration: float, dt: floa
         two.suspension[0],
         np.linalg.inv(two.suspension[1]) @ two.offsets[0],
     )
-    for n, at in enumerate(placements):
-        joint = model.addJoint(joint, pin.JointModelRZ(), pin.SE3(at), f"j{n + 1}")
+    for n, placement in enumerate(placements):
+        joint = model.addJoint(joint, pin.JointModelRZ(), pin.SE3(placement), f"j{n + 1}")
         centre = np.linalg.inv((two.suspension if n == 0 else two.offsets)[1])
         inertia = pin.Inertia(two.masses[n], np.zeros(3), np.diag(two.inertias[n]))
         model.appendBodyToJoint(joint, inertia, pin.SE3(centre))

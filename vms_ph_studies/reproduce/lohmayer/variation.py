@@ -25,10 +25,10 @@ _SE3 = SE3()
 _GRAVITY = np.array([0.0, 0.0, -9.81])
 
 # Half width of the finite-difference stencil of poses, in steps.
-_REACH = 3
+_HALF = 3
 
 # Variations by these multiples of a small number give its derivative to fourth order.
-_SMALL = 2e-3
+_STEP = 2e-3
 _WEIGHTS = {1.0: 8.0 / 12.0, -1.0: -8.0 / 12.0, 2.0: -1.0 / 12.0, -2.0: 1.0 / 12.0}
 
 
@@ -59,10 +59,10 @@ class Curve:
 def curve_of(motion: Trajectory, two: TwoBodies) -> Curve:
     """Return the curves of a motion of :meth:`TwoBodies.free`."""
     dt = float(motion.t[1] - motion.t[0])
-    inner = slice(_REACH, -_REACH)
+    inner = slice(_HALF, -_HALF)
     poses = tuple(motion.value(f"b{n}.q") for n in (1, 2))
     q_r = motion.value("j.q_r")
-    slopes = [(q_r[_REACH + k : q_r.shape[0] - _REACH + k]) for k in range(-_REACH, _REACH + 1)]
+    slopes = [(q_r[_HALF + k : q_r.shape[0] - _HALF + k]) for k in range(-_HALF, _HALF + 1)]
     u_r = (
         45.0 * (slopes[4] - slopes[2]) - 9.0 * (slopes[5] - slopes[1]) + slopes[6] - slopes[0]
     ) / (60.0 * dt)
@@ -70,7 +70,7 @@ def curve_of(motion: Trajectory, two: TwoBodies) -> Curve:
     for x in motion.states[inner]:
         lam = motion.equations.rates(x).constraint_forces["j.hc"]
         angle = motion.equations.states.value(x, "j.q_r")[0]
-        first, second = joint_matrices(two.offsets, _turn(angle))
+        first, second = joint_matrices(two.offsets, _rotation(angle))
         forces[0].append(first.T @ lam)
         forces[1].append(-second.T @ lam)
     t = motion.t[inner]
@@ -117,7 +117,7 @@ def joint_residual(two: TwoBodies, curve: Curve, theta_0: float, rng: np.random.
     eta_1, eta_r = _bump(curve, rng, 6)[0], _bump(curve, rng, 1)[0]
     eta_2 = np.empty_like(eta_1)
     for j, angle in enumerate(curve.q_r[:, 0]):
-        first, second = joint_matrices(two.offsets, _turn(float(angle)))
+        first, second = joint_matrices(two.offsets, _rotation(float(angle)))
         eta_2[j] = np.linalg.solve(second, first @ eta_1[j] + np.append(np.zeros(5), eta_r[j]))
     # dL/ds ds = <F_fr | eta_r> with L = -V_r - theta_0 s and F_fr = -mu u_r.
     delta_s = mu * curve.u_r[:, 0] * eta_r[:, 0] / theta_0
@@ -154,17 +154,17 @@ def _body_action(
 
 def _bump(curve: Curve, rng: np.random.Generator, d: int) -> tuple[Array, Array]:
     """Return a random function that vanishes smoothly at both ends, and its rate, (k,d)."""
-    span = curve.t[-1]
-    s = np.pi * curve.t / span
+    duration = curve.t[-1]
+    s = np.pi * curve.t / duration
     a, b = rng.normal(size=(2, d))
-    window, slope = np.sin(s) ** 8, 8.0 * np.sin(s) ** 7 * np.cos(s) * np.pi / span
+    window, slope = np.sin(s) ** 8, 8.0 * np.sin(s) ** 7 * np.cos(s) * np.pi / duration
     inner = a + np.outer(np.cos(s), b)
-    rate = -np.pi / span * np.outer(np.sin(s), b)
+    rate = -np.pi / duration * np.outer(np.sin(s), b)
     return window[:, None] * inner, slope[:, None] * inner + window[:, None] * rate
 
 
 def _derivative(f: Callable[[float], float]) -> float:
-    return sum(w * f(m * _SMALL) for m, w in _WEIGHTS.items()) / _SMALL
+    return sum(w * f(m * _STEP) for m, w in _WEIGHTS.items()) / _STEP
 
 
 def _sum(curve: Curve, values: Array) -> float:
@@ -175,7 +175,7 @@ def _sum(curve: Curve, values: Array) -> float:
 def _velocity(poses: Array, dt: float) -> Array:
     """Return ``T_q L_{q^-1} qdot`` from poses alone, to sixth order, (k - 2 reach, 6)."""
     velocities = []
-    for j in range(_REACH, poses.shape[0] - _REACH):
+    for j in range(_HALF, poses.shape[0] - _HALF):
         steps = [
             _SE3.log(_SE3.inverse(poses[j - m]) @ poses[j + m]) / (2.0 * m * dt) for m in (1, 2, 3)
         ]
@@ -183,5 +183,5 @@ def _velocity(poses: Array, dt: float) -> Array:
     return np.array(velocities)
 
 
-def _turn(angle: float) -> Array:
+def _rotation(angle: float) -> Array:
     return _SE3.exp(np.append(np.zeros(5), angle))
