@@ -41,9 +41,9 @@ def activate(share: Path) -> bool:
     runtime = os.environ.get(VARIABLE, "")
     if runtime not in ("", "embedded", "ros2"):
         raise RuntimeError(f"{VARIABLE}={runtime!r} is no runtime: give embedded or ros2.")
-    if runtime == "ros2" or (not runtime and _real_rclpy()):
+    if runtime == "ros2" or (not runtime and _has_real_rclpy()):
         return False
-    _make_room()
+    _unload_unrelated()
     packages.register(OWN_PACKAGE, share)
     sys.meta_path.insert(0, _Finder(share))
     return True
@@ -54,13 +54,13 @@ def is_active() -> bool:
     return any(isinstance(finder, _Finder) for finder in sys.meta_path)
 
 
-def _real_rclpy() -> bool:
+def _has_real_rclpy() -> bool:
     spec = importlib.util.find_spec("rclpy")
     # A folder that merely has the name rclpy has no file (__init__.py).
     return spec is not None and spec.origin is not None
 
 
-def _make_room() -> None:
+def _unload_unrelated() -> None:
     served = {*STAND_INS, *STANDARD_PACKAGES, OWN_PACKAGE}
     for name in [name for name in sys.modules if name.partition(".")[0] in served]:
         module = sys.modules[name]
@@ -81,15 +81,15 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> ModuleSpec | None:
-        package, *below = fullname.split(".")
+        package, *submodules = fullname.split(".")
         if package in STAND_INS:
-            spec = PathFinder.find_spec(fullname, path if below else [str(SITE)])
+            spec = PathFinder.find_spec(fullname, path if submodules else [str(SITE)])
             if spec is None:
                 raise ImportError(subset.sentence(fullname), name=fullname)
             return spec
         if package != OWN_PACKAGE and package not in STANDARD_PACKAGES:
             return None
-        if not below or below in (["msg"], ["srv"]):
+        if not submodules or submodules in (["msg"], ["srv"]):
             return ModuleSpec(fullname, self._loader, is_package=True)
         if package in STANDARD_PACKAGES:
             # `from std_msgs.msg import Name` also requests this if there is no such message.

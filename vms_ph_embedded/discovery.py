@@ -16,13 +16,13 @@ import shlex
 from vms_ph_dynamics import VmsPhError
 
 RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
-_LAST_DOMAIN = 232  # the largest domain with valid port numbers
+_MAX_DOMAIN = 232  # the largest domain with valid port numbers
 _FIRST_PORT, _LAST_PORT, _PORTS_PER_DOMAIN = (
     7410,
     65535,
     250,
 )  # first unicast port, and number of ports per domain
-_LARGEST_PARTICIPANT = 119  # largest participant index whose ports are within the domain
+_MAX_PARTICIPANT = 119  # largest participant index whose ports are within the domain
 
 _LOOPBACK = """<CycloneDDS><Domain Id="{domain}"><General><AllowMulticast>false</AllowMulticast>\
 <Interfaces><NetworkInterface address="127.0.0.1" multicast="false"/></Interfaces></General>\
@@ -37,9 +37,9 @@ class DiscoveryError(VmsPhError, RuntimeError):
 def domain_id() -> int:
     """Return the DDS domain of ROS_DOMAIN_ID; 0 if it is unset."""
     text = os.environ.get("ROS_DOMAIN_ID", "").strip() or "0"
-    if not text.isdecimal() or len(text) > 4 or int(text) > _LAST_DOMAIN:
+    if not text.isdecimal() or len(text) > 4 or int(text) > _MAX_DOMAIN:
         raise DiscoveryError(
-            f"ROS_DOMAIN_ID={text!r} is not a domain: give a whole number from 0 to {_LAST_DOMAIN}."
+            f"ROS_DOMAIN_ID={text!r} is not a domain: give a whole number from 0 to {_MAX_DOMAIN}."
         )
     return int(text)
 
@@ -63,7 +63,7 @@ def configuration(domain: int) -> str | None:
     if range_name in ("SUBNET", "SYSTEM_DEFAULT"):
         return None
     # Without multicast, discovery uses the unicast ports of every participant index.
-    last = min(_LARGEST_PARTICIPANT, (_LAST_PORT - _FIRST_PORT - _PORTS_PER_DOMAIN * domain) // 2)
+    last = min(_MAX_PARTICIPANT, (_LAST_PORT - _FIRST_PORT - _PORTS_PER_DOMAIN * domain) // 2)
     peers = '<Peers><Peer address="127.0.0.1"/></Peers>'
     # Only participants with the same tag discover each other: here, this process alone.
     tag = f"<Tag>off_{os.getpid()}</Tag>" if range_name == "OFF" else ""

@@ -56,18 +56,18 @@ def fault_in_topic_name(name: str) -> Fault:
         return "topic name token must not start with a number", 0
     if name.endswith("/"):
         return "topic name must not end with a forward slash", len(name) - 1
-    opened = None  # where a substitution began
+    opening = None  # where a substitution began
     for i, char in enumerate(name):
         if char == "{":
-            if opened is not None:
+            if opening is not None:
                 return _BAD_SUBSTITUTION, i
-            opened = i
+            opening = i
         elif char == "}":
-            if opened is None:
+            if opening is None:
                 return "topic name must not have unmatched (unbalanced) curly braces '{}'", i
-            opened = None
-        elif opened is not None:
-            if char.isdigit() and i == opened + 1:
+            opening = None
+        elif opening is not None:
+            if char.isdigit() and i == opening + 1:
                 return "substitution name must not start with a number", i
             if not re.match(r"[A-Za-z0-9_]", char):
                 return _BAD_SUBSTITUTION, i
@@ -80,8 +80,8 @@ def fault_in_topic_name(name: str) -> Fault:
                 "or '}'",
                 i,
             )
-    if opened is not None:
-        return "topic name must not have unmatched (unbalanced) curly braces '{}'", opened
+    if opening is not None:
+        return "topic name must not have unmatched (unbalanced) curly braces '{}'", opening
     if (number := re.search(r"/[0-9]", name)) is not None:
         return "topic name token must not start with a number", number.start() + 1
     if name.startswith("~") and len(name) > 1 and name[1] != "/":

@@ -58,10 +58,10 @@ def set_parameter(
     """Change a parameter of a running node."""
     with temporary_node() as node:
         new_value = parse(value)
-        present = (
+        current = (
             _values(node, node_name, [name])[name] if name in _names(node, node_name) else None
         )
-        if isinstance(present, float) and isinstance(new_value, (int, str)):
+        if isinstance(current, float) and isinstance(new_value, (int, str)):
             with suppress(ValueError, OverflowError):  # YAML parses 1e3 as a string
                 new_value = float(new_value)
         message = _message(name, new_value)

@@ -20,7 +20,7 @@ from vms_ph_io.installation import command_name
 
 T = TypeVar("T")
 
-PATIENCE = 5.0  # timeout of discovery and of service calls, s
+TIMEOUT = 5.0  # timeout of discovery and of service calls, s
 
 
 @contextmanager
@@ -47,12 +47,12 @@ def temporary_node() -> Iterator[Node]:
 
 def stable_answer(node: Node, query: Callable[[], T], quiet: float = 0.4) -> T:
     """Return the result of ``query`` once it has not changed for ``quiet`` seconds."""
-    latest, since, end = query(), time.monotonic(), time.monotonic() + PATIENCE
+    latest, since, end = query(), time.monotonic(), time.monotonic() + TIMEOUT
     while time.monotonic() - since < quiet and time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.05)
-        now = query()
-        if now != latest:
-            latest, since = now, time.monotonic()
+        answer = query()
+        if answer != latest:
+            latest, since = answer, time.monotonic()
     return latest
 
 
@@ -62,7 +62,7 @@ def wait_for(node: Node, query: Callable[[], T | None], error: Callable[[], str]
     Raises:
         VmsPhError: the result stays falsy until the timeout; ``error`` returns the message.
     """
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
         outcome = query()
         if outcome:
@@ -79,22 +79,22 @@ def print_names(
         typer.echo(f"{name} [{', '.join(types)}]" if with_types else name)
 
 
-def call(node: Node, kind: Any, name: str, request: Any) -> Any:
+def call(node: Node, service_type: Any, name: str, request: Any) -> Any:
     """Call a service and return its response.
 
     Raises:
         VmsPhError: no node offers the service, or it does not answer.
     """
-    client = node.create_client(kind, name)
-    if not client.wait_for_service(timeout_sec=PATIENCE):
+    client = node.create_client(service_type, name)
+    if not client.wait_for_service(timeout_sec=TIMEOUT):
         hint = did_you_mean(name, dict(node.get_service_names_and_types()))
         raise VmsPhError(
             client._obstacle()
-            or f"no node offers the service {name}{hint} (waited {PATIENCE:g} s); "
+            or f"no node offers the service {name}{hint} (waited {TIMEOUT:g} s); "
             f"`{command_name()} service list` shows the running ones"
         )
     future = client.call_async(request)
-    rclpy.spin_until_future_complete(node, future, timeout_sec=PATIENCE)
+    rclpy.spin_until_future_complete(node, future, timeout_sec=TIMEOUT)
     if not future.done():
-        raise VmsPhError(f"the service {name} did not answer within {PATIENCE:g} s")
+        raise VmsPhError(f"the service {name} did not answer within {TIMEOUT:g} s")
     return future.result()

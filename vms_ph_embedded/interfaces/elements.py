@@ -39,7 +39,7 @@ def require(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
@@ -56,8 +56,8 @@ class Element:
     fits: Callable[[Any], bool] | None = None  # whether a value of the right type is in range
     element_rule: str = ""  # what an assertion about a sequence says of its elements' range
     limit: int = 0  # the longest string
-    to_wire: Callable[[Any], Any] = _same  # the value as rosbags serialises it
-    from_wire: Callable[[Any], Any] = _same  # the value for what rosbags has deserialised
+    to_wire: Callable[[Any], Any] = _identity  # the value as rosbags serialises it
+    from_wire: Callable[[Any], Any] = _identity  # the value for what rosbags has deserialised
     passes_through: bool = True  # rosbags can read the Python value as it is
 
     def check(self, name: str, value: Any) -> None:

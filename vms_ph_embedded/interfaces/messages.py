@@ -101,15 +101,15 @@ _building = threading.RLock()
 
 def message_class(typename: str) -> Any:
     """The class of a message type such as ``std_msgs/msg/Header``."""
-    return _built.get(typename) or _once(typename, _build_message)
+    return _built.get(typename) or _build_once(typename, _build_message)
 
 
 def service_class(typename: str) -> Any:
     """The class of a service type such as ``std_srvs/srv/Trigger``, with Request and Response."""
-    return _built.get(typename) or _once(typename, _build_service)
+    return _built.get(typename) or _build_once(typename, _build_service)
 
 
-def _once(typename: str, build: Callable[[str], Any]) -> Any:
+def _build_once(typename: str, build: Callable[[str], Any]) -> Any:
     with _building:
         if typename not in _built:
             _built[typename] = build(typename)

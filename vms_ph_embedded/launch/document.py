@@ -17,11 +17,11 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded.launch.errors import LaunchError, Location
 from vms_ph_io.settings.bounded_text import read_bytes
 
-LARGEST = 2**18
+MAX_BYTES = 2**18
 """Largest accepted size of a launch file, bytes; real ones have a few thousand."""
 
 # Tags within each other; those of a real launch file are nested four or five deep.
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read(file: Path) -> Element:
         LaunchError: The file is missing, unreadable, or not well-formed XML.
     """
     try:
-        source = read_bytes(file, LARGEST)
+        source = read_bytes(file, MAX_BYTES)
     except VmsPhError as error:
         raise LaunchError(f"{error}; give the path of a launch file (*.launch.xml)") from None
     return _Builder(file).build(source)
@@ -74,9 +74,9 @@ class _Builder:
         try:
             self._parser.Parse(source, True)
         except expat.ExpatError as error:
-            where = Location(self._file, error.lineno, error.offset + 1)
+            location = Location(self._file, error.lineno, error.offset + 1)
             raise LaunchError(
-                f"not well-formed XML: {expat.ErrorString(error.code)}", where
+                f"not well-formed XML: {expat.ErrorString(error.code)}", location
             ) from None
         except (LookupError, ValueError) as error:  # an encoding that Python does not support
             raise LaunchError(f"cannot be decoded: {error}", Location(self._file, 1, 1)) from None
@@ -86,8 +86,8 @@ class _Builder:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line, column = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
         location = Location(self._file, line, column)
-        if len(self._open) > _DEEPEST:
-            raise LaunchError(f"tags are nested more than {_DEEPEST} deep", location)
+        if len(self._open) > _MAX_DEPTH:
+            raise LaunchError(f"tags are nested more than {_MAX_DEPTH} deep", location)
         self._open.append((tag, attributes, [], location))
 
     def _end(self, _tag: str) -> None:

@@ -45,8 +45,8 @@ _NODES = (
 )
 
 
-_LONGEST = 4096  # characters of an expression
-_MOST_DIGITS = 400
+_MAX_LENGTH = 4096  # characters of an expression
+_MAX_DIGITS = 400
 
 
 class ExpressionError(Exception):
@@ -64,9 +64,9 @@ def evaluate(source: str) -> str:
     """
     names: dict[str, object] = {**_FUNCTIONS, "round": _round, **_MATH}
     names["math"] = SimpleNamespace(**_MATH)
-    if len(source) > _LONGEST:
+    if len(source) > _MAX_LENGTH:
         raise ExpressionError(
-            f"{source[:40]!r}... has {len(source)} characters; at most {_LONGEST} are accepted"
+            f"{source[:40]!r}... has {len(source)} characters; at most {_MAX_LENGTH} are accepted"
         )
     try:
         tree = ast.parse(source.strip(), mode="eval")
@@ -83,8 +83,8 @@ def evaluate(source: str) -> str:
 
 
 def _round(number: Any, *digits: int) -> Any:
-    if any(abs(digit_count) > _MOST_DIGITS for digit_count in digits):
-        raise ValueError(f"a number is rounded to at most {_MOST_DIGITS} digits")
+    if any(abs(digit_count) > _MAX_DIGITS for digit_count in digits):
+        raise ValueError(f"a number is rounded to at most {_MAX_DIGITS} digits")
     return round(number, *digits)
 
 

@@ -58,7 +58,7 @@ def unescape(text: str) -> str:
 
 
 # Substitutions within each other; real launch files have two or three.
-_DEEPEST = 50
+_MAX_DEPTH = 50
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
@@ -87,8 +87,8 @@ class _Reader:
     def _substitution(self, quote: str | None) -> Call:
         begin = self._position
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise self._error(begin, f"substitutions are nested more than {_DEEPEST} deep")
+        if self._depth > _MAX_DEPTH:
+            raise self._error(begin, f"substitutions are nested more than {_MAX_DEPTH} deep")
         self._position += 2
         name = _NAME.match(self._text, self._position)
         if not name:

@@ -19,11 +19,11 @@ from vms_ph_embedded.launch.errors import NOT_USABLE
 from vms_ph_embedded.launch.output import Outputs, Screen, default_log_folder, print_line
 from vms_ph_embedded.launch.process import Process
 
-MARK = "VMS_PH_LAUNCH"
+LAUNCHER_VARIABLE = "VMS_PH_LAUNCH"
 """The variable by which nodes know their launcher's process, whose end they do not outlive."""
 
 _PERIOD = 0.05  # s, of looking at the processes
-_SAME_KEYPRESS = 0.5
+_MIN_INTERVAL = 0.5  # s, of two signals that are not one key press
 
 
 class Launcher:
@@ -141,7 +141,7 @@ class Launcher:
         def stop(number: int, _frame: FrameType | None) -> None:
             nonlocal last
             before, last = last, time.monotonic()
-            if last - before >= _SAME_KEYPRESS:
+            if last - before >= _MIN_INTERVAL:
                 self._request_stop(f"received {signal.Signals(number).name}")
 
         # Also where SIGINT is ignored (a shell does that to background jobs): the children would
@@ -177,7 +177,7 @@ class Launcher:
     def _start(self, process: Process) -> None:
         # Unbuffered, so that the output of Python programs is shown at once.
         environment = {"PYTHONUNBUFFERED": "1", **process.description.environment}
-        environment[MARK] = str(os.getpid())
+        environment[LAUNCHER_VARIABLE] = str(os.getpid())
         try:
             if process not in self._commands:
                 self._commands[process] = self._command(process.description)

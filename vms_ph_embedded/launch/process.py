@@ -14,14 +14,14 @@ from vms_ph_embedded.launch.description import ProcessDescription
 from vms_ph_embedded.launch.output import Outputs
 
 # A line that does not end is cut here, so that a process cannot fill the launcher's memory.
-_LONGEST_LINE = 64 * 1024
+_MAX_LINE = 64 * 1024
 
 # Exit codes that count as a clean end after Ctrl-C.
 _CLEAN_AFTER_SIGINT = {0, -signal.SIGINT, 128 + signal.SIGINT}
 _SIGNALS_AFTER_SIGINT = 2
 
 # Seconds for the rest of a dead process's output: a living grandchild may keep the pipe open.
-_REST_OF_OUTPUT = 0.5
+_READ_TIMEOUT = 0.5
 
 
 class Process:
@@ -105,9 +105,9 @@ class Process:
     @property
     def has_members(self) -> bool:
         """Whether it runs, or something that it has started."""
-        led = {self._popen.pid} if self._popen is not None else set()
+        own = {self._popen.pid} if self._popen is not None else set()
         # A group's number is not given to anybody else while the group has a member.
-        self._groups = {group for group in self._groups if group in led or _has_member(group)}
+        self._groups = {group for group in self._groups if group in own or _has_member(group)}
         return bool(self._groups)
 
     def record_end(self) -> None:
@@ -132,7 +132,7 @@ class Process:
     def join_readers(self) -> None:
         """Wait, but not for long, until all output is read."""
         for reader in self._readers:
-            reader.join(_REST_OF_OUTPUT)
+            reader.join(_READ_TIMEOUT)
         self._readers = [reader for reader in self._readers if reader.is_alive()]
 
     def interrupt(self, now: float) -> None:
@@ -146,8 +146,8 @@ class Process:
     def hurry(self, now: float) -> None:
         """Send the next harder signal at once."""
         if self._escalation:
-            earlier = self._escalation[0][0] - now
-            self._escalation = [(due - earlier, number) for due, number in self._escalation]
+            advance = self._escalation[0][0] - now
+            self._escalation = [(due - advance, number) for due, number in self._escalation]
             self._announce(self._escalation.pop(0)[1])
 
     def escalate(self, now: float) -> None:
@@ -176,7 +176,7 @@ class Process:
 
     def _read(self, stream: str, pipe: IO[bytes]) -> None:
         with pipe:
-            while line := pipe.readline(_LONGEST_LINE):
+            while line := pipe.readline(_MAX_LINE):
                 text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")
                 self._outputs.line(self.name, stream, self.description.output, text)
 

@@ -31,7 +31,7 @@ def run_executable(element: Element, context: Context) -> None:
     if not command[0]:
         raise LaunchError("cmd is empty; give a program", element.location)
     name = attribute(element, "name", context, None)
-    context.steps.append(_described(element, context, command, command[0], name=name))
+    context.steps.append(_process(element, context, command, command[0], name=name))
 
 
 def run_node(element: Element, context: Context) -> None:
@@ -53,14 +53,14 @@ def run_node(element: Element, context: Context) -> None:
     for remap in element.inside("remap"):
         source, target = attribute(remap, "from", context), attribute(remap, "to", context)
         command += ["-r", f"{source}:={target}"]
-    context.steps.append(_described(element, context, command, node.executable, node=node))
+    context.steps.append(_process(element, context, command, node.executable, node=node))
     if node.full_name in context.nodes:
         context.warnings.append(f"{element.location}: a second node is named {node.full_name}")
     if node.full_name != _UNKNOWN_NODE:
         context.nodes.add(node.full_name)
 
 
-def _described(
+def _process(
     element: Element,
     context: Context,
     command: Sequence[str | YamlFile],
@@ -85,14 +85,14 @@ def _described(
         command=(*prefix, *command),
         environment=environment,
         output=output,
-        respawn=_truth(element, "respawn", context),
+        respawn=_boolean(element, "respawn", context),
         shutdown_on_exit=literal(element, "on_exit") is not None,
         node=node,
         **settings,
     )
 
 
-def _truth(element: Element, name: str, context: Context) -> bool:
+def _boolean(element: Element, name: str, context: Context) -> bool:
     try:
         return bool(values.coerce(attribute(element, name, context, "false"), values.Kind.BOOL))
     except ValueError as error:

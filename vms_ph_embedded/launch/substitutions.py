@@ -23,7 +23,7 @@ from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import NOT_USABLE, ROS_HAS_MORE, LaunchError, Location
 from vms_ph_embedded.launch.grammar import Call, Template, parse
 
-_LONGEST = 2**20  # characters that a text with substitutions may come to
+_MAX_LENGTH = 2**20  # characters that a text with substitutions may come to
 _REQUIRED = object()
 Default = TypeVar("Default")
 
@@ -130,13 +130,13 @@ def _joined(template: Template, context: Context, location: Location | None) -> 
         if isinstance(part, str):
             pieces.append(part)
             continue
-        entry = _checked(part, location)
+        entry = _entry(part, location)
         try:
             pieces.append(entry.function(_Arguments(part.arguments, context, location), context))
         except (_Failure, expression.ExpressionError) as error:
             raise LaunchError(f"$({part.name}): {error}", location) from None
-    if sum(map(len, pieces)) > _LONGEST:
-        raise LaunchError(f"the substitutions give more than {_LONGEST} characters", location)
+    if sum(map(len, pieces)) > _MAX_LENGTH:
+        raise LaunchError(f"the substitutions give more than {_MAX_LENGTH} characters", location)
     return "".join(pieces)
 
 
@@ -148,12 +148,12 @@ def check_calls(template: Template, location: Location | None) -> None:
     """
     for part in template:
         if isinstance(part, Call):
-            _checked(part, location)
+            _entry(part, location)
             for argument in part.arguments:
                 check_calls(argument, location)
 
 
-def _checked(call: Call, location: Location | None) -> "_Entry":
+def _entry(call: Call, location: Location | None) -> "_Entry":
     entry = ENTRIES.get(call.name)
     if entry is None:
         raise LaunchError(
@@ -161,7 +161,7 @@ def _checked(call: Call, location: Location | None) -> "_Entry":
             f"{', '.join(sorted(ENTRIES))}{did_you_mean(call.name, ENTRIES)}; {ROS_HAS_MORE}",
             location,
         )
-    if not entry.fewest <= len(call.arguments) <= entry.most:
+    if not entry.min_arguments <= len(call.arguments) <= entry.max_arguments:
         raise LaunchError(
             f"$({call.name} ...) has {len(call.arguments)} arguments; write $({entry.usage})",
             location,
@@ -175,11 +175,11 @@ class _Entry:
     function: Callable[[_Arguments, Context], str]
 
     @property
-    def fewest(self) -> int:
+    def min_arguments(self) -> int:
         return len([word for word in self.usage.split()[1:] if not word.startswith("[")])
 
     @property
-    def most(self) -> int:
+    def max_arguments(self) -> int:
         return len(self.usage.split()) - 1
 
 
@@ -238,15 +238,15 @@ def _command(arguments: _Arguments, context: Context) -> str:
         )
     except (OSError, ValueError, IndexError) as error:
         raise _Failure(f"command {line!r} cannot be run: {error}") from None
-    complaint = (result.stderr or "").strip()
-    if result.returncode == NOT_USABLE and complaint:
-        raise LaunchError(complaint)
+    stderr = (result.stderr or "").strip()
+    if result.returncode == NOT_USABLE and stderr:
+        raise LaunchError(stderr)
     if result.returncode != 0:
-        raise _Failure(f"command {line!r} failed with exit code {result.returncode}: {complaint}")
-    if complaint and on_stderr == "fail":
-        raise _Failure(f"command {line!r} wrote to stderr: {complaint}")
-    if complaint and on_stderr == "warn":
-        context.warnings.append(f"command {line!r} wrote to stderr: {complaint}")
+        raise _Failure(f"command {line!r} failed with exit code {result.returncode}: {stderr}")
+    if stderr and on_stderr == "fail":
+        raise _Failure(f"command {line!r} wrote to stderr: {stderr}")
+    if stderr and on_stderr == "warn":
+        context.warnings.append(f"command {line!r} wrote to stderr: {stderr}")
     return result.stdout
 
 

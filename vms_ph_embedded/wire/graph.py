@@ -23,7 +23,7 @@ from vms_ph_embedded.wire.participant import Participant, type_hash_data
 
 _INFO_TYPE = "rmw_dds_common/msg/ParticipantEntitiesInfo"
 _INFO_TOPIC = "ros_discovery_info"
-_FRESH = SampleState.NotRead | ViewState.Any | InstanceState.Alive
+_UNREAD = SampleState.NotRead | ViewState.Any | InstanceState.Alive
 _DISPOSED = (
     SampleState.Any
     | ViewState.Any
@@ -189,7 +189,7 @@ class _Endpoints:
 
     def __init__(self, participant: Any, builtin_topic: Any) -> None:
         self._reader = BuiltinDataReader(participant, builtin_topic)
-        self._fresh = ReadCondition(self._reader, _FRESH)
+        self._unread = ReadCondition(self._reader, _UNREAD)
         self._disposed = ReadCondition(self._reader, _DISPOSED)
         self._endpoints: dict[bytes, Any] = {}
         self._lock = threading.Lock()
@@ -198,13 +198,13 @@ class _Endpoints:
         # Each is read once: to read it is slow, and Cyclone's Python binding loses the memory of
         # the user data of every one that it reads.
         with self._lock:
-            if self._fresh.triggered or self._disposed.triggered:
+            if self._unread.triggered or self._disposed.triggered:
                 with interrupts.deferred():
                     self._update()
             return list(self._endpoints.values())
 
     def _update(self) -> None:
-        while samples := self._reader.take(_MAX_SAMPLES, self._fresh):
+        while samples := self._reader.take(_MAX_SAMPLES, self._unread):
             self._endpoints.update({endpoint.key.bytes: endpoint for endpoint in samples})
         while samples := self._reader.take(_MAX_SAMPLES, self._disposed):
             for endpoint in samples:

@@ -20,10 +20,10 @@ _INTERFACE = b"lo\0"
 @contextlib.contextmanager
 def sockets_on_loopback() -> Iterator[None]:
     """Keep UDP sockets that are opened meanwhile for every address to the loopback interface."""
-    before = _sockets().keys()
+    earlier = _sockets().keys()
     yield
     for inode, descriptor in _sockets().items():
-        if inode not in before:
+        if inode not in earlier:
             _bind(descriptor)
 
 

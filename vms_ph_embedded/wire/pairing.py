@@ -23,7 +23,7 @@ SERVER, CLIENT = "serviceid", "clientid"
 # How the identity of an endpoint begins tells the DDS that made it. These two carry the identity of
 # a request beside the bytes, where Cyclone's Python binding can neither write nor read it.
 _UNABLE_TO_PAIR = {b"\x01\x0f": "rmw_fastrtps", b"\x01\x01": "rmw_connextdds"}
-_PATIENCE = 0.1  # s; how long a server waits for the reader of a client to whom it has to reply
+_TIMEOUT = 0.1  # s; how long a server waits for the reader of a client to whom it has to reply
 
 
 def new_id(role: str) -> str:
@@ -64,7 +64,7 @@ class KnownClients:
         """Wait for the reader of the client that wrote a request, but not for long."""
         if publication_handle in self._clients:
             return
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _TIMEOUT
         waiting = WaitSet(self._participant.entity)
         waiting.watch([self._replies.entity])
         try:

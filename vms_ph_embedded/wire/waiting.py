@@ -41,7 +41,7 @@ class WaitSet:
                 del members_by_id[key]  # deleted in the meantime by another thread
         self._members = members_by_id
 
-    def leave_out(self, member: Entity) -> None:
+    def exclude(self, member: Entity) -> None:
         """Do not wait for a member until it is watched again."""
         if self._members.pop(id(member), None) is not None:
             self._set.detach(member)

@@ -17,7 +17,7 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded import ros_names, subset
 from vms_ph_io.settings.bounded_text import BoundedLoader, YamlError, parse_yaml, read_text
 
-_LACKING = {
+_UNSUPPORTED = {
     *("--log-config-file", "--log-file-name"),
     *(
         f"--{verb}-{kind}-logs"
@@ -127,7 +127,7 @@ def _parse_ros(words: Iterator[str], parsed: Arguments) -> None:
             _next(words, word)  # there is no security here for an enclave to name
         elif word in ("--enable-rosout-logs", "--disable-rosout-logs"):
             parsed.rosout = word.startswith("--enable")
-        elif word in _LACKING:
+        elif word in _UNSUPPORTED:
             subset.refuse(f"the ROS argument {word}")
         else:
             unknown.append(word)
@@ -143,17 +143,17 @@ def _next(words: Iterator[str], flag: str) -> str:
 
 
 def _remap_rule(text: str) -> RemapRule:
-    sides = re.fullmatch(
+    rule = re.fullmatch(
         r"(?:(?P<node>\w+):(?!=|//))?(?:(?P<url>rostopic|rosservice)://)?"
         r"(?P<match>[^:]+):=(?P<to>.+)",
         text,
     )
-    if sides is None:
+    if rule is None:
         raise RCLError(
             f"Failed to parse ROS arguments: Couldn't parse remap rule: '-r {text}'; "
             "it should read [node:]from:=to"
         )
-    node, url, match, replacement = sides.group("node", "url", "match", "to")
+    node, url, match, replacement = rule.group("node", "url", "match", "to")
     if match in ("__node", "__name", "__ns"):
         kind = "__ns" if match == "__ns" else "__node"
         is_ns = kind == "__ns"
@@ -202,20 +202,20 @@ def _parameter_file(path: str) -> dict[str, dict[str, Any]]:
     return nodes
 
 
-def _find_nodes(tree: Any, above: tuple[str, ...], nodes: dict[str, Any], path: str) -> None:
+def _find_nodes(tree: Any, parents: tuple[str, ...], nodes: dict[str, Any], path: str) -> None:
     if not isinstance(tree, dict):
         raise RCLError(
             f"Failed to parse ROS arguments: params file {path!r} should read "
-            f"node: {{ros__parameters: {{name: value}}}}, but {'/'.join(above) or 'it'} "
+            f"node: {{ros__parameters: {{name: value}}}}, but {'/'.join(parents) or 'it'} "
             f"holds {tree!r}"
         )
-    for key, below in tree.items():
+    for key, subtree in tree.items():
         if key == "ros__parameters":
-            node = re.sub("/+", "/", "/".join(above))
+            node = re.sub("/+", "/", "/".join(parents))
             flat = nodes.setdefault(node, {})
-            flat.update(_flatten(below, "", path))
+            flat.update(_flatten(subtree, "", path))
         else:
-            _find_nodes(below, (*above, str(key)), nodes, path)
+            _find_nodes(subtree, (*parents, str(key)), nodes, path)
 
 
 def _flatten(tree: Any, prefix: str, path: str) -> dict[str, Any]:

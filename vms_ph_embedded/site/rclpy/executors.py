@@ -78,7 +78,7 @@ class Executor(subset.Subset):
         task = Task(callback, args, kwargs, executor=self)
         work = _Work(task)
         work.task = task
-        task._wakes = lambda: self._enqueue(work)
+        task._wake_executor = lambda: self._enqueue(work)
         self._enqueue(work)
         return task
 
@@ -195,7 +195,7 @@ class Executor(subset.Subset):
             # Its data would end every wait at once, so wait without it until its turn comes.
             self._blocked = True
             if hasattr(entity, "_reader"):
-                self._wait_set.leave_out(entity._reader.condition)
+                self._wait_set.exclude(entity._reader.condition)
             if group.can_execute(entity):  # freed in between
                 self._interrupt()
             return None
@@ -230,9 +230,9 @@ class Executor(subset.Subset):
                 self._blocked = True
                 if not timer.callback_group.can_execute(timer):  # type: ignore[union-attr]
                     continue
-            until = timer._wait_time()
-            if until is not None and until < timeout:
-                timeout, by_timer = until, True
+            remaining = timer._wait_time()
+            if remaining is not None and remaining < timeout:
+                timeout, by_timer = remaining, True
         if not self._wait_set.wait(timeout):
             return self._timers if by_timer else None
         try:
@@ -257,7 +257,7 @@ class Executor(subset.Subset):
                     finished = True
                     return
                 work.task = Task(outcome, executor=self)
-                work.task._wakes = lambda: self._enqueue(work)
+                work.task._wake_executor = lambda: self._enqueue(work)
             work.task()
             finished = work.task.done()
         except BaseException:

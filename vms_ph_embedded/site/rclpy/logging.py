@@ -47,7 +47,7 @@ class RcutilsLogger:
 
     def __init__(self, name: str = "") -> None:
         self.name = name
-        self._places: dict[tuple[str, int, int], _PlaceState] = {}
+        self._call_sites: dict[tuple[str, int, int], _CallSite] = {}
 
     def get_child(self, name: str) -> RcutilsLogger:
         """A logger below this one."""
@@ -106,9 +106,9 @@ class RcutilsLogger:
         self, caller: FrameType, severity: LoggingSeverity, filters: dict[str, Any]
     ) -> bool:
         call_site = (caller.f_code.co_filename, caller.f_lineno, caller.f_lasti)
-        state = self._places.get(call_site)
+        state = self._call_sites.get(call_site)
         if state is None:
-            state = self._places[call_site] = _PlaceState(severity, _checked(filters))
+            state = self._call_sites[call_site] = _CallSite(severity, _checked(filters))
         elif severity != state.severity:
             raise ValueError("Logger severity cannot be changed between calls.")
         elif filters != state.filters:
@@ -116,7 +116,7 @@ class RcutilsLogger:
         return state.passes() if filters else True
 
 
-class _PlaceState:
+class _CallSite:
     """The log record of one place in the source."""
 
     def __init__(self, severity: LoggingSeverity, filters: dict[str, Any]) -> None:

@@ -106,9 +106,9 @@ class Service(subset.Subset):
 
         return answer
 
-    def _refusal(self, why: str) -> Any:
+    def _refusal(self, reason: str) -> Any:
         """The response without any content, but with the reason where it has a field for one."""
         response = self.srv_type.Response()
         for field in {"message", "reason"} & set(response.get_fields_and_field_types()):
-            setattr(response, field, why)
+            setattr(response, field, reason)
         return response

@@ -139,7 +139,7 @@ class Task(Future):
             handler = handler(*arguments[0], **arguments[1])
         self._handler, self._arguments = handler, arguments
         self._running = threading.Lock()
-        self._wakes: Callable[[], None] | None = None  # set by the executor that runs this
+        self._wake_executor: Callable[[], None] | None = None  # set by the executor that runs this
 
     def __call__(self) -> None:
         """Run, or resume a coroutine that waited."""
@@ -174,9 +174,9 @@ class Task(Future):
             self.set_exception(error)
             self._handler = None
         else:
-            if self._wakes is None:
+            if self._wake_executor is None:
                 return
             if isinstance(awaited, Future):
-                awaited._when_done(self._wakes)
+                awaited._when_done(self._wake_executor)
             else:
-                self._wakes()
+                self._wake_executor()

@@ -97,17 +97,17 @@ class Timer(subset.Subset):
         """Time to wait for this timer; None when waiting will not make it ready."""
         if self._cancelled:
             return None
-        until = max(self._until_next(), 0)
-        return None if until and self._clock._follows_topic() else until
+        remaining = max(self._until_next(), 0)
+        return None if remaining and self._clock._follows_topic() else remaining
 
     def _has_work(self) -> bool:
         return not self._cancelled and self._until_next() <= 0
 
     def _take(self) -> Callable[[], Any] | None:
-        if self._cancelled or (late := -self._until_next()) < 0:
+        if self._cancelled or (delay := -self._until_next()) < 0:
             return None
-        self._last_call = self._next_call + late
-        periods = 1 + late // self._period if self._period else 0
+        self._last_call = self._next_call + delay
+        periods = 1 + delay // self._period if self._period else 0
         self._next_call += periods * self._period
         if not self._period:
             self._next_call = self._last_call
