@@ -64,14 +64,14 @@ class LoopSteps(NamedTuple):
 
     Attributes:
         result: of all of them together, with their number.
-        last_efforts: torque and base wrench of the control over the last step.
+        last_efforts: of the control over the last step.
         next_efforts: the same after it; not of this time where the control has failed.
         error: what the control has raised after the last step, or None.
     """
 
     result: StepResult
-    last_efforts: tuple[Array, Array]
-    next_efforts: tuple[Array, Array]
+    last_efforts: Ports
+    next_efforts: Ports
     error: BaseException | None
 
 
@@ -170,7 +170,7 @@ class CompiledStepper(RobotStepper):
         run: Callable[..., Any],
         solver_state: SolverState,
         external: Ports,
-        command: tuple[Array, Array],
+        command: Ports,
         span: tuple[float, float, int, int],
     ) -> LoopSteps:
         """Return the result of steps with an update of a control after each.
@@ -179,13 +179,13 @@ class CompiledStepper(RobotStepper):
             run: ``run`` or ``run_function`` of a loop, with what describes the control.
             solver_state: at the start.
             external: efforts besides those of the control, held over all steps.
-            command: torque and base wrench of the control over the first step.
+            command: torque and base wrench over the first step.
             span: time at step zero, time step, index of the first step, and number of steps.
         """
         after, result, steps, *efforts, error = run(
-            solver_state, self._native_ports(external), *command, *span
+            solver_state, self._native_ports(external), command.torque, command.wrench_base, *span
         )
-        last, following = (efforts[0], efforts[1]), (efforts[2], efforts[3])
+        last, following = Ports(*efforts[:2]), Ports(*efforts[2:])
         return LoopSteps(_step_result(after, result)._replace(steps=steps), last, following, error)
 
     def closes(

@@ -135,7 +135,7 @@ class Engine(ABC):
         self,
         control: Control,
         external: Ports,
-        command: tuple[Array, Array],
+        command: Ports,
         span: tuple[float, float, int, int],
     ) -> LoopSteps | None:
         """Return steps with a controller in their loop taken at once, or None for one by one.
@@ -227,7 +227,7 @@ class FormEngine(Engine):
         self,
         control: Control,
         external: Ports,
-        command: tuple[Array, Array],
+        command: Ports,
         span: tuple[float, float, int, int],
     ) -> LoopSteps | None:
         """Take steps in C++ where scheme and efforts are there; see :meth:`Engine.run_loop`.

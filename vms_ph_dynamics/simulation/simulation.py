@@ -18,7 +18,7 @@ from ..errors import ModelError, StateError
 from ..forms import PHState, Ports, port_names
 from ..integrators import IntegrationError
 from ..integrators.stepper import Efforts
-from .efforts import Control, WorldFramePorts, add, efforts_at
+from .efforts import Actuation, Control, WorldFramePorts, add, efforts_at
 from .engine import Engine, FormEngine, Prediction
 from .held_mechanism import HeldMechanism
 from .joint_effects import STOP_HORIZON, HeldFriction, JointStops, SimulatedForm
@@ -228,7 +228,7 @@ class Simulation:
                 step, and wrenches follow the motion where it is a function of time and state.
         """
         self._external = external
-        self._combine(*self._command)
+        self._combine(self._command)
 
     def advance(self, steps: int, external: Efforts | None = None) -> None:
         """Integrate a number of steps.
@@ -335,11 +335,11 @@ class Simulation:
         self._account(loop.result.supplied, loop.result.dissipated)
         if loop.error is not None:
             raise loop.error
-        self._combine(*loop.last_efforts)
+        self._combine(loop.last_efforts)
         self._store_efforts()
         if loop.result.steps == steps and external is not None:
             self._external = external
-        self._combine(*loop.next_efforts)
+        self._combine(loop.next_efforts)
         return loop.result.steps
 
     def sample(self) -> Sample:
@@ -445,28 +445,22 @@ class Simulation:
     def _update(self) -> None:
         """Call the controller, and put its efforts and the external ones in force."""
         model = self.form.model
-        if self._control is None:
-            self._combine(np.zeros(model.n), np.zeros(model.b))
-            return
-        command = self._control(*self._over_ground(), self.dt)
+        command: Actuation = Ports()
+        if self._control is not None:
+            command = self._control(*self._over_ground(), self.dt)
         torque, base = command.torque, command.wrench_base
-        self._combine(
-            np.zeros(model.n) if torque is None else torque,
-            np.zeros(model.b) if base is None else base,
-        )
+        torque = np.zeros(model.n) if torque is None else np.array(torque)
+        self._combine(Ports(torque, np.zeros(model.b) if base is None else np.array(base)))
 
-    def _combine(self, torque: Array, base: Array) -> None:
+    def _combine(self, command: Ports) -> None:
         """Put efforts of the controller in force, as far as drives and actuators give them."""
-        torque, base = self._command = np.array(torque), np.array(base)
+        self._command = command
         external = self._external
         if isinstance(external, WorldFramePorts):  # only its wrenches follow the motion
             external = external.ports
         external = self._at_present(external)
-        if external.torque is not None:
-            torque = torque + external.torque
-        if external.wrench_base is not None:
-            base = base + external.wrench_base
-        applied = self.engine.limit(Ports(torque, base), self.v)
+        total = command + Ports(external.torque, external.wrench_base)
+        applied = self.engine.limit(total, self.v)
         if self.actuation is not None:
             assert applied.wrench_base is not None  # the actuators' base has one
             actuated = self.actuation.hold(applied.wrench_base, self.twist)
