@@ -346,8 +346,8 @@ class RobotModel(WithHints):
         # A camera or a stand on the root link is none, wherever the file lists it.
         root = 0 if self.base == "fixed" else 1
         frames = self.tree.pinocchio.frames
-        moving = [name for name in links if frames[self.frame_id(name)].parentJoint > root]
-        return moving[-1] if moving else links[-1]
+        moving_links = [name for name in links if frames[self.frame_id(name)].parentJoint > root]
+        return moving_links[-1] if moving_links else links[-1]
 
     def __repr__(self) -> str:
         fluid = "" if self.fluid is None else ", in a fluid"

@@ -102,6 +102,6 @@ class TeleoperationSide:
     def send(self) -> TeleoperationPacket:
         """Return a packet for the other side; the energy in it leaves the tank."""
         self._sent += 1
-        spare = max(0.0, self.guard.tank.level - self._reserve)
-        energy = self.guard.tank.drain(self._share * spare)
+        surplus = max(0.0, self.guard.tank.level - self._reserve)
+        energy = self.guard.tank.drain(self._share * surplus)
         return TeleoperationPacket(self._sent, self._positions, energy)

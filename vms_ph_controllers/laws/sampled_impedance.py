@@ -130,7 +130,7 @@ class SampledImpedance:
         """
         if h <= 0.0:
             return cls(gradient, velocity, np.zeros(len(velocity)), "")
-        spring, reduced, drift_force = gradient, False, 0.0 if drift is None else drift
+        spring, is_reduced, drift_force = gradient, False, 0.0 if drift is None else drift
         bound = 0.5 / (h * h)
         if not _is_positive(bound * mass - stiffness):
             factor = np.linalg.cholesky(mass)
@@ -140,13 +140,13 @@ class SampledImpedance:
             share = bound / np.maximum(values, bound)
             spring = modes @ (share * np.linalg.solve(modes, gradient))
             stiffness = (modes * np.clip(values, 0.0, bound)) @ modes.T
-            reduced = bool(share.min() < 1.0)
+            is_reduced = bool(share.min() < 1.0)
         total = damping + h * stiffness
         damped_velocity = np.linalg.solve(mass + h * total, mass @ velocity + h * drift_force)
         desired_power = float(velocity @ (damping @ velocity - drift_force))
         obtained_power = float(velocity @ (damping @ damped_velocity - drift_force))
         slowed = desired_power > _LEAST_POWER and obtained_power < _REPORTED_SHARE * desired_power
-        reasons = (DAMPING_REDUCED if slowed else "", STIFFNESS_REDUCED if reduced else "")
+        reasons = (DAMPING_REDUCED if slowed else "", STIFFNESS_REDUCED if is_reduced else "")
         predicted_spring = h * (stiffness @ damped_velocity)
         return cls(spring, damped_velocity, predicted_spring, "; ".join(filter(None, reasons)))
 

@@ -169,13 +169,13 @@ class TwinnedController(Controller):
         """
         self.reset(RobotState(q, np.zeros(self.model.nv)))
 
-    def _start(self, state: RobotState, how: Literal["reset", "resume"]) -> None:
+    def _start(self, state: RobotState, method: Literal["reset", "resume"]) -> None:
         self.model.evaluate(state.q, state.v)  # says what is wrong
         self._started, self._q = True, np.array(state.q, dtype=float)
         twin = self.synchronise()
         if twin is None:
-            {"reset": self._reset, "resume": self._resume}[how](state)
-        elif not getattr(twin, how)(state.q, state.v):
+            {"reset": self._reset, "resume": self._resume}[method](state)
+        elif not getattr(twin, method)(state.q, state.v):
             raise StateError("the law cannot start in this state")
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:

@@ -236,18 +236,18 @@ class WorkBalance:
         last, self._last = self._last, impulse
         if last is None:
             return None
-        before, now = last.d, impulse.d
-        displacement = self._model.difference(before.q, now.q)
-        gained = now.kinetic_energy + now.potential_energy
-        gained -= before.kinetic_energy + before.potential_energy
+        start, end = last.d, impulse.d
+        displacement = self._model.difference(start.q, end.q)
+        energy_change = end.kinetic_energy + end.potential_energy
+        energy_change -= start.kinetic_energy + start.potential_energy
         known_effort = impulse.effort + impulse.friction
         return ExternalWork(
-            gained - float(known_effort @ displacement),
+            energy_change - float(known_effort @ displacement),
             self._variance(last, known_effort),
             self._variance(impulse, known_effort),
             float(self._efforts @ displacement**2),
             float(np.abs(displacement) @ impulse.systematic) / impulse.dt,
-            float((np.diag(now.M) * self._velocities).sum()),
+            float((np.diag(end.M) * self._velocities).sum()),
         )
 
     def _variance(self, end: ExternalImpulse, known_effort: np.ndarray) -> float:

@@ -123,10 +123,10 @@ class PayloadObserver:
         self._variance = deviations**2
         moment = _MASS * _REACH
         spread = np.array([_MASS] + [moment] * 3 + [0.25 * moment * _REACH] * 6)
-        slow = np.full(nv, self._error)
+        drift = np.full(nv, self._error)
         linear = LINEAR[model.base]
-        slow[:linear], slow[linear:b] = _WIND, 0.2 * _WIND
-        self._prior = np.maximum(np.concatenate([slow, spread]), _LEAST_DEVIATION) ** -2.0
+        drift[:linear], drift[linear:b] = _WIND, 0.2 * _WIND
+        self._prior = np.maximum(np.concatenate([drift, spread]), _LEAST_DEVIATION) ** -2.0
         self._limit = chi_square_quantile(_FALSE_CHANGE, nv)
         self._window = MotionWindow(deviations)
         self.restart()

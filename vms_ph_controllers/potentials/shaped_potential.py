@@ -65,13 +65,13 @@ class JointLimitPotential:
         force = stiffness * depth
         return SpringForce(0.5 * float(force @ depth), force, np.where(is_active, stiffness, 0.0))
 
-    def clipped(self, positions: Array, before: Array, margin: float) -> Array:
+    def clipped(self, positions: Array, previous: Array, margin: float) -> Array:
         """Return joint positions (n,) clipped to the margins.
 
-        Joints that were beyond a margin ``before`` may stay there, but move no further.
+        Joints that were beyond a margin at ``previous`` may stay there, but move no further.
         """
-        low = np.minimum(self._lower + margin, np.maximum(before, self._lower))
-        high = np.maximum(self._upper - margin, np.minimum(before, self._upper))
+        low = np.minimum(self._lower + margin, np.maximum(previous, self._lower))
+        high = np.maximum(self._upper - margin, np.minimum(previous, self._upper))
         return np.clip(positions, low, high)
 
 

@@ -45,7 +45,7 @@ class DriveReference:
     _goal: tuple[Array, float] | None
     _next_goal: tuple[Array, float] | None
     _time: float
-    _turns: bool
+    _is_turning: bool
     _braking: bool
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class DriveReference:
             return
         self._time = min(self._time + dt, self._part.duration)
         motion = self._part.at(self._time)
-        if self._turns:
+        if self._is_turning:
             self.heading, self.turn, self.turn_acceleration = motion
         else:
             self.position = self._origin + motion[0] * self._forward()
@@ -98,7 +98,7 @@ class DriveReference:
         """Bring the present part to rest, and forget those after it."""
         assert self._part is not None  # there is one to brake
         motion = self._part.at(self._time)
-        accel = bounds.turn_acceleration if self._turns else bounds.acceleration
+        accel = bounds.turn_acceleration if self._is_turning else bounds.acceleration
         time = max(_PEAK_RATE * abs(motion[1]) / accel, _SHORTEST)
         self._part, self._time = _Quintic(motion, motion[0] + 0.5 * motion[1] * time, time), 0.0
         self._braking, self._remaining = True, []
@@ -119,7 +119,7 @@ class DriveReference:
             start, rate, accel = 0.0, bounds.speed, bounds.acceleration
         if abs(length) <= _NEGLIGIBLE:
             return
-        self._origin, self._turns = self.position, part != "drive"
+        self._origin, self._is_turning = self.position, part != "drive"
         time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / accel))
         self._part, self._time = _Quintic((start, 0.0, 0.0), start + length, time), 0.0
 
@@ -128,7 +128,7 @@ class DriveReference:
 
     def _rest(self) -> None:
         self._part = None
-        self._time, self._turns, self._braking = 0.0, False, False
+        self._time, self._is_turning, self._braking = 0.0, False, False
         self.speed = self.turn = self.acceleration = self.turn_acceleration = 0.0
 
 

@@ -95,8 +95,8 @@ def share_within(start: Array, step: Array, lower: Array, upper: Array) -> float
     """Return the share, at most 1, of a step from ``start`` that stays within bounds, (m,) each."""
     room = np.maximum(0.0, np.where(step > 0.0, upper - start, start - lower))
     size = np.abs(step)
-    moving = size > 1e-12
-    return float(min(1.0, np.min(room[moving] / size[moving], initial=1.0)))
+    is_moving = size > 1e-12
+    return float(min(1.0, np.min(room[is_moving] / size[is_moving], initial=1.0)))
 
 
 class PrioritisedActuation:

@@ -32,7 +32,7 @@ class OutputGains(LimitGains):
 
 
 def achieved(
-    actuation: BaseActuation | PrioritisedActuation, d: Evaluation, desired: Array, held: Array
+    actuation: BaseActuation | PrioritisedActuation, d: Evaluation, desired: Array, holding: Array
 ) -> LimitedEfforts:
     """Return the efforts (nv,) that a base can apply for desired ones (nv,).
 
@@ -42,11 +42,11 @@ def achieved(
         actuation: of the base.
         d: the state.
         desired: (nv,) base wrench and torques.
-        held: (nv,) efforts that hold the robot, beyond which the base scales down.
+        holding: (nv,) efforts that hold the robot, beyond which the base scales down.
     """
     b = d.model.b
     wrench = desired[:b]
-    applied = actuation.apply(wrench, held[:b])
+    applied = actuation.apply(wrench, holding[:b])
     if applied.effort is wrench:
         return LimitedEfforts(desired, applied.reason)
     torque = desired[b:] + d.A.T @ (applied.effort - wrench)
@@ -96,8 +96,8 @@ class OutputStage:
             self._actuation = actuation
         self._limits, self._tank = TorqueLimits(model), SampledTank(model)
         self.base_is_actuated = self._actuation.actuated
-        self._rest: Array = np.zeros(model.nv)
-        self.load: Array = self._rest
+        self._zero_velocity: Array = np.zeros(model.nv)
+        self.load: Array = self._zero_velocity
 
     def carry(self, load: Array) -> None:
         """Hold a further weight (nv,) from now on."""
@@ -108,7 +108,7 @@ class OutputStage:
         """The safe output at the last state."""
         if self._safe is None:
             self._safe = self._gravity_compensation(
-                Evaluation(self._model, self._configuration, self._rest)
+                Evaluation(self._model, self._configuration, self._zero_velocity)
             )
         return self._safe
 
@@ -130,11 +130,11 @@ class OutputStage:
 
     def safe_at(self, q: Array) -> Command:
         """Return the safe output at a configuration (nq,); at the last one if it is no state."""
-        if np.array_equal(q, self._configuration) or not RobotState(q, self._rest).is_usable(
-            self._model
-        ):
+        if np.array_equal(q, self._configuration) or not RobotState(
+            q, self._zero_velocity
+        ).is_usable(self._model):
             return self.safe
-        return self._gravity_compensation(Evaluation(self._model, q, self._rest))
+        return self._gravity_compensation(Evaluation(self._model, q, self._zero_velocity))
 
     def missed_updates(self) -> None:
         """Note that the safe output has acted since the last update."""
@@ -234,14 +234,14 @@ class SafeOutput:
         d, b = Evaluation(self._model, q, v), self._model.b
         effort = self._model.joints.effort
         if compensation is None:
-            held = achieved(self._actuation, d, d.g, d.g).effort
+            holding = achieved(self._actuation, d, d.g, d.g).effort
         else:
-            held = np.concatenate([compensation.wrench_base, compensation.torque])
-        rest = np.clip(held[b:], -effort, effort)
+            holding = np.concatenate([compensation.wrench_base, compensation.torque])
+        holding_torque = np.clip(holding[b:], -effort, effort)
         braking = -braking_rate(dt, age) * (d.M @ v)
-        braking[:b] += held[:b]
+        braking[:b] += holding[:b]
         # What the base does not apply must not act on the shape either.
-        force = achieved(self._actuation, d, braking, held).effort
-        share = share_within(rest, force[b:], -effort, effort)
-        torque = np.clip(rest + share * force[b:], -effort, effort)
+        force = achieved(self._actuation, d, braking, holding).effort
+        share = share_within(holding_torque, force[b:], -effort, effort)
+        torque = np.clip(holding_torque + share * force[b:], -effort, effort)
         return Command(force[:b], torque, status=Status.HOLDING, reason="holding and damping")

@@ -260,9 +260,9 @@ class StatePlausibility:
                 f"{self._names[i]} at {positions[i]:.4g} is outside "
                 f"{self._lower[i]:.4g} to {self._upper[i]:.4g}"
             )
-        fast = np.abs(v) > self._speed
-        if fast.any():
-            i = int(np.argmax(fast))
+        is_fast = np.abs(v) > self._speed
+        if is_fast.any():
+            i = int(np.argmax(is_fast))
             return f"{self._name(i)} moves at {v[i]:.4g}, its bound is {self._speed[i]:.4g}"
         return ""
 

@@ -287,8 +287,8 @@ class SampleGrant:
 
     def __init__(self, model: VMSModel) -> None:
         self._prediction = SamplePrediction(model)
-        rest, home = np.zeros(model.nv), model.neutral_configuration()
-        self._no_motion = self._prediction_granted = Prediction(0.0, rest, rest, 0.0, home, rest)
+        zero, home = np.zeros(model.nv), model.neutral_configuration()
+        self._no_motion = self._prediction_granted = Prediction(0.0, zero, zero, 0.0, home, zero)
 
     @property
     def displacement(self) -> Array:
@@ -320,12 +320,12 @@ class SampleGrant:
         if full.lack <= 0.0:
             return Grant(force, 1.0, True)
         f = force - compensation
-        rest = self._rest = self._prediction_granted = prediction.predict(compensation)
+        resting = self._resting = self._prediction_granted = prediction.predict(compensation)
         share, largest = 0.0, _SHRINKING
-        b = dt * dt * float(f @ (full.acceleration - rest.acceleration))
-        a = dt * float(f @ (d.v + 0.5 * dt * rest.acceleration))
+        b = dt * dt * float(f @ (full.acceleration - resting.acceleration))
+        a = dt * float(f @ (d.v + 0.5 * dt * resting.acceleration))
         for _ in range(_TRIALS):
-            s = min(_largest_share(a, b, -rest.lack), largest)
+            s = min(_largest_share(a, b, -resting.lack), largest)
             if not s > 0.0:
                 break
             trial = prediction.predict(compensation + s * f)
@@ -333,7 +333,7 @@ class SampleGrant:
                 share, self._prediction_granted = s, trial
             if trial.lack <= 0.0:
                 break
-            a = (trial.lack - rest.lack) / s - 0.5 * s * b
+            a = (trial.lack - resting.lack) / s - 0.5 * s * b
             largest = _SHRINKING * s
         grant = compensation + share * f if share > 0.0 else compensation
         return Grant(grant, share, self._prediction_granted.lack <= 0.0)
@@ -346,21 +346,21 @@ class SampleGrant:
             compensation: (nv,) as before.
             strongest: (nv,) the strongest brake, see :func:`strongest_brake`.
         """
-        predict, rest = self._prediction.predict, self._rest
+        predict, resting = self._prediction.predict, self._resting
         full = predict(strongest)
         if full.lack > 0.0 and not full.lack < self._prediction_granted.lack:
             return grant.force
         self._prediction_granted = full
         if full.lack > 0.0:
             return strongest
-        if rest.lack <= ROUNDING:
-            self._prediction_granted = rest
+        if resting.lack <= ROUNDING:
+            self._prediction_granted = resting
             return compensation
-        if not (np.isfinite(rest.energy) and rest.energy > full.energy):
+        if not (np.isfinite(resting.energy) and resting.energy > full.energy):
             return strongest
         # The energy is a convex function of the share: it lies below its chord. Only a peak within
         # the sample may be too high.
-        share = _EXCESS * (rest.energy - self._budget) / (rest.energy - full.energy)
+        share = _EXCESS * (resting.energy - self._budget) / (resting.energy - full.energy)
         share = max(share, _SMALLEST_SHARE)
         for _ in range(_TRIALS):
             if not share < 1.0:

@@ -96,8 +96,8 @@ def _search(
             step = np.linalg.solve(H[free[:, None], free], g[free] - H[free] @ x)
             bound = np.where(step > 0.0, upper[free], lower[free])
             step_share = np.full(free.size, np.inf)
-            moving = step != 0.0
-            step_share[moving] = (bound[moving] - x[free][moving]) / step[moving]
+            is_moving = step != 0.0
+            step_share[is_moving] = (bound[is_moving] - x[free][is_moving]) / step[is_moving]
             first = int(np.argmin(step_share))
             if step_share[first] < 1.0:
                 x[free] += step_share[first] * step

@@ -103,13 +103,13 @@ class ResidualWindows:
         number = np.floor(np.concatenate([[self._time], elapsed]) / WINDOW + 1e-6)
         ends = np.flatnonzero(np.diff(number))
         total = np.cumsum(impulses, axis=0)
-        carried, start, since = self._impulse, np.zeros_like(self._impulse), self._begin
+        partial, start, since = self._impulse, np.zeros_like(self._impulse), self._begin
         for k in ends:
-            mean = (carried + total[k] - start) / (elapsed[k] - since)
+            mean = (partial + total[k] - start) / (elapsed[k] - since)
             self._squares = self._squares + mean**2
             self._windows += 1
-            carried, start, since = np.zeros_like(carried), total[k], float(elapsed[k])
-        self._impulse = carried + total[-1] - start
+            partial, start, since = np.zeros_like(partial), total[k], float(elapsed[k])
+        self._impulse = partial + total[-1] - start
         self._time, self._begin = float(elapsed[-1]), since
 
     @property

@@ -134,10 +134,10 @@ def effort_meaning(
         for name, reading in readings.items()
     }
     # Joints whose required effort is large against what friction alone leaves.
-    telling = np.abs(np.log(np.maximum([ratio["torque"], ratio["opposite"]], 1e-12))).max(axis=0)
-    telling = telling > np.log(_WORSE_THAN_NULL)
+    salient = np.abs(np.log(np.maximum([ratio["torque"], ratio["opposite"]], 1e-12))).max(axis=0)
+    salient = salient > np.log(_WORSE_THAN_NULL)
     pooled = {
-        name: _size(r[telling]) / max(np.sqrt(telling.sum()), 1.0) for name, r in ratio.items()
+        name: _size(r[salient]) / max(np.sqrt(salient.sum()), 1.0) for name, r in ratio.items()
     }
     best = min(pooled, key=lambda name: pooled[name])
     if pooled[best] > _BETTER_FIT_SHARE * min(pooled["torque"], 1.0):

@@ -217,12 +217,12 @@ def _link_names(model: VMSModel, frame: str, low: float, high: float) -> str:
             subtree.add(i)
     # Pinocchio keeps the inertia of a link behind a fixed joint at the frame of that joint.
     masses = {i: tree.frames[i].inertia.mass for i in sorted(subtree)}
-    carried = {_link(tree, i): mass for i, mass in masses.items() if mass > 1e-9}
-    if not carried or not low <= sum(carried.values()) <= high:
+    by_link = {_link(tree, i): mass for i, mass in masses.items() if mass > 1e-9}
+    if not by_link or not low <= sum(by_link.values()) <= high:
         return ""
-    names = list(carried)
+    names = list(by_link)
     others = f" and what is on it ({', '.join(names[1:])})" if names[1:] else ""
-    return f"{names[0]}{others}, {sum(carried.values()):.2f} kg"
+    return f"{names[0]}{others}, {sum(by_link.values()):.2f} kg"
 
 
 def _link(tree: Any, frame: int) -> str:

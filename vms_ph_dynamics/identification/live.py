@@ -170,11 +170,11 @@ class LiveIdentification:
         self.frame = model.end_effector if frame is None else frame
         self._regressor = EnergyRegressor(model)
         self._regressor.of_frame(self.frame)
-        one = np.ones(model.n)
+        ones = np.ones(model.n)
         self._payload = payload_unknowns(arm_mass(model))
-        self._groups = _groups(self._unknowns(one, one))
+        self._groups = _groups(self._unknowns(ones, ones))
         of_windows = WindowSettings(self.frame)
-        self._stream = WindowStream(model, self._regressor, self._unknowns(one, one), of_windows)
+        self._stream = WindowStream(model, self._regressor, self._unknowns(ones, ones), of_windows)
         self._squares = [np.zeros(model.n), np.zeros(model.n)]
         self._windows: Windows | None = None
         self._epochs = np.zeros((0, len(self._groups)), dtype=int)
@@ -202,11 +202,11 @@ class LiveIdentification:
 
     def _remember(self, new: Sequence[Windows]) -> None:
         for part in new:
-            old = self._windows
+            previous = self._windows
             last = self._epochs[-1:] if len(self._epochs) else np.zeros((1, len(self._groups)), int)
-            if old is not None and len(self._joined):
-                self._joined[-1] = old.end[-1] == part.begin[0]
-            self._windows = part if old is None else stacked([old, part])
+            if previous is not None and len(self._joined):
+                self._joined[-1] = previous.end[-1] == part.begin[0]
+            self._windows = part if previous is None else stacked([previous, part])
             self._epochs = np.vstack([self._epochs, np.repeat(last, len(part), axis=0)])
             is_joined = np.append(part.end[:-1] == part.begin[1:], False)
             self._joined = np.concatenate([self._joined, is_joined])

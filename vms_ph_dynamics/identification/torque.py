@@ -54,7 +54,7 @@ def torque_windows(
     body, transform = regressor.of_frame(settings.payload_frame)
     width = width or smoothing_width(samples.t, 0.5 * settings.length)
     acceleration = smoothed(samples.t, motion.v, width)[1]
-    chosen = _row_indices(len(samples), width, every or min(EVERY, width), _MAX_INSTANTS)
+    points = _row_indices(len(samples), width, every or min(EVERY, width), _MAX_INSTANTS)
     skip = 0 if at_base else b
     measured = samples.torque
     if at_base:
@@ -66,19 +66,19 @@ def torque_windows(
         for kind in ("payload", "inertia")
     }
     index = {u.name: k for k, u in enumerate(unknowns)}
-    columns = np.zeros((len(chosen), measured.shape[1], len(unknowns)))
-    target = efforts[chosen]
+    columns = np.zeros((len(points), measured.shape[1], len(unknowns)))
+    target = efforts[points]
     joint_target = target[:, b - skip :]
     for port, wrench in samples.wrenches.items():
         if port != "base":
             frame = model.frame_id(port)
-            target += generalised_forces(model, samples.q[chosen], wrench[chosen], frame)[:, skip:]
+            target += generalised_forces(model, samples.q[points], wrench[points], frame)[:, skip:]
     if settings.friction is not None:
         law = settings.friction(motion.v[:, b:])
-        joint_target -= smoothed(samples.t, law, width)[0][chosen]
+        joint_target -= smoothed(samples.t, law, width)[0][points]
     armature, tree = np.concatenate([np.zeros(b), model.armature]), model.tree
     data = tree.pinocchio.createData()
-    for row, k in enumerate(chosen):
+    for row, k in enumerate(points):
         v, a = motion.v[k], acceleration[k]
         full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
         rows = pin.computeJointTorqueRegressor(tree.pinocchio, data, *full)
@@ -102,26 +102,26 @@ def torque_windows(
     joints = {name: terms[name][0] for name in names}
     if names:
         values = smoothed(samples.t, np.stack([terms[name][1] for name in names], axis=1), width)
-        for name, column in zip(names, values[0][chosen].T, strict=True):
+        for name, column in zip(names, values[0][points].T, strict=True):
             columns[:, b - skip + joints[name], index[name]] = column
     for j, joint in enumerate(model.joint_names):
         if f"armature.{joint}" in index:
-            columns[:, b - skip + j, index[f"armature.{joint}"]] = acceleration[chosen, b + j]
+            columns[:, b - skip + j, index[f"armature.{joint}"]] = acceleration[points, b + j]
         if f"gain.{joint}" in index:
             # The errors are those of the efforts: a gain g divides what is required. About one that
             # is (2 - g) times it, and the column has no errors that would make the gain too small.
-            required = efforts[chosen, b - skip + j] - joint_target[:, j]
+            required = efforts[points, b - skip + j] - joint_target[:, j]
             joint_target[:, j] -= required
             columns[:, b - skip + j, index[f"gain.{joint}"]] = -required
     if EFFORT_LAG in index:
-        columns[:, :, index[EFFORT_LAG]] = -effort_rates[chosen]
+        columns[:, :, index[EFFORT_LAG]] = -effort_rates[points]
     size = np.sqrt(np.mean(efforts**2, axis=0)) + 1e-9
     flat = (columns / size[:, None]).reshape(-1, len(unknowns))
-    t = np.repeat(samples.t[chosen], size.size)
+    t = np.repeat(samples.t[points], size.size)
     ones = np.ones(t.size)
     # The place of the sizes of the joints is that of the gross work of windows.
     return Windows(
-        t, t, (target / size).reshape(-1), flat, np.tile(size, len(chosen)), ones, 0.0 * ones
+        t, t, (target / size).reshape(-1), flat, np.tile(size, len(points)), ones, 0.0 * ones
     )
 
 
@@ -149,10 +149,10 @@ def described_torque(
         Efforts (M,n) of the description and of the recording, and what friction multiplies.
     """
     samples, b, tree = motion.samples, model.b, model.tree
-    chosen = _row_indices(len(samples), width, effort_width, _MAX_SMOOTHED)
+    points = _row_indices(len(samples), width, effort_width, _MAX_SMOOTHED)
     acceleration = smoothed(samples.t, motion.v, width)[1]
     data, rows = tree.pinocchio.createData(), []
-    for k in chosen:
+    for k in points:
         full = (
             tree.full_configuration(samples.q[k]),
             tree.full_velocity(motion.v[k]),
@@ -163,7 +163,7 @@ def described_torque(
     rate = motion.v[:, b:]
     slip = np.tanh(rate / 0.01)
     values = np.hstack([samples.torque, rate, slip])
-    smooth = smoothed(samples.t, values, effort_width)[0][chosen]
+    smooth = smoothed(samples.t, values, effort_width)[0][points]
     recorded, *friction = np.split(smooth, 3, axis=1)
     return np.array(rows), recorded, [*friction, np.ones_like(recorded)]
 
@@ -202,14 +202,14 @@ def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> 
     motion = Motion(samples, np.zeros((0, model.nv)), v, effort[:-1], rate, np.arange(len(t)))
     width = smoothing_width(t, 0.02)
     described, _, friction = described_torque(model, motion, width, width)
-    chosen = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
-    inner = (chosen > t[0] + LONGEST_LAG) & (chosen < t[-1] - LONGEST_LAG)
+    points = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
+    inner = (points > t[0] + LONGEST_LAG) & (points < t[-1] - LONGEST_LAG)
     if inner.sum() < 50:
         return float("nan")
     terms = [described[inner], *(f[inner] for f in friction)]
 
     def error(lag: float) -> float:
-        shifted = np.stack([np.interp(chosen[inner] + lag, t, e) for e in effort.T], axis=1)
+        shifted = np.stack([np.interp(points[inner] + lag, t, e) for e in effort.T], axis=1)
         null = held_out(shifted, terms[1:])
         return float(np.mean((held_out(shifted, terms) / np.maximum(null, 1e-12)) ** 2))
 

@@ -59,9 +59,9 @@ class Windows:
     def __len__(self) -> int:
         return int(self.target.size)
 
-    def chosen(self, which: Any) -> "Windows":
+    def chosen(self, selection: Any) -> "Windows":
         """Return some of the windows, by a mask (W,) or by their indices."""
-        return Windows(*(column[which] for column in vars(self).values()))
+        return Windows(*(column[selection] for column in vars(self).values()))
 
     def without(self, unknowns: Sequence[Unknown], kinds: Collection[str]) -> "Windows":
         """Return them with no influence of the unknowns of some kinds."""
@@ -208,13 +208,13 @@ def balance(
     work_by_name[EFFORT_LAG] = -window_sums(lag_power.sum(axis=1), edges)
     body, transform = regressor.of_frame(settings.payload_frame)
     changes = np.diff(rows, axis=0)
-    carried = changes[:, 10 * body : 10 * body + 10] @ transform
+    payload = changes[:, 10 * body : 10 * body + 10] @ transform
     columns = np.empty((len(edges) - 1, len(unknowns)))
     counts: dict[str, int] = {}
     for k, unknown in enumerate(unknowns):
         if unknown.kind in ("payload", "inertia"):
             index = counts[unknown.kind] = counts.get(unknown.kind, -1) + 1
-            columns[:, k] = carried[:, index] if unknown.kind == "payload" else changes[:, index]
+            columns[:, k] = payload[:, index] if unknown.kind == "payload" else changes[:, index]
         else:
             columns[:, k] = work_by_name[unknown.name]
     target = window_sums(supplied, edges) - np.diff(energy)

@@ -185,8 +185,8 @@ class CompiledStepper(RobotStepper):
         after, result, steps, *efforts, error = run(
             solver_state, self._native_ports(external), command.torque, command.wrench_base, *span
         )
-        last, following = Ports(*efforts[:2]), Ports(*efforts[2:])
-        return LoopSteps(_step_result(after, result)._replace(steps=steps), last, following, error)
+        last, upcoming = Ports(*efforts[:2]), Ports(*efforts[2:])
+        return LoopSteps(_step_result(after, result)._replace(steps=steps), last, upcoming, error)
 
     def closes(
         self, energy: Array, supplied: Array, dissipated: Array, steps: int
@@ -204,8 +204,8 @@ class CompiledStepper(RobotStepper):
         net_supply = supplied.sum(axis=0) - dissipated
         size = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
         size = size + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
-        allowed = steps * (BALANCE_TOLERANCE * size + 2.0 * self._floor)
-        return np.all(np.abs(np.diff(energy, axis=1) - net_supply) <= allowed, axis=1)
+        tolerance = steps * (BALANCE_TOLERANCE * size + 2.0 * self._floor)
+        return np.all(np.abs(np.diff(energy, axis=1) - net_supply) <= tolerance, axis=1)
 
     def _native_ports(self, ports: Ports) -> Any:
         self.checked(ports)

@@ -120,27 +120,27 @@ def integrate_batch(
     errors: dict[int, str] = {}
     remaining = set(range(count))
     for gravity in (True, False):
-        held = {
+        held_efforts = {
             i: run_ports
             for i, run_ports in enumerate(efforts)
             if not callable(run_ports)
             and (run_ports is None or not run_ports.wrench_tools)
             and (run_ports is None or run_ports.gravity) is gravity
         }
-        stepper = make_stepper(scheme, form, gravity, native) if held else None
+        stepper = make_stepper(scheme, form, gravity, native) if held_efforts else None
         if not isinstance(stepper, CompiledStepper):
             continue
         batch = stepper.run_batch(
-            np.array([states[i].q for i in held]),
-            np.array([form.velocity(states[i]) for i in held]),
-            list(held.values()),
+            np.array([states[i].q for i in held_efforts]),
+            np.array([form.velocity(states[i]) for i in held_efforts]),
+            list(held_efforts.values()),
             (t0, dt, steps, every),
             threads_of(threads),
         )
         complete = (batch["steps"] == steps) & stepper.closes(
             batch["energy"], batch["supplied"], batch["dissipated"], every
         )
-        rows = np.array(list(held))[complete]
+        rows = np.array(list(held_efforts))[complete]
         q[rows], v[rows] = batch["q"][complete], batch["v"][complete]
         energy[rows], dissipated[rows] = batch["energy"][complete], batch["dissipated"][complete]
         for name, values in supplied.items():

@@ -204,9 +204,9 @@ class PlacedTree(MimicMap):
         while (ancestors >= 0).any():
             is_carried, carrier = (ancestors >= 0)[:, None], np.maximum(ancestors, 0)
             composed = rotation[carrier] @ rotation
-            moved = jnp.einsum("iab,ib->ia", rotation[carrier], position) + position[carrier]
+            shifted = jnp.einsum("iab,ib->ia", rotation[carrier], position) + position[carrier]
             rotation = jnp.where(is_carried[..., None], composed, rotation)
-            position = jnp.where(is_carried, moved, position)
+            position = jnp.where(is_carried, shifted, position)
             ancestors = np.where(ancestors >= 0, ancestors[carrier], -1)
         self.rotation, self.position = rotation, position
         local = tree.screws
