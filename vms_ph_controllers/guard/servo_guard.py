@@ -152,19 +152,19 @@ class ServoGuard(ABC):
         self._positions, self._elapsed = measured.copy(), 0.0
         desired = np.asarray(command, float)
         is_known = self._fits(desired)
-        sent, share, release = self._grant(last, desired if is_known else self._safe(last), dt)
+        granted, share, release = self._grant(last, desired if is_known else self._safe(last), dt)
         self._commit(release)
-        self._send(last, sent, dt)
+        self._send(last, granted, dt)
         if not is_known:
             counts.reflexes += 1
             reason = "the command is not finite or not of this robot"
-            return GuardedCommand(sent, Status.HOLDING, reason, tank.level)
+            return GuardedCommand(granted, Status.HOLDING, reason, tank.level)
         if share == 1.0:
-            return GuardedCommand(sent, Status.OK, "", tank.level)
+            return GuardedCommand(granted, Status.OK, "", tank.level)
         counts.scaled += share > 0.0
         counts.braked += share <= 0.0
         reason = f"the energy tank covers {100.0 * share:.0f}% of the change of the command"
-        return GuardedCommand(sent, Status.SATURATED, reason, tank.level)
+        return GuardedCommand(granted, Status.SATURATED, reason, tank.level)
 
     @property
     def certificate(self) -> Certificate:
@@ -188,16 +188,16 @@ class ServoGuard(ABC):
             start = self._retreat(last, dt)
             step, release = last - start, self._release(last, start, dt)
         # The release is convex in the share: the largest one within the limit is found by halving.
-        sent, low, high = start, 0.0, 1.0
+        granted, low, high = start, 0.0, 1.0
         for _ in range(_HALVINGS):
             share = 0.5 * (low + high)
             trial = start + share * step
             trial_release = self._release(last, trial, dt)
             if trial_release <= limit:
-                sent, low, release = trial, share, trial_release
+                granted, low, release = trial, share, trial_release
             else:
                 high = share
-        return sent, low if is_change else 0.0, release
+        return granted, low if is_change else 0.0, release
 
     def _commit(self, release: float) -> None:
         """Withdraw the most that the commands sent so far can give, less what was withdrawn."""

@@ -16,7 +16,7 @@ from .impulse_balance import ExternalImpulse
 _FRAME = 4.5e-3
 
 # Time to each side over which velocities are smoothed, s, and the frames that this may be.
-_REACH, _SMALLEST_COUNT, _LARGEST_COUNT = 0.05, 2, 10
+_HALF_TIME, _SMALLEST_COUNT, _LARGEST_COUNT = 0.05, 2, 10
 
 # A velocity below so many of its standard deviations counts as rest.
 _REST_DEVIATIONS = 4.0
@@ -107,7 +107,7 @@ class MotionWindow:
             return None
         self._open = None
         if not self._half:
-            self._half = min(_LARGEST_COUNT, max(_SMALLEST_COUNT, int(_REACH / frame.dt + 0.5)))
+            self._half = min(_LARGEST_COUNT, max(_SMALLEST_COUNT, int(_HALF_TIME / frame.dt + 0.5)))
         self._frames.append(frame)
         if len(self._frames) <= 2 * self._half:
             return None

@@ -105,12 +105,12 @@ def _search(
                 bound_sides[free[first]] = 1 if step[first] > 0.0 else -1
                 continue
             x[free] += step
-        inward = np.where(fixed, 0.0, bound_sides * (H @ x - g))
-        worst = int(np.argmax(inward))
+        multipliers = np.where(fixed, 0.0, bound_sides * (H @ x - g))
+        index = int(np.argmax(multipliers))
         size = largest_g + largest_entry * float(np.abs(x).max(initial=0.0))
-        if inward[worst] <= _ROUNDING * size:
+        if multipliers[index] <= _ROUNDING * size:
             break
-        bound_sides[worst] = 0
+        bound_sides[index] = 0
 
 
 @dataclass(frozen=True, slots=True)

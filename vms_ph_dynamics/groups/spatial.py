@@ -21,7 +21,7 @@ import numpy as np
 from ..arrays import Array
 from .group import Group
 
-_SMALL = 4.0  # the series is used below, the closed forms above, where they have no cancellation
+_SERIES_LIMIT = 4.0  # the series is used below, above the closed forms have no cancellation
 _TERMS = 12  # the first omitted term is below 1e-22
 _INVERSE_FACTORIAL = [1.0 / factorial(n) for n in range(7 + 2 * _TERMS)]
 
@@ -56,7 +56,7 @@ class Stumpff:
 
 def stumpff(s: float) -> Stumpff:
     """Return the Stumpff functions at ``s >= 0``, the square of an angle."""
-    if s < _SMALL:
+    if s < _SERIES_LIMIT:
         c5, c6 = _series(5, s), _series(6, s)
         c4, c3 = 1 / 24 - s * c6, 1 / 6 - s * c5
         c2, c1 = 1 / 2 - s * c4, 1.0 - s * c3

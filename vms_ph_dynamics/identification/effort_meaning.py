@@ -168,7 +168,7 @@ def effort_meaning(
         misfit,
         best,
         _size(null) / scale,
-        {name: all_joints(one, np.nan) for name, one in ratio.items()},
+        {name: all_joints(values, np.nan) for name, values in ratio.items()},
         all_joints(gains, 1.0),
         all_joints(deviations, np.inf),
         as_commands / as_samples,

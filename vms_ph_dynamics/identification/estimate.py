@@ -116,9 +116,9 @@ def nearest(
         for _ in range(30):
             offset = (x - mean) / unit
             gradient, curvature = hessian @ offset, hessian.copy()
-            gap = (x[bounded] - floor[bounded]) / unit[bounded]
-            gradient[bounded] -= barrier / gap
-            curvature[bounded, bounded] += barrier / gap**2
+            slack = (x[bounded] - floor[bounded]) / unit[bounded]
+            gradient[bounded] -= barrier / slack
+            curvature[bounded, bounded] += barrier / slack**2
             for body in bodies:
                 inverse = np.linalg.inv(_matrix(body, x))
                 affected = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))

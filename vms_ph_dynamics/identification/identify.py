@@ -340,10 +340,10 @@ def _effort_exclusions(
     if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):
         gains = ", ".join(
             f"{joint} {gain:.3g}"
-            for joint, gain, sure in zip(
+            for joint, gain, is_sure in zip(
                 model.joint_names, meaning.gains, meaning.scaled, strict=True
             )
-            if sure
+            if is_sure
         )
         reason = (
             f"{NO_TORQUES}: they follow the model with the factors {gains} "
@@ -358,8 +358,8 @@ def _effort_exclusions(
                 "left out: no multiple of the model explains the effort of this joint better than "
                 "friction alone, and the model itself is worse"
             )
-    sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
-    nominal = np.where(sure, meaning.gains, 1.0)
+    is_sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
+    nominal = np.where(is_sure, meaning.gains, 1.0)
     return reasons, np.asarray(left_out), nominal
 
 
