@@ -115,9 +115,7 @@ class HostedController:
         self.model = model
         actuators = None
         if allocation is not None:
-            actuators = Allocation.of_matrix(
-                *(np.asarray(part, dtype=float) for part in allocation)
-            )
+            actuators = Allocation.of_matrix(*(np.asarray(part, float) for part in allocation))
         self.controller = make_controller(kind, model, actuators, base_actuated)
         self.layout = layouts(model.b, model.n, model.nq, model.nv)
         self.inputs = np.zeros(self.layout["inputs"].size)

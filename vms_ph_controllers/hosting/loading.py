@@ -76,9 +76,7 @@ def make_controller(
     options: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
     try:
         robot: Any = form if takes_form else model
-        controller = law(
-            robot, **{key: value for key, value in options.items() if key in parameters}
-        )
+        controller = law(robot, **{key: options[key] for key in options if key in parameters})
     except VmsPhError:
         raise
     except Exception as error:  # a law of a user may raise anything

@@ -97,9 +97,7 @@ class TwinnedController(Controller):
     def twin(self) -> Any:
         """The law in C++, a ``vms_ph_native.Law`` with the present gains; None for Python."""
         module, model, kind = native_module(), self.model, type(self)
-        library_class = next(
-            base for base in kind.__mro__ if base.__module__.startswith(__package__)
-        )
+        library_class = next(c for c in kind.__mro__ if c.__module__.startswith(__package__))
         if kind is not library_class:
             self._python_reason = f"{kind.__name__} derives from {library_class.__name__}"
         elif module is None:

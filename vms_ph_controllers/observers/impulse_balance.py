@@ -100,9 +100,7 @@ class ImpulseBalance:
         self._friction = friction
         self._velocity_variance = self.noise.of_velocity(model) ** 2
         self._effort_variance = self.noise.of_effort(model) ** 2
-        self._effort_error = np.concatenate(
-            [np.zeros(model.b), np.full(model.n, self.noise.torque_error)]
-        )
+        self._effort_error = np.r_[np.zeros(model.b), np.full(model.n, self.noise.torque_error)]
         self.restart()
 
     def restart(self) -> None:

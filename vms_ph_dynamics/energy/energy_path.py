@@ -67,11 +67,9 @@ def drag_names(model: VMSModel) -> tuple[str, ...]:
     """Return the names of the drag of a robot; none without a fluid."""
     bodies = model.fluid.bodies if model.fluid is not None else ()
     return tuple(
-        f"{body.link}.{component}"
+        f"{body.link}.{name}"
         for body in bodies
-        for component, values in zip(
-            COMPONENTS, (body.linear_drag, body.quadratic_drag), strict=True
-        )
+        for name, values in zip(COMPONENTS, (body.linear_drag, body.quadratic_drag), strict=True)
         if values.any()
     )
 

@@ -75,9 +75,7 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
         "the mass matrix has an eigenvalue below zero": 0.0,
         "the rate of the mass matrix is not C + C^T": _DIFFERENCE_TOLERANCE,
     }
-    return [
-        StructureCheck(name, value, limits.get(name, _TOLERANCE)) for name, value in values.items()
-    ]
+    return [StructureCheck(name, x, limits.get(name, _TOLERANCE)) for name, x in values.items()]
 
 
 def _against_aba(d: Evaluation, ports: Ports, zdot: Array) -> float:

@@ -298,21 +298,19 @@ def estimate(
     )
 
 
-def _whitened(
-    system: Array, variance: Array, common: float, joined: npt.NDArray[np.bool_]
-) -> Array:
+def _whitened(rows: Array, variance: Array, common: float, joined: npt.NDArray[np.bool_]) -> Array:
     """Return rows of unit variance for noise with a part at the common ends of windows.
 
     The covariance is tridiagonal: ``variance + 2 common`` and ``-common`` between windows that are
     joined. Its Cholesky factor has two diagonals.
     """
     if common == 0.0:
-        return np.asarray(system / np.sqrt(variance)[:, None])
-    white = np.empty_like(system)
+        return np.asarray(rows / np.sqrt(variance)[:, None])
+    white = np.empty_like(rows)
     below = 0.0
-    for k in range(len(system)):
+    for k in range(len(rows)):
         diagonal = np.sqrt(variance[k] + 2.0 * common - below**2)
-        white[k] = (system[k] - below * white[k - 1]) / diagonal if k else system[k] / diagonal
+        white[k] = (rows[k] - below * white[k - 1]) / diagonal if k else rows[k] / diagonal
         below = -common / diagonal if joined[k] else 0.0
     return white
 

@@ -3,6 +3,7 @@
 
 """Friction, payload, gains, armature and inertia of a robot from its recordings."""
 
+import itertools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from .effort_meaning import effort_meaning
 from .estimate import Body, Estimate, base_parameters, estimate, nearest
 from .result import (
     NO_TORQUES,
+    STRIBECK,
     Identification,
     Parameter,
     Posterior,
@@ -50,7 +52,7 @@ _EXCITED, _EXCITED_PAYLOAD = 0.25, 0.1
 # The inertia of the description is corrected, by a prior with a share of the usual deviation, until
 # the held-out error is within this factor of the least.
 _ERROR_FACTOR = 1.05
-_PRIOR_SHARES = (0.0, 0.1, 0.3, 1.0)
+_PRIOR_SHARES = (0.0, 0.3, 1.0)
 _MIN_ERROR = 2e-3  # share of the efforts that no description needs to be better than
 _GAIN = 0.3  # standard deviation of the factors of gains beforehand
 # Standard deviation by which friction may have changed since a prior was made, as a share of it.
@@ -176,6 +178,12 @@ def identify(
     solution = regression.estimate(rows, mean, covariance, scale)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
     parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
+    if moves and friction is None:
+        wide = _with_any_low_speed_friction(regression, unknowns, prior, error)
+        # Also what this leaves open has an interval.
+        open_unknowns = [replace(u, deviation=1e3 * u.deviation) for u in unknowns]
+        others = parameters_of(model, regressor, open_unknowns, kinds, wide, wide.mean)
+        parameters = tuple(p.widened(q) for p, q in zip(parameters, others, strict=True))
     if not moves:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
@@ -401,6 +409,31 @@ def _unknowns(
     if not all(m.samples.zero_order_hold for m in motions):
         unknowns.append(timing_unknown())
     return unknowns
+
+
+def _with_any_low_speed_friction(
+    regression: _Regression, unknowns: Sequence[Unknown], prior: Posterior | None, error: Array
+) -> Estimate:
+    """Return the estimate with dry friction of any shape at low speed, where it predicts better.
+
+    Args:
+        regression: its rows.
+        unknowns: of the estimate without.
+        prior: see :func:`identify`.
+        error: its held-out error by output; a joint whose error falls gets the other friction.
+    """
+    coulomb = [u for u in unknowns if u.name.endswith(".coulomb")]
+    excess = [
+        replace(u, name=f"{u.name.removesuffix('coulomb')}stribeck_{width}", kind="stribeck")
+        for u in coulomb
+        for width in STRIBECK
+    ]
+    rows, beliefs = regression.rows([*unknowns, *excess]), _prior([*unknowns, *excess], prior)
+    better = (regression.error(rows, *beliefs)[0] < error)[-len(coulomb) :]
+    used = np.concatenate([np.ones(len(unknowns), bool), np.repeat(better, len(STRIBECK))])
+    rows = replace(rows, columns=rows.columns[:, used])
+    beliefs = _prior(list(itertools.compress([*unknowns, *excess], used)), prior)
+    return regression.estimate(rows, *beliefs, regression.error(rows, *beliefs)[1])
 
 
 def _corrections(

@@ -18,6 +18,9 @@ KINDS = ("payload", "friction", "gains", "armature", "inertia", "drag")
 FRICTION = ("viscous", "coulomb", "offset", "load")
 """Terms of the friction of a joint, see :class:`.FrictionTerms`."""
 
+STRIBECK = (20, 40, 80, 160, 320, 640)
+"""Widths of the excess of dry friction at low speed, 1e-3 rad/s or m/s: together of any shape."""
+
 NO_TORQUES = "the efforts are no torques"
 """How the reason begins for which nothing but gains is found from currents."""
 
@@ -191,6 +194,12 @@ class Parameter:
             return self
         low, high = sorted((gain * self.low, gain * self.high))
         return replace(self, value=gain * self.value, low=low, high=high)
+
+    def widened(self, other: "Parameter") -> "Parameter":
+        """Return the parameter with an interval that contains that of another estimate too."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return self
+        return replace(self, low=min(self.low, other.low), high=max(self.high, other.high))
 
     def without_value(self, reason: str) -> "Parameter":
         """Return the parameter as one that is not excited, with the reason."""

@@ -16,8 +16,8 @@ from ..energy.samples import LONGEST_LAG, MotionSamples, smoothed
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out
-from .result import EFFORT_LAG, Unknown
-from .windows import Motion, Windows, WindowSettings, joint_columns
+from .result import EFFORT_LAG, STRIBECK, Unknown
+from .windows import SLIP, Motion, Windows, WindowSettings, joint_columns
 
 EVERY = 10  # samples to a row: accelerations of neighbours share their samples
 _MAX_INSTANTS = 3000
@@ -98,6 +98,11 @@ def torque_windows(
         if kinds["inertia"]:
             columns[row][:, kinds["inertia"]] = rows
     terms = joint_columns(model, motion.v[:, b:], samples.torque)
+    slip = np.tanh(motion.v[:, b:] / SLIP)
+    for speed in STRIBECK:
+        low_speed = slip * np.exp(-((1e3 * motion.v[:, b:] / speed) ** 2))
+        for j, joint in enumerate(model.joint_names):
+            terms[f"friction.{joint}.stribeck_{speed}"] = j, low_speed[:, j]
     names = [name for name in terms if name in index and not name.startswith("gain.")]
     joints = {name: terms[name][0] for name in names}
     if names:
@@ -161,7 +166,7 @@ def described_torque(
         efforts = pin.rnea(tree.pinocchio, data, *full)
         rows.append((efforts if tree.projection is None else tree.projection.T @ efforts)[b:])
     rate = motion.v[:, b:]
-    slip = np.tanh(rate / 0.01)
+    slip = np.tanh(rate / SLIP)
     values = np.hstack([samples.torque, rate, slip])
     smooth = smoothed(samples.t, values, effort_width)[0][points]
     recorded, *friction = np.split(smooth, 3, axis=1)

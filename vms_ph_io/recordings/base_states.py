@@ -75,9 +75,7 @@ class BaseStates:
             return np.zeros((count, 0)), np.zeros((count, 0))
         pose = _with_continuous_signs(self._pose.at(begin, end)[:, : len(POSE)])
         position, quaternion = pose[:, :3], pose[:, 3:]
-        quaternion = quaternion / np.maximum(
-            np.linalg.norm(quaternion, axis=1, keepdims=True), 1e-12
-        )
+        quaternion = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True).clip(1e-12)
         if self._twist is not None:
             twist = self._twist.at(begin, end)[:, len(POSE) :]
             twist = np.where(np.abs(twist) <= LARGEST_NUMBER, twist, 0.0)

@@ -90,9 +90,7 @@ class Proposal:
             lines.append(f"# {item.part}: {item.text}")
             if item.question:
                 lines.append(f"#   NOT SURE: {item.question}")
-        content = yaml.safe_dump(
-            self.content, default_flow_style=None, sort_keys=False, width=10_000
-        )
+        content = yaml.safe_dump(self.content, default_flow_style=None, sort_keys=False, width=9999)
         return "\n".join([*lines, content])
 
     def note(self, part: str, text: str, question: str = "") -> None:

@@ -78,9 +78,7 @@ class ActuatorUse:
             shares["actuators"] = ("inputs of actuators, share of their limits", self._inputs)
             if np.isfinite(self._actuators.largest_rate).any():
                 shares["rates"] = ("rates of wheels, share of their limits", self._rates)
-        return {
-            n: at_most(1.0, quantity, share, _ROUNDING) for n, (quantity, share) in shares.items()
-        }
+        return {name: at_most(1.0, *share, _ROUNDING) for name, share in shares.items()}
 
 
 # Velocity of a point of contact that is rounding, m/s.

@@ -38,9 +38,13 @@ class Truth:
     viscous: np.ndarray
     coulomb: np.ndarray
     offset: np.ndarray
+    excess: np.ndarray  # of dry friction at low speed (Stribeck), and the speed where it ends
+    low_speed: np.ndarray
 
 
-def random_truth(model: VMSModel, rng: np.random.Generator, mass: float) -> Truth:
+def random_truth(
+    model: VMSModel, rng: np.random.Generator, mass: float, stribeck: bool = False
+) -> Truth:
     """Return a payload of about this mass and friction that a robot of this size may have."""
     m = mass * rng.uniform(0.5, 2.0)
     centre = rng.uniform(-0.08, 0.08, 3)
@@ -59,7 +63,11 @@ def random_truth(model: VMSModel, rng: np.random.Generator, mass: float) -> Trut
         values[f"friction.{name}.viscous"] = viscous[j]
         values[f"friction.{name}.coulomb"] = coulomb[j]
         values[f"friction.{name}.offset"] = offset[j]
-    return Truth(values, payload, viscous, coulomb, offset)
+    excess, low_speed = np.zeros(model.n), np.ones(model.n)
+    if stribeck:
+        excess = coulomb * rng.uniform(0.2, 1.0, model.n)
+        low_speed = rng.uniform(0.03, 0.3, model.n)
+    return Truth(values, payload, viscous, coulomb, offset, excess, low_speed)
 
 
 def typical_effort(model: VMSModel) -> np.ndarray:
@@ -172,9 +180,8 @@ def _efforts(model, truth, q, v, a):
             inertial = fluid.added_mass(d) @ a[k] + fluid.coriolis(d) @ v[k]
             efforts[k] += inertial - fluid.buoyancy(d) - fluid.drag(d)
     rate = v[:, model.b :]
-    efforts[:, model.b :] += (
-        truth.viscous * rate + truth.coulomb * np.tanh(rate / SLIP) + truth.offset
-    )
+    dry = truth.coulomb + truth.excess * np.exp(-((rate / truth.low_speed) ** 2))
+    efforts[:, model.b :] += truth.viscous * rate + dry * np.tanh(rate / SLIP) + truth.offset
     return efforts
 
 

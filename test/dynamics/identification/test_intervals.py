@@ -68,20 +68,20 @@ def _model(name: str) -> VMSModel:
     return robots.load(name)
 
 
-def _draw(model: VMSModel, mass: float, seed: int) -> tuple[Truth, Identification]:
+def _draw(model: VMSModel, mass: float, seed: int, stribeck: bool) -> tuple[Truth, Identification]:
     rng = np.random.default_rng(seed)
-    truth = random_truth(model, rng, mass)
+    truth = random_truth(model, rng, mass, stribeck)
     samples = recording(model, truth, rng)
     return truth, identify(model, samples, settings=Settings(energy=False))
 
 
-def _pooled(name: str, draws: range) -> tuple[dict[str, list[bool]], list[float]]:
+def _pooled(name: str, draws: range, stribeck: bool) -> tuple[dict[str, list[bool]], list[float]]:
     """Return by kind whether intervals contain the truth, and the relative errors of the mass."""
     model = _model(name)
     inside: dict[str, list[bool]] = defaultdict(list)
     errors = []
     for seed in draws:
-        truth, found = _draw(model, MASSES[name], seed)
+        truth, found = _draw(model, MASSES[name], seed, stribeck)
         for p in found.claimed:
             if p.name not in truth.values:
                 continue
@@ -93,9 +93,11 @@ def _pooled(name: str, draws: range) -> tuple[dict[str, list[bool]], list[float]
     return inside, errors
 
 
-@pytest.mark.parametrize("name", ["panda", "omnidirectional_panda", "hextilt"])
-def test_intervals_of_a_few_recordings_contain_the_truth(name: str) -> None:
-    inside, errors = _pooled(name, range(3))
+@pytest.mark.parametrize(
+    ("name", "stribeck"), [("panda", True), ("omnidirectional_panda", False), ("hextilt", True)]
+)
+def test_intervals_of_a_few_recordings_contain_the_truth(name: str, stribeck: bool) -> None:
+    inside, errors = _pooled(name, range(3), stribeck)
     assert len(errors) == 3
     assert np.median(np.abs(errors)) < 0.02
     every = [one for kind in inside.values() for one in kind]
@@ -106,9 +108,10 @@ def test_intervals_of_a_few_recordings_contain_the_truth(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
+@pytest.mark.parametrize("stribeck", [False, True])
 @pytest.mark.parametrize("name", MASSES)
-def test_intervals_contain_the_truth_in_90_to_98_percent(name: str) -> None:
-    inside, errors = _pooled(name, range(1000, 1500))
+def test_intervals_contain_the_truth_in_90_to_98_percent(name: str, stribeck: bool) -> None:
+    inside, errors = _pooled(name, range(1000, 1500), stribeck)
     for kind, results in sorted(inside.items()):
         print(f"{name}: {kind}: {np.mean(results):.3f} of {len(results)} intervals")
     print(f"{name}: mass, root mean square error: {np.sqrt(np.mean(np.square(errors))):.4f}")

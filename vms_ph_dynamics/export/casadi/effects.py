@@ -66,9 +66,8 @@ def dissipation_matrix(tree: ExportedTree, v: Expression, friction: Friction | N
             nonzero = ca.if_else(is_small, 1.0, x)
             quotient = ca.if_else(is_small, 1 - x * x / 3, ca.tanh(nonzero) / nonzero)
             coulomb = float(friction.coulomb[k]) / friction.slip
-            total[b + k, b + k] = float(friction.viscous[k]) + (
-                coulomb * quotient if coulomb else 0
-            )
+            dry = coulomb * quotient if coulomb else 0
+            total[b + k, b + k] = float(friction.viscous[k]) + dry
     for body in () if model.fluid is None else model.fluid.bodies:
         jacobian = tree.jacobian(body.link)
         twist = ca.fabs(jacobian @ v)
