@@ -97,6 +97,23 @@ def test_a_turn_that_one_loop_can_reach_takes_one(light: VMSModel, home: Array) 
     assert plan_reorientation(light, home, wanted, amplitude=1.2, rate=0.7).loops == 1
 
 
+def test_more_loops_are_tried_by_tenths_until_there_are_too_many(
+    light: VMSModel, home: Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn, tried = np.array([0.02, -0.05, 0.03]), []
+
+    def corrected(model: VMSModel, start: Array, half: Array, target: Array) -> None:
+        tried.append(round(turn[0] / target[0]))
+        assert len(tried) < 99
+
+    name = "vms_ph_dynamics.free_floating.reorientation._corrected"
+    monkeypatch.setattr(name, corrected)
+    with pytest.raises(StateError, match="Newton's method did not converge"):
+        plan_reorientation(light, home, _SO3.exp(turn), amplitude=1.2, rate=0.7)
+    assert len(tried) > 9
+    assert tried[1:] == [int(np.ceil(1.1 * loops)) + 1 for loops in tried[:-1]]
+
+
 def test_loop_run_backwards_turns_the_base_back(light: VMSModel, home: Array) -> None:
     cosine, sine = np.zeros(7), np.zeros(7)
     cosine[0], sine[1] = 0.5, 0.4
