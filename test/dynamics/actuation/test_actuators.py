@@ -188,6 +188,15 @@ def test_a_rotor_that_tilts_beyond_a_quarter_turn_points_there() -> None:
         np.testing.assert_allclose(held.wrench, wanted, atol=1e-9)
 
 
+def test_rotors_that_tilt_stand_beside_others_and_each_kind_is_counted() -> None:
+    rotor = Rotor(np.zeros(3), Z, lower=0.0)
+    mixed = Actuators([rotor, ReactionWheel(X, 0.1), replace(rotor, tilt=Tilt(Y, -1.0, 1.0))])
+    assert mixed.names == ("thruster_0", "reaction_wheel_0", "thruster_1")
+    columns = mixed.matrix(np.array([0.0, 0.0, 0.3]), np.zeros(3))
+    np.testing.assert_allclose(columns[:3, 0], Z)
+    np.testing.assert_allclose(columns[:3, 2], [np.sin(0.3), 0.0, np.cos(0.3)])
+
+
 def test_a_reaction_wheel_at_its_largest_spin_is_not_driven_further() -> None:
     for friction, turn in ((0.0, -1.0), (1e-3, -1.0), (1e-3, 1.0)):
         wheel = ReactionWheel(Z, 0.01, 1.0, 100.0, rate=-95.0 * turn, friction=friction)
