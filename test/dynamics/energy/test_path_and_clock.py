@@ -99,6 +99,9 @@ def test_a_good_clock_is_kept() -> None:
 def test_a_lag_that_is_a_tenth_of_the_recording_is_found_as_exactly(lag: float) -> None:
     t = np.arange(0.0, 2.0, 0.002)
     assert velocity_lag(t, _motion(t)[0], _motion(t - lag)[1]) == pytest.approx(lag, abs=1e-5)
+    # Also of a motion that is fastest at an end, beyond which nothing is known of it.
+    q, v = np.exp(-2.0 * t[:, None]), -2.0 * np.exp(-2.0 * (t[:, None] - lag))
+    assert velocity_lag(t, q, v) == pytest.approx(lag, abs=1e-7)
 
 
 def test_a_lag_longer_than_is_looked_for_and_one_of_nothing_are_none() -> None:

@@ -63,7 +63,7 @@ def test_robots_on_moving_bases_have_it_and_those_without_redundancy_do_not(
 
 
 def test_the_energies_of_a_state_are_those_of_its_parts() -> None:
-    model = robots.load("satellite_panda")
+    model = robots.load("hextilt")
     q = model.integrate(model.neutral_configuration(), np.linspace(-0.5, 0.7, model.nv))
     d = model.evaluate(q, np.linspace(-1.0, 1.0, model.nv))
     task, parts = PositionTask(model), energy_parts(d, PositionTask(model))
