@@ -11,7 +11,7 @@ from scipy.special import chdtri
 
 from vms_ph_controllers import RobotState
 from vms_ph_controllers.observers import ContactDetector, ImpulseBalance, NoiseModel
-from vms_ph_dynamics import OptionError, VMSModel
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_io import robots
 
 from ..support.observed_robots import Moment, Wall, holding, measured, moving_arm, samples
@@ -162,6 +162,9 @@ def test_without_noise_a_robot_that_is_held_against_its_torques_is_touched() -> 
 
 
 def test_mistakes_are_reported_with_what_is_accepted() -> None:
+    assert NoiseModel(torque=0.0).torque == 0.0
+    with pytest.raises(ModelError, match="torque of a noise model must be finite and not negative"):
+        NoiseModel(torque=-0.1)
     balance = ImpulseBalance(robots.load("panda"))
     with pytest.raises(OptionError, match=r"false_alarms must be in \(0, 1e6\].*given: 0"):
         ContactDetector(balance, false_alarms=0.0)
