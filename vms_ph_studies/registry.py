@@ -19,6 +19,7 @@ _MODULES = (
     "comparisons.operational_space",
     "comparisons.sampled_passivity",
     "comparisons.cartesian_impedance",
+    "comparisons.simulator_energy",
     "reproduce.lohmayer.multibody",
     "reproduce.feurstein.prismatic",
     "reproduce.feurstein.revolute",

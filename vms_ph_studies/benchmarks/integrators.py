@@ -70,10 +70,12 @@ class Run:
     Attributes:
         steps: performs a number of steps.
         motion: returns the current configuration and velocity.
+        kinetic_energy: returns that of the engine, J; None where it does not compute it.
     """
 
     steps: Callable[[int], object]
     motion: Callable[[], Motion]
+    kinetic_energy: Callable[[], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -207,8 +209,8 @@ class Result:
         dt: step, s.
         cost: processor time per simulated second, s.
         trajectory: largest component of the difference in configuration at the end, m or rad.
-        energy: largest error, as a share of the kinetic energy at the start or, from rest, of the
-            largest.
+        energy: largest error, as a share of the largest kinetic energy.
+        gain: of energy at the end, as the same share.
         momentum: largest error of the spatial momentum, kg m/s or kg m^2/s; 0 on a fixed base.
     """
 
@@ -217,6 +219,7 @@ class Result:
     cost: float
     trajectory: float
     energy: float
+    gain: float
     momentum: float
 
 
@@ -230,13 +233,13 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
     """
     best = next(c for c in contenders if c.name == _BEST)
     q, v = initial_motion(model)
-    reference = _motions(best, q, v, _REFERENCE)[-1]
+    reference = motions(best, q, v, _REFERENCE)[-1]
     results = []
     for contender in contenders:
         for steps in STEPS:
             # A scheme that fails because the step is too long has no result at that step.
             with suppress(IntegrationError):
-                results.append(_measure(model, contender, q, v, steps, reference[0]))
+                results.append(measure(model, contender, q, v, steps, reference[0]))
     numbers = folder / "integrators.json"
     numbers.write_text(json.dumps([asdict(result) for result in results], indent=1))
     table = folder / "integrators.md"
@@ -246,41 +249,58 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
     return [plot, table, numbers]
 
 
-def _motions(contender: Contender, q: Array, v: Array, steps: int) -> list[Motion]:
-    run = contender.start(q, v, SECONDS / steps)
-    motions = [run.motion()]
+def motions(
+    contender: Contender, q: Array, v: Array, steps: int, seconds: float = SECONDS
+) -> list[Motion]:
+    """Return the motion at equal intervals, with its beginning and its end."""
+    run = contender.start(q, v, seconds / steps)
+    listed = [run.motion()]
     every = max(1, steps // _SAMPLES)
     for _ in range(steps // every):
         run.steps(every)
-        motions.append(run.motion())
-    return motions
+        listed.append(run.motion())
+    return listed
 
 
-def _measure(
-    model: VMSModel, contender: Contender, q: Array, v: Array, steps: int, reference: Array
+def measure(
+    model: VMSModel,
+    contender: Contender,
+    q: Array,
+    v: Array,
+    steps: int,
+    reference: Array,
+    seconds: float = SECONDS,
+    repeats: int = _REPEATS,
 ) -> Result:
-    dt = SECONDS / steps
-    motions = _motions(contender, q, v, steps)
-    if not all(np.isfinite(q_i).all() and np.isfinite(v_i).all() for q_i, v_i in motions):
+    """Return the result of a contender over a time, beside a reference at the end of it (nq,).
+
+    Raises:
+        IntegrationError: the motion diverges.
+    """
+    dt = seconds / steps
+    listed = [
+        (model.normalise_configuration(q), v) for q, v in motions(contender, q, v, steps, seconds)
+    ]
+    if not all(np.isfinite(at).all() and np.isfinite(speed).all() for at, speed in listed):
         raise IntegrationError(f"{contender.name} diverges at dt={dt:g} s")
     costs = []
-    for _ in range(_REPEATS):
+    for _ in range(repeats):
         run = contender.start(q, v, dt)
         start = time.process_time()
         run.steps(steps)
-        costs.append((time.process_time() - start) / SECONDS)
-    invariants = [_invariants(model, *motion) for motion in motions]
+        costs.append((time.process_time() - start) / seconds)
+    invariants = [_invariants(model, *motion) for motion in listed]
     kinetic = np.array([s[0] for s in invariants])
     energy = kinetic + np.array([s[1] for s in invariants])
     momentum = np.stack([s[2] for s in invariants])
-    scale = kinetic[0] if kinetic[0] > 0 else np.nanmax(kinetic)
-    end = motions[-1][0]
+    scale = kinetic.max()
     return Result(
         contender.name,
         dt,
         min(costs),
-        float(np.abs(model.difference(reference, model.normalise_configuration(end))).max()),
+        float(np.abs(model.difference(reference, listed[-1][0])).max()),
         float(np.abs(energy - energy[0]).max() / scale),
+        float((energy[-1] - energy[0]) / scale),
         float(np.abs(momentum - momentum[0]).max()),
     )
 
@@ -305,11 +325,11 @@ def _at_cost(results: list[Result], cost: float) -> tuple[float, float]:
     costs that lie close together, as on a loaded machine, would make the slope arbitrary.
     """
     dt = np.log([r.dt for r in results])
-    log_cost = float(np.mean([np.log(r.cost) for r in results] + dt))
+    a_step = float(np.mean([np.log(r.cost) for r in results] + dt))
 
     def at(values: list[float]) -> float:
-        slope, offset = np.polyfit(dt, np.log(np.maximum(values, 1e-16)), 1)
-        return float(np.exp(offset + slope * (log_cost - np.log(cost))))
+        slope, height = np.polyfit(dt, np.log(np.maximum(values, 1e-16)), 1)
+        return float(np.exp(height + slope * (a_step - np.log(cost))))
 
     return at([r.trajectory for r in results]), at([r.energy for r in results])
 
@@ -317,19 +337,19 @@ def _at_cost(results: list[Result], cost: float) -> tuple[float, float]:
 def _table(results: Sequence[Result]) -> str:
     """Return the comparison at equal step and at equal cost, in Markdown."""
     dt = SECONDS / EQUAL
-    baseline = next(r for r in results if r.name == "projected_rk4" and r.dt == dt)
+    one = next(r for r in results if r.name == "projected_rk4" and r.dt == dt)
     rows = [
         f"| scheme | us a step | trajectory, {dt * 1e3:g} ms | energy | momentum "
         f"| trajectory at the cost of projected_rk4 | energy at that cost |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(r.name for r in results):
-        of_scheme = [r for r in results if r.name == name]
-        result = next((r for r in of_scheme if r.dt == dt), None)
-        if result is None or len(of_scheme) < 2:
+        own = [r for r in results if r.name == name]
+        result = next((r for r in own if r.dt == dt), None)
+        if result is None or len(own) < 2:
             rows.append(f"| {name} | fails at this step | | | | | |")
             continue
-        trajectory, energy = _at_cost(of_scheme, baseline.cost)
+        trajectory, energy = _at_cost(own, one.cost)
         rows.append(
             f"| {name} | {result.cost * result.dt * 1e6:.3g} | {result.trajectory:.1e} "
             f"| {result.energy:.1e} | {result.momentum:.1e} | {trajectory:.1e} | {energy:.1e} |"
@@ -345,16 +365,16 @@ def _plot(results: Sequence[Result], file: Path) -> None:
     ):
         curves = {}
         # Those in C++ stand last in the same order: a scheme has one colour in both languages.
-        for name in sorted(dict.fromkeys(r.name for r in results), key=_sort_key):
-            of_scheme = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
-            errors = [max(getattr(r, quantity), 1e-16) for r in of_scheme]
-            curves[name] = ([r.cost for r in of_scheme], errors)
+        for name in sorted(dict.fromkeys(r.name for r in results), key=_place):
+            own = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
+            errors = [max(getattr(r, quantity), 1e-16) for r in own]
+            curves[name] = ([r.cost for r in own], errors)
         cost = "processor time for a simulated second (s)"
         panels.append(Panel(quantity, cost, label, curves, log="xy"))
     draw(panels, file, 2)
 
 
-def _sort_key(name: str) -> tuple[bool, bool]:
+def _place(name: str) -> tuple[bool, bool]:
     return _CPP in name or "MuJoCo" in name, "Pinocchio" in name
 
 

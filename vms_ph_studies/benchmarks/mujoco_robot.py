@@ -43,6 +43,12 @@ class FreeRobot:
         """Return configuration and velocity."""
         return self._coordinates.motion(self._data)
 
+    def kinetic_energy(self) -> float:
+        """Return MuJoCo's kinetic energy of the present state, J."""
+        self._mujoco.mj_forward(self._model, self._data)
+        self._mujoco.mj_energyVel(self._model, self._data)
+        return float(self._data.energy[1])
+
     def set_torque(self, torque: Array) -> None:
         """Set the torques (n,) that act from now on, N m or N."""
         wrench = np.zeros(self._robot.b)

@@ -190,7 +190,7 @@ def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Sce
                 body.add_joint(name=f"{name}/{k}", type=kinds.mjJNT_SLIDE, axis=axis)
             body.add_joint(name=name, type=kinds.mjJNT_HINGE, axis=[0, 0, 1])
             continue
-        linear, angular = _axis(m.joints[i])
+        linear, angular = joint_axis(m.joints[i])
         if linear.any() and angular.any():
             raise ModelError(f"MuJoCo has no helical joints such as '{name}'; lock it")
         kind = kinds.mjJNT_HINGE if angular.any() else kinds.mjJNT_SLIDE
@@ -209,7 +209,7 @@ def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Sce
     return bodies[1:]
 
 
-def _axis(joint: Any) -> tuple[Array, Array]:
+def joint_axis(joint: Any) -> tuple[Array, Array]:
     """Return the linear and the angular part of the axis of a joint with one velocity."""
     data = joint.createData()
     q = np.array([1.0, 0.0]) if joint.nq == 2 else np.zeros(1)

@@ -1,0 +1,227 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Comparison of the energy that engines invent or lose in the free motion of passive robots.
+
+Pinocchio computes the energies of all of them, from the configurations and velocities they report.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics.simulation.contact.mujoco_robot import joint_axis
+from vms_ph_io import load_urdf, robots
+from vms_ph_io.descriptions.packages import resolve
+from vms_ph_io.progress import Progress, Stages
+
+from ..benchmarks.integrators import Contender, Result, measure, motions
+from ..check import Check, bounded, compared
+from ..figures import Panel, draw
+from ..study import Outcome, Parameter, Settings, Study
+from .simulators import ENGINES, Engine, PassiveRobot
+
+STEPS = (4e-3, 2e-3, 1e-3, 0.5e-3)
+"""Steps at which all engines are compared, s."""
+
+_EQUAL = 2  # index of the step for which one number is given
+_REFERENCE = 0.0625e-3  # step of the reference motion, s
+
+
+def passive(model: VMSModel) -> PassiveRobot:
+    """Return the bodies and joints of a robot in a random state, in the gravity of the Earth.
+
+    The inertia of rotors is left out, since not every engine has it.
+    """
+    m, rng = model.pinocchio, np.random.default_rng(0)
+    first = 1 if model.base == "floating" else 0
+    links = [_link(i, m.inertias[i] if i else pin.Inertia.Identity()) for i in range(m.njoints)]
+    joints = [_joint(m, i) for i in range(first + 1, m.njoints)]
+    urdf = f'<robot name="robot">{"".join(links[first:] + joints)}</robot>'
+    bare = VMSModel.from_urdf(urdf, model.base, inertia="as_given")
+    q = bare.integrate(bare.neutral_configuration(), rng.uniform(-1.0, 1.0, bare.nv))
+    return PassiveRobot(bare, urdf, q, rng.uniform(-1.0, 1.0, bare.nv))
+
+
+def _link(i: int, body: pin.Inertia) -> str:
+    # In principal axes, which an engine would otherwise compute with less accuracy.
+    moments, axes = np.linalg.eigh(body.inertia)
+    axes[:, 2] *= np.linalg.det(axes)
+    diagonal = " ".join(f'i{k}{k}="{x!r}"' for k, x in zip("xyz", moments.tolist(), strict=True))
+    return (
+        f'<link name="body_{i}"><inertial>{_origin(pin.SE3(axes, body.lever))}<mass value="'
+        f'{body.mass!r}"/><inertia {diagonal} ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+
+
+def _joint(m: pin.Model, i: int) -> str:
+    linear, angular = joint_axis(m.joints[i])
+    return (
+        f'<joint name="{m.names[i]}" type="{"revolute" if angular.any() else "prismatic"}">'
+        f'<parent link="body_{m.parents[i]}"/><child link="body_{i}"/>'
+        f'{_origin(m.jointPlacements[i])}<axis xyz="{_text(linear + angular)}"/>'
+        '<limit effort="1e6" velocity="1e6"/></joint>'
+    )
+
+
+def _origin(pose: pin.SE3) -> str:
+    rpy = _text(pin.rpy.matrixToRpy(pose.rotation))
+    return f'<origin xyz="{_text(pose.translation)}" rpy="{rpy}"/>'
+
+
+def _text(numbers: Array) -> str:
+    return " ".join(map(repr, np.asarray(numbers).tolist()))
+
+
+def _tiago() -> VMSModel:
+    folder = "package://example-robot-data/robots/tiago_description/robots"
+    return load_urdf(resolve(f"{folder}/tiago_no_hand.urdf") or "tiago_no_hand.urdf", base="fixed")
+
+
+def _random_tree(joints: int, is_free: bool) -> VMSModel:
+    """Return a random tree; every fourth joint is prismatic, the others are revolute."""
+    rng, model, ends = np.random.default_rng(joints), pin.Model(), [0]
+    for k in range(-int(is_free), joints):
+        kind = pin.JointModelPrismaticUnaligned if k % 4 == 3 else pin.JointModelRevoluteUnaligned
+        axis = rng.normal(size=3)
+        joint = pin.JointModelFreeFlyer() if k < 0 else kind(axis / np.linalg.norm(axis))
+        place = pin.SE3.Identity() if k < 0 else pin.exp6(rng.uniform(-0.5, 0.5, 6))
+        # Depth first: a new joint may leave the present branch by up to two joints.
+        least = max(int(is_free and k >= 0), len(ends) - 3)
+        ends = ends[: int(rng.integers(least, len(ends))) + 1]
+        ends.append(model.addJoint(ends[-1], joint, place, f"joint_{model.njoints}"))
+        body = pin.Inertia.FromEllipsoid(rng.uniform(0.5, 2.0), *rng.uniform(0.05, 0.3, 3))
+        model.appendBodyToJoint(ends[-1], body, pin.exp6(rng.uniform(-0.3, 0.3, 6)))
+    return VMSModel.from_pinocchio(model)
+
+
+ROBOTS: Mapping[str, Callable[[], VMSModel]] = {
+    **{name: partial(robots.load, name) for name in ("panda", "fr3", "baxter")},
+    "tiago": _tiago,
+    **{name: partial(robots.load, name) for name in ("satellite_panda", "hextilt")},
+    **{f"tree_{n}": partial(_random_tree, n, False) for n in (6, 12)},
+    **{f"free_tree_{n}": partial(_random_tree, n, True) for n in (6, 12)},
+}
+"""The robots by name: arms and TIAGo on fixed bases, free robots, random trees."""
+
+
+def _start_error(engine: Engine, robot: PassiveRobot) -> float:
+    """Return the relative difference from Pinocchio in the first state.
+
+    It is that of the kinetic energy or, where the engine has none, of the joint accelerations in
+    the first step.
+    """
+    m, data, run = robot.model.pinocchio, robot.model.tree.data(), engine.start(robot, 1e-3)
+    if run.kinetic_energy is not None:
+        return abs(run.kinetic_energy() / pin.computeKineticEnergy(m, data, robot.q, robot.v) - 1.0)
+    expected = pin.aba(m, data, robot.q, robot.v, np.zeros(m.nv))
+    run.steps(1)
+    difference = (run.motion()[1] - robot.v) / 1e-3 - expected
+    return float(np.abs(difference[robot.model.b :]).max() / np.abs(expected).max())
+
+
+def compare(engine: Engine, robot: PassiveRobot, seconds: float) -> list[Result]:
+    """Return the results of an engine at all steps."""
+    reference, contender = (
+        Contender(e.name, lambda q, v, dt, e=e: e.start(robot, dt))  # type: ignore[misc]
+        for e in (ENGINES[0], engine)
+    )
+    model, state, repeats = robot.model, (robot.q, robot.v), 3 if engine.rounding < 1e-9 else 1
+    end = motions(reference, *state, round(seconds / _REFERENCE), seconds)[-1][0]
+    counts = [round(seconds / dt) for dt in STEPS]
+    return [measure(model, contender, *state, n, end, seconds, repeats) for n in counts]
+
+
+def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
+    reasons, checks, rows = {}, [], {}
+    names = [name for name in ROBOTS if settings["robot"] in ("all", name)]
+    loaded = {name: passive(ROBOTS[name]()) for name in names}
+    family = str(settings["engine"]).replace("all", "")
+    engines = [engine for engine in ENGINES if engine.name.startswith(family)]
+    stages = Stages(progress, len(engines))
+    for engine in engines:
+        stages.begin(engine.name)
+        results, start = {}, 0.0
+        try:
+            version = metadata.version(engine.package)
+        except metadata.PackageNotFoundError:
+            reasons[engine.name] = f"not installed: pip install {engine.package}"
+            continue
+        for name, robot in loaded.items():
+            try:
+                results[name] = compare(engine, robot, float(settings["seconds"]))
+                start = max(start, _start_error(engine, robot))
+            except (RuntimeError, ValueError) as reason:
+                reasons[f"{engine.name}, {name}"] = str(reason).splitlines()[0]
+        rows[f"{engine.name} {version}"] = results
+        checks += _checks(engine, start, list(results.values()))
+    if not out:
+        return Outcome(checks)
+    return Outcome(checks, _write(rows, reasons, out))
+
+
+def _checks(engine: Engine, start: float, results: list[list[Result]]) -> list[Check]:
+    """Return the checks of the first state and of the energy error."""
+    if not engine.order or not results:
+        return []
+    limit, energies = max(1e-9, 100.0 * engine.rounding), _values(results, "energy")
+    name, about = f"{engine.name}: first state, relative difference", f"{engine.name}: energy error"
+    if np.isinf(engine.order):
+        energy = bounded(f"{about}, largest as a share", float(energies.max()), 1e-11)
+    else:
+        order, tolerance = (
+            float(np.median(np.log2(energies[:, 0] / energies[:, 1]))),
+            engine.order / 5,
+        )
+        energy = compared(f"{about}, order", engine.order, order, tolerance, origin="independent")
+    return [bounded(name, start, limit), energy]
+
+
+def _values(results: Iterable[list[Result]], quantity: str) -> Array:
+    """Return a quantity for all robots (rows) and steps (columns)."""
+    return np.array([[getattr(r, quantity) for r in row] for row in results])
+
+
+def _write(
+    engines: Mapping[str, Mapping[str, list[Result]]], reasons: Mapping[str, str], out: Path
+) -> list[Path]:
+    """Write table, numbers and picture, and return the files."""
+    table, numbers, plot = (out / f"simulator-energy.{kind}" for kind in ("md", "json", "png"))
+    steps = " | ".join(f"{dt * 1e3:g} ms" for dt in STEPS)
+    rows = [f"| engine | robots, gain | {steps} | configuration | us |", "|---" * 8 + "|"]
+    curves = {}
+    for name, results in engines.items():
+        of = {k: _values(results.values(), k) for k in ("energy", "gain", "trajectory", "cost")}
+        energy, trajectory, cost = (
+            np.median(of[k], axis=0) for k in ("energy", "trajectory", "cost")
+        )
+        errors = " | ".join(f"{x:.1e}" for x in [*energy, trajectory[_EQUAL]])
+        gains = f"{len(results)}, {np.sum(of['gain'][:, _EQUAL] > 0)}"
+        rows.append(f"| {name} | {gains} | {errors} | {cost[_EQUAL] * STEPS[_EQUAL] * 1e6:.3g} |")
+        curves[name] = cost, np.maximum(energy, 1e-17)
+    rows += [f"| {name} | {reason} |" for name, reason in reasons.items()]
+    table.write_text("\n".join(rows) + "\n")
+    numbers.write_text(json.dumps(engines, default=asdict, indent=1))
+    x, y = "processor time for a simulated second (s)", "energy error, as a share"
+    panels = [Panel("median of the robots", x, y, curves, log="xy")] if curves else []
+    return [*(draw([panel], plot) for panel in panels), table, numbers]
+
+
+STUDY = Study(
+    id="simulator-energy",
+    source="a comparison of this project",
+    title="Energy that simulators invent or lose in the motion of passive robots",
+    parameters={
+        "robot": Parameter("all", "which one", ("all", *ROBOTS)),
+        "engine": Parameter("all", "those whose name begins so, or all"),
+        "seconds": Parameter(1.0, "simulated, s", above=0.0),
+    },
+    compute=_compute,
+)

@@ -1,0 +1,279 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Engines that simulate robots, each behind the same calls: steps, motion, kinetic energy.
+
+All read one URDF of bodies and joints, without limits, friction, damping, motors and contacts.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.integrators import has_compiled
+
+from ..benchmarks.integrators import Motion, Run, ours
+from ..benchmarks.mujoco_robot import FreeRobot
+
+_ORIGIN = np.zeros(3)  # of the base
+
+
+@dataclass(frozen=True)
+class PassiveRobot:
+    """A robot without actuation, friction and limits, in its first state.
+
+    Attributes:
+        model: of the URDF; it gives the coordinates.
+        urdf: bodies and joints; every joint but the root has one coordinate.
+        q, v: configuration (nq,) and velocity (nv,).
+    """
+
+    model: VMSModel
+    urdf: str
+    q: Array
+    v: Array
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the base floats."""
+        return self.model.base == "floating"
+
+    def joints(self) -> Iterator[tuple[str, float, float]]:
+        """Return name, position and rate of every joint."""
+        n = self.model.n
+        return zip(self.model.joint_names, self.q[-n:], self.v[-n:], strict=True)
+
+    def motion(self, x: ArrayLike, rates: ArrayLike, pose: Array, twist: Array) -> Motion:
+        """Return configuration and velocity from those of joints and base."""
+        return np.r_[pose[: self.model.nq_base], x], np.r_[twist[: self.model.b], rates]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine with one of its schemes.
+
+    Attributes:
+        name: name in tables.
+        package: distribution on PyPI; that of Pinocchio for this project.
+        order: of the energy error; infinite for rounding alone, 0 for damping.
+        start: returns a simulation of a robot at a step, s.
+        rounding: relative error of one operation.
+    """
+
+    name: str
+    package: str
+    order: float
+    start: Callable[[PassiveRobot, float], Run]
+    rounding: float = 2.0**-53
+
+
+def _repeated(step: Callable[[], object]) -> Callable[[int], None]:
+    def steps(count: int) -> None:
+        for _ in range(count):
+            step()
+
+    return steps
+
+
+def _world_velocities(robot: PassiveRobot, point: Array) -> Motion:
+    """Return the first linear velocity of a point of the base, and the angular velocity."""
+    turn, (linear, angular) = pin.XYZQUATToSE3(robot.q[:7]).rotation, np.split(robot.v[:6], 2)
+    return turn @ (linear + np.cross(angular, point)), turn @ angular
+
+
+def _twist(pose: Array, linear: Array, angular: Array, point: Array) -> Array:
+    """Return the base twist from the velocities of a point of the base in world axes."""
+    turn = pin.Quaternion(pose[3:]).normalized().matrix().T
+    linear, angular = turn @ linear, turn @ angular
+    return np.r_[linear - np.cross(angular, point), angular]
+
+
+def _scheme(scheme: str, robot: PassiveRobot, dt: float) -> Run:
+    native = has_compiled(scheme, StandardForm(robot.model))
+    run = ours(robot.model, scheme, native).start(robot.q, robot.v, dt)
+    return replace(run, kinetic_energy=lambda: robot.model.evaluate(*run.motion()).kinetic_energy)
+
+
+def _mujoco(integrator: str, robot: PassiveRobot, dt: float) -> Run:
+    free = FreeRobot(robot.model, integrator)
+    free.begin(robot.q, robot.v, dt)
+    return Run(free.steps, free.motion, free.kinetic_energy)
+
+
+def _dart(robot: PassiveRobot, dt: float) -> Run:
+    dart = import_module("dartpy")
+    loader, world = dart.utils.DartLoader(), dart.simulation.World()
+    root = dart.utils.DartLoaderRootJointType(int(not robot.is_free))
+    loader.setOptions(dart.utils.DartLoaderOptions(defaultRootJointType=root))
+    skeleton = loader.parseSkeletonString(robot.urdf, dart.common.Uri())
+    world.setTimeStep(dt)
+    world.setGravity(robot.model.gravity)
+    world.addSkeleton(skeleton)
+    root, joints = skeleton.getRootJoint(), []
+    for name, x, rate in robot.joints():
+        joints.append(skeleton.getJoint(name))
+        joints[-1].setLimitEnforcement(False)
+        joints[-1].setPosition(0, x)
+        joints[-1].setVelocity(0, rate)
+    if robot.is_free:
+        pose = pin.XYZQUATToSE3(robot.q[:7]).homogeneous
+        root.setPositions(dart.dynamics.FreeJoint.convertToPositions(pose))
+        root.setRelativeSpatialVelocity(np.r_[robot.v[3:6], robot.v[:3]])
+
+    def motion() -> Motion:
+        pose = pin.SE3(root.getRelativeTransform().matrix())
+        twist = root.getRelativeSpatialVelocity()[[3, 4, 5, 0, 1, 2]]
+        x, rates = np.array([[j.getPosition(0), j.getVelocity(0)] for j in joints]).T
+        return robot.motion(x, rates, pin.SE3ToXYZQUAT(pose), twist)
+
+    return Run(_repeated(world.step), motion, skeleton.computeKineticEnergy)
+
+
+def _drake(discrete: bool, robot: PassiveRobot, dt: float) -> Run:
+    plants, parsing = (import_module(f"pydrake.multibody.{n}") for n in ("plant", "parsing"))
+    analysis = import_module("pydrake.systems.analysis")
+    plant = plants.MultibodyPlant(dt if discrete else 0.0)
+    parsing.Parser(plant).AddModelsFromString(robot.urdf, "urdf")
+    if not robot.is_free:
+        plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("body_0"))
+    base = plant.GetBodyByName(f"body_{int(robot.is_free)}")
+    plant.mutable_gravity_field().set_gravity_vector(robot.model.gravity)
+    plant.Finalize()
+    simulator = analysis.Simulator(plant)
+    context = simulator.get_mutable_context()
+    joints = [plant.GetJointByName(name) for name in robot.model.joint_names]
+    q, v = plant.GetPositions(context), plant.GetVelocities(context)
+    for joint, (_, x, rate) in zip(joints, robot.joints(), strict=True):
+        q[joint.position_start()], v[joint.velocity_start()] = x, rate
+    if robot.is_free:
+        q[:7], (v[3:6], v[:3]) = robot.q[[6, 3, 4, 5, 0, 1, 2]], _world_velocities(robot, _ORIGIN)
+    plant.SetPositions(context, q)
+    plant.SetVelocities(context, v)
+    if not discrete:
+        analysis.ResetIntegratorFromFlags(simulator, "runge_kutta3", dt)
+        simulator.get_mutable_integrator().set_fixed_step_mode(True)
+    simulator.Initialize()
+    done = [0]
+
+    def steps(count: int) -> None:
+        done[0] += count
+        simulator.AdvanceTo(done[0] * dt)
+
+    def motion() -> Motion:
+        q, v = plant.GetPositions(context), plant.GetVelocities(context)
+        x = [q[joint.position_start()] for joint in joints]
+        rates = [v[joint.velocity_start()] for joint in joints]
+        pose = pin.SE3ToXYZQUAT(pin.SE3(base.EvalPoseInWorld(context).GetAsMatrix4()))
+        world = base.EvalSpatialVelocityInWorld(context)
+        twist = _twist(pose, world.translational(), world.rotational(), _ORIGIN)
+        return robot.motion(x, rates, pose, twist)
+
+    return Run(steps, motion, lambda: float(plant.EvalKineticEnergy(context)))
+
+
+def _pybullet(damped: bool, robot: PassiveRobot, dt: float) -> Run:
+    bullet = import_module("pybullet")
+    client = import_module("pybullet_utils.bullet_client").BulletClient(bullet.DIRECT)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "robot.urdf"
+        file.write_text(robot.urdf)
+        flags = bullet.URDF_USE_INERTIA_FROM_FILE
+        body = client.loadURDF(str(file), useFixedBase=not robot.is_free, flags=flags)
+    client.setTimeStep(dt)
+    client.setGravity(*robot.model.gravity)
+    numbers = range(client.getNumJoints(body))
+    links = {client.getJointInfo(body, i)[1].decode(): i for i in numbers}
+    joints = [links[name] for name in robot.model.joint_names]
+    for i in [] if damped else [-1, *numbers]:
+        none = dict.fromkeys(("linearDamping", "angularDamping", "jointDamping"), 0.0)
+        client.changeDynamics(body, i, **none)
+    for i, (_, x, rate) in zip(joints, robot.joints(), strict=True):
+        client.changeDynamics(body, i, maxJointVelocity=1e6)
+        client.resetJointState(body, i, x, rate)
+        client.setJointMotorControl2(body, i, bullet.VELOCITY_CONTROL, force=0.0)
+    centre = pin.XYZQUATToSE3(np.hstack(client.getDynamicsInfo(body, -1)[3:5]))
+    if robot.is_free:
+        placed = pin.SE3ToXYZQUAT(pin.XYZQUATToSE3(robot.q[:7]) * centre)
+        client.resetBasePositionAndOrientation(body, placed[:3], placed[3:])
+        client.resetBaseVelocity(body, *_world_velocities(robot, centre.translation))
+
+    def motion() -> Motion:
+        x, rates = np.array([s[:2] for s in client.getJointStates(body, joints)]).T
+        placed = pin.XYZQUATToSE3(np.hstack(client.getBasePositionAndOrientation(body)))
+        pose = pin.SE3ToXYZQUAT(placed * centre.inverse())
+        linear, angular = map(np.array, client.getBaseVelocity(body))
+        twist = _twist(pose, linear, angular, centre.translation)
+        return robot.motion(x, rates, pose, twist)
+
+    return Run(_repeated(client.stepSimulation), motion)
+
+
+def _newton(solver: str, robot: PassiveRobot, dt: float) -> Run:
+    newton: Any = import_module("newton")
+    builder = newton.ModelBuilder()
+    builder.add_urdf(robot.urdf, floating=robot.is_free)
+    tree = builder.finalize(device="cpu")
+    tree.set_gravity(robot.model.gravity)
+    undamped = {} if solver == "MuJoCo" else {"angular_damping": 0.0}
+    engine = getattr(newton.solvers, f"Solver{solver}")(tree, **undamped)
+    labels = [label.split("/")[-1] for label in tree.joint_label]
+    joints = [labels.index(name) for name in robot.model.joint_names]
+    at_q, at_v = tree.joint_q_start.numpy()[joints], tree.joint_qd_start.numpy()[joints]
+    states, control, centre = [tree.state(), tree.state()], tree.control(), tree.body_com.numpy()[0]
+    x, rates = tree.joint_q.numpy(), tree.joint_qd.numpy()
+    x[at_q], rates[at_v] = (column for column in list(zip(*robot.joints(), strict=True))[1:])
+    if robot.is_free:
+        x[:7], rates[:6] = robot.q[:7], np.hstack(_world_velocities(robot, centre))
+    states[0].joint_q.assign(x)
+    states[0].joint_qd.assign(rates)
+    newton.eval_fk(tree, states[0].joint_q, states[0].joint_qd, states[0])
+
+    def step() -> None:
+        engine.step(states[0], states[1], control, None, dt)
+        states.reverse()
+
+    def motion() -> Motion:
+        if solver == "SemiImplicit":
+            newton.eval_ik(tree, states[0], states[0].joint_q, states[0].joint_qd)
+        x, rates = states[0].joint_q.numpy()[at_q], states[0].joint_qd.numpy()[at_v]
+        pose, twist = (a.numpy()[0].astype(float) for a in (states[0].body_q, states[0].body_qd))
+        return robot.motion(x, rates, pose, _twist(pose, twist[:3], twist[3:], centre))
+
+    def kinetic_energy() -> float:
+        poses, twists = states[0].body_q.numpy().astype(float), states[0].body_qd.numpy()
+        turns = [pin.XYZQUATToSE3(pose).rotation for pose in poses]
+        spins = np.einsum("bji,bj->bi", turns, twists[:, 3:])
+        turning = np.einsum("bi,bij,bj", spins, tree.body_inertia.numpy(), spins)
+        return 0.5 * float(tree.body_mass.numpy() @ (twists[:, :3] ** 2).sum(axis=1) + turning)
+
+    return Run(_repeated(step), motion, kinetic_energy)
+
+
+_EXACT = ("projected_rk4", "projected_midpoint", "discrete_gradient")
+
+ENGINES: Sequence[Engine] = (
+    *(Engine(f"vms_ph {name}", "pin", np.inf, partial(_scheme, name)) for name in _EXACT),
+    Engine("vms_ph rk4", "pin", 4, partial(_scheme, "rk4")),
+    Engine("MuJoCo Euler", "mujoco", 1, partial(_mujoco, "Euler")),
+    Engine("MuJoCo implicitfast", "mujoco", 1, partial(_mujoco, "implicitfast")),
+    Engine("MuJoCo RK4", "mujoco", 4, partial(_mujoco, "RK4")),
+    Engine("DART", "dartpy", 1, _dart),
+    Engine("Drake discrete", "drake", 1, partial(_drake, True)),
+    Engine("Drake Runge-Kutta 3", "drake", 3, partial(_drake, False)),
+    Engine("PyBullet", "pybullet", 1, partial(_pybullet, False)),
+    Engine("PyBullet, default damping", "pybullet", 0, partial(_pybullet, True)),
+    Engine("Newton Featherstone", "newton", 1, partial(_newton, "Featherstone"), 2.0**-24),
+    Engine("Newton SemiImplicit", "newton", 1, partial(_newton, "SemiImplicit"), 2.0**-24),
+    Engine("Newton MuJoCo-Warp", "newton", 1, partial(_newton, "MuJoCo"), 2.0**-24),
+)
+"""The engines, with the default first and those that compile for minutes last."""
