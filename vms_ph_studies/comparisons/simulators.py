@@ -186,7 +186,8 @@ def _pybullet(damped: bool, robot: PassiveRobot, dt: float) -> Run:
     client = import_module("pybullet_utils.bullet_client").BulletClient(bullet.DIRECT)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
-        file.write_text(robot.urdf)
+        # Bullet breaks lines of more than 1023 characters, within names and numbers.
+        file.write_text(robot.urdf.replace("><", ">\n<"))
         flags = bullet.URDF_USE_INERTIA_FROM_FILE
         body = client.loadURDF(str(file), useFixedBase=not robot.is_free, flags=flags)
     client.setTimeStep(dt)
