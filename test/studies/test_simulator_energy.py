@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vms_ph_dynamics.integrators import IntegrationError
 from vms_ph_studies import get
+from vms_ph_studies.comparisons import simulator_energy
 from vms_ph_studies.comparisons.simulator_energy import ROBOTS, compare, passive
 from vms_ph_studies.comparisons.simulators import ENGINES
 
@@ -51,3 +53,17 @@ def test_an_engine_that_is_not_installed_is_named(
     study.run(study.settings({"robot": "panda", "engine": "DART"}), tmp_path)
     table = (tmp_path / "simulator-energy.md").read_text()
     assert "| DART | not installed: pip install dartpy |" in table
+
+
+def test_an_engine_that_diverges_is_named_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diverge(*_: object) -> None:
+        raise IntegrationError("DART diverges at dt=0.004 s")
+
+    monkeypatch.setattr(simulator_energy, "compare", diverge)
+    monkeypatch.setattr(metadata, "version", lambda _: "1.0")
+    study = get("simulator-energy")
+    study.run(study.settings({"robot": "panda", "engine": "DART"}), tmp_path)
+    table = (tmp_path / "simulator-energy.md").read_text()
+    assert "| DART, panda | DART diverges at dt=0.004 s |" in table

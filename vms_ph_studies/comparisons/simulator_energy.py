@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics import Array, VMSModel, VmsPhError
 from vms_ph_dynamics.simulation.contact.mujoco_robot import joint_axis
 from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.packages import resolve
@@ -158,9 +158,10 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             try:
                 results[name] = compare(engine, robot, float(settings["seconds"]))
                 start = max(start, _start_error(engine, robot))
-            except (RuntimeError, ValueError) as reason:
+            except (VmsPhError, RuntimeError, ValueError) as reason:
                 reasons[f"{engine.name}, {name}"] = str(reason).splitlines()[0]
-        rows[f"{engine.name} {version}"] = results
+        if results:
+            rows[f"{engine.name} {version}"] = results
         checks += _checks(engine, start, list(results.values()))
     if not out:
         return Outcome(checks)
