@@ -13,7 +13,7 @@ import numpy as np
 from .arrays import Array, cached_property, frozen, summary
 from .errors import ModelError, WithHints
 from .groups import base_group
-from .robot.joints import BASE_POSITION
+from .robot.joints import BASE_POSITION_SIZE
 from .robot.kinematic_tree import Kinematics
 from .robot_model import RobotModel
 
@@ -210,8 +210,8 @@ class Evaluation(Kinematics, WithHints):
             p = tree.projection
             rates = tree.algorithms.mass_rates(self, units if p is None else units @ p.T)
             return frozen(tree.projected(rates))
-        slices = [Evaluation(model, self.q, unit).C for unit in units]
-        return frozen(np.array([c + c.T for c in slices]).reshape(-1, model.nv, model.nv))
+        coriolis = [Evaluation(model, self.q, unit).C for unit in units]
+        return frozen(np.array([c + c.T for c in coriolis]).reshape(-1, model.nv, model.nv))
 
     @cached_property
     def g(self) -> Array:
@@ -247,7 +247,7 @@ class Evaluation(Kinematics, WithHints):
         if self._core is not None:
             return self._core.potential_energy(self.q)
         local = self.tree.algorithms.potential_energy(self)
-        size = BASE_POSITION[model.base]
+        size = BASE_POSITION_SIZE[model.base]
         weight = model.total_mass
         if model.fluid is not None:
             local += model.fluid.buoyancy_potential(self)

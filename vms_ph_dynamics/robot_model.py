@@ -325,7 +325,7 @@ class RobotModel(WithHints):
 
     @property
     def plain_core(self) -> Any:
-        """The algorithms in C++ where its terms are those of the robot; None elsewhere."""
+        """The algorithms in C++; None with mimic joints or in a fluid, which they leave out."""
         tree = self.tree
         return tree.in_cpp if tree.projection is None and self.fluid is None else None
 

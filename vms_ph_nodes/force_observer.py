@@ -22,7 +22,7 @@ from vms_ph_controllers.observers import (
 )
 from vms_ph_dynamics import Array, Friction, VMSModel
 
-from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
+from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_stamped
 from .messages.observations import to_contact, to_payload
 from .node.health import OK, WARN
 from .node.parameters import declare
@@ -118,7 +118,7 @@ class ForceObserver(MotionNode):
             deviation = np.sqrt(np.diag(estimate.covariance_base))
             values += [(base, estimate.base), (base, deviation)]
         for publisher, (header, value) in zip(self._wrenches, values, strict=True):
-            publisher.publish(to_wrench_base(header, value))
+            publisher.publish(to_wrench_stamped(header, value))
 
     def _report(self, contact: ContactReport, without_base_wrench: bool) -> None:
         self._count += contact.began

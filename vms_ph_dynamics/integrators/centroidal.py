@@ -26,7 +26,7 @@ from ..energy.audit import CompensatedSum
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..model import VMSModel
-from ..robot.joints import BASE_POSITION
+from ..robot.joints import BASE_POSITION_SIZE
 from .moving_base import base_rotation, cross
 
 
@@ -132,7 +132,7 @@ class Centroidal:
                 "mass; use the scheme rk4 or rkmk4"
             )
         self.model = model
-        self.k = BASE_POSITION[model.base]
+        self.k = BASE_POSITION_SIZE[model.base]
         self.r = model.b - self.k
         self.mass = model.total_mass
         # The positions of a moving base count along the axes of its mount.

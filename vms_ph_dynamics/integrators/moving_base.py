@@ -9,7 +9,7 @@ import pinocchio as pin
 from ..arrays import Array
 from ..evaluation import Evaluation
 from ..model import VMSModel
-from ..robot.joints import BASE_POSITION
+from ..robot.joints import BASE_POSITION_SIZE
 
 # A plane that leans by less than 1e-6 rad is level, up to the rounding of an <origin>.
 _TILT_TOLERANCE = 1e-12
@@ -92,7 +92,7 @@ def spatial_momentum(d: Evaluation) -> Array:
     base, mount = d.model.base, d.tree.mount
     if base == "fixed":
         return np.zeros(0)
-    k = BASE_POSITION[base]
+    k = BASE_POSITION_SIZE[base]
     rotation, x, p = base_rotation(base, d.q), d.q[:k], d.p
     linear = rotation @ p[:k]
     if base == "planar":

@@ -18,7 +18,7 @@ Base = Literal["fixed", "planar", "floating"]
 BASE_DIMENSION: dict[str, int] = {"fixed": 0, "planar": 3, "floating": 6}
 
 # The linear part of a base configuration, on which only the potential depends.
-BASE_POSITION: dict[str, int] = {"fixed": 0, "planar": 2, "floating": 3}
+BASE_POSITION_SIZE: dict[str, int] = {"fixed": 0, "planar": 2, "floating": 3}
 
 # A quaternion or (cos, sin) pair that deviates from length one by more than this is a mistake, not
 # rounding: transmission in single precision leaves 1e-7.

@@ -21,7 +21,7 @@ from .inertia import InertiaDefect, LinkInertia, check_rotors, check_size
 from .inertia_repair import InertiaMode, accept, links_of
 from .joints import (
     BASE_DIMENSION,
-    BASE_POSITION,
+    BASE_POSITION_SIZE,
     Base,
     base_of,
     check_joints,
@@ -117,7 +117,7 @@ class KinematicTree:
             np.array(pinocchio.jointPlacements[1].homogeneous) if moves else np.eye(4)
         )
         self.base_gravity = frozen(self.mount[:3, :3].T @ self.gravity)
-        self._position_size = BASE_POSITION[self.base]
+        self._position_size = BASE_POSITION_SIZE[self.base]
         # Configurations are vectors: no base, no pairs (cos, sin), no joints that mimic others.
         self._is_flat = self._map is None and pinocchio.nq == pinocchio.nv
         self._local = threading.local()

@@ -99,7 +99,7 @@ def _with_moderate_temperatures(equations: Equations, x: Array) -> Array:
 
 def with_consistent_velocities(equations: Equations, x: Array) -> Array:
     """Return the state with ``G e = 0`` nearest in momenta, in the kinetic-energy metric."""
-    n = equations.layout.linear
+    n = equations.layout.quadratic_size
     if not equations.constraints.count:
         return x
     g = equations.constraint_matrix(x)

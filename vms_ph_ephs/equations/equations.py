@@ -251,7 +251,7 @@ class Equations:
         a = self.constraints.at(self.states.reads)
         efforts, _, rate = self._free_motion(e, a, flow)
         if self.constraints.count:
-            n = self.layout.linear
+            n = self.layout.quadratic_size
             g = self.constraints.matrix(a)
             gq = g[:, :n] @ self.storages.Q
             s = gq @ g[:, :n].T
@@ -326,7 +326,7 @@ class Equations:
         Returns:
             The momenta (linear,k), and the impulses (count,k) of the constraints.
         """
-        n, q = self.layout.linear, self.storages.Q
+        n, q = self.layout.quadratic_size, self.storages.Q
         impulses = rows[:, :n].T
         if not self.constraints.count:
             return impulses, np.zeros((0, impulses.shape[1]))

@@ -5,8 +5,8 @@
 
 Every junction has one effort. Where a storage is joined, the effort is that of its state: these
 come first, quadratic storages before other vectors before groups, so that state and tangent vectors
-agree in the leading ``linear`` and ``vector`` entries. Then come the free efforts of junctions
-without storage, which constraints and balances determine.
+agree in the leading ``quadratic_size`` and ``vector`` entries. Then come the free efforts of
+junctions without storage, which constraints and balances determine.
 
 The patterns of source C wire velocities only, and its constraints are on velocities. Each is the
 derivative of a relation between poses, which is needed to keep joints closed. It is found from the
@@ -60,7 +60,7 @@ class Layout:
         size: of the state vector.
         stored: number of stored efforts, the size of tangent vectors.
         total: number of all efforts.
-        linear: number of leading entries that belong to quadratic storages.
+        quadratic_size: number of leading entries that belong to quadratic storages.
         vector: number of leading entries that belong to storages of vectors.
         outer: the junction of every outer port, by name.
         junctions: the junction of every end.
@@ -72,7 +72,7 @@ class Layout:
     size: int
     stored: int
     total: int
-    linear: int
+    quadratic_size: int
     vector: int
     outer: dict[str, str]
     junctions: dict[str, str]
@@ -126,7 +126,7 @@ def lay_out(flat: System) -> Layout:
     _check_reads(components, junctions, holders)
     order = sorted(holders, key=lambda j: _storage_order(components[split(holders[j])[0]]))
     states, efforts = {}, {}
-    size = stored = linear = vector = 0
+    size = stored = quadratic_size = vector = 0
     for junction in _group_by_storage(order, holders, components):
         space = pattern.quantity(junction).space
         entries = math.prod(space.shape)
@@ -140,7 +140,7 @@ def lay_out(flat: System) -> Layout:
         states[junction], efforts[junction] = entry, entry.tangent
         size, stored = size + entries, stored + space.dimension
         if isinstance(components[split(entry.end)[0]], Quadratic):
-            linear = stored
+            quadratic_size = stored
         if _storage_order(components[split(entry.end)[0]]) < 2:
             vector = stored
     total = stored
@@ -150,7 +150,7 @@ def lay_out(flat: System) -> Layout:
         total += dimension
     outer = {name: junctions[name] for name in pattern.outer}
     return Layout(
-        components, states, efforts, size, stored, total, linear, vector, outer, junctions
+        components, states, efforts, size, stored, total, quadratic_size, vector, outer, junctions
     )
 
 

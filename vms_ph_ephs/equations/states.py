@@ -140,7 +140,7 @@ class Storages:
     def __init__(self, states: States, theta_0: float, constrained: Index) -> None:
         layout = states.layout
         self.states, self.layout, self.theta_0 = states, layout, theta_0
-        n = layout.linear
+        n = layout.quadratic_size
         self.Q = np.zeros((n, n))
         self.slope_of_linear = np.zeros((layout.stored, layout.stored))
         self.linear_boxes: list[tuple[str, Storage, slice]] = []
@@ -198,7 +198,7 @@ class Storages:
         """
         self.states.look_at(x)
         e = np.empty(self.layout.stored)
-        n = self.layout.linear
+        n = self.layout.quadratic_size
         e[:n] = self.Q @ x[:n]
         for box, storage, indices in self.nonlinear:
             if isinstance(storage, Environment):
@@ -277,7 +277,7 @@ class Storages:
     def energy(self, x: Array) -> float:
         """Return the total energy, J: mechanical, thermal, and ``theta_0 s`` of environments."""
         self.states.look_at(x)
-        p = x[: self.layout.linear]
+        p = x[: self.layout.quadratic_size]
         nonlinear = sum(s.energy(*self.states.reads[box]) for box, s, _ in self.nonlinear)
         return 0.5 * float(p @ self.Q @ p) + nonlinear
 

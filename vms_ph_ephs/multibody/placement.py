@@ -103,7 +103,7 @@ def with_dependent_states(equations: Equations, values: Mapping[str, Any]) -> Ar
     """
     x = equations.states.vector(values)
     prescribed = {equations.layout.find(name).junction for name in values}
-    n = equations.layout.linear
+    n = equations.layout.quadratic_size
     is_free = np.zeros(n, dtype=bool)
     for entry in equations.layout.states.values():
         if entry.tangent.stop <= n and entry.junction not in prescribed:

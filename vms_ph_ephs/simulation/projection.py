@@ -47,7 +47,7 @@ class Projection:
     def __init__(self, equations: Equations) -> None:
         self._equations = equations
         layout = equations.layout
-        self._n = layout.linear
+        self._n = layout.quadratic_size
         self._closures = [
             (block.rows, equations.joint_closures[block.box])
             for block in equations.constraints.blocks

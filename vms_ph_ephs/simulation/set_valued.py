@@ -211,7 +211,7 @@ class BoundedForces:
         """Return the forces that the velocities at the end of a step call for."""
         if not active.processes:
             return np.zeros(0)
-        equations, n = self._equations, self._equations.layout.linear
+        equations, n = self._equations, self._equations.layout.quadratic_size
         flow = equations.flow_of(flows_at(inputs, t, x))
         with equations.processes.imposing(self._zero_forces):
             rate = equations.tangent(x, flow)[0]
@@ -250,7 +250,7 @@ class BoundedForces:
             change, works = _impact(active, duration, impulse, rebound)
             if works.sum() < 0.0 and rebound.any():
                 change, works = _impact(active, duration, impulse, 0.0 * rebound)
-            n = self._equations.layout.linear
+            n = self._equations.layout.quadratic_size
             momentum_change = -(active.push @ change)
             x[:n] += momentum_change
             increment[:n] += momentum_change
@@ -278,7 +278,7 @@ class BoundedForces:
         equations = self._equations
         e = equations.storages.efforts(x)
         a = equations.constraints.at(equations.states.reads)
-        n = equations.layout.linear
+        n = equations.layout.quadratic_size
         processes: list[Process] = []
         parts: list[Bounds] = []
         rows: list[Array] = []

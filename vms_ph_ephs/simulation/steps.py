@@ -165,7 +165,7 @@ class DiscreteGradient:
             SimulationError: the step is too long to be solved by iteration.
         """
         equations = self._equations
-        states, n = equations.states, equations.layout.linear
+        states, n = equations.states, equations.layout.quadratic_size
         u, last, iterations = guess, np.inf, 0
         before = self._arguments(x)
         limit = _FAR * (1.0 + float(np.abs(x).max()))
@@ -207,7 +207,7 @@ class DiscreteGradient:
     ) -> Array:
         """Return the discrete differentials of all exergies over the step u."""
         storages, states = self._equations.storages, self._equations.states
-        n = self._equations.layout.linear
+        n = self._equations.layout.quadratic_size
         e = np.empty(self._equations.layout.stored)
         e[:n] = storages.Q @ (x[:n] + 0.5 * u[:n])
         after, halfway = self._arguments(states.step(x, u)), self._arguments(middle)

@@ -116,7 +116,7 @@ class StiffFriction:
             self._slope(p, e, velocities[indices])
             for p, indices in zip(self._processes, slices, strict=True)
         ]
-        n = equations.layout.linear
+        n = equations.layout.quadratic_size
         to_velocities = columns[:, :n] @ equations.storages.Q
         unconstrained = to_velocities @ columns[:, :n].T
         # Constraints only add inertia, so that without them the ratio is an upper bound.

@@ -199,7 +199,7 @@ def energies_between(start: ExergyMap, end: ExergyMap) -> dict[str, float]:
     """Return energies stored in the robot and other parts, supplied and lost between two maps, J.
 
     Args:
-        start: see :func:`with_held`.
+        start: see :func:`with_grasped`.
         end: the same later.
     """
     changes = {name: e - start.stored.get(name, 0.0) for name, e in end.stored.items()}
@@ -214,7 +214,7 @@ def energies_between(start: ExergyMap, end: ExergyMap) -> dict[str, float]:
     return {"stored": robot, **shown}
 
 
-def with_held(
+def with_grasped(
     exergy: ExergyMap, mechanism: HeldMechanism | None, payload: PayloadUse | None
 ) -> ExergyMap:
     """Return the map of a robot with a mechanism in its grip or a body that it takes.

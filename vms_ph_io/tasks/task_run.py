@@ -22,7 +22,7 @@ from vms_ph_dynamics.simulation import FormEngine, Simulation, WaterCurrent, in_
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 
 from . import robot_tasks
-from .payload_use import PayloadUse, energies_between, with_held
+from .payload_use import PayloadUse, energies_between, with_grasped
 from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, apply_gains, at_most
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty
@@ -104,7 +104,7 @@ class TaskRun:
             VmsPhError: the law has no such gain, a current acts on a robot that is not in water,
                 or a wind on one that does not float.
         """
-        self._task, self._time, self._published_until = task, 0.0, -1.0
+        self._task, self._time, self._reference_until = task, 0.0, -1.0
         settings = robot_tasks.settings_of(task)
         description = settings.description()
         model = robot_tasks.model_of(settings, description)
@@ -170,7 +170,7 @@ class TaskRun:
         if model is not self.law.model:
             self._use_law(model)
             self._supervisor.reset(RobotState(*self.state()))
-            self._published_until = -1.0
+            self._reference_until = -1.0
 
     def to(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
@@ -242,14 +242,14 @@ class TaskRun:
         self._actuator_use.update(getattr(self, "simulation", None))
         if self._wheels is not None:
             self._wheels.update(q, v)
-        reference = self._reference.due(self._published_until, time + 0.5 * dt)
-        self._published_until = time + 0.5 * dt
+        reference = self._reference.due(self._reference_until, time + 0.5 * dt)
+        self._reference_until = time + 0.5 * dt
         command = self._supervisor.update(self._sensor.measured(q, v), reference, dt)
         self._actuator_use.command(command.torque)
         return command
 
     def _exergy(self) -> ExergyMap:
-        return with_held(self.simulation.exergy_map(), self._mechanism, self._payload)
+        return with_grasped(self.simulation.exergy_map(), self._mechanism, self._payload)
 
     def _total_momentum(self) -> Array | None:
         if self._payload is None:

@@ -272,7 +272,7 @@ def from_wrench(message: Wrench) -> Array:
     return wrench
 
 
-def to_wrench_base(header: Header, wrench: Array) -> WrenchStamped:
+def to_wrench_stamped(header: Header, wrench: Array) -> WrenchStamped:
     """Return the base wrench, (3,) or (6,), as a message."""
     return to_wrench(header, np.concatenate(in_space(len(wrench), wrench)))
 

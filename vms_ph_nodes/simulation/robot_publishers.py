@@ -21,7 +21,7 @@ from vms_ph_dynamics import Array, VMSModel, VmsPhError
 from vms_ph_dynamics.energy.audit import ExergyMap, PortEnergies
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import HeldMechanism, Sample
-from vms_ph_io.tasks.payload_use import PayloadUse, with_held
+from vms_ph_io.tasks.payload_use import PayloadUse, with_grasped
 
 from ..messages.conversions import (
     from_xyz,
@@ -29,7 +29,7 @@ from ..messages.conversions import (
     to_odometry,
     to_vector,
     to_wrench,
-    to_wrench_base,
+    to_wrench_stamped,
 )
 from ..messages.energy_messages import to_port_energy
 from ..messages.frames import BASE_LINK, Frames, tool_topic
@@ -86,7 +86,7 @@ class RobotPublishers:
         odometry: Odometry | None = None
         if self._has_moving_base:
             base = frames.header(frames.root, stamp)
-            self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))
+            self._base_wrenches.publish(to_wrench_stamped(base, sample.wrench_base))
             odometry = self._odometry_of(sample, stamp)
             self._odometry.publish(odometry)
         header = Header(stamp=stamp)
@@ -253,7 +253,7 @@ class ExergyPublisher:
     ) -> None:
         """Publish the map of a simulation, with what its end effector holds or takes."""
         if self._count % self._DECIMATION == 0:
-            exergy = with_held(simulation.exergy_map(), mechanism, payload)
+            exergy = with_grasped(simulation.exergy_map(), mechanism, payload)
             message = self._messages.next(Header(stamp=stamp), exergy, simulation.resets)
             self._publisher.publish(message)
         self._count += 1

@@ -34,7 +34,7 @@ from ..messages.conversions import (
     from_wrench_base,
     on_base,
     to_stamp,
-    to_wrench_base,
+    to_wrench_stamped,
 )
 from ..messages.energy_messages import from_port_energy
 from ..messages.frames import Frames, tool_topic
@@ -126,7 +126,7 @@ class EffortPublishers:
         self._torques.publish(JointState(header=header, name=self._names, effort=torque.tolist()))
         if self._wrenches is not None:
             base_header = self._frames.header(self._frames.root, stamp)
-            self._wrenches.publish(to_wrench_base(base_header, wrench_base))
+            self._wrenches.publish(to_wrench_stamped(base_header, wrench_base))
 
 
 # The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second

@@ -39,7 +39,7 @@ class Group:
     names: tuple[str, ...] = ()
 
 
-_PORTS = tuple(rgba(LEGEND[port].colour) for port in PORTS)
+_PORT_COLOURS = tuple(rgba(LEGEND[port].colour) for port in PORTS)
 
 GROUPS = (
     Group("centre of mass", (POINT,), "of the whole robot"),
@@ -55,7 +55,11 @@ GROUPS = (
         "of the base if all joints locked at once, with the same momentum",
         ("locked velocity", "locked angular velocity"),
     ),
-    Group("power", _PORTS, "at joints, base and end effector: arrows into the robot or out of it"),
+    Group(
+        "power",
+        _PORT_COLOURS,
+        "at joints, base and end effector: arrows into the robot or out of it",
+    ),
     Group(
         "locked inertia", (BODY,), "homogeneous ellipsoid with mass and inertia of the robot now"
     ),
