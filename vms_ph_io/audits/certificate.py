@@ -63,8 +63,8 @@ class RecordedCertificate(PortCertificate):
     supplied: float
     largest_supplied: float
     when: float
-    rise: float
-    step: float
+    largest_rise: float
+    largest_step: float
     uncertainty: float
     weight_work: float
     budget: float | None
@@ -86,7 +86,8 @@ class RecordedCertificate(PortCertificate):
         sentences = [
             "energy at other ports: contacts, people, springs, actuators that are not recorded",
             "efforts that differ from those recorded: friction in the drives, wrong gains",
-            f"peaks between two samples; between two of them up to {self.step:.4g} J was given",
+            f"peaks between two samples; between two of them up to {self.largest_step:.4g} J "
+            "was given",
         ]
         if self.lost:
             sentences.append(f"{self.lost} samples that are missing")
@@ -110,7 +111,7 @@ class RecordedCertificate(PortCertificate):
             f"{self.supplied:.6g} J in all, at most {self.largest_supplied:.6g} J at "
             f"{self.when:.3f} s",
         )
-        yield "", f"at most {self.rise:.6g} J in any interval"
+        yield "", f"at most {self.largest_rise:.6g} J in any interval"
         yield "uncertainty", f"{self.uncertainty:.3g} J ({self.method})"
         yield "weight", f"{self.weight_work:.6g} J, booked apart"
 
