@@ -232,9 +232,13 @@ class Session:
         self.node.destroy_publisher(publisher)
 
     def tell(self, kind: type, topic: str, message: Any) -> None:
-        """Publish once somebody listens."""
+        """Publish once somebody listens.
+
+        The listener may know the publisher later than the publisher knows it, and take nothing.
+        """
         publisher = self.node.create_publisher(kind, topic, 10)
         self.until(lambda: publisher.get_subscription_count() > 0, f"a listener on {topic}")
+        time.sleep(0.3)
         publisher.publish(message)
         for _ in range(10):
             rclpy.spin_once(self.node, timeout_sec=0.05)
