@@ -180,8 +180,8 @@ def identify(
     parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
     if moves and friction is None:
         wide = _with_any_low_speed_friction(regression, unknowns, prior, error)
-        # Also what this leaves open has an interval.
-        open_unknowns = [replace(u, deviation=1e3 * u.deviation) for u in unknowns]
+        # Also what this does not excite has an interval.
+        open_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         others = parameters_of(model, regressor, open_unknowns, kinds, wide, wide.mean)
         parameters = tuple(p.widened(q) for p, q in zip(parameters, others, strict=True))
     if not moves:

@@ -199,7 +199,12 @@ class Parameter:
         """Return the parameter with an interval that contains that of another estimate too."""
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return self
-        return replace(self, low=min(self.low, other.low), high=max(self.high, other.high))
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        meaning = self.meaning
+        if high - low > 1.5 * (self.high - self.low):
+            meaning = meaning or "unsure, because friction at low speed does not follow the law"
+        at_bound = self.at_bound or other.at_bound
+        return replace(self, low=low, high=high, at_bound=at_bound, meaning=meaning)
 
     def without_value(self, reason: str) -> "Parameter":
         """Return the parameter as one that is not excited, with the reason."""

@@ -269,7 +269,7 @@ def _outsized(
 
 def _reach(model: Any, links: Sequence[LinkInertia]) -> float:
     """Return a length that the robot hardly exceeds, m."""
-    lengths = [np.linalg.norm(x.translation) for x in list(model.jointPlacements)[1:]]
+    lengths = [np.linalg.norm(p.translation) for p in list(model.jointPlacements)[1:]]
     return float(max(sum(lengths), *(np.linalg.norm(link.centre) for link in links), 0.1))
 
 

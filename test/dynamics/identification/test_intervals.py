@@ -106,6 +106,13 @@ def test_intervals_of_a_few_recordings_contain_the_truth(name: str, stribeck: bo
     assert np.mean(every) >= 0.8
 
 
+def test_an_interval_that_is_wide_for_friction_of_another_shape_says_so() -> None:
+    for stribeck in (False, True):
+        _, found = _draw(robots.load("panda"), 1.5, 0, stribeck)
+        unsure = [p.name for p in found.claimed if p.meaning.startswith("unsure, because")]
+        assert any(name.endswith(".coulomb") for name in unsure) == stribeck
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("stribeck", [False, True])
