@@ -20,10 +20,11 @@ Value = float | int | str
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a study: its checks and the written files."""
+    """The result of a study: its checks, the written files, and lines to print after the checks."""
 
     checks: list[Check]
     files: list[Path] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

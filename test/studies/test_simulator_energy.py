@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.integrators import IntegrationError
 from vms_ph_studies import get
 from vms_ph_studies.comparisons import simulator_energy
@@ -50,9 +51,12 @@ def test_an_engine_that_is_not_installed_is_named(
 
     monkeypatch.setattr(metadata, "version", missing)
     study = get("simulator-energy")
-    study.run(study.settings({"robot": "panda", "engine": "DART"}), tmp_path)
-    table = (tmp_path / "simulator-energy.md").read_text()
-    assert "| DART | not installed: pip install dartpy |" in table
+    with pytest.raises(
+        VmsPhError, match=r"no engine could run\. DART: not installed: pip install d"
+    ):
+        study.run(study.settings({"robot": "panda", "engine": "DART"}), tmp_path)
+    with pytest.raises(VmsPhError, match="engine=Dart: accepted are all, vms_ph, MuJoCo, DART"):
+        study.settings({"engine": "Dart"})
 
 
 def test_an_engine_that_diverges_is_named_with_the_reason(
@@ -64,6 +68,5 @@ def test_an_engine_that_diverges_is_named_with_the_reason(
     monkeypatch.setattr(simulator_energy, "compare", diverge)
     monkeypatch.setattr(metadata, "version", lambda _: "1.0")
     study = get("simulator-energy")
-    study.run(study.settings({"robot": "panda", "engine": "DART"}), tmp_path)
-    table = (tmp_path / "simulator-energy.md").read_text()
-    assert "| DART, panda | DART diverges at dt=0.004 s |" in table
+    with pytest.raises(VmsPhError, match=r"DART, panda: DART diverges at dt=0\.004 s"):
+        study.run(study.settings({"robot": "panda", "engine": "DART"}), tmp_path)

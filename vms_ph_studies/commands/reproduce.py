@@ -159,6 +159,8 @@ def _print(study: "Study", outcome: "Outcome") -> None:
     for check in outcome.checks:
         if check.why:
             console.print(f"[bold]{check.name}[/bold]: {escape(check.why)}", highlight=False)
+    for note in outcome.notes:
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
     for file in outcome.files:
         console.print(f"written: {file}", highlight=False, markup=False, soft_wrap=True)
 

@@ -143,8 +143,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     reasons, checks, rows = {}, [], {}
     names = [name for name in ROBOTS if settings["robot"] in ("all", name)]
     loaded = {name: passive(ROBOTS[name]()) for name in names}
-    family = str(settings["engine"]).replace("all", "")
-    engines = [engine for engine in ENGINES if engine.name.startswith(family)]
+    family = settings["engine"]
+    engines = [engine for engine in ENGINES if family in ("all", engine.family)]
     stages = Stages(progress, len(engines))
     for engine in engines:
         stages.begin(engine.name)
@@ -161,11 +161,22 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             except (VmsPhError, RuntimeError, ValueError) as reason:
                 reasons[f"{engine.name}, {name}"] = str(reason).splitlines()[0]
         if results:
-            rows[f"{engine.name} {version}"] = results
+            rows[f"{engine.name} ({engine.package} {version})"] = results
         checks += _checks(engine, start, list(results.values()))
-    if not out:
-        return Outcome(checks)
-    return Outcome(checks, _write(rows, reasons, out))
+    missing = [f"{name}: {reason}" for name, reason in reasons.items()]
+    if not rows:
+        raise VmsPhError(f"no engine could run. {'; '.join(missing)}")
+    notes = [_summary(name, list(results.values())) for name, results in rows.items()]
+    return Outcome(checks, _write(rows, reasons, out) if out else [], [*notes, *missing])
+
+
+def _summary(name: str, results: list[list[Result]]) -> str:
+    energy, cost = (np.median(_values(results, k)[:, _EQUAL]) for k in ("energy", "cost"))
+    step = STEPS[_EQUAL]
+    return (
+        f"{name}: energy error {energy:.1e} of the kinetic energy in steps of {step * 1e3:g} ms, "
+        f"{cost * step * 1e6:.3g} us each"
+    )
 
 
 def _checks(engine: Engine, start: float, results: list[list[Result]]) -> list[Check]:
@@ -210,7 +221,7 @@ def _write(
     rows += [f"| {name} | {reason} |" for name, reason in reasons.items()]
     table.write_text("\n".join(rows) + "\n")
     numbers.write_text(json.dumps(engines, default=asdict, indent=1))
-    x, y = "processor time for a simulated second (s)", "energy error, as a share"
+    x, y = "processor time for a simulated second (s)", "energy error, share of the kinetic energy"
     panels = [Panel("median of the robots", x, y, curves, log="xy")] if curves else []
     return [*(draw([panel], plot) for panel in panels), table, numbers]
 
@@ -221,7 +232,9 @@ STUDY = Study(
     title="Energy that simulators invent or lose in the motion of passive robots",
     parameters={
         "robot": Parameter("all", "which one", ("all", *ROBOTS)),
-        "engine": Parameter("all", "those whose name begins so, or all"),
+        "engine": Parameter(
+            "all", "which one", ("all", *dict.fromkeys(engine.family for engine in ENGINES))
+        ),
         "seconds": Parameter(1.0, "simulated, s", above=0.0),
     },
     compute=_compute,

@@ -76,6 +76,11 @@ class Engine:
     start: Callable[[PassiveRobot, float], Run]
     rounding: float = 2.0**-53
 
+    @property
+    def family(self) -> str:
+        """The simulator of the engine, the first word of its name."""
+        return self.name.replace(",", "").split()[0]
+
 
 def _repeated(step: Callable[[], object]) -> Callable[[int], None]:
     def steps(count: int) -> None:
