@@ -20,7 +20,13 @@ Value = float | int | str
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a study: its checks, the written files, and lines to print after the checks."""
+    """The result of a study.
+
+    Attributes:
+        checks: its checks.
+        files: the written files.
+        notes: lines to print after the checks.
+    """
 
     checks: list[Check]
     files: list[Path] = field(default_factory=list)

@@ -274,7 +274,7 @@ def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: O
 def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     start: Start, tmp_path: Path
 ) -> None:
-    program = start("demo", "--headless", "--seconds", "4", "--push", "1", "--out", str(tmp_path))
+    program = start("demo", "--headless", "--seconds", "6", "--push", "1", "--out", str(tmp_path))
     assert program.wait(60) == 0
     script = Path(__file__).with_name("independent_audit.py")
     ran = subprocess.run(
