@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from vms_ph_io import robots
 from vms_ph_studies import Check, get
-from vms_ph_studies.comparisons.cartesian_impedance import GuardedImpedance, _phases, run_phase
+from vms_ph_studies.comparisons.cartesian_impedance import Arm, _phases, run_phase
 from vms_ph_studies.comparisons.sampled_passivity import Encoder
 
 
@@ -61,12 +62,13 @@ def test_an_encoder_rounds_positions_and_gives_their_differences() -> None:
 
 
 def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate() -> None:
-    phase = replace(_phases(1.0)["stiffness times ten"], seconds=0.3, stiffness=_after(0.1))
-    ours = run_phase(phase, GuardedImpedance)
+    arm = Arm(robots.load("fr3"))
+    phase = _phases(1.0, arm.reach, arm.push)["stiffness times ten"]
+    ours = run_phase(replace(phase, seconds=0.3, scale=_after(0.1)), arm)
     assert ours.verdict == "kept"
     assert ours.rate < 1000.0
     assert ours.torque < 0.5
 
 
 def _after(time: float) -> Callable[[float], float]:
-    return lambda t: 100.0 if t < time else 1000.0
+    return lambda t: 0.25 if t < time else 2.5
