@@ -144,12 +144,7 @@ def identify(
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
     moves = any(m.moves for m in motions)
     # The smallest correction of the description that predicts held-out time nearly best.
-    is_fixed = {*kinds, *prior_kinds} & {
-        "gains",
-        "gain",
-        "inertia",
-        "drag",
-    } or not settings.inertia
+    is_fixed = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"} or not settings.inertia
     trials: list[Any] = []
     for share in _PRIOR_SHARES if moves and not is_fixed else _PRIOR_SHARES[:1]:
         extended = unknowns

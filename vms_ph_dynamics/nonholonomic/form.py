@@ -186,8 +186,7 @@ class NonholonomicForm:
             raise ModelError("the constraints leave the robot no motion; take away those too many")
         # The Gram matrix over several configurations orders rows and columns by what they add.
         rows = _pivots(
-            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in samples], axis=1),
-            rank,
+            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in samples], axis=1), rank
         )
         columns = _pivots(np.concatenate([r[rows] for r in samples]).T, rank)
         independent = np.setdiff1d(np.arange(model.nv), columns)

@@ -132,11 +132,7 @@ class Engine(ABC):
         return friction
 
     def run_loop(
-        self,
-        control: Control,
-        external: Ports,
-        command: Ports,
-        span: tuple[float, float, int, int],
+        self, control: Control, external: Ports, command: Ports, span: tuple[float, float, int, int]
     ) -> LoopSteps | None:
         """Return steps with a controller in their loop taken at once, or None for one by one.
 
@@ -224,11 +220,7 @@ class FormEngine(Engine):
         self.state = step.state
 
     def run_loop(
-        self,
-        control: Control,
-        external: Ports,
-        command: Ports,
-        span: tuple[float, float, int, int],
+        self, control: Control, external: Ports, command: Ports, span: tuple[float, float, int, int]
     ) -> LoopSteps | None:
         """Take steps in C++ where scheme and efforts are there; see :meth:`Engine.run_loop`.
 

@@ -131,14 +131,9 @@ def _quantity(entry: Any, size: int, name: str) -> Quantity:
     factors = [number(g, f"the gain of {name}") for g in _list(fields.get("gain", 1.0), name)]
     if len(factors) not in (1, size or len(factors)):
         raise ModelError(f"{name} must have one gain, or {size}; given: {len(factors)}")
-    scale = UNITS[unit] * np.array(factors)
-    return Quantity(
-        columns,
-        float(scale[0]) if len(scale) == 1 else scale,
-        str(fields.get("file", "")),
-        str(fields.get("array", "")),
-        bool(fields.get("interleaved", False)),
-    )
+    file, array = (str(fields.get(key, "")) for key in ("file", "array"))
+    scale, interleaved = UNITS[unit] * np.array(factors), bool(fields.get("interleaved", False))
+    return Quantity(columns, scale, file, array, interleaved)
 
 
 def _column(value: Any, name: str) -> str | int:

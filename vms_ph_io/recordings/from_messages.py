@@ -61,9 +61,8 @@ class _Reader:
     """Sorts messages into series."""
 
     def __init__(self, path: Path, kind: str, chosen: Mapping[str, str]) -> None:
-        self.recording = Recording(path, kind)
+        self.recording, self._chosen = Recording(path, kind), chosen
         self._series: dict[tuple[Any, ...], Series] = {}
-        self._chosen = chosen
         self._undecoded: dict[str, int] = {}
         self._descriptions: dict[str, str] = {}
         self._unstamped: dict[int, tuple[Series, array[int], array[int]]] = {}
@@ -104,8 +103,20 @@ class _Reader:
             if 2 * len(rows) > len(series.table):
                 for row, time in zip(rows, log_times, strict=True):
                     series.table.set_time(row, time)
+        self._join_joints()
         self._choose_description()
         return self.recording
+
+    def _join_joints(self) -> None:
+        """Make one series of those of a topic that follow each other, such as with other names."""
+        joined: list[Series] = []
+        for series in sorted(self.recording.joints, key=lambda s: int(s.table.times[0])):
+            ended = [s for s in joined if s.table.times[-1] < series.table.times[0]]
+            for earlier in [s for s in ended if s.name == series.name][:1]:
+                joined.remove(earlier)
+                series = earlier.followed_by(series)
+            joined.append(series)
+        self.recording.joints = joined
 
     def _choose_description(self) -> None:
         """Take the description in the namespace of the joint states, if there are several."""
@@ -220,8 +231,7 @@ def read_messages(
     types_by_topic: dict[str, str] = {}
     for message in messages:
         check_decompressed(path.name, messages.bytes, reader.bytes, "`ros2 bag convert` unpacks it")
-        if message.topic not in types_by_topic:
-            types_by_topic[message.topic] = message.type
+        types_by_topic.setdefault(message.topic, message.type)
         reader.add(message)
     recording = reader.finish()
     recording.notes = messages.notes + recording.notes

@@ -18,6 +18,8 @@ from vms_ph_dynamics import Array, VmsPhError
 # Numbers that wait to be written, 1 MB.
 _MAX_BUFFERED_ROWS = 2**17
 
+_BLOCK = 100_000  # rows that are copied at once
+
 
 class Table:
     """Rows of numbers with their times, in the order of the recording.
@@ -131,6 +133,17 @@ class Series:
         quantities = ("position", "velocity", "effort")
         columns = columns or [f"{q}.{joint}" for q in quantities for joint in options["names"]]
         return cls(name, Table((LOG, *columns)), **options)
+
+    def followed_by(self, other: "Series") -> "Series":
+        """Return one series of joints with the rows of both, NaN for joints that one lacks."""
+        joined = Series.of(self.name, names=tuple(dict.fromkeys((*self.names, *other.names))))
+        for table in (self.table, other.table):
+            columns = [joined.table.columns.index(column) for column in table.columns]
+            for k in range(0, len(table), _BLOCK):
+                rows = np.full((min(_BLOCK, len(table) - k), len(joined.table.columns)), np.nan)
+                rows[:, columns] = table.rows(k, k + _BLOCK)
+                joined.table.extend(table.times[k : k + _BLOCK], rows)
+        return joined
 
 
 @dataclass

@@ -120,6 +120,24 @@ def test_a_cell_that_is_no_number_is_named(known: Known, tmp_path: Path) -> None
         read_recording(tmp_path / "run.csv")
 
 
+def test_a_driver_may_come_back_with_more_joints_or_other_names(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    half = len(known.t) // 2
+    more, renamed = [*known.joints, "finger"], [f"right_{name}" for name in known.joints]
+    for names, samples in ((more, 2 * half), (renamed, half)):
+        messages = []
+        for k, stamp in enumerate(stamps(known)[: 2 * half]):
+            width = len(names) if k >= half else len(known.joints)
+            row = (np.resize(x[k], width) for x in (known.q, known.v, known.effort))
+            label = names if k >= half else known.joints
+            messages.append((stamp, "/joint_states", state(stamp, label, *row)))
+        found = audit(write(tmp_path / names[-1], messages), panda)
+        assert found.ledger.samples == samples
+        assert abs(missing(found)) < SMALL
+        assert (f"{half} samples without positions" in statements(found)) is (samples == half)
+
+
 def test_the_order_of_joints_may_change(known: Known, panda: VMSModel, tmp_path: Path) -> None:
     order = [6, 2, 0, 1, 3, 5, 4]
     messages = []
