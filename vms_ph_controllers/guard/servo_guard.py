@@ -211,15 +211,15 @@ class ServoGuard(ABC):
         """Say why measured positions are not believed; empty if they are."""
         if not self._fits(measured):
             return "no positions of this robot were measured"
-        reach = _VELOCITY_FACTOR * self._model.joints.velocity * self._elapsed + _STEP_TOLERANCE
-        jumps = np.abs(measured - self._positions) > reach
-        if not jumps.any():
+        time = max(self._elapsed, np.finfo(float).tiny)  # times no velocity limit: no limit
+        reach = _VELOCITY_FACTOR * self._model.joints.velocity * time + _STEP_TOLERANCE
+        jumps = np.abs(measured - self._positions)
+        if not (jumps > reach).any():
             return ""
-        k = int(np.argmax(jumps))
-        jump = abs(float(measured[k] - self._positions[k]))
+        k = int(np.argmax(jumps > reach))
         return (
-            f"{self._model.joint_names[k]} jumped by {jump:.4g}, farther than its velocity limit "
-            "allows"
+            f"{self._model.joint_names[k]} jumped by {jumps[k]:.4g}, farther than its velocity "
+            "limit allows"
         )
 
     @abstractmethod
@@ -351,12 +351,12 @@ class PositionGuard(ServoGuard):
         return last
 
     def _retreat(self, last: Array, dt: float) -> Array:
-        step = self._speed * dt
+        step = self._speed * dt if dt > 0.0 else np.zeros(self._n)
         return last + np.clip(self._positions - last, -step, step)
 
     def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
         if dt > 0.0:
-            self._dissipated += float(self._damping @ (measured - self._positions) ** 2) / dt
+            self._dissipated += float(sum(self._damping * (measured - self._positions) ** 2)) / dt
         self._positions = measured
         if self.delay:
             for _ in completed[1:]:  # in lost samples, at positions that are not known

@@ -12,6 +12,7 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
@@ -50,9 +51,6 @@ struct Reference {
   /// That the end effector is to exert on its surroundings, in inertial axes at its origin.
   std::optional<Eigen::Matrix<double, 6, 1>> wrench;
 };
-
-/// The outcome of an update; the values are those of the ControllerState message.
-enum class Status : unsigned char { ok = 0, saturated = 1, holding = 2, degraded = 3 };
 
 /// The fields of ControlEnergy: energies in J, powers in W, named as in the ControllerState message
 /// and in vms_ph_controllers.ControlEnergy, which describe them. Record, bindings, golden files,

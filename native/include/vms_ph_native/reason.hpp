@@ -1,8 +1,8 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A sentence about the outcome of an update, written without allocating memory, and the sentences
-// that the laws share, also with those in Python: a test compares them.
+// The outcome of an update, and a sentence about it, written without allocating memory; and the
+// sentences that the laws share, also with those in Python: a test compares them.
 #pragma once
 
 #include <cstdarg>
@@ -11,6 +11,9 @@
 #include <vector>
 
 namespace vms_ph {
+
+/// The outcome of an update; the values are those of the ControllerState message.
+enum class Status : unsigned char { ok = 0, saturated = 1, holding = 2, degraded = 3 };
 
 class Reason {
  public:

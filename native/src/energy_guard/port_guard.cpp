@@ -229,11 +229,7 @@ double PortGuard::drain(double energy) noexcept {
 Certificate PortGuard::certificate() const noexcept {
   Certificate result = certificate_;
   result.first_loss = first_loss_.text();
-  result.budget = tank_.budget;
-  result.given = tank_.spent;
-  result.largest_given = tank_.largest_spent;
-  result.margin = tank_.margin;
-  result.level = tank_.level;
+  result.copy_sums(tank_);
   const double unobserved_work = effort_queue_.largest_work();
   if (unobserved_work > 0.0) result.add_unsettled(unobserved_work - (tank_.budget - tank_.spent));
   const double excess_supply = result.supplied - std::max(0.0, result.margin);

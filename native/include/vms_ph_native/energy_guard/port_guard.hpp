@@ -336,48 +336,6 @@ struct GuardedEffort {
   double level = 0.0;       ///< energy in the tank, J; negative for a debt
 };
 
-/// What a guard saw since its engagement, as in vms_ph_controllers.guard.Certificate; the
-/// EnergyCertificate message and the bindings follow from these lists. Energies in J.
-#define VMS_PH_CERTIFICATE_COUNTS(FIELD) \
-  FIELD(samples)                         \
-  FIELD(lost)                            \
-  FIELD(scaled)                          \
-  FIELD(braked)                          \
-  FIELD(reflexes)
-#define VMS_PH_CERTIFICATE_NUMBERS(FIELD) \
-  FIELD(duration)                         \
-  FIELD(budget)                           \
-  FIELD(given)                            \
-  FIELD(largest_given)                    \
-  FIELD(margin)                           \
-  FIELD(largest_unseen)                   \
-  FIELD(lent)                             \
-  FIELD(unsettled)                        \
-  FIELD(supplied)                         \
-  FIELD(level)                            \
-  FIELD(weight_work)
-
-struct Certificate {
-#define VMS_PH_FIELD(name) unsigned long long name = 0;
-  VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
-#undef VMS_PH_FIELD
-#define VMS_PH_FIELD(name) double name = 0.0;
-  VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
-#undef VMS_PH_FIELD
-  const char* first_loss = "";  ///< why the first of the lost samples was; valid with the guard
-
-  /// "kept" within the budget, "excess" within the bound, "broken", or "unknown".
-  const char* verdict() const noexcept {
-    constexpr double kRounding = 1e-9;
-    if (-margin > largest_unseen + lent + kRounding) return "broken";
-    if (unsettled > kRounding) return "unknown";
-    return margin >= -kRounding ? "kept" : "excess";
-  }
-
-  /// Note what may have been given beyond the budget without being booked, J.
-  void add_unsettled(double energy) noexcept { unsettled = std::max(unsettled, energy); }
-};
-
 /// How an energy guard is placed between controller and robot.
 struct EnergyGuardOptions {
   int delay = 0;  ///< samples from a measurement to the beginning of the effort, 0 to 5

@@ -1,0 +1,308 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A guard of energy before servos that take positions, without ROS; equations and derivation are
+// those of vms_ph_controllers.guard.PositionGuard.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/energy_account.hpp"
+#include "vms_ph_native/reason.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// A servo, a spring and damper, and the limits of its joint.
+struct JointServo {
+  std::string joint;
+  double stiffness;  ///< N m/rad or N/m
+  double damping;    ///< N m s/rad or N s/m; 0 where it is not known
+  double effort;     ///< N m or N; infinite for no limit
+  double velocity;   ///< rad/s or m/s; infinite for no limit
+};
+
+/// (n,) of the joints, rad or m.
+using JointValues = std::vector<double>;
+
+struct GuardedCommand {
+  JointValues command;
+  vms_ph::Status status = vms_ph::Status::ok;
+  const char* reason = "";  ///< what was changed and why; valid until the next update
+  double level = 0.0;       ///< energy in the tank, J
+};
+
+struct TankSettings {
+  double tank_capacity = 5.0, tank_initial = 5.0, refill_power = 0.0;
+  bool freeze = false;
+};
+
+/// Bounds the energy that position commands give to a robot through its servos. After construction
+/// nothing throws, prints, blocks or allocates.
+class PositionGuard {
+ public:
+  /// @param uncertainty  bound of the relative errors of stiffness and damping, 0 to below 1.
+  /// @param delay        samples from a measurement to the moment from which the command that
+  ///                     follows from it acts.
+  /// @throws std::invalid_argument  a servo that is none, or a delay without velocity limits.
+  PositionGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay)
+      : servos_(std::move(servos)), shares_{1.0 - uncertainty, 1.0 + uncertainty}, delay_(delay) {
+    for (JointServo& servo : servos_) {
+      if (!(servo.stiffness >= 1e-12 && servo.damping >= 0.0) ||
+          !std::isfinite(servo.stiffness + servo.damping + (delay > 0 ? servo.velocity : 0.0))) {
+        throw std::invalid_argument(servo.joint +
+                                    ": stiffness must be positive, damping not negative, and with "
+                                    "a delay the joint needs a velocity limit");
+      }
+      servo.effort = servo.effort > 0.0 ? std::min(servo.effort, kNoLimit) : kNoLimit;
+    }
+    const JointValues zeros(servos_.size(), 0.0);
+    start_ = trial_ = positions_ = output_.command = zeros;
+    commands_.assign(delay_ + 1, zeros);
+    added_.resize(servos_.size());
+    pending_.assign(delay_, added_);
+    engage(zeros, zeros);
+  }
+
+  TankSettings settings;  ///< may change at any time
+
+  /// Begin at positions (n,) with a tank at its initial level; false where they are not finite.
+  /// `command` (n,) is what the servos follow now; the positions where it is not finite.
+  bool engage(const JointValues& positions, const JointValues& command) noexcept {
+    if (!is_usable(positions)) return false;
+    tank_ = vms_ph::EnergyTank(settings.tank_capacity, settings.tank_initial);
+    counts_ = vms_ph::Certificate();
+    first_loss_.clear();
+    positions_ = positions;
+    for (auto& each : commands_) each = is_usable(command) ? command : positions;
+    for (auto& each : pending_) std::fill(each.begin(), each.end(), Bounds{});
+    for (std::size_t k = 0; k < servos_.size(); ++k) {
+      added_[k] = change(k, positions[k], commands_[0][k], 0.0);
+    }
+    elapsed_ = committed_ = dissipated_ = 0.0;
+    commit(release(commands_[0], 0.0));
+    return true;
+  }
+
+  /// The command to send in place of a wanted one (n,); valid until the next call.
+  ///
+  /// @param problem  why the positions (n,) are not to be believed; empty if they are.
+  const GuardedCommand& update(const JointValues& positions, const JointValues& desired, double dt,
+                               const char* problem = "") noexcept {
+    dt = dt >= 0.0 && std::isfinite(dt) ? dt : 0.0;
+    ++counts_.samples;
+    counts_.duration += dt;
+    elapsed_ += dt;
+    tank_.capacity = settings.tank_capacity;
+    if (settings.refill_power > 0.0 && !settings.freeze) tank_.refill(settings.refill_power * dt);
+    reason_.clear();
+    find_fault(positions, problem);
+    if (!reason_.empty()) {
+      ++counts_.lost;
+      if (first_loss_.empty()) first_loss_.set("%s", reason_.text());
+      // The last command stays. What is under way acts from positions on that are not known.
+      for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
+        added_[k] = sum(added_[k], pending_[0][k]);
+        pending_[0][k] = Bounds{};
+      }
+      return send(commands_.back(), vms_ph::Status::holding);
+    }
+    account(positions);
+    const bool is_known = is_usable(desired);
+    const double share = grant(is_known ? desired : commands_.back(), dt);
+    for (std::size_t k = 0; k < servos_.size(); ++k) {
+      Bounds& to = delay_ > 0 ? pending_[0][k] : added_[k];
+      to = sum(to, change(k, commands_.back()[k], trial_[k], static_cast<double>(delay_) * dt));
+    }
+    if (!is_known) {
+      ++counts_.reflexes;
+      reason_.set("the command is not finite or not of this robot");
+    } else if (share < 1.0) {
+      ++(share > 0.0 ? counts_.scaled : counts_.braked);
+      reason_.set("the energy tank covers %.0f%% of the change of the command", 100.0 * share);
+    }
+    return send(trial_, !is_known     ? vms_ph::Status::holding
+                        : share < 1.0 ? vms_ph::Status::saturated
+                                      : vms_ph::Status::ok);
+  }
+
+  /// Grant more energy, J, as far as there is room, or less, as far as there is some.
+  void change_budget(double energy) noexcept {
+    energy > 0.0 ? tank_.refill(energy) : tank_.drain(-energy);
+  }
+
+  int delay() const noexcept { return static_cast<int>(delay_); }
+
+  /// What was given since the engagement; energy that the servos hold counts as given, J.
+  vms_ph::Certificate certificate() const noexcept {
+    vms_ph::Certificate result = counts_;
+    result.copy_sums(tank_);
+    result.first_loss = first_loss_.text();
+    return result;
+  }
+
+ private:
+  using Bounds = std::array<double, 2>;  // for the least and the largest stiffness, J
+
+  static constexpr int kHalvings = 24;  // by which the share of a command is found
+  // Positions farther from the last ones than this multiple of what the velocity limits allow, plus
+  // a distance, rad or m, are not believed.
+  static constexpr double kVelocityFactor = 5.0, kStepTolerance = 0.05;
+  static constexpr double kNoLimit = 1e9;  // N m or N
+
+  static Bounds sum(const Bounds& a, const Bounds& b) noexcept {
+    return {a[0] + b[0], a[1] + b[1]};
+  }
+
+  bool is_usable(const JointValues& values) const noexcept {
+    return values.size() == servos_.size() &&
+           std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+  }
+
+  void find_fault(const JointValues& measured, const char* problem) noexcept {
+    if (problem[0] != '\0') return reason_.set("%s", problem);
+    if (!is_usable(measured)) return reason_.set("no positions of this robot were measured");
+    for (std::size_t k = 0; k < servos_.size(); ++k) {
+      const double jump = std::abs(measured[k] - positions_[k]);
+      if (jump > kVelocityFactor * servos_[k].velocity * elapsed_ + kStepTolerance) {
+        return reason_.set("%s jumped by %.4g, farther than its velocity limit allows",
+                           servos_[k].joint.c_str(), jump);
+      }
+    }
+  }
+
+  // Energy of a spring whose force has a limit.
+  static double energy(double stiffness, double limit, double stretch) noexcept {
+    const double length = std::abs(stretch), knee = limit / stiffness;
+    return length <= knee ? 0.5 * stiffness * (length * length) : limit * (length - 0.5 * knee);
+  }
+
+  // What a change of a command adds at most to the spring, within a time, s, from the present
+  // position on: in the linear range for each stiffness, beyond it for the worse one.
+  Bounds change(std::size_t k, double before, double after, double time) const noexcept {
+    const JointServo& servo = servos_[k];
+    const double reach = time > 0.0 ? servo.velocity * time : 0.0;
+    before -= positions_[k];
+    after -= positions_[k];
+    Bounds added;
+    for (std::size_t i = 0; i < added.size(); ++i) {
+      const double stiffness = shares_[i] * servo.stiffness;
+      const auto rise = [&](double shift) {
+        return energy(stiffness, servo.effort, after + shift) -
+               energy(stiffness, servo.effort, before + shift);
+      };
+      added[i] = std::max(rise(-reach), rise(reach));
+    }
+    const double longest = std::max(std::abs(before), std::abs(after)) + reach;
+    if (longest > servo.effort / (shares_[1] * servo.stiffness)) {
+      added.fill(std::max(added[0], added[1]));
+    }
+    return added;
+  }
+
+  // Count what was given until positions (n,) were measured.
+  void account(const JointValues& measured) noexcept {
+    double dissipated = 0.0;
+    for (std::size_t k = 0; k < servos_.size(); ++k) {
+      const double step = measured[k] - positions_[k];
+      dissipated += shares_[0] * servos_[k].damping * (step * step);
+    }
+    if (elapsed_ > 0.0) dissipated_ += dissipated / elapsed_;
+    positions_ = measured;
+    elapsed_ = 0.0;
+    for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
+      added_[k] = sum(added_[k], change(k, commands_[0][k], commands_[1][k], 0.0));
+      pending_[0][k] = Bounds{};
+    }
+  }
+
+  // The most energy given since the engagement if a command (n,) follows the last one, J; what the
+  // servos then hold is part of it.
+  double release(const JointValues& command, double dt) const noexcept {
+    double result = 0.0;
+    for (std::size_t k = 0; k < servos_.size(); ++k) {
+      const double time = static_cast<double>(delay_) * dt;
+      Bounds bounds = sum(added_[k], change(k, commands_.back()[k], command[k], time));
+      for (const auto& each : pending_) bounds = sum(bounds, each[k]);
+      result += std::max(bounds[0], bounds[1]);
+    }
+    return result - dissipated_;
+  }
+
+  // Write the command that the tank covers to trial_, and pay for it; return its share.
+  double grant(const JointValues& desired, double dt) noexcept {
+    const double level = tank_.level;
+    const double limit = committed_ + (settings.freeze ? std::min(level, 0.0) : level);
+    trial_ = desired;
+    double least = release(trial_, dt);
+    if (least <= limit) {
+      commit(least);
+      return 1.0;
+    }
+    const JointValues& last = commands_.back();
+    start_ = last;
+    least = release(start_, dt);
+    const bool is_change = least <= limit;
+    if (!is_change) {  // into a debt: back towards the robot, within the velocity limit
+      for (std::size_t k = 0; k < servos_.size(); ++k) {
+        const double step = dt > 0.0 ? servos_[k].velocity * dt : 0.0;
+        start_[k] += std::clamp(positions_[k] - last[k], -step, step);
+      }
+      least = release(start_, dt);
+    }
+    const JointValues& end = is_change ? desired : last;
+    const auto write = [&](double share) {
+      for (std::size_t k = 0; k < servos_.size(); ++k) {
+        trial_[k] = start_[k] + share * (end[k] - start_[k]);
+      }
+    };
+    // The release is convex in the share: the largest one within the limit is found by halving.
+    double low = 0.0, high = 1.0;
+    for (int i = 0; i < kHalvings; ++i) {
+      const double share = 0.5 * (low + high);
+      write(share);
+      const double trial_release = release(trial_, dt);
+      (trial_release <= limit ? low : high) = share;
+      if (trial_release <= limit) least = trial_release;
+    }
+    low > 0.0 ? write(low) : void(trial_ = start_);
+    commit(least);
+    return is_change ? low : 0.0;
+  }
+
+  // Withdraw the most that the commands sent so far can give, less what was withdrawn.
+  void commit(double energy) noexcept {
+    tank_.withdraw(energy - committed_);
+    committed_ = energy;
+  }
+
+  const GuardedCommand& send(const JointValues& command, vms_ph::Status status) noexcept {
+    output_.command = command;
+    output_.status = status;
+    output_.reason = reason_.text();
+    output_.level = tank_.level;
+    commands_[0] = output_.command;
+    std::rotate(commands_.begin(), commands_.begin() + 1, commands_.end());
+    if (delay_ > 0) std::rotate(pending_.begin(), pending_.begin() + 1, pending_.end());
+    return output_;
+  }
+
+  std::vector<JointServo> servos_;
+  const Bounds shares_;  // of the stated stiffness
+  const std::size_t delay_;
+  vms_ph::EnergyTank tank_{0.0, 0.0};
+  vms_ph::Certificate counts_;
+  JointValues positions_, start_, trial_;
+  std::vector<JointValues> commands_;  // that acts since the last measurement, then under way
+  std::vector<Bounds> added_;          // by changes that took place
+  std::vector<std::vector<Bounds>> pending_;  // by those under way
+  double elapsed_ = 0.0, committed_ = 0.0, dissipated_ = 0.0;
+  GuardedCommand output_;
+  vms_ph::Reason reason_, first_loss_;
+};
+
+}  // namespace vms_ph_ros2_control

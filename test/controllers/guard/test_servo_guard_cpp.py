@@ -1,0 +1,195 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""PositionGuard in C++ does what its Python twin does, and no adversary takes more from it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from vms_ph_controllers import Status
+from vms_ph_controllers.guard import EnergyGuardSettings, GuardedCommand, PositionGuard
+from vms_ph_dynamics import VMSModel
+
+from .servo_adversary import excess, sliders
+
+ROOT = Path(__file__).parents[3]
+COUNTS = ("samples", "lost", "scaled", "braked", "reflexes")
+NUMBERS = (
+    *("duration", "budget", "given", "largest_given", "margin", "largest_unseen", "lent"),
+    *("unsettled", "supplied", "level", "weight_work"),
+)
+
+
+class CompiledGuard:
+    """The C++ guard in a process of its own, with the interface of its twin."""
+
+    def __init__(
+        self,
+        call: Callable[..., list[str]],
+        model: VMSModel,
+        stiffness: Any,
+        damping: Any = 0.0,
+        *,
+        uncertainty: float = 0.2,
+        budget: float | None = None,
+        settings: EnergyGuardSettings | None = None,
+        delay: int = 0,
+    ) -> None:
+        self._call, self._n = call, model.n
+        servos = [
+            *(stiffness * np.ones(model.n), damping * np.ones(model.n)),
+            *(model.joints.effort, model.joints.velocity),
+        ]
+        answer = call("g", model.n, delay, uncertainty, *servos, model.n)
+        assert not answer, answer
+        if settings is None:
+            settings = EnergyGuardSettings(tank_capacity=budget, tank_initial=budget)
+        self.settings = settings
+        self.engage(np.zeros(model.n))
+        self.worst_time, self.allocations = 0.0, 0
+
+    def engage(self, positions: Any, command: Any = None) -> None:
+        self._send_settings()
+        unknown = np.full(self._n, np.nan)
+        assert self._call("e", positions, unknown if command is None else command) == ["1"]
+
+    def update(self, positions: Any, command: Any, dt: float) -> GuardedCommand:
+        self._send_settings()
+        duration, allocations, status, level, *rest = self._call("u", dt, positions, command)
+        self.worst_time = max(self.worst_time, float(duration))
+        self.allocations += int(allocations)
+        sent = np.array(rest[: self._n], float)
+        return GuardedCommand(sent, Status(int(status)), " ".join(rest[self._n :]), float(level))
+
+    def change_budget(self, energy: float) -> None:
+        self._call("b", energy)
+
+    @property
+    def certificate(self) -> Any:
+        verdict, *rest = self._call("c")
+        count = len(COUNTS) + len(NUMBERS)
+        values = dict(zip((*COUNTS, *NUMBERS), map(float, rest[:count]), strict=True))
+        return SimpleNamespace(verdict=verdict, first_loss=" ".join(rest[count:]), **values)
+
+    def _send_settings(self) -> None:
+        s = self.settings
+        self._call("s", s.tank_capacity, s.tank_initial, s.refill_power, float(s.freeze))
+
+
+@pytest.fixture(scope="module")
+def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., list[str]]]:
+    """Calls of the guard in C++: words and numbers to words."""
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    program = tmp_path_factory.mktemp("servo_guard") / "servo_guard_program"
+    sources = [
+        ROOT / "ros2_control/test/servo_guard_program.cpp",
+        ROOT / "native/test/allocations.cpp",
+    ]
+    # Without fused operations, which numpy has not: the twins agree to the last bit.
+    options = ["-std=c++17", "-O0", "-ffp-contract=off", f"-I{ROOT / 'native/include'}"]
+    subprocess.run([compiler, *options, *sources, "-o", program], check=True)
+    with subprocess.Popen(
+        [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def answer(word: str, *values: Any) -> list[str]:
+            numbers = [repr(float(x)) for value in values for x in np.atleast_1d(value)]
+            process.stdin.write(" ".join([word, *numbers]) + "\n")
+            return process.stdout.readline().split()
+
+        yield answer
+
+
+@pytest.fixture
+def compiled(call: Callable[..., list[str]]) -> Callable[..., CompiledGuard]:
+    return lambda *arguments, **options: CompiledGuard(call, *arguments, **options)
+
+
+@pytest.mark.parametrize("delay", range(4))
+def test_random_series_are_answered_as_by_the_twin_to_the_last_bit(
+    compiled: Callable[..., CompiledGuard], delay: int
+) -> None:
+    seen: set[tuple[Status, bool]] = set()
+    for seed in range(4):
+        rng = np.random.default_rng([delay, seed])
+        n, dt = int(rng.integers(1, 8)), float(rng.choice([1e-3, 1e-2]))
+        model = sliders(n, float(rng.choice([1.0, 20.0, 1e3])), 2.0)
+        servos = 10.0 ** rng.uniform(0, 3, n), 10.0 ** rng.uniform(-1, 1, n)
+        settings = EnergyGuardSettings(
+            tank_capacity=1.0,
+            tank_initial=float(rng.uniform(0.0, 1.2)),
+            refill_power=float(rng.choice([0.0, 2.0])),
+        )
+        options = {"settings": settings, "delay": delay, "uncertainty": rng.uniform(0.0, 0.5)}
+        both = [kind(model, *servos, **options) for kind in (PositionGuard, compiled)]
+        python, native = both
+        q = rng.normal(scale=0.1, size=n)
+        acting = rng.normal(scale=0.1, size=n) if seed % 2 else None
+        for guard in both:
+            guard.engage(q, acting)
+        wanted = q.copy()
+        for k in range(60):
+            q = q + rng.uniform(-2.0, 2.0, n) * dt
+            if k % 7 == 0:
+                wanted = q + rng.normal(scale=0.2, size=n) * rng.integers(0, 2)
+            measured = np.where(rng.random() < 0.1, np.nan, q) + (rng.random() < 0.03)
+            command = np.where(rng.random(n) < 0.02, np.nan, wanted)
+            if rng.random() < 0.05:
+                energy = rng.normal()
+                (python.tank.refill if energy > 0 else python.tank.drain)(abs(energy))
+                native.change_budget(energy)
+            if rng.random() < 0.1:
+                changed = {"freeze": bool(rng.integers(2)), "tank_capacity": rng.uniform(0.0, 2.0)}
+                for guard in both:
+                    guard.settings = EnergyGuardSettings(**{**vars(settings), **changed})
+            step = float(rng.choice([dt, dt, dt, 0.0, np.nan]))
+            a, b = (guard.update(measured, command, step) for guard in both)
+            assert_array_equal(b.command, a.command, err_msg=f"seed {seed}, sample {k}")
+            assert (b.status, b.reason, b.level) == (a.status, a.reason, a.level)
+            seen.add((a.status, "tank" in a.reason))
+        for name in ("verdict", "first_loss", *COUNTS, *NUMBERS):
+            assert getattr(native.certificate, name) == getattr(python.certificate, name), name
+        assert native.allocations == 0
+    assert len(seen) == 3  # passed, in part, held
+
+
+def test_a_command_that_the_tank_covers_passes_bit_for_bit(
+    compiled: Callable[..., CompiledGuard],
+) -> None:
+    guard = compiled(sliders(3), 100.0, budget=10.0)
+    wanted = np.array([0.1, -0.2, 1.0 / 3.0])
+    assert_array_equal(guard.update(np.zeros(3), wanted, 0.01).command, wanted)
+
+
+def test_no_adversary_takes_more_than_the_budget(compiled: Callable[..., CompiledGuard]) -> None:
+    shares = []
+    for seed in range(12):
+        beyond, budget, share = excess(seed, position_guard=compiled)
+        assert beyond <= 1e-9 + 1e-9 * budget, f"seed {seed}"
+        shares.append(share)
+    assert max(shares) > 0.3  # the adversaries do take what is there
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "delay", "velocity"), [(0.0, 0, 2.0), (np.nan, 0, 2.0), (1.0, 1, np.inf)]
+)
+def test_what_is_no_servo_is_refused(
+    call: Callable[..., list[str]], stiffness: float, delay: int, velocity: float
+) -> None:
+    answer = call("g", 1, delay, 0.2, stiffness, 0.0, 1.0, velocity, 1)
+    assert answer[:5] == ["j0:", "stiffness", "must", "be", "positive,"]
