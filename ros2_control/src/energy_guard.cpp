@@ -1,14 +1,13 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// vms_ph/EnergyGuard: bounds the energy that any controller before it gives to a robot.
+// vms_ph/EnergyGuard and vms_ph/PositionGuard: they bound the energy that any controller before
+// them gives to a robot, by efforts or through servos that take positions.
 #include "vms_ph_native/energy_guard/port_guard.hpp"
 
 #include <atomic>
-#include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <controller_interface/chainable_controller_interface.hpp>
@@ -17,11 +16,13 @@
 #include <vms_ph/controller_shell_parameters.hpp>
 #include <vms_ph/energy_guard_parameters.hpp>
 #include <vms_ph/energy_guard_settings_parameters.hpp>
+#include <vms_ph/position_guard_parameters.hpp>
 #include <vms_ph/srv/change_budget.hpp>
 
 #include "guard_certificate.hpp"
 #include "law_parameters.hpp"
 #include "robot_setup.hpp"
+#include "servo_guard.hpp"
 #include "state_reader.hpp"
 #include "timed_command.hpp"
 
@@ -30,10 +31,8 @@ namespace vms_ph_ros2_control {
 using controller_interface::interface_configuration_type;
 using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
-
-namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using vms_ph::EnergyGuardSettings;
+using vms_ph::kNaN;
 
 /// Changes of the budget on their way to the control loop; shared with callbacks that an executor
 /// may still run when the controller is gone.
@@ -48,19 +47,17 @@ struct BudgetInbox {
   }
 };
 
-}  // namespace
-
-/// Takes effort references of any controller before it, passes them on unchanged while energy
-/// allows, and otherwise scales them or brakes.
-class EnergyGuard final : public controller_interface::ChainableControllerInterface {
+/// Takes commands of any controller before it, passes them on unchanged while the energy of its
+/// guard allows, and otherwise what the guard gives in their place.
+template <class Guard>
+class GuardPlugin : public controller_interface::ChainableControllerInterface {
  public:
   using CallbackReturn = controller_interface::CallbackReturn;
 
   CallbackReturn on_init() override {
     try {
       common_listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
-      placement_listener_ = std::make_shared<energy_guard::ParamListener>(get_node());
-      settings_listener_ = std::make_shared<energy_guard_settings::ParamListener>(get_node());
+      declare_parameters();
     } catch (const std::exception& error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::ERROR;
@@ -70,49 +67,38 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
     const auto p = common_listener_->get_params();
-    const auto placement = placement_listener_->get_params();
     const RobotSetup setup = setup_of(p, get_robot_description());
-    vms_ph::EnergyGuardOptions options;
-    options.delay = static_cast<int>(placement.delay);
-    options.effort_carries_weight = placement.effort_carries_weight;
-    options.base_actuated = p.base_actuated;
-    options.bounds = bounds_of(p);
-    options.period = 1.0 / get_update_rate();
     guard_.reset();  // before the model that it refers to
     try {
-      if (const auto actuators = base_actuators(setup); actuators && p.base_actuated) {
-        options.allocation = without_failed(*actuators, placement.failed_actuators);
-        options.weights = actuators->weights;
-      } else if (!placement.failed_actuators.empty()) {
-        throw vms_ph::ModelError(
-            "failed_actuators are those of a base; the robot description has none "
-            "(<vms_ph_actuators>), or base_actuated is false");
-      }
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-      guard_ = std::make_unique<vms_ph::PortGuard>(*model_, vms_ph::EnergyGuardSettings(), options);
-      const auto set = [this](const std::string& name, double value) {
-        return vms_ph::EnergyGuardSettings::table().set(guard_->settings, name, value);
+      make_guard(p, setup);
+      const auto& table = EnergyGuardSettings::table();
+      std::vector<vms_ph::Gain> settings;
+      for (const auto& setting : table.list(guard_->settings)) {
+        if (get_node()->has_parameter(setting.name)) settings.push_back(setting);
+      }
+      const auto set = [&](const std::string& name, double value) {
+        return table.set(guard_->settings, name, value);
       };
-      settings_ = std::make_unique<GainParameters>(
-          get_node(), vms_ph::EnergyGuardSettings::table().list(guard_->settings), set);
+      settings_ = std::make_unique<GainParameters>(get_node(), settings, set);
     } catch (const std::exception& error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::FAILURE;
     }
-    base_actuated_ = p.base_actuated;
-    base_name_ = p.base_name;
     timeout_ = p.command_timeout;
-    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
+    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, kPositionsOnly);
     stamp_monitor_ = StampMonitor(p.state_timeout);
-    desired_ = acting_effort_ = Eigen::VectorXd::Constant(model_->nv(), kNaN);
+    auto ports = model_->joint_names();
+    if (!kPositionsOnly && model_->b() > 0) ports.insert(ports.begin(), "wrench_base");
     certificate_ = std::make_unique<GuardCertificate>(
-        *get_node(), *model_, *guard_, p.frame_prefix + inertial_frame(*model_), p.publish_rate);
+        *get_node(), ports, guard_->delay(), carries_weight(),
+        p.frame_prefix + inertial_frame(*model_), p.publish_rate);
     subscribe();
     return CallbackReturn::SUCCESS;
   }
 
   InterfaceConfiguration command_interface_configuration() const override {
-    return {interface_configuration_type::INDIVIDUAL, effort_names("")};
+    return {interface_configuration_type::INDIVIDUAL, command_names()};
   }
 
   InterfaceConfiguration state_interface_configuration() const override {
@@ -120,32 +106,28 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    if (!are_doubles(get_node()->get_logger(), state_interfaces_, command_interfaces_)) {
+    const auto logger = get_node()->get_logger();
+    if (!are_doubles(logger, state_interfaces_, command_interfaces_))
       return CallbackReturn::FAILURE;
-    }
     apply_settings();
     budget_->energy.store(0.0);
-    const auto& state = reader_->read(state_interfaces_);
-    // What the controller before has left in the command interfaces acts now.
-    acting_effort_.setConstant(kNaN);
-    for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
-      acting_effort_[velocity_index(i)] = command_interfaces_[i].get_optional().value_or(kNaN);
-    }
-    if (!base_actuated_) acting_effort_.head(model_->b()).setZero();
     stamp_monitor_.restart();
     for (auto& port : commands_) port.clear();
-    if (!guard_->engage(state.q, state.v, acting_effort_)) {
-      RCLCPP_ERROR(get_node()->get_logger(),
-                   "cannot activate: the state of the robot is not finite");
+    if (!engage(reader_->read(state_interfaces_))) {
+      RCLCPP_ERROR(logger, "cannot activate: the state of the robot is not finite");
       return CallbackReturn::FAILURE;
     }
     return CallbackReturn::SUCCESS;
   }
 
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State&) override {
-    // The last command must not remain active: from here on the hardware holds the robot.
-    for (auto& port : command_interfaces_) std::ignore = port.set_value(0.0);
-    RCLCPP_INFO(get_node()->get_logger(), "%s", certificate_->text(*guard_).c_str());
+    // The last effort must not remain active: from here on the hardware holds the robot. The last
+    // position may: a servo gives no more than its spring holds.
+    for (auto& port : command_interfaces_) {
+      if (!kPositionsOnly) std::ignore = port.set_value(0.0);
+    }
+    RCLCPP_INFO(get_node()->get_logger(), "%s",
+                certificate_->text(guard_->certificate(), not_seen()).c_str());
     return CallbackReturn::SUCCESS;
   }
 
@@ -154,18 +136,37 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     service_.reset();
     certificate_.reset();
     settings_.reset();
-    reader_.reset();
     guard_.reset();
     model_.reset();
     return CallbackReturn::SUCCESS;
   }
 
  protected:
+  static constexpr bool kPositionsOnly = std::is_same_v<Guard, PositionGuard>;
+
+  virtual void declare_parameters() = 0;
+  virtual void make_guard(const controller_shell::Params& p, const RobotSetup& setup) = 0;
+  virtual bool carries_weight() const = 0;
+  virtual const char* not_seen() const = 0;
+  virtual bool engage(const vms_ph::RobotState& state) = 0;
+  // Update the guard with a state, of which something may be wrong, and write what it gives.
+  virtual void step(const vms_ph::RobotState& state, const char* problem, double dt,
+                    const rclcpp::Time& time) noexcept = 0;
+
+  // The commands that are guarded; those of joints first.
+  virtual std::vector<std::string> command_names() const {
+    std::vector<std::string> names;
+    for (const auto& joint : model_->joint_names()) {
+      names.push_back(joint + (kPositionsOnly ? "/position" : "/effort"));
+    }
+    return names;
+  }
+
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
       override {
     std::vector<hardware_interface::CommandInterface::SharedPtr> exported;
     commands_.clear();
-    for (const auto& port : effort_names("")) {
+    for (const auto& port : command_names()) {
       const auto slash = port.rfind('/');
       exported.push_back(std::make_shared<hardware_interface::CommandInterface>(
           std::string(get_node()->get_name()) + "/" + port.substr(0, slash),
@@ -176,7 +177,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     return exported;
   }
 
-  // Without a controller before it the guard has no effort to pass on: its reflex acts.
+  // Without a controller before it the guard has nothing to pass on: its reflex acts.
   return_type update_reference_from_subscribers(const rclcpp::Time&,
                                                 const rclcpp::Duration&) override {
     for (auto& port : commands_) port.clear();
@@ -192,54 +193,32 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     const auto& state = reader_->read(state_interfaces_);
     // After a change of the clock or a stalled loop, one period is assumed.
     const double elapsed = period.seconds();
-    const bool is_valid_period = elapsed >= 0.0 && elapsed <= vms_ph::kLongestSample;
-    const double dt = is_valid_period ? elapsed : 1.0 / get_update_rate();
-    if (!base_actuated_) desired_.head(model_->b()).setZero();
-    for (std::size_t i = 0; i < commands_.size(); ++i) {
-      desired_[velocity_index(i)] = commands_[i].read(dt, timeout_);
-    }
-    const auto& output = guard_output(state, dt);
-    for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
-      std::ignore = command_interfaces_[i].set_value(output.effort[velocity_index(i)]);
-    }
-    budget_->level.store(output.level, std::memory_order_relaxed);
+    const double dt = vms_ph::is_usable_step(elapsed) ? elapsed : 1.0 / get_update_rate();
     const auto stamp = reader_->stamp();
-    if (stamp || !reader_->is_stamped()) {
-      certificate_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), *guard_, output);
-    }
+    step(state, stamp ? stamp_monitor_.problem(*stamp, dt) : "", dt, time);
     return return_type::OK;
   }
 
+  // Write the i-th of the guarded commands, and publish at the time of the state.
+  template <class Output, class Command>
+  void write(const rclcpp::Time& time, const Output& output, const Command& command) noexcept {
+    for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
+      std::ignore = command_interfaces_[i].set_value(command(i));
+    }
+    budget_->level.store(output.level, std::memory_order_relaxed);
+    if (const auto stamp = reader_->stamp_or(time)) certificate_->add(*stamp, *guard_, output);
+  }
+
+  std::unique_ptr<vms_ph::Model> model_;
+  std::unique_ptr<Guard> guard_;
+  std::unique_ptr<StateReader> reader_;
+  std::vector<TimedCommand> commands_;
+  double timeout_ = 0.25;
+
  private:
-  // The efforts that are guarded: joints, then the wrench of a base with actuators.
-  std::vector<std::string> effort_names(const std::string& prefix) const {
-    std::vector<std::string> names;
-    for (const auto& joint : model_->joint_names()) names.push_back(prefix + joint + "/effort");
-    if (base_actuated_) {
-      for (const auto& name : wrench_interfaces(*model_, base_name_)) {
-        names.push_back(prefix + name);
-      }
-    }
-    return names;
-  }
-
-  // The index among the velocities of the i-th interface: joints come first among interfaces.
-  Eigen::Index velocity_index(std::size_t i) const noexcept {
-    const auto k = static_cast<Eigen::Index>(i);
-    return k < model_->n() ? model_->b() + k : k - model_->n();
-  }
-
-  const vms_ph::GuardedEffort& guard_output(const vms_ph::RobotState& state, double dt) noexcept {
-    if (const auto stamp = reader_->stamp()) {
-      const char* problem = stamp_monitor_.problem(*stamp, dt);
-      if (problem[0] != '\0') return guard_->hold(problem, dt);
-    }
-    return guard_->update(state.q, state.v, desired_, dt);
-  }
-
   void apply_settings() noexcept {
     settings_->apply_to([this](const std::string& name, double value) {
-      vms_ph::EnergyGuardSettings::table().set(guard_->settings, name, value);
+      EnergyGuardSettings::table().set(guard_->settings, name, value);
     });
   }
 
@@ -275,25 +254,143 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   }
 
   std::shared_ptr<controller_shell::ParamListener> common_listener_;
-  std::shared_ptr<energy_guard::ParamListener> placement_listener_;
-  std::shared_ptr<energy_guard_settings::ParamListener> settings_listener_;
-  std::unique_ptr<vms_ph::Model> model_;
-  std::unique_ptr<vms_ph::PortGuard> guard_;
   std::unique_ptr<GainParameters> settings_;
-  std::unique_ptr<StateReader> reader_;
   std::unique_ptr<GuardCertificate> certificate_;
   std::shared_ptr<BudgetInbox> budget_ = std::make_shared<BudgetInbox>();
   rclcpp::Subscription<std_msgs::msg::Float64>::SharedPtr topic_;
   rclcpp::Service<vms_ph::srv::ChangeBudget>::SharedPtr service_;
   StampMonitor stamp_monitor_;
-  std::vector<TimedCommand> commands_;
+};
+
+class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
+ protected:
+  void declare_parameters() override {
+    placement_listener_ = std::make_shared<energy_guard::ParamListener>(get_node());
+    settings_listener_ = std::make_shared<energy_guard_settings::ParamListener>(get_node());
+  }
+
+  void make_guard(const controller_shell::Params& p, const RobotSetup& setup) override {
+    const auto placement = placement_listener_->get_params();
+    vms_ph::EnergyGuardOptions options;
+    options.delay = static_cast<int>(placement.delay);
+    options.effort_carries_weight = placement.effort_carries_weight;
+    options.base_actuated = base_actuated_ = p.base_actuated;
+    options.bounds = bounds_of(p);
+    options.period = 1.0 / get_update_rate();
+    base_name_ = p.base_name;
+    if (const auto actuators = base_actuators(setup); actuators && p.base_actuated) {
+      options.allocation = without_failed(*actuators, placement.failed_actuators);
+      options.weights = actuators->weights;
+    } else if (!placement.failed_actuators.empty()) {
+      throw vms_ph::ModelError(
+          "failed_actuators are those of a base; the robot description has none "
+          "(<vms_ph_actuators>), or base_actuated is false");
+    }
+    guard_ = std::make_unique<vms_ph::PortGuard>(*model_, EnergyGuardSettings(), options);
+    desired_ = acting_effort_ = Eigen::VectorXd::Constant(model_->nv(), kNaN);
+  }
+
+  std::vector<std::string> command_names() const override {
+    auto names = GuardPlugin::command_names();
+    if (!base_actuated_) return names;
+    for (const auto& name : wrench_interfaces(*model_, base_name_)) names.push_back(name);
+    return names;
+  }
+
+  bool carries_weight() const override { return guard_->carries_weight(); }
+
+  const char* not_seen() const override {
+    return "contacts, other ports, drives that do not follow commands, peaks between two samples";
+  }
+
+  bool engage(const vms_ph::RobotState& state) override {
+    // What the controller before has left in the command interfaces acts now.
+    acting_effort_.setConstant(kNaN);
+    for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
+      acting_effort_[velocity_index(i)] = command_interfaces_[i].get_optional().value_or(kNaN);
+    }
+    if (!base_actuated_) acting_effort_.head(model_->b()).setZero();
+    return guard_->engage(state.q, state.v, acting_effort_);
+  }
+
+  void step(const vms_ph::RobotState& state, const char* problem, double dt,
+            const rclcpp::Time& time) noexcept override {
+    if (!base_actuated_) desired_.head(model_->b()).setZero();
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+      desired_[velocity_index(i)] = commands_[i].read(dt, timeout_);
+    }
+    const auto& output = problem[0] != '\0' ? guard_->hold(problem, dt)
+                                            : guard_->update(state.q, state.v, desired_, dt);
+    write(time, output, [&](std::size_t i) { return output.effort[velocity_index(i)]; });
+  }
+
+ private:
+  // The index among the velocities of the i-th interface: joints come first among interfaces.
+  Eigen::Index velocity_index(std::size_t i) const noexcept {
+    const auto k = static_cast<Eigen::Index>(i);
+    return k < model_->n() ? model_->b() + k : k - model_->n();
+  }
+
+  std::shared_ptr<energy_guard::ParamListener> placement_listener_;
+  std::shared_ptr<energy_guard_settings::ParamListener> settings_listener_;
   Eigen::VectorXd desired_, acting_effort_;
   std::string base_name_;
-  double timeout_ = 0.25;
   bool base_actuated_ = true;
+};
+
+class PositionGuardPlugin final : public GuardPlugin<PositionGuard> {
+ protected:
+  void declare_parameters() override {
+    listener_ = std::make_shared<position_guard::ParamListener>(get_node());
+  }
+
+  void make_guard(const controller_shell::Params&, const RobotSetup&) override {
+    const auto p = listener_->get_params();
+    const auto n = static_cast<std::size_t>(model_->n());
+    const auto value_of = [n](const std::vector<double>& values, std::size_t k) {
+      if (values.size() == n || values.size() == 1) return values[values.size() == 1 ? 0 : k];
+      throw vms_ph::ModelError("stiffness and damping must be one number or " + std::to_string(n));
+    };
+    std::vector<JointServo> servos;
+    for (std::size_t k = 0; k < n; ++k) {
+      servos.push_back({model_->joint_names()[k], value_of(p.stiffness, k), value_of(p.damping, k),
+                        model_->effort().data()[k], model_->velocity().data()[k]});
+    }
+    guard_ = std::make_unique<PositionGuard>(servos, p.uncertainty, std::size_t(p.delay));
+    positions_ = desired_ = JointValues(n, kNaN);
+  }
+
+  bool carries_weight() const override { return false; }
+
+  const char* not_seen() const override {
+    return "servos of another kind than declared; contacts, people, other actuators, and the "
+           "weight, which the servos carry";
+  }
+
+  bool engage(const vms_ph::RobotState& state) override {
+    positions_.assign(state.q.begin(), state.q.end());
+    for (std::size_t k = 0; k < desired_.size(); ++k) {
+      desired_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
+    }
+    return guard_->engage(positions_, desired_);
+  }
+
+  void step(const vms_ph::RobotState& state, const char* problem, double dt,
+            const rclcpp::Time& time) noexcept override {
+    positions_.assign(state.q.begin(), state.q.end());
+    for (std::size_t k = 0; k < desired_.size(); ++k) desired_[k] = commands_[k].written();
+    const auto& output = guard_->update(positions_, desired_, dt, problem);
+    write(time, output, [&](std::size_t k) { return output.command[k]; });
+  }
+
+ private:
+  std::shared_ptr<position_guard::ParamListener> listener_;
+  JointValues positions_, desired_;
 };
 
 }  // namespace vms_ph_ros2_control
 
 PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::EnergyGuard,
+                       controller_interface::ChainableControllerInterface)
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::PositionGuardPlugin,
                        controller_interface::ChainableControllerInterface)

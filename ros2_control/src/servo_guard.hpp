@@ -1,8 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A guard of energy before servos that take positions, without ROS; equations and derivation are
-// those of vms_ph_controllers.guard.PositionGuard.
+// A guard of energy before servos that take positions: vms_ph_controllers.guard.PositionGuard.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vms_ph_native/energy_account.hpp"
@@ -20,10 +20,9 @@ namespace vms_ph_ros2_control {
 /// A servo, a spring and damper, and the limits of its joint.
 struct JointServo {
   std::string joint;
-  double stiffness;  ///< N m/rad or N/m
-  double damping;    ///< N m s/rad or N s/m; 0 where it is not known
-  double effort;     ///< N m or N; infinite for no limit
-  double velocity;   ///< rad/s or m/s; infinite for no limit
+  double stiffness;         ///< N m/rad or N/m
+  double damping;           ///< N m s/rad or N s/m; 0 where it is not known
+  double effort, velocity;  ///< limits, N m and rad/s, or N and m/s; infinite for none
 };
 
 /// (n,) of the joints, rad or m.
@@ -36,27 +35,20 @@ struct GuardedCommand {
   double level = 0.0;       ///< energy in the tank, J
 };
 
-struct TankSettings {
-  double tank_capacity = 5.0, tank_initial = 5.0, refill_power = 0.0;
-  bool freeze = false;
-};
-
 /// Bounds the energy that position commands give to a robot through its servos. After construction
 /// nothing throws, prints, blocks or allocates.
 class PositionGuard {
  public:
   /// @param uncertainty  bound of the relative errors of stiffness and damping, 0 to below 1.
-  /// @param delay        samples from a measurement to the moment from which the command that
-  ///                     follows from it acts.
+  /// @param delay        samples from a measurement until the command that follows from it acts.
   /// @throws std::invalid_argument  a servo that is none, or a delay without velocity limits.
   PositionGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay)
       : servos_(std::move(servos)), shares_{1.0 - uncertainty, 1.0 + uncertainty}, delay_(delay) {
     for (JointServo& servo : servos_) {
       if (!(servo.stiffness >= 1e-12 && servo.damping >= 0.0) ||
           !std::isfinite(servo.stiffness + servo.damping + (delay > 0 ? servo.velocity : 0.0))) {
-        throw std::invalid_argument(servo.joint +
-                                    ": stiffness must be positive, damping not negative, and with "
-                                    "a delay the joint needs a velocity limit");
+        throw std::invalid_argument(
+            servo.joint + ": stiffness must be positive, with a delay the velocity limited");
       }
       servo.effort = servo.effort > 0.0 ? std::min(servo.effort, kNoLimit) : kNoLimit;
     }
@@ -68,7 +60,7 @@ class PositionGuard {
     engage(zeros, zeros);
   }
 
-  TankSettings settings;  ///< may change at any time
+  vms_ph::EnergyGuardSettings settings;  ///< those of the tank act
 
   /// Begin at positions (n,) with a tank at its initial level; false where they are not finite.
   /// `command` (n,) is what the servos follow now; the positions where it is not finite.
@@ -84,7 +76,7 @@ class PositionGuard {
       added_[k] = change(k, positions[k], commands_[0][k], 0.0);
     }
     elapsed_ = committed_ = dissipated_ = 0.0;
-    commit(release(commands_[0], 0.0));
+    commit(release(commands_[0], 0.0), 1.0);
     return true;
   }
 
@@ -106,8 +98,7 @@ class PositionGuard {
       if (first_loss_.empty()) first_loss_.set("%s", reason_.text());
       // The last command stays. What is under way acts from positions on that are not known.
       for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
-        added_[k] = sum(added_[k], pending_[0][k]);
-        pending_[0][k] = Bounds{};
+        added_[k] = sum(added_[k], std::exchange(pending_[0][k], Bounds{}));
       }
       return send(commands_.back(), vms_ph::Status::holding);
     }
@@ -116,7 +107,7 @@ class PositionGuard {
     const double share = grant(is_known ? desired : commands_.back(), dt);
     for (std::size_t k = 0; k < servos_.size(); ++k) {
       Bounds& to = delay_ > 0 ? pending_[0][k] : added_[k];
-      to = sum(to, change(k, commands_.back()[k], trial_[k], static_cast<double>(delay_) * dt));
+      to = sum(to, change(k, commands_.back()[k], trial_[k], delay() * dt));
     }
     if (!is_known) {
       ++counts_.reflexes;
@@ -130,10 +121,9 @@ class PositionGuard {
                                       : vms_ph::Status::ok);
   }
 
-  /// Grant more energy, J, as far as there is room, or less, as far as there is some.
-  void change_budget(double energy) noexcept {
-    energy > 0.0 ? tank_.refill(energy) : tank_.drain(-energy);
-  }
+  /// Grant more or less energy, J, as far as the tank has room or energy.
+  void refill(double energy) noexcept { tank_.refill(energy); }
+  void drain(double energy) noexcept { tank_.drain(energy); }
 
   int delay() const noexcept { return static_cast<int>(delay_); }
 
@@ -149,14 +139,10 @@ class PositionGuard {
   using Bounds = std::array<double, 2>;  // for the least and the largest stiffness, J
 
   static constexpr int kHalvings = 24;  // by which the share of a command is found
-  // Positions farther from the last ones than this multiple of what the velocity limits allow, plus
-  // a distance, rad or m, are not believed.
-  static constexpr double kVelocityFactor = 5.0, kStepTolerance = 0.05;
-  static constexpr double kNoLimit = 1e9;  // N m or N
+  // Positions are not believed beyond this multiple of the velocity limits, and a distance, rad, m.
+  static constexpr double kVelocityFactor = 5.0, kStepTolerance = 0.05, kNoLimit = 1e9;
 
-  static Bounds sum(const Bounds& a, const Bounds& b) noexcept {
-    return {a[0] + b[0], a[1] + b[1]};
-  }
+  static Bounds sum(Bounds a, Bounds b) noexcept { return {a[0] + b[0], a[1] + b[1]}; }
 
   bool is_usable(const JointValues& values) const noexcept {
     return values.size() == servos_.size() &&
@@ -198,10 +184,8 @@ class PositionGuard {
       added[i] = std::max(rise(-reach), rise(reach));
     }
     const double longest = std::max(std::abs(before), std::abs(after)) + reach;
-    if (longest > servo.effort / (shares_[1] * servo.stiffness)) {
-      added.fill(std::max(added[0], added[1]));
-    }
-    return added;
+    if (longest <= servo.effort / (shares_[1] * servo.stiffness)) return added;
+    return {std::max(added[0], added[1]), std::max(added[0], added[1])};
   }
 
   // Count what was given until positions (n,) were measured.
@@ -225,8 +209,7 @@ class PositionGuard {
   double release(const JointValues& command, double dt) const noexcept {
     double result = 0.0;
     for (std::size_t k = 0; k < servos_.size(); ++k) {
-      const double time = static_cast<double>(delay_) * dt;
-      Bounds bounds = sum(added_[k], change(k, commands_.back()[k], command[k], time));
+      Bounds bounds = sum(added_[k], change(k, commands_.back()[k], command[k], delay() * dt));
       for (const auto& each : pending_) bounds = sum(bounds, each[k]);
       result += std::max(bounds[0], bounds[1]);
     }
@@ -239,10 +222,7 @@ class PositionGuard {
     const double limit = committed_ + (settings.freeze ? std::min(level, 0.0) : level);
     trial_ = desired;
     double least = release(trial_, dt);
-    if (least <= limit) {
-      commit(least);
-      return 1.0;
-    }
+    if (least <= limit) return commit(least, 1.0);
     const JointValues& last = commands_.back();
     start_ = last;
     least = release(start_, dt);
@@ -265,19 +245,19 @@ class PositionGuard {
     for (int i = 0; i < kHalvings; ++i) {
       const double share = 0.5 * (low + high);
       write(share);
-      const double trial_release = release(trial_, dt);
-      (trial_release <= limit ? low : high) = share;
-      if (trial_release <= limit) least = trial_release;
+      const double most = release(trial_, dt);
+      (most <= limit ? low : high) = share;
+      if (most <= limit) least = most;
     }
     low > 0.0 ? write(low) : void(trial_ = start_);
-    commit(least);
-    return is_change ? low : 0.0;
+    return commit(least, is_change ? low : 0.0);
   }
 
-  // Withdraw the most that the commands sent so far can give, less what was withdrawn.
-  void commit(double energy) noexcept {
+  // Withdraw the most that the commands sent so far can give, less what was withdrawn; for a share.
+  double commit(double energy, double share) noexcept {
     tank_.withdraw(energy - committed_);
     committed_ = energy;
+    return share;
   }
 
   const GuardedCommand& send(const JointValues& command, vms_ph::Status status) noexcept {

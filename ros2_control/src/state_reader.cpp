@@ -29,16 +29,16 @@ constexpr int kConsecutive = 5;
 }  // namespace
 
 StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
-                         const std::string& stamp)
-    : model_(model), is_stamped_(!stamp.empty()) {
+                         const std::string& stamp, bool positions_only)
+    : model_(model), is_stamped_(!stamp.empty()), positions_only_(positions_only) {
   for (const std::string& name : model.joint_names()) {
     names_.push_back(name + "/position");
-    names_.push_back(name + "/velocity");
+    if (!positions_only) names_.push_back(name + "/velocity");
   }
   const auto add = [this](const std::string& prefix, const auto& list) {
     for (const char* name : list) names_.push_back(prefix + "/" + name);
   };
-  if (model.b() > 0) {
+  if (model.b() > 0 && !positions_only) {
     add(base, kPosition);
     add(base, kOrientation);
     add(base, kLinearVelocity);
@@ -47,7 +47,7 @@ StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
   if (is_stamped_) add(stamp, kStamp);
   values_ = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names_.size()),
                                       std::numeric_limits<double>::quiet_NaN());
-  state_.q = Eigen::VectorXd::Zero(model.nq());
+  state_.q = Eigen::VectorXd::Zero(positions_only ? model.n() : model.nq());
   state_.v = Eigen::VectorXd::Zero(model.nv());
 }
 
@@ -58,6 +58,7 @@ const vms_ph::RobotState& StateReader::read(
     values_[i] = value ? *value : std::numeric_limits<double>::quiet_NaN();
   }
   const int b = model_.b(), n = model_.n();
+  if (positions_only_) return state_.q = values_.head(n), state_;
   for (int i = 0; i < n; ++i) {
     set_joint(model_, i, values_[2 * i], state_.q);
     state_.v[b + i] = values_[2 * i + 1];

@@ -66,7 +66,9 @@ class StateReader {
  public:
   /// @param base   prefix of the interfaces of a moving base.
   /// @param stamp  prefix of sec and nanosec; empty when the hardware has none.
-  StateReader(const vms_ph::Model& model, const std::string& base, const std::string& stamp);
+  /// @param positions_only  q is (n,) positions of the joints alone.
+  StateReader(const vms_ph::Model& model, const std::string& base, const std::string& stamp,
+              bool positions_only = false);
 
   /// The interfaces to claim, in this order.
   const std::vector<std::string>& names() const { return names_; }
@@ -87,7 +89,7 @@ class StateReader {
 
  private:
   vms_ph::Model model_;
-  bool is_stamped_;
+  bool is_stamped_, positions_only_;
   std::vector<std::string> names_;
   Eigen::VectorXd values_;
   vms_ph::RobotState state_;

@@ -31,6 +31,9 @@ class TimedCommand {
     if (handle_) std::ignore = handle_->set_value(kNone);
   }
 
+  /// What was written last; NaN for nothing.
+  double written() const noexcept { return handle_->get_optional().value_or(kNone); }
+
   /// The command of now; NaN when there is none.
   ///
   /// @param period   since the last call, s.

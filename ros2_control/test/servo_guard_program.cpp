@@ -73,7 +73,8 @@ int main() {
       const JointValues positions = numbers(text, n), command = numbers(text, n);
       std::printf("%d", guard->engage(positions, command));
     } else if (line[0] == 'b') {  // budget: its change
-      guard->change_budget(number(text));
+      const double energy = number(text);
+      energy > 0.0 ? guard->refill(energy) : guard->drain(-energy);
     } else if (line[0] == 'u') {  // update: time, positions, command
       const double dt = number(text);
       const JointValues positions = numbers(text, n), command = numbers(text, n);

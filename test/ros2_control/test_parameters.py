@@ -52,6 +52,15 @@ def _schema(name: str) -> dict[str, dict[str, object]]:
     return dict(schema)
 
 
+def test_the_guard_before_servos_has_the_tank_of_the_energy_guard() -> None:
+    servos, efforts = _schema("position_guard"), _schema("energy_guard_settings")
+    shared = {"tank_capacity", "tank_initial", "refill_power", "freeze"}
+    assert {*servos} & {*efforts} == shared
+    for name in shared:
+        kept = ("type", "default_value", "validation")
+        assert [servos[name].get(k) for k in kept] == [efforts[name].get(k) for k in kept]
+
+
 @pytest.mark.parametrize(
     ("name", "schemas"),
     [

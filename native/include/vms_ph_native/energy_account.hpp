@@ -1,12 +1,26 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// An energy tank, and the certificate of a guard that withdraws from it.
+// The settings of an energy guard, its tank, and the certificate of what it withdraws.
 #pragma once
 
 #include <algorithm>
 
 namespace vms_ph {
+
+template <class Record>
+class GainTable;
+
+/// Tank and limits of an energy guard, as in vms_ph_controllers.guard.EnergyGuardSettings;
+/// they may change while it acts.
+struct EnergyGuardSettings {
+  double tank_capacity = 5.0, tank_initial = 5.0, refill_power = 0.0;
+  double power = 0.0, kinetic_energy = 0.0, speed = 0.0, joint_speed = 0.0;
+  double torque = 1.0, torque_rate = 0.0, engagement_time = 0.2;
+  bool freeze = false;
+
+  static const GainTable<EnergyGuardSettings>& table();
+};
 
 /// An energy store with sums of its inputs and outputs; it is described in
 /// vms_ph_controllers/safety/energy_tank.py. Energies in J.

@@ -25,17 +25,6 @@
 
 namespace vms_ph {
 
-/// Tank and limits of an energy guard, as in vms_ph_controllers.guard.EnergyGuardSettings;
-/// they may change while it acts.
-struct EnergyGuardSettings {
-  double tank_capacity = 5.0, tank_initial = 5.0, refill_power = 0.0;
-  double power = 0.0, kinetic_energy = 0.0, speed = 0.0, joint_speed = 0.0;
-  double torque = 1.0, torque_rate = 0.0, engagement_time = 0.2;
-  bool freeze = false;
-
-  static const GainTable<EnergyGuardSettings>& table();
-};
-
 /// Finds the wrench that the actuators of a base give for a desired one, within their limits; see
 /// vms_ph_controllers.guard.sample_budget. After construction nothing allocates or throws.
 class BaseWrench {
