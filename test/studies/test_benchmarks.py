@@ -4,6 +4,8 @@
 """vms-ph bench: every benchmark runs on every base and reports its ratios; no time is asserted."""
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,3 +144,33 @@ def test_an_invalid_request_is_reported_in_one_sentence(
     result = CliRunner().invoke(make_app(), ["bench", *arguments])
     assert isinstance(result.exception, VmsPhError)
     assert sentence in str(result.exception)
+
+
+def test_batches_in_jax_report_rates_memory_and_rounding() -> None:
+    pytest.importorskip("jax", reason="JAX is not installed (pip install 'vms-ph[jax]')")
+    arguments = ["bench", "gpu", "--batch", "3", "--seconds", "0", "--json"]
+    result = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
+    document = json.loads(result.stdout)
+    ratios = {case["name"]: case["ratio"] for case in document["cases"]}
+    for precision in ("float32", "float64"):
+        assert ratios[f"rate: StandardForm, {precision}, 3"] == 1.0
+        assert ratios[f"energies: DecoupledForm, {precision}, 3"] > 0.0
+    assert "mujoco_warp" in document["note"]
+    rates, errors = document["summary"].rsplit("\n", 1)
+    assert re.search(r"DecoupledForm, float32, 3: compiled in .* s, .* B each, .* a second", rates)
+    found = {name: float(error) for name, error in re.findall(r"(\w+: \w+) (\de-\d+)", errors)}
+    # Single precision has a unit of 6e-8, which solving with the mass matrix multiplies.
+    assert len(found) == 7
+    assert all(1e-8 < error < 1e-3 for error in found.values())
+
+
+def test_batches_without_jax_say_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", None)
+    result = CliRunner().invoke(make_app(), ["bench", "gpu", "--seconds", "0"])
+    assert isinstance(result.exception, VmsPhError)
+    assert "needs the package jax: pip install 'vms-ph[jax]'" in str(result.exception)
+
+
+def test_a_benchmark_without_batches_rejects_their_size() -> None:
+    result = CliRunner().invoke(make_app(), ["bench", "dynamics", "--batch", "8"])
+    assert "dynamics has no batches of other sizes" in str(result.exception)

@@ -28,6 +28,7 @@ class Benchmark:
         ratios: what the ratios are to, where cases have several references.
         summary: returns a line that follows from the timings, as a fit, or None.
         versions: returns versions besides those of Python and libraries, or None.
+        with_batches: returns the benchmark for batches of other sizes, or None.
     """
 
     id: str
@@ -42,10 +43,11 @@ class Benchmark:
     versions: Callable[[], dict[str, str]] | None = None
     ratios: str = ""
     summary: Callable[[list[Timing]], str] | None = None
+    with_batches: "Callable[[tuple[int, ...]], Benchmark] | None" = None
 
 
 # In the order in which they are listed; each module has its BENCHMARKS.
-_MODULES = ("calls", "libraries", "integrators", "kernel", "native", "ephs")
+_MODULES = ("calls", "libraries", "integrators", "kernel", "native", "ephs", "gpu")
 
 
 def benchmarks() -> dict[str, Benchmark]:

@@ -299,8 +299,12 @@ def _exported_to_jax(problem: Problem) -> Contender:
     return Contender(label, quantities, version=metadata.version("jax"))
 
 
-def _frax(problem: Problem) -> Contender:
-    jax = _jax(problem, "frax", "frax")
+def frax_robot(problem: Problem) -> Any:
+    """Return the robot in frax.
+
+    Raises:
+        UnavailableError: frax is not installed, or does not cover the robot.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frax = problem.module("frax.core.robot", "frax", "frax")
@@ -309,7 +313,12 @@ def _frax(problem: Problem) -> Contender:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
         file.write_text(problem.xml)
-        robot = frax.Robot(str(file), floating_base="quaternion" if model.b else None)
+        return frax.Robot(str(file), floating_base="quaternion" if model.b else None)
+
+
+def _frax(problem: Problem) -> Contender:
+    jax, model = _jax(problem, "frax", "frax"), problem.model
+    robot = frax_robot(problem)
     names = list(robot.joint_names)[-model.n :]
     indices = np.array([names.index(name) for name in model.joint_names])
     q, v, tau = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)

@@ -12,7 +12,11 @@ from vms_ph_dynamics.simulation.contact.scene import Scene
 
 
 class FreeRobot:
-    """Free motion of a robot in MuJoCo, without contacts, limits and friction."""
+    """Free motion of a robot in MuJoCo, without contacts, limits and friction.
+
+    Attributes:
+        model: of MuJoCo.
+    """
 
     def __init__(self, robot: VMSModel, integrator: str) -> None:
         """Build the robot.
@@ -22,22 +26,22 @@ class FreeRobot:
         """
         self._mujoco, self._robot = import_mujoco(), robot
         self._compiled = build(robot, Scene(), 1e-3, None, False)
-        self._model = self._compiled.model
-        self._model.opt.disableflags |= self._mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+        self.model = self._compiled.model
+        self.model.opt.disableflags |= self._mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         kinds = self._mujoco.mjtIntegrator
-        self._model.opt.integrator = getattr(kinds, f"mjINT_{integrator.upper()}")
-        self._data = self._mujoco.MjData(self._model)
+        self.model.opt.integrator = getattr(kinds, f"mjINT_{integrator.upper()}")
+        self._data = self._mujoco.MjData(self.model)
         self._coordinates = Coordinates(robot, self._compiled)
 
     def begin(self, q: Array, v: Array, dt: float) -> None:
         """Set configuration (nq,), velocity (nv,) and step, s."""
-        self._mujoco.mj_resetData(self._model, self._data)
-        self._model.opt.timestep = dt
+        self._mujoco.mj_resetData(self.model, self._data)
+        self.model.opt.timestep = dt
         self._coordinates.put(self._data, q, v)
 
     def steps(self, count: int) -> None:
         """Perform a number of steps without returning to Python in between."""
-        self._mujoco.mj_step(self._model, self._data, count)
+        self._mujoco.mj_step(self.model, self._data, count)
 
     def motion(self) -> tuple[Array, Array]:
         """Return configuration and velocity."""
@@ -45,8 +49,8 @@ class FreeRobot:
 
     def kinetic_energy(self) -> float:
         """Return MuJoCo's kinetic energy of the present state, J."""
-        self._mujoco.mj_forward(self._model, self._data)
-        self._mujoco.mj_energyVel(self._model, self._data)
+        self._mujoco.mj_forward(self.model, self._data)
+        self._mujoco.mj_energyVel(self.model, self._data)
         return float(self._data.energy[1])
 
     def set_torque(self, torque: Array) -> None:
@@ -56,7 +60,7 @@ class FreeRobot:
 
     def accelerate(self) -> None:
         """Compute the accelerations of the present state."""
-        self._mujoco.mj_forward(self._model, self._data)
+        self._mujoco.mj_forward(self.model, self._data)
 
     def joint_accelerations(self) -> Array:
         """Return the accelerations of the joints, (n,)."""
@@ -65,6 +69,6 @@ class FreeRobot:
 
     def compute_mass(self) -> None:
         """Compute the mass matrix of the present configuration, sparse."""
-        self._mujoco.mj_kinematics(self._model, self._data)
-        self._mujoco.mj_comPos(self._model, self._data)
-        self._mujoco.mj_crb(self._model, self._data)
+        self._mujoco.mj_kinematics(self.model, self._data)
+        self._mujoco.mj_comPos(self.model, self._data)
+        self._mujoco.mj_crb(self.model, self._data)

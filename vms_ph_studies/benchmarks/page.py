@@ -19,12 +19,12 @@ SUBJECTS = ("libraries",)
 _TITLE = """# Benchmarks
 
 Computation times beside libraries that you would pick instead, measured alternately in one process
-on one machine. Compare the ratios, not the times: these depend on the load of the machine.
+on one machine. Compare ratios: times depend on the load.
 `vms-ph bench --page docs/benchmarks.md` writes the tables anew, `vms-ph bench --list` has more.
 
 - A library that is not installed, or whose accelerations differ from Pinocchio's, is left out.
 - From 1 to 60 joints (`vms-ph bench growth`) `StandardForm.rate` takes 1.8 to 0.3 times `pin.aba`.
-- The C++ core, its derivatives and closed loops: [native.md](native.md#cost).
+- The C++ core, derivatives, closed loops: [native.md](native.md#cost). Batches: `bench gpu`.
 """
 
 

@@ -41,6 +41,7 @@ def bench(
         None,
         help="Markdown file to write dated tables into; without a benchmark: those of the page",
     ),
+    batch: list[int] = typer.Option([], min=1, help="size of a batch, once or more; gpu only"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
 ) -> None:
     """Measure the computation times of this project and of other libraries.
@@ -61,6 +62,10 @@ def bench(
     if not subject:
         raise VmsPhError(f"no benchmark is given; `{command_name()} bench --list` lists them")
     chosen, robot, base = _chosen(subject, robot, base)
+    if batch:
+        if chosen.with_batches is None:
+            raise VmsPhError(f"{chosen.id} has no batches of other sizes; omit --batch")
+        chosen = chosen.with_batches(tuple(sorted(batch)))
     if out is not None:
         if chosen.files is None:
             raise VmsPhError(f"{chosen.id} has no plots or tables; omit --out")
