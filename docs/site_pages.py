@@ -155,6 +155,7 @@ def examples() -> None:
         text.append(f"| [{path.name}](#{path.stem}py) | {said.splitlines()[0]} |")
     text += [
         "| optimal_swing.py | [A swing that takes the least energy](casadi.md). |",
+        "| crocoddyl_swing.py | [A drone with an arm swings a load](derivatives.md). |",
         "| fit_by_gradients.py | [Payload and friction by gradients](derivatives.md). |",
         "| symbolic_leg.py | [A hopping leg in symbols](hoppers.md). |",
         "| sweeps/ | [Study files](sweeps.md). |",
