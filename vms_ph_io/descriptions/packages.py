@@ -6,7 +6,7 @@
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,11 +26,12 @@ def package_directory(
 
     The package in which a file is, known by the ``package.xml`` above it, comes first; then the
     sourced ROS 2 workspaces, then the Python packages (data wheels such as ``example-robot-data``
-    install their share folder beside the Python modules), then the sources in ROS_PACKAGE_PATH.
+    install their share folder beside the Python modules), then the sources in ROS_PACKAGE_PATH,
+    then those around the file: packages of its repository and of repositories beside that one.
 
     Args:
         name: of the package.
-        beside: a file whose own package is a candidate.
+        beside: a file whose own package and its neighbours are candidates.
         environment: with AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
     """
     if name == PACKAGE:
@@ -44,28 +45,55 @@ def package_directory(
         folder = prefix / "share" / name
         if os.path.isdir(folder):  # False, too, for a name that no folder can have
             return folder
-    for sources in environment.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
-        folder = Path(sources) / name
-        if sources and os.path.isfile(folder / "package.xml"):
-            return folder
+    sources = [Path(p) for p in environment.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
+    if beside is not None:
+        start = beside.absolute().parent if enclosing is None else enclosing[1]
+        sources += list(start.parents)[:-1][:3]
+    return next((package for folder in sources for package in _packages_in(folder, name)), None)
+
+
+def _packages_in(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the folders in a folder, and one level below, that are a package or are named so."""
+    for pattern in ("*/package.xml", "*/*/package.xml"):
+        with suppress(OSError):  # a folder that is removed meanwhile
+            yield from (f.parent for f in sorted(folder.glob(pattern)) if _name_in(f) == name)
+    named = folder / name
+    if os.path.isdir(named):  # False, too, for a name that no folder can have
+        yield named
+
+
+def _name_in(manifest: Path) -> str | None:
+    with suppress(VmsPhError):
+        match = _PACKAGE_NAME.search(read_text(manifest))
+        return None if match is None else match[1]
     return None
 
 
 def _package_above(file: Path) -> tuple[str, Path] | None:
     """Return name and folder of the package in which a file is."""
-    for folder in file.absolute().parents:
-        with suppress(VmsPhError):
-            name = _PACKAGE_NAME.search(read_text(folder / "package.xml"))
-            return None if name is None else (name[1], folder)
-    return None
+    names = ((_name_in(folder / "package.xml"), folder) for folder in file.absolute().parents)
+    return next(((name, folder) for name, folder in names if name is not None), None)
 
 
-def with_own_package(xml: str, file: Path) -> str:
-    """Return a text in which ``package://`` URIs of the file's own package are addresses."""
-    package = _package_above(file)
-    if package is None or package_directory(package[0]) is not None:
-        return xml
-    return xml.replace(f"package://{package[0]}/", f"file://{package[1]}/")
+def installed_file(path: Path) -> Path:
+    """Return a file of a package; in its sources there may be a further folder around it.
+
+    CMake's ``install(DIRECTORY description/urdf ...)`` removes the first folder.
+    """
+    for folder in () if os.path.exists(path) else path.parents:
+        for file in sorted(folder.glob(f"*/{path.relative_to(folder)}")):
+            return file
+        if os.path.isfile(folder / "package.xml"):
+            break
+    return path
+
+
+def with_neighbours(xml: str, file: Path) -> str:
+    """Return a text in which ``package://`` URIs of packages around the file are addresses."""
+    for name in {match[1] for match in _URI.finditer(xml)}:
+        folder = package_directory(name, file) if package_directory(name) is None else None
+        xml = xml if folder is None else xml.replace(f"package://{name}/", f"file://{folder}/")
+    return xml
 
 
 def resolve(uri: str) -> Path | None:

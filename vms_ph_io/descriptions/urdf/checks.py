@@ -71,8 +71,6 @@ def _ungraded_defects(xml: str) -> Iterator[str]:
     except ModelError:
         return  # reported by the check of the structure
     for name, inertial in inertials.items():
-        if not (np.isfinite(inertial.mass) and np.isfinite(inertial.rotational).all()):
-            continue
         try:
             check_inertia(name, inertial.mass, inertial.rotational)
         except ModelError as error:
@@ -84,8 +82,8 @@ def _check_structure(xml: str) -> Findings:
         root = parse_description(xml)
     except ModelError as error:
         return Findings((str(error),), ())
-    # What the MJCF has from which a URDF was made, and the model has not.
-    left_out = (f"the model leaves out {text.text}" for text in root.findall("mjcf/left_out"))
+    # What the MJCF or xacro has from which a URDF was made, and the model has not.
+    left_out = (f"the model leaves out {text.text}" for text in root.findall("*/left_out"))
     warnings = (*left_out, *completions(root), *_mesh_warnings(root))
     if errors := description_errors(root):
         return Findings(errors, warnings)
@@ -126,10 +124,7 @@ def _joint_errors(root: ET.Element) -> Iterator[str]:
                 if not float(value) >= 0.0:
                     yield f"the {term} of joint '{name}' must not be negative; given: {value}"
         limit, axis = joint.find("limit"), joint.find("axis")
-        if kind in ("revolute", "prismatic") and limit is None:
-            alternative = " or make it continuous" if kind == "revolute" else ""
-            yield f"joint '{name}' is {kind} and has no <limit>; give it one{alternative}"
-        elif kind in ("revolute", "prismatic") and limit is not None:
+        if kind in ("revolute", "prismatic") and limit is not None:
             lower, upper = (float(limit.get(end, "0")) for end in ("lower", "upper"))
             if not lower <= upper:
                 yield (

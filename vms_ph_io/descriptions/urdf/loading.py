@@ -15,7 +15,7 @@ from vms_ph_dynamics.robot import InertiaMode
 
 from ...settings.bounded_text import read_text
 from ..mjcf import mjcf_to_urdf
-from ..packages import resolve, with_own_package
+from ..packages import resolve, with_neighbours
 from .checks import UrdfWarning, require_sound
 from .xacro_text import process_xacro
 
@@ -81,14 +81,14 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
         text = read_text(file)
         kind = kind_of(text, file)
         if kind == "xacro":
-            return with_own_package(process_xacro(file, xacro_arguments), file)
+            return with_neighbours(process_xacro(file, xacro_arguments), file)
         if kind == "MJCF":
             text = mjcf_to_urdf(file)
     except OSError as error:
         raise VmsPhError(f"{file} cannot be read: {error}") from None
     if xacro_arguments:
         raise ModelError(f"{file.name} has no argument '{min(xacro_arguments)}'; it has none")
-    return with_own_package(text, file)
+    return with_neighbours(text, file)
 
 
 def existing_file(path: str | Path) -> Path:
@@ -100,8 +100,7 @@ def existing_file(path: str | Path) -> Path:
     if str(path).startswith("package://"):
         resolved, (package, _, subpath) = resolve(str(path)), str(path)[10:].partition("/")
         if resolved is None or not resolved.is_file():
-            missing = f"there is no package '{package}'"
-            cause = f"'{subpath}' is not in it" if resolved else missing
+            cause = f"'{subpath}' is not in it" if resolved else f"there is no package '{package}'"
             raise VmsPhError(
                 f"{path} is needed, but {cause}; source the ROS 2 workspace that has it, install "
                 "its Python package, or give the path of a description"

@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,20 @@ from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.robot.description import LARGEST_TEXT
 
 from ..bounded_arithmetic import BOUNDED_OPERATORS, BoundedOperators
-from ..packages import package_directory
+from ..packages import installed_file, package_directory
 
 MAX_ELEMENTS = 50_000
 """Largest number of elements that macros may expand to; a URDF of a humanoid has 5000."""
 
 
-_CLASS = re.compile(r"<class '[\w.]+'>: ")  # which xacro writes before what its parts raise
+# What xacro makes of an error of its parts: its class, and its text twice.
+_REPEATED = re.compile(r"<class '[\w.]+'>: (?:(.+) \1)?| \[Errno \d+\] .*")
+
+_UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
+
+
+class _MissingPackageError(ModelError):
+    """A package of ``$(find)`` that is nowhere."""
 
 
 class _Arguments(dict[str, str]):
@@ -58,10 +65,10 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
         OSError: an unreadable file.
         ModelError: xacro fails, expands beyond a bound, or does not use an argument.
     """
-    mappings = _Arguments(arguments)
+    mappings, missing = _Arguments(arguments), dict[str, None]()
     problem = f"{file} is not a xacro file that can be processed: "
     try:
-        with _bounded(file):
+        with _bounded(file, missing):
             text = str(xacro.process_file(str(file), mappings=mappings).toxml())
     except RecursionError:
         raise ModelError(
@@ -70,22 +77,29 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
     except OSError:
         raise
     except Exception as error:  # its Python expressions raise anything
-        reason = _CLASS.sub("", " ".join(str(error).split())) or repr(error)
-        raise ModelError(problem + reason) from None
+        reason = _REPEATED.sub(r"\1", " ".join(str(error).split())) or repr(error)
+        reason = _UNDEFINED_ARGUMENT.sub(r"its argument \1 has no default: give \1:=VALUE", reason)
+        raise ModelError(problem + "; ".join([reason, *missing])) from None
     unknown = sorted(mappings.keys() - mappings.used)
     if unknown:
         names = ", ".join(sorted(mappings.used))
         accepted = f"its arguments are {names}" if names else "it has none"
         raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {accepted}")
-    return text
+    notes = "".join(f"<left_out>files that it includes: {reason}</left_out>" for reason in missing)
+    return text.replace("</robot>", f"<xacro>{notes}</xacro></robot>") if notes else text
 
 
 @contextmanager
-def _bounded(file: Path) -> Iterator[None]:
-    """Count what xacro evaluates; it has no bound of its own, and its state is global anyway."""
-    originals = xacro.eval_all, xacro.eval_text, xacro.safe_eval
+def _bounded(file: Path, missing: dict[str, None]) -> Iterator[None]:
+    """Count what xacro evaluates; it has no bound of its own, and its state is global anyway.
+
+    A file of a package that is missing is not included: most such files only have macros of parts
+    that an argument selects. What says so is added to ``missing``.
+    """
+    names = ("eval_all", "eval_text", "safe_eval", "get_include_files", "abs_filename_spec")
+    originals = {name: getattr(xacro, name) for name in names}
     find_in_ros = substitution_args._eval_find
-    evaluate_element, evaluate_text, evaluate_expression = originals
+    evaluate_element, evaluate_text, evaluate_expression, find_files, absolute = originals.values()
     elements = characters = 0
 
     def eval_all(*args: Any) -> Any:
@@ -107,12 +121,24 @@ def _bounded(file: Path) -> Iterator[None]:
         names.update(BOUNDED_OPERATORS)
         return evaluate_expression(_with_bounded_operators(expression), names, *local)
 
-    xacro.eval_all, xacro.eval_text, xacro.safe_eval = eval_all, eval_text, safe_eval
-    substitution_args._eval_find = partial(_folder, file)
+    def get_include_files(*args: Any) -> Iterator[str]:
+        try:
+            yield from find_files(*args)
+        except xacro.XacroException as error:
+            if not isinstance(error.exc, _MissingPackageError):
+                raise
+            missing[str(error.exc)] = None
+
+    def abs_filename_spec(specification: str) -> str:
+        return str(installed_file(Path(absolute(specification))))
+
+    replacements = eval_all, eval_text, safe_eval, get_include_files, abs_filename_spec
+    substitution_args._eval_find = cache(partial(_folder, file))
     try:
+        vars(xacro).update({function.__name__: function for function in replacements})
         yield
     finally:
-        xacro.eval_all, xacro.eval_text, xacro.safe_eval = originals
+        vars(xacro).update(originals)
         substitution_args._eval_find = find_in_ros
 
 
@@ -120,9 +146,9 @@ def _folder(file: Path, package: str) -> str:
     """Return what ``$(find package)`` stands for, also where the package is one of Python's."""
     folder = package_directory(package, file)
     if folder is None:
-        raise ModelError(
-            f"there is no package '{package}'; source the ROS 2 workspace that has it, or name the "
-            "folder of its sources in ROS_PACKAGE_PATH"
+        raise _MissingPackageError(
+            f"there is no package '{package}'; source the ROS 2 workspace that has it, or put its "
+            "sources beside these, or name their folder in ROS_PACKAGE_PATH"
         )
     return str(folder)
 
