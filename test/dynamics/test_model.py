@@ -130,7 +130,7 @@ def test_a_massless_frame_and_a_point_mass_are_normal() -> None:
         ),
         (arm().replace('ixz="0"', ""), "inertial> of link 'root' must give ixz of its <inertia>"),
         ("<robot", "not a URDF"),
-        ('<robot name="x"><link name="a"/></robot>', "no joint that moves"),
+        ('<robot name="x"><link name="a"/></robot>', "no link has an <inertial> with a mass"),
     ],
     ids=["negative mass", "triangle", "massless", "words", "missing", "broken", "no joints"],
 )

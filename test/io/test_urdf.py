@@ -112,10 +112,6 @@ def inertia(mass: str, ixx: str = "1") -> str:
             "damping of joint 'j' must not be negative; given: -0.5",
         ),
         (
-            robot(link("a"), link("b"), joint("j", "a", "b").replace(LIMIT, "")),
-            "joint 'j' is revolute and has no <limit>; give it one or make it continuous",
-        ),
-        (
             robot(link("a"), link("b"), joint("j", "a", "b").replace('lower="-1"', 'lower="2"')),
             "lower limit of joint 'j' must be at most the upper one; given: 2.0, 1.0",
         ),
@@ -353,11 +349,74 @@ def test_packages_are_also_those_of_the_file_and_of_sources(
     xml = robot(link("l", SOLID + mesh.format("package://my_arm_description")))
     urdf.write_text(xml)
     assert f"file://{package}/x.dae" in read_urdf(urdf)
-    elsewhere = _written(tmp_path, xml)
+    (tmp_path / "p/q/r/s").mkdir(parents=True)
+    elsewhere = _written(tmp_path / "p/q/r/s", xml)
     assert "package://my_arm_description" in read_urdf(elsewhere)
     assert package_directory("my_arm_description") is None
     monkeypatch.setenv("ROS_PACKAGE_PATH", f":{tmp_path}")
     assert package_directory("my_arm_description") == package
+
+
+def _package(folder: Path, **files: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / "package.xml").write_text(f"<package><name>my_{folder.name}</name></package>")
+    for name, text in files.items():
+        (folder / "description/urdf").mkdir(parents=True, exist_ok=True)
+        (folder / f"description/urdf/{name}.xacro").write_text(
+            f'<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">{text}</robot>'
+        )
+
+
+def test_a_plain_clone_finds_its_packages_and_those_of_clones_beside_it(tmp_path: Path) -> None:
+    include = '<xacro:include filename="{}/urdf/{}.xacro"/>'
+    _package(tmp_path / "clone/gripper", gripper=link("palm"))
+    _package(tmp_path / "base", base='<xacro:property name="n" value="b"/>')
+    mesh = '<visual><geometry><mesh filename="package://my_gripper/x.dae"/></geometry></visual>'
+    _package(
+        tmp_path / "clone/arm",
+        arm=include.format("$(find my_arm)", "part")
+        + include.format("$(find my_base)", "base")
+        + link("${n}", mesh),
+        part=include.format("$(find my_gripper)", "gripper"),
+    )
+    xml = read_urdf(tmp_path / "clone/arm/description/urdf/arm.xacro")
+    assert f"file://{tmp_path}/clone/gripper/x.dae" in xml
+    assert '<link name="palm">' in xml
+    assert '<link name="b">' in xml
+
+
+def test_a_package_that_no_used_part_needs_may_be_missing(tmp_path: Path) -> None:
+    include = '<xacro:include filename="$(find no_camera)/urdf/camera.xacro"/>'
+    camera = '<xacro:arg name="camera" default="0"/><xacro:if value="$(arg camera)">'
+    use = "<xacro:no_camera/></xacro:if>"
+    _package(tmp_path / "arm", arm=include + camera + use + link("a"))
+    file = tmp_path / "arm/description/urdf/arm.xacro"
+    (warning,) = check_urdf(read_urdf(file)).warnings
+    assert warning.startswith("the model leaves out files that it includes: there is no package")
+    with pytest.raises(ModelError, match=r"unknown macro name: xacro:no_camera; there is no pack"):
+        read_urdf(f"{file} camera:=1")
+
+
+def test_an_argument_of_xacro_without_default_is_asked_for(tmp_path: Path) -> None:
+    _package(tmp_path / "arm", arm=link("$(arg n)"))
+    with pytest.raises(ModelError, match=r"processed: its argument n has no default: give n:=V"):
+        read_urdf(tmp_path / "arm/description/urdf/arm.xacro")
+
+
+def test_a_joint_without_limit_has_no_ends(tmp_path: Path) -> None:
+    xml = robot(link("a"), link("b"), joint("j", "a", "b", "prismatic").replace(LIMIT, ""))
+    assert check_urdf(xml).warnings == ("prismatic joint 'j' has no <limit>: it has no ends",)
+    with pytest.warns(UrdfWarning, match="has no ends"):
+        joints = load_urdf(_written(tmp_path, xml)).joints
+    assert np.isinf([joints.lower, joints.upper, joints.effort, joints.velocity]).all()
+
+
+def test_a_body_without_a_moving_joint_floats(tmp_path: Path) -> None:
+    xml = robot(link("body"), link("rotor"), joint("mount", "body", "rotor", "fixed"))
+    model = load_urdf(_written(tmp_path, xml))
+    assert (model.base, model.n, model.total_mass) == ("floating", 0, 2.0)
+    with pytest.raises(ModelError, match="no joint that moves"):
+        load_urdf(_written(tmp_path, xml), base="fixed")
 
 
 @pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-16", "utf-8-sig"])
@@ -395,8 +454,11 @@ def test_a_continuous_joint_may_mimic_one_that_has_limits(tmp_path: Path) -> Non
     assert model.joint_names == ("knuckle",)
     assert model.evaluate(np.zeros(1), np.zeros(1)).M[0, 0] > 0.0
     both = xml.replace('type="revolute"', 'type="continuous"')
-    with pytest.raises(ModelError, match="known only up to turns"):
-        load_urdf(_written(tmp_path, both))
+    wheels = load_urdf(_written(tmp_path, both))  # the angle of the leader counts its turns
+    assert wheels.joint_names == ("knuckle",)
+    assert wheels.nq == 1
+    assert np.isinf([wheels.joints.lower, wheels.joints.upper]).all()
+    np.testing.assert_allclose(wheels.evaluate([9.0], [0.0]).M, model.evaluate([0.0], [0.0]).M)
 
 
 def test_arguments_of_a_xacro_may_follow_its_path(tmp_path: Path) -> None:

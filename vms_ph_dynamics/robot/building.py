@@ -82,23 +82,17 @@ def read_inertials(description: ET.Element) -> dict[str, Inertial]:
 
 
 def _read(element: ET.Element) -> Inertial | None:
+    attributes = {part.tag: part.attrib for part in reversed(element)}
+    origin, inertia = (attributes.get(tag, {}) for tag in ("origin", "inertia"))
     try:
-        numbers_by_key = {
-            key: float(part.attrib[key])
-            for tag, keys in _NUMBERS.items()
-            for part in element.findall(tag)[:1]
-            for key in keys
-        }
-        origin = element.find("origin")
-        attributes = {} if origin is None else origin.attrib
+        mass = float(attributes["mass"]["value"])
+        tensor = np.array(
+            [[float(inertia[f"i{min(a, b)}{max(a, b)}"]) for a in "xyz"] for b in "xyz"]
+        )
         centre, angles = (
-            np.array([float(word) for word in attributes.get(key, "0 0 0").split()])
+            np.array([float(word) for word in origin.get(key, "0 0 0").split()])
             for key in ("xyz", "rpy")
         )
-        tensor = np.array(
-            [[numbers_by_key[f"i{min(a, b)}{max(a, b)}"] for a in "xyz"] for b in "xyz"]
-        )
-        mass = numbers_by_key["value"]
     except (KeyError, ValueError):
         return None
     numbers = np.concatenate([centre, angles, tensor.ravel(), [mass]])
@@ -187,8 +181,9 @@ def build(
         notes, home = mjcf_attributes(description), description.findall("mjcf/home/joint")
         positions = {str(joint.get("name")): float(joint.get("position", "")) for joint in home}
         poses = [element.get("base", "").split() for element in description.findall("mjcf/home")]
-        if base == "auto" and notes.get("base") == "floating":  # the free joint of an MJCF
-            base = "floating"
+        moves = any(joint.get("type") != "fixed" for joint in description.findall("joint"))
+        if base == "auto" and (notes.get("base") == "floating" or not moves):
+            base = "floating"  # the free joint of an MJCF, or a single body
         root, text = make_root_joint(base), dynamics_text(description)
         model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
     except (ValueError, RuntimeError) as error:

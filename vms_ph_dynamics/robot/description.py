@@ -20,8 +20,6 @@ from ..errors import ModelError
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
-_HAVE_AXES = ("revolute", "continuous", "prismatic", "planar")
-
 
 def tree_errors(root: ET.Element) -> Iterator[str]:
     """Yield an error for everything that keeps the links and joints from being one tree."""
@@ -32,16 +30,16 @@ def tree_errors(root: ET.Element) -> Iterator[str]:
     links, joints = root.findall("link"), root.findall("joint")
     nameless = [*_nameless("link", links), *_nameless("joint", joints)]
     if nameless or not links:
-        yield from nameless or ("it has no links",)
+        yield from nameless or (
+            "it has no links; where it only has macros of xacro, give the file that uses them",
+        )
         return
     for joint in joints:
         yield from _joint_errors(joint, joints)
     names = [str(link.get("name")) for link in links]
-    for kind, names_of_kind in (
-        ("link", names),
-        ("joint", [str(joint.get("name")) for joint in joints]),
-    ):
-        for name in sorted(n for n, count in Counter(names_of_kind).items() if count > 1):
+    for kind, elements in (("link", links), ("joint", joints)):
+        counts = Counter(str(element.get("name")) for element in elements)
+        for name in sorted(n for n, count in counts.items() if count > 1):
             yield f"two {kind}s are named '{name}'"
     yield from _connection_errors(joints, names)
 
@@ -57,7 +55,7 @@ def _joint_errors(joint: ET.Element, joints: list[ET.Element]) -> Iterator[str]:
     if kind not in JOINT_TYPES:
         yield f"joint '{name}' has the unknown type {kind!r}; known are {', '.join(JOINT_TYPES)}"
     for axis in joint.findall("axis"):
-        if kind in _HAVE_AXES and axis.get("xyz") is None:
+        if kind not in ("fixed", "floating") and axis.get("xyz") is None:
             attributes = ", ".join(axis.keys()) or "nothing"
             yield (
                 f"the <axis> of joint '{name}' must give xyz, three numbers; it gives {attributes}"
@@ -161,15 +159,9 @@ LARGEST_NUMBER = 1e12
 """Largest length, mass or inertia, in SI units; beyond, the terms of the dynamics overflow."""
 
 NOT_DYNAMICS = (
-    "visual",
-    "collision",
-    "material",
-    "transmission",
-    "gazebo",
-    "ros2_control",
-    "sensor",
-    "mjcf",
-)
+    "visual", "collision", "material", "transmission", "gazebo", "ros2_control", "sensor", "mjcf",
+    "calibration", "safety_controller",
+)  # fmt: skip
 """Elements without influence on the dynamics, at which parsers fail or warn."""
 
 NAMELESS = "robot"
@@ -186,15 +178,7 @@ _NUMBERS = {
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
     "dynamics": dict.fromkeys(("damping", "friction", "armature"), 1),
     "mimic": dict.fromkeys(("multiplier", "offset"), 1),
-    "calibration": dict.fromkeys(("rising", "falling"), 1),
-    "safety_controller": dict.fromkeys(
-        ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"), 1
-    ),
 }
-
-_FIXED_TAGS = ("origin", "parent", "child")
-
-_BOUNDED_TAGS = ("origin", "mass", "inertia", "dynamics", "mimic")
 
 
 def parse_description(xml: str) -> ET.Element:
@@ -254,19 +238,24 @@ def dynamics_text(root: ET.Element) -> str:
                 link.remove(inertial)
     for mount in _mounts(copy):
         ET.SubElement(copy, "link", {"name": mount})
-    joints = {joint.get("name"): joint for joint in copy.findall("joint")}
-    for joint in joints.values():
-        if joint.get("type") == "continuous" and _mimics_a_bounded_joint(joint, joints):
+    leaders = {mimic.get("joint") for mimic in copy.iterfind("joint/mimic")}
+    for joint in copy.findall("joint"):
+        mimics = joint.get("name") in leaders or joint.find("mimic") is not None
+        if joint.get("type") == "continuous" and mimics:  # their angles count turns
             joint.set("type", "revolute")
-            if joint.find("limit") is None:
-                ET.SubElement(joint, "limit", {"effort": "0", "velocity": "0"})
-            for limit in joint.findall("limit"):
-                limit.attrib |= {"lower": "-1e9", "upper": "1e9"}
+            for limit in joint.findall("limit") or [ET.SubElement(joint, "limit")]:
+                limit.attrib |= {"lower": "-1e100", "upper": "1e100"}
         for element in list(joint):
-            unused = joint.get("type") == "fixed" and element.tag not in _FIXED_TAGS
+            unused = joint.get("type") == "fixed" and element.tag not in (
+                "origin",
+                "parent",
+                "child",
+            )
             empty = element.tag == "dynamics" and not element.keys() & _NUMBERS["dynamics"].keys()
             if unused or empty:
                 joint.remove(element)
+        if joint.get("type") in ("revolute", "prismatic") and joint.find("limit") is None:
+            ET.SubElement(joint, "limit")
         for limit in joint.findall("limit"):
             for key in _missing_limits(limit):
                 limit.set(key, "0")  # which is read as no limit
@@ -276,17 +265,6 @@ def dynamics_text(root: ET.Element) -> str:
         if element.tag == "dynamics" and not {"damping", "friction"}.intersection(element.keys()):
             element.set("damping", "0")  # the parser refuses an element without either
     return ET.tostring(copy, encoding="unicode")
-
-
-def _mimics_a_bounded_joint(joint: ET.Element, joints: Mapping[str | None, ET.Element]) -> bool:
-    """Return whether the angle of a joint follows from one that has limits."""
-    for _ in joints:
-        mimic = joint.find("mimic")
-        leader = None if mimic is None else joints.get(mimic.get("joint"))
-        if leader is None:
-            return joint.get("type") in ("revolute", "prismatic")
-        joint = leader
-    return False  # a circle, which is reported elsewhere
 
 
 def completions(root: ET.Element) -> Iterator[str]:
@@ -302,6 +280,8 @@ def completions(root: ET.Element) -> Iterator[str]:
     for joint in root.findall("joint"):
         if joint.get("type") == "fixed":
             continue
+        if joint.get("type") in ("revolute", "prismatic") and joint.find("limit") is None:
+            yield f"{joint.get('type')} joint '{joint.get('name')}' has no <limit>: it has no ends"
         for limit in joint.findall("limit"):
             for key in _missing_limits(limit):
                 text = limit.get(key)
@@ -350,7 +330,7 @@ def number_errors(root: ET.Element) -> Iterator[str]:
                 if text is None:
                     continue
                 # A limit may be as large as it likes.
-                largest = LARGEST_NUMBER if element.tag in _BOUNDED_TAGS else math.inf
+                largest = math.inf if element.tag in ("axis", "limit") else LARGEST_NUMBER
                 if not _is_numbers(text, count, largest):
                     accepted = "a finite number" if count == 1 else f"{count} finite numbers"
                     size = f" of at most {largest:g}" if math.isfinite(largest) else ""

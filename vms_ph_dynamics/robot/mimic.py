@@ -100,7 +100,7 @@ class Projection:
         """Build the map for resolved mimics.
 
         Raises:
-            ModelError: a joint is unknown, or a continuous joint mimics or is mimicked.
+            ModelError: a joint is unknown, or a joint with several positions mimics or is mimicked.
         """
         self.joints = [i for i in range(1, model.njoints) if model.names[i] not in mimics]
         if not self.joints:
@@ -168,8 +168,8 @@ class Projection:
             joint = model.joints[model.getJointId(which)]
             if joint.nq != 1:
                 raise ModelError(
-                    f"joint '{name}' mimics '{mimic.of}': '{which}' is continuous, whose angle is "
-                    "known only up to turns; give it limits, or lock it"
+                    f"joint '{name}' mimics '{mimic.of}': '{which}' has no single position; take "
+                    "the <mimic> out"
                 )
             joints.append(joint)
         follower, leader = joints

@@ -24,7 +24,7 @@ def base_origin(model: VMSModel, chosen_base: str) -> str:
         return ""
     if model.base == "fixed":
         return "guessed: the first joint is neither floating nor planar"
-    return f"guessed: the first joint is {model.base}"
+    return f"guessed: the first joint is {model.base}, or none moves"
 
 
 def recommendations(model: VMSModel) -> Iterator[str]:
