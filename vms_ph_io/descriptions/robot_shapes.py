@@ -33,8 +33,9 @@ def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
         ModelError: a mesh cannot be read.
     """
     text = _without_missing_meshes(description)
-    full_model, geometry = pin.buildModelFromXML(text), pin.GeometryModel()
+    geometry = pin.GeometryModel()
     try:
+        full_model = pin.buildModelFromXML(text)
         pin.buildGeomFromUrdfString(full_model, text, pin.GeometryType.COLLISION, geometry, [])
     except ValueError as error:
         raise ModelError(
@@ -48,12 +49,8 @@ def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
         link_frame = tree.pinocchio.frames[tree.frame_id(link.name)]
         if link_frame.parentJoint == 0:
             continue
-        in_link = link.placement.homogeneous
-        pose = link_frame.placement.homogeneous @ np.linalg.solve(
-            in_link, item.placement.homogeneous
-        )
-        shape = _shape(item.geometry, pose)
-        if shape is not None:
+        pose = (link_frame.placement * link.placement.actInv(item.placement)).homogeneous
+        if (shape := _shape(item.geometry, pose)) is not None:
             shapes.append(RobotShape(link_frame.parentJoint, shape))
     return shapes
 

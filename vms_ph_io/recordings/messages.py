@@ -5,7 +5,6 @@
 
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,15 +40,17 @@ class Messages:
         """What was damaged or left out; complete once all messages are read."""
         self.bytes = 0
         """Bytes of the files."""
-        self._progress, self._is_ros1 = progress, path.suffix == ".bag" and path.is_file()
+        self._progress, self._folder = progress, None
+        self._is_ros1 = path.suffix == ".bag" and path.is_file()
 
     def __iter__(self) -> Iterator[BagMessage]:
         return self.on_topics(None)
 
     def on_topics(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         """Yield the messages of some topics, or all, with their present names."""
-        self.notes, count = [], 0
+        self.notes = []
         source = self._ros1(topics) if self._is_ros1 else self._rosbag2(topics)
+        count = 0
         try:
             for message in source:
                 count += 1
@@ -182,6 +183,7 @@ class _BoundedRos1Reader(Ros1Reader):
 
 def decoded(message: BagMessage) -> Any:
     """Return the message, or None if its bytes do not fit its definition."""
-    with suppress(BagError):
+    try:
         return message.decode()
-    return None
+    except BagError:
+        return None

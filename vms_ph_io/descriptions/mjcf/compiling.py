@@ -126,7 +126,8 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
         if mesh is None:
             continue
         gives_inertia = _gives_inertia(mujoco, spec, geom)
-        file = _file_of(spec, mesh)
+        folder = Path(spec.modelfiledir, spec.compiler.meshdir or "")
+        file = os.path.abspath(folder / mesh.file) if mesh.file else ""
         appearances[geom.name] = Appearance(rgba, file, tuple(mesh.scale.tolist()), gives_inertia)
         if gives_inertia:
             used.add(geom.meshname)
@@ -160,10 +161,3 @@ def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:
     if compiler.inertiafromgeom == rule.mjINERTIAFROMGEOM_AUTO:
         return not body.explicitinertial
     return bool(compiler.inertiafromgeom == rule.mjINERTIAFROMGEOM_TRUE)
-
-
-def _file_of(spec: Any, mesh: Any) -> str:
-    if not mesh.file:
-        return ""
-    folder = Path(spec.modelfiledir, spec.compiler.meshdir or "")
-    return os.path.abspath(folder / mesh.file)

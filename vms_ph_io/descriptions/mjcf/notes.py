@@ -72,7 +72,7 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
     """Yield a text for each kind of thing in a ``mujoco.MjModel`` that the model leaves out."""
     yield from _list("free objects beside the robot", tree.objects)
     yield from _list("bodies fixed to the world beside the robot", tree.scenery)
-    yield from _list("tendons", _names(m.tendon, m.ntendon, "tendon"))
+    yield from _list("tendons", (m.tendon(i).name or f"tendon{i}" for i in range(m.ntendon)))
     kinds = {int(v): k.removeprefix("mjEQ_").lower() for k, v in mujoco.mjtEq.__members__.items()}
     yield from _list(
         "equality constraints",
@@ -139,10 +139,6 @@ def _actuator(m: Any, i: int) -> str:
 def _is_given(m: Any, i: int, *fields: str) -> bool:
     """Return whether a row of some field is not zero; older versions of MuJoCo lack some."""
     return any(np.any(getattr(m, name)[i]) for name in fields if hasattr(m, name))
-
-
-def _names(get: Any, count: int, kind: str) -> list[str]:
-    return [get(i).name or f"{kind}{i}" for i in range(count)]
 
 
 def _list(kind: str, names: Iterable[str]) -> Iterator[str]:
