@@ -376,12 +376,17 @@ def test_a_plain_clone_finds_its_packages_and_those_of_clones_beside_it(tmp_path
         tmp_path / "clone/arm",
         arm=include.format("$(find my_arm)", "part")
         + include.format("$(find my_base)", "base")
-        + link("${n}", mesh),
+        + link("${n}", mesh)
+        + include.format("$(find no_package_of_its_own)", "x"),
         part=include.format("$(find my_gripper)", "gripper"),
     )
+    inner = tmp_path / "clone/arm/no_package_of_its_own"
+    (inner / "urdf").mkdir(parents=True)
+    (inner / "urdf/x.xacro").write_text("<robot>" + link("x") + "</robot>")
     xml = read_urdf(tmp_path / "clone/arm/description/urdf/arm.xacro")
     assert f"file://{tmp_path}/clone/gripper/x.dae" in xml
     assert '<link name="palm">' in xml
+    assert '<link name="x">' in xml
     assert '<link name="b">' in xml
 
 
@@ -401,6 +406,12 @@ def test_an_argument_of_xacro_without_default_is_asked_for(tmp_path: Path) -> No
     _package(tmp_path / "arm", arm=link("$(arg n)"))
     with pytest.raises(ModelError, match=r"processed: its argument n has no default: give n:=V"):
         read_urdf(tmp_path / "arm/description/urdf/arm.xacro")
+
+
+def test_a_comment_may_stand_before_the_declaration(tmp_path: Path) -> None:
+    xml = robot(link("a"), link("b"), joint("j", "a", "b"))
+    text = '<!-- a licence --> <!-- a date -->\n<?xml version="1.0" encoding="utf-8"?>' + xml
+    assert load_urdf(_written(tmp_path, text)).joint_names == ("j",)
 
 
 def test_a_joint_without_limit_has_no_ends(tmp_path: Path) -> None:

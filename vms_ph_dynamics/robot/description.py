@@ -167,6 +167,9 @@ NOT_DYNAMICS = (
 NAMELESS = "robot"
 """The name of a robot whose description gives none."""
 
+# Blanks, and the comments that some put before the declaration.
+_BEFORE_DECLARATION = re.compile(r"\A(?:\s|<!--(?:(?!-->).)*-->)*(?=<\?xml)|\A\s+", re.DOTALL)
+
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 # The numbers of each element inside a joint or an inertial, and how many.
@@ -212,7 +215,7 @@ def parse_description(xml: str) -> ET.Element:
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = builder.data
     try:
-        parser.Parse(xml.lstrip(), True)  # before the declaration XML allows no blank
+        parser.Parse(_BEFORE_DECLARATION.sub("", xml), True)  # where XML allows nothing
     except (expat.ExpatError, ValueError, LookupError) as failure:
         error = f"not well-formed XML: {failure}"
     if deepest > LARGEST_DEPTH:

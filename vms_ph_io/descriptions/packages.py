@@ -48,7 +48,7 @@ def package_directory(
     sources = [Path(p) for p in environment.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
     if beside is not None:
         start = beside.absolute().parent if enclosing is None else enclosing[1]
-        sources += list(start.parents)[:-1][:3]
+        sources += [start, *start.parents][:-1][:4]
     return next((package for folder in sources for package in _packages_in(folder, name)), None)
 
 
