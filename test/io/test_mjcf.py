@@ -117,6 +117,8 @@ def test_bodies_and_sites_are_where_mujoco_has_them(name: str, urdf) -> None:
 
 def test_a_site_named_like_a_tool_is_the_end_effector(urdf) -> None:
     assert VMSModel.from_urdf(urdf(TWO_JOINTS_IN_A_BODY)).end_effector == "tcp"
+    text = TWO_JOINTS_IN_A_BODY.replace('"tcp"', '"gripperframe"')
+    assert VMSModel.from_urdf(urdf(text)).end_effector == "gripperframe"
     assert VMSModel.from_urdf(urdf(DRONE)).end_effector == "hand"
     assert VMSModel.from_urdf(urdf(DRONE), end_effector="front").end_effector == "front"
 

@@ -6,28 +6,35 @@
 import numpy as np
 
 from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.simulation.contact.coordinates import Coordinates
 from vms_ph_dynamics.simulation.contact.mujoco_robot import build, import_mujoco
 from vms_ph_dynamics.simulation.contact.scene import Scene
 
 
 class FreeRobot:
-    """Free motion of a robot in MuJoCo, without contacts, limits and friction.
+    """Motion of a robot in MuJoCo, without contacts, and without limits unless it has friction.
 
     Attributes:
         model: of MuJoCo.
     """
 
-    def __init__(self, robot: VMSModel, integrator: str) -> None:
+    def __init__(self, robot: VMSModel, integrator: str, friction: Friction | None = None) -> None:
         """Build the robot.
+
+        Args:
+            robot: the robot.
+            integrator: of MuJoCo.
+            friction: in the joints, whose limits then are stops; None for neither.
 
         Raises:
             MissingExtraError: MuJoCo is not installed.
         """
         self._mujoco, self._robot = import_mujoco(), robot
-        self._compiled = build(robot, Scene(), 1e-3, None, False)
+        self._compiled = build(robot, Scene(), 1e-3, friction, friction is not None)
         self.model = self._compiled.model
-        self.model.opt.disableflags |= self._mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+        if friction is None:
+            self.model.opt.disableflags |= self._mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         kinds = self._mujoco.mjtIntegrator
         self.model.opt.integrator = getattr(kinds, f"mjINT_{integrator.upper()}")
         self._data = self._mujoco.MjData(self.model)

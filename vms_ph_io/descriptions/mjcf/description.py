@@ -112,7 +112,7 @@ def _shapes(
 
 
 _END_EFFECTOR = re.compile(
-    r"(^|[^a-z])(attachment|ee|eef|tcp|tool|grip|gripper|grasp|pinch|end_?effector|tip)([^a-z]|$)"
+    r"(^|[^a-z])(attachment|ee|eef|tcp|tool|grip[a-z]*|grasp|pinch|end_?effector|tip)([^a-z]|$)"
 )
 
 _NO_LIMIT = 1e101  # read as no limit

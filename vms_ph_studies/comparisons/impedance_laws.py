@@ -1,0 +1,210 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Laws for an impedance of the end effector that others publish, and one rule of gains for all.
+
+The equations are written anew from the sources: cartesian_impedance_example_controller of
+franka_ros (franka_ros2 has none), and CartesianController of crisp_controllers 8093548. Both send
+torques without weight and leave the torques of the motors to the driver.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference, RobotState
+from vms_ph_dynamics import Array, VMSModel
+from vms_ph_io.drivers import Driver
+
+DT = 1e-3
+
+# The rule: stiffnesses in N/m, N m/rad and N m/rad of the posture; a damping ratio about the
+# effective masses at home; least dampings in N s/m and N m s/rad, which remain for hand guiding.
+_STIFFNESS, _RATIO, _LEAST_DAMPING = (400.0, 30.0, 10.0), 0.7, (10.0, 1.0)
+
+# Torque rate that every law keeps under the rule, N m/s.
+_RATE = 900.0
+
+
+@dataclass(frozen=True)
+class ImpedanceGains:
+    """Stiffness and damping.
+
+    Attributes:
+        stiffness: of position, attitude and posture, N/m, N m/rad and N m/rad.
+        damping: N s/m, N m s/rad and N m s/rad.
+        null_inertia: of the motion that leaves the end effector at rest, kg m^2.
+    """
+
+    stiffness: tuple[float, float, float]
+    damping: tuple[float, float, float]
+    null_inertia: float
+
+    @classmethod
+    def by_rule(cls, model: VMSModel, scale: float) -> "ImpedanceGains":
+        """Return ``D = 2 zeta sqrt(K Lambda)`` for a scale of the position's stiffness.
+
+        ``Lambda`` is three over the trace of the mobility of position or attitude; at a scale of
+        zero the stiffness of the attitude vanishes too.
+        """
+        d = model.evaluate(model.home, np.zeros(model.nv))
+        j = d.J_end_effector
+        mobility = j @ np.linalg.solve(d.M, j.T)
+        z = np.linalg.svd(j)[2][-1]
+        masses = (3.0 / np.trace(mobility[:3, :3]), 3.0 / np.trace(mobility[3:, 3:]), z @ d.M @ z)
+        k = (scale * _STIFFNESS[0], _STIFFNESS[1] * (scale > 0.0), _STIFFNESS[2])
+        damping = [2.0 * _RATIO * float(np.sqrt(a * m)) for a, m in zip(k, masses, strict=True)]
+        least = (*_LEAST_DAMPING, 0.0)
+        x, y, null = map(max, damping, least)
+        return cls(k, (x, y, null), float(masses[2]))
+
+    @classmethod
+    def critical(cls, stiffness: tuple[float, float, float], scale: float) -> "ImpedanceGains":
+        """Return published stiffnesses, with the published damping ``2 sqrt(K)``."""
+        x, y, null = stiffness
+        k = (scale * x, y * (scale > 0.0), null)
+        a, b, c = (2.0 * float(np.sqrt(value)) for value in k)
+        return cls(k, (a, b, c), 1.0)
+
+
+class PublishedLaw:
+    """A law of others, at the home pose of a robot whose weight the driver carries."""
+
+    STIFFNESS: ClassVar[tuple[float, float, float]]
+    RATE: ClassVar[float]
+
+    def __init__(self, model: VMSModel, published: bool) -> None:
+        """Hold the home pose, with the published settings or by the rule of gains."""
+        self._model, self._published = model, published
+        self._at_rest = model.joint_positions(model.home)
+        d = model.evaluate(model.home, np.zeros(model.nv))
+        self._target = pin.SE3(np.array(d.placement(model.end_effector)))
+        self._last_torque = np.zeros(model.n)
+        self._max_change, self._scale = DT * (self.RATE if published else _RATE), -1.0
+        self.set_scale(1.0)
+
+    def set_scale(self, scale: float) -> None:
+        """Scale the stiffness of the position; zero for guiding by hand."""
+        if scale == self._scale:
+            return
+        self._scale = scale
+        if self._published:
+            self._gains = ImpedanceGains.critical(self.STIFFNESS, scale)
+        else:
+            self._gains = ImpedanceGains.by_rule(self._model, scale)
+
+    def torque(self, state: RobotState, target: Array) -> Array:
+        """Return the torques (n,) for a position (3,) of the reference."""
+        model = self._model
+        d = model.evaluate(state.q, state.v)
+        pose = pin.SE3(np.array(d.placement(model.end_effector)))
+        j = d.J_end_effector.reshape(2, 3, -1)
+        jacobian = np.concatenate([pose.rotation @ j[0], pose.rotation @ j[1]])
+        desired = self._desired(d, pose, jacobian, target)
+        change = np.clip(desired - self._last_torque, -self._max_change, self._max_change)
+        self._last_torque = self._last_torque + change
+        return self._last_torque
+
+    def _desired(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
+        raise NotImplementedError
+
+    def _posture(self, d: Any) -> Array:
+        offset = self._at_rest - self._model.joint_positions(d.q)
+        return self._gains.stiffness[2] * offset - self._gains.damping[2] * d.v
+
+    @staticmethod
+    def _inverse(matrix: Array, damping: float) -> Array:
+        left, values, right = np.linalg.svd(matrix, full_matrices=False)
+        return right.T @ ((values / (values**2 + damping**2))[:, None] * left.T)
+
+
+class ExampleLaw(PublishedLaw):
+    """``J^T (-K e - D J qdot) + (1 - J^T J^T+) (K_n (q_n - q) - D_n qdot) + C qdot``.
+
+    Position error and vector part of the quaternion in base axes; stiffness and damping follow with
+    the factor 0.005 in each sample, as published the reference too; ``J^T+`` is damped by 0.2.
+    """
+
+    STIFFNESS, RATE = (200.0, 20.0, 0.0), 1000.0
+    _FACTOR = 0.005
+    _filtered: Array | None = None
+
+    def _desired(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
+        step = self._FACTOR if self._published else 1.0
+        self._target.translation += step * (target - self._target.translation)
+        new = np.array([self._gains.stiffness[:2], self._gains.damping[:2]])
+        last = new if self._filtered is None else self._filtered
+        self._filtered = last + self._FACTOR * (new - last)
+        k, damping = np.repeat(self._filtered, 3, axis=1)
+        quaternion = pin.Quaternion(pose.rotation.T @ self._target.rotation)
+        vector = np.sign(quaternion.w or 1.0) * np.array([quaternion.x, quaternion.y, quaternion.z])
+        position = pose.translation - self._target.translation
+        error = np.concatenate([position, -pose.rotation @ vector])
+        null = np.eye(len(d.v)) - jacobian.T @ self._inverse(jacobian.T, 0.2)
+        force = -k * error - damping * (jacobian @ d.v)
+        return jacobian.T @ force + null @ self._posture(d) + d.C @ d.v
+
+
+class CrispLaw(PublishedLaw):
+    """``J^T (K e - D J qdot) + clip((1 - J+ J) (K_n (q_n - q) - D_n qdot)) + tau_limits``.
+
+    Errors in base axes, of the attitude the rotation vector, are clipped at 0.1 m and 0.5 rad, the
+    torques of the posture at 5 N m; within 0.3 rad of a limit up to 5 N m push a joint back.
+    As published, the logarithm of the reference's pose moves by nine tenths in each sample.
+    """
+
+    STIFFNESS, RATE = (500.0, 30.0, 1.0), 500.0
+
+    def _desired(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
+        new = pin.SE3(self._target.rotation, target)
+        if self._published:
+            new = pin.exp6(0.9 * pin.log6(new).vector + 0.1 * pin.log6(self._target).vector)
+        self._target = new
+        turn = pin.log3(new.rotation @ pose.rotation.T)
+        error = np.concatenate([new.translation - pose.translation, turn])
+        largest = np.repeat([0.1, 0.5], 3)
+        k, damping = (np.repeat(x[:2], 3) for x in (self._gains.stiffness, self._gains.damping))
+        force = k * np.clip(error, -largest, largest) - damping * (jacobian @ d.v)
+        null = np.eye(len(d.v)) - self._inverse(jacobian, 1e-6) @ jacobian
+        posture = np.clip(null @ self._posture(d), -5.0, 5.0)
+        q, joints = self._model.joint_positions(d.q), self._model.joints
+        limits = np.zeros(len(q))
+        if np.isfinite([joints.lower, joints.upper]).all():
+            distances = q - joints.lower, joints.upper - q
+            up, down = (np.clip(1.0 - x / 0.3, 0.0, 1.0) for x in distances)
+            limits = 5.0 * (up - down)
+        return jacobian.T @ force + posture + limits
+
+
+class GuardedImpedance:
+    """CartesianImpedance by the rule of gains, behind a guard, for a driver."""
+
+    def __init__(self, model: VMSModel, driver: Driver) -> None:
+        """Hold the home pose of a robot with its weight."""
+        self.law: Any = driver.law(CartesianImpedance, model)
+        self.law.gains = replace(self.law.gains, torque_rate=_RATE, speed=1.0)
+        self._model, self._scale = model, -1.0
+        self.set_scale(1.0)
+        self.guard = EnergyGuard(self.law, budget=40.0, delay=int(driver.delay))
+        self.guard.reset(RobotState(model.home, np.zeros(model.nv)))
+
+    def set_scale(self, scale: float) -> None:
+        """Scale the stiffness of the position; zero for guiding by hand."""
+        if scale == self._scale:
+            return
+        self._scale, gains = scale, ImpedanceGains.by_rule(self._model, scale)
+        self.law.gains = replace(
+            self.law.gains,
+            stiffness=gains.stiffness[0],
+            stiffness_rotation=gains.stiffness[1],
+            damping=gains.damping[0],
+            damping_rotation=gains.damping[1],
+            damping_null=gains.damping[2] / gains.null_inertia,
+            null_stiffness=gains.stiffness[2],
+        )
+
+    def torque(self, state: RobotState, target: Array) -> Array:
+        """Return the torques (n,) for a position (3,) of the reference."""
+        return self.guard.update(state, Reference(position=target), DT).torque
