@@ -191,7 +191,8 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OURS, published: bool = False
     law: Any = GuardedImpedance(model, _DRIVER)
     if name != _OURS:
         law = _LAWS[name](moving, published)
-    step, q, v = arm.start(), model.home, np.zeros(model.nv)
+    step, q = arm.start(), model.home
+    v: Array = np.zeros(model.nv)
     home = moving.evaluate(model.home, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
     axes, posture, force = arm.axes(home), 0.0, 0.0
     errors, torques, work = [], [np.zeros(model.n)] * 2, [0.0]
