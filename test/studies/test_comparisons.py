@@ -9,8 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from vms_ph_controllers import RobotState
+from vms_ph_io import robots
 from vms_ph_studies import Check, get
-from vms_ph_studies.comparisons.cartesian_impedance import GuardedImpedance, _phases, run_phase
+from vms_ph_studies.comparisons.cartesian_impedance import Arm, _phases, run_phase
+from vms_ph_studies.comparisons.impedance_laws import CrispLaw, ExampleLaw, PublishedLaw
 from vms_ph_studies.comparisons.sampled_passivity import Encoder
 
 
@@ -61,12 +64,31 @@ def test_an_encoder_rounds_positions_and_gives_their_differences() -> None:
 
 
 def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate() -> None:
-    phase = replace(_phases(1.0)["stiffness times ten"], seconds=0.3, stiffness=_after(0.1))
-    ours = run_phase(phase, GuardedImpedance)
+    arm = Arm(robots.load("fr3"))
+    phase = _phases(1.0, arm.reach, arm.push)["stiffness times ten"]
+    ours = run_phase(replace(phase, seconds=0.3, scale=_after(0.1)), arm)
     assert ours.verdict == "kept"
     assert ours.rate < 1000.0
     assert ours.torque < 0.5
 
 
+@pytest.mark.parametrize("kind", [ExampleLaw, CrispLaw])
+def test_the_laws_of_others_pull_with_the_stiffness_of_the_rule(kind: type[PublishedLaw]) -> None:
+    model = robots.load("fr3").without_gravity()
+    law, state = kind(model, published=False), RobotState(model.home, np.zeros(7))
+    d = model.evaluate(state.q, state.v)
+    pose = d.placement(model.end_effector)
+    for _ in range(20):  # each sample may change a torque by 0.9 N m
+        torque = law.torque(state, pose[:3, 3] + [0.0, 0.0, 0.01])
+    pull = pose[:3, :3].T @ [0.0, 0.0, 400.0 * 0.01]
+    np.testing.assert_allclose(torque, d.J_end_effector[:3].T @ pull, atol=1e-12)
+
+
+def test_a_law_of_others_holds_an_arm_in_mujoco_at_rest() -> None:
+    arm = Arm(robots.load("fr3"), "mujoco")
+    phase = _phases(1.0, arm.reach, arm.push)["push"]
+    assert run_phase(replace(phase, seconds=0.05), arm, "crisp", published=True).error < 1e-4
+
+
 def _after(time: float) -> Callable[[float], float]:
-    return lambda t: 100.0 if t < time else 1000.0
+    return lambda t: 0.25 if t < time else 2.5
