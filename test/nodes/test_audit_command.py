@@ -94,7 +94,7 @@ MISTAKES = {
     "role": (["{bag}", "--robot", "panda", "--topic", "camera=/x"], "nothing that a topic can"),
     "pair": (["{bag}", "--robot", "panda", "--topic", "joints"], "NAME=VALUE"),
     "joint": (["{bag}", "--robot", "panda", "--joint", "a=b"], "is no joint of 'panda'"),
-    "effort": (["{bag}", "--robot", "panda", "--effort", "volts"], "efforts are one of"),
+    "effort": (["{bag}", "--robot", "panda", "--effort", "volts"], "effort is one of"),
     "friction": (["{bag}", "--robot", "panda", "--friction", "no.yaml"], "cannot be read"),
     "columns": (["{bag}", "--robot", "panda", "--columns", "no.yaml"], "no column map"),
 }

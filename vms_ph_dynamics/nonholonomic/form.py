@@ -74,16 +74,14 @@ class WheelConstraint(Task):
         self._frame = tree.getFrameId(wheel, pin.FrameType.JOINT)
         unit = model.tree.full_velocity(np.eye(model.nv))[:, tree.idx_vs[joint]]
         self._wheel_index = int(np.argmax(np.abs(unit)))
-        axle = self._joint_jacobian(Evaluation(model, *self._rest_state()))[3:, self._wheel_index]
+        rest = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
+        axle = self._joint_jacobian(rest)[3:, self._wheel_index]
         self._length = float(np.linalg.norm(axle))
         if self._length < 1e-9 or abs(float(axle @ _UP)) > 1e-6 * self._length:
             raise ModelError(
                 f"'{wheel}' must turn a wheel about an axis that is parallel to the plane of the "
                 "base; its axis has a component along the normal, or it does not turn"
             )
-
-    def _rest_state(self) -> tuple[Array, Array]:
-        return self.model.neutral_configuration(), np.zeros(self.model.nv)
 
     def _joint_jacobian(self, d: Evaluation) -> Array:
         return d.frame_jacobian(self._frame, _AXES)

@@ -38,6 +38,8 @@ class BaseStates:
     ) -> None:
         self.model = model
         self.notes: list[str] = []
+        self.companions: list[Companion] = []
+        """The series that are used."""
         self._pose: Companion | None = None
         self._twist: Companion | None = None
         if not model.b:
@@ -62,11 +64,7 @@ class BaseStates:
         else:
             self.notes.append(f"the twist of the base is estimated from the poses on {pose.name}")
         self._axes = self._twist_axes() if self._twist is not None else {}
-
-    @property
-    def companions(self) -> list[Companion]:
-        """The series that are used."""
-        return list({id(c): c for c in (self._pose, self._twist) if c is not None}.values())
+        self.companions += {id(c): c for c in (self._pose, self._twist) if c is not None}.values()
 
     def at(self, begin: int, end: int, t: Array) -> tuple[Array, Array]:
         """Return base parts of configurations (N, nq_base) and velocities (N, b)."""
@@ -102,15 +100,13 @@ class BaseStates:
         rows = min(len(times), _MAX_ROWS)
         if rows < _MIN_ROWS:
             return {}
-        companions = (
-            Companion(self._pose.series, times[:rows]),
-            Companion(self._twist.series, times[:rows]),
+        pose, recorded = (
+            Companion(c.series, times[:rows]).at(0, rows) for c in (self._pose, self._twist)
         )
-        pose = _with_continuous_signs(companions[0].at(0, rows)[:, : len(POSE)])
+        pose, recorded = _with_continuous_signs(pose[:, : len(POSE)]), recorded[:, len(POSE) :]
         t = (times[:rows] - times[0]) * 1e-9
         if not bool(np.all(np.diff(t) > 0.0)):
             return {}
-        recorded = companions[1].at(0, rows)[:, len(POSE) :]
         slope = _twist_of(t, pose[:, :3], pose[:, 3:])
         axes: dict[str, str] = {}
         topic, frame = self._twist.series.name, self._twist.series.frame or "the world"

@@ -130,9 +130,8 @@ class _Text:
     """Quantities in the columns of one text file, block by block."""
 
     def __init__(self, recording: Recording, column_map: ColumnMap, progress: Progress) -> None:
-        path = recording.path
         self._recording, self._progress = recording, progress
-        self._text = _text(path, column_map)
+        self._text = _text(recording.path, column_map)
         self.names = self._text.names
 
     def blocks(

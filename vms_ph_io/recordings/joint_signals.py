@@ -158,7 +158,7 @@ class Companion:
 
     Args:
         series: the series.
-        stamps: (N,) ns, of the samples.
+        stamps: (N,) ns, of the samples; others may be set.
     """
 
     def __init__(self, series: Series, stamps: Array) -> None:
@@ -166,11 +166,7 @@ class Companion:
         times = series.table.times
         self._order = np.argsort(times, kind="stable")
         self._times = times[self._order]
-        self.resample(stamps)
-
-    def resample(self, stamps: Array) -> None:
-        """Take other stamps."""
-        self._stamps = stamps
+        self.stamps = stamps
 
     @property
     def rate(self) -> float:
@@ -182,7 +178,7 @@ class Companion:
     @property
     def is_synchronous(self) -> bool:
         """Whether nearly all samples have a row of the same stamp."""
-        return len(self._stamps) > 0 and bool(self._first_rows(self._stamps)[1].mean() > 0.9)
+        return len(self.stamps) > 0 and bool(self._first_rows(self.stamps)[1].mean() > 0.9)
 
     def at(self, begin: int, end: int) -> Array:
         """Return the values at samples begin..end, linear between rows, (end - begin, columns)."""
@@ -190,8 +186,8 @@ class Companion:
         rows = self._rows(low, high)
         if not len(rows):
             return np.zeros((end - begin, len(self.series.table.columns) - 1))
-        start = self._stamps[begin]
-        t = (self._stamps[begin:end] - start).astype(float)
+        start = self.stamps[begin]
+        t = (self.stamps[begin:end] - start).astype(float)
         return interpolated(t, (self._times[low:high] - start).astype(float), rows)
 
     def spans(self, stamps: Array) -> npt.NDArray[np.bool_]:
@@ -215,7 +211,7 @@ class Companion:
         """Return the rows of the same stamps, NaN where there is none."""
         low, high = self._range(begin, end)
         matched = np.full((end - begin, len(self.series.table.columns) - 1), np.nan)
-        near, hit = self._first_rows(self._stamps[begin:end])
+        near, hit = self._first_rows(self.stamps[begin:end])
         matched[hit] = self._rows(low, high)[near[hit] - low]
         return matched
 
@@ -226,8 +222,8 @@ class Companion:
         return rows, (rows < len(self._times)) & (following - stamps <= _STAMP_TOLERANCE)
 
     def _range(self, begin: int, end: int) -> tuple[int, int]:
-        low = int(np.searchsorted(self._times, self._stamps[begin], side="right")) - 1
-        high = int(np.searchsorted(self._times, self._stamps[end - 1], side="left")) + 1
+        low = int(np.searchsorted(self._times, self.stamps[begin], side="right")) - 1
+        high = int(np.searchsorted(self._times, self.stamps[end - 1], side="left")) + 1
         low = max(low - 1, 0)
         return low, max(low, min(high + 1, len(self._times)))
 
@@ -261,11 +257,8 @@ class JointSignals:
         self._sources, self._main, self.order = sources, main, order
         series = {id(c.series): c.series for s in sources for c in s if c.series is not main}
         self._others = {key: Companion(other, order.stamps) for key, other in series.items()}
-
-    @property
-    def companions(self) -> list[Companion]:
+        self.companions = list(self._others.values())
         """The other series."""
-        return list(self._others.values())
 
     def are_known(self) -> npt.NDArray[np.bool_]:
         """Return whether a sample has the positions of all joints that are recorded, (N,)."""

@@ -5,6 +5,7 @@
 
 import tempfile
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,17 +41,15 @@ class Messages:
         """What was damaged or left out; complete once all messages are read."""
         self.bytes = 0
         """Bytes of the files."""
-        self._progress, self._folder = progress, None
-        self._is_ros1 = path.suffix == ".bag" and path.is_file()
+        self._progress, self._is_ros1 = progress, path.suffix == ".bag" and path.is_file()
 
     def __iter__(self) -> Iterator[BagMessage]:
         return self.on_topics(None)
 
     def on_topics(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         """Yield the messages of some topics, or all, with their present names."""
-        self.notes = []
+        self.notes, count = [], 0
         source = self._ros1(topics) if self._is_ros1 else self._rosbag2(topics)
-        count = 0
         try:
             for message in source:
                 count += 1
@@ -183,7 +182,6 @@ class _BoundedRos1Reader(Ros1Reader):
 
 def decoded(message: BagMessage) -> Any:
     """Return the message, or None if its bytes do not fit its definition."""
-    try:
+    with suppress(BagError):
         return message.decode()
-    except BagError:
-        return None
+    return None

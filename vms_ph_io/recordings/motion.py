@@ -6,12 +6,12 @@
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from vms_ph_dynamics import Array, VMSModel
-from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, clock_of, white_noise
 from vms_ph_dynamics.identification.effort_meaning import (
     MEANINGS,
@@ -42,6 +42,7 @@ BLOCK = 8192
 _MAX_FIT_SAMPLES = 30_000  # samples from which lag, noise and meaning are found
 _MAX_CLOCK_SAMPLES = 400_000  # largest number of samples whose clock is found from the motion
 _MAX_STRETCH = 0.1  # of the duration, by which other times may differ from the stamps
+_USUAL_SPEED, _JUMP = 5.0, 0.05  # rad/s and rad, or m/s and m: what is no jump in any robot
 _MAX_JITTER = 0.02  # of a period, deviation of stamps that calls for other times
 
 
@@ -69,9 +70,7 @@ class MotionOptions:
         """Check the meaning of efforts."""
         accepted = [name for name in MEANINGS if name != "scaled"]
         if self.effort not in accepted:
-            raise RecordingError(
-                f"efforts are one of {', '.join(accepted)}; given: '{self.effort}'"
-            )
+            raise RecordingError(f"effort is one of {', '.join(accepted)}; given: '{self.effort}'")
 
 
 @dataclass(frozen=True)
@@ -126,6 +125,7 @@ class RecordedMotion:
             self._companions.append(self._exact)
         self._estimated: dict[int, VelocityDefect] = {}
         self._lag = 0.0
+        self._split_at_jumps()
         self.conditioning = self._study()
 
     def __len__(self) -> int:
@@ -168,10 +168,27 @@ class RecordedMotion:
         if not known.all():
             self._set_order(order.select(known))
 
+    def _split_at_jumps(self) -> None:
+        """Begin a gap where the robot is farther from where it was than any speed explains."""
+        jumps: list[int] = []
+        for first, stop in self.order.segments:
+            for k in range(first, stop - 1, BLOCK):
+                s = self._samples(k, min(k + BLOCK + 1, stop), first, stop)
+                speed = np.max(np.abs(s.v), axis=1, initial=_USUAL_SPEED)
+                reach = _JUMP + 2.0 * np.maximum(speed[1:], speed[:-1]) * np.diff(s.t)
+                step = np.max(np.abs(np.diff(s.q, axis=0)), axis=1, initial=0.0)
+                jumps += (k + 1 + np.flatnonzero(step > reach)).tolist()
+        # A reset is rare; many jumps are another unit, or noise.
+        if 0 < len(jumps) <= max(3, len(self) // 1000):
+            times = ", ".join(f"{self._t[k]:.3f}" for k in jumps)
+            self._notes.append(f"the robot jumps, as at a reset: a gap begins before {times} s")
+            borders = sorted({*jumps, *(edge for pair in self.order.segments for edge in pair)})
+            self._set_order(replace(self.order, segments=tuple(pairwise(borders))))
+
     def _set_order(self, order: ClockOrder) -> None:
         self.order = self._signals.order = order
         for companion in self._companions:
-            companion.resample(order.stamps)
+            companion.stamps = order.stamps
 
     def _leading_series(self) -> Series:
         """Return the series whose times the samples have."""
@@ -274,11 +291,9 @@ class RecordedMotion:
         if self._exact is None:
             return None
         rows = self._exact.rows_at_stamps(begin, end)
-        names = self._exact.series.table.columns[1:]
-        energies = {name: rows[:, k] for k, name in enumerate(names)}
+        energies = dict(zip(self._exact.series.table.columns[1:], rows.T, strict=True))
         if not self.model.b:
             energies.pop("wrench_base", None)
-        assert RESETS in energies
         return energies
 
     def _study(self) -> Conditioning:
@@ -362,16 +377,13 @@ class RecordedMotion:
         uneven &= abs(float(clock.t[-1]) / float(self._t[-1]) - 1.0) < _MAX_STRETCH
         if clock.source == "stamps" or not uneven or not bool(np.all(np.diff(clock.t) >= 0.0)):
             return self.order.source, 0.0
+        # Samples that have the same time as the one before are left out.
         increasing = np.diff(clock.t, prepend=-np.inf) > 0.0
-        self._retime(clock.t, increasing)
-        return clock.source, clock.jitter
-
-    def _retime(self, t: Array, increasing: npt.NDArray[np.bool_]) -> None:
-        """Take other times, and leave samples out that have the same time as the one before."""
         if not increasing.all():
             repeated = self.order.repeated + int((~increasing).sum())
             self._set_order(replace(self.order.select(increasing), repeated=repeated))
-        self._t = np.ascontiguousarray(t[increasing])
+        self._t = np.ascontiguousarray(clock.t[increasing])
+        return clock.source, clock.jitter
 
     def _positions(self, signals: Signals, t: Array) -> Array:
         """Return the positions (N, n) without jumps of turns where the record wraps angles."""

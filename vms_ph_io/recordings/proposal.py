@@ -186,7 +186,10 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     q = raw["position"] * (np.pi / 180 if angle == "deg" else 1.0)
     revolute = ~np.array(model.joints.prismatic, dtype=bool)
     q[:, revolute] = np.unwrap(q[:, revolute], axis=0)
-    unit = _time_unit(proposal, model, time, t, step, q) if time else _no_time(proposal)
+    if not time:
+        proposal.content["rate"] = 1000.0
+        proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a guess")
+    unit = _time_unit(proposal, model, time, t, step, q) if time else "ms"
     t = (t - t[0]) * _TIME_UNITS[unit]
     has_efforts = "effort" in raw and model.b == 0 and model.nq == model.n
     effort = np.nan_to_num(raw["effort"]) if has_efforts else np.zeros_like(q)
@@ -371,12 +374,6 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
         question = "" if travel > 0.1 else "are the positions radians?"
     proposal.note("position", text, question)
     return unit
-
-
-def _no_time(proposal: Proposal) -> str:
-    proposal.content["rate"] = 1000.0
-    proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a placeholder")
-    return "ms"
 
 
 def _time_unit(

@@ -132,7 +132,7 @@ def test_the_meaning_of_efforts_is_found_by_what_fits_and_used_when_chosen(
     assert unaccounted(asked) > 0.05
     chosen = motion_of(known.changed(effort=other), panda, tmp_path, effort=meaning)
     assert unaccounted(chosen) < 1e-5
-    with pytest.raises(RecordingError, match="efforts are one of"):
+    with pytest.raises(RecordingError, match="effort is one of"):
         MotionOptions(effort="current")
 
 
@@ -162,6 +162,16 @@ def test_gaps_repeated_and_late_samples_are_stated(
     assert "1 samples repeat a time" in words
     assert "1 samples were out of order" in words
     assert "a gap of 0.402 s begins at 0.798 s" in words
+    assert [block.continues for block in motion.blocks()] == [False, False]
+    assert unaccounted(motion) < 1e-5
+
+
+def test_a_jump_of_the_positions_is_a_gap(panda: VMSModel, known: Known, tmp_path: Path) -> None:
+    order = np.concatenate([np.arange(600), np.arange(100, 1000)])
+    assert np.abs(known.q[599] - known.q[100]).max() > 0.1
+    arrays = {name: getattr(known, name)[order] for name in ("q", "v", "effort")}
+    motion = motion_of(known.changed(t=known.t[: len(order)], **arrays), panda, tmp_path)
+    assert "as at a reset: a gap begins before 1.200 s" in said(motion)
     assert [block.continues for block in motion.blocks()] == [False, False]
     assert unaccounted(motion) < 1e-5
 
