@@ -192,14 +192,14 @@ void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matr
                               const VectorV& offset, const VectorV& stiffness) noexcept {
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
   Cholesky(mass).solve_columns(inverse);
-  // N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. Both sides are
-  // projected: N^T K alone is not symmetric, and moves the null space with the task.
+  // N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. On a moving
+  // base both sides are projected; see pose_effort in Python.
   null_projector_.setIdentity(mass.rows(), mass.cols());
   add_product(inverse, momentum, null_projector_, -1.0);
   const Eigen::Index n = stiffness.size();
   const MatrixView rows = MatrixView(null_projector_).bottom_rows(n);
-  VectorV spring_force(n);
-  multiply(rows.right_columns(n), offset, spring_force);
+  VectorV spring_force = offset;
+  if (mass.rows() > n) multiply(rows.right_columns(n), offset, spring_force);
   spring_force = -stiffness.cwiseProduct(spring_force).eval();
   multiply(transposed(rows), spring_force, posture);
   other_force -= posture;

@@ -41,7 +41,7 @@ _NULL_SPACES = ("pose", "position")
 class CartesianImpedance(StagedController):
     r"""Spring and damper of an end effector, and a posture in its null space.
 
-    ``f = g - J^T (dV_e + D_t e) - (M - J^T Lambda J) d v - N^T K_n N (q - q_n) - dV_b - dV_q`` with
+    ``f = g - J^T (dV_e + D_t e) - (M - J^T Lambda J) d v - N^T K_n (q - q_n) - dV_b - dV_q`` with
     the potential ``V_e`` of the end effector's pose (:class:`PosePotential`), its velocity error
     ``e``, the inertia of the null space ``M - J^T Lambda J``, whose motion is damped at the rate
     ``d``, and ``N = 1 - M^-1 J^T Lambda J``, so that the posture does not accelerate the end
@@ -53,10 +53,10 @@ class CartesianImpedance(StagedController):
       ``tool_axes`` those of the reference itself. With a stiffness of zero the arm is guided by
       hand.
     - **Posture**: ``null_stiffness`` holds the joints at ``Reference.joints``, or at those of the
-      reset, each with its share :attr:`null_weights`. A projected spring has no potential. What it
-      gives, and has not taken, is taken from a tank: at most ``null_energy``, what moving the
-      posture adds, and what the damping of the null space takes out. Below a tenth of
-      ``null_energy`` the spring fades.
+      reset, each with its share :attr:`null_weights`; on a moving base by ``N^T K_n N (q - q_n)``.
+      A projected spring has no potential. What it gives, and has not taken, is taken from a tank:
+      at most ``null_energy``, what moving the posture adds, and what the damping of the null space
+      takes out. Below a tenth of ``null_energy`` the spring fades.
     - **Bounds**: the springs pull with at most ``force_limit`` and ``moment_limit``, and keep a
       potential.
     - **Friction**: the share ``friction_compensation`` of the friction in the description is added

@@ -227,10 +227,12 @@ def pose_effort(
         pull_stiffness[b:, b:] += np.diag(null.stiffness)
         potential += 0.5 * float(null.stiffness @ (null.offset * null.offset))
     elif null.stiffness.any():
-        # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. Both sides
-        # are projected: N^T K_n alone is not symmetric, and moves the null space with the task.
+        # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. An arm on
+        # a fixed base rests at the nearest posture. On a moving one both sides are projected: with
+        # late states, a base that springs hold too would not be stable otherwise.
         projector = np.eye(model.nv) - inverse @ (inertia @ j)
-        posture = -projector[b:].T @ (null.stiffness * (projector[b:, b:] @ null.offset))
+        offset = projector[b:, b:] @ null.offset if b else null.offset
+        posture = -projector[b:].T @ (null.stiffness * offset)
         pull_stiffness += projector[b:].T @ (null.stiffness[:, None] * projector[b:])
     null_damping = null.damping_null * (d.M - j.T @ inertia @ j)
     if null.position_only:

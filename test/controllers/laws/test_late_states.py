@@ -74,6 +74,7 @@ def test_robots_pushed_at_corners_of_the_gains_come_to_rest_with_late_states() -
 @pytest.mark.parametrize(
     ("robot", "rate", "age", "gains"),
     [
+        ("panda", 100, 9, {"stiffness_rotation": 500.0, "null_stiffness": 500.0}),
         # The posture pulls on a base that springs and damping hold too.
         ("omnidirectional_panda", 100, 9, {"stiffness_rotation": 500.0, "null_stiffness": 500.0}),
         ("satellite_panda", 250, 6, {"stiffness": 0.0, "null_stiffness": 500.0}),
