@@ -33,6 +33,7 @@ def test_no_adversary_takes_more_than_the_budget(velocity: bool, block: int) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(2 * 3600)
 @pytest.mark.parametrize("velocity", [False, True], ids=["position", "velocity"])
 def test_no_adversary_of_ten_thousand_takes_more_than_the_budget(velocity: bool) -> None:
     assert max(excess(seed, velocity=velocity)[0] for seed in range(1000, 11000)) <= 1e-8
