@@ -6,7 +6,8 @@
 Run it with ``python examples/fit_by_gradients.py``; it needs casadi (the extra ``casadi``). Short
 windows of a recording are simulated from their measured start under the measured torques. Gauss and
 Newton's method moves payload and friction until the velocities at their ends are those measured.
-The intervals take the errors of the windows for independent noise, and are somewhat narrow.
+The intervals take the errors of the windows for independent noise, and are somewhat narrow: in six
+recordings of 10 s they had 95 of 108 true values, where 95 % would be 103.
 """
 
 import argparse

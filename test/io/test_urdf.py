@@ -3,6 +3,7 @@
 
 """Errors about invalid URDF files, and warnings about accepted ones."""
 
+import os
 import warnings
 from pathlib import Path
 
@@ -388,6 +389,15 @@ def test_a_plain_clone_finds_its_packages_and_those_of_clones_beside_it(tmp_path
     assert '<link name="palm">' in xml
     assert '<link name="x">' in xml
     assert '<link name="b">' in xml
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives folders to another user")
+def test_a_package_of_another_user_beside_the_file_is_not_taken(tmp_path: Path) -> None:
+    _package(tmp_path / "gripper", gripper=link("palm"))
+    (tmp_path / "arm.urdf").write_text("<robot/>")
+    assert package_directory("my_gripper", tmp_path / "arm.urdf") == tmp_path / "gripper"
+    os.chown(tmp_path / "gripper", 12345, 12345)
+    assert package_directory("my_gripper", tmp_path / "arm.urdf") is None
 
 
 def test_a_package_that_no_used_part_needs_may_be_missing(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ class ServoGuard(ABC):
         """Say why measured positions are not believed; empty if they are."""
         if not self._fits(measured):
             return "no positions of this robot were measured"
-        time = max(self._elapsed, np.finfo(float).tiny)  # times no velocity limit: no limit
+        time = max(self._elapsed, np.finfo(float).tiny)  # an infinite limit times zero is no number
         reach = _VELOCITY_FACTOR * self._model.joints.velocity * time + _STEP_TOLERANCE
         jumps = np.abs(measured - self._positions)
         if not (jumps > reach).any():

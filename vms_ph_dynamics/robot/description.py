@@ -248,12 +248,9 @@ def dynamics_text(root: ET.Element) -> str:
             joint.set("type", "revolute")
             for limit in joint.findall("limit") or [ET.SubElement(joint, "limit")]:
                 limit.attrib |= {"lower": "-1e100", "upper": "1e100"}
+        is_fixed = joint.get("type") == "fixed"
         for element in list(joint):
-            unused = joint.get("type") == "fixed" and element.tag not in (
-                "origin",
-                "parent",
-                "child",
-            )
+            unused = is_fixed and element.tag not in ("origin", "parent", "child")
             empty = element.tag == "dynamics" and not element.keys() & _NUMBERS["dynamics"].keys()
             if unused or empty:
                 joint.remove(element)

@@ -27,7 +27,8 @@ def package_directory(
     The package in which a file is, known by the ``package.xml`` above it, comes first; then the
     sourced ROS 2 workspaces, then the Python packages (data wheels such as ``example-robot-data``
     install their share folder beside the Python modules), then the sources in ROS_PACKAGE_PATH,
-    then those around the file: packages of its repository and of repositories beside that one.
+    then those around the file: packages of its repository and of repositories beside that one that
+    belong to the owner of the file or to root, as folders such as /tmp have those of strangers.
 
     Args:
         name: of the package.
@@ -46,10 +47,12 @@ def package_directory(
         if os.path.isdir(folder):  # False, too, for a name that no folder can have
             return folder
     sources = [Path(p) for p in environment.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
-    if beside is not None:
+    found = [package for folder in sources for package in _packages_in(folder, name)]
+    if beside is not None and not found:
         start = beside.absolute().parent if enclosing is None else enclosing[1]
-        sources += [start, *start.parents][:-1][:4]
-    return next((package for folder in sources for package in _packages_in(folder, name)), None)
+        near = (p for folder in (start, *start.parents[:3]) for p in _packages_in(folder, name))
+        found = [p for p in near if p.stat().st_uid in (0, beside.stat().st_uid)]
+    return next(iter(found), None)
 
 
 def _packages_in(folder: Path, name: str) -> Iterator[Path]:

@@ -21,6 +21,8 @@ from ..settings.bounded_files import check_decompressed
 from .messages import Messages, decoded
 from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
 
+_MAX_SERIES = 32  # of joints, up to which those of a topic are joined
+
 _NAN = float("nan")
 _NO_POSE, _NO_TWIST = (_NAN,) * 7, (_NAN,) * 6
 
@@ -103,16 +105,17 @@ class _Reader:
             if 2 * len(rows) > len(series.table):
                 for row, time in zip(rows, log_times, strict=True):
                     series.table.set_time(row, time)
-        self._join_joints()
+        if len(self.recording.joints) <= _MAX_SERIES:
+            self._join_joints()
         self._choose_description()
         return self.recording
 
     def _join_joints(self) -> None:
-        """Make one series of those of a topic that follow each other, such as with other names."""
+        """Make one series of those of a topic that follow each other, such as with more joints."""
         joined: list[Series] = []
         for series in sorted(self.recording.joints, key=lambda s: int(s.table.times[0])):
-            ended = [s for s in joined if s.table.times[-1] < series.table.times[0]]
-            for earlier in [s for s in ended if s.name == series.name][:1]:
+            same = [s for s in joined if s.name == series.name and {*s.names} & {*series.names}]
+            for earlier in [s for s in same if s.table.times[-1] < series.table.times[0]][:1]:
                 joined.remove(earlier)
                 series = earlier.followed_by(series)
             joined.append(series)

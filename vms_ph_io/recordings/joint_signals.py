@@ -97,6 +97,8 @@ def unused(matches: list[JointSource], recording: Recording) -> list[str]:
                 f"{series.name} has {len(common)} of the joints too and is not used; used is "
                 f"{taken} (choose with --topic joints={series.name})"
             )
+        elif id(series) not in used and any(series.name == s.name for s in used.values()):
+            sentences.append(f"not used: {len(series.table)} messages of {', '.join(series.names)}")
     for source in matches:
         for quantity, column in zip(("velocity", "effort"), source[1:], strict=True):
             if column.series is not source.position.series:

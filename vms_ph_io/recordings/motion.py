@@ -42,7 +42,8 @@ BLOCK = 8192
 _MAX_FIT_SAMPLES = 30_000  # samples from which lag, noise and meaning are found
 _MAX_CLOCK_SAMPLES = 400_000  # largest number of samples whose clock is found from the motion
 _MAX_STRETCH = 0.1  # of the duration, by which other times may differ from the stamps
-_USUAL_SPEED, _JUMP = 5.0, 0.05  # rad/s and rad, or m/s and m: what is no jump in any robot
+# Speed that any robot may reach, and a step that is no jump, rad/s and rad or m/s and m.
+_USUAL_SPEED, _JUMP = 5.0, 0.05
 _MAX_JITTER = 0.02  # of a period, deviation of stamps that calls for other times
 
 
@@ -310,6 +311,7 @@ class RecordedMotion:
         keeps_velocity = self.options.as_recorded or self._exact is not None
         if n and high - low >= 16:
             if not keeps_velocity:
+                check_units(self.model, t, position, velocity)
                 self._estimated = velocity_defects(rate, t, position, signals.velocity)
             sound = [joint for joint in range(n) if joint not in self._estimated]
             lag, is_sure = lag_of(rate, t, position[:, sound], velocity[:, sound])
@@ -369,9 +371,7 @@ class RecordedMotion:
             return self.order.source, 0.0
         signals = self._signals.at(0, len(self))
         position = self._positions(signals, self._t)
-        velocity = filled(signals.velocity, self._t)
-        check_units(self.model, self._t, position, velocity)
-        clock = clock_of(self._t, np.diff(position, axis=0), velocity)
+        clock = clock_of(self._t, np.diff(position, axis=0), filled(signals.velocity, self._t))
         uneven = clock.jitter * self.order.rate > _MAX_JITTER
         # Jitter is a matter of times, another duration one of units.
         uneven &= abs(float(clock.t[-1]) / float(self._t[-1]) - 1.0) < _MAX_STRETCH

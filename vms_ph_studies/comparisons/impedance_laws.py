@@ -8,6 +8,7 @@ franka_ros (franka_ros2 has none), and CartesianController of crisp_controllers 
 torques without weight and leave the torques of the motors to the driver.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -69,7 +70,7 @@ class ImpedanceGains:
         return cls(k, (a, b, c), 1.0)
 
 
-class PublishedLaw:
+class PublishedLaw(ABC):
     """A law of others, at the home pose of a robot whose weight the driver carries."""
 
     STIFFNESS: ClassVar[tuple[float, float, float]]
@@ -107,8 +108,9 @@ class PublishedLaw:
         self._last_torque = self._last_torque + change
         return self._last_torque
 
+    @abstractmethod
     def _desired(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
-        raise NotImplementedError
+        """Return the torques (n,) before the limit of their rate."""
 
     def _posture(self, d: Any) -> Array:
         offset = self._at_rest - self._model.joint_positions(d.q)

@@ -3,9 +3,9 @@
 
 """The example of optimal control with crocoddyl."""
 
-import importlib.util
+import runpy
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,18 +18,13 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "crocoddyl_swing.py"
 
 
 @pytest.fixture(scope="module")
-def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("crocoddyl_swing", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def example() -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(EXAMPLE)))
 
 
 @pytest.mark.parametrize("dt", [0.02, 0.0])
 def test_its_derivatives_are_central_differences(
-    example: ModuleType, rng: np.random.Generator, dt: float
+    example: SimpleNamespace, rng: np.random.Generator, dt: float
 ) -> None:
     model = robots.load("borinot")
     q, goal = (model.random_configuration(rng) for _ in range(2))
@@ -51,7 +46,7 @@ def test_its_derivatives_are_central_differences(
         assert (np.abs(analytic[:, k] - slope) < 1e-8 * scale).all()
 
 
-def test_both_problems_have_the_same_solution_for_short_steps(example: ModuleType) -> None:
+def test_both_problems_have_the_same_solution_for_short_steps(example: SimpleNamespace) -> None:
     (ours, theirs), coarse = example.main(["--steps", "25"])
     _, fine = example.main(["--steps", "50"])
     assert ours == pytest.approx(theirs, rel=5e-3)

@@ -3,9 +3,9 @@
 
 """The example that fits payload and friction through a simulation."""
 
-import importlib.util
+import runpy
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,17 +17,12 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "fit_by_gradients.py"
 
 
 @pytest.fixture(scope="module")
-def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("fit_by_gradients", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def example() -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(EXAMPLE)))
 
 
 def test_its_simulation_is_that_of_the_library_and_its_gradients_are_slopes(
-    example: ModuleType, rng: np.random.Generator
+    example: SimpleNamespace, rng: np.random.Generator
 ) -> None:
     import casadi as ca
 
@@ -53,7 +48,7 @@ def test_its_simulation_is_that_of_the_library_and_its_gradients_are_slopes(
 
 
 def test_it_finds_payload_and_friction(
-    example: ModuleType, capsys: pytest.CaptureFixture[str]
+    example: SimpleNamespace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results = example.main(["--seconds", "2"])
     assert len(results) == 18
