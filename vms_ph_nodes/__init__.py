@@ -9,7 +9,8 @@ folders hold what the executables share:
 
 - ``messages``: conversion between ROS messages and arrays, energies and text;
 - ``node``: parts of every node: process, life cycle, parameters, diagnostics;
-- ``robot``: the robot of a node: its description, state, topics, references and external efforts;
+- ``topics``: what a node receives: the motion of its robot, references, trajectories;
+- ``simulation``: the engine of the simulator and what it publishes;
 - ``views``: markers, and the web page;
 - ``cli``: the commands of vms-ph.
 
@@ -17,6 +18,7 @@ Importing this package selects the runtime: an installed ROS 2 if it can be impo
 embedded runtime. (A colcon build does not install the embedded runtime.)
 """
 
+import os
 import signal
 import sys
 
@@ -24,6 +26,10 @@ if sys.argv[:1] == ["-m"]:
     # Ctrl-C during the imports of python -m vms_ph_nodes NODE ends the process without a
     # traceback. The running node installs its own signal handler.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+# Before numpy is imported. Matrices here are small: the OpenBLAS of numpy 1.26 (Ubuntu 24.04)
+# shares an 8 x 8 solve among threads, and on a busy machine waits milliseconds for them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from vms_ph_io.installation import share_directory
 from vms_ph_io.wings import WINGS, hook

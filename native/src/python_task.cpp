@@ -104,6 +104,8 @@ void start_python() {
   if (is_started) return;
   promote_libpython();
   if (Py_IsInitialized() == 0) {
+    // Threads of numpy would only wait for each other (see vms_ph_nodes/__init__.py).
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
     // Signals, arguments and standard streams belong to the program and are not changed.
     PyConfig config;
     PyConfig_InitPythonConfig(&config);

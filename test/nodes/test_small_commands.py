@@ -3,6 +3,9 @@
 
 """Small commands: version, environment, plot."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,16 @@ from vms_ph_nodes.cli.app import make_app
 def test_the_version_is_printed() -> None:
     done = CliRunner().invoke(make_app(), ["--version"])
     assert (done.exit_code, done.output.strip()) == (0, f"vms-ph {__version__}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
+def test_the_small_matrices_of_nodes_are_not_shared_among_threads() -> None:
+    # Of numpy, whose threads begin when it is imported; a setting of the user stays.
+    program = "import vms_ph_nodes, numpy, os; print(len(os.listdir('/proc/self/task')))"
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
 
 
 def test_the_environment_is_a_line_for_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,14 +117,9 @@ class TaskCoupling:
         depends on how the null-space basis rotates between configurations; only the sum is
         independent of it.
         """
-        t, m = self._t, len(self._t.J)
-        if t.d.model.b > 0:
-            return float(t.eta @ self.G_12 @ t.nu)
-        drift_n, drift_u = (
-            self._drift(t.regular.rate(self._task_gradient @ x), _mass_rate(t.d, x))
-            for x in (self._n, self._u)
-        )
-        return float(t.eta @ drift_n[:m] - t.nu @ drift_u[m:])
+        # The rest of these rows of G, its skew block G_11, gives no power to eta.
+        t = self._t
+        return float(t.eta @ self.G_eta[: len(t.J)])
 
     @cached_property
     def _null_space(self) -> NullSpaceRate:
@@ -162,11 +157,6 @@ class TaskCoupling:
         difference = u - n
         coriolis = Evaluation(d.model, d.q, difference).C
         return ((d.C.T @ d.v)[b:] - (coriolis.T @ difference)[b:]) / 2
-
-
-def _mass_rate(d: Evaluation, velocity: Array) -> Array:
-    coriolis = Evaluation(d.model, d.q, velocity).C
-    return coriolis + coriolis.T
 
 
 class TaskEvaluation(TaskTerms):

@@ -202,9 +202,7 @@ class MotionListener:
             current: of the water around the robot; velocities are then relative to it.
             beside: types of further messages that a motion has where they are published, by topic.
         """
-        self._beside = tuple(beside)
-        self._current = current
-        self._model = model
+        self._model, self._current, self._beside = model, current, tuple(beside)
         self._on_motion, self._on_refusal = on_motion, on_refusal
         companions: dict[str, tuple[Any, str]] = {
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
