@@ -64,7 +64,7 @@ def test_an_encoder_rounds_positions_and_gives_their_differences() -> None:
 
 
 def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate() -> None:
-    arm = Arm(robots.load("fr3"))
+    arm = Arm(robots.load("fr3"), delay=2, rate=500.0, noise=2.0, torque_noise=0.1)
     phase = _phases(1.0, arm.reach, arm.push)["stiffness times ten"]
     ours = run_phase(replace(phase, seconds=0.3, scale=_after(0.1)), arm)
     assert ours.verdict == "kept"
@@ -84,10 +84,12 @@ def test_the_laws_of_others_pull_with_the_stiffness_of_the_rule(kind: type[Publi
     np.testing.assert_allclose(torque, d.J_end_effector[:3].T @ pull, atol=1e-12)
 
 
-def test_a_law_of_others_holds_an_arm_in_mujoco_at_rest() -> None:
+def test_a_law_of_others_holds_an_arm_in_mujoco_at_rest_until_it_has_a_payload() -> None:
     arm = Arm(robots.load("fr3"), "mujoco")
-    phase = _phases(1.0, arm.reach, arm.push)["push"]
-    assert run_phase(replace(phase, seconds=0.05), arm, "crisp", published=True).error < 1e-4
+    phase = replace(_phases(1.0, arm.reach, arm.push)["push"], seconds=0.05)
+    assert run_phase(phase, arm, "crisp", published=True).error < 1e-4
+    fallen = run_phase(phase, replace(arm, payload=1.0), "crisp", published=True).error
+    assert 1e-3 < fallen < 0.5 * 9.81 * 0.05**2
 
 
 def _after(time: float) -> Callable[[float], float]:

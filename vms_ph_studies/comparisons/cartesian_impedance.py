@@ -7,7 +7,8 @@ The laws, and the one rule of gains for all of them and every arm, are in :mod:`
 ``gains=published`` gives the others their own. Every arm is driven as an FR3 by franka_ros2: the
 driver carries the weight, torques are late by a sample and limited by those of the description, and
 the measured motion is noisy. Rotors and friction are those of the description. Lengths and forces
-are in proportion to the reach of the arm and to its torque limits.
+are in proportion to the reach of the arm and to its torque limits. Laws know delay and rate, and
+nothing of payload and noise.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,7 @@ import numpy as np
 from vms_ph_controllers import RobotState
 from vms_ph_dynamics import Array, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics.free_floating import Body, carrying
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import drivers, load, robots
 from vms_ph_io.progress import Progress, Stages
@@ -27,16 +29,19 @@ from vms_ph_io.progress import Progress, Stages
 from ..benchmarks.mujoco_robot import FreeRobot
 from ..check import Check, required
 from ..study import Outcome, Parameter, Settings, Study
-from .impedance_laws import DT, CrispLaw, ExampleLaw, GuardedImpedance
+from .impedance_laws import CrispLaw, ExampleLaw, GuardedImpedance
 
-# Every arm is driven as this one.
-_DRIVER = replace(drivers.get("franka_fr3"), torque=())
+# Step of the plant, s.
+_STEP = 1e-3
 
 # Standard deviations of what is measured, rad and rad/s.
 _NOISE = (1e-5, 1e-3)
 
 # Of the wall, N/m and N s/m; the largest push, N.
 _WALL, _PUSH = (5000.0, 50.0), 30.0
+
+# Of gyration of a payload, m.
+_PAYLOAD_RADIUS = 0.04
 
 _OURS = "CartesianImpedance"
 _LAWS = {"Franka's example": ExampleLaw, "crisp": CrispLaw}
@@ -67,11 +72,27 @@ class Arm:
         model: of the arm with its weight.
         plant: vms_ph or mujoco.
         friction: share of the friction of the description that acts.
+        payload: mass at the end effector that neither law nor driver knows, kg.
+        delay: from a measurement to the torque that is computed from it, samples.
+        rate: of the law, Hz.
+        noise: of the measured motion, as a multiple of the usual one.
+        torque_noise: standard deviation of the torques that act, N m.
     """
 
     model: VMSModel
     plant: str = "vms_ph"
     friction: float = 1.0
+    payload: float = 0.0
+    delay: int = 1
+    rate: float = 1000.0
+    noise: float = 1.0
+    torque_noise: float = 0.0
+
+    @property
+    def driver(self) -> drivers.Driver:
+        """That of an FR3, with the delay and rate of this arm."""
+        franka = drivers.get("franka_fr3")
+        return replace(franka, torque=(), delay=float(self.delay), rate=self.rate)
 
     @property
     def reach(self) -> float:
@@ -96,11 +117,14 @@ class Arm:
 
         It takes the torques (n,) that act; what it returns is not finite where it fails.
         """
-        model, joints = _DRIVER.model(self.model), self.model.joints
+        model, joints = self.driver.model(self.model), self.model.joints
+        if self.payload > 0.0:
+            inertia = self.payload * _PAYLOAD_RADIUS**2 * np.eye(3)
+            model = carrying(model, Body(self.payload, np.zeros(3), inertia))
         friction = Friction(self.friction * joints.damping, self.friction * joints.friction)
         if self.plant == "mujoco":
             robot = FreeRobot(model, "Euler", friction)
-            robot.begin(model.home, np.zeros(model.nv), DT)
+            robot.begin(self.model.home, np.zeros(model.nv), _STEP)
 
             def step(torque: Array) -> tuple[Array, Array]:
                 robot.set_torque(torque)
@@ -109,7 +133,7 @@ class Arm:
 
             return step
         form = StandardForm(model)
-        simulation = Simulation(form, model.home, DT, friction=friction, joint_stops=True)
+        simulation = Simulation(form, self.model.home, _STEP, friction=friction, joint_stops=True)
 
         def advance(torque: Array) -> tuple[Array, Array]:
             simulation.apply(Ports(torque))
@@ -187,46 +211,54 @@ _TITLES = tuple(_phases(1.0, 1.0, 1.0))
 
 def run_phase(phase: Phase, arm: Arm, name: str = _OURS, published: bool = False) -> Measured:
     """Return what a law does in a phase."""
-    model, moving, noise = arm.model, _DRIVER.model(arm.model), np.random.default_rng(1)
-    law: Any = GuardedImpedance(model, _DRIVER)
+    model, noise = arm.model, np.random.default_rng(1)
+    driver, limits = arm.driver, model.joints.effort
+    moving, dt, late = driver.model(model), 1.0 / arm.rate, arm.delay
+    law: Any = GuardedImpedance(model, driver)
     if name != _OURS:
-        law = _LAWS[name](moving, published)
+        law = _LAWS[name](moving, published, dt)
     step, q = arm.start(), model.home
     v: Array = np.zeros(model.nv)
     home = moving.evaluate(model.home, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
     axes, posture, force = arm.axes(home), 0.0, 0.0
-    errors, torques, work = [], [np.zeros(model.n)] * 2, [0.0]
-    for k in range(round(phase.seconds / DT)):
-        t, d = k * DT, moving.evaluate(q, v)
+    weight = np.array([0.0, 0.0, -9.81 * arm.payload])
+    errors, torques, work = [], [np.zeros(model.n)] * (late + 1), [0.0]
+    for k in range(round(phase.seconds / _STEP)):
+        t, d = k * _STEP, moving.evaluate(q, v)
         pose, j = d.placement(model.end_effector), d.J_end_effector
         target = axes @ phase.target(t)
-        law.set_scale(phase.scale(t))
-        error, rates = (size * noise.standard_normal(model.nv) for size in _NOISE)
-        torque = law.torque(RobotState(model.integrate(q, error), v + rates), home + target)
+        if k % round(dt / _STEP) == 0:
+            law.set_scale(phase.scale(t))
+            error, rates = (arm.noise * x * noise.standard_normal(model.nv) for x in _NOISE)
+            state = RobotState(model.integrate(q, error), v + rates)
+            torques.append(law.torque(state, home + target))
         offset, velocity = axes.T @ (pose[:3, 3] - home), axes.T @ (pose[:3, :3] @ (j[:3] @ v))
         on_tool = phase.force(t, offset, velocity)
-        acting = np.clip(torques[-1], -model.joints.effort, model.joints.effort)
-        last, (q, v) = q, step(acting + j[:3].T @ (pose[:3, :3].T @ (axes @ on_tool)))
+        acting = np.clip(torques[-1 - late], -limits, limits)
+        disturbed = acting
+        if arm.torque_noise > 0.0:
+            disturbed = acting + arm.torque_noise * noise.standard_normal(model.n)
+        last, wrench = q, pose[:3, :3].T @ (axes @ (on_tool + weight))
+        q, v = step(disturbed + j[:3].T @ wrench)
         if not np.isfinite(v).all():
             break
         work.append(work[-1] + float(acting @ model.difference(last, q)))
-        torques.append(torque)
         force = max(force, float(np.linalg.norm(on_tool)))
         if k % 10 == 0:
             null = np.eye(model.nv) - np.linalg.pinv(j, rcond=1e-2) @ j
             posture = max(posture, float(np.linalg.norm(null @ model.difference(model.home, last))))
         errors.append(float(np.linalg.norm(pose[:3, 3] - home - target)))
-    changes = np.diff(torques[2:], axis=0)
+    changes = np.diff(torques[late + 1 :], axis=0)
     return Measured(
         max(errors[2 * len(errors) // 3 :]),
         force,
         posture,
-        float(np.abs(torques / model.joints.effort).max()),
-        float(np.abs(changes).max()) / DT,
+        float(np.abs(torques / limits).max()),
+        float(np.abs(changes).max()) / dt,
         float(np.sqrt(np.mean(np.diff(changes, axis=0) ** 2))),
         max(work),
         law.guard.certificate.verdict if name == _OURS else "",
-        len(errors) < round(phase.seconds / DT),
+        len(errors) < round(phase.seconds / _STEP),
     )
 
 
@@ -237,7 +269,16 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     stages = Stages(progress, len(names) * len(titles) * (1 + len(_LAWS)))
     for name in names:
         model = robots.load(name) if name in robots.names() else load(name)
-        arm = Arm(model, str(settings["plant"]), float(settings["friction"]))
+        arm = Arm(
+            model,
+            str(settings["plant"]),
+            float(settings["friction"]),
+            float(settings["payload"]),
+            int(settings["delay"]),
+            1000.0 / int(settings["hold"]),
+            float(settings["noise"]),
+            float(settings["torque_noise"]),
+        )
         phases = _phases(float(settings["figure"]), arm.reach, arm.push)
         for title in titles:
             measured = {}
@@ -282,6 +323,11 @@ STUDY = Study(
         "plant": Parameter("vms_ph", "simulates the arm", ("vms_ph", "mujoco")),
         "gains": Parameter("equal", "of the others", ("equal", "published")),
         "friction": Parameter(1.0, "share of the friction of the description", least=0.0),
+        "payload": Parameter(0.0, "mass in the hand that nobody knows, kg", least=0.0),
+        "delay": Parameter(1, "of the torques, samples", least=0),
+        "hold": Parameter(1, "of a torque, ms: 4 for 250 Hz", least=1),
+        "noise": Parameter(1.0, "of the measured motion, multiple", least=0.0),
+        "torque_noise": Parameter(0.0, "standard deviation of the torques, N m", least=0.0),
         "figure": Parameter(60.0, "seconds of the figure of eight", above=0.0),
         "phase": Parameter("all", "which one", ("all", *_TITLES)),
     },

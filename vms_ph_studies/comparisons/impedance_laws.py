@@ -19,8 +19,6 @@ from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference, Robot
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io.drivers import Driver
 
-DT = 1e-3
-
 # The rule: stiffnesses in N/m, N m/rad and N m/rad of the posture; a damping ratio about the
 # effective masses at home; least dampings in N s/m and N m s/rad, which remain for hand guiding.
 _STIFFNESS, _RATIO, _LEAST_DAMPING = (400.0, 30.0, 10.0), 0.7, (10.0, 1.0)
@@ -76,14 +74,14 @@ class PublishedLaw(ABC):
     STIFFNESS: ClassVar[tuple[float, float, float]]
     RATE: ClassVar[float]
 
-    def __init__(self, model: VMSModel, published: bool) -> None:
-        """Hold the home pose, with the published settings or by the rule of gains."""
+    def __init__(self, model: VMSModel, published: bool, dt: float = 1e-3) -> None:
+        """Hold the home pose at a period, with the published settings or by the rule of gains."""
         self._model, self._published = model, published
         self._at_rest = model.joint_positions(model.home)
         d = model.evaluate(model.home, np.zeros(model.nv))
         self._target = pin.SE3(np.array(d.placement(model.end_effector)))
         self._last_torque = np.zeros(model.n)
-        self._max_change, self._scale = DT * (self.RATE if published else _RATE), -1.0
+        self._max_change, self._scale = dt * (self.RATE if published else _RATE), -1.0
         self.set_scale(1.0)
 
     def set_scale(self, scale: float) -> None:
@@ -185,7 +183,7 @@ class GuardedImpedance:
 
     def __init__(self, model: VMSModel, driver: Driver) -> None:
         """Hold the home pose of a robot with its weight."""
-        self.law: Any = driver.law(CartesianImpedance, model)
+        self._dt, self.law = 1.0 / driver.rate, driver.law(CartesianImpedance, model)
         self.law.gains = replace(self.law.gains, torque_rate=_RATE, speed=1.0)
         self._model, self._scale = model, -1.0
         self.set_scale(1.0)
@@ -209,4 +207,4 @@ class GuardedImpedance:
 
     def torque(self, state: RobotState, target: Array) -> Array:
         """Return the torques (n,) for a position (3,) of the reference."""
-        return self.guard.update(state, Reference(position=target), DT).torque
+        return self.guard.update(state, Reference(position=target), self._dt).torque
