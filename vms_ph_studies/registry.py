@@ -14,6 +14,7 @@ _MODULES = (
     "reproduce.equivalence",
     "reproduce.nonholonomy",
     "space",
+    "contact_limits",
     "comparisons.disturbance_rejection",
     "reproduce.califano.figure_2",
     "comparisons.operational_space",

@@ -4,10 +4,9 @@
 """The report of a sweep: one HTML file with plots, statistics and failures."""
 
 import base64
-import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, __version__
 
+from ..html_page import table, write_page
 from .evaluation import Record
 from .parameters import Grid, Sampled
 from .progress import SweepSummary, format_duration
@@ -24,14 +24,6 @@ from .results import Results
 from .study_file import SweepStudy
 
 _MAX_FAILURES = 20
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 1250px; margin: 2em auto; padding: 0 1em }
-table { border-collapse: collapse; margin: 0.5em 0 }
-td, th { border-bottom: 1px solid #ddd; padding: 0.15em 0.8em; text-align: left }
-td.number { text-align: right; font-variant-numeric: tabular-nums }
-pre { background: #f4f4f4; padding: 0.8em; overflow-x: auto }
-img { max-width: 100% }
-"""
 
 
 def write_report(
@@ -56,16 +48,7 @@ def write_report(
         "<h2>Study</h2>",
         f"<pre>{escape(study.text)}</pre>",
     ]
-    page = (
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
-        f"<title>{escape(study.title)}</title><style>{_STYLE}</style></head><body>\n"
-        + "\n".join(parts)
-        + "\n</body></html>\n"
-    )
-    part_file = file.with_suffix(".part")
-    part_file.write_text(page, encoding="utf-8")
-    os.replace(part_file, file)
-    return file
+    return write_page(study.title, parts, file)
 
 
 def _statistics(results: Results) -> str:
@@ -83,7 +66,7 @@ def _statistics(results: Results) -> str:
         quantiles = np.quantile(finite, (0.0, 0.05, 0.5, 0.95, 1.0))
         rows.append([name, f"{finite.mean():.4g}", *(f"{value:.4g}" for value in quantiles)])
     head = ["result", "mean", "least", "5 %", "median", "95 %", "largest"]
-    return _table(head, rows) if rows else "<p>There are no results.</p>"
+    return table(head, rows) if rows else "<p>There are no results.</p>"
 
 
 def _images(study: SweepStudy, results: Results) -> Iterable[str]:
@@ -119,24 +102,11 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
     omitted = len(ranked) - _MAX_FAILURES
     more = f"<p>{omitted} further kinds are in the table only.</p>" if omitted > 0 else ""
     head = ["error", "points", "one of them", "its parameters"]
-    return _table(head, rows) + more + "\n".join(traces)
+    return table(head, rows) + more + "\n".join(traces)
 
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "\n".join(
-        "<tr>" + "".join(f"<td{_align(cell)}>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return f"<table><tr>{top}</tr>\n{body}</table>"
-
-
-def _align(cell: str) -> str:
-    return " class='number'" if re.fullmatch(r"[-+\d.einfa]+", cell) else ""
 
 
 _MAX_RESULTS = 8
