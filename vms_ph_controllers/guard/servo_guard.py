@@ -101,6 +101,7 @@ class ServoGuard(ABC):
         self.settings, self.delay = settings_with(settings, budget), checked_delay(delay)
         self._model, self._n = model, model.n
         self.engage(np.zeros(self._n))
+        self._is_engaged = False
 
     def __repr__(self) -> str:
         """Return robot and tank, in one line."""
@@ -113,7 +114,7 @@ class ServoGuard(ABC):
             positions: (n,) of the joints, rad or m.
             command: (n,) that the servos follow now; None for one that moves nothing.
         """
-        s = self.settings
+        s, self._is_engaged = self.settings, True
         self.tank, self._counts = EnergyTank(s.tank_capacity, s.tank_initial), SampleCounts()
         self._positions = np.array(positions, float)
         initial = self._idle_command() if command is None else np.array(command, float)
@@ -126,11 +127,17 @@ class ServoGuard(ABC):
     def update(self, positions: npt.ArrayLike, command: npt.ArrayLike, dt: float) -> GuardedCommand:
         """Return the command to send in place of a wanted one; never raises.
 
+        A guard that was not engaged engages at the first measured positions. Before them there is
+        no command that holds the robot: it is NaN.
+
         Args:
             positions: (n,) of the joints as measured, rad or m.
             command: (n,) wanted positions (rad, m) or velocities (rad/s, m/s).
             dt: time since the last update, s.
         """
+        measured = np.asarray(positions, float)
+        if not self._is_engaged and self._fits(measured):
+            self.engage(measured)
         tank, s, counts = self.tank, self.settings, self._counts
         dt = dt if 0.0 <= dt < np.inf else 0.0
         counts.samples += 1
@@ -139,14 +146,14 @@ class ServoGuard(ABC):
         tank.capacity = s.tank_capacity
         if s.refill_power > 0.0 and not s.freeze:
             tank.refill(s.refill_power * dt)
-        last, measured = self._commands[-1], np.asarray(positions, float)
-        fault = self._fault(measured)
+        last, fault = self._commands[-1], self._fault(measured)
         if fault:
             counts.lost += 1
             counts.first_loss = counts.first_loss or fault
             safe = self._safe(last)
             self._send(last, safe, dt)
-            return GuardedCommand(safe, Status.HOLDING, fault, tank.level)
+            sent = safe if self._is_engaged else np.full(self._n, np.nan)
+            return GuardedCommand(sent, Status.HOLDING, fault, tank.level)
         completed = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
         self._account(completed, measured, self._elapsed)
         self._positions, self._elapsed = measured.copy(), 0.0

@@ -3,6 +3,7 @@
 
 """The controller of a simulated closed loop: a law of any kind, its guard and its reference."""
 
+import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,8 @@ from ..controller import Command, ControlFault, Controller, FunctionLaw, Referen
 from ..guard import EnergyGuard
 from .loading import make_controller
 
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.e+-]*")  # that is no part of a name
+
 Law = type[Controller] | Controller | str | Callable[[Array, Array, float], Any]
 """A law: its class, an object, the name of a class, or ``(q, v, dt) -> efforts``."""
 
@@ -27,7 +30,8 @@ class LoopControl:
     Attributes:
         controller: the law, behind its guard where there is one.
         sensor: what measures the motion for the law; None for the motion itself.
-        limited: number of samples whose status was not OK, by its name and reason, in their order.
+        limited: number of samples whose status was not OK, by its name and reason, in their order;
+            reasons that differ by numbers alone are one.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class LoopControl:
             VmsPhError: the law does not support this robot.
         """
         self.model, self._steps, self.limited = model, 0, dict[str, int]()
+        self._causes: dict[str, str] = {}  # of each reason without its numbers, the first
         self.sensor: Sensor | None = None
         self._reference = reference_function(reference, model)
         self._law, self._allocation = law, allocation
@@ -62,7 +67,7 @@ class LoopControl:
 
     def reset(self, q: Array, v: Array) -> None:
         """Begin at a configuration (nq,) and velocity (nv,)."""
-        self._steps, self.limited = 0, {}
+        self._steps, self.limited, self._causes = 0, {}, {}
         self.controller.reset(RobotState(q, v))
 
     def check_new_model(self) -> None:
@@ -115,6 +120,7 @@ class LoopControl:
         self._check(command, time)
         if command.status:
             cause = f"{command.status}, {command.reason}"
+            cause = self._causes.setdefault(_NUMBER.sub("", cause), cause)
             self.limited[cause] = self.limited.get(cause, 0) + 1
         return command
 

@@ -64,7 +64,7 @@ class PortCertificate:
     def lines(self) -> list[str]:
         """Return the certificate as lines of text."""
         rows = [
-            ("certificate", self.summary),
+            ("certificate", f"{self.verdict}: {self.summary}"),
             ("ports", ", ".join(self.ports)),
             *self.rows(),
             *(("not seen", limitation) for limitation in self.not_seen),

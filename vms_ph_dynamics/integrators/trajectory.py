@@ -29,12 +29,14 @@ class Audit(WithHints):
         supplied: energy supplied through every port, by the quadrature of the scheme, J.
         dissipated: energy dissipated, by the same quadrature, J.
         iterations: the largest number in a step of the interval; 0 for explicit schemes.
+        notes: what beside the balance should be known of the motion, in sentences.
     """
 
     stored: Array
     supplied: Mapping[str, Array]
     dissipated: Array
     iterations: npt.NDArray[np.int64]
+    notes: tuple[str, ...] = ()
 
     HINTS: ClassVar[Mapping[str, str]] = {"residual": "unaccounted unaccounted_energy error"}
 
@@ -76,14 +78,15 @@ class Audit(WithHints):
         lines += [
             f"  {'dissipated':<33}{float(self.dissipated.sum()):+14.6g}",
             f"  {'stored':<33}{float(self.stored.sum()):+14.6g}",
-            f"  {'residual':<33}{float(self.residual.sum()):+14.3g}",
-            f"  {'largest residual at any time':<33}{largest:+14.3g}",
+            f"  {'unaccounted':<33}{float(self.residual.sum()):+14.3g}",
+            f"  {'largest unaccounted at any time':<33}{largest:+14.3g}",
         ]
         verdict = "closed" if self.is_closed else "open"
         share = (
             f", {largest / self.exchanged:.1e} of the energy exchanged" if self.exchanged else ""
         )
-        return "\n".join([*lines, f"  verdict: {verdict}{share if largest > _ROUNDING else ''}"])
+        lines.append(f"  verdict: {verdict}{share if largest > _ROUNDING else ''}")
+        return "\n".join([*lines, *self.notes])
 
 
 @dataclass(frozen=True)

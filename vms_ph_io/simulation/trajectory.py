@@ -27,6 +27,9 @@ from vms_ph_dynamics.simulation import Sample
 from ..audits.plots import draw_lines, text_and_plot
 from ..bag import BagError, BagWriter, MessageTypes
 
+# Beyond a limit by more than this is noted, in the unit of the limit: stops give way a little.
+_LIMIT_TOLERANCE = 1e-3
+
 Energies = tuple[float, float, Mapping[str, float]]
 """Kinetic and potential energy, J, and the power at each port, W, of a sample."""
 
@@ -154,7 +157,32 @@ class Trajectory(WithHints):
             {port: frozen(np.diff(energy)) for port, energy in self.port_energy.items()},
             frozen(np.diff(self.dissipated)),
             np.zeros(len(self.t) - 1, dtype=np.int64),
+            self.notes,
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the law was limited, and what went beyond the limits of the description."""
+        limits, count = self.model.joints, sum(self.limited.values())
+        first = next(iter(self.limited), "")
+        notes = [f"in {count} samples the law was not OK, first: {first}"] if first else []
+        positions = np.array([self.model.joint_positions(q) for q in self.q])
+        for kind, values, low, high in (
+            ("torque", self.torque, -limits.effort, limits.effort),
+            ("speed", self.v[:, self.model.b :], -limits.velocity, limits.velocity),
+            ("position", positions, limits.lower, limits.upper),
+        ):
+            excess = np.maximum(values - high, low - values)
+            if (excess > _LIMIT_TOLERANCE).any():
+                k, joint = np.unravel_index(np.argmax(excess), excess.shape)
+                name, value = self.model.joint_names[joint], values[k, joint]
+                count = (excess > _LIMIT_TOLERANCE).any(1).sum()
+                limit = np.clip(value, low[joint], high[joint])
+                notes.append(
+                    f"in {count} samples a {kind} was beyond its limit: {name} had {value:.4g} of "
+                    f"{limit:.4g}"
+                )
+        return tuple(notes)
 
     def __len__(self) -> int:
         """Return the number of recorded instants."""
@@ -164,9 +192,7 @@ class Trajectory(WithHints):
         """Return robot, duration and the state of the energy balance."""
         balance = "closed" if self.audit.is_closed else "open"
         text = f"Trajectory({self.model.name}, {self.t[-1]:g} s, energy balance {balance})"
-        first = next(iter(self.limited), "")
-        count = sum(self.limited.values())
-        return f"{text}\nin {count} samples the law was not OK, first: {first}" if first else text
+        return "\n".join([text, *self.notes])
 
     def _repr_html_(self) -> str:
         """Return energy balance and plots, for notebooks."""

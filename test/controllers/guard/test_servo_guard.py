@@ -136,3 +136,13 @@ def test_positions_that_jump_are_not_believed() -> None:
     certificate = guard.certificate
     assert (certificate.lost, certificate.first_loss) == (1, sent.reason)
     assert "an integrator, a feed-forward" in str(certificate)
+
+
+def test_a_guard_that_was_not_engaged_begins_at_the_first_measured_positions() -> None:
+    guard = PositionGuard(sliders(2), 100.0, budget=1.0)
+    sent = guard.update(np.full(2, np.nan), np.ones(2), 0.01)
+    assert np.isnan(sent.command).all()  # not zero, where the robot is not
+    assert sent.status is Status.HOLDING
+    sent = guard.update([0.5, -0.7], [0.51, -0.7], 0.01)
+    assert_array_equal(sent.command, [0.51, -0.7])
+    assert guard.certificate.verdict == "kept"

@@ -113,9 +113,9 @@ def test_a_run_whose_balance_fails_is_halved_up_to_the_step_that_misses_it(
     assert runs == [8, 4, 2, 1]
 
 
-def test_an_audit_says_the_largest_residual_at_any_time() -> None:
+def test_an_audit_says_the_largest_unaccounted_energy_at_any_time() -> None:
     stored, supplied = np.array([1.0, 0.5, -0.2]), np.array([0.9, 0.4, 0.05])
     audit = Audit(stored, {"torque": supplied}, np.array([0.0, 0.1, 0.05]), np.zeros(3, int))
     np.testing.assert_allclose(audit.residual, [0.1, 0.2, -0.2])
-    assert re.search(r"largest residual at any time +\+0\.3\n", str(audit))
+    assert re.search(r"largest unaccounted at any time +\+0\.3\n", str(audit))
     assert "verdict: open, 9.4e-02 of the energy exchanged" in str(audit)

@@ -17,6 +17,7 @@ from vms_ph_controllers import (
     EnergyGuard,
     Reference,
     RobotState,
+    Status,
     TaskSpaceIDAPBC,
     UnderactuatedFlight,
 )
@@ -244,6 +245,26 @@ def test_a_law_that_asks_more_than_the_actuators_give_is_named_in_what_the_run_p
     wanted = "in 100 samples the law was not OK, first: SATURATED, the base has no actuator for"
     assert wanted in repr(run)
     assert not simulate("panda", TaskSpaceIDAPBC, 0.01).limited
+
+
+def test_what_goes_beyond_the_limits_of_the_description_is_said_with_the_balance() -> None:
+    run = simulate("panda", lambda q, v, dt: [500.0] + 6 * [0.0], 0.05)
+    torque, speed = run.notes[:2]
+    assert torque.endswith("a torque was beyond its limit: panda_joint1 had 500 of 87")
+    assert "a speed was beyond its limit: panda_joint" in speed
+    assert str(run.audit).endswith("\n".join(run.notes))
+    assert not simulate("panda", TaskSpaceIDAPBC, 0.05).notes
+
+
+def test_reasons_that_differ_by_numbers_alone_are_counted_as_one() -> None:
+    def weak(q: Array, v: Array, dt: float) -> Command:
+        reason = f"panda_joint{1 + (q[0] > 0.001)} at {q[0]:.3g} is outside"
+        torque = np.array([30.0, *6 * [0.0]])
+        return Command(np.zeros(0), torque, status=Status.SATURATED, reason=reason)
+
+    run = simulate("panda", weak, 0.02)
+    assert len(run.limited) == 2  # joints, not positions
+    assert sum(run.limited.values()) == len(run)
 
 
 def test_effects_combine_and_the_balance_of_energy_closes() -> None:
