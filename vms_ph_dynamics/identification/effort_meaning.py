@@ -85,6 +85,12 @@ class EffortMeaning:
         is_certain &= self.ratio["scaled"] < _BETTER_FIT_SHARE * self.ratio["torque"]
         return np.asarray(is_certain & ((size < _UNIT_GAINS[0]) | (size > _UNIT_GAINS[1])))
 
+    def has_other_sign(self, reading: str) -> npt.NDArray[np.bool_]:
+        """Return the joints (n,) whose efforts have surely not the sign of a reading."""
+        other = {"torque": "opposite", "opposite": "torque"}.get(reading, reading)
+        limit = _BETTER_FIT_SHARE * np.minimum(self.ratio[reading], 1.0)
+        return np.asarray(self.ratio[other] < limit)
+
 
 def effort_meaning(
     model: VMSModel, t: Array, q: Array, v: Array, effort: Array, measured: npt.NDArray[np.bool_]

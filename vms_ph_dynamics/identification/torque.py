@@ -193,7 +193,7 @@ def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> 
 
     The lag with the smallest held-out error, with a gain and friction fitted for each joint. The
     search ends at :data:`.LONGEST_LAG`; there, and where friction alone does as well, it finds
-    nothing.
+    nothing. It is zero where none does hardly worse.
 
     Args:
         model: the robot.
@@ -224,7 +224,9 @@ def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> 
     if best in (0, len(lags) - 1) or errors[best] > 0.8:
         return float("nan")
     fine = lags[best] + np.arange(-0.01, 0.0101, 0.002)
-    return float(fine[int(np.argmin([error(lag) for lag in fine]))])
+    errors_fine = [error(lag) for lag in fine]
+    lag = float(fine[int(np.argmin(errors_fine))])
+    return lag if min(errors_fine) < 0.8 * errors[len(lags) // 2] else 0.0
 
 
 def torque_error(

@@ -45,10 +45,10 @@ def _sentences(audit: Audit) -> Iterator[str]:
             "well as any reading of them, so the energies below mean nothing."
         )
         yield "Check which robot and which columns or topics they are."
-    elif meaning is not None and meaning.best != audit.conditioning.chosen:
+    elif remedy := audit.conditioning.remedy(audit.model.joint_names):
         yield (
             "The recorded efforts are not taken for what they are, so the energies below are "
-            f"wrong: {audit.conditioning.remedy(audit.model.joint_names)}."
+            f"wrong: {remedy}."
         )
         yield "Do that first, and audit again."
     else:

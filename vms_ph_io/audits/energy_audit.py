@@ -119,22 +119,14 @@ class Audit(WithHints):
         friction_power = _rates(time, series["dissipated_by_joint"])
         residual = series["residual_by_joint"]
         return Curves(
-            time,
-            {
-                "energy": ("energy since the start (J)", energy),
-                "power": ("power into the robot (W)", power),
-                "friction": (
-                    f"friction power (W),\n{self.friction}",
-                    {name: friction_power[:, k] for k, name in enumerate(ledger.joints)},
-                ),
-                "residual": (
-                    "energy of the residual (J)",
-                    {name: residual[:, k] for k, name in enumerate(ledger.balanced)},
-                ),
-            },
-            series["unaccounted"],
-            ledger.band[index],
-        )
+            time, {"energy": ("energy since the start (J)", energy),
+            "power": ("power into the robot (W)", power), "friction": (
+            f"friction power (W),\n{self.friction}",
+            {name: friction_power[:, k] for k, name in enumerate(ledger.joints)}), "residual": (
+            "energy of the residual (J)",
+            {name: residual[:, k] for k, name in enumerate(ledger.balanced)})},
+            series["unaccounted"], ledger.band[index],
+        )  # fmt: skip
 
     def plot(self, file: str | Path | None = None) -> Any:
         """Return a figure of matplotlib: energies, powers, friction, and what is unaccounted.

@@ -27,6 +27,7 @@ class Conditioning:
         velocity: by joint, why velocities were not taken as they are; empty if all were.
         lag: by which recorded velocities lag the positions, s; NaN if none is found.
         lag_corrected: whether velocities were shifted by it.
+        effort_lag: by which efforts followed the motion, s, and were shifted.
         noise: of the samples.
         saturated: by joint, share of the samples at its largest effort.
         meaning: how well each meaning of the efforts fits; None without efforts or motion.
@@ -42,6 +43,7 @@ class Conditioning:
     velocity: Mapping[str, VelocityDefect]
     lag: float
     lag_corrected: bool
+    effort_lag: float
     noise: SampleNoise
     saturated: Mapping[str, float]
     meaning: EffortMeaning | None
@@ -83,6 +85,12 @@ class Conditioning:
             for joint, defect in self.velocity.items()
         ]
         sentences.append(self._lag_sentence())
+        if self.effort_lag:
+            lag = f"{1e3 * self.effort_lag:.0f} ms"
+            sentences.append(
+                f"efforts followed the motion {lag} later and were shifted; what their shift "
+                "leaves unknown at an end is not accounted"
+            )
         noise = self.noise
         base = len(noise.velocity) - len(joints)
         sentences.append(
@@ -130,8 +138,8 @@ class Conditioning:
                 "no reading of the efforts explains them better than friction alone "
                 f"({100 * meaning.null:.0f} %): nothing is concluded from them"
             )
-        elif meaning.best != self.chosen:
-            sentences.append(self.remedy(joints))
+        elif remedy := self.remedy(joints):
+            sentences.append(remedy)
         if self.chosen == "torque" and meaning.best == "torque":
             sentences += [
                 f"the effort of {joint} is no torque of this joint: neither the model nor a "
@@ -139,12 +147,6 @@ class Conditioning:
                 for joint, is_meaningless in zip(joints, meaning.meaningless, strict=True)
                 if is_meaningless
             ]
-        for k, joint in enumerate(joints):
-            gain, error = meaning.gains[k], meaning.gain_errors[k]
-            if gain + 3.0 * error < 0.0 and meaning.ratio["scaled"][k] < 0.9:
-                sentences.append(
-                    f"the sign of the effort of {joint} is opposite (factor {gain:.3g})"
-                )
         if meaning.command_misfit < 0.9 and not self.commands_held:
             sentences.append(
                 "efforts fit better as commands that act until the next sample (--commanded)"
@@ -154,8 +156,14 @@ class Conditioning:
     def remedy(self, joints: tuple[str, ...]) -> str:
         """Return what the efforts fit clearly better as than what is chosen, and the option."""
         meaning = self.meaning
-        if meaning is None or meaning.best == self.chosen:
+        if meaning is None:
             return ""
+        if meaning.best == self.chosen:
+            is_other = meaning.has_other_sign(self.chosen)
+            names = ", ".join(joint for joint, is_so in zip(joints, is_other, strict=True) if is_so)
+            gains = np.where(is_other, -1, 1).tolist()
+            text = f"the sign of the effort of {names} is opposite"
+            return f"{text} (a column map can give it: gain: {gains})" if names else ""
         text = f"the efforts fit clearly better as {MEANINGS[meaning.best]}"
         if meaning.best != "scaled":
             return f"{text} (--effort {meaning.best})"
@@ -201,6 +209,7 @@ class Conditioning:
             },
             "velocity_lag": self.lag,
             "velocity_lag_corrected": self.lag_corrected,
+            "effort_lag": self.effort_lag,
             "noise": {
                 joint: {
                     "position": float(self.noise.position[base + k]),

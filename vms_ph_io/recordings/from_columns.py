@@ -112,7 +112,7 @@ def _by_name(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Quantity], t
     if "time" not in names or not joints:
         raise RecordingError(
             f"{path.name} must have the columns time, position.<joint>, velocity.<joint> and "
-            "effort.<joint>, or a column map (--columns); its columns are "
+            "effort.<joint>, or a column map (--columns), which --propose writes; its columns are "
             f"{', '.join(names) or 'numbers without names'}"
         )
     quantities = {"time": Quantity(("time",))}

@@ -19,6 +19,7 @@ from vms_ph_dynamics.identification.effort_meaning import (
     effort_meaning,
     saturation,
 )
+from vms_ph_dynamics.identification.torque import effort_lag
 
 from .base_states import BaseStates
 from .clock_order import ClockOrder, clock_order
@@ -44,6 +45,9 @@ _MAX_CLOCK_SAMPLES = 400_000  # largest number of samples whose clock is found f
 _MAX_STRETCH = 0.1  # of the duration, by which other times may differ from the stamps
 # Speed that any robot may reach, and a step that is no jump, rad/s and rad or m/s and m.
 _USUAL_SPEED, _JUMP = 5.0, 0.05
+_SMALL_MISFIT = 0.03  # share of the required efforts, below which no lag of them is sought
+_SHORTEST_LAG = 0.015  # s, of efforts, that is found without doubt
+_MAX_LAG_SAMPLES = 4000  # samples from which it is found
 _MAX_JITTER = 0.02  # of a period, deviation of stamps that calls for other times
 
 
@@ -125,7 +129,7 @@ class RecordedMotion:
             self._exact = Companion(recording.port_energies, self.order.stamps)
             self._companions.append(self._exact)
         self._estimated: dict[int, VelocityDefect] = {}
-        self._lag = 0.0
+        self._lag = self._effort_lag = 0.0
         self._split_at_jumps()
         self.conditioning = self._study()
 
@@ -139,14 +143,16 @@ class RecordedMotion:
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """Yield the samples; blocks without a gap between them share one sample."""
+        # Where efforts were recorded later, none are known at one end.
+        head, tail = (round(max(0.0, s * self._effort_lag) * self._rate) for s in (-1.0, 1.0))
         for first, stop in self.order.segments:
-            begin = first
-            while begin < stop:
-                end = min(begin + size, stop)
-                start = max(begin - 1, first) if begin > first else begin
+            origin = begin = first + head
+            while begin < stop - tail:
+                end = min(begin + size, stop - tail)
+                start = max(begin - 1, origin)
                 if end - start > 1 or stop - first == 1:
                     samples = self._samples(start, end, first, stop)
-                    yield Block(samples, begin > first, self._exact_at(start, end))
+                    yield Block(samples, begin > origin, self._exact_at(start, end))
                 begin = end
 
     def _leave_out_unknown(self) -> None:
@@ -249,7 +255,7 @@ class RecordedMotion:
 
     def _samples(self, begin: int, end: int, first: int, stop: int) -> MotionSamples:
         """Return conditioned samples begin..end of the segment first..stop."""
-        margin = MARGIN + int(abs(self._lag) * self.order.rate)
+        margin = MARGIN + int((abs(self._lag) + abs(self._effort_lag)) * self.order.rate)
         low, high = max(begin - margin, first), min(end + margin, stop)
         t = self._t[low:high]
         signals = self._signals.at(low, high)
@@ -262,7 +268,10 @@ class RecordedMotion:
         cut = slice(begin - low, end - low)
         q = np.hstack([q_base, self._configuration(position)])[cut]
         v = np.hstack([v_base, velocity])[cut]
-        torque = self._acting_efforts(q, filled(signals.effort, t)[cut])
+        effort = filled(signals.effort, t)
+        if self._effort_lag and len(t) > 1:
+            effort = shifted(t, effort, self._effort_lag)
+        torque = self._acting_efforts(q, effort[cut])
         wrenches = {
             port: np.where(
                 s.spans(self.order.stamps[begin:end])[:, None], _plausible(s.at(begin, end)), 0.0
@@ -346,21 +355,19 @@ class RecordedMotion:
                     f"the time; it is taken as zero at {port} there"
                 )
         companions = [companion for companion in self._companions if companion is not self._exact]
+        meaning = self._meaning(samples, effort, measured)
+        if meaning is not None and not keeps_velocity and measured.all():
+            misfit = meaning.misfit["scaled"][1]
+            if shift := self._lag_of_efforts(samples, effort, misfit):
+                self._effort_lag, effort = shift, shifted(samples.t, effort, shift)
+                meaning = self._meaning(samples, effort, measured)
         return Conditioning(
-            self.order,
-            source,
-            jitter,
-            {names[j]: defect for j, defect in self._estimated.items()},
-            lag,
-            bool(self._lag),
-            self._noise(samples, position, effort),
-            saturation(names, effort),
-            self._meaning(samples, effort, measured),
-            self.options.effort,
-            self.options.commanded,
+            self.order, source, jitter, {names[j]: defect for j, defect in self._estimated.items()},
+            lag, bool(self._lag), self._effort_lag, self._noise(samples, position, effort),
+            saturation(names, effort), meaning, self.options.effort, self.options.commanded,
             {c.series.name: c.rate for c in companions if not c.is_synchronous and c.rate > 0.0},
             tuple(notes),
-        )
+        )  # fmt: skip
 
     def _clock(self) -> tuple[str, float]:
         """Choose the times by the motion where that is possible; return source and jitter."""
@@ -401,6 +408,13 @@ class RecordedMotion:
         if any(wrench.any() for wrench in samples.wrenches.values()):
             return None  # with other forces, the balances say nothing about the efforts
         return effort_meaning(self.model, samples.t, samples.q, samples.v, effort, measured)
+
+    def _lag_of_efforts(self, samples: MotionSamples, effort: Array, misfit: float) -> float:
+        """Return by how much efforts follow the motion, s; zero where it is not certain."""
+        stride = slice(None, None, max(1, len(samples.t) // _MAX_LAG_SAMPLES))
+        rows = [values[stride] for values in (samples.t, samples.q, samples.v, effort)]
+        lag = effort_lag(self.model, *rows) if misfit > _SMALL_MISFIT else 0.0
+        return lag if abs(lag) > max(_SHORTEST_LAG, 2.0 / self._rate) else 0.0
 
     def _noise(self, samples: MotionSamples, position: Array, effort: Array) -> SampleNoise:
         b = self.model.b

@@ -90,6 +90,8 @@ class TextColumns:
             lines = [file.readline() for _ in range(self.skip + int(self.has_header) + 20)]
         rows = [self._cells(line.decode("utf-8", "replace").strip()) for line in lines]
         rows = [row for row in rows[self.skip + int(self.has_header) :] if len(row) >= self.width]
+        # Not a second header, of units.
+        rows = [row for row in rows if any(cell and self._number(cell) is not None for cell in row)]
         return [
             k
             for k in range(self.width)

@@ -19,6 +19,7 @@ from vms_ph_dynamics.identification.effort_meaning import EffortMeaning, effort_
 from vms_ph_dynamics.identification.torque import effort_lag
 
 from ..progress import no_progress
+from .column_map import UNITS
 from .from_columns import ARRAY_SUFFIXES
 from .number_files import TextColumns, load_arrays
 from .recording import RecordingError
@@ -27,8 +28,8 @@ from .signal_checks import shifted
 _WORDS = {
     "acceleration": r"acc\w*|ddq|qdd|qddot|q_?ddot",
     "velocity": r"vel\w*|speed\w*|dq|qd|qdot|q_?dot|omega|rates?|qvel",
-    "effort": r"eff\w*|tau\w*|torques?|trq|current|curr|moments?|amp\w*",
-    "time": r"t|time\w*|stamp\w*|timestamp\w*|secs?|seconds?|clock",
+    "effort": r"eff\w*|tau\w*|torques?|trq|currents?|curr|moments?|amp\w*|m",
+    "time": r"t|zeit|time\w*|stamp\w*|timestamp\w*|secs?|seconds?|clock",
     "position": r"pos\w*|q|angles?|theta|qpos|state",
 }
 _PATTERNS = {
@@ -45,6 +46,7 @@ _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _RATES = (4.0, 20_000.0)  # Hz, that recordings have
 _MAX_SAMPLES = 4000
 _FIT_SAMPLES = 1200
+_GAP = 20.0  # periods without a sample
 _ERROR_RATIO = 0.75  # share of the error with which one reading is clearly better than another
 
 
@@ -124,7 +126,9 @@ class _Columns:
                 self._add(name, column, "", name if self.has_names else k + 1)
         lengths = [len(v) for v in self.values.values()]
         size = max(set(lengths), key=lengths.count, default=0)
-        self.values = {n: v for n, v in self.values.items() if len(v) == size and np.ptp(v) >= 0.0}
+        self.values = {
+            n: v for n, v in self.values.items() if len(v) == size and np.isfinite(v).any()
+        }
 
     def _add_array(self, name: str, array: Array) -> None:
         if array.dtype.kind not in "fiub" or array.ndim > 2 or array.size < 2:
@@ -177,11 +181,18 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
         name: np.stack([columns.values[c] for c in names], axis=1) for name, names in groups.items()
     }
     t = columns.values[time] if time else np.arange(size) * 1.0
-    valid = np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1)
-    valid &= np.concatenate([[True], np.diff(t) > 0.0]) if time else True
-    stride = slice(None, None, max(1, int(valid.sum()) // _MAX_SAMPLES))
-    t, raw = t[valid][stride], {name: values[valid][stride] for name, values in raw.items()}
-    step = float(np.median(np.diff(t))) / (stride.step or 1)
+    valid = np.flatnonzero(np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1))
+    valid = valid[np.diff(t[valid], prepend=np.nan) != 0.0]  # the first of those of one time
+    if len(valid) < 16:
+        raise RecordingError(f"{proposal.path.name} has fewer than 16 rows with positions and time")
+    # The longest part without a gap, and without a clock that is set back.
+    steps = np.diff(t[valid])
+    step = float(np.median(steps[steps > 0.0]))
+    edges = np.flatnonzero((steps < 0.0) | (steps > _GAP * step)) + 1
+    valid = max(np.split(valid, edges), key=len)
+    stride = slice(None, None, max(1, len(valid) // _MAX_SAMPLES))
+    valid = valid[stride]
+    t, raw = t[valid], {name: values[valid] for name, values in raw.items()}
     angle = _angle_unit(proposal, model, raw["position"], groups["position"])
     q = raw["position"] * (np.pi / 180 if angle == "deg" else 1.0)
     revolute = ~np.array(model.joints.prismatic, dtype=bool)
@@ -260,8 +271,11 @@ def _groups(
         kind = next((kind for kind, p in _PATTERNS.items() if p.search(words)), "")
         if columns.has_names and kind:
             quantity.setdefault(kind, []).append(name)
-    increasing = [n for n in names if bool(np.all(np.diff(columns.values[n]) > 0.0))]
-    times = [n for n in quantity.get("time", ()) if n in increasing] or increasing
+    steps = {name: np.diff(columns.values[name]) for name in names}
+    increasing = [n for n in names if bool(np.all(steps[n] > 0.0))]
+    # A clock may stand still, or be set back at a new run.
+    advancing = [n for n in names if np.mean(steps[n] >= 0) > 0.98 and np.mean(steps[n] > 0) > 0.05]
+    times = [n for n in quantity.get("time", ()) if n in advancing] or increasing
     time = times[0] if times else ""
     if len(times) > 1 and quantity.get("time", [""])[0] not in times[:1]:
         proposal.note(
@@ -274,7 +288,11 @@ def _groups(
         if found := _joint_columns(quantity.get(kind, []), model):
             groups[kind] = found
     if "position" not in groups:
-        groups = _by_content([n for n in names if n != time], columns, model, proposal)
+        return _by_content([n for n in names if n != time], columns, model, proposal), time
+    others = [n for n in names if not any(n in names for names in quantity.values()) and n != time]
+    if "effort" not in groups and len(others) >= model.n:
+        question = f"are efforts among {', '.join(others[: 2 * model.n])}?"
+        proposal.note("effort", "no names are those of efforts", question)
     return groups, time
 
 
@@ -309,6 +327,8 @@ def _by_content(
     best, pair = 0.9, (-1, -1)
     for a, x in enumerate(values):
         slope = np.gradient(x, axis=0)
+        # Gaps and turns are steps, not slopes.
+        slope = np.clip(slope, *np.percentile(slope, (1, 99), axis=0))
         for b, y in enumerate(values):
             if abs(a - b) >= n and (score := _correlation(slope, y)) > best:
                 best, pair = score, (a, b)
@@ -445,35 +465,42 @@ def _effort_entry(
         return entry
     if lag := motion.lag(model):
         proposal.note("effort", f"they follow the motion {1e3 * lag:.0f} ms later")
-    meaning = motion.advanced(lag).meaning(model)
+    motion = motion.advanced(lag)
+    meaning = motion.meaning(model)
     if not meaning.fits:
         text = "nothing explains them better than friction alone"
         proposal.note("effort", text, "are these the joint torques?")
-    elif meaning.best in ("torque", "opposite") and _error(meaning, meaning.best) < 0.9:
-        if meaning.best == "opposite":
-            entry["gain"] = -1.0
-        sign = "negative " if meaning.best == "opposite" else ""
-        error = _error(meaning, meaning.best)
-        proposal.note(
-            "effort", f"as {sign}torques they leave {error:.0%} of what friction alone leaves"
-        )
-    elif meaning.best == "scaled":
-        gains = meaning.gains
-        if np.median(np.abs(np.log(np.abs(gains[meaning.scaled]) * 1e3))) < 0.3:
-            text = f"they follow the model with factors about {np.median(gains):.3g}: mN m"
-            proposal.note("effort", text)
-            return {**entry, "unit": "mN m"}
-        is_sure = meaning.scaled & (meaning.gain_errors < 0.05 * np.abs(gains))
-        pairs = zip(gains, meaning.scaled, strict=True)
-        entry |= {"unit": "A", "gain": [float(f"{gain:.6g}") if ok else 1.0 for gain, ok in pairs]}
-        missing = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
-        question = f"what are the gains of {', '.join(missing)}?" if missing else ""
-        text = "they follow the model with a gain for each joint: currents"
-        proposal.note("effort", text, question)
+        return entry
+    gains, text, question = np.ones(model.n), "as torques", ""
+    if meaning.best == "scaled":
+        found, is_scaled = meaning.gains, meaning.scaled
+        text = f"with factors about {np.median(np.abs(found[is_scaled])):.3g}, as mN m,"
+        entry["unit"], gains = "mN m", np.where(is_scaled, np.sign(found), 1.0)
+        if np.median(np.abs(np.log(np.abs(found[is_scaled]) * 1e3))) > 0.3:
+            text = "as currents, with a gain for each joint,"
+            entry["unit"], gains = "A", np.where(is_scaled, found, 1.0)
+            is_sure = is_scaled & (meaning.gain_errors < 0.05 * np.abs(found))
+            missing = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
+            question = f"what are the gains of {', '.join(missing)}?" if missing else ""
+    elif meaning.best == "without_gravity":
+        text, question = "best without gravity; as torques", "are they (--effort without_gravity)?"
     else:
-        proposal.note(
-            "effort", f"they fit best as {meaning.best}", "what are the efforts (--effort)?"
-        )
+        gains = np.where(meaning.has_other_sign("torque"), -1.0, 1.0)
+        text = "as torques, some of opposite sign," if (gains < 0.0).any() else text
+    # What is proposed must be torques, of every joint.
+    size = UNITS[entry["unit"]] * gains
+    meaning = motion._replace(effort=motion.effort * size).meaning(model)
+    error, is_wrong = _error(meaning, "torque"), meaning.has_other_sign("torque")
+    is_wrong |= meaning.meaningless | meaning.scaled
+    wrong = [j for j, is_so in zip(model.joint_names, is_wrong, strict=True) if is_so]
+    if wrong or error >= 0.9:
+        names = ", ".join(wrong or model.joint_names)
+        question = question or f"has one of {names} another sign, unit, gear or zero, or a load?"
+    proposal.note(
+        "effort", f"{text} they leave {error:.0%} of what friction alone leaves", question
+    )
+    if not np.all(gains == 1.0):
+        entry["gain"] = [float(f"{gain:.6g}") for gain in gains]
     return entry
 
 

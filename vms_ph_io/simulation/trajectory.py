@@ -128,21 +128,11 @@ class Trajectory(WithHints):
 
         kinetic, potential = (frozen(np.array([energy[k] for energy in energies])) for k in (0, 1))
         return cls(
-            model,
-            column("time"),
-            column("q"),
-            column("v"),
-            column("torque"),
-            column("wrench_base"),
-            by_port(wrenches, (end_effector, *tools)),
-            kinetic,
-            potential,
-            by_port(powers, ports),
-            by_port([sample.port_energy for sample in samples], ports),
-            column("dissipated"),
-            certificate,
-            description,
-        )
+            model, column("time"), column("q"), column("v"), column("torque"),
+            column("wrench_base"), by_port(wrenches, (end_effector, *tools)), kinetic, potential,
+            by_port(powers, ports), by_port([sample.port_energy for sample in samples], ports),
+            column("dissipated"), certificate, description,
+        )  # fmt: skip
 
     @property
     def energy(self) -> Array:

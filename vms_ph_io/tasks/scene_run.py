@@ -124,17 +124,12 @@ class _SceneRun:
         sample = simulation.sample()
         goals = {name: self._goal_state(goal) for name, goal in self._task.goals.items()}
         return {
-            "scene": self._scene.name,
-            "robot": self._task.robot,
-            "controller": self._task.controller or "none",
-            "seconds": simulation.time,
-            "goals": goals,
-            "met": all(goal["met"] for goal in goals.values()),
-            "port_energy": dict(sample.port_energy),
-            "dissipated": sample.dissipated,
-            "unaccounted": simulation.unaccounted(),
-            "real_time_factor": simulation.time / elapsed,
-        }
+            "scene": self._scene.name, "robot": self._task.robot,
+            "controller": self._task.controller or "none", "seconds": simulation.time,
+            "goals": goals, "met": all(goal["met"] for goal in goals.values()),
+            "port_energy": dict(sample.port_energy), "dissipated": sample.dissipated,
+            "unaccounted": simulation.unaccounted(), "real_time_factor": simulation.time / elapsed,
+        }  # fmt: skip
 
     def _control(self, q: Array, v: Array, dt: float) -> Any:
         # The first call comes before the first step.

@@ -136,13 +136,31 @@ def test_the_meaning_of_efforts_is_found_by_what_fits_and_used_when_chosen(
         MotionOptions(effort="current")
 
 
+def test_efforts_that_follow_the_motion_later_are_shifted(
+    panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    late = [np.interp(known.t - 0.1, known.t, effort) for effort in known.effort.T]
+    motion = motion_of(known.changed(effort=np.transpose(late)), panda, tmp_path)
+    assert motion.conditioning.effort_lag == pytest.approx(0.1, abs=0.003)
+    assert "efforts followed the motion 100 ms later and were shifted" in said(motion)
+    assert unaccounted(motion) < 0.02
+    samples = samples_of(motion)
+    assert samples.t[-1] == pytest.approx(known.t[-1] - 0.1, abs=0.005)
+    recorded = motion_of(
+        known.changed(effort=np.transpose(late)), panda, tmp_path, as_recorded=True
+    )
+    assert unaccounted(motion) < 0.2 * unaccounted(recorded)
+
+
 def test_the_sign_of_one_joint_and_gains_are_found(
     panda: VMSModel, known: Known, tmp_path: Path
 ) -> None:
     turned = known.effort.copy()
     turned[:, 3] *= -1.0
     motion = motion_of(known.changed(effort=turned), panda, tmp_path)
-    assert f"the sign of the effort of {panda.joint_names[3]} is opposite" in said(motion)
+    finding = f"the sign of the effort of {panda.joint_names[3]} is opposite"
+    assert finding in said(motion)
+    assert finding in answers(audit_motion(motion))[0]
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
     found = currents.conditioning.meaning
     assert found is not None

@@ -39,6 +39,7 @@ class Drawn:
     effort: str
     order: tuple[int, ...]
     names: str
+    gain: tuple[float, ...]
 
 
 @cache
@@ -97,6 +98,7 @@ def _draw(model: VMSModel, rng: np.random.Generator, path: Path) -> Drawn:
         unit,
         tuple(order.tolist()),
         names,
+        tuple(np.broadcast_to(gains if unit == "A" else 1.0, n).tolist()),
     )
     start = rng.choice([0.0, 1.7e9]) if drawn.time != "s" or rng.uniform() < 0.5 else 0.0
     stamp = (start + t) * TIMES[drawn.time]
@@ -116,6 +118,11 @@ def _draw(model: VMSModel, rng: np.random.Generator, path: Path) -> Drawn:
         else:
             header += [f"{kind}{k + 1}" for k in range(n)]
     rows = np.hstack(columns)
+    if rng.uniform() < 0.3:  # a gap, and some rows are lost
+        begin = rng.integers(len(t) // 4, len(t) // 2)
+        lost = rng.uniform(size=len(t)) < 0.02
+        lost[begin : begin + rng.integers(20, len(t) // 4)] = True
+        rows = rows[~lost]
     head = "" if names == "none" else ",".join(header)
     np.savetxt(path, rows, delimiter=",", header=head, comments="", fmt="%.17g")
     return drawn
@@ -136,6 +143,8 @@ def _verdict(drawn: Drawn, model: VMSModel, found: Proposal) -> tuple[bool, bool
     right &= content.get("time", {}).get("unit") == drawn.time
     right &= content.get("velocity", {}).get("unit", "") == drawn.rate
     right &= content.get("effort", {}).get("unit") == drawn.effort
+    gain = np.broadcast_to(content.get("effort", {}).get("gain", 1.0), n)
+    right &= bool(np.allclose(gain, drawn.gain, rtol=0.1))
     right &= len(content["joints"]) == n
     return bool(right), found.is_sure
 
@@ -174,6 +183,46 @@ def test_proposals_for_500_drawn_files_are_right_and_sure_in_85_percent(tmp_path
     sure_right, sure_wrong, _ = _campaign(range(1000, 1500), tmp_path)
     assert sure_wrong == 0
     assert sure_right >= 425
+
+
+def _write(path: Path, head: str, columns: list[np.ndarray]) -> None:
+    np.savetxt(path, np.hstack(columns), delimiter=",", header=head, comments="", fmt="%.9g")
+
+
+def test_units_in_a_second_header_a_pause_and_one_opposite_sign_are_found(tmp_path: Path) -> None:
+    model = _model(ROBOTS[0])
+    t, q, v, effort = _motion(model, np.random.default_rng(7))
+    kept = np.r_[: len(t) // 3, len(t) // 2 : len(t)]
+    signs = np.where(np.arange(model.n) == 3, -1.0, 1.0)
+    head = ",".join(["Time", *(f"{kind}{k + 1}" for kind in ("q", "dq", "M") for k in range(7))])
+    head += "\n" + ",".join(["ms", *["deg"] * 7, *["deg/s"] * 7, *["Nm"] * 7])
+    columns = [
+        1e3 * t[kept, None],
+        np.degrees(q[kept]),
+        np.degrees(v[kept]),
+        (effort * signs)[kept],
+    ]
+    _write(tmp_path / "run.csv", head, columns)
+    found = propose(tmp_path / "run.csv", model)
+    assert found.is_sure
+    assert found.content["effort"]["gain"] == signs.tolist()
+    assert found.content["time"]["unit"] == "ms"
+
+
+def test_cells_that_are_empty_and_a_clock_that_is_set_back_leave_the_gains(tmp_path: Path) -> None:
+    model = _model(ROBOTS[3])
+    t, q, v, effort = _motion(model, np.random.default_rng(8))
+    stamp = np.where(t < 3.0, t, t - 3.0)
+    gains = np.linspace(6.0, 12.0, model.n)
+    values = np.hstack([q, v, effort / gains])
+    values[::7] = np.nan
+    names = [f"/joint_states/{j}/{kind}" for kind in ("position", "velocity", "effort")
+             for j in model.joint_names]  # fmt: skip
+    _write(tmp_path / "run.csv", ",".join(["__time", *names]), [stamp[:, None], values])
+    found = propose(tmp_path / "run.csv", model)
+    assert found.is_sure
+    assert found.content["time"]["columns"] == ["__time"]
+    assert np.allclose(found.content["effort"]["gain"], gains, rtol=0.05)
 
 
 def test_a_proposal_is_a_map_that_is_read(tmp_path: Path) -> None:
