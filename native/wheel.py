@@ -51,6 +51,9 @@ _OF_THE_SYSTEM = re.compile(
 # The oldest glibc of the systems with a version of GLIBCXX, from the policies of manylinux.
 _GLIBC_OF_GLIBCXX = ((24, 27), (25, 28), (28, 31), (29, 34), (30, 35), (32, 38), (33, 39))
 
+# Types of the C++ module, for mypy and editors.
+STUB = ROOT / "native/bindings/vms_ph_native.pyi"
+
 _CHECK = """
 import shutil, sys
 from importlib.metadata import version
@@ -91,7 +94,9 @@ def build(out: Path) -> Path:
         native_build.cmake("--install", native_build.FOLDER, "--prefix", place / "core", *words)
         _complete(place / "core")
         core = {path.name: path.read_bytes() for path in sorted((place / "core").iterdir())}
-        return combine(_pure(place), core, platform_tag(core.values()), out)
+        tag = platform_tag(core.values())
+        core["vms_ph_native-stubs/__init__.pyi"] = STUB.read_bytes()
+        return combine(_pure(place), core, tag, out)
 
 
 def combine(pure: Path, core: Mapping[str, bytes], tag: str, out: Path) -> Path:

@@ -98,6 +98,8 @@ if(VMS_PH_HAS_INVERSE_DYNAMICS_SOLVER)
 endif()
 install(TARGETS vms_ph_ros2_control vms_ph_native vms_ph_python_host DESTINATION lib)
 install(TARGETS vms_ph_native_module DESTINATION ${PYTHON_INSTALL_DIR})
+install(FILES native/bindings/vms_ph_native.pyi
+  DESTINATION ${PYTHON_INSTALL_DIR}/vms_ph_native-stubs RENAME __init__.pyi)
 file(RELATIVE_PATH to_libraries /${PYTHON_INSTALL_DIR} /lib)
 set_target_properties(vms_ph_native_module PROPERTIES
   INSTALL_RPATH "$ORIGIN/${to_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)

@@ -188,6 +188,27 @@ def test_every_ros_package_that_a_launch_file_starts_is_a_dependency() -> None:
     assert all(name in page or name.split("_")[0] in page.lower() for name in optional)
 
 
+def test_the_manifest_of_pixi_follows_the_package() -> None:
+    # The keys of rosdep that it maps are dependencies, and what the build reads is an input of it.
+    tomllib = pytest.importorskip("tomllib")
+    manifest = tomllib.loads((ROOT / "pixi.toml").read_text())
+    config = manifest["package"]["build"]["config"]
+    distro = config["distro"]
+    assert f"https://prefix.dev/robostack-{distro}" in manifest["workspace"]["channels"]
+    assert f"ros-{distro}-vms-ph" in manifest["dependencies"]
+    (mapping,) = config["extra-package-mappings"]
+    assert set(mapping) <= _depends("depend", "exec_depend")
+    python = {n for n in _depends("exec_depend") if n.startswith("python3-")}
+    # The others are in the table that the backend brings.
+    in_backend = {f"python3-{name}" for name in ("matplotlib", "numpy", "scipy", "yaml")}
+    assert python - in_backend == {n for n in mapping if n.startswith("python3-")}
+    inputs = {path for glob in config["extra-input-globs"] for path in ROOT.glob(glob)}
+    for folder in ("msg", "srv", "launch", "urdf", "config", "rviz", "ros2_control", "native"):
+        for path in (ROOT / folder).rglob("*.*"):
+            if path.suffix not in (".c", ".cpp", ".hpp", ".h", ".py", ".pyc", ".pyi") and path.is_file():
+                assert path in inputs
+
+
 # What rosidl demands of names.
 _FIELD = re.compile(r"^(?!.*__)(?!.*_$)[a-z][a-z0-9_]*$")
 _TYPE = re.compile(r"^[A-Z][A-Za-z0-9]*$")
