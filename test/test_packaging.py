@@ -203,10 +203,10 @@ def test_the_manifest_of_pixi_follows_the_package() -> None:
     in_backend = {f"python3-{name}" for name in ("matplotlib", "numpy", "scipy", "yaml")}
     assert python - in_backend == {n for n in mapping if n.startswith("python3-")}
     inputs = {path for glob in config["extra-input-globs"] for path in ROOT.glob(glob)}
+    sources = (".c", ".cpp", ".hpp", ".h", ".py", ".pyc", ".pyi")
     for folder in ("msg", "srv", "launch", "urdf", "config", "rviz", "ros2_control", "native"):
         for path in (ROOT / folder).rglob("*.*"):
-            if path.suffix not in (".c", ".cpp", ".hpp", ".h", ".py", ".pyc", ".pyi") and path.is_file():
-                assert path in inputs
+            assert path in inputs or path.suffix in sources or path.is_dir()
 
 
 # What rosidl demands of names.
