@@ -316,7 +316,7 @@ void PoseImpedance::compute_jacobian() noexcept {
 void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
   model_.joint_positions(d_.q(), positions_);
-  const VectorV limit_stiffness = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+  const VectorV limit_stiffness = stable_square(gains.limit_frequency, h) * shape_inertia_;
   const LimitSprings limits =
       joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
   hold_base(dt);

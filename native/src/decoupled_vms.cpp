@@ -211,7 +211,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     springs_.position = squared * mass_;
     springs_.rotation = squared * inertia_;
     springs_.shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
-    springs_.limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+    springs_.limit = stable_square(gains.limit_frequency, effort_.demand.h) * shape_inertia_;
     springs_.margin = gains.limit_margin;
   }
 

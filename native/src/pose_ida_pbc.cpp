@@ -167,8 +167,7 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     base_spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
                          share, share);
     model_.joint_positions(d_.q(), positions_);
-    const VectorV limit_stiffness =
-        (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+    const VectorV limit_stiffness = stable_square(gains.limit_frequency, h) * shape_inertia_;
     const LimitSprings limits =
         joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
     model_.difference(posture_, d_.q(), offset_);

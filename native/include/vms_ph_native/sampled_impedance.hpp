@@ -13,9 +13,12 @@ namespace vms_ph {
 /// The horizon h = (1 + 2 delay) dt + 2 age, s, for a delay in samples and a state of an age, s;
 /// see vms_ph_controllers/laws/sampled_impedance.py.
 double horizon(double dt, double delay, double age) noexcept;
+/// Square of the frequency (1/s) of a spring, at most what is stable by itself over h, s.
+inline double stable_square(double frequency, double h) noexcept {
+  return std::min(frequency * frequency, 0.5 / std::max(h * h, 1e-9));
+}
 
-/// Spring and damping that may be held for a sample; the rule is described in
-/// vms_ph_controllers/laws/sampled_impedance.py.
+/// Spring and damping that may be held for a sample.
 class SampledImpedance {
  public:
   /// @param velocities  number of velocities of the law. Where wheels leave fewer than the robot

@@ -102,6 +102,21 @@ def test_a_posture_and_springs_along_single_axes_are_stable_with_late_states(
 
 
 @pytest.mark.usefixtures("core")
+def test_springs_that_oppose_each_other_come_to_rest_with_late_states() -> None:
+    # At home, the fourth joint of this arm is within the margin of its limit: its spring stores
+    # energy, and in the end pulls against that of the pose. Reduced together, they would be no
+    # potential, and drive a motion that does not end.
+    stiff = {
+        "delay": 0.0, "damping": 1000.0, "damping_rotation": 100.0, "damping_null": 100.0,
+        "stiffness": 5000.0, "stiffness_rotation": 500.0,
+        "limit_frequency": 100.0, "limit_margin": 1.0,
+    }  # fmt: skip
+    case = Case("CartesianImpedance", "fr3", 100, 0, stiff, 3)
+    outcome = run(case, np.random.default_rng(0), 1.0)
+    assert outcome.last < 1e-3 * outcome.pushed
+
+
+@pytest.mark.usefixtures("core")
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_robots_pushed_at_500_corners_of_the_gains_come_to_rest_with_late_states() -> None:
