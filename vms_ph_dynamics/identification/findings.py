@@ -241,7 +241,8 @@ def _wrong_model(
     """Return joints whose signs are opposite, or another direction of gravity, that fit better.
 
     What is compared are errors of the torque regression on held-out time, with friction and a load
-    fitted, as these must not pass for another sign or gravity.
+    fitted, as these must not pass for another sign or gravity. The effort of the joint itself, on
+    which its sign bears most, must fit better too.
     """
     if model.fluid is not None:  # buoyancy would turn with gravity
         return ()
@@ -251,26 +252,26 @@ def _wrong_model(
         candidates += payload_unknowns(arm_mass(model))
     every = max(1, len(motion.samples) // _INSTANTS)
 
-    def error(motion: Motion, gravity: bool = False) -> tuple[float, Array]:
+    def error(motion: Motion, gravity: bool = False) -> tuple[float, Array, Array]:
         rows, unknowns = torque_windows(model, motion, candidates, settings, every), candidates
         if gravity:
             columns = _gravity_columns(model, motion, rows)
             rows = replace(rows, columns=np.column_stack([rows.columns, columns]))
             unknowns = [*candidates, *(Unknown(a, "gravity", "m/s^2", 0.0, 10.0) for a in "xyz")]
         errors, _, x = torque_error(rows, model.n, *prior_of(unknowns))
-        return float(np.sqrt(np.mean(errors**2))), x[-3:]
+        return float(np.sqrt(np.mean(errors**2))), errors, x[-3:]
 
-    before, _ = error(motion)
+    before, by_joint, _ = error(motion)
     if before < _MODEL_ERROR:
         return ()
     best, sign_text = before, ""
     for j, joint in enumerate(model.joint_names):
         for reversal, flipped in _flips(model, motion, j).items():
-            after = error(flipped)[0]
-            if after < best:
+            after, errors, _ = error(flipped)
+            if after < best and errors[j] < _IMPROVEMENT * by_joint[j]:
                 best = after
                 sign_text = f"{joint}: the sign of its {reversal} is opposite to that of the model"
-    after, change = error(motion, gravity=True)
+    after, _, change = error(motion, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
     is_rotated = np.arctan2(sine, model.gravity @ gravity) > _GRAVITY_TURN

@@ -120,7 +120,8 @@ def torque_windows(
             columns[:, b - skip + j, index[f"gain.{joint}"]] = -required
     if EFFORT_LAG in index:
         columns[:, :, index[EFFORT_LAG]] = -effort_rates[points]
-    size = np.sqrt(np.mean(efforts**2, axis=0)) + 1e-9
+    size = np.sqrt(np.mean(efforts**2, axis=0))
+    size = np.maximum(size, 1e-4 * size.max() + 1e-9)  # of joints without effort too
     flat = (columns / size[:, None]).reshape(-1, len(unknowns))
     t = np.repeat(samples.t[points], size.size)
     ones = np.ones(t.size)

@@ -38,7 +38,13 @@ def _sentences(audit: Audit) -> Iterator[str]:
             f"The energy adds up: of {ledger.exchanged:.3g} J that joints and ports exchanged, at "
             f"most {ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
         )
-        yield "There is nothing to mend in the model or the recording."
+        beyond = max(_CLOSED_SHARE * ledger.exchanged, ledger.band[-1], ledger.sampling_bound)
+        if abs(ledger.from_samples) <= beyond:
+            yield "There is nothing to mend in the model or the recording."
+        else:
+            yield "That is by the port energies in the recording; its positions and efforts differ."
+            share = abs(ledger.from_samples) / ledger.exchanged
+            yield from _joint_sentences(audit, ledger.from_samples, share)
     elif meaning is not None and not meaning.fits:
         yield (
             "The recorded efforts are no torques of this robot: friction alone explains them as "
@@ -52,7 +58,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Do that first, and audit again."
     else:
-        yield from _joint_sentences(audit, share)
+        yield from _joint_sentences(audit, ledger.unaccounted, share)
     yield from (str(one["text"]).capitalize() + "." for one in audit.findings[:2])
     for appearance in audit.appearances[:1] if share >= _CLOSED_SHARE else ():
         verb = "appeared" if appearance.energy > 0.0 else "vanished"
@@ -63,8 +69,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
 
 
-def _joint_sentences(audit: Audit, share: float) -> Iterator[str]:
-    """Say at which joint energy vanished or appeared, and whether it looks like friction."""
+def _joint_sentences(audit: Audit, energy: float, share: float) -> Iterator[str]:
+    """Say at which joint an energy (J) vanished or appeared, and whether it looks like friction."""
     ledger = audit.ledger
     rows = [ledger.balanced.index(n) for n in ledger.joints]
     joints = ledger.series["residual_by_joint"][:, rows]
@@ -73,7 +79,7 @@ def _joint_sentences(audit: Audit, share: float) -> Iterator[str]:
     order = np.argsort(-np.abs(total))
     worst = int(order[0])
     verb = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
-    amount = f"{abs(ledger.unaccounted):.3g} J, {100 * share:.2g} % of what the joints exchanged,"
+    amount = f"{abs(energy):.3g} J, {100 * share:.2g} % of what the joints exchanged,"
     if abs(total[worst]) > _DOMINANT_SHARE * gross:
         percent = 100 * abs(total[worst]) / gross
         yield f"{amount} {verb}, {percent:.0f} % of it at {ledger.joints[worst]}."

@@ -84,6 +84,19 @@ def test_an_opposite_sign_is_found(
     assert one.text == expected
 
 
+def test_no_sign_is_opposite_where_only_other_joints_do_not_fit(panda: VMSModel) -> None:
+    # The first joint turns to and fro, with friction; the others bear their weight and not what the
+    # first one does to them.
+    t = np.arange(0.0, 2.0, 0.004)
+    q, v = np.zeros((2, len(t), 7))
+    q[:, 0], v[:, 0] = 0.5 * np.sin(3 * t), 1.5 * np.cos(3 * t)
+    d = panda.evaluate(np.zeros(7), np.zeros(7))
+    torque = np.tile(d.g, (len(t), 1))
+    torque[:, 0] = 0.5 * v[:, 0] - 4.5 * d.M[0, 0] * np.sin(3 * t)
+    found = _found(panda, MotionSamples(t, q, v, torque))
+    assert not [one for one in found if one.kind == "sign"]
+
+
 def test_another_direction_of_gravity_is_found(samples: MotionSamples) -> None:
     description = robots.get("panda").description()
     lying = VMSModel.from_urdf(description, end_effector="panda_link8", gravity=(0, -9.81, 0))

@@ -11,8 +11,8 @@ import pytest
 from recorded_motions import samples_of, simulated, write_bag
 
 from vms_ph_dynamics import Friction, VMSModel
-from vms_ph_io import robots
-from vms_ph_io.audits import Audit, audit, document, lines, write_report
+from vms_ph_io import robots, simulate
+from vms_ph_io.audits import Audit, answers, audit, document, lines, write_report
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings import read_recording
 from vms_ph_io.recordings.fields import read_fields
@@ -73,6 +73,18 @@ def test_samples_alone_give_the_same_within_the_bound_that_is_stated(
         ("dissipated", ledger.dissipated_by_joint.sum()),
     ):
         assert energy == pytest.approx(ledger.exact[name], abs=ledger.sampling_bound), name
+
+
+def test_ports_that_close_do_not_hide_friction_that_the_description_lacks(tmp_path: Path) -> None:
+    def law(q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
+        return -20.0 * np.sin(q)
+
+    simulate("panda", law, 0.5, effects=Friction(np.full(7, 0.5), np.zeros(7))).save(tmp_path / "b")
+    text = "\n".join(answers(audit(tmp_path / "b")))
+    assert "The energy adds up" in text
+    assert "by the port energies in the recording" in text
+    assert "nothing to mend" not in text
+    assert "looks like friction" in text
 
 
 def test_a_moving_base_is_audited_from_its_odometry(tmp_path: Path) -> None:
