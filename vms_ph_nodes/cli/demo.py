@@ -210,7 +210,7 @@ def in_words(outcome: dict[str, Any], shortest: float) -> str:
     lines += goal_lines(outcome["goals"], shortest)
     if "port_energy" in outcome:
         supplied = _energy_list(outcome["port_energy"])
-        lines.append(f"  energy supplied (J): {supplied}; dissipated {outcome['dissipated']:.4g}")
+        lines.append(f"  energy supplied (J): {supplied}; dissipated {outcome['dissipated']:.4f}")
         lines.append(
             f"  unaccounted, the error of MuJoCo's steps (J): {outcome['unaccounted']:.3g}"
         )
@@ -220,4 +220,5 @@ def in_words(outcome: dict[str, Any], shortest: float) -> str:
 
 
 def _energy_list(energies: dict[str, float]) -> str:
-    return ", ".join(f"{name} {energy:.4g}" for name, energy in energies.items())
+    # With equal digits after the point they add up by hand.
+    return ", ".join(f"{name} {energy:.4f}" for name, energy in energies.items())
