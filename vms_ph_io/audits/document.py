@@ -29,7 +29,7 @@ def answers(audit: Audit) -> list[str]:
 def _sentences(audit: Audit) -> Iterator[str]:
     ledger, meaning = audit.ledger, audit.conditioning.meaning
     share = ledger.largest / ledger.exchanged if ledger.exchanged else 0.0
-    if not ledger.exchanged:
+    if not ledger.exchanged or (share >= _CLOSED_SHARE and not (ledger.gross or ledger.supplied)):
         yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
         yield "Record efforts in N m while the robot moves."
         return
@@ -86,6 +86,11 @@ def _joint_sentences(audit: Audit, energy: float, share: float) -> Iterator[str]
     else:
         names = " and ".join(ledger.joints[k] for k in order[:2])
         yield f"{amount} is unaccounted for, most of it at {names}."
+    if (meaning := audit.conditioning.meaning) is not None and meaning.meaningless.any():
+        names = ", ".join(np.array(ledger.joints)[meaning.meaningless])
+        yield f"The model contradicts the efforts of {names}, so friction is not sought."
+        yield "Check signs, zeros and gears of the joints up to there, and the load."
+        return
     coulomb, viscous, explained = _friction(audit, joints[:, worst], worst)
     unit = "N" if audit.model.joints.prismatic[worst] else "N m"
     if total[worst] < 0.0 and explained > _EXPLAINED_SHARE:
@@ -154,22 +159,14 @@ def _document(audit: Audit) -> dict[str, Any]:
     ledger, model = audit.ledger, audit.model
     band = float(ledger.band[-1])
     return {
-        "answers": answers(audit),
-        "recording": str(audit.recording.path),
-        "kind": audit.recording.kind,
-        "robot": model.name,
-        "base": model.base,
-        "samples": ledger.samples,
-        "duration": ledger.duration,
-        "gaps": ledger.gaps,
-        "gross": ledger.gross,
-        "unaccounted": ledger.unaccounted,
+        "answers": answers(audit), "recording": str(audit.recording.path),
+        "kind": audit.recording.kind, "robot": model.name, "base": model.base,
+        "samples": ledger.samples, "duration": ledger.duration, "gaps": ledger.gaps,
+        "gross": ledger.gross, "unaccounted": ledger.unaccounted,
         "unaccounted_interval": [ledger.unaccounted - band, ledger.unaccounted + band],
         "largest_unaccounted": {"value": ledger.largest, "time": ledger.largest_time},
-        "unaccounted_from_samples": ledger.from_samples,
-        "sampling_bound": ledger.sampling_bound,
-        "exact_energies": bool(ledger.exact),
-        "friction": audit.friction,
+        "unaccounted_from_samples": ledger.from_samples, "sampling_bound": ledger.sampling_bound,
+        "exact_energies": bool(ledger.exact), "friction": audit.friction,
         "ledger": {
             "joint": {
                 name: {
@@ -181,21 +178,16 @@ def _document(audit: Audit) -> dict[str, Any]:
                 }
                 for k, name in enumerate(ledger.joints)
             },
-            "base": _residuals(audit, "base") if model.b else None,
-            "port": _ports(audit),
-            "supplied": ledger.supplied,
-            "dissipated": ledger.dissipated,
-            "stored": ledger.stored,
-            "unobserved": ledger.unobserved,
-            "unaccounted": ledger.unaccounted,
+            "base": _residuals(audit, "base") if model.b else None, "port": _ports(audit),
+            "supplied": ledger.supplied, "dissipated": ledger.dissipated, "stored": ledger.stored,
+            "unobserved": ledger.unobserved, "unaccounted": ledger.unaccounted,
         },
         "appearances": [asdict(appearance) for appearance in audit.appearances],
         "passivity": [{**asdict(s), "name": audit.port_name(s.name)} for s in audit.supplies],
         "conditioning": audit.conditioning.as_dictionary(model.joint_names),
-        "damage": list(audit.recording.notes),
-        "identified": dict(audit.identified),
+        "damage": list(audit.recording.notes), "identified": dict(audit.identified),
         "findings": [dict(one) for one in audit.findings],
-    }
+    }  # fmt: skip
 
 
 def _residuals(audit: Audit, name: str) -> dict[str, float]:

@@ -193,15 +193,9 @@ def audit_motion(
     ledger = writer.ledger()
     motion.recording.seconds["audited"] = perf_counter() - begin
     return Audit(
-        motion.recording,
-        model,
-        name,
-        ledger,
-        motion.conditioning,
-        unaccounted_intervals(ledger),
-        port_supplies(ledger),
-        np.concatenate(configurations),
-    )
+        motion.recording, model, name, ledger, motion.conditioning, unaccounted_intervals(ledger),
+        port_supplies(ledger), np.concatenate(configurations),
+    )  # fmt: skip
 
 
 @check_arguments({"robot": "model urdf description"})

@@ -30,6 +30,8 @@ UNITS = {
 """Accepted units and their size in SI units."""
 
 JOINT_QUANTITIES = ("position", "velocity", "effort")
+STAMP = ("sec", "nanosec")
+"""Columns that together are the time of a message."""
 WRENCH_PREFIX = "wrench "
 """Before the frame in the name of the quantity of a wrench."""
 
@@ -38,7 +40,7 @@ BASE_SIZES = {
 }  # fmt: skip
 _KEYS = ("joints", "time", "rate", "header", "delimiter", "skip", *JOINT_QUANTITIES, *BASE_SIZES,
          "wrenches")  # fmt: skip
-_ENTRY_KEYS = ("columns", "unit", "gain", "file", "array", "interleaved")
+_ENTRY_KEYS = ("columns", "unit", "gain", "offset", "file", "array", "interleaved")
 
 Columns = tuple[str | int, ...]
 
@@ -51,6 +53,7 @@ class Quantity:
         columns: names, or numbers from 1, of its columns; empty for an array that has them all.
         scale: factor from the file to SI units: the size of the unit times the gain, one number or
             one for each column.
+        offset: what is added then, in SI units, likewise.
         file: a file of its own beside the map, or empty.
         array: name of an array of an NPZ or MAT file, or empty.
         interleaved: whether the file has one number a line, the columns one after the other.
@@ -58,6 +61,7 @@ class Quantity:
 
     columns: Columns = ()
     scale: Array | float = 1.0
+    offset: Array | float = 0.0
     file: str = ""
     array: str = ""
     interleaved: bool = False
@@ -102,7 +106,7 @@ def read_map(path: Path) -> ColumnMap:
     try:
         check_keys(content, "the map", (), _KEYS)
         joints = tuple(map(str, _list(content.get("joints", ()), "joints")))
-        sizes = {"time": 1, **dict.fromkeys(JOINT_QUANTITIES, len(joints)), **BASE_SIZES}
+        sizes = {"time": 0, **dict.fromkeys(JOINT_QUANTITIES, len(joints)), **BASE_SIZES}
         quantities = {
             name: _quantity(content[name], size, name)
             for name, size in sizes.items()
@@ -125,15 +129,22 @@ def _quantity(entry: Any, size: int, name: str) -> Quantity:
     columns = tuple(_column(c, name) for c in _list(fields.get("columns", ()), name))
     if columns and size and len(columns) != size:
         raise ModelError(f"{name} must have {size} columns; given: {len(columns)}")
-    unit = str(fields.get("unit", "")) or "rad"
-    if unit not in UNITS:
-        raise ModelError(f"{name} has the unknown unit '{unit}'; accepted are {', '.join(UNITS)}")
-    factors = [number(g, f"the gain of {name}") for g in _list(fields.get("gain", 1.0), name)]
-    if len(factors) not in (1, size or len(factors)):
-        raise ModelError(f"{name} must have one gain, or {size}; given: {len(factors)}")
+    units = [str(unit) for unit in _list(fields.get("unit", "rad"), name)]
+    if unknown := [unit for unit in units if unit not in UNITS]:
+        accepted = ", ".join(UNITS)
+        raise ModelError(f"{name} has the unknown unit '{unknown[0]}'; accepted are {accepted}")
+    count = len(columns) or size
+    factors, offsets = (
+        [number(value, f"the {key} of {name}") for value in _list(fields.get(key, default), name)]
+        for key, default in (("gain", 1.0), ("offset", 0.0))
+    )
+    for key, values in (("unit", units), ("gain", factors), ("offset", offsets)):
+        if len(values) not in (1, count or len(values)):
+            raise ModelError(f"{name} must have one {key}, or {count}; given: {len(values)}")
     file, array = (str(fields.get(key, "")) for key in ("file", "array"))
-    scale, interleaved = UNITS[unit] * np.array(factors), bool(fields.get("interleaved", False))
-    return Quantity(columns, scale, file, array, interleaved)
+    scale = np.array([UNITS[unit] for unit in units]) * np.array(factors)
+    interleaved = bool(fields.get("interleaved", False))
+    return Quantity(columns, scale, np.array(offsets), file, array, interleaved)
 
 
 def _column(value: Any, name: str) -> str | int:

@@ -12,7 +12,15 @@ import numpy as np
 from vms_ph_dynamics import Array
 
 from ..progress import Progress, no_progress
-from .column_map import BASE_SIZES, JOINT_QUANTITIES, WRENCH_PREFIX, ColumnMap, Quantity, read_map
+from .column_map import (
+    BASE_SIZES,
+    JOINT_QUANTITIES,
+    STAMP,
+    WRENCH_PREFIX,
+    ColumnMap,
+    Quantity,
+    read_map,
+)
 from .number_files import TextColumns, load_arrays
 from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
 
@@ -80,9 +88,10 @@ def _fill(
             )
         if epoch is None:
             epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST][0])) if rows else 0.0
-        is_valid = np.abs(seconds[:, 0]) < _LATEST  # nor what is not a number
+        is_valid = (np.abs(seconds) < _LATEST).all(axis=1)  # nor what is not a number
         # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
-        times = np.round((seconds[is_valid, 0] - epoch) * 1e9).astype(np.int64) + int(epoch) * 10**9
+        fine = seconds[is_valid, 0] - epoch + seconds[is_valid, 1:].sum(axis=1)
+        times = np.round(fine * 1e9).astype(np.int64) + int(epoch) * 10**9
         if not is_valid.all():
             recording.notes.append(f"{int((~is_valid).sum())} rows without a time were left out")
         for table, sizes in tables:
@@ -109,13 +118,15 @@ def _quantities(
 
 def _by_name(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Quantity], tuple[str, ...]]:
     joints = tuple(n.removeprefix("position.") for n in names if n.startswith("position."))
-    if "time" not in names or not joints:
+    has_stamps = set(STAMP) <= set(names)
+    if not ("time" in names or has_stamps) or not joints:
         raise RecordingError(
             f"{path.name} must have the columns time, position.<joint>, velocity.<joint> and "
             "effort.<joint>, or a column map (--columns), which --propose writes; its columns are "
             f"{', '.join(names) or 'numbers without names'}"
         )
-    quantities = {"time": Quantity(("time",))}
+    stamp = Quantity(STAMP, np.array([1.0, 1e-9]))
+    quantities = {"time": stamp if has_stamps else Quantity(("time",))}
     for quantity in JOINT_QUANTITIES:
         required = tuple(f"{quantity}.{joint}" for joint in joints)
         missing = [name for name in required if name not in names]
@@ -145,7 +156,9 @@ class _Text:
         columns = sorted({column for index in places.values() for column in index})
         places = {name: [columns.index(k) for k in index] for name, index in places.items()}
         for rows in self._text.blocks(self._progress, columns):
-            yield {name: rows[:, places[name]] * q.scale for name, q in quantities.items()}
+            yield {
+                name: rows[:, places[name]] * q.scale + q.offset for name, q in quantities.items()
+            }
         if self._text.reason:
             self._recording.notes.append(self._text.reason)
 
@@ -192,8 +205,8 @@ class _Arrays:
         """Yield the quantities of all rows, each (N, columns)."""
         sizes = {"time": 1, **BASE_SIZES, **dict.fromkeys(JOINT_QUANTITIES, joints)}
         arrays = {
-            name: self._array(name, quantity, sizes.get(name, len(WRENCH))) * quantity.scale
-            for name, quantity in quantities.items()
+            name: self._array(name, q, sizes.get(name, len(WRENCH))) * q.scale + q.offset
+            for name, q in quantities.items()
         }
         rows = {name: len(values) for name, values in arrays.items()}
         shortest = min(rows.values())

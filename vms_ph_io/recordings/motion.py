@@ -31,6 +31,7 @@ from .signal_checks import (
     STANDSTILL,
     VelocityDefect,
     check_units,
+    configuration,
     lag_of,
     shifted,
     slopes,
@@ -266,7 +267,7 @@ class RecordedMotion:
         for joint in self._estimated:
             velocity[:, joint] = slopes(self._rate, t, position[:, [joint]])[0][:, 0]
         cut = slice(begin - low, end - low)
-        q = np.hstack([q_base, self._configuration(position)])[cut]
+        q = np.hstack([q_base, configuration(self.model, position)])[cut]
         v = np.hstack([v_base, velocity])[cut]
         effort = filled(signals.effort, t)
         if self._effort_lag and len(t) > 1:
@@ -279,14 +280,6 @@ class RecordedMotion:
             for port, s in self._wrenches.items()
         }
         return MotionSamples(t[cut].copy(), q, v, torque, wrenches, self.options.commanded)
-
-    def _configuration(self, position: Array) -> Array:
-        """Return the joints' part of configurations."""
-        columns: list[Array] = []
-        for angle in position.T:
-            is_continuous = self.model.is_continuous(self.model.nq_base + len(columns))
-            columns += [np.cos(angle), np.sin(angle)] if is_continuous else [angle]
-        return np.array(columns).T.reshape(len(position), -1)
 
     def _acting_efforts(self, q: Array, effort: Array) -> Array:
         """Return the efforts that act, from recorded ones."""

@@ -18,6 +18,7 @@ from vms_ph_dynamics import Array
 
 from ..progress import Progress
 from ..settings.bounded_files import check_decompressed, load_mat, load_npz
+from .column_map import JOINT_QUANTITIES, STAMP
 from .recording import RecordingError
 
 _DELIMITERS = (";", "\t", ",")  # with a decimal comma, the comma is no delimiter
@@ -55,6 +56,12 @@ class TextColumns:
         self.has_header = 2 * sum(numbers) <= len(numbers) if header is None else header
         self.names = tuple(cells) if self.has_header else ()
         self.width = len(cells)
+        joints = cells[3 : 3 + (self.width - 3) // 4]
+        is_echo = not self.has_header and joints and self.width == 3 + 4 * len(joints)
+        if is_echo and all(self._number(cell) is None for cell in joints):
+            # Without a header, as ros2 topic echo --csv writes joint states.
+            columns = [f"{kind}.{j}" for kind in JOINT_QUANTITIES for j in joints]
+            self.names = (*STAMP, "frame_id", *joints, *columns)
 
     def blocks(self, progress: Progress, columns: Sequence[int]) -> Iterator[Array]:
         """Yield rows of some columns, NaN where a cell is empty, without damaged lines.

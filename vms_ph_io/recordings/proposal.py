@@ -23,7 +23,7 @@ from .column_map import UNITS
 from .from_columns import ARRAY_SUFFIXES
 from .number_files import TextColumns, load_arrays
 from .recording import RecordingError
-from .signal_checks import shifted
+from .signal_checks import configuration, shifted
 
 _WORDS = {
     "acceleration": r"acc\w*|ddq|qdd|qddot|q_?ddot",
@@ -46,6 +46,7 @@ _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _RATES = (4.0, 20_000.0)  # Hz, that recordings have
 _MAX_SAMPLES = 4000
 _FIT_SAMPLES = 1200
+_MAX_GAIN_ERROR = 0.15  # of efforts that are called torques
 _GAP = 20.0  # periods without a sample
 _ERROR_RATIO = 0.75  # share of the error with which one reading is clearly better than another
 
@@ -129,6 +130,11 @@ class _Columns:
         self.values = {
             n: v for n, v in self.values.items() if len(v) == size and np.isfinite(v).any()
         }
+        ends = r"(?:^|[._ /])secs?$", r"(?:nano|n)secs?$"
+        parts = [next((n for n in self.values if re.search(end, n)), "") for end in ends]
+        self._stamp = parts if all(parts) else []
+        if self._stamp:
+            self.values[parts[0]] = self.values[parts[0]] + 1e-9 * self.values.pop(parts[1])
 
     def _add_array(self, name: str, array: Array) -> None:
         if array.dtype.kind not in "fiub" or array.ndim > 2 or array.size < 2:
@@ -147,6 +153,8 @@ class _Columns:
 
     def entry(self, names: Sequence[str]) -> dict[str, Any]:
         """Return how a map refers to some columns."""
+        if self._stamp and list(names) == self._stamp[:1]:
+            return {"columns": self._stamp, "unit": ["s", "ns"]}
         arrays = {self._addresses[name][0] for name in names}
         entry: dict[str, Any] = {"columns": [self._addresses[name][1] for name in names]}
         if arrays == {""}:
@@ -202,14 +210,14 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
         proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a guess")
     unit = _time_unit(proposal, model, time, t, step, q) if time else "ms"
     t = (t - t[0]) * _TIME_UNITS[unit]
-    has_efforts = "effort" in raw and model.b == 0 and model.nq == model.n
+    has_efforts = "effort" in raw and model.b == 0
     effort = np.nan_to_num(raw["effort"]) if has_efforts else np.zeros_like(q)
     motion = _Motion(t, q, smoothed(t, q, 5)[1], effort)
     order = _order(proposal, model, groups["position"], motion)
     motion = motion.ordered(order)
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
     if time:
-        proposal.content["time"] = {**columns.entry([time]), "unit": unit}
+        proposal.content["time"] = {"unit": unit, **columns.entry([time])}
     proposal.content["position"] = {**columns.entry(groups["position"]), "unit": angle}
     if "velocity" in raw and (
         rate := _velocity_unit(proposal, motion.v, raw["velocity"][:, order])
@@ -222,7 +230,9 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
         proposal.content["effort"] = {**columns.entry(groups["effort"]), "unit": "N m"}
         proposal.note("effort", "this kind of robot is not compared", "are the efforts in N m?")
     else:
-        proposal.note("effort", "there are no efforts: the joints supply no energy")
+        named = angle != "rad" or _named_unit(groups["position"], ("rad",))
+        question = "" if named else "are positions radians? Nothing but efforts would show it"
+        proposal.note("effort", "there are no efforts: the joints supply no energy", question)
     return proposal
 
 
@@ -244,14 +254,16 @@ class _Motion(NamedTuple):
 
     def lag(self, model: VMSModel) -> float:
         """Return by how much the efforts follow the motion, s; zero where it is nothing."""
-        lag = effort_lag(model, *self)
+        lag = effort_lag(model, *self._replace(q=configuration(model, self.q)))
         return lag if abs(lag) > 2e-3 else 0.0
 
     def meaning(self, model: VMSModel) -> EffortMeaning:
         """Return what the efforts are, from some of the samples."""
         stride = slice(None, None, max(1, len(self.t) // _FIT_SAMPLES))
         measured = np.asarray(np.any(self.effort != 0.0, axis=0))
-        return effort_meaning(model, *_Motion(*(rows[stride] for rows in self)), measured)
+        some = _Motion(*(rows[stride] for rows in self))
+        some = some._replace(q=configuration(model, some.q))
+        return effort_meaning(model, *some, measured)
 
 
 def _normal(name: str) -> str:
@@ -390,7 +402,7 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
     else:
         travel = float(np.max(np.ptp(position[:, revolute], axis=0)))
         unit = "rad"
-        text += f": radians; as degrees nothing would move further than {travel:.2g}"
+        text += f": radians; as degrees nothing would move further than {np.deg2rad(travel):.2g}"
         question = "" if travel > 0.1 else "are the positions radians?"
     proposal.note("position", text, question)
     return unit
@@ -491,7 +503,9 @@ def _effort_entry(
     size = UNITS[entry["unit"]] * gains
     meaning = motion._replace(effort=motion.effort * size).meaning(model)
     error, is_wrong = _error(meaning, "torque"), meaning.has_other_sign("torque")
-    is_wrong |= meaning.meaningless | meaning.scaled
+    has_gain = np.abs(meaning.gains - 1.0) > _MAX_GAIN_ERROR
+    has_gain &= meaning.ratio["scaled"] < _ERROR_RATIO * meaning.ratio["torque"]
+    is_wrong |= meaning.meaningless | meaning.scaled | has_gain
     wrong = [j for j, is_so in zip(model.joint_names, is_wrong, strict=True) if is_so]
     if wrong or error >= 0.9:
         names = ", ".join(wrong or model.joint_names)

@@ -67,6 +67,15 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
             )
 
 
+def configuration(model: VMSModel, position: Array) -> Array:
+    """Return the joints' part of configurations, of angles and lengths (N, n)."""
+    columns: list[Array] = []
+    for angle in position.T:
+        is_continuous = model.is_continuous(model.nq_base + len(columns))
+        columns += [np.cos(angle), np.sin(angle)] if is_continuous else [angle]
+    return np.array(columns).T.reshape(len(position), -1)
+
+
 def slopes(rate: float, t: Array, position: Array) -> tuple[Array, Array]:
     """Return velocities of positions (N, k) by local cubics, and their standard deviations.
 

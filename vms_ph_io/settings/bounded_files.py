@@ -126,8 +126,11 @@ _NUMERIC = [
 ]  # fmt: skip
 
 
+_FLOATS = ("float64", "float32")
+
+
 def load_mat(path: Path) -> dict[str, Any]:
-    """Return the arrays of numbers and texts of a MAT file by name.
+    """Return the arrays of numbers and texts of a MAT file by name, ``struct.field`` of a struct.
 
     Raises:
         ImportError: scipy is not installed.
@@ -140,7 +143,13 @@ def load_mat(path: Path) -> dict[str, Any]:
     shapes = {name: shape for name, shape, kind in whosmat(BytesIO(content)) if kind in _NUMERIC}
     check_decompressed(path.name, size, 8 * sum(map(math.prod, shapes.values())), remedy)
     arrays = loadmat(BytesIO(content), variable_names=list(shapes))
-    return {name: arrays[name] for name in shapes}
+    found = {name: arrays[name] for name in shapes}
+    structs = [name for name, _, kind in whosmat(BytesIO(content)) if kind == "struct"]
+    for name in structs:
+        values = loadmat(BytesIO(content), variable_names=structs, simplify_cells=True)[name]
+        fields = values.items() if isinstance(values, dict) else ()
+        found |= {f"{name}.{k}": v for k, v in fields if getattr(v, "dtype", None) in _FLOATS}
+    return found
 
 
 def _decompressed_mat(path: Path, size: int, remedy: str) -> bytes:

@@ -88,14 +88,9 @@ class _SceneRun:
         }
         self._engine = MujocoEngine(scene, robot_shapes(self._model, description))
         self.simulation = Simulation(
-            StandardForm(self._model),
-            q,
-            step,
-            None if self._law is None else self._control,
-            task.joint_friction,
-            joint_stops=True,
-            engine=self._engine,
-        )
+            StandardForm(self._model), q, step, None if self._law is None else self._control,
+            task.joint_friction, joint_stops=True, engine=self._engine,
+        )  # fmt: skip
 
     def _at_point(self, settings: RobotSettings, description: str) -> VMSModel:
         """Return the robot with the point that the law controls as its end effector."""

@@ -225,6 +225,21 @@ def test_cells_that_are_empty_and_a_clock_that_is_set_back_leave_the_gains(tmp_p
     assert np.allclose(found.content["effort"]["gain"], gains, rtol=0.05)
 
 
+def test_what_efforts_do_not_show_is_asked(tmp_path: Path) -> None:
+    model = _model(ROBOTS[1])
+    t, q, v, effort = _motion(model, np.random.default_rng(9))
+    names = [f"{kind}_{j}" for kind in ("q", "dq", "tau") for j in model.joint_names]
+    head = ",".join(["time", *names])
+    _write(tmp_path / "run.csv", head, [t[:, None], q, v, 1.3 * effort])
+    (asked,) = [e.question for e in propose(tmp_path / "run.csv", model).evidence if e.question]
+    assert "another sign, unit, gear or zero, or a load" in asked
+    small = np.degrees(0.03 * q)
+    columns = [t[:, None], small, np.degrees(0.03 * v)]
+    _write(tmp_path / "run.csv", ",".join(["time", *names[:12]]), columns)
+    found = propose(tmp_path / "run.csv", model)
+    assert "are positions radians" in found.text
+
+
 def test_a_proposal_is_a_map_that_is_read(tmp_path: Path) -> None:
     model = robots.load("panda")
     _draw(model, np.random.default_rng(0), tmp_path / "run.csv")

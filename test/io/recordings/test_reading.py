@@ -117,11 +117,13 @@ def test_a_row_with_an_impossible_time_is_left_out(known: Known, tmp_path: Path)
     assert "1 rows without a time were left out" in recording.notes
 
 
-def test_a_column_map_has_names_units_and_gains(known: Known, tmp_path: Path) -> None:
+def test_a_column_map_has_names_units_gains_and_offsets(known: Known, tmp_path: Path) -> None:
     file = tmp_path / "drive.txt"
     gains = 10.0 + np.arange(7)
+    zeros = np.arange(7) - 3.0
+    stamp = np.full(len(known.t), 1.7e9), np.round(1e9 * known.t)
     rows = np.column_stack(
-        [1e3 * known.t, np.degrees(known.q), known.v, 1e3 * known.effort / gains]
+        [*stamp, np.degrees(known.q - zeros), known.v, 1e3 * known.effort / gains]
     )
     np.savetxt(file, rows, fmt="%.17g", delimiter=";")
     columns = tmp_path / "map.yaml"
@@ -129,16 +131,28 @@ def test_a_column_map_has_names_units_and_gains(known: Known, tmp_path: Path) ->
         yaml.safe_dump(
             {
                 "joints": list(known.joints),
-                "time": {"columns": 1, "unit": "ms"},
-                "position": {"columns": list(range(2, 9)), "unit": "deg"},
-                "velocity": list(range(9, 16)),
+                "time": {"columns": [1, 2], "unit": ["s", "ns"]},
+                "position": {
+                    "columns": list(range(3, 10)), "unit": "deg", "offset": zeros.tolist()
+                },
+                "velocity": list(range(10, 17)),
                 "effort": {
-                    "columns": list(range(16, 23)), "unit": "mA", "gain": gains.tolist()
+                    "columns": list(range(17, 24)), "unit": "mA", "gain": gains.tolist()
                 },
             }
         )
     )  # fmt: skip
     rows_of(read_recording(file, columns=columns), known)
+
+
+def test_joint_states_that_ros2_topic_echo_wrote_need_no_map(known: Known, tmp_path: Path) -> None:
+    text = ",".join(known.joints)
+    lines = [
+        f"1700000000,{round(1e9 * t)},base,{text},{','.join(map(repr, np.hstack(row).tolist()))}"
+        for t, *row in zip(known.t, known.q, known.v, known.effort, strict=True)
+    ]
+    (tmp_path / "echo.csv").write_text("\n".join(lines))
+    rows_of(read_recording(tmp_path / "echo.csv"), known)
 
 
 def test_quantities_stand_in_files_of_their_own(known: Known, tmp_path: Path) -> None:
@@ -167,6 +181,10 @@ def test_arrays_of_npz_and_mat_files_are_read(
     np.savez(tmp_path / "run.npz", **arrays)
     for name in ("run.mat", "run.npz"):
         rows_of(read_recording(tmp_path / name, columns=tmp_path / "map.yaml"), known)
+    savemat(tmp_path / "struct.mat", {"log": arrays})
+    text = (tmp_path / "map.yaml").read_text().replace("array: ", "array: log.")
+    (tmp_path / "map.yaml").write_text(text)
+    rows_of(read_recording(tmp_path / "struct.mat", columns=tmp_path / "map.yaml"), known)
 
 
 def test_an_npz_with_the_names_of_the_quantities_needs_no_map(known: Known, tmp_path: Path) -> None:
@@ -190,6 +208,7 @@ REFUSED = {
     "effort: 3\nspeed: 4": "unknown key 'speed'",
     "joints: [a]\nposition: {columns: 1, unit: furlong}": "unknown unit 'furlong'",
     "joints: [a, b]\nposition: [1]": "must have 2 columns",
+    "joints: [a, b]\nposition: {columns: [1, 2], offset: [1, 2, 3]}": "must have one offset, or 2",
     "joints: [a]\nposition: 99\nrate: 1": "there is none 99",
     "joints: [a]\nposition: 1": "needs a time or a rate",
     "joints: [a]\nrate: 5": "lacks position",
