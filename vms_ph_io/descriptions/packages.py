@@ -106,8 +106,7 @@ def resolve(uri: str) -> Path | None:
     match = _URI.fullmatch(uri)
     if match is None:
         return Path(uri) if "://" not in uri else None
-    folder = package_directory(match[1])
-    return None if folder is None else folder / match[2]
+    return None if (folder := package_directory(match[1])) is None else folder / match[2]
 
 
 def with_file_addresses(xml: str) -> str:
@@ -115,9 +114,10 @@ def with_file_addresses(xml: str) -> str:
 
     Viewers resolve ``package://`` only by the ROS index, which lacks Python packages.
     """
+    folders = {name: package_directory(name) for name in {m[1] for m in _URI.finditer(xml)}}
 
     def replace(match: "re.Match[str]") -> str:
-        folder = package_directory(match[1])
+        folder = folders[match[1]]
         return match[0] if folder is None else f"file://{folder / match[2]}"
 
     return _URI.sub(replace, xml)

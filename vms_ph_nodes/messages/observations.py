@@ -15,11 +15,11 @@ from vms_ph_controllers.observers import ContactReport
 from vms_ph_controllers.observers import Payload as ObservedPayload
 from vms_ph_dynamics import Array, StateError, VMSModel
 from vms_ph_dynamics.free_floating import Body
-from vms_ph_dynamics.identification.live import LiveResult
 
 from .conversions import check_range, from_xyz, to_point, to_pose, to_vector
 
 if TYPE_CHECKING:
+    from vms_ph_dynamics.identification.live import LiveResult
     from vms_ph_io.tasks.payload_use import PayloadUse
 
 
@@ -69,7 +69,7 @@ _SUFFIXES = {"": "value", "_low": "low", "_high": "high"}
 
 
 def to_identification(
-    header: Header, joints: tuple[str, ...], result: LiveResult
+    header: Header, joints: tuple[str, ...], result: "LiveResult"
 ) -> Identification:
     """Return the message of a result, with NaN for what is not excited.
 
@@ -101,7 +101,7 @@ def to_identification(
     )
 
 
-def diagnostic_values(disabled: str, result: tuple[int, LiveResult] | None) -> dict[str, str]:
+def diagnostic_values(disabled: str, result: "tuple[int, LiveResult] | None") -> dict[str, str]:
     """Return what a node says of its identification on /diagnostics, by name."""
     if disabled:
         return {"identification": disabled}
