@@ -4,16 +4,18 @@
 """Bags, tables and sweeps that version 0.2 wrote are read with the numbers that it found."""
 
 import json
+import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from built_core import compiled  # noqa: F401
+from typer.testing import CliRunner
 
+from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.sweeps import read_study
 from vms_ph_studies.sweeps.evaluation import evaluate_points
 
@@ -30,16 +32,15 @@ AUDITS = {
 
 
 @pytest.fixture
-def recordings(golden: Path, tmp_path: Path) -> Path:
+def recordings(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     return shutil.copytree(golden / "recordings_0.2", tmp_path / "recordings")
 
 
 def _run(folder: Path, *words: str) -> str:
-    program = Path(sys.executable).with_name("vms-ph")
-    done = subprocess.run(
-        [program, *words], cwd=folder, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    os.chdir(folder)
+    done = CliRunner().invoke(make_app(), words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
     return done.stdout
 
 

@@ -55,7 +55,7 @@ def assembled_four_bar() -> tuple[object, np.ndarray]:
 @cache
 def turning_four_bar() -> Trajectory:
     equations, x = assembled_four_bar()
-    return simulate(equations, x, dt=5e-4, steps=1000)
+    return simulate(equations, x, dt=5e-4, steps=500)
 
 
 def test_a_four_bar_linkage_turns_with_redundant_constraints() -> None:

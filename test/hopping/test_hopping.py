@@ -64,7 +64,7 @@ def test_flight_conserves_momentum_and_undamped_energy(revolute: VMSModel) -> No
     system = LegOnFloor(controller.leg, controller.law, Floor())
     q, _ = state(controller.leg, 0.0, 2.0, -2.0, 1.7)
     v = np.array([0.3, 1.0, 2.0, -3.0])
-    found = hop(system, q, v, 0.5, tolerance=1e-9)
+    found = hop(system, q, v, 0.25, tolerance=1e-9)
     assert not found.events
     turning = found.of(lambda leg: leg.angular_momentum)
     pushing = found.of(lambda leg: float(leg.momentum[0]))

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 import yaml
+from built_core import compiled  # noqa: F401
 
 from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
@@ -67,7 +68,7 @@ def _pushed(simulation: Simulation, size: float, ticks: int) -> list[Sample]:
 @cache
 def _after_a_push(name: str) -> list[Sample]:
     push = float(_parameters(name, "simulator")["push.force"])  # type: ignore[arg-type]
-    return _pushed(_simulation(name), push, 80)
+    return _pushed(_simulation(name), push, 40)
 
 
 @pytest.mark.parametrize("name", HOLDING)
@@ -103,7 +104,7 @@ def test_the_controller_holds_the_robot_after_a_push(name: str) -> None:
 def test_the_satellite_keeps_its_momentum_after_a_push() -> None:
     simulation = _simulation("satellite_panda")
     model = robots.load("satellite_panda")
-    samples = _pushed(simulation, 10.0, 120)
+    samples = _pushed(simulation, 10.0, 60)
     whole = [momenta(model.evaluate(s.q, s.v)).spatial for s in samples[30:]]
     # 10 N for 0.15 s; afterwards there are no external efforts.
     np.testing.assert_allclose(whole[0][:3], [1.5, 0, 0], atol=1e-9)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from built_core import compiled  # noqa: F401
 from std_msgs.msg import Header
 from vms_ph.msg import ControllerState, Energy, Power
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from built_core import compiled  # noqa: F401
 from rclpy.executors import SingleThreadedExecutor
 
 from vms_ph_dynamics import Ports, VMSModel, VmsPhError

@@ -42,7 +42,14 @@ def _seen(server: Any, settings: RobotSettings) -> tuple[VMSModel, np.ndarray, V
     return model, box, viewpoint(model, box)
 
 
-@pytest.mark.parametrize("robot", [*robots.names(), DRONE])
+# Baxter takes as long as all others: its meshes are the largest.
+ROBOTS = [
+    pytest.param(name, marks=pytest.mark.slow) if name == "baxter" else name
+    for name in (*robots.names(), DRONE)
+]
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
 def test_the_camera_sees_the_whole_robot_upright(robot: str, server: Any) -> None:
     model, box, view = _seen(server, RobotSettings(robot, "floating" if robot == DRONE else ""))
     assert (box[1] - box[0]).max() > 0.1

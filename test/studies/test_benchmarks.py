@@ -22,8 +22,13 @@ CALLS = [known.id for known in benchmarks().values() if known.run is None]
 def test_a_subject_times_all_its_cases_and_its_reference(
     subject: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # An arm of 60 joints takes seconds to export.
-    monkeypatch.setattr("vms_ph_studies.benchmarks.calls.JOINTS", (1, 8))
+    # An arm of 60 joints takes seconds to export, chains of 40 bodies to assemble.
+    for name, value in (
+        ("calls.JOINTS", (1, 8)),
+        ("ephs._LINKS", (1, 5, 9)),
+        ("timing._MIN_ROUNDS", 2),
+    ):
+        monkeypatch.setattr(f"vms_ph_studies.benchmarks.{name}", value)
     arguments = ["bench", subject, "--seconds", "0", "--json"]
     result = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
     document = json.loads(result.output)

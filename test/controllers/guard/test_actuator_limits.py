@@ -92,7 +92,7 @@ def _search(given: Scene, rounds: int, children: int) -> tuple[Outcome, np.ndarr
 @pytest.mark.parametrize("name", VEHICLES)
 @pytest.mark.parametrize("failed", [None, 1])
 @pytest.mark.parametrize(
-    ("seeds", "rounds"), [(2, 2), pytest.param(40, 25, marks=(pytest.mark.slow,))]
+    ("seeds", "rounds"), [(1, 2), pytest.param(40, 25, marks=(pytest.mark.slow,))]
 )
 def test_a_search_finds_no_controller_that_takes_more_than_the_bound_from_limited_actuators(
     name: str, failed: int | None, seeds: int, rounds: int
@@ -130,7 +130,7 @@ def test_every_wrench_within_the_limits_passes_bit_for_bit_and_no_other_is_sent(
     guard = PortGuard(model, EnergyGuardSettings(1e6, 1e6), allocation=allocation)
     guard.engage(home, v)
     weight = model.evaluate(home, v).g
-    for k in range(200):
+    for k in range(80):
         # At the corners and edges of the limits as well.
         thrusts = rng.uniform(allocation.lower, allocation.upper)
         at = rng.integers(0, 3, len(thrusts))

@@ -22,10 +22,9 @@ from .servo_adversary import excess, sliders
 
 
 @pytest.mark.parametrize("velocity", [False, True], ids=["position", "velocity"])
-@pytest.mark.parametrize("block", range(2))
-def test_no_adversary_takes_more_than_the_budget(velocity: bool, block: int) -> None:
+def test_no_adversary_takes_more_than_the_budget(velocity: bool) -> None:
     shares = []
-    for seed in range(30 * block, 30 * (block + 1)):
+    for seed in range(20):
         beyond, budget, share = excess(seed, velocity=velocity)
         assert beyond <= 1e-9 + 1e-9 * budget, f"seed {seed}"
         shares.append(share)

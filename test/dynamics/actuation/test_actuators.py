@@ -309,7 +309,7 @@ def test_tilting_rotors_make_every_wrench_that_angles_within_their_limits_allow(
         rotors.append(replace(each, tilt=Tilt(arm, -0.4, 0.4, rate=np.inf), time_constant=0.0))
     actuators = Actuators(rotors)
     rng = np.random.default_rng(8)
-    for _ in range(200):
+    for _ in range(60):
         tilts = rng.uniform(-0.4, 0.4, 6)
         wanted = actuators.matrix(tilts, np.zeros(6)) @ rng.uniform(0.2, 8.0, 6)
         dynamics = ActuatorDynamics(actuators, 0.01)

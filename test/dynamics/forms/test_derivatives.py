@@ -64,8 +64,14 @@ def check_equal(found: object, expected: object, tolerance: float) -> None:
         np.testing.assert_allclose(one, other, atol=tolerance * scale, err_msg=field.name)
 
 
+MORE = ("tree 5", "tree 6", "tree 7", "tree 8")  # in the campaign
+
+
 @pytest.mark.parametrize("kind", FORMS)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in MORE else name for name in MODELS],
+)
 def test_rates_and_energies_change_as_the_derivatives_say(
     name: str, kind: str, rng: np.random.Generator
 ) -> None:

@@ -66,7 +66,12 @@ def _without_hand(description: str) -> VMSModel:
 
 @pytest.mark.parametrize(
     ("what", "joint"),
-    [("effort", 3), ("position", 3), ("position and effort", 3), ("position", 5)],
+    [
+        ("effort", 3),
+        ("position", 3),
+        ("position and effort", 3),
+        pytest.param("position", 5, marks=pytest.mark.slow),
+    ],
 )
 def test_an_opposite_sign_is_found(
     panda: VMSModel, samples: MotionSamples, what: str, joint: int

@@ -28,7 +28,7 @@ def test_energy_and_momentum_of_a_free_floating_arm_do_not_change(
     scheme: str, dt: float, still_centre: tuple[DecoupledForm, PHState]
 ) -> None:
     form, x = still_centre
-    run = integrate(form, x, SPACE, dt=dt, steps=800, scheme=scheme, every=100)
+    run = integrate(form, x, SPACE, dt=dt, steps=300, scheme=scheme, every=50)
     assert not run.failures
     first, later = seen(form, x), [seen(form, state) for state in run.states]
     energy = max(abs(s.kinetic / first.kinetic - 1) for s in later)
@@ -87,7 +87,7 @@ def test_every_scheme_reaches_the_reference_state(
 @pytest.mark.parametrize("scheme", EXACT)
 def test_a_fixed_arm_under_gravity_keeps_its_energy(scheme: str) -> None:
     form, x = moving(panda_on("fixed"))
-    run = integrate(form, x, dt=1e-3, steps=1500, scheme=scheme, every=100)
+    run = integrate(form, x, dt=1e-3, steps=600, scheme=scheme, every=50)
     assert not run.failures
     first = seen(form, x)
     # Kinetic energy comes and goes by tens of joules; relative to the largest, as a ratio.
@@ -103,7 +103,7 @@ def test_a_falling_robot_keeps_its_internal_energy_and_its_parabola(base: str, s
     gravity = np.array([1.0, -2.0, -9.0])
     model = panda_on(base, tuple(gravity))
     form, x = moving(model)
-    run = integrate(form, x, dt=1e-3, steps=1000, scheme=scheme, every=100)
+    run = integrate(form, x, dt=1e-3, steps=400, scheme=scheme, every=50)
     first = seen(form, x)
     k = 2 if base == "planar" else 3
     for t, state in zip(run.t, run.states, strict=True):
@@ -191,7 +191,7 @@ def test_a_pendulum_that_stops_at_its_turning_points_keeps_its_energy() -> None:
     x = form.state(np.array([1.2]), np.zeros(1))
     first = seen(form, x)
     for scheme in EXACT:
-        run = integrate(form, x, dt=0.01, steps=1000, scheme=scheme)
+        run = integrate(form, x, dt=0.01, steps=400, scheme=scheme)
         kinetic = [seen(form, state).kinetic for state in run.states]
         assert min(kinetic[1:]) < 1e-3 * max(kinetic)
         drift = max(abs(seen(form, state).energy - first.energy) for state in run.states)

@@ -57,7 +57,7 @@ def test_the_stored_energy_is_that_supplied_by_the_ports_in_every_step(
     scheme: str, on_any_base: tuple[DecoupledForm, PHState]
 ) -> None:
     form, x = on_any_base
-    run = integrate(form, x, Controlled(form), dt=1e-3, steps=200, scheme=scheme)
+    run = integrate(form, x, Controlled(form), dt=1e-3, steps=100, scheme=scheme)
     assert not run.failures
     assert np.abs(run.audit.stored).max() > 1e-4
     assert run.audit.dissipated.min() > 0
@@ -117,7 +117,7 @@ def with_bus(model: VMSModel) -> VMSModel:
 def test_powers_integrated_apart_from_the_scheme_close_against_the_stored_energy(
     scheme: str, base: str
 ) -> None:
-    assert closure(scheme, 0.6 if base == "fixed" else 2.0, base) < 1e-9
+    assert closure(scheme, 0.6 if base == "fixed" else 0.8, base) < 1e-9
 
 
 @pytest.mark.slow
@@ -144,6 +144,7 @@ def test_hovering_costs_no_failing_step_late_in_a_long_run_either(scheme: str) -
     hover_late(scheme)
 
 
-@pytest.mark.parametrize("dt", [1e-3, 4e-3])
+# The shorter step is taken in C++ (test/native/test_integrators.py), and in the campaign.
+@pytest.mark.parametrize("dt", [pytest.param(1e-3, marks=pytest.mark.slow), 4e-3])
 def test_a_base_comes_to_rest_while_its_shape_stands_still(dt: float) -> None:
     brake_to_rest("projected_rk4", dt)

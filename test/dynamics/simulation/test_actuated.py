@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from built_core import core  # noqa: F401
 
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
 from vms_ph_dynamics import ModelError, Ports, StandardForm, VMSModel, momenta
@@ -91,6 +92,7 @@ def test_a_reaction_wheel_turns_a_planar_base_by_what_it_takes_up() -> None:
     assert abs(simulation.exergy_map().residual) < 1e-9
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(
     ("name", "seconds", "step"),
     [

@@ -84,7 +84,7 @@ def test_the_energy_balance_closes_and_friction_never_supplies(
     model = finger(damping, friction, mass=0.1)
     held, rng = simulation(model), np.random.default_rng(7)
     start, exchanged, dissipated = energy(model, held), 0.0, 0.0
-    for _ in range(100):
+    for _ in range(40):
         torque = rng.normal(size=2) * 0.02
         push = Ports(torque, wrench_end_effector=rng.normal(size=6) * 0.01)
         held.advance(5, in_world_axes(model, push))

@@ -15,8 +15,7 @@ Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
 NOTHING = Ports()
 
 
-@pytest.fixture
-def simulation(panda: VMSModel) -> Simulation:
+def controlled(panda: VMSModel) -> Simulation:
     controller = TaskSpaceIDAPBC(panda)
     controller.reset(RobotState(Q0, np.zeros(7)))
 
@@ -24,6 +23,11 @@ def simulation(panda: VMSModel) -> Simulation:
         return controller.update(RobotState(q, v), Reference(), dt)
 
     return Simulation(CanonicalForm(panda), Q0, 1e-3, control, friction=True)
+
+
+@pytest.fixture
+def simulation(panda: VMSModel) -> Simulation:
+    return controlled(panda)
 
 
 def energy(model: VMSModel, sample: Sample) -> float:
@@ -44,10 +48,15 @@ def pushed(simulation: Simulation, ticks: int) -> list[Sample]:
     return samples
 
 
+@pytest.fixture(scope="module")
+def samples(panda: VMSModel) -> list[Sample]:
+    return pushed(controlled(panda), 100)
+
+
 def test_the_port_energies_account_for_the_stored_energy(
-    panda: VMSModel, simulation: Simulation
+    panda: VMSModel, samples: list[Sample]
 ) -> None:
-    first, *_, last = pushed(simulation, 100)
+    first, *_, last = samples
     stored = energy(panda, last) - energy(panda, first)
     assert last.port_energy["wrench_end_effector"] > 0.01
     assert last.dissipated > 0
@@ -55,10 +64,9 @@ def test_the_port_energies_account_for_the_stored_energy(
 
 
 def test_the_trapezoidal_rule_over_the_samples_gives_the_port_energies(
-    panda: VMSModel, simulation: Simulation
+    panda: VMSModel, samples: list[Sample]
 ) -> None:
     # Efforts jump at samples; given as the mean of both sides they do not spoil the rule.
-    samples = pushed(simulation, 300)
     times = np.array([s.time for s in samples])
     joints = np.array([s.torque @ s.v for s in samples])
     twists = [panda.evaluate(s.q, s.v).J_end_effector @ s.v for s in samples]

@@ -30,14 +30,16 @@ from vms_ph_io.bag.metadata import BagMetadata
 FILE = "recording_0.mcap"
 
 
+# Every one in the campaign; 5 is no divisor of the size of any record.
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_bag_truncated_at_any_byte_yields_the_messages_of_its_complete_chunks(
-    folder: Path, sampler: Sampler
+    folder: Path, sampler: Sampler, every: int
 ) -> None:
     written = record(folder, sampler, count=10)
     file = folder / FILE
     size = file.stat().st_size
     counts = []
-    for length in range(size, -1, -1):
+    for length in range(size, -1, -every):
         os.truncate(file, length)
         reader = BagReader(file)
         messages = list(reader.messages())
@@ -58,13 +60,15 @@ def records_of(file: Path) -> list[int]:
     return places
 
 
+# At the beginning of a record, or within its content; in the campaign at both of each.
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_bag_truncated_at_any_record_is_repaired_for_indexed_readers(
-    folder: Path, sampler: Sampler, tmp_path: Path
+    folder: Path, sampler: Sampler, tmp_path: Path, every: int
 ) -> None:
     written = record(folder, sampler, count=10)
     places = records_of(folder / FILE)
     lengths = sorted({0, 1, 8} | {place + d for place in places for d in (0, 12)})
-    for length in lengths:
+    for length in lengths[::every]:
         cut = tmp_path / "cut"
         shutil.copytree(folder, cut)
         file = cut / FILE

@@ -84,6 +84,7 @@ class Recorder:
         self, model: VMSModel, samples: list[Sample], folder: Path, source: str, every: int = 1
     ) -> Path:
         state, wrench = "sensor_msgs/msg/JointState", "geometry_msgs/msg/WrenchStamped"
+        topics: set[str] = set()
         with BagWriter(folder, ros_distro="") as bag:
             for k, sample in enumerate(samples):
                 time = START + round(sample.time * 1e9)
@@ -105,7 +106,9 @@ class Recorder:
                 if source and k % every == 0:
                     messages |= self.base(source, time, sample)
                 for topic, (name, message) in messages.items():
-                    bag.add_topic(topic, self.types.definition(name))
+                    if topic not in topics:
+                        bag.add_topic(topic, self.types.definition(name))
+                        topics.add(topic)
                     data = bytes(self.types.store.serialize_cdr(message, name))
                     bag.write(topic, data, time)
         return folder

@@ -38,7 +38,7 @@ from vms_ph_io import robots
 
 from ...conftest import _inertia, random_tree, state_of
 
-STATES = 100
+STATES = 30
 # What the export is for: the same numbers. Seen on all robots: 6e-14.
 RATE = 1e-12
 
