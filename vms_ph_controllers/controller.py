@@ -309,8 +309,8 @@ class Controller(WithHints, ABC):
         ...         return Command(np.zeros(0), -2.0 * state.v)
         ...
         >>> from vms_ph_io import simulate
-        >>> simulate("panda", Damper, 0.1)
-        Trajectory(panda, 0.1 s, energy balance closed)
+        >>> simulate("panda", Damper, 0.05)
+        Trajectory(panda, 0.05 s, energy balance closed)
     """
 
     Gains: "ClassVar[type[DataclassInstance]]" = NoGains

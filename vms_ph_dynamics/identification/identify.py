@@ -194,9 +194,9 @@ def identify(
         check = estimate(
             windows.columns, windows.target, mean, covariance, windows.path, windows.recording
         )
-        # An offset gives energy by the net displacement alone, which says little of it.
-        checks = parameters_of(model, regressor, unknowns, kinds, check, check.mean)
-        energy = {p.name: p for p in checks if not p.name.endswith(".offset")}
+        energy = {
+            p.name: p for p in parameters_of(model, regressor, unknowns, kinds, check, check.mean)
+        }
     posterior = Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance)
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
     unaccounted = _largest_unaccounted(windows, consistent)

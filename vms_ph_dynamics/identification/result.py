@@ -217,8 +217,6 @@ class Parameter:
     def overlaps(self, other: "Parameter", margin: float = 0.0) -> bool:
         """Return whether two intervals have a number in common, or are near.
 
-        The intervals are of noise; by sampling and smoothing two estimates may differ by a percent.
-
         Args:
             other: another estimate.
             margin: distance that counts as near, in sums of both half intervals.
@@ -226,7 +224,6 @@ class Parameter:
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return True
         tolerance = 0.5 * margin * (self.high - self.low + other.high - other.low)
-        tolerance += 0.01 * abs(self.low + self.high) / 2.0
         return self.low <= other.high + tolerance and other.low <= self.high + tolerance
 
 

@@ -32,13 +32,3 @@ def test_an_effort_that_friction_explains_as_well_means_nothing() -> None:
     ones = np.ones(4)
     meaning = EffortMeaning({}, "torque", 1.0, ratio, ones, ones, 1.0)
     assert meaning.meaningless.tolist() == [True, False, False, False]
-
-
-def test_estimates_a_percent_apart_agree_though_their_intervals_do_not_touch() -> None:
-    def viscous(low: float, high: float) -> Parameter:
-        value = (low + high) / 2.0
-        return Parameter("friction.arm_1.viscous", "friction", "N m s/rad", value, low, high)
-
-    assert viscous(0.1999, 0.2004).overlaps(viscous(0.1978, 0.1991))
-    assert not viscous(0.1999, 0.2004).overlaps(viscous(0.19, 0.195))
-    assert viscous(0.1999, 0.2004).overlaps(viscous(0.19, 0.195), margin=2.0)
