@@ -22,8 +22,7 @@ inline constexpr std::array<const char*, 6> kWrench{"force.x",  "force.y",  "for
 /// The components that a planar base has.
 inline constexpr std::array<int, 3> kPlanar{0, 1, 5};
 
-/// Time at which the other state interfaces were measured, as two numbers that a double represents
-/// exactly.
+/// Time at which the other state interfaces were measured, as two numbers exact in a double.
 inline constexpr std::array<const char*, 2> kStamp{"sec", "nanosec"};
 
 /// Port energies of a simulated robot since its start, J, and the number of that start.

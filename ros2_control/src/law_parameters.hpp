@@ -1,8 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Numbers that a user sets as parameters of a node: gains of a law, its payload, bounds of
-// plausible states.
+// Numbers set as parameters of a node: gains of a law, its payload, bounds of plausible states.
 #pragma once
 
 #include <array>
@@ -38,8 +37,7 @@ class GainParameters {
                  const std::vector<vms_ph::Gain>& gains,
                  const std::function<bool(const std::string&, double)>& set);
 
-  /// Pass the changed gains to the law; called by the control loop, without locks or
-  /// allocation.
+  /// Pass the changed gains to the law, from the control loop, without locks or allocation.
   void apply(vms_ph::Controller& law) noexcept;
 
   /// Pass the changed gains to a function of name and value, in the same way.

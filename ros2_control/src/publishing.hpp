@@ -1,8 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Publishers for the control loop: of messages sized before it begins, at times on a grid of
-// stamps.
+// Publishers for the control loop: of messages sized before it begins, on a grid of stamps.
 #pragma once
 
 #include <cmath>

@@ -75,7 +75,7 @@ class PositionGuard {
     for (std::size_t k = 0; k < servos_.size(); ++k) {
       added_[k] = change(k, positions[k], commands_[0][k], 0.0);
     }
-    elapsed_ = committed_ = dissipated_ = 0.0;
+    elapsed_ = lost_ = committed_ = dissipated_ = 0.0;
     commit(release(commands_[0], 0.0), 1.0);
     return true;
   }
@@ -95,6 +95,7 @@ class PositionGuard {
     find_fault(positions, problem);
     if (!reason_.empty()) {
       ++counts_.lost;
+      lost_ = 1.0;
       if (first_loss_.empty()) first_loss_.set("%s", reason_.text());
       // The last command stays. What is under way acts from positions on that are not known.
       for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
@@ -140,7 +141,8 @@ class PositionGuard {
 
   static constexpr int kHalvings = 24;  // by which the share of a command is found
   // Positions are not believed beyond this multiple of the velocity limits, and a distance, rad, m.
-  static constexpr double kVelocityFactor = 5.0, kStepTolerance = 0.05, kNoLimit = 1e9;
+  static constexpr double kVelocityFactor = 5.0, kStepTolerance = 0.05;
+  static constexpr double kNoLimit = 1e9, kTiny = 1e-200;
 
   static Bounds sum(Bounds a, Bounds b) noexcept { return {a[0] + b[0], a[1] + b[1]}; }
 
@@ -190,14 +192,19 @@ class PositionGuard {
 
   // Count what was given until positions (n,) were measured.
   void account(const JointValues& measured) noexcept {
-    double dissipated = 0.0;
-    for (std::size_t k = 0; k < servos_.size(); ++k) {
-      const double step = measured[k] - positions_[k];
-      dissipated += shares_[0] * servos_[k].damping * (step * step);
+    double dissipated = 0.0;  // a force at its limit hides the damper
+    for (std::size_t k = 0; elapsed_ > 0.0 && lost_ == 0.0 && k < servos_.size(); ++k) {
+      const double damping = shares_[0] * servos_[k].damping;
+      const double end = std::max(std::abs(commands_[0][k] - positions_[k]),
+                                  std::abs(commands_[0][k] - measured[k]));
+      const double rest = servos_[k].effort - shares_[1] * servos_[k].stiffness * end;
+      const double rate = std::abs(measured[k] - positions_[k]) / elapsed_;
+      const double slow = std::min(rate, std::max(rest, 0.0) / std::max(2.0 * damping, kTiny));
+      dissipated += damping * slow * (2.0 * rate - slow);
     }
-    if (elapsed_ > 0.0) dissipated_ += dissipated / elapsed_;
+    dissipated_ += elapsed_ * dissipated;
     positions_ = measured;
-    elapsed_ = 0.0;
+    elapsed_ = lost_ = 0.0;
     for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
       added_[k] = sum(added_[k], change(k, commands_[0][k], commands_[1][k], 0.0));
       pending_[0][k] = Bounds{};
@@ -280,7 +287,7 @@ class PositionGuard {
   std::vector<JointValues> commands_;  // that acts since the last measurement, then under way
   std::vector<Bounds> added_;          // by changes that took place
   std::vector<std::vector<Bounds>> pending_;  // by those under way
-  double elapsed_ = 0.0, committed_ = 0.0, dissipated_ = 0.0;
+  double elapsed_ = 0.0, lost_ = 0.0, committed_ = 0.0, dissipated_ = 0.0;
   GuardedCommand output_;
   vms_ph::Reason reason_, first_loss_;
 };

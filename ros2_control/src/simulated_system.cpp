@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// A lag of more cycles than this is discarded instead of being made up for; so is a lead, as after
-// a clock is set back.
+// A lag of more cycles than this is discarded, not made up for; a lead too (clock set back).
 constexpr int kMaxLagPeriods = 25;
 
 bool has_prefix(const std::string& name, const std::string& prefix) {

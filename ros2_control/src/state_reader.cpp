@@ -22,8 +22,7 @@ constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// Stamps in succession that advance among themselves, after which a clock that was set back is
-// believed.
+// Advancing stamps in succession after which a clock that was set back is believed.
 constexpr int kConsecutive = 5;
 
 }  // namespace

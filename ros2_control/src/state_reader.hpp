@@ -28,8 +28,7 @@ std::optional<std::string> non_double_interface(const std::vector<Loaned>& inter
   return std::nullopt;
 }
 
-/// Whether all interfaces are doubles; if one is not, the log names it as the reason not to
-/// activate.
+/// Whether all interfaces are doubles; the log names one that is not, the reason not to activate.
 template <class... Loaned>
 bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... interfaces) {
   for (const auto& name : {non_double_interface(interfaces)...}) {

@@ -54,17 +54,14 @@ class ServoCertificate(Certificate):
     @property
     def not_seen(self) -> tuple[str, ...]:
         """What such a guard cannot see, in sentences."""
-        sentences = [
+        sentences = (
             "servos of another kind than declared: stiffness or damping beyond their bounds, an "
             "integrator, a feed-forward, commands that act at other times",
             "energy at other ports: contacts, people, other actuators, and the weight, which the "
             "servos carry",
-        ]
-        if self.lost:
-            sentences.append(
-                f"{self.lost} samples without believable positions, in which the servos held"
-            )
-        return tuple(sentences)
+        )
+        lost = f"{self.lost} samples without believable positions, in which the servos held"
+        return (*sentences, lost) if self.lost else sentences
 
 
 class ServoGuard(ABC):
@@ -224,10 +221,8 @@ class ServoGuard(ABC):
         if not (jumps > reach).any():
             return ""
         k = int(np.argmax(jumps > reach))
-        return (
-            f"{self._model.joint_names[k]} jumped by {jumps[k]:.4g}, farther than its velocity "
-            "limit allows"
-        )
+        name = self._model.joint_names[k]
+        return f"{name} jumped by {jumps[k]:.4g}, farther than its velocity limit allows"
 
     @abstractmethod
     def _restart(self, initial: Array) -> None:
@@ -286,10 +281,8 @@ def constant_bounds(
     if not 0.0 <= uncertainty < 1.0:
         raise OptionError(f"uncertainty must be from 0 to below 1; given: {uncertainty!r}")
     nominal = np.asarray(constants, float)
-    if (
-        nominal.shape not in ((), (model.n,))
-        or not (np.isfinite(nominal) & (nominal >= minimum)).all()
-    ):
+    is_accepted = np.isfinite(nominal) & (nominal >= minimum)
+    if nominal.shape not in ((), (model.n,)) or not is_accepted.all():
         raise OptionError(
             f"{name} must be one number or {model.n}, {'positive' if minimum else 'not negative'}; "
             f"given: {constants!r}"
@@ -297,8 +290,13 @@ def constant_bounds(
     return np.outer((1.0 - uncertainty, 1.0 + uncertainty), nominal * np.ones(model.n))
 
 
-# Force of a joint without a limit in its description, N m or N.
-_NO_LIMIT = 1e9
+# Force of a joint without a limit in its description, N m or N; a damping that is none.
+_NO_LIMIT, _TINY = 1e9, 1e-200
+
+
+def _force_limits(effort: Array) -> Array:
+    """Return the largest forces of servos, (n,), for limits that are zero where there is none."""
+    return np.minimum(np.where(effort > 0.0, effort, np.inf), _NO_LIMIT)
 
 
 class PositionGuard(ServoGuard):
@@ -309,6 +307,11 @@ class PositionGuard(ServoGuard):
     energy in the spring do not grow together. Only a change of the command adds to them, by the
     spring energy after it less that before. So this sum is known from the measured positions, with
     a spring whose stiffness is constant within its bounds, whatever contacts or people do.
+
+    The damper takes at least :math:`D s (2 r - s) \Delta t` in a sample in which the joint moves at
+    the mean rate r, with :math:`s = \min(r, m / 2 D)` and the force m that the spring leaves of
+    the limit at both ends: a convex bound of :math:`\min(D r^2, m r)`. Beyond it a limit of the
+    whole force may hide the damper.
 
     Assumption: every servo is such a spring and damper (no feed-forward, no integrator; what it
     adds against the weight does no work on the whole), its stiffness lies within the stated bounds,
@@ -337,8 +340,7 @@ class PositionGuard(ServoGuard):
     ) -> None:
         self._stiffness = constant_bounds(model, "stiffness", stiffness, uncertainty)
         self._damping = constant_bounds(model, "damping", damping, uncertainty, 0.0)[0]
-        effort, self._speed = model.joints.effort, model.joints.velocity
-        self._limit = np.where(effort > 0.0, np.minimum(effort, _NO_LIMIT), _NO_LIMIT)
+        self._limit, self._speed = _force_limits(model.joints.effort), model.joints.velocity
         self._linear_range = self._limit / self._stiffness[1]  # longest spring below the limit
         super().__init__(model, **options)
         if self.delay and not np.isfinite(self._speed).all():
@@ -362,8 +364,12 @@ class PositionGuard(ServoGuard):
         return last + np.clip(self._positions - last, -step, step)
 
     def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
-        if dt > 0.0:
-            self._dissipated += float(sum(self._damping * (measured - self._positions) ** 2)) / dt
+        if dt > 0.0 and len(completed) == 1:  # a force at its limit hides the damper
+            ends = np.abs(completed[0] - np.array([self._positions, measured])).max(0)
+            margin = np.maximum(self._limit - self._stiffness[1] * ends, 0.0)
+            rate = np.abs(measured - self._positions) / dt
+            slow = np.minimum(rate, margin / np.maximum(2.0 * self._damping, _TINY))
+            self._dissipated += dt * float(sum(self._damping * slow * (2.0 * rate - slow)))
         self._positions = measured
         if self.delay:
             for _ in completed[1:]:  # in lost samples, at positions that are not known
@@ -410,7 +416,8 @@ class VelocityGuard(ServoGuard):
 
     A servo with a force :math:`D (c - \dot q)` gives at most :math:`D c^2 \Delta t / 4` within a
     sample, however the joint moves, and :math:`D (c\,\Delta q - \Delta q^2 / \Delta t)` once its
-    displacement is known. A command of zero gives nothing.
+    displacement is known; beyond the limit of the force its tangent. A command of zero gives
+    nothing.
 
     Assumption: every servo is such a damper, and its damping lies within the stated bounds.
 
@@ -428,6 +435,7 @@ class VelocityGuard(ServoGuard):
         self, model: VMSModel, damping: npt.ArrayLike, *, uncertainty: float = 0.2, **options: Any
     ) -> None:
         self._damping = constant_bounds(model, "damping", damping, uncertainty)
+        self._range = _force_limits(model.joints.effort) / self._damping[1]
         super().__init__(model, **options)
 
     def _restart(self, initial: Array) -> None:
@@ -437,8 +445,9 @@ class VelocityGuard(ServoGuard):
         if len(completed) > 1:  # samples were lost: the positions at these changes are not known
             self._per_damping += 0.25 * dt / len(completed) * np.square(completed).sum(0)
         elif dt > 0.0:
-            step = measured - self._positions
-            self._per_damping += completed[0] * step - step**2 / dt
+            command, rate = completed[0], (measured - self._positions) / dt
+            slow = np.clip(rate, 0.5 * (command - self._range), 0.5 * (command + self._range))
+            self._per_damping += dt * (slow * (command - slow) - self._range * np.abs(rate - slow))
 
     def _release(self, last: Array, command: Array, dt: float) -> float:
         commands = np.array([*self._commands, command])

@@ -32,11 +32,15 @@ def sliders(n: int, effort: float = 1e3, velocity: float = 2.0) -> VMSModel:
 
 @dataclass
 class Servos:
-    """True servos, whose work is integrated along a motion."""
+    """True servos, whose work is integrated along a motion.
+
+    The limit is that of the springs, or, if ``is_total``, that of springs and dampers together.
+    """
 
     stiffness: np.ndarray
     damping: np.ndarray
     limit: float
+    is_total: bool = False
     work: float = 0.0
     largest: float = 0.0
 
@@ -45,9 +49,13 @@ class Servos:
         way = np.diff(q, axis=0)
         rate = way / (dt / len(way))
         if velocity:
-            work = self.damping * (command - rate) * way
+            bound = self.limit if self.is_total else np.inf
+            work = np.clip(self.damping * (command - rate), -bound, bound) * way
         else:
-            work = -np.diff(self.energy(command - q), axis=0) - self.damping * rate * way
+            damper = self.damping * rate
+            lead = damper / self.stiffness if self.is_total else 0.0
+            work = self.energy(command - q[:-1] - lead) - self.energy(command - q[1:] - lead)
+            work -= 0.0 if self.is_total else damper * way
         for given in work.sum(1):
             self.work += given
             self.largest = max(self.largest, self.work)
@@ -95,6 +103,10 @@ class FreeJoints:
             else:
                 stretch = servos.stiffness * (command - self.q)
                 force = np.clip(stretch, -servos.limit, servos.limit) - servos.damping * self.v
+                if servos.is_total:
+                    force = stretch - servos.damping * self.v
+            if servos.is_total:
+                force = np.clip(force, -servos.limit, servos.limit)
             if self.kind == 1:  # with the command, so that all of it is released
                 force = force + np.abs(push) * np.sign(command - self.q)
             elif self.kind == 2:
@@ -137,7 +149,7 @@ def excess(
     wrong = rng.choice([0.8, 1.2], n) if rng.random() < 0.5 else rng.uniform(0.8, 1.2, n)
     less = rng.uniform(0.8, 1.2, n)
     budget = float(10.0 ** rng.uniform(-2, 1))
-    servos = Servos(wrong * stiffness, less * damping, limit)
+    servos = Servos(wrong * stiffness, less * damping, limit, bool(rng.integers(2)))
     if velocity:
         guard = VelocityGuard(model, damping, budget=budget, delay=delay)
     else:

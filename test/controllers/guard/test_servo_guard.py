@@ -65,6 +65,27 @@ def test_what_people_do_to_a_held_command_costs_nothing() -> None:
     assert guard.tank.level == pytest.approx(level, abs=1e-12)
 
 
+def test_a_damper_hidden_by_the_limit_of_the_force_pays_nothing_back() -> None:
+    guard = PositionGuard(sliders(1, 5.0), 100.0, 10.0, budget=1.0, uncertainty=0.0)
+    q, given = 0.0, 0.0
+    for _ in range(100):  # someone moves the joint towards the command, at 2 m/s
+        command = guard.update([q], [q + 10.0], 0.01).command[0]
+        for _ in range(10):
+            force = np.clip(100.0 * (command - q) - 10.0 * 2.0, -5.0, 5.0)
+            q, given = q + 2e-3, given + 2e-3 * force
+    assert given <= 1.0
+    assert guard.tank.level < 0.7  # nothing came back
+
+
+def test_a_velocity_servo_takes_no_more_than_its_force_from_a_push() -> None:
+    guard = VelocityGuard(sliders(1, 5.0, 10.0), 10.0, budget=1.0, uncertainty=0.0)
+    guard.engage([0.0])
+    guard.tank.drain(0.9)
+    guard.update([0.0], [0.0], 0.01)
+    level = guard.update([0.1], [0.0], 0.01).level  # at 10 m/s, against 5 N instead of 100
+    assert level == pytest.approx(0.1 + 5.0 * 0.1 - 10.0 * 0.25**2 * 0.01)
+
+
 @pytest.mark.parametrize("delay", [0, 2])
 def test_energy_comes_back_with_the_command(delay: int) -> None:
     guard = PositionGuard(sliders(1), 100.0, budget=0.6, delay=delay)
