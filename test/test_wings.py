@@ -227,6 +227,27 @@ USES = {
 }
 
 
+# Each program runs in a copy of a process that has imported packages of others, and none of ours.
+COPIES = """
+import json, os, sys, tempfile
+import numpy, pinocchio, rich.console, typer, yaml
+found = []
+for code, words in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile("w+") as output:
+        pid = os.fork()
+        if not pid:
+            for number in (1, 2):
+                os.dup2(output.fileno(), number)
+            sys.argv = ["-c", *words]
+            exec(code, {"__name__": "__main__"})
+            sys.exit()
+        status = os.waitpid(pid, 0)[1]
+        output.seek(0)
+        found.append([os.waitstatus_to_exitcode(status), output.read()])
+print(json.dumps(found))
+"""
+
+
 @pytest.mark.parametrize("wing", USES)
 def test_a_wing_that_is_absent_or_broken_is_named_with_its_remedy(
     wing: str, layout: Layout, tmp_path: Path
@@ -239,17 +260,18 @@ def test_a_wing_that_is_absent_or_broken_is_named_with_its_remedy(
     for reason in ("which is not installed", "which is broken: "):
         # All uses say it by the same function: one of each program where the wing is broken.
         broken = {code: (code, words, start) for code, words, start in USES[wing]}.values()
-        for code, words, start in broken if "broken" in reason else USES[wing]:
-            done = layout.run(layout.python, "-c", code, *words, PYTHONPATH=str(folder))
-            said = done.stdout + done.stderr
-            assert done.returncode != 0, said
+        uses = [*broken] if "broken" in reason else USES[wing]
+        asked = json.dumps([(code, words) for code, words, _ in uses] + [(MAIN, ("--help",))])
+        done = layout.run(layout.python, "-c", COPIES, asked, PYTHONPATH=str(folder))
+        *found, (listed, _) = json.loads(done.stdout)
+        assert listed == 0
+        for (code, _, start), (status, said) in zip(uses, found, strict=True):
+            assert status != 0, said
             assert start in said
             assert reason in said
             assert remedy in said
             assert f"its folder vms_ph_{wing} belongs into {folder}" in said
             assert ("Traceback" in said) == (code == GET), said
-        listed = layout.run(layout.python, "-c", MAIN, "--help", PYTHONPATH=str(folder))
-        assert listed.returncode == 0
         (package / "__init__.py").write_text("answer = 1 / 0\n")
     assert "ZeroDivisionError: division by zero" in said
 
