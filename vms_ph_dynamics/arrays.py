@@ -4,6 +4,7 @@
 """Checks of the arrays that a user passes, read-only arrays, and terms computed on first use."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from math import isfinite
 from typing import Any, Generic, TypeVar, overload
 
@@ -105,6 +106,13 @@ def zeros(*shape: int) -> Array:
 
 
 T = TypeVar("T")
+
+
+def changed(instance: T, **parts: Any) -> T:
+    """Return a shallow copy of an object with other parts."""
+    other = copy(instance)
+    vars(other).update(parts)
+    return other
 
 
 class cached_property(Generic[T]):

@@ -4,7 +4,6 @@
 """A robot as data: a kinematic tree on a base, its sizes, frames and configurations."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from html import escape
 from typing import Any, TypeVar
 
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .actuation.fluid import Fluid
-from .arrays import Array, frozen, restore, vector
+from .arrays import Array, changed, frozen, restore, vector
 from .errors import ModelError, StateError, WithHints
 from .robot.inertia import LinkInertia
 from .robot.inertia_repair import InertiaMode
@@ -107,9 +106,7 @@ class RobotModel(WithHints):
         Raises:
             ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
-        model = copy(self)
-        model.tree = self.tree.with_native(native)
-        return model
+        return changed(self, tree=self.tree.with_native(native))
 
     @property
     def is_native(self) -> bool:
@@ -206,9 +203,7 @@ class RobotModel(WithHints):
             ModelError: the fluid names a link that the robot lacks.
         """
         fluid.check(self.tree)
-        immersed = copy(self)
-        immersed.fluid = fluid
-        return immersed
+        return changed(self, fluid=fluid)
 
     def without_gravity(self: Model) -> Model:
         """Return this robot in a place without gravity, as one whose hardware carries its weight.
@@ -221,11 +216,8 @@ class RobotModel(WithHints):
                 f"'{self.name}' is in a fluid, whose buoyancy acts without gravity too; take the "
                 "robot without the fluid"
             )
-        weightless = copy(self)
-        weightless.tree = self.tree.without_gravity()
-        weightless.gravity = weightless.tree.gravity
-        weightless.base_gravity = weightless.tree.base_gravity
-        return weightless
+        tree = self.tree.without_gravity()
+        return changed(self, tree=tree, gravity=tree.gravity, base_gravity=tree.base_gravity)
 
     def with_home(self: Model, home: Array) -> Model:
         """Return this robot with another configuration in which it starts, (nq,).
@@ -233,9 +225,7 @@ class RobotModel(WithHints):
         Raises:
             StateError: it is no configuration of this robot.
         """
-        relocated = copy(self)
-        relocated.home = frozen(self.checked_configuration(home))
-        return relocated
+        return changed(self, home=frozen(self.checked_configuration(home)))
 
     def with_tools(self: Model, tools: Iterable[str]) -> Model:
         """Return this robot with these further wrench ports.
@@ -243,10 +233,8 @@ class RobotModel(WithHints):
         Raises:
             ModelError: the robot lacks such a frame, or a name is not that of one further port.
         """
-        equipped = copy(self)
-        equipped.tools = checked_tools(tools, self.end_effector)
-        equipped.tool_ids = tuple(map(self.tree.frame_id, equipped.tools))
-        return equipped
+        names = checked_tools(tools, self.end_effector)
+        return changed(self, tools=names, tool_ids=tuple(map(self.tree.frame_id, names)))
 
     def configuration(
         self, joints: Mapping[str, float], base: Sequence[float] | None = None
@@ -326,8 +314,7 @@ class RobotModel(WithHints):
     @property
     def plain_core(self) -> Any:
         """The algorithms in C++; None with mimic joints or in a fluid, which they leave out."""
-        tree = self.tree
-        return tree.in_cpp if tree.projection is None and self.fluid is None else None
+        return self.tree.in_cpp if self.is_plain else None
 
     @property
     def link_names(self) -> tuple[str, ...]:

@@ -319,8 +319,7 @@ class TaskScore:
         self._judge = Judge(task, reference, self._mechanism_errors)
         self._reference = reference
         self._motion: RobotMotion | None = None
-        at_rest = model.evaluate(home, np.zeros(model.nv))
-        self._handle = at_rest.placement(model.end_effector)[:3, 3].copy()
+        self._handle = model.placement(model.end_effector, home)[:3, 3].copy()
         self._payload: PayloadScore | None = None
         if task.payload is not None:
             self._payload = PayloadScore(PayloadJudge(task.payload, model, home))

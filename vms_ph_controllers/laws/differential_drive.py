@@ -145,11 +145,8 @@ class DifferentialDrive(WheeledController):
         k, k_joints = min(gains.rate_base, max_rate), min(gains.rate_joints, max_rate)
         position, heading = _planar(model.base_pose(t.d.q))
         c, s = cos(heading), sin(heading)
-        position_error = base.position - position
-        x, y = (
-            c * position_error[0] + s * position_error[1],
-            c * position_error[1] - s * position_error[0],
-        )
+        x_error, y_error = base.position - position
+        x, y = c * x_error + s * y_error, c * y_error - s * x_error
         a = base.heading - heading
         u, w = t.d.v[0], t.d.v[2]
         x_rate, y_rate = w * y - u + base.speed * cos(a), base.speed * sin(a) - w * x

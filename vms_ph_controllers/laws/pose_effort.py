@@ -99,11 +99,10 @@ class Compliance:
 
     def equals(self, other: "Compliance") -> bool:
         """Return whether the springs are those of another."""
-        return (self.reference_share, self.force, self.moment) == (
-            other.reference_share,
-            other.force,
-            other.moment,
-        ) and self.stiffness.tolist() == other.stiffness.tolist()
+        own, others = (
+            (c.reference_share, c.force, c.moment, c.stiffness.tolist()) for c in (self, other)
+        )
+        return own == others
 
 
 @dataclass(frozen=True, slots=True)

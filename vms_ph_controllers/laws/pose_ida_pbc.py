@@ -240,10 +240,8 @@ class PoseIDAPBC(StagedController):
         model, gains = self.model, self._ramp.gains
         share = self._hold_ramp.follow(gains.hold_base, dt)
         base = self._base_spring.at(model.base_pose(d.q), gains.frequency_base, share, share)
-        limits, k_q = (
-            self._limit_springs(d, gains, h),
-            gains.frequency_posture**2 * self._shape_inertia,
-        )
+        limits = self._limit_springs(d, gains, h)
+        k_q = gains.frequency_posture**2 * self._shape_inertia
         offset = model.difference(self._posture, d.q)[model.b :]
         pull = k_q * offset
         energy = limits.energy + 0.5 * float(pull @ offset)

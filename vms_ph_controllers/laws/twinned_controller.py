@@ -5,7 +5,7 @@
 
 from abc import abstractmethod
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import astuple, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -237,15 +237,8 @@ def core_model(module: Any, model: VMSModel) -> Any:
     if fluid is None:
         return robot
     bodies = [
-        (
-            body.link,
-            body.added_mass.ravel(),
-            body.volume,
-            body.centre_of_buoyancy,
-            body.linear_drag,
-            body.quadratic_drag,
-        )
-        for body in fluid.bodies
+        (link, added_mass.ravel(), *others)
+        for link, added_mass, *others in map(astuple, fluid.bodies)
     ]
     return robot.in_fluid(bodies, fluid.density)
 

@@ -143,19 +143,13 @@ class ExportedTree(MimicMap):
     def centre_of_mass_jacobian(self) -> Expression:
         """Jacobian of the centre of mass in inertial axes, without added mass, (3,nv)."""
         columns = []
-        for i in range(1, len(self.bodies)):
-            body = self.bodies[i]
-            for k in range(body.subspace.shape[1]):
-                force, index = (
-                    self.composite[i].rigid_momentum(body.subspace[:, k : k + 1])[:3, :],
-                    i,
-                )
-                while index > 0:
-                    force, index = (
-                        self.bodies[index].placement.rotation @ force,
-                        self.bodies[index].parent,
-                    )
-                columns.append(force)
+        for i, body in enumerate(self.bodies[1:], 1):
+            momentum = self._by_columns(self.composite[i].rigid_momentum, body.subspace)
+            force, index = momentum[:3, :], i
+            while index > 0:
+                force = self.bodies[index].placement.rotation @ force
+                index = self.bodies[index].parent
+            columns.append(force)
         return self.columns(self.xp.hstack(columns) / self.composite[0].mass)
 
     def slope(self, v: Expression) -> Expression:

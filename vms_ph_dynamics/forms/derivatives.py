@@ -273,16 +273,10 @@ class _Bodies:
             twists: (bodies,6); an acceleration gives its inertial wrench.
         """
         local = _times(self.into_bodies, twists)
-        body_values = np.zeros((len(local), 6, PARAMETERS))
-        cross, w = adjoints(local), local[:, 3:]
-        # f = m v + w x h and n = I w - v x h, with h = m c.
-        body_values[:, :3, 0] = local[:, :3]
-        body_values[:, :3, 1:4], body_values[:, 3:, 1:4] = cross[:, :3, :3], -cross[:, :3, 3:]
-        for row, column in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)):
-            k = 4 + row + column * (column + 1) // 2
-            body_values[:, 3 + row, k] = w[:, column]
-            body_values[:, 3 + column, k] = w[:, row]
-        return self.into_bodies.transpose(0, 2, 1) @ body_values
+        at_rest = pin.Motion.Zero()
+        # From rest, the wrench of an acceleration is the momentum of the same twist.
+        body_values = [pin.bodyRegressor(at_rest, pin.Motion(twist)) for twist in local]
+        return self.into_bodies.transpose(0, 2, 1) @ np.array(body_values)
 
     def by_parameters(self, left: Array, regressor: Array) -> Array:
         """Return ``left_k^T sum(momenta that k moves)`` by all parameters, (nv,10 bodies)."""
@@ -407,9 +401,9 @@ class _Sensitivity:
         accelerations = bodies.twists(self._base_velocity(v_hat_rate))
         relative = adjoints(bodies.twists(self.model.tree.full_velocity(d.v * self._joint_mask)))
         relative_inertia = relative.transpose(0, 2, 1) @ bodies.inertias
-        composite, composite_rate = (
-            bodies.composite,
-            -bodies.subtree_sums(relative_inertia + relative_inertia.transpose(0, 2, 1)),
+        composite = bodies.composite
+        composite_rate = -bodies.subtree_sums(
+            relative_inertia + relative_inertia.transpose(0, 2, 1)
         )
         rates = _times(relative[bodies.body], bodies.screws)
         ad_screw_rate = _times(adjoints(accelerations)[bodies.body], bodies.screws)

@@ -119,13 +119,8 @@ class Ports:
     @property
     def is_free(self) -> bool:
         """Whether gravity and drag are the only efforts."""
-        return (
-            self.torque is None
-            and self.wrench_base is None
-            and self.wrench_end_effector is None
-            and not self.wrench_tools
-            and self.friction is None
-        )
+        efforts = (self.torque, self.wrench_base, self.wrench_end_effector, self.friction)
+        return not self.wrench_tools and all(effort is None for effort in efforts)
 
     def force(self, d: Evaluation) -> Array:
         """Return the generalised force of all efforts including gravity, (nv,), N and N m.

@@ -3,14 +3,13 @@
 
 """Capture of a free body: from then on it is rigidly attached to a frame of the robot."""
 
-from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from ..arrays import Array, frozen
+from ..arrays import Array, changed, frozen
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
@@ -101,13 +100,10 @@ def carrying(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel:
             f"'{model_frame.name}' does not move; a body attached to it would carry no energy"
         )
     inertias = list(model.tree.pinocchio.inertias)[1:]
-    inertias[model_frame.parentJoint - 1] = inertias[
-        model_frame.parentJoint - 1
-    ] + model_frame.placement.act(body.in_frame())
-    loaded = copy(model)
-    loaded.tree = model.tree.with_inertias(inertias)
-    loaded.total_mass = loaded.tree.total_mass
-    return loaded
+    joint = model_frame.parentJoint - 1
+    inertias[joint] = inertias[joint] + model_frame.placement.act(body.in_frame())
+    tree = model.tree.with_inertias(inertias)
+    return changed(model, tree=tree, total_mass=tree.total_mass)
 
 
 def capture(

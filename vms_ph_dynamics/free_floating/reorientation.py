@@ -54,11 +54,9 @@ class EllipticLoop:
         phase = angle * s**3 * (10.0 + s * (6.0 * s - 15.0))
         rate = angle * 30.0 * s**2 * (1.0 - s) ** 2 / self.duration
         acceleration = angle * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.duration**2
-        tangent = self.sine * np.cos(phase) - self.cosine * np.sin(phase)
-        radius = self.offset(phase) + self.cosine
-        return JointMotion(
-            self.offset(phase), tangent * rate, tangent * acceleration - radius * rate**2
-        )
+        offset, tangent = self.offset(phase), self.slope(phase)
+        bending = offset + self.cosine
+        return JointMotion(offset, tangent * rate, tangent * acceleration - bending * rate**2)
 
     def offset(self, phase: float) -> Array:
         """Return the offset (n,) at a phase, rad."""

@@ -5,14 +5,13 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, cached_property, frozen, restore
+from ..arrays import Array, cached_property, changed, frozen, restore, zeros
 from ..errors import ModelError
 from ..groups import SE2
 from ..native import native_part
@@ -145,8 +144,7 @@ class KinematicTree:
         Raises:
             ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
-        tree = copy(self)
-        tree.native = native
+        tree = changed(self, native=native)
         _ = tree.algorithms
         return tree
 
@@ -181,20 +179,17 @@ class KinematicTree:
         Args:
             inertias: a ``pinocchio.Inertia`` of each joint.
         """
-        tree = copy(self)
-        tree.pinocchio = self.pinocchio.copy()
+        pinocchio = self.pinocchio.copy()
         for i, inertia in enumerate(inertias, 1):
-            tree.pinocchio.inertias[i] = inertia
-        tree.total_mass = float(pin.computeTotalMass(tree.pinocchio))
-        return tree
+            pinocchio.inertias[i] = inertia
+        total_mass = float(pin.computeTotalMass(pinocchio))
+        return changed(self, pinocchio=pinocchio, total_mass=total_mass)
 
     def without_gravity(self) -> "KinematicTree":
         """Return this tree in a place without gravity."""
-        tree = copy(self)
-        tree.pinocchio = self.pinocchio.copy()
-        tree.pinocchio.gravity.linear = np.zeros(3)
-        tree.gravity = tree.base_gravity = frozen(np.zeros(3))
-        return tree
+        pinocchio = self.pinocchio.copy()
+        pinocchio.gravity.linear = np.zeros(3)
+        return changed(self, pinocchio=pinocchio, gravity=zeros(3), base_gravity=zeros(3))
 
     def data(self) -> Any:
         """Return this thread's ``pinocchio.Data``; the next call of any term overwrites it."""

@@ -186,14 +186,12 @@ class HeldMechanism:
 
     def _position(self, q: Array) -> Array:
         model = self.form.model
-        d = model.evaluate(q, np.zeros(model.nv))
-        return d.placement(model.end_effector)[:3, 3].copy()
+        return model.placement(model.end_effector, q)[:3, 3].copy()
 
     def _rotated(self, q: Array, force: Array) -> Array:
         """Return a force (3,) in inertial axes as a wrench (6,) in those of the end effector."""
-        model = self.form.model
-        d = model.evaluate(q, np.zeros(model.nv))
-        return np.concatenate([force @ d.placement(model.end_effector)[:3, :3], np.zeros(3)])
+        tool = self.form.model.placement(self.form.model.end_effector, q)
+        return np.concatenate([force @ tool[:3, :3], np.zeros(3)])
 
     def _end_effector(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
         """Return place and velocity (3,) of the end effector, its Jacobian (3,m), and M (m,m)."""

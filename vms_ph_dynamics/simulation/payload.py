@@ -13,7 +13,7 @@ from ..arrays import Array, frozen, parameter, zeros
 from ..errors import ModelError, check_arguments
 from ..evaluation import Evaluation
 from ..free_floating.capture import Body
-from ..groups import SO3
+from ..groups import SO3, pose
 from ..model import VMSModel
 
 _SO3 = SO3()
@@ -109,14 +109,13 @@ class Payload:
             time: s.
             handle: (3,) its place as it is taken, m.
         """
-        pose = np.eye(4)
-        pose[:3, 3] = handle
-        if self.moves:
-            remaining = self.at - time
-            pose[:3, :3] = _SO3.exp(-remaining * self.spin)
-            centre_velocity = self.velocity + np.cross(self.spin, self.centre)
-            pose[:3, 3] += self.centre - pose[:3, :3] @ self.centre - remaining * centre_velocity
-        return pose
+        if not self.moves:
+            return pose(np.eye(3), handle)
+        remaining = self.at - time
+        rotation = _SO3.exp(-remaining * self.spin)
+        centre_velocity = self.velocity + np.cross(self.spin, self.centre)
+        moved = self.centre - rotation @ self.centre - remaining * centre_velocity
+        return pose(rotation, handle + moved)
 
     def in_grasp(self, d: Evaluation, handle: Array) -> tuple[Body, Array]:
         """Return it in the axes of the end effector, and its twist at the origin of these.
@@ -125,8 +124,8 @@ class Payload:
             d: the robot as it takes it.
             handle: (3,) its place in the inertial frame, m.
         """
-        pose = d.placement(d.model.end_effector)
-        rotation, offset = pose[:3, :3], pose[:3, 3] - handle
+        tool = d.placement(d.model.end_effector)
+        rotation, offset = tool[:3, :3], tool[:3, 3] - handle
         body = Body(
             self.mass,
             (self.centre - offset) @ rotation,

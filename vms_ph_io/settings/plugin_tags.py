@@ -11,6 +11,8 @@ import xml.etree.ElementTree as ET
 from math import inf
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -90,16 +92,9 @@ def fluid_tag(fluid: "Fluid") -> ET.Element:
     """Return a fluid as an element with the coefficients of each body; matrices row by row."""
     element = ET.Element(FLUID_TAG, density=_numbers([fluid.density]))
     for body in fluid.bodies:
-        ET.SubElement(
-            element,
-            "body",
-            link=body.link,
-            volume=_numbers([body.volume]),
-            centre_of_buoyancy=_numbers(body.centre_of_buoyancy),
-            added_mass=_numbers(body.added_mass.ravel()),
-            linear_drag=_numbers(body.linear_drag),
-            quadratic_drag=_numbers(body.quadratic_drag),
-        )
+        item = ET.SubElement(element, "body", link=body.link)
+        for name in ("volume", "centre_of_buoyancy", "added_mass", "linear_drag", "quadratic_drag"):
+            item.set(name, _numbers(np.ravel(getattr(body, name))))
     return element
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics import Array, ModelError
@@ -107,9 +106,7 @@ def _shape(item: Any, subject: str) -> Shape:
 def _pose(item: Mapping[str, Any], owner: str) -> Array:
     """Return the pose (4,4) of an entry with ``position`` and ``rpy``; both zero if left out."""
     position, rpy = (_three(item.get(key, [0.0] * 3), f"{key} of {owner}") for key in _POSE_KEYS)
-    pose = np.eye(4)
-    pose[:3, 3], pose[:3, :3] = position, pin.rpy.rpyToMatrix(rpy)
-    return frozen(pose)
+    return frozen(pin.SE3(pin.rpy.rpyToMatrix(rpy), position).homogeneous)
 
 
 def _task(item: Any, scene: Scene) -> Task:

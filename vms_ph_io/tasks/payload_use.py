@@ -10,6 +10,7 @@ import numpy as np
 from vms_ph_dynamics import Array, OptionError, StandardForm, VMSModel, momenta
 from vms_ph_dynamics.energy.audit import ExergyMap
 from vms_ph_dynamics.free_floating.capture import Body, capture, carrying
+from vms_ph_dynamics.groups import pose
 from vms_ph_dynamics.simulation import HeldMechanism, Payload, Simulation
 from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
 
@@ -48,10 +49,7 @@ class PayloadUse:
             )
         carrying(model, Body(payload.mass, np.zeros(3), np.diag(payload.moments)))
         self.payload, self._model = payload, model
-        self._handle = (
-            payload.place
-            + model.evaluate(home, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
-        )
+        self._handle = payload.place + model.placement(model.end_effector, home)[:3, 3]
         self.reset()
 
     def reset(self) -> None:
@@ -146,15 +144,13 @@ class PayloadUse:
         """
         if self.carried is None and self._final_position is None:
             return self.payload.free_pose(time, self._handle)
-        pose = np.eye(4)
-        pose[:3, 3] = self.handle_position(q)
         rotation = self._tool(q)[:3, :3] @ self._grasp_rotation.T
-        pose[:3, :3] = rotation if self._final_position is None else self._final_rotation
-        return pose
+        if self._final_position is not None:
+            rotation = self._final_rotation
+        return pose(rotation, self.handle_position(q))
 
     def _tool(self, q: Array) -> Array:
-        d = self._model.evaluate(q, np.zeros(self._model.nv))
-        return d.placement(self._model.end_effector)
+        return self._model.placement(self._model.end_effector, q)
 
     def supplied_work(self, q: Array, v: Array) -> float:
         """Return the energy that the end effector has received from it since the start, J.

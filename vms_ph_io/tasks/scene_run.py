@@ -173,5 +173,5 @@ class _SceneRun:
     def _position_of(self, name: str) -> Array:
         if name != "end_effector":
             return self._engine.pose_of(name)[:3, 3]
-        q, v = self.simulation.sample().q, self.simulation.sample().v
-        return self._model.evaluate(q, v).placement(self._model.end_effector)[:3, 3]
+        q = self.simulation.sample().q
+        return self._model.placement(self._model.end_effector, q)[:3, 3]

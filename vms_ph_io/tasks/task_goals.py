@@ -168,8 +168,7 @@ class PayloadJudge:
             home: (nq,) its configuration at the start.
         """
         self._payload, self._gravity = payload, model.gravity
-        d = model.evaluate(home, np.zeros(model.nv))
-        self.handle: Array = d.placement(model.end_effector)[:3, 3] + payload.place
+        self.handle: Array = model.placement(model.end_effector, home)[:3, 3] + payload.place
         self._depth = 0.0
 
     def update(self, position: Array) -> None:

@@ -64,8 +64,7 @@ class TaskReference:
         has_target = any(t.concerns("end_effector") for t in task.targets)
         self._leads_base = leads_both or not (has_target or self._has_goal("end_effector"))
         self._home_base = self._base = model.base_pose(home)
-        d = model.evaluate(home, np.zeros(model.nv))
-        self._home_tool = self._tool = d.placement(model.end_effector)[:3, 3].copy()
+        self._home_tool = self._tool = model.placement(model.end_effector, home)[:3, 3].copy()
         self._home_joints = self._joints = model.joint_positions(home)
         # Wheels turn as the base drives, whatever their references.
         self._profile = AngleProfile()

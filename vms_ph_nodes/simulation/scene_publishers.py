@@ -23,6 +23,7 @@ from vms_ph.msg import PayloadState
 
 from vms_ph_dynamics import Array, StandardForm, VMSModel
 from vms_ph_dynamics.free_floating import Body
+from vms_ph_dynamics.groups import pose
 from vms_ph_dynamics.simulation import HeldMechanism, Mechanism, Payload, Sample, Simulation
 from vms_ph_dynamics.simulation.contact import Scene, Shape
 from vms_ph_io.tasks.payload_use import PayloadUse
@@ -99,8 +100,7 @@ class GraspPublishers:
             self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)
             self._bodies = BodyMarkers(node, frames)
             self._shapes = mechanism_shapes(mechanism.mechanism)
-            d = model.evaluate(home, np.zeros(model.nv))
-            self._handle = d.placement(model.end_effector)[:3, 3].copy()
+            self._handle = model.placement(model.end_effector, home)[:3, 3].copy()
 
     def restart(self, simulation: Simulation) -> None:
         """Put the payload where it was at the start; the simulation returns there without it."""
@@ -237,9 +237,8 @@ def payload_shapes(payload: Payload) -> tuple[Shape, ...]:
     x, y, z = payload.moments
     squares = 6.0 / payload.mass * np.array([y + z - x, z + x - y, x + y - z])
     edges = np.maximum(np.sqrt(np.maximum(squares, 0.0)), _MIN_EDGE)
-    pose = np.eye(4)
-    pose[:3, 3] = payload.centre
-    return (Shape("box", tuple(edges.tolist()), pose, _PAYLOAD_COLOUR),)
+    centred = pose(np.eye(3), payload.centre)
+    return (Shape("box", tuple(edges.tolist()), centred, _PAYLOAD_COLOUR),)
 
 
 def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
@@ -263,11 +262,10 @@ def mechanism_pose(mechanism: Mechanism, handle: Array, angle: float) -> Array:
         handle: (3,) place of its handle at angle zero, m.
         angle: rad.
     """
-    pose, arm = np.eye(4), mechanism.arm(angle)
+    arm = mechanism.arm(angle)
     x = arm / np.linalg.norm(arm)
-    pose[:3, :3] = np.column_stack([x, np.cross(mechanism.axis, x), mechanism.axis])
-    pose[:3, 3] = handle - mechanism.arm(0.0)
-    return pose
+    rotation = np.column_stack([x, np.cross(mechanism.axis, x), mechanism.axis])
+    return pose(rotation, handle - mechanism.arm(0.0))
 
 
 # Bodies are drawn anew at every so many samples.

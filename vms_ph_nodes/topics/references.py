@@ -135,9 +135,8 @@ class ReferenceTopics:
             length = float(np.linalg.norm(quaternion))
             if not abs(length - 1.0) < 1e-2:
                 raise StateError(f"needs an orientation of length 1; given: length {length:.4g}")
-            self._new["pose"] = pose = np.eye(4)
-            pose[:3, :3] = pin.Quaternion(quaternion / length).toRotationMatrix()
-            pose[:3, 3] = position
+            rotation = pin.Quaternion(quaternion / length)
+            self._new["pose"] = pin.SE3(rotation, position).homogeneous
 
     def _on_position(self, message: PointStamped) -> None:
         with self._input_diagnostics.refusing("a reference position "):

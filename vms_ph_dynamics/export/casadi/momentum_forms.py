@@ -77,11 +77,8 @@ class CasadiDecoupledForm(CasadiForm):
         b, n = self.model.b, self.model.n
         matrix = _canonical(b, n)
         if b:
-            a, poisson, slope = (
-                self._terms.connection,
-                coadjoint_matrix(self._z[:b]),
-                self._connection_slope,
-            )
+            a, slope = self._terms.connection, self._connection_slope
+            poisson = coadjoint_matrix(self._z[:b])
             coupled = poisson @ a
             matrix[:b, :b], matrix[:b, b + n :] = poisson, -coupled
             matrix[b + n :, :b] = coupled.T
