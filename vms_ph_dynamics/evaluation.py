@@ -217,8 +217,7 @@ class Evaluation(Kinematics, WithHints):
     def g(self) -> Array:
         """Generalised gravity, (nv,): the generalised force that holds the robot at rest."""
         tree, fluid = self.tree, self.model.fluid
-        g = tree.algorithms.gravity(self)
-        g = g if tree.projection is None else tree.projection.T @ g
+        g = tree.restricted(tree.algorithms.gravity(self))
         return frozen(g if fluid is None else g - fluid.buoyancy(self))
 
     def lifting_power(self, q: Array) -> float:

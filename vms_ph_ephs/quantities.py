@@ -222,11 +222,7 @@ class SO3TimesR3(Group):
     """
 
     name = "SO(3) x R^3"
-    dimension = 6
-
-    def identity(self) -> Array:
-        """Return the identity matrix."""
-        return np.eye(4)
+    dimension, size = 6, 4
 
     def compose(self, g: Array, h: Array) -> Array:
         """Return the product: rotations multiplied, positions added."""

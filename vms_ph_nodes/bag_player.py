@@ -186,8 +186,7 @@ class BagPlayer(ReportingNode):
         first, last = self._bounds
         duration = (last - first) / NANOSECONDS
         if 0.0 <= request.time <= duration:
-            time = first + round(request.time * NANOSECONDS)
-            self._begin(self._steady.now().nanoseconds, time)
+            self._begin(self._steady.now().nanoseconds, first + round(request.time * NANOSECONDS))
             response.success = True
             response.message = f"at {request.time:.6f} s"
         else:

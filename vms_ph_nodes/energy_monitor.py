@@ -162,8 +162,7 @@ class EnergyMonitor(MotionNode):
         power, dissipated = ports.supplied(motion.d), ports.dissipated(motion.d)
         flow = EnergySample(time, energy.total, power, dissipated, motion.port_energies)
         self._audit.add(flow)
-        exchange = self._exchange.at(motion.d)
-        self._powers.publish(to_power(header, flow, self._audit, exchange))
+        self._powers.publish(to_power(header, flow, self._audit, self._exchange.at(motion.d)))
         self._publish_identification()
         self._report()
 

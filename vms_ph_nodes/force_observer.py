@@ -115,8 +115,7 @@ class ForceObserver(MotionNode):
         base = self._frames.header(self._frames.root, motion.stamp)
         values = [(tool, estimate.end_effector), (tool, estimate.deviation)]
         if self._model.b:
-            deviation = np.sqrt(np.diag(estimate.covariance_base))
-            values += [(base, estimate.base), (base, deviation)]
+            values += [(base, estimate.base), (base, np.sqrt(np.diag(estimate.covariance_base)))]
         for publisher, (header, value) in zip(self._wrenches, values, strict=True):
             publisher.publish(to_wrench_stamped(header, value))
 

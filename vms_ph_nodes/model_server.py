@@ -96,8 +96,7 @@ class ModelAnswers:
         energies, momenta = [], []
         evaluations = self._map_states(request.states, self._evaluate)
         for state, d in zip(request.states, evaluations, strict=True):
-            stamp = state.joint_state.header.stamp
-            header = self._frames.header(self._frames.inertial, stamp)
+            header = self._frames.header(self._frames.inertial, state.joint_state.header.stamp)
             energies.append(to_energy(header, d, self._task))
             momenta.append(to_momentum(header, self._frames.root, d))
         response.energies, response.momenta = energies, momenta

@@ -75,8 +75,7 @@ class ReferenceMarker(MotionNode):
         self._health.report(OK, "running")
         if 0 <= last <= stamp:
             return
-        model = self._model
-        frame = self._frames.root if model.b else self._frames.tool
+        frame = self._frames.root if self._model.b else self._frames.tool
         self._server.insert(
             self._marker(motion.d.placement(frame)), feedback_callback=self._on_feedback
         )
@@ -123,8 +122,7 @@ class ReferenceMarker(MotionNode):
             return
         p = feedback.pose.position
         if np.isfinite([p.x, p.y, p.z]).all():
-            stamp = self.get_clock().now().to_msg()
-            header = self._frames.header(self._frames.inertial, stamp)
+            header = self._frames.header(self._frames.inertial, self.get_clock().now().to_msg())
             self._publisher.publish(PoseStamped(header=header, pose=feedback.pose))
 
 

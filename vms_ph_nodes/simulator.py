@@ -156,8 +156,7 @@ class Simulator(ManagedNode):
     def _anchor(self) -> None:
         """Set the origin of simulated time to the current time."""
         # With /clock, stamps begin at zero; otherwise at the current system time.
-        now = self._system.now().nanoseconds
-        self._epoch = 0 if self._topics.publishes_clock else now
+        self._epoch = 0 if self._topics.publishes_clock else self._system.now().nanoseconds
         self._start = self._steady.now().nanoseconds
         self._ticks = 0
 

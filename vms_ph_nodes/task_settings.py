@@ -137,8 +137,7 @@ def arguments(name: str) -> dict[str, str]:
     settings, model = node_settings(task)
     settings.water_current(model)
     form = settings.wheel_form(model)
-    allocation = settings.allocation()
-    law = make_controller(task.controller, model, allocation, task.base_actuated, form)
+    law = make_controller(task.controller, model, settings.allocation(), task.base_actuated, form)
     home = settings.initial_configuration(model)
     # These say what is wrong with a target, and with what the end effector takes.
     TaskReference(task, model, home, law.LEADS_BASE_AND_TOOL)

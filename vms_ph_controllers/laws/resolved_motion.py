@@ -112,12 +112,8 @@ class ResolvedMotion(StagedController):
             clipped_power=float((output.effort - desired) @ d.v),
             tank_level=self._output.tank_level,
         )
-        return self._command(
-            output,
-            energy,
-            task_error=float(np.linalg.norm(error[:3])),
-            smallest_singular_value=smallest,
-        )
+        distance = float(np.linalg.norm(error[:3]))
+        return self._command(output, energy, task_error=distance, smallest_singular_value=smallest)
 
     def _wanted_rates(self, d: Evaluation, gains: Gains) -> tuple[Array, Array, float]:
         """Return joint rates (n,), the tool's error (6,) and the least singular value."""

@@ -54,8 +54,7 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
     m = len(jacobian)
     algebra = None if d.tree.in_cpp is None or m != 3 else d.tree.in_cpp.sampled_algebra
     if algebra is not None:
-        parts = algebra.split(d.M, d.v, d.momentum, jacobian, singular_below)
-        return SplitMotion(jacobian, *parts)
+        return SplitMotion(jacobian, *algebra.split(d.M, d.v, d.momentum, jacobian, singular_below))
     left, values, right = np.linalg.svd(jacobian)
     smallest = float(values[-1])
     eta = jacobian @ d.v

@@ -164,7 +164,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         model = self.model
         if not (state.is_usable(model) and is_usable_step(dt)):
             self._missed_updates()
-            return self._hold_gravity()
+            return Command(np.zeros(0), self._safe_torque, status=Status.HOLDING, reason=_UNUSABLE)
         d = Evaluation(model, state.q, state.v)
         gains = self._ramp.follow(self.gains, dt)
         h = horizon(dt, gains.delay, state.age)
@@ -222,9 +222,6 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _missed_updates(self) -> None:
         self._tank_budget.missed_updates(self._safe_torque)
-
-    def _hold_gravity(self) -> Command:
-        return Command(np.zeros(0), self._safe_torque, status=Status.HOLDING, reason=_UNUSABLE)
 
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
         """Move minimum and stiffness towards reference and gains; return the energy added, J."""

@@ -86,8 +86,7 @@ class VehicleController(StagedController):
         twist = usable(reference.twist, (6,))
         if twist is not None:
             twist = self._twist_of(twist)
-        bandwidth = self._bandwidth(gains)
-        self._base.advance(twist, gains.base_speed, gains.base_turn, bandwidth, dt)
+        self._base.advance(twist, gains.base_speed, gains.base_turn, self._bandwidth(gains), dt)
         self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
 
     def _correct(self, frequency: float, *errors_and_steps: Any) -> None:

@@ -47,8 +47,7 @@ class WheeledController(TwinnedController):
         self._limits = TorqueLimits(form.model)
 
     def _uncovered(self) -> tuple[str, ...]:
-        wheels = _wheels(self.form)
-        covered = len(wheels) == len(self.form.constraints)
+        covered = len(_wheels(self.form)) == len(self.form.constraints)
         return self.options if covered else (*self.options, "wheels or axles of this kind")
 
     def _make_twin(self, module: Any) -> Any:

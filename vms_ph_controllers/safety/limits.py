@@ -107,13 +107,8 @@ class TorqueLimits:
                 torque, reason = self._last + change, "rate of torque at its limit"
         bound = self._model.joints.effort
         if exceeds(torque, bound):
-            names = [
-                name
-                for name, t, limit in zip(self._model.joint_names, torque, bound, strict=True)
-                if abs(t) > limit
-            ]
-            torque, reason = np.clip(torque, -bound, bound), f"torque at its limit: {names[0]}"
-            if names[1:]:
-                reason += ", " + ", ".join(names[1:])
+            exceeding = np.flatnonzero(np.abs(torque) > bound)
+            names = ", ".join(self._model.joint_names[i] for i in exceeding)
+            torque, reason = np.clip(torque, -bound, bound), f"torque at its limit: {names}"
         self._last = torque
         return LimitedEfforts(torque, reason)

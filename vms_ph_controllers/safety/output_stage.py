@@ -193,12 +193,8 @@ class OutputStage:
         """Return the efforts that compensate gravity as far as the base can."""
         b, bound = self._model.b, self._model.joints.effort
         force = self._achieved(d, d.g + self.load).effort
-        return Command(
-            force[:b],
-            np.minimum(np.maximum(force[b:], -bound), bound),
-            status=Status.HOLDING,
-            reason=UNUSABLE,
-        )
+        torque = np.minimum(np.maximum(force[b:], -bound), bound)
+        return Command(force[:b], torque, status=Status.HOLDING, reason=UNUSABLE)
 
 
 class SafeOutput:

@@ -105,11 +105,8 @@ class SampleWork:
         angle = dt * float(np.linalg.norm(largest[linear:]))
         bound = f * float(np.linalg.norm(bracket[:linear]))
         bound += m * float(np.linalg.norm(bracket[linear:]))
-        return (
-            bound
-            + _ROTATION_ERROR * angle * angle * (f * displacement + m * angle)
-            - float(force @ bracket)
-        )
+        bound += _ROTATION_ERROR * angle * angle * (f * displacement + m * angle)
+        return bound - float(force @ bracket)
 
 
 # Share of the difference between the schemes of second and of fourth order that is added to the

@@ -251,8 +251,7 @@ def nearest_inputs(
     inputs[free] = np.linalg.pinv(weighted[:, free]) @ remainder
     if not ((inputs >= lower) & (inputs <= upper)).all():
         inputs = bounded_least_squares(weighted, weights * wrench, lower, upper)
-    missing: Array = wrench - matrix @ inputs
-    return Allocated(inputs, missing)
+    return Allocated(inputs, wrench - matrix @ inputs)
 
 
 def default_weights(matrix: Array) -> Array:
@@ -451,8 +450,7 @@ def check(actuator: Actuator, i: int) -> None:
             raise ModelError(
                 f"{name} of {label} must be above zero; given: {getattr(actuator, name)}"
             )
-    not_negative = ("thrust_constant", "time_constant", "dead_zone", "inertia", "friction")
-    for name in not_negative:
+    for name in ("thrust_constant", "time_constant", "dead_zone", "inertia", "friction"):
         value = getattr(actuator, name, 0.0)
         if not (np.isfinite(value) and value >= 0.0):
             raise ModelError(f"{name} of {label} must be finite and at least zero; given: {value}")

@@ -531,8 +531,7 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
         if abs(total) < max(_MIN_SHARE * ledger.gross, 2.0 * noise):
             continue
         energies = by_balance[:, end] - by_balance[:, first]
-        order = np.argsort(-np.abs(energies))
-        shares = {ledger.balanced[k]: float(energies[k]) for k in order[:3]}
+        shares = {ledger.balanced[k]: float(energies[k]) for k in np.argsort(-np.abs(energies))[:3]}
         intervals.append(UnaccountedInterval(float(edges[first]), float(edges[end]), total, shares))
     return sorted(intervals, key=lambda a: -abs(a.energy))[:count]
 

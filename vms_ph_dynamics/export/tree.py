@@ -265,8 +265,7 @@ class ExportedTree(MimicMap):
             data = joint.createData()
             joint.calc(data, neutral)
             subspace = np.asarray(data.S).reshape(6, joint.nv)
-            entries = full[joint.idx_q : joint.idx_q + joint.nq, :]
-            pose = joint_pose(xp, joint, subspace, entries)
+            pose = joint_pose(xp, joint, subspace, full[joint.idx_q : joint.idx_q + joint.nq, :])
             parameters = self.parameters[PARAMETERS * (i - 1) : PARAMETERS * i, :]
             bodies.append(
                 Body(

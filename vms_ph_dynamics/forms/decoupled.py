@@ -181,7 +181,9 @@ class DecoupledForm(Form):
         velocity = native_velocity(self.model, self._decoupled, q, z)
         if velocity is not None:
             return velocity
-        return velocity_of_momentum(self.model, q, self._standard_momenta(q, z))
+        b, a = self.model.b, Evaluation(self.model, q, 0.0 * z).A
+        momenta = np.concatenate([z[:b], z[b:] + a.T @ z[:b]])
+        return velocity_of_momentum(self.model, q, momenta)
 
     def hamiltonian(self, x: PHState) -> BaseShapeEnergy:
         """Return ``1/2 p^T M_b^-1 p + 1/2 pi_hat^T M_hat_m^-1 pi_hat + V(q)`` [A (60)]."""
@@ -228,8 +230,3 @@ class DecoupledForm(Form):
             inertia_rate = (d.C + d.C.T)[:, :b] @ d.v_hat
             rate[b:] += d.A.T @ (inertia_rate[:b] - rate[:b]) - inertia_rate[b:]
         return PHRate(v, rate)
-
-    def _standard_momenta(self, q: Array, z: Array) -> Array:
-        b = self.model.b
-        a = Evaluation(self.model, q, 0.0 * z).A
-        return np.concatenate([z[:b], z[b:] + a.T @ z[:b]])

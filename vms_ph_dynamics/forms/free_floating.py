@@ -47,8 +47,7 @@ class FreeFloating:
             where = "in a fluid" if model.fluid is not None else f"on a {model.base} base"
             raise ModelError(f"free-floating means a floating base in space; given: {where}")
         self.model = model
-        base = model.tree.pinocchio.inertias[1]
-        self.base_centre = frozen(np.array(base.lever))
+        self.base_centre = frozen(np.array(model.tree.pinocchio.inertias[1].lever))
 
     def __repr__(self) -> str:
         """Return what it is of, in one line."""

@@ -86,8 +86,7 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
         a[:b, :b] -= base_group(model.base).ad(rate.qdot[:b])
         coordinates[nv : nv + b, :b] = -0.5 * coadjoint_matrix(model, x.z[:b])
         coordinates_rate[nv : nv + b, :b] = -0.5 * coadjoint_matrix(model, rate.zdot[:b])
-    inverse = np.linalg.inv(coordinates)
-    a = (coordinates @ a + coordinates_rate) @ inverse
+    a = (coordinates @ a + coordinates_rate) @ np.linalg.inv(coordinates)
     friction = np.zeros((nv, nv))
     if ports.friction is not None:
         friction[b:, b:] = np.diag(ports.friction.slope(rate.qdot[b:]))

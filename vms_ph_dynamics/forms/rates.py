@@ -48,13 +48,8 @@ def core_arguments(model: VMSModel, ports: Ports) -> tuple[Any, ...] | None:
     """Return the efforts as the core takes them, or None where a tool is unknown."""
     if ports.wrench_tools and not ports.wrench_tools.keys() <= set(model.tools):
         return None
-    return (
-        ports.torque,
-        ports.wrench_base,
-        frame_wrenches(model, ports),
-        *friction_arguments(ports),
-        ports.gravity,
-    )
+    wrenches = frame_wrenches(model, ports)
+    return ports.torque, ports.wrench_base, wrenches, *friction_arguments(ports), ports.gravity
 
 
 def friction_arguments(ports: Ports) -> tuple[Array | None, Array | None, float]:

@@ -86,11 +86,8 @@ class StandardForm(Form):
         the base frame and the joints. The source prints the last two flows without the sign; with
         it the matrix is skew-symmetric.
         """
-        return dirac_matrix(
-            self.interconnection(x),
-            self.input_map(x),
-            self.model.evaluate(x.q, np.zeros(self.model.nv)).J_wrenches,
-        )
+        at_rest = self.model.evaluate(x.q, np.zeros(self.model.nv))
+        return dirac_matrix(self.interconnection(x), self.input_map(x), at_rest.J_wrenches)
 
     def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(v, C^T v + force)``; see :meth:`Form.rate_arrays`.

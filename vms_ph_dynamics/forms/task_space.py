@@ -187,8 +187,7 @@ class TaskSpaceForm(Form):
 
     def _evaluate_state(self, q: Array, z: Array) -> TaskEvaluation:
         at_rest = self.evaluate(q, np.zeros(self.model.nv))
-        velocity = np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z)
-        return self.evaluate(q, velocity)
+        return self.evaluate(q, np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z))
 
     def _regular_configuration(self) -> Array:
         middle = _middle(self.model)

@@ -115,8 +115,7 @@ def base_motion(model: VMSModel, q: Array, path: EllipticLoop, steps: int) -> Ar
         StateError: q is no configuration.
     """
     dt = path.duration / steps
-    times = [(k + c) * dt for k in range(steps) for c in _GAUSS]
-    motions = [path(t) for t in times]
+    motions = [path((k + c) * dt) for k in range(steps) for c in _GAUSS]
     offsets, rates = (np.array([m[i] for m in motions]) for i in (0, 1))
     return _integrated(model, q, offsets, rates, dt)
 
@@ -335,10 +334,6 @@ def _loop(x: Array) -> EllipticLoop:
     return EllipticLoop(cosine, sine, 1, 1.0)
 
 
-def _turn(model: VMSModel, q: Array, x: Array) -> Array:
-    return _SO3.log(holonomy(model, q, _loop(x), _ACCURACY)[:3, :3])
-
-
 def _slope(model: VMSModel, q: Array, x: Array) -> Array:
     """Return the derivatives of the turn by the half diameters, (3,2n), with few steps a loop."""
     turns = []
@@ -356,7 +351,7 @@ def _corrected(model: VMSModel, q: Array, x: Array, target: Array) -> Array | No
     """Return half diameters whose loop turns the base by a rotation vector, or None."""
     inverse, last = None, np.inf
     for _ in range(_CORRECTIONS):
-        turn_error = target - _turn(model, q, x)
+        turn_error = target - _SO3.log(holonomy(model, q, _loop(x), _ACCURACY)[:3, :3])
         error = float(np.linalg.norm(turn_error))
         if error < _ACCURACY:
             return x

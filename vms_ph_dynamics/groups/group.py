@@ -23,14 +23,16 @@ class Group(ABC):
     Attributes:
         name: as in "SE(3)".
         dimension: of the algebra.
+        size: of the matrices.
     """
 
     name: str
     dimension: int
+    size: int
 
-    @abstractmethod
     def identity(self) -> Array:
         """Return the neutral element."""
+        return np.eye(self.size)
 
     def compose(self, g: Array, h: Array) -> Array:
         """Return the product g h."""
@@ -90,8 +92,7 @@ class Group(ABC):
 
     def coadjoint_matrix(self, p: Array) -> Array:
         """Return ``ad~_p``, the skew matrix of the map ``v -> ad_v^T p``, (d,d) [A (38)]."""
-        unit = np.eye(self.dimension)
-        return np.stack([self.coad(e) @ p for e in unit], axis=1)
+        return np.stack([self.coad(e) @ p for e in np.eye(self.dimension)], axis=1)
 
     def random(self, rng: np.random.Generator) -> Array:
         """Return a random element: rotations uniform, positions within a cube of 2 m."""

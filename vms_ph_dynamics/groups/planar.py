@@ -19,11 +19,7 @@ class SE2(Group):
     """Rigid motions of the plane, (3,3); the algebra is (vx, vy, w) in the body, (3,)."""
 
     name = "SE(2)"
-    dimension = 3
-
-    def identity(self) -> Array:
-        """Return the identity matrix."""
-        return np.eye(3)
+    dimension, size = 3, 3
 
     def inverse(self, g: Array) -> Array:
         """Return the inverse pose."""

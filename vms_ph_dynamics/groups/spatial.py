@@ -86,11 +86,7 @@ class SO3(Group):
     """Rotation matrices, (3,3); the algebra is the angular velocity in the body, (3,)."""
 
     name = "SO(3)"
-    dimension = 3
-
-    def identity(self) -> Array:
-        """Return the identity matrix."""
-        return np.eye(3)
+    dimension, size = 3, 3
 
     def inverse(self, g: Array) -> Array:
         """Return the transpose."""
@@ -178,11 +174,7 @@ class SE3(Group):
     """Homogeneous matrices, (4,4); the algebra is the body twist, linear first, (6,)."""
 
     name = "SE(3)"
-    dimension = 6
-
-    def identity(self) -> Array:
-        """Return the identity matrix."""
-        return np.eye(4)
+    dimension, size = 6, 4
 
     def inverse(self, g: Array) -> Array:
         """Return the inverse pose."""

@@ -154,11 +154,8 @@ def findings(
     # Contacts cannot be told from a model that explains little.
     if model_findings:
         return model_findings
-    return (
-        *_payload(model, identification),
-        *_disagreements(identification),
-        *contacts(model, motion, identification, friction),
-    )
+    touches = contacts(model, motion, identification, friction)
+    return *_payload(model, identification), *_disagreements(identification), *touches
 
 
 def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, ...]:
@@ -299,8 +296,7 @@ def _gravity_columns(model: VMSModel, motion: Motion, rows: Windows) -> Array:
         data = pinocchio.createData()
         for row, k in enumerate(instants):
             full = tree.full_configuration(motion.samples.q[k])
-            efforts = pin.computeGeneralizedGravity(pinocchio, data, full)
-            efforts = efforts if tree.projection is None else tree.projection.T @ efforts
+            efforts = tree.restricted(pin.computeGeneralizedGravity(pinocchio, data, full))
             columns[row, :, axis] = efforts[b:]
     return columns.reshape(-1, 3) / rows.gross[:, None]
 

@@ -437,10 +437,8 @@ def _corrections(
     """Return deviations of inertias and armatures from the description, of some size."""
     armature = armature_unknowns(model.joint_names, model.armature)
     names = {u.name for u in unknowns}
-    return [
-        *inertia_unknowns(regressor, share),
-        *(replace(u, deviation=share * u.deviation) for u in armature if u.name not in names),
-    ]
+    others = [replace(u, deviation=share * u.deviation) for u in armature if u.name not in names]
+    return [*inertia_unknowns(regressor, share), *others]
 
 
 def arm_mass(model: VMSModel) -> float:
@@ -558,13 +556,8 @@ def _payload(
 ) -> list[Parameter]:
     mean, covariance = solution.mean[rows], solution.covariance[np.ix_(rows, rows)]
     deviation, quantile = np.sqrt(np.diag(covariance)), solution.quantile
-    mass = _parameter(
-        replace(unknowns[0], name="payload_mass"),
-        mean[0],
-        deviation[0],
-        float(consistent[rows[0]]),
-        quantile,
-    )
+    unknown = replace(unknowns[0], name="payload_mass")
+    mass = _parameter(unknown, mean[0], deviation[0], float(consistent[rows[0]]), quantile)
     result, is_bounded = [mass], mass.low is not None and mass.high is not None
     significant = is_bounded and (mass.low > 0.0 or mass.high < 0.0)  # type: ignore[operator]
     for k, axis in enumerate("xyz", start=1):

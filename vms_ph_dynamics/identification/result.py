@@ -55,8 +55,7 @@ class Unknown:
 
 def prior_of(unknowns: Sequence[Unknown]) -> tuple[Array, Array]:
     """Return the mean (p,) and the covariance (p,p) of what is known beforehand."""
-    covariance = np.diag([u.deviation**2 for u in unknowns])
-    return np.array([u.mean for u in unknowns]), covariance
+    return np.array([u.mean for u in unknowns]), np.diag([u.deviation**2 for u in unknowns])
 
 
 def checked_kinds(kinds: Collection[str]) -> tuple[str, ...]:

@@ -74,15 +74,13 @@ def torque_windows(
             frame = model.frame_id(port)
             target += generalised_forces(model, samples.q[points], wrench[points], frame)[:, skip:]
     if settings.friction is not None:
-        law = settings.friction(motion.v[:, b:])
-        joint_target -= smoothed(samples.t, law, width)[0][points]
+        joint_target -= smoothed(samples.t, settings.friction(motion.v[:, b:]), width)[0][points]
     armature, tree = np.concatenate([np.zeros(b), model.armature]), model.tree
     data = tree.pinocchio.createData()
     for row, k in enumerate(points):
         v, a = motion.v[k], acceleration[k]
         full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
-        rows = pin.computeJointTorqueRegressor(tree.pinocchio, data, *full)
-        rows = (rows if tree.projection is None else tree.projection.T @ rows)[skip:]
+        rows = tree.restricted(pin.computeJointTorqueRegressor(tree.pinocchio, data, *full))[skip:]
         target[row] -= rows @ regressor.parameters + (armature * a)[skip:]
         if (fluid := model.fluid) is not None:
             d = model.evaluate(samples.q[k], v)
@@ -159,13 +157,9 @@ def described_torque(
     acceleration = smoothed(samples.t, motion.v, width)[1]
     data, rows = tree.pinocchio.createData(), []
     for k in points:
-        full = (
-            tree.full_configuration(samples.q[k]),
-            tree.full_velocity(motion.v[k]),
-            tree.full_velocity(acceleration[k]),
-        )
-        efforts = pin.rnea(tree.pinocchio, data, *full)
-        rows.append((efforts if tree.projection is None else tree.projection.T @ efforts)[b:])
+        v, a = motion.v[k], acceleration[k]
+        full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
+        rows.append(tree.restricted(pin.rnea(tree.pinocchio, data, *full))[b:])
     rate = motion.v[:, b:]
     slip = np.tanh(rate / SLIP)
     values = np.hstack([samples.torque, rate, slip])

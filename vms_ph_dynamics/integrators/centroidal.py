@@ -216,11 +216,9 @@ class Centroidal:
 
     def weight(self, q: Array) -> Array:
         """Return the gradient of :meth:`potential`, (nv,)."""
-        full = pin.computeGeneralizedGravity(
-            self._pin, self._data, self.model.tree.full_configuration(q)
-        )
-        projection = self.model.tree.projection
-        return full if projection is None else projection.T @ full
+        tree = self.model.tree
+        full = tree.full_configuration(q)
+        return tree.restricted(pin.computeGeneralizedGravity(self._pin, self._data, full))
 
     def potential(self, q: Array) -> float:
         """Return the potential of the part of gravity that acts on the shape, J."""

@@ -290,8 +290,7 @@ class DiscreteGradient(RobotStepper):
         q = x.q.copy()
         if k:
             q[:k] = -(base_rotation(self.model.base, q) @ lever_of(mass, self.robot.mass, k))
-        v = np.linalg.solve(mass, momentum)
-        return CentroidalState(q, v, x.fall, x.angular, x.energy, x.t)
+        return CentroidalState(q, np.linalg.solve(mass, momentum), x.fall, x.angular, x.energy, x.t)
 
     def _guess(self, x: MidpointState, t: float, dt: float) -> Array:
         if len(x.past.times) == _MAX_POINTS:

@@ -189,8 +189,7 @@ class NonholonomicForm:
             np.concatenate([r / max(1e-300, np.abs(r).max()) for r in samples], axis=1), rank
         )
         columns = _pivots(np.concatenate([r[rows] for r in samples]).T, rank)
-        independent = np.setdiff1d(np.arange(model.nv), columns)
-        return np.sort(rows), np.sort(columns), independent
+        return np.sort(rows), np.sort(columns), np.setdiff1d(np.arange(model.nv), columns)
 
     def chart(self, q: Array) -> "NonholonomicForm":
         """Return this robot in the independent velocities that are best at a posture ``q`` (nq,).
@@ -228,9 +227,12 @@ class NonholonomicForm:
         """
         rows = self.constraint_jacobian(d)
         inner = rows[:, self._dependent]
-        values = np.linalg.svd(inner, compute_uv=False)
-        if values[-1] <= _RANK_TOLERANCE * np.linalg.norm(rows):
-            names = ", ".join(_velocity_names(self.model)[i] for i in self.independent)
+        if np.linalg.svd(inner, compute_uv=False)[-1] <= _RANK_TOLERANCE * np.linalg.norm(rows):
+            velocities = [
+                *("base x", "base y", "base yaw")[: self.model.b],
+                *self.model.joint_names,
+            ]
+            names = ", ".join(velocities[i] for i in self.independent)
             raise StateError(
                 f"the velocities {names} do not determine the others at this posture: a wheel "
                 "stands across the motion that they describe"
@@ -242,8 +244,7 @@ class NonholonomicForm:
 
     def terms(self, q: Array, nu: Array) -> "NonholonomicTerms":
         """Return the terms of the reduced equations at ``q`` (nq,) and ``nu`` (m,), unchecked."""
-        at_rest = Evaluation(self.model, q, np.zeros(self.model.nv))
-        basis = self.basis(at_rest)
+        basis = self.basis(Evaluation(self.model, q, np.zeros(self.model.nv)))
         return NonholonomicTerms(self, Evaluation(self.model, q, basis @ nu), basis, nu)
 
     def rate_of_basis(self, d: Evaluation, basis: Array) -> Array:
@@ -276,10 +277,10 @@ class NonholonomicForm:
         Raises:
             StateError: the argument has the wrong shape or is not finite.
         """
-        x = self._checked(x)
-        basis = self.basis(Evaluation(self.model, x.q, np.zeros(self.model.nv)))
-        mass = Evaluation(self.model, x.q, np.zeros(self.model.nv)).M
-        return basis @ np.linalg.solve(basis.T @ mass @ basis, x.z)
+        q, z = self.model.checked_configuration(x.q), vector(x.z, self.dimension, "z")
+        at_rest = Evaluation(self.model, q, np.zeros(self.model.nv))
+        basis = self.basis(at_rest)
+        return basis @ np.linalg.solve(basis.T @ at_rest.M @ basis, z)
 
     def _terms_at(self, x: PHState) -> "NonholonomicTerms":
         return self.terms(x.q, self.velocity(x)[self.independent])
@@ -336,8 +337,7 @@ class NonholonomicForm:
 
     def input_map(self, x: PHState) -> Array:
         """Return G, (nv+m,nv): generalised forces act on the momentum by ``S^T``."""
-        t = self._terms_at(x)
-        return np.concatenate([np.zeros((self.model.nv, self.model.nv)), t.basis.T])
+        return np.concatenate([np.zeros((self.model.nv, self.model.nv)), self._terms_at(x).basis.T])
 
     def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
         """Return the power balance; its residual is zero up to rounding.
@@ -346,15 +346,11 @@ class NonholonomicForm:
             StateError: a state or effort has the wrong shape or is not finite.
         """
         t = self._terms_at(x)
-        rate = self.rate(x, ports)
         # dH/dt = nu . zdot - 1/2 nu . dM_nu/dt nu at fixed z, with the rate of the reduced inertia.
-        stored = float(t.nu @ rate.zdot) - 0.5 * float(t.nu @ t.mass_rate @ t.nu)
+        stored = float(t.nu @ self.rate(x, ports).zdot) - 0.5 * float(t.nu @ t.mass_rate @ t.nu)
         if ports.gravity:
             stored += float(t.d.g @ t.d.v)
         return PowerBalance(stored, ports.supplied(t.d), ports.dissipated(t.d))
-
-    def _checked(self, x: PHState) -> PHState:
-        return PHState(self.model.checked_configuration(x.q), vector(x.z, self.dimension, "z"))
 
 
 class NonholonomicTerms:
@@ -431,10 +427,6 @@ def _pivots(matrix: Array, count: int) -> Array:
         unit = rows[best] / np.linalg.norm(rows[best])
         rows = rows - np.outer(rows @ unit, unit)
     return np.array(pivots)
-
-
-def _velocity_names(model: VMSModel) -> list[str]:
-    return ["base x", "base y", "base yaw"][: model.b] + list(model.joint_names)
 
 
 def on_wheels(model: VMSModel, wheels: Mapping[str, float]) -> NonholonomicForm | None:

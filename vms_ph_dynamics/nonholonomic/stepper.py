@@ -109,8 +109,7 @@ class NonholonomicRK4(Stepper):
         """Return the observable quantities; there is no conserved momentum."""
         q, v = solver_state
         d = Evaluation(self.form.model, q, v)
-        energy = d.kinetic_energy + d.potential_energy
-        return Observation(self._state(q, v), energy, np.zeros(0))
+        return Observation(self._state(q, v), d.kinetic_energy + d.potential_energy, np.zeros(0))
 
     def _state(self, q: Array, v: Array) -> PHState:
         return PHState(q, self.form.momentum(q, v))

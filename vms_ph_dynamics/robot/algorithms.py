@@ -53,8 +53,7 @@ class TreeAlgorithms:
     def coriolis(self, d: Motion) -> Array:
         """Return the Coriolis matrix, (nv_full,nv_full)."""
         tree = d.tree
-        c = pin.computeCoriolisMatrix(tree.pinocchio, tree.data(), d.q_origin, d.v_full)
-        return c.copy()
+        return pin.computeCoriolisMatrix(tree.pinocchio, tree.data(), d.q_origin, d.v_full).copy()
 
     def gravity(self, d: Motion) -> Array:
         """Return the generalised gravity, (nv_full,)."""

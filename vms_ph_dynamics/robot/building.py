@@ -230,8 +230,7 @@ def inertia_defects(
     if model.nv == 0:
         return ()
     check_size(model)
-    projection = Projection(model, mimics).matrix if mimics else None
-    return repair(model, links, projection).defects
+    return repair(model, links, Projection(model, mimics).matrix if mimics else None).defects
 
 
 def _positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:

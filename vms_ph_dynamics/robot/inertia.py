@@ -226,8 +226,7 @@ def check_inertia(name: str, mass: float, rotational: Array) -> None:
         raise ModelError(f"the inertia of '{name}' must be finite; given: mass {mass}")
     defect = defect_of(mass, rotational)
     if defect is not None and not is_rounding(defect, mass, rotational):
-        moments = np.linalg.eigvalsh(rotational).tolist()
-        raise ModelError(problem(defect.kind, name, mass, moments))
+        raise ModelError(problem(defect.kind, name, mass, np.linalg.eigvalsh(rotational).tolist()))
 
 
 def check_rotors(model: Any) -> None:
@@ -323,8 +322,7 @@ def joints_without_inertia(
     """
     data, regular = model.createData(), False
     for q in sampled_configurations(model):
-        mass = mass_matrix(model, data, q, projection)
-        eigenvalues, eigenvectors = np.linalg.eigh(mass)
+        eigenvalues, eigenvectors = np.linalg.eigh(mass_matrix(model, data, q, projection))
         tolerance = _SINGULAR * np.abs(eigenvalues).max()
         regular |= eigenvalues[0] > tolerance
         if regular and not everywhere:

@@ -83,8 +83,7 @@ class RepairGrading:
                 if not change.size:
                     continue
                 factor = np.linalg.cholesky(mass)
-            half = np.linalg.solve(factor, change)
-            relative = np.linalg.solve(factor, half.T)
+            relative = np.linalg.solve(factor, np.linalg.solve(factor, change).T)
             largest = max(largest, float(np.abs(np.linalg.eigvalsh(relative)).max()))
         return largest if self._samples else np.inf
 

@@ -189,8 +189,7 @@ def _projected(values: Array, rows: list[int], projection: Array | None, power: 
     """
     if projection is None:
         return _values(values, rows)
-    shares = np.abs(projection) ** power
-    of_leader = shares.T @ np.array(values, dtype=np.float64)
+    of_leader = (np.abs(projection) ** power).T @ np.array(values, dtype=np.float64)
     columns = [int(np.flatnonzero(projection[row])[0]) for row in rows]
     return frozen(of_leader[columns])
 

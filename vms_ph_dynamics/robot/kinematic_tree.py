@@ -207,6 +207,10 @@ class KinematicTree:
         """Return Pinocchio's velocity, with the joints that mimic others filled in."""
         return v if self.projection is None else v @ self.projection.T
 
+    def restricted(self, force: Array) -> Array:
+        """Return ``P^T force`` of Pinocchio's generalised force, (nv,), or of its rows."""
+        return force if self.projection is None else self.projection.T @ force
+
     def independent(self, full: Array) -> Array:
         """Return a copy of a full configuration without the joints that mimic others, (nq,)."""
         return np.array(full) if self._map is None else self._map.independent(full)

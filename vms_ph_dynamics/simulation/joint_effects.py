@@ -89,8 +89,7 @@ class HeldFriction:
         if isinstance(form, NonholonomicForm):
             form = form.chart(q)
         x = form.state(q, v)
-        rate = form.rate(x, ports)
-        at_end = PHState(model.integrate(q, dt * v), x.z + dt * rate.zdot)
+        at_end = PHState(model.integrate(q, dt * v), x.z + dt * form.rate(x, ports).zdot)
         free = form.velocity(at_end)
         inertia, basis, velocity = independent_motion(form, at_end.q, free)
         joints = basis[model.b :]

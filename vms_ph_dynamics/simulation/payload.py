@@ -126,11 +126,8 @@ class Payload:
         """
         tool = d.placement(d.model.end_effector)
         rotation, offset = tool[:3, :3], tool[:3, 3] - handle
-        body = Body(
-            self.mass,
-            (self.centre - offset) @ rotation,
-            rotation.T @ np.diag(self.moments) @ rotation,
-        )
+        inertia = rotation.T @ np.diag(self.moments) @ rotation
+        body = Body(self.mass, (self.centre - offset) @ rotation, inertia)
         velocity = self.velocity + np.cross(self.spin, offset)
         return body, np.concatenate([velocity @ rotation, self.spin @ rotation])
 

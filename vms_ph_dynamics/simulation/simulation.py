@@ -201,8 +201,7 @@ class Simulation:
         self.resets += 1
         if self.actuation is not None:
             self.actuation.reset()
-            at_rest = model.evaluate(self._home, np.zeros(model.nv))
-            self.actuation.settle(at_rest.g[: model.b])
+            self.actuation.settle(model.evaluate(self._home, np.zeros(model.nv)).g[: model.b])
         if self.mechanism is not None:
             self.mechanism.reset(self.form, self.q, self.v)
         self._update()
@@ -321,11 +320,8 @@ class Simulation:
             or (self._stops is not None and self._stops.near(self.q, self.v, steps * self.dt))
         ):
             return 0
-        ports = replace(
-            ports,
-            wrench_base=ports.wrench_base if self.form.model.b else None,
-            friction=self._friction,
-        )
+        wrench_base = ports.wrench_base if self.form.model.b else None
+        ports = replace(ports, wrench_base=wrench_base, friction=self._friction)
         span = (0.0, self.dt, self.steps, steps)
         loop = self.engine.run_loop(control, ports, self._command, span)
         if loop is None or loop.result.steps == 0:

@@ -3,7 +3,8 @@
 
 """Tasks of frames: pose, position, orientation, distance; and of the centre of mass."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 
 import numpy as np
 import pinocchio as pin
@@ -187,35 +188,32 @@ class DistanceTask(Task):
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (1,nv)."""
-        separation = self._separation(d)
-        distance = float(np.linalg.norm(separation))
-        if distance < _COINCIDENT:
-            return np.zeros((1, self.model.nv))
-        return (separation / distance @ self._relative(d))[None, :]
+        u, _ = self._direction(d)
+        return (u @ self._difference(lambda point: point.jacobian(d)))[None, :]
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along ``d.v``, (1,nv)."""
-        separation = self._separation(d)
-        distance = float(np.linalg.norm(separation))
-        if distance < _COINCIDENT:
-            return np.zeros((1, self.model.nv))
-        u, relative = separation / distance, self._relative(d)
-        velocity = relative @ d.v
+        u, distance = self._direction(d)
+        jacobian = self._difference(lambda point: point.jacobian(d))
+        velocity = jacobian @ d.v
         u_rate = (velocity - u * (u @ velocity)) / distance
-        first, second = self.points
-        rate = first.jacobian_rate(d)
-        if second is not None:
-            rate = rate - second.jacobian_rate(d)
-        return (u_rate @ relative + u @ rate)[None, :]
+        rate = self._difference(lambda point: point.jacobian_rate(d))
+        return (u_rate @ jacobian + u @ rate)[None, :]
 
     def _separation(self, d: Evaluation) -> Array:
         first, second = self.points
         return first.value(d) - (np.asarray(self.to) if second is None else second.value(d))
 
-    def _relative(self, d: Evaluation) -> Array:
+    def _direction(self, d: Evaluation) -> tuple[Array, float]:
+        """Return u and the distance, m; zero and infinity where the points coincide."""
+        separation = self._separation(d)
+        distance = float(np.linalg.norm(separation))
+        return (np.zeros(3), inf) if distance < _COINCIDENT else (separation / distance, distance)
+
+    def _difference(self, of: Callable[[PositionTask], Array]) -> Array:
+        """Return what a function has of the first point more than of the second."""
         first, second = self.points
-        jacobian = first.jacobian(d)
-        return jacobian if second is None else jacobian - second.jacobian(d)
+        return of(first) if second is None else of(first) - of(second)
 
 
 class CentreOfMassTask(Task):
@@ -230,14 +228,12 @@ class CentreOfMassTask(Task):
     def value(self, d: Evaluation) -> Array:
         """Return the position of the centre of mass in the inertial frame, (3,), m."""
         tree = d.tree
-        full = tree.full_configuration(d.q)
-        return pin.centerOfMass(tree.pinocchio, tree.data(), full).copy()
+        return pin.centerOfMass(tree.pinocchio, tree.data(), tree.full_configuration(d.q)).copy()
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (3,nv)."""
         tree = d.tree
-        full = pin.jacobianCenterOfMass(tree.pinocchio, tree.data(), d.q_origin)
-        return tree.columns(full)
+        return tree.columns(pin.jacobianCenterOfMass(tree.pinocchio, tree.data(), d.q_origin))
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along ``d.v``, (3,nv).

@@ -80,8 +80,7 @@ class PresentNames:
         if kind not in self._decoders:
             self._decoders[kind] = SchemaDecoder(_types().definition(kind))
         data = _serialised(kind, message.decode(), FIELDS[message.type])
-        decoder = self._decoders[kind]
-        return replace(message, topic=topic, type=kind, data=data, decoder=decoder)
+        return replace(message, topic=topic, type=kind, data=data, decoder=self._decoders[kind])
 
     def _has_earlier_fields(self, message: BagMessage) -> bool:
         """Return whether the definition in the bag is an earlier one (cached by definition)."""

@@ -92,8 +92,7 @@ class McapReader:
             position += _FRAME.size + length
             self.position = position
             if opcode == Opcode.FOOTER:
-                end = self.file.read(len(MAGIC))
-                self.is_complete = end == MAGIC
+                self.is_complete = self.file.read(len(MAGIC)) == MAGIC
                 position += len(MAGIC) if self.is_complete else 0
                 break
         self.unreadable_bytes += self.size - position

@@ -62,8 +62,7 @@ def _shape(geometry: Any, pose: Array) -> Shape | None:
     if kind == "Sphere":
         return Shape("sphere", (geometry.radius,), pose, _COLOUR)
     if kind in ("Cylinder", "Capsule"):
-        size = (geometry.radius, 2.0 * geometry.halfLength)
-        return Shape(kind.lower(), size, pose, _COLOUR)
+        return Shape(kind.lower(), (geometry.radius, 2.0 * geometry.halfLength), pose, _COLOUR)
     if hasattr(geometry, "vertices"):
         return Shape("mesh", (), pose, _COLOUR, np.array(geometry.vertices()))
     return None

@@ -143,8 +143,7 @@ class RobotSettings:
             options["gravity"] = _three(self.gravity, "gravity")
         end_effector = self.end_effector or None
         if self.is_bundled:
-            robot = robots.get(self.robot)
-            model = robot.model(description, base or None, end_effector, **options)
+            model = robots.get(self.robot).model(description, base or None, end_effector, **options)
         else:
             model = VMSModel.from_urdf(description, base or "auto", end_effector, **options)  # type: ignore[arg-type]
         return model.with_tools(_words(self.tools))

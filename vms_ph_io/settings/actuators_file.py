@@ -120,8 +120,7 @@ def _tilt(value: Any, name: str) -> Tilt:
     check_keys(value, name, ("axis", "limits"), ("rate",))
     entries = {key: entry for key, entry in value.items() if key != "limits"}
     lower, upper = sized(2)(value["limits"], f"limits of {name}").tolist()
-    values = fields_of(Tilt, entries, name, names=("axis", "rate"))
-    return Tilt(lower=lower, upper=upper, **values)
+    return Tilt(lower=lower, upper=upper, **fields_of(Tilt, entries, name, names=("axis", "rate")))
 
 
 _FILE_KEYS = ("thrust", "orientation", "torque_sign")  # keys of a rotor that are no fields

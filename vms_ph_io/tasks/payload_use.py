@@ -179,8 +179,7 @@ class PayloadUse:
         if np.abs(actuation.actuators.allocation.matrix[:3]).max() > 0.0:
             return None
         sample = simulation.sample()
-        d = plant.evaluate(sample.q, sample.v)
-        total = np.array(momenta(d).spatial)
+        total = np.array(momenta(plant.evaluate(sample.q, sample.v)).spatial)
         total[3:] += plant.base_pose(sample.q)[:3, :3] @ actuation.momentum
         if self.carried is None:
             total += self.payload.momentum(self._handle)

@@ -102,14 +102,12 @@ class _SceneRun:
             f'<parent link="{self._model.end_effector}"/><child link="{_POINT}"/>'
             f'<origin xyz="{" ".join(map(repr, point.tolist()))}"/></joint></robot>'
         )
-        extended = description.replace("</robot>", frame)
-        return replace(settings, end_effector=_POINT).model(extended)
+        return replace(settings, end_effector=_POINT).model(description.replace("</robot>", frame))
 
     def to(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
         start, simulation = clock.process_time(), self.simulation
-        total = round(seconds / simulation.dt)
-        for remaining in range(total, 0, -_SAMPLE_STEPS):
+        for remaining in range(round(seconds / simulation.dt), 0, -_SAMPLE_STEPS):
             simulation.advance(min(_SAMPLE_STEPS, remaining))
             if not simulation.is_finite():
                 raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
@@ -164,8 +162,7 @@ class _SceneRun:
             }
         if isinstance(goal, PlaceGoal):
             position = self._position_of(goal.of)
-            axes = list(goal.axes)
-            distance = float(np.linalg.norm((position - goal.at)[axes]))
+            distance = float(np.linalg.norm((position - goal.at)[list(goal.axes)]))
             return at_most(goal.within, f"distance of {goal.of} from its place (m)", distance)
         speed = float(np.abs(self.simulation.sample().v).max())
         return at_most(goal.speed, "largest speed (rad/s, m/s)", speed)

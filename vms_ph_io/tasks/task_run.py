@@ -106,8 +106,7 @@ class TaskRun:
         """
         self._task, self._time, self._reference_until = task, 0.0, -1.0
         settings = robot_tasks.settings_of(task)
-        description = settings.description()
-        model = robot_tasks.model_of(settings, description)
+        model = robot_tasks.model_of(settings, settings.description())
         if native is False:
             model = model.with_native(False)
         self.model = model

@@ -78,8 +78,7 @@ class Uncertainty:
         """Return the configuration in which a run begins, (nq,)."""
         if self.spread == 0.0:
             return home
-        rng = np.random.default_rng([self.seed, 1])
-        offset = self.spread * rng.uniform(-1.0, 1.0, model.nv)
+        offset = self.spread * np.random.default_rng([self.seed, 1]).uniform(-1.0, 1.0, model.nv)
         if model.base == "floating":
             offset[3:5] = 0.0
             offset[5] *= 0.5 if np.any(model.gravity) else 0.05

@@ -52,5 +52,4 @@ def native() -> None:
                 draw(int(step[1]) / int(step[2]), "")
 
         built = native_build.build(targets=native_build.TARGETS, listener=show)
-    folder = native_build.install(built)
-    typer.echo(f"vms_ph_native is installed in {folder}")
+    typer.echo(f"vms_ph_native is installed in {native_build.install(built)}")

@@ -161,8 +161,7 @@ class StampGate:
         """Return whether stamp and clock have advanced alike since another message."""
         if previous is None or stamp <= previous[0]:
             return False
-        difference = abs((now - previous[1]) - (stamp - previous[0]))
-        return self._age == 0 or difference <= self._age
+        return self._age == 0 or abs((now - previous[1]) - (stamp - previous[0])) <= self._age
 
     def _is_live(self, stamp: int, now: int) -> bool:
         """Return whether a stream may be believed: it is not old, or was silent for as long."""

@@ -185,8 +185,7 @@ class StateJoin:
         self._period[parts] = np.maximum(stamp - self._stamp[parts], 0) * self._known[parts]
         self._stamp[parts] = stamp
         self._known[parts] = self._new[parts] = True
-        near = abs(stamp - self._newest) <= self._tolerance
-        self._timely[parts] |= near
+        self._timely[parts] |= abs(stamp - self._newest) <= self._tolerance
         if (np.abs(self._stamp - self._newest) <= self._tolerance)[self._awaited].all():
             self._emit()
 

@@ -247,9 +247,8 @@ class Health:
         if silence > BLOCKED:
             why = f"does not respond: its callbacks have not run for {silence:.0f} s"
             return self._status(self._name, ERROR, why, self._agreement.values())
-        nodes = (self._node, self._thread.node)
         # The embedded runtime counts them; a real ROS 2 drops and logs them below rclpy.
-        counts = [getattr(node, "_ros_undecoded", {}) for node in nodes]
+        counts = [getattr(node, "_ros_undecoded", {}) for node in (self._node, self._thread.node)]
         if undecoded := sum(sum(by_topic.values()) for by_topic in counts):
             values = {**values, "messages that could not be decoded": undecoded}
         refused_count, why = refused_messages(self._node)

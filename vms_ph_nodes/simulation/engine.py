@@ -142,8 +142,7 @@ class Engine:
         if task is None or task.robot != settings.robot or settings.initial_positions:
             return self._robot.initial_configuration(model)
         words = (f"{name}={value!r}" for name, value in task.initial_positions.items())
-        posed_settings = settings.updated({"initial_positions": " ".join(words)})
-        return posed_settings.initial_configuration(model)
+        return settings.updated({"initial_positions": " ".join(words)}).initial_configuration(model)
 
     def simulation(self, home: Array, step: float, control: Control | None) -> Simulation:
         """Return the simulation.
@@ -185,8 +184,7 @@ class Engine:
 
             if self.scene is None:
                 return MujocoEngine()
-            shapes = robot_shapes(self._model, self._description)
-            return MujocoEngine(self.scene.scene, shapes)
+            return MujocoEngine(self.scene.scene, robot_shapes(self._model, self._description))
         if self.is_ephs:
             robot = self._robot
             drives = hook("ephs", "files.drives_file", user="engine:=ephs").load(

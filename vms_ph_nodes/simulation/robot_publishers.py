@@ -89,16 +89,14 @@ class RobotPublishers:
             self._base_wrenches.publish(to_wrench_stamped(base, sample.wrench_base))
             odometry = self._odometry_of(sample, stamp)
             self._odometry.publish(odometry)
-        header = Header(stamp=stamp)
-        state = to_joint_state(model, header, sample.q, sample.v, sample.torque)
+        state = to_joint_state(model, Header(stamp=stamp), sample.q, sample.v, sample.torque)
         self._joint_states.publish(state)
         self.publish_transforms(sample, stamp, odometry)
 
     def _odometry_of(self, sample: Sample, stamp: Time) -> Odometry:
         frames = self._frames
         inertial = frames.header(frames.inertial, stamp)
-        base = frames.prefix + frames.root
-        return to_odometry(self._model, inertial, base, sample.q, sample.v)
+        return to_odometry(self._model, inertial, frames.prefix + frames.root, sample.q, sample.v)
 
     def publish_transforms(
         self, sample: Sample, stamp: Time, odometry: Odometry | None = None

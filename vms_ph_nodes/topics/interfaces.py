@@ -32,8 +32,7 @@ def load_interface(name: str, kind: str) -> Any:
         # A name may come from the wire, and nothing but a package of messages is to be imported.
         if folder != kind or not all(_NAME.fullmatch(part) for part in parts):
             raise ValueError
-        module = __import__(f"{package}.{folder}", fromlist=[type_name])
-        return getattr(module, type_name)
+        return getattr(__import__(f"{package}.{folder}", fromlist=[type_name]), type_name)
     except (ValueError, ImportError, AttributeError):
         example = "sensor_msgs/msg/JointState" if kind == "msg" else "std_srvs/srv/Trigger"
         raise VmsPhError(f"there is no interface '{name}'; give one like {example}") from None

@@ -225,8 +225,7 @@ class ReferencePublishers:
         if reference.pose is not None:
             self._send("pose", PoseStamped(header=header, pose=to_pose(reference.pose)))
         if reference.position is not None:
-            point = to_point(reference.position)
-            self._send("position", PointStamped(header=header, point=point))
+            self._send("position", PointStamped(header=header, point=to_point(reference.position)))
         if reference.joints is not None:
             names, positions = self._joint_names, reference.joints.tolist()
             joints = JointState(header=Header(stamp=stamp), name=names, position=positions)

@@ -75,8 +75,7 @@ class MeasuredStates:
         """
         self._node, self._model, self._on_refusal = node, model, on_refusal
         odometry, self._last_missing = odometry and model.b > 0, ""
-        spread = state_spread(node)
-        self._join = StateJoin(model, spread, on_state, on_refusal, max_age, odometry)
+        self._join = StateJoin(model, state_spread(node), on_state, on_refusal, max_age, odometry)
         node.create_subscription(JointState, "joint_states", self._on_joints, qos)
         if odometry:
             node.create_subscription(Odometry, "odom", self._on_odometry, qos)
@@ -277,8 +276,7 @@ class MotionListener:
         age = (state.stamp - from_stamp(odometry.header.stamp)) / NANOSECONDS
         if abs(age) > self._spread:
             raise StateError(f"the odometry is {too_far(age, self._spread)}")
-        base = from_odometry(self._model, odometry)
-        return on_base(self._model, state.q, state.v, base, age)
+        return on_base(self._model, state.q, state.v, from_odometry(self._model, odometry), age)
 
 
 # Time after a motion in which the status is what the node says of it, whatever else is refused, s.

@@ -269,8 +269,7 @@ class Commands:
 
         def begin() -> None:
             if topic not in self._wrenches:
-                publisher = self._node.create_publisher(WrenchStamped, topic, 10)
-                self._wrenches[topic] = publisher
+                self._wrenches[topic] = self._node.create_publisher(WrenchStamped, topic, 10)
             end = self._steady.now().nanoseconds + round(seconds * NANOSECONDS)
             self._pushes[topic] = wrench, end
 

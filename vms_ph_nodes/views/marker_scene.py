@@ -164,8 +164,7 @@ def _legend(group: Group) -> str:
 
 def is_sound(marker: Marker) -> bool:
     """Return whether a marker can be drawn: its numbers have a size, and an arrow has two ends."""
-    vectors = [marker.pose.position, marker.scale, *marker.points]
-    sizes = [(v.x, v.y, v.z) for v in vectors]
+    sizes = [(v.x, v.y, v.z) for v in [marker.pose.position, marker.scale, *marker.points]]
     return bool(
         not nonfinite_path(marker)
         and in_range(np.array(sizes))

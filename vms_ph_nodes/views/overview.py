@@ -286,11 +286,8 @@ class Overview:
             self._verdict = _badge("Paused: nothing has moved yet", _GREY)
         if self._pair is not None:
             self._draw_flow(*self._pair)
-        lines = [
-            self._sums,
-            status_line(self._control, self._nodes, self._pace.ratio),
-            *self._notes,
-        ]
+        status = status_line(self._control, self._nodes, self._pace.ratio)
+        lines = [self._sums, status, *self._notes]
         self._status.content = f'<div class="vms-text">{"<br>".join(filter(None, lines))}</div>'
         verdict_html = self._verdict or _badge("waiting for the robot …", _GREY)
         self._top.content = f'<div class="vms-top">{verdict_html}{self._picture}</div>'

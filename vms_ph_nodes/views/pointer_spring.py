@@ -96,8 +96,7 @@ class PointerSpring:
 
     def grip(self, link: str, point: Array) -> None:
         """Take hold of a link at a point (3,) in the inertial frame, m."""
-        local_point = self._scene.world_pose(link).actInv(point)
-        self._grip = DraggedPoint(link, local_point, point)
+        self._grip = DraggedPoint(link, self._scene.world_pose(link).actInv(point), point)
         self._commands.pull(self._efforts)
 
     def move(self, pointer: Array) -> None:

@@ -107,8 +107,7 @@ class RecordedRun:
         sources = [stream(name, energies) for name, energies in self._sources.items()]
         sinks = [stream(name, energies) for name, energies in self._stores.items()]
         sinks.append(stream("dissipated", self._dissipated))
-        unaccounted = np.asarray(self.audit.ledger.series["unaccounted"])
-        sources.append(stream("unaccounted", unaccounted))
+        sources.append(stream("unaccounted", np.asarray(self.audit.ledger.series["unaccounted"])))
         return Flow(tuple(sources), tuple(sinks), _WINDOW, "since 0 s")
 
     def curves(self, limit: int) -> tuple[Array, dict[str, tuple[str, Mapping[str, Array]]]]:
@@ -148,12 +147,8 @@ def _findings(audit: Audit) -> tuple[Finding, ...]:
             text = f"{name} has supplied {supply.net:.3g} J beyond what it had taken"
             findings.append(Finding(max(supply.time - begin, 0.0), text))
     ledger = audit.ledger
-    findings.append(
-        Finding(
-            max(float(ledger.largest_time) - begin, 0.0),
-            f"largest unaccounted energy, {ledger.largest:.3g} J",
-        )
-    )
+    text = f"largest unaccounted energy, {ledger.largest:.3g} J"
+    findings.append(Finding(max(float(ledger.largest_time) - begin, 0.0), text))
     return tuple(sorted(findings, key=lambda finding: finding.time))
 
 
@@ -307,8 +302,7 @@ class Replay:
                     self._scene.remove()
                 self._scene = RobotScene(self._server, model, run.description)
                 q = run.configuration(0.0)
-                view = viewpoint(model, self._scene.box(q))
-                self._world.look(view, self._scene.root_position(q))
+                self._world.look(viewpoint(model, self._scene.box(q)), self._scene.root_position(q))
             self._slider.max = max(run.duration, 0.01)
             self._go(0.0)
             findings = (f"{f.time:.2f} s: {f.text}" for f in run.findings)

@@ -260,8 +260,7 @@ class Shapes:
             # The half axes of a fitted ellipsoid are a quarter of a fitted arrow.
             fitted = 0.25 * self._scale("inertia", 0.0, masses)
             half = np.minimum((self._scales.inertia or fitted) * masses, self._longest / 2)
-            position = self._task.value(d)
-            yield Ellipsoid("task inertia", position, _right_handed(axes), half, TASK)
+            yield Ellipsoid("task inertia", self._task.value(d), _right_handed(axes), half, TASK)
 
     def _power_shapes(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
         """Arrows at the ports, which point into the robot where the power is positive."""
@@ -296,8 +295,7 @@ class Shapes:
         if d.model.b:
             base = 0.5 * float(d.p @ d.v_hat)
             energies |= {"kinetic_base": base, "kinetic_shape": d.kinetic_energy - base}
-        values = np.array([*energies.values()])
-        scale = self._scale("energy", self._scales.energy, values)
+        scale = self._scale("energy", self._scales.energy, np.array([*energies.values()]))
         offsets = bar_offsets(d.model, self.size)
         for offset, (name, value) in zip(offsets, energies.items(), strict=True):
             label, colour, dashes = legend.LEGEND[name]

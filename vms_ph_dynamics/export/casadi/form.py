@@ -203,10 +203,6 @@ class CasadiForm(ABC):
         """The matrix from velocities to the rates of a configuration's entries, (nq,nv)."""
         return ca.jacobian(self._coordinate_rate, self._v)
 
-    def _rate_along(self, v: Expression) -> Expression:
-        """The rate (nq,) of the entries of the configuration for a velocity."""
-        return self._tangent @ v
-
     def _function(
         self,
         name: str,

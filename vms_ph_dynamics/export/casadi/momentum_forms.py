@@ -107,8 +107,7 @@ class CasadiDecoupledForm(CasadiForm):
         """L = ``[dA^T/dq_k p]`` as columns, (n,n) [A (58)]."""
         b, n = self.model.b, self.model.n
         p = ca.SX.sym("p", b)
-        by_entries = ca.jacobian(self._terms.connection.T @ p, self._q)
-        slope = by_entries @ self._tangent[:, b:]
+        slope = ca.jacobian(self._terms.connection.T @ p, self._q) @ self._tangent[:, b:]
         (result,) = ca.substitute([slope], [p], [self._z[:b]]) if n else (slope,)
         return result
 

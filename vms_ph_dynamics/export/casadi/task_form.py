@@ -55,7 +55,7 @@ class CasadiTaskForm(CasadiForm):
         p = ca.SX.sym("p", self.model.nv)
         momenta = self._terms.inverse_map.T @ p
         # Along the motion, at fixed momentum: E v without the matrix E.
-        drift = ca.jtimes(momenta, self._q, self._rate_along(v))
+        drift = ca.jtimes(momenta, self._q, self._tangent @ v)
         (drift,) = ca.substitute([drift], [p], [self._tree.M @ v])
         return drift
 

@@ -89,12 +89,8 @@ def _shapes(
         if appearance.centred:
             mesh = int(m.geom_dataid[k])
             pose = pose * pose_of(m.mesh_pos[mesh], m.mesh_quat[mesh]).inverse()
-        yield (
-            pose,
-            ET.Element(
-                "mesh", filename=f"file://{appearance.mesh}", scale=numbers(appearance.scale)
-            ),
-        )
+        filename, scale = f"file://{appearance.mesh}", numbers(appearance.scale)
+        yield pose, ET.Element("mesh", filename=filename, scale=scale)
         return
     kind, size = int(m.geom_type[k]), m.geom_size[k]
     radius = repr(float(size[0]))

@@ -65,8 +65,7 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
 
 
 def _add_payload(root: ET.Element, frame: str, parameters: Array) -> None:
-    link = ET.SubElement(root, "link", name=PAYLOAD)
-    link.append(_inertial(parameters))
+    ET.SubElement(root, "link", name=PAYLOAD).append(_inertial(parameters))
     joint = ET.SubElement(root, "joint", name=f"{PAYLOAD}_joint", type="fixed")
     ET.SubElement(joint, "parent", link=_link_of(root, frame))
     ET.SubElement(joint, "child", link=PAYLOAD)
