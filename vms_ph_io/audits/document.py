@@ -16,6 +16,7 @@ from vms_ph_dynamics.energy.legend import label_of
 from .energy_audit import Audit, balance
 
 _CLOSED_SHARE = 0.02  # share of gross that is left over where the balance closes
+_NOISY_SHARE = 0.1  # from which nothing is concluded, though it is within the noise
 _DOMINANT_SHARE = 0.6  # share of what is unaccounted with which one joint is named alone
 _EXPLAINED_SHARE = 0.7  # share of its variation that friction must explain at a joint
 _MAX_SENTENCES = 5
@@ -33,7 +34,14 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
         yield "Record efforts in N m while the robot moves."
         return
-    if share < _CLOSED_SHARE or ledger.largest <= ledger.band[-1]:
+    is_within_band = ledger.largest <= ledger.band[-1]
+    if share >= _NOISY_SHARE and is_within_band:
+        yield (
+            f"Nothing can be said about the energy: the noise of the signals leaves "
+            f"{ledger.band[-1]:.2g} J open, and the joints exchanged {ledger.exchanged:.2g} J."
+        )
+        yield "Look at the clock and the noise below, and whether two robots share a topic."
+    elif share < _CLOSED_SHARE or is_within_band:
         yield (
             f"The energy adds up: of {ledger.exchanged:.3g} J that joints and ports exchanged, at "
             f"most {ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
@@ -72,6 +80,10 @@ def _sentences(audit: Audit) -> Iterator[str]:
 def _joint_sentences(audit: Audit, energy: float, share: float) -> Iterator[str]:
     """Say at which joint an energy (J) vanished or appeared, and whether it looks like friction."""
     ledger = audit.ledger
+    if not ledger.joints:
+        yield f"{abs(energy):.3g} J, {100 * share:.2g} % of what the ports exchanged, is missing."
+        yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
+        return
     rows = [ledger.balanced.index(n) for n in ledger.joints]
     joints = ledger.series["residual_by_joint"][:, rows]
     total = joints[-1] - joints[0]

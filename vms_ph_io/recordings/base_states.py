@@ -179,6 +179,11 @@ def _twist_of(t: Array, position: Array, quaternion: Array) -> Array:
     return np.hstack([_in_base_axes(quaternion, slope[:, :3]), rotation])
 
 
+def in_world_axes(quaternion: Array, vector: Array) -> Array:
+    """Return vectors (N, 3) in axes of the base in those of the inertial frame."""
+    return _in_base_axes(quaternion * np.array([-1.0, -1.0, -1.0, 1.0]), vector)
+
+
 def _in_base_axes(quaternion: Array, vector: Array) -> Array:
     """Return vectors of the inertial frame in the axes of the base."""
     axis, w = -quaternion[:, :3], quaternion[:, 3:]

@@ -21,7 +21,7 @@ from vms_ph_dynamics.identification.effort_meaning import (
 )
 from vms_ph_dynamics.identification.torque import effort_lag
 
-from .base_states import BaseStates
+from .base_states import BaseStates, in_world_axes
 from .clock_order import ClockOrder, clock_order
 from .conditioning import Conditioning
 from .joint_signals import Companion, JointSignals, Signals, filled, sources, unused
@@ -319,6 +319,7 @@ class RecordedMotion:
             lag, is_sure = lag_of(rate, t, position[:, sound], velocity[:, sound])
             self._lag = lag if is_sure and not keeps_velocity else 0.0
         samples = self._samples(low, high, first, stop)
+        self._check_axes(samples)
         notes = [*self._base.notes, *self._notes]
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
@@ -401,6 +402,19 @@ class RecordedMotion:
         if any(wrench.any() for wrench in samples.wrenches.values()):
             return None  # with other forces, the balances say nothing about the efforts
         return effort_meaning(self.model, samples.t, samples.q, samples.v, effort, measured)
+
+    def _check_axes(self, samples: MotionSamples) -> None:
+        """Refuse a flight whose wrench carries the weight downwards: its axes are NED and FRD."""
+        if self.model.base != "floating" or "base" not in samples.wrenches:
+            return
+        weight = self.model.total_mass * float(self.model.gravity[2])
+        force = in_world_axes(samples.q[:, 3:7], samples.wrenches["base"][:, :3])
+        if weight < 0.0 and 0.7 * weight > float(force[:, 2].mean()) > 1.5 * weight:
+            raise RecordingError(
+                "the wrench at the base carries the weight, but points down: the recording has z "
+                "down (NED; forward, right, down); turn poses and twists to z up (x forward, y "
+                "left), see docs/audit.md, a flight"
+            )
 
     def _lag_of_efforts(self, samples: MotionSamples, effort: Array, misfit: float) -> float:
         """Return by how much efforts follow the motion, s; zero where it is not certain."""

@@ -22,6 +22,7 @@ _HALF_WINDOW = 0.025  # s before and after a sample, over which positions are sm
 _MIN_SAMPLES = 64  # samples from which a lag is found
 _MAX_MISFIT_SHARE = 0.8  # share of the misfit that a shift must leave at most
 
+_ALTERNATION = 0.01  # rad or m, between samples
 _LIMIT_RATIO = 3.0  # times its limits, where the positions of a joint are in another unit
 _MIN_RATE = 2.0  # Hz, below which times may be in another unit
 _TIME_UNITS = {1e3: "ms", 1e6: "us", 1e9: "ns"}
@@ -37,9 +38,17 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
         velocity: (N, n) likewise, NaN or zero where there is none.
 
     Raises:
-        RecordingError: positions are within the limits as degrees only, or the recorded velocities
-            are the slopes of the positions in another unit of time, in which the rate is usual.
+        RecordingError: positions alternate between two motions, or are within the limits as degrees
+            only, or the recorded velocities are the slopes of the positions in another unit of
+            time, in which the rate is usual.
     """
+    steps = [np.abs(position[k:] - position[:-k])[: len(t) - 2] for k in (1, 2)]
+    near, far = (float(np.median(step.max(axis=1, initial=0.0))) for step in steps)
+    if near > max(_ALTERNATION, 5.0 * far):
+        raise RecordingError(
+            "the positions alternate between two motions from sample to sample, as if two robots "
+            "with the same names of joints were on one topic: record each on its own"
+        )
     joints = model.joints
     reach = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     bounded = np.isfinite(reach) & ~np.array(joints.prismatic, dtype=bool)

@@ -13,7 +13,7 @@ from recorded_motions import START, samples_of, simulated
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.simulation import Sample
 from vms_ph_io import Push, load_urdf, robots, simulate
-from vms_ph_io.audits import audit
+from vms_ph_io.audits import answers, audit
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
@@ -193,3 +193,40 @@ def test_a_topic_can_be_chosen_for_each_role(
         read_recording(bag, topics={"base": "/other"})
     with pytest.raises(RecordingError, match="there is no wrench '/other'"):
         RecordedMotion(read, model, MotionOptions(wrenches={"base": "/other"}))
+
+
+DRONE = """<robot name="drone"><link name="base_link"><inertial><mass value="1.5"/><inertia
+ixx="0.02" iyy="0.02" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+
+
+@pytest.mark.parametrize("share", [-1.0, 0.5])
+def test_a_drone_without_joints_is_audited_and_refused_with_z_down(
+    tmp_path: Path, share: float
+) -> None:
+    model, recorder = VMSModel.from_urdf(DRONE, base="floating"), Recorder()
+    wrench = "geometry_msgs/msg/WrenchStamped"
+    vector, none = recorder.vector, np.zeros(36)
+    with BagWriter(tmp_path / "bag", ros_distro="") as bag:
+        for name, kind in (("/odom", NAMES["odometry"]), ("/wrench_base", wrench)):
+            bag.add_topic(name, recorder.types.definition(kind))
+        for k in range(100):
+            time = START + k * 10_000_000
+            pose = recorder.pose([0.0, 0.0, 1e-2 * k, 0.0, 0.0, 0.0, 1.0])
+            pose = recorder.make("geometry_msgs/msg/PoseWithCovariance", pose, none)
+            twist = recorder.twist([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+            twist = recorder.make("geometry_msgs/msg/TwistWithCovariance", twist, none)
+            force = vector([0.0, 0.0, share * 1.5 * 9.81]), vector(np.zeros(3))
+            force = recorder.make("geometry_msgs/msg/Wrench", *force)
+            head = recorder.header(time)
+            for topic, kind, parts in (
+                ("/odom", NAMES["odometry"], (head, "base_link", pose, twist)),
+                ("/wrench_base", wrench, (recorder.header(time, "base_link"), force)),
+            ):
+                message = recorder.make(kind, *parts)
+                bag.write(topic, bytes(recorder.types.store.serialize_cdr(message, kind)), time)
+    if share < 0.0:
+        with pytest.raises(RecordingError, match="the recording has z down"):
+            audit(tmp_path / "bag", model)
+        return
+    sentences = answers(audit(tmp_path / "bag", model))
+    assert "50 % of what the ports exchanged, is missing" in sentences[0]

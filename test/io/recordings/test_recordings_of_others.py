@@ -341,6 +341,16 @@ def test_a_wrench_of_an_unknown_frame_is_never_passed_over_in_silence(
             audit(path, panda)
 
 
+def test_two_robots_on_one_topic_are_refused(known: Known, panda: VMSModel, tmp_path: Path) -> None:
+    messages: list[tuple[int, str, object]] = []
+    for s, q, v, effort in zip(stamps(known), known.q, known.v, known.effort, strict=True):
+        for later, shift in ((0, 0.0), (1_000_000, 0.4)):
+            message = state(s + later, known.joints, q + shift, v, effort)
+            messages.append((s + later, "/joint_states", message))
+    with pytest.raises(RecordingError, match="positions alternate between two motions"):
+        audit(write(tmp_path / "bag", messages), panda)
+
+
 def test_commands_are_not_taken_for_states(known: Known, panda: VMSModel, tmp_path: Path) -> None:
     messages: list[tuple[int, str, object]] = []
     for k, (s, q, v, effort) in enumerate(
