@@ -57,16 +57,14 @@ class GuardedRobot:
         self._robot, self._guard, self._clock = robot, guard, clock
         keys = [key for key in robot.action_features if key not in unguarded]
         joint_of = {key: key.removesuffix(".pos") for key in keys} if names is None else dict(names)
-        if sorted(joint_of) != sorted(keys) or sorted(joint_of.values()) != sorted(
-            model.joint_names
-        ):
+        joints = list(model.joint_names)
+        if sorted(joint_of) != sorted(keys) or sorted(joint_of.values()) != sorted(joints):
             raise ModelError(
-                f"each key of an action needs a joint of the model: given {joint_of} for the keys "
-                f"{keys} and the joints {list(model.joint_names)}; name them by names=, leave keys "
-                "out by unguarded=, or lock joints of the model by locked_joints="
+                f"each key of an action needs a joint: given {joint_of} for the keys {keys} and "
+                f"{joints}; name them by names=, leave keys out by unguarded=, or lock joints of "
+                "the model by locked_joints="
             )
-        key_of = {joint: key for key, joint in joint_of.items()}
-        self._keys = [key_of[joint] for joint in model.joint_names]
+        self._keys = sorted(keys, key=lambda key: joints.index(joint_of[key]))
         self._unit, self._offset = (
             np.array([value[key] if isinstance(value, Mapping) else value for key in self._keys])
             for value in (unit, offset)
@@ -87,6 +85,15 @@ class GuardedRobot:
         self._robot.connect(*args, **options)
         self.begin_episode()
 
+    def __enter__(self) -> "GuardedRobot":
+        """Connect, and begin an episode."""
+        self.connect()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Disconnect."""
+        self._robot.disconnect()
+
     def begin_episode(self) -> None:
         """Begin at the present positions, with a tank at its initial level."""
         self._guard.engage(self._positions_in(self._robot.get_observation()))
@@ -103,9 +110,8 @@ class GuardedRobot:
         if self._positions is None:
             self.get_observation()
         assert self._positions is not None
-        now = self._clock()
-        dt = 0.0 if self._send_time is None else now - self._send_time
-        self._send_time = now
+        last_time, self._send_time = self._send_time, self._clock()
+        dt = 0.0 if last_time is None else self._send_time - last_time
         command = self._to_radians([action.get(key, np.nan) for key in self._keys])
         self.last = self._guard.update(self._positions, command, dt)
         self._positions = None
