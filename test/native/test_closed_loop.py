@@ -86,7 +86,7 @@ def test_many_steps_at_once_are_the_steps_one_by_one(
     )
     for push in pushes:
         for simulation in (at_once, one_by_one):
-            simulation.advance(60, push)
+            simulation.advance(30, push)
         found, expected = at_once.sample(), one_by_one.sample()
         for term in (
             "time",
@@ -101,13 +101,13 @@ def test_many_steps_at_once_are_the_steps_one_by_one(
                 getattr(found, term), getattr(expected, term), rtol=1e-12, atol=1e-12
             )
         assert found.port_energy == pytest.approx(expected.port_energy, rel=1e-11, abs=1e-11)
-    assert at_once.steps == one_by_one.steps == 240
+    assert at_once.steps == one_by_one.steps == 120
     # One at the beginning, and those under a wrench in other axes than the tool's, or under
     # friction that the scheme cannot follow.
     counted = at_once._control
     assert isinstance(counted, Counted)
     each = kind is InPython or at_once._held_friction is not None
-    assert counted.calls == 1 + (240 if each else 60)
+    assert counted.calls == 1 + (120 if each else 30)
 
 
 @pytest.mark.parametrize("failure", [ArithmeticError("no effort"), KeyboardInterrupt()])

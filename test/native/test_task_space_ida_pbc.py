@@ -59,7 +59,7 @@ def test_both_languages_agree_at_every_update(
         # laws take the terms from the core, whose own test is test_terms.
         robot = robot.with_native(True)
     twins = Twins(native, robot)
-    scenario(Loop(robot, twins, home(name)), 40)
+    scenario(Loop(robot, twins, home(name)), 20)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_they_agree_at_random_states_with_random_gains(
     model = arm(name)
     twins = Twins(native, model)
     table = {gain.name: gain for gain in twins.cpp.gains}
-    for k in range(300):
+    for k in range(150):
         if k % 10 == 0:
             drawn = {
                 name: float(rng.integers(2)) if gain.is_switch else _drawn(gain, rng)
