@@ -50,6 +50,7 @@ def _read_titles(nav: list[dict[str, Any]]) -> None:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Let links lead to their place in the site, name pages by their titles, and other files."""
     markdown = markdown.replace("](../config/parameters)", "](reference/parameters.md)")
+    markdown = markdown.replace("](examples)", "](examples.md)")
     markdown = PAGE_BY_ITS_FILE.sub(
         lambda found: f"[{titles.get(found[1], found[1])}]({found[2]})", markdown
     )
