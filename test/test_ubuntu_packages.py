@@ -62,13 +62,16 @@ def test_commands_run_with_the_packages_of_ubuntu_24_04(tmp_path: Path) -> None:
         pytest.skip("PyPI has all these versions as wheels for Python 3.11 only")
     venv.create(tmp_path / "venv", with_pip=True)
     python = str(tmp_path / "venv/bin/python")
-    pins = [f"{name}=={version}" for name, version in RELEASES["noble"]["packages"].items()]
+    versions = RELEASES["noble"]["packages"] | RELEASES["noble"]["others"]
+    pins = [f"{name}=={version}" for name, version in versions.items()]
     install = [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
     # The Pinocchio of PyPI asks for numpy 2, and runs with this one, as that of ROS does.
-    for words in (
-        ["pin", "xacro", "mcap", "rosbags", "cyclonedds", *pins[1:]],
-        ["--no-deps", *pins],
-    ):
+    steps = [
+        [*pins, "xacro", "mcap", "rosbags", "cyclonedds"],
+        ["pin>=3.3"],
+        ["--no-deps", pins[0]],
+    ]
+    for words in steps:
         if subprocess.run([*install, *words], timeout=600).returncode:
             pytest.skip("pip cannot install the versions of Ubuntu 24.04 here")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "VMS_PH_NATIVE": "0"}
