@@ -42,7 +42,9 @@ def test_the_table_shows_the_tails(native_folder: Path, monkeypatch: pytest.Monk
         assert word in result.output
 
 
-@pytest.mark.parametrize("robot", ["omnidirectional_panda", "hextilt"])
+@pytest.mark.parametrize(
+    "robot", [pytest.param("omnidirectional_panda", marks=pytest.mark.slow), "hextilt"]
+)
 def test_robots_on_moving_bases_are_timed_too(
     robot: str, native_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,7 +145,7 @@ def test_both_languages_send_the_same_to_limited_and_failed_actuators(
     ours.engage(q, v, acting)
     assert theirs.engage(q, v, acting)
     said, size = set(), 1.0
-    for k in range(40):
+    for k in range(20):
         wanted = model.evaluate(q, v).g
         wanted = wanted + 10.0 ** rng.uniform(-1, 4) * rng.standard_normal(model.nv)
         seen = q if k % 20 != 17 else np.full(model.nq, np.nan)

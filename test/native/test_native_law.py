@@ -116,7 +116,7 @@ def test_a_law_and_one_that_derives_from_it_command_the_same(
         if script is switches and law not in ("CartesianImpedance", "MobileManipulation"):
             continue
         both = Implementations(native, case, 5e-3, rng)
-        script(both, rng, 40)
+        script(both, rng, 24)
     both = Implementations(native, case, 5e-3, rng)
     if law == "DecoupledVMSController":
         empty_tank(both, rng, 30)
