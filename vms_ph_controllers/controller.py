@@ -201,8 +201,8 @@ class Command:
 
     Examples:
         >>> from vms_ph_io import simulate
-        >>> simulate("panda", lambda q, v, dt: Command(np.zeros(0), -2.0 * v), 0.1)
-        Trajectory(panda, 0.1 s, energy balance closed)
+        >>> simulate("panda", lambda q, v, dt: Command(np.zeros(0), -2.0 * v), 0.05)
+        Trajectory(panda, 0.05 s, energy balance closed)
     """
 
     wrench_base: Array = field(default_factory=lambda: np.zeros(0))

@@ -64,8 +64,8 @@ class Push:
     Examples:
         >>> from vms_ph_io import simulate
         >>> push = Push("wrench_end_effector", [0, 0, -10, 0, 0, 0], duration=0.05, axes="world")
-        >>> simulate("panda", None, 0.1, disturbances=[push], effects=["friction"])
-        Trajectory(panda, 0.1 s, energy balance closed)
+        >>> simulate("panda", None, 0.05, disturbances=[push], effects=["friction"])
+        Trajectory(panda, 0.05 s, energy balance closed)
     """
 
     port: str
