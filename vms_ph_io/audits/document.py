@@ -171,14 +171,22 @@ def _document(audit: Audit) -> dict[str, Any]:
     ledger, model = audit.ledger, audit.model
     band = float(ledger.band[-1])
     return {
-        "answers": answers(audit), "recording": str(audit.recording.path),
-        "kind": audit.recording.kind, "robot": model.name, "base": model.base,
-        "samples": ledger.samples, "duration": ledger.duration, "gaps": ledger.gaps,
-        "gross": ledger.gross, "unaccounted": ledger.unaccounted,
+        "answers": answers(audit),
+        "recording": str(audit.recording.path),
+        "kind": audit.recording.kind,
+        "robot": model.name,
+        "base": model.base,
+        "samples": ledger.samples,
+        "duration": ledger.duration,
+        "gaps": ledger.gaps,
+        "gross": ledger.gross,
+        "unaccounted": ledger.unaccounted,
         "unaccounted_interval": [ledger.unaccounted - band, ledger.unaccounted + band],
         "largest_unaccounted": {"value": ledger.largest, "time": ledger.largest_time},
-        "unaccounted_from_samples": ledger.from_samples, "sampling_bound": ledger.sampling_bound,
-        "exact_energies": bool(ledger.exact), "friction": audit.friction,
+        "unaccounted_from_samples": ledger.from_samples,
+        "sampling_bound": ledger.sampling_bound,
+        "exact_energies": bool(ledger.exact),
+        "friction": audit.friction,
         "ledger": {
             "joint": {
                 name: {
@@ -190,16 +198,21 @@ def _document(audit: Audit) -> dict[str, Any]:
                 }
                 for k, name in enumerate(ledger.joints)
             },
-            "base": _residuals(audit, "base") if model.b else None, "port": _ports(audit),
-            "supplied": ledger.supplied, "dissipated": ledger.dissipated, "stored": ledger.stored,
-            "unobserved": ledger.unobserved, "unaccounted": ledger.unaccounted,
+            "base": _residuals(audit, "base") if model.b else None,
+            "port": _ports(audit),
+            "supplied": ledger.supplied,
+            "dissipated": ledger.dissipated,
+            "stored": ledger.stored,
+            "unobserved": ledger.unobserved,
+            "unaccounted": ledger.unaccounted,
         },
         "appearances": [asdict(appearance) for appearance in audit.appearances],
         "passivity": [{**asdict(s), "name": audit.port_name(s.name)} for s in audit.supplies],
         "conditioning": audit.conditioning.as_dictionary(model.joint_names),
-        "damage": list(audit.recording.notes), "identified": dict(audit.identified),
+        "damage": list(audit.recording.notes),
+        "identified": dict(audit.identified),
         "findings": [dict(one) for one in audit.findings],
-    }  # fmt: skip
+    }
 
 
 def _residuals(audit: Audit, name: str) -> dict[str, float]:

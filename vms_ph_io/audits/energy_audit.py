@@ -119,14 +119,22 @@ class Audit(WithHints):
         friction_power = _rates(time, series["dissipated_by_joint"])
         residual = series["residual_by_joint"]
         return Curves(
-            time, {"energy": ("energy since the start (J)", energy),
-            "power": ("power into the robot (W)", power), "friction": (
-            f"friction power (W),\n{self.friction}",
-            {name: friction_power[:, k] for k, name in enumerate(ledger.joints)}), "residual": (
-            "energy of the residual (J)",
-            {name: residual[:, k] for k, name in enumerate(ledger.balanced)})},
-            series["unaccounted"], ledger.band[index],
-        )  # fmt: skip
+            time,
+            {
+                "energy": ("energy since the start (J)", energy),
+                "power": ("power into the robot (W)", power),
+                "friction": (
+                    f"friction power (W),\n{self.friction}",
+                    {name: friction_power[:, k] for k, name in enumerate(ledger.joints)},
+                ),
+                "residual": (
+                    "energy of the residual (J)",
+                    {name: residual[:, k] for k, name in enumerate(ledger.balanced)},
+                ),
+            },
+            series["unaccounted"],
+            ledger.band[index],
+        )
 
     def plot(self, file: str | Path | None = None) -> Any:
         """Return a figure of matplotlib: energies, powers, friction, and what is unaccounted.
@@ -193,9 +201,15 @@ def audit_motion(
     ledger = writer.ledger()
     motion.recording.seconds["audited"] = perf_counter() - begin
     return Audit(
-        motion.recording, model, name, ledger, motion.conditioning, unaccounted_intervals(ledger),
-        port_supplies(ledger), np.concatenate(configurations),
-    )  # fmt: skip
+        motion.recording,
+        model,
+        name,
+        ledger,
+        motion.conditioning,
+        unaccounted_intervals(ledger),
+        port_supplies(ledger),
+        np.concatenate(configurations),
+    )
 
 
 @check_arguments({"robot": "model urdf description"})

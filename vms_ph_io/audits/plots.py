@@ -40,10 +40,15 @@ def plot_run(run: RunRecord, file: Path) -> None:
         energies = {"total": run.energy["total"], **run.robot_energies}
         draw_lines(energy, run.energy["time"], energies, "energy of the robot (J)")
     draw_lines(
-        balance, run.power["time"], {"stored": run.power["stored"],
-        **_of_shown_ports(run, run.port_energies), "dissipated": -run.power["dissipated_energy"]},
+        balance,
+        run.power["time"],
+        {
+            "stored": run.power["stored"],
+            **_of_shown_ports(run, run.port_energies),
+            "dissipated": -run.power["dissipated_energy"],
+        },
         "energy since the start (J)",
-    )  # fmt: skip
+    )
     draw_lines(
         power,
         run.power["time"],

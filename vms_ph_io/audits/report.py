@@ -102,10 +102,13 @@ def write_page(audit: Audit, file: Path) -> None:
         f"effector {model.end_effector}"
     )
     parts = [
-        f"<h1>Energy audit of {escape(audit.recording.path.name)}</h1>", "<div class='answers'>",
-        *(f"<p>{escape(sentence)}</p>" for sentence in content["answers"]), "</div>",
+        f"<h1>Energy audit of {escape(audit.recording.path.name)}</h1>",
+        "<div class='answers'>",
+        *(f"<p>{escape(sentence)}</p>" for sentence in content["answers"]),
+        "</div>",
         *(f"<p><b>{escape(note)}</b></p>" for note in audit.recording.notes),
-        "<h2>Where the energy went</h2>", _figure_html(_sankey(go, audit)),
+        "<h2>Where the energy went</h2>",
+        _figure_html(_sankey(go, audit)),
         "<h2>Energy balance (J)</h2>",
         _table([{"": entry.name, "energy": entry.energy} for entry in balance(audit)]),
         f"<p>{escape(robot)}<br>{ledger.duration:.3f} s, {ledger.samples} samples, "
@@ -115,14 +118,17 @@ def write_page(audit: Audit, file: Path) -> None:
         "<h2>By joint (J; residual effort: root mean square, N m or N)</h2>",
         _table([*joints, *([{"joint": "base", **base}] if base else [])]),
         "<h2>Energy that appeared or disappeared (J, from begin to end in s)</h2>",
-        _table(content["appearances"]), "<h2>Passivity</h2>",
+        _table(content["appearances"]),
+        "<h2>Passivity</h2>",
         "<p>What a port supplied at most since the start, beyond what it had taken (J), and its "
         "largest rise. A passive neighbour, and friction that is left at a joint, can never have "
         "supplied energy.</p>",
         _table([{**row, "name": label_of(row["name"])} for row in content["passivity"]]),
-        *_identified(content), *_plots(go, audit), "<h2>Signals</h2>",
+        *_identified(content),
+        *_plots(go, audit),
+        "<h2>Signals</h2>",
         _list(content["conditioning"]["statements"]),
-    ]  # fmt: skip
+    ]
     data = json.dumps(content).replace("<", "\\u003c")
     file.write_text(
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"

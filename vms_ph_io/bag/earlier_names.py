@@ -32,16 +32,23 @@ TYPES = {"vms_ph/msg/PortWork": "vms_ph/msg/PortEnergy"}
 
 FIELDS = {
     "vms_ph/msg/Power": {
-        "joint_torque": "torque", "end_effector": "wrench_end_effector", "base": "wrench_base",
-        "joint_torque_work": "torque_energy", "end_effector_work": "wrench_end_effector_energy",
-        "base_work": "wrench_base_energy", "dissipated_work": "dissipated_energy",
-        "drift": "unaccounted_energy", "exact_work": "exact_energies",
+        "joint_torque": "torque",
+        "end_effector": "wrench_end_effector",
+        "base": "wrench_base",
+        "joint_torque_work": "torque_energy",
+        "end_effector_work": "wrench_end_effector_energy",
+        "base_work": "wrench_base_energy",
+        "dissipated_work": "dissipated_energy",
+        "drift": "unaccounted_energy",
+        "exact_work": "exact_energies",
     },
     "vms_ph/msg/PortWork": {
-        "joint_torque": "torque", "end_effector": "wrench_end_effector", "base": "wrench_base",
+        "joint_torque": "torque",
+        "end_effector": "wrench_end_effector",
+        "base": "wrench_base",
     },
     "vms_ph/msg/ControllerState": {"generated": "unaccounted_energy"},
-}  # fmt: skip
+}
 """Earlier to present field names, by recorded type."""
 
 

@@ -74,11 +74,17 @@ def bag_info(path: str | Path) -> BagInfo:
         elif isinstance(item, BagMessage):
             topics[item.topic].add(item.log_time)
     return BagInfo(
-        reader.path, reader.files, sum(file.stat().st_size for file in reader.files),
-        tuple(topics[name] for name in sorted(topics)), *time_span(topics.values()),
-        reader.is_complete, any(is_being_recorded(file) for file in reader.files),
-        reader.unreadable_bytes, reader.compression, _distro(reader.path),
-    )  # fmt: skip
+        reader.path,
+        reader.files,
+        sum(file.stat().st_size for file in reader.files),
+        tuple(topics[name] for name in sorted(topics)),
+        *time_span(topics.values()),
+        reader.is_complete,
+        any(is_being_recorded(file) for file in reader.files),
+        reader.unreadable_bytes,
+        reader.compression,
+        _distro(reader.path),
+    )
 
 
 def _distro(path: Path) -> str:

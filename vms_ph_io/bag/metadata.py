@@ -104,26 +104,37 @@ class BagMetadata:
     def as_dict(self) -> dict[str, Any]:
         """Return the content in the order and format of rosbag2."""
         return {
-            "version": VERSION, "storage_identifier": self.storage, **_span(*time_span(self.files)),
+            "version": VERSION,
+            "storage_identifier": self.storage,
+            **_span(*time_span(self.files)),
             "message_count": self.message_count,
             "topics_with_message_count": [
-                {"topic_metadata": {
-                    "name": item.topic.name, "type": item.topic.type,
-                    "serialization_format": item.topic.serialization_format,
-                    "offered_qos_profiles": [qos.as_dict() for qos in item.topic.qos],
-                    "type_description_hash": item.topic.definition.hash,
-                }, "message_count": item.message_count}
+                {
+                    "topic_metadata": {
+                        "name": item.topic.name,
+                        "type": item.topic.type,
+                        "serialization_format": item.topic.serialization_format,
+                        "offered_qos_profiles": [qos.as_dict() for qos in item.topic.qos],
+                        "type_description_hash": item.topic.definition.hash,
+                    },
+                    "message_count": item.message_count,
+                }
                 for item in self.topics
             ],
-            "compression_format": "", "compression_mode": "",
+            "compression_format": "",
+            "compression_mode": "",
             "relative_file_paths": [file.path for file in self.files],
             "files": [
-                {"path": file.path, **dict(reversed(_span(file.start_time, file.end_time).items())),
-                 "message_count": file.message_count}
+                {
+                    "path": file.path,
+                    **dict(reversed(_span(file.start_time, file.end_time).items())),
+                    "message_count": file.message_count,
+                }
                 for file in self.files
             ],
-            "custom_data": dict(self.custom) or None, "ros_distro": self.ros_distro,
-        }  # fmt: skip
+            "custom_data": dict(self.custom) or None,
+            "ros_distro": self.ros_distro,
+        }
 
     def as_text(self) -> str:
         """Return the content as rosbag2 stores it inside an MCAP file."""

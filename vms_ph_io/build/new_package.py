@@ -19,14 +19,20 @@ from ..settings.bounded_text import writing
 
 # Where each template goes; ${name} is the name of the package.
 _FILES = {
-    "package/__init__.py.in": "${name}/__init__.py", "package/law.py.in": "${name}/law.py",
-    "test/test_law.py.in": "test/test_law.py", "cpp/law.hpp.in": "cpp/law.hpp",
-    "cpp/main.cpp.in": "cpp/main.cpp", "cpp/CMakeLists.txt.in": "cpp/CMakeLists.txt",
+    "package/__init__.py.in": "${name}/__init__.py",
+    "package/law.py.in": "${name}/law.py",
+    "test/test_law.py.in": "test/test_law.py",
+    "cpp/law.hpp.in": "cpp/law.hpp",
+    "cpp/main.cpp.in": "cpp/main.cpp",
+    "cpp/CMakeLists.txt.in": "cpp/CMakeLists.txt",
     "test/test_twin.py.in": "test/test_twin.py",
     "launch/launch.xml.in": "launch/${name}.launch.xml",
-    "config/config.yaml.in": "config/${name}.yaml", "package.xml.in": "package.xml",
-    "setup.py.in": "setup.py", "setup.cfg.in": "setup.cfg", "README.md.in": "README.md",
-}  # fmt: skip
+    "config/config.yaml.in": "config/${name}.yaml",
+    "package.xml.in": "package.xml",
+    "setup.py.in": "setup.py",
+    "setup.cfg.in": "setup.cfg",
+    "README.md.in": "README.md",
+}
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _RESERVED = ("launch", "urdf", "config", "rviz", "test", "resource")

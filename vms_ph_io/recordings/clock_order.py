@@ -112,11 +112,18 @@ def clock_order(table: Table) -> ClockOrder:
     borders = [0, *(np.flatnonzero(gap) + 1).tolist(), len(t)]
     regular = period[~gap]
     return ClockOrder(
-        index, t, recorded[index], tuple((a, b) for a, b in pairwise(borders) if b > a), source,
-        1.0 / median if median > 0.0 else 0.0, float(regular.std()) if len(regular) else 0.0,
-        float(np.max(regular)) if len(regular) else 0.0, len(order) - len(index), late,
+        index,
+        t,
+        recorded[index],
+        tuple((a, b) for a, b in pairwise(borders) if b > a),
+        source,
+        1.0 / median if median > 0.0 else 0.0,
+        float(regular.std()) if len(regular) else 0.0,
+        float(np.max(regular)) if len(regular) else 0.0,
+        len(order) - len(index),
+        late,
         tuple((time - ordered[0]) * 1e-9 for time in breaks),
-    )  # fmt: skip
+    )
 
 
 def _without_resets(stamps: Array) -> tuple[Array, list[int]]:

@@ -194,21 +194,34 @@ class Conditioning:
                 for joint, gain, e in gains
             }
         return {
-            "samples": len(order.t), "rate": order.rate, "clock": self.clock,
-            "clock_jitter": self.clock_jitter, "period_deviation": order.jitter,
-            "repeated": order.repeated, "out_of_order": order.late,
+            "samples": len(order.t),
+            "rate": order.rate,
+            "clock": self.clock,
+            "clock_jitter": self.clock_jitter,
+            "period_deviation": order.jitter,
+            "repeated": order.repeated,
+            "out_of_order": order.late,
             "set_back": list(order.set_back),
             "gaps": [{"begin": a, "length": b} for a, b in order.gaps],
             "velocity_estimated": {joint: defect.reason for joint, defect in self.velocity.items()},
             "velocity_factor": {
-            j: defect.factor for j, defect in self.velocity.items() if defect.factor != 1.0},
-            "velocity_lag": self.lag, "velocity_lag_corrected": self.lag_corrected,
-            "effort_lag": self.effort_lag, "noise": {joint: {
-            "position": float(self.noise.position[base + k]),
-            "velocity": float(self.noise.velocity[base + k]), "effort": float(self.noise.effort[k])}
-            for k, joint in enumerate(joints)}, "saturated": dict(self.saturated), "effort": effort,
+                j: defect.factor for j, defect in self.velocity.items() if defect.factor != 1.0
+            },
+            "velocity_lag": self.lag,
+            "velocity_lag_corrected": self.lag_corrected,
+            "effort_lag": self.effort_lag,
+            "noise": {
+                joint: {
+                    "position": float(self.noise.position[base + k]),
+                    "velocity": float(self.noise.velocity[base + k]),
+                    "effort": float(self.noise.effort[k]),
+                }
+                for k, joint in enumerate(joints)
+            },
+            "saturated": dict(self.saturated),
+            "effort": effort,
             "statements": self.statements(joints),
-        }  # fmt: skip
+        }
 
 
 _CLOCKS = {"uniform": "even times", "motion": "multiples of one period"}

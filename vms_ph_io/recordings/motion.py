@@ -356,12 +356,21 @@ class RecordedMotion:
                 self._effort_lag, effort = shift, shifted(samples.t, effort, shift)
                 meaning = self._meaning(samples, effort, measured)
         return Conditioning(
-            self.order, source, jitter, {names[j]: defect for j, defect in self._estimated.items()},
-            lag, bool(self._lag), self._effort_lag, self._noise(samples, position, effort),
-            saturation(names, effort), meaning, self.options.effort, self.options.commanded,
+            self.order,
+            source,
+            jitter,
+            {names[j]: defect for j, defect in self._estimated.items()},
+            lag,
+            bool(self._lag),
+            self._effort_lag,
+            self._noise(samples, position, effort),
+            saturation(names, effort),
+            meaning,
+            self.options.effort,
+            self.options.commanded,
             {c.series.name: c.rate for c in companions if not c.is_synchronous and c.rate > 0.0},
             tuple(notes),
-        )  # fmt: skip
+        )
 
     def _clock(self) -> tuple[str, float]:
         """Choose the times by the motion where that is possible; return source and jitter."""

@@ -125,10 +125,13 @@ def _task(item: Any, scene: Scene) -> Task:
     entries = values.pop("laws", {})
     task = Task(**values)
     laws = {
-        str(law): replace(task, controller=str(law),
-        **fields_of(Task, changes, f"the law '{law}'", readers, names=_LAW_KEYS))
+        str(law): replace(
+            task,
+            controller=str(law),
+            **fields_of(Task, changes, f"the law '{law}'", readers, names=_LAW_KEYS),
+        )
         for law, changes in entries.items()
-    }  # fmt: skip
+    }
     return replace(task, laws=laws)
 
 

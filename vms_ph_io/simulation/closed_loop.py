@@ -129,17 +129,24 @@ class Push:
 
 _HINTS = {
     "seconds": "duration time t T tf t_end horizon",
-    "rate=1/dt, in Hz": "dt timestep step h frequency", "seconds (and rate, Hz)": "steps n_steps",
+    "rate=1/dt, in Hz": "dt timestep step h frequency",
+    "seconds (and rate, Hz)": "steps n_steps",
     "disturbances=[Push(...)]": (
-    "pushes push disturbance force forces external external_force external_forces wrench "
-    "external_wrench wrenches"), "law": "controller control policy",
-    "law=Law(model, Law.Gains(...))": "gains", "guard=EnergyGuard(budget=...)": "budget",
-    "robot": "model form urdf", "robot=model.without_gravity()": "gravity",
+        "pushes push disturbance force forces external external_force external_forces wrench "
+        "external_wrench wrenches"
+    ),
+    "law": "controller control policy",
+    "law=Law(model, Law.Gains(...))": "gains",
+    "guard=EnergyGuard(budget=...)": "budget",
+    "robot": "model form urdf",
+    "robot=model.without_gravity()": "gravity",
     "reference": "target goal desired x_des q_des setpoint",
-    "q": "q0 x0 initial_state initial_configuration start", "v": "v0 qdot dq",
+    "q": "q0 x0 initial_state initial_configuration start",
+    "v": "v0 qdot dq",
     "effects": "friction payload actuators joint_stops current wind",
-    "uncertainty=Uncertainty(...)": "noise delay", "scheme": "integrator method solver",
-}  # fmt: skip
+    "uncertainty=Uncertainty(...)": "noise delay",
+    "scheme": "integrator method solver",
+}
 
 
 @check_arguments(_HINTS)

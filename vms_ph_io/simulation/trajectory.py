@@ -128,11 +128,21 @@ class Trajectory(WithHints):
 
         kinetic, potential = (frozen(np.array([energy[k] for energy in energies])) for k in (0, 1))
         return cls(
-            model, column("time"), column("q"), column("v"), column("torque"),
-            column("wrench_base"), by_port(wrenches, (end_effector, *tools)), kinetic, potential,
-            by_port(powers, ports), by_port([sample.port_energy for sample in samples], ports),
-            column("dissipated"), certificate, description,
-        )  # fmt: skip
+            model,
+            column("time"),
+            column("q"),
+            column("v"),
+            column("torque"),
+            column("wrench_base"),
+            by_port(wrenches, (end_effector, *tools)),
+            kinetic,
+            potential,
+            by_port(powers, ports),
+            by_port([sample.port_energy for sample in samples], ports),
+            column("dissipated"),
+            certificate,
+            description,
+        )
 
     @property
     def energy(self) -> Array:
@@ -314,10 +324,12 @@ _TYPES = {
     "/joint_states": "sensor_msgs/msg/JointState",
     "/vms_ph/wrench_end_effector": "geometry_msgs/msg/WrenchStamped",
     "/vms_ph/wrench_base": "geometry_msgs/msg/WrenchStamped",
-    "/vms_ph/port_energy": "vms_ph/msg/PortEnergy", "/vms_ph/energy": "vms_ph/msg/Energy",
-    "/vms_ph/power": "vms_ph/msg/Power", "/odom": "nav_msgs/msg/Odometry",
+    "/vms_ph/port_energy": "vms_ph/msg/PortEnergy",
+    "/vms_ph/energy": "vms_ph/msg/Energy",
+    "/vms_ph/power": "vms_ph/msg/Power",
+    "/odom": "nav_msgs/msg/Odometry",
     "/robot_description": "std_msgs/msg/String",
-}  # fmt: skip
+}
 
 
 class _Messages:
@@ -363,23 +375,37 @@ class _Messages:
         wrench_at_tool = (stamp, model.end_effector), _halves(sample.wrench_end_effector)
         contents = {
             "/joint_states": (
-                head, list(model.joint_names), model.joint_positions(sample.q),
-                sample.v[model.b :], sample.torque,
+                head,
+                list(model.joint_names),
+                model.joint_positions(sample.q),
+                sample.v[model.b :],
+                sample.torque,
             ),
             "/vms_ph/wrench_end_effector": wrench_at_tool,
             "/vms_ph/port_energy": (
-                head, *(sample.port_energy[p] for p in PORTS), list(energies),
-                np.array(list(energies.values())), sample.dissipated, 0,
+                head,
+                *(sample.port_energy[p] for p in PORTS),
+                list(energies),
+                np.array(list(energies.values())),
+                sample.dissipated,
+                0,
             ),
             "/vms_ph/energy": {"header": inertial, **parts},
             "/vms_ph/power": (
-                inertial, *(power[p] for p in PORTS), list(energies),
-                np.array([powers[p] for p in energies]), *not_known,
+                inertial,
+                *(power[p] for p in PORTS),
+                list(energies),
+                np.array([powers[p] for p in energies]),
+                *not_known,
                 *(audit.port_energy[p] for p in PORTS),
-                np.array([audit.port_energy[p] for p in energies]), audit.dissipated,
-                audit.stored, audit.unaccounted_energy, audit.residual, True,
+                np.array([audit.port_energy[p] for p in energies]),
+                audit.dissipated,
+                audit.stored,
+                audit.unaccounted_energy,
+                audit.residual,
+                True,
             ),
-        }  # fmt: skip
+        }
         if model.b:
             wrench = np.concatenate(in_space(model.b, sample.wrench_base))
             contents["/vms_ph/wrench_base"] = (stamp, self._root), _halves(wrench)

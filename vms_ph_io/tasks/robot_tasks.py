@@ -89,12 +89,17 @@ def titles() -> dict[str, tuple[str, str]]:
 def settings_of(task: RobotTask) -> RobotSettings:
     """Return the settings of the robot of a task, with what surrounds and carries it."""
     return RobotSettings(
-        task.robot, task.base, task.end_effector, inertia=task.inertia,
-        gravity=_numbers(task.gravity), locked_joints=_assignments(task.locked_joints),
-        initial_positions=_assignments(task.initial_positions), actuators=task.actuators,
+        task.robot,
+        task.base,
+        task.end_effector,
+        inertia=task.inertia,
+        gravity=_numbers(task.gravity),
+        locked_joints=_assignments(task.locked_joints),
+        initial_positions=_assignments(task.initial_positions),
+        actuators=task.actuators,
         current=_numbers(task.current if task.current.any() else None),
         wheels=_assignments(task.wheels),
-    )  # fmt: skip
+    )
 
 
 def model_of(settings: RobotSettings, description: str) -> VMSModel:

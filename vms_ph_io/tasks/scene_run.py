@@ -88,9 +88,14 @@ class _SceneRun:
         }
         self._engine = MujocoEngine(scene, robot_shapes(self._model, description))
         self.simulation = Simulation(
-            StandardForm(self._model), q, step, None if self._law is None else self._control,
-            task.joint_friction, joint_stops=True, engine=self._engine,
-        )  # fmt: skip
+            StandardForm(self._model),
+            q,
+            step,
+            None if self._law is None else self._control,
+            task.joint_friction,
+            joint_stops=True,
+            engine=self._engine,
+        )
 
     def _at_point(self, settings: RobotSettings, description: str) -> VMSModel:
         """Return the robot with the point that the law controls as its end effector."""
@@ -117,12 +122,17 @@ class _SceneRun:
         sample = simulation.sample()
         goals = {name: self._goal_state(goal) for name, goal in self._task.goals.items()}
         return {
-            "scene": self._scene.name, "robot": self._task.robot,
-            "controller": self._task.controller or "none", "seconds": simulation.time,
-            "goals": goals, "met": all(goal["met"] for goal in goals.values()),
-            "port_energy": dict(sample.port_energy), "dissipated": sample.dissipated,
-            "unaccounted": simulation.unaccounted(), "real_time_factor": simulation.time / elapsed,
-        }  # fmt: skip
+            "scene": self._scene.name,
+            "robot": self._task.robot,
+            "controller": self._task.controller or "none",
+            "seconds": simulation.time,
+            "goals": goals,
+            "met": all(goal["met"] for goal in goals.values()),
+            "port_energy": dict(sample.port_energy),
+            "dissipated": sample.dissipated,
+            "unaccounted": simulation.unaccounted(),
+            "real_time_factor": simulation.time / elapsed,
+        }
 
     def _control(self, q: Array, v: Array, dt: float) -> Any:
         # The first call comes before the first step.

@@ -138,10 +138,16 @@ class TaskRun:
         self._plant = self._unloaded = plant
         self._actuator_use = ActuatorUse(model, actuators)
         self.simulation = Simulation(
-            on_wheels(plant, task.wheels) or StandardForm(plant), start, task.step, self._control,
-            task.joint_friction, actuators=None if wheels is not None else actuators,
-            mechanism=task.mechanism, current=current, engine=FormEngine(native=native),
-        )  # fmt: skip
+            on_wheels(plant, task.wheels) or StandardForm(plant),
+            start,
+            task.step,
+            self._control,
+            task.joint_friction,
+            actuators=None if wheels is not None else actuators,
+            mechanism=task.mechanism,
+            current=current,
+            engine=FormEngine(native=native),
+        )
         self._mechanism = self.simulation.mechanism
         self._exergy_at_start = self._exergy()
         self._momentum = self._total_momentum()
@@ -199,13 +205,17 @@ class TaskRun:
         residual = "residual of the energy balance (J)"
         goals["unaccounted"] = at_most(self._task.unaccounted, residual, abs(exergy.residual))
         return {
-            "task": self._task.name, "robot": self._task.robot,
-            "controller": type(self.law).__name__, "seconds": simulation.time, "goals": goals,
-            "met": not failure and all(goal["met"] for goal in goals.values()), "failure": failure,
+            "task": self._task.name,
+            "robot": self._task.robot,
+            "controller": type(self.law).__name__,
+            "seconds": simulation.time,
+            "goals": goals,
+            "met": not failure and all(goal["met"] for goal in goals.values()),
+            "failure": failure,
             "energy": energies_between(self._exergy_at_start, exergy),
             "unaccounted": exergy.residual,
             "real_time_factor": simulation.time / max(elapsed, 1e-9),
-        }  # fmt: skip
+        }
 
     def state(self) -> tuple[Array, Array]:
         """Return the motion in the inertial frame now, q (nq,) and v (nv,)."""

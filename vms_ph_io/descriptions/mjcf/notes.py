@@ -120,10 +120,14 @@ def _actuators(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
     motor = (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtBias.mjBIAS_NONE))
     without_dynamics = int(mujoco.mjtDyn.mjDYN_NONE)
     yield from _list(
-        "the laws of actuators, in place of which efforts are commanded", (_actuator(m, i)
-        for i in covered if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != motor
-        or int(m.actuator_dyntype[i]) != without_dynamics),
-    )  # fmt: skip
+        "the laws of actuators, in place of which efforts are commanded",
+        (
+            _actuator(m, i)
+            for i in covered
+            if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != motor
+            or int(m.actuator_dyntype[i]) != without_dynamics
+        ),
+    )
     poly = [i for i in covered if _is_given(m, i, "actuator_dampingpoly")]
     yield from _list("damping of actuators not linear in the rate", (_actuator(m, i) for i in poly))
 

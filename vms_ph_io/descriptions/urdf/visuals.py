@@ -71,9 +71,14 @@ def _shapes(
         material = materials.get(material.get("name"))
     colour = None if material is None else material.find("color")
     yield Visual(
-        link, _pose(visual.find("origin")), shape.tag, _SIZES[shape.tag](shape),
-        shape.get("filename", ""), _GREY if colour is None else _rgba(colour), colour is not None,
-    )  # fmt: skip
+        link,
+        _pose(visual.find("origin")),
+        shape.tag,
+        _SIZES[shape.tag](shape),
+        shape.get("filename", ""),
+        _GREY if colour is None else _rgba(colour),
+        colour is not None,
+    )
 
 
 def _numbers(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
