@@ -157,7 +157,8 @@ class ControlEnergy:
         kinetic_base, kinetic_shape: its kinetic part, split into locked motion and shape.
         damping_task, damping_null, damping_base, damping_shape: power dissipated by the injected
             damping; their sum is never negative.
-        reference_power: power supplied by a moving reference or by gains that changed.
+        reference_power: power supplied by a moving reference or by gains that changed; without that
+            of gains of base and of joint limits while their springs are stretched.
         clipped_power: power changed by the limits, also those of a sampled stiffness.
         routing_power: power of the energy routing; zero up to rounding.
         null_to_task: power from null-space energy to task energy, by inertia alone.
