@@ -109,10 +109,13 @@ def contact_limit(
         area: of the contact, cm^2, for the pressure; infinite where it is not considered.
 
     Raises:
-        OptionError: there is no such region.
+        OptionError: there is no such region, or the mass or the area is not positive.
     """
     if region not in REGIONS:
         raise OptionError(f"there is no region '{region}'; there are {', '.join(REGIONS)}")
+    if not (robot_mass > 0.0 and area > 0.0):
+        given = f"given: {robot_mass} kg, {area} cm^2"
+        raise OptionError(f"the mass of the robot and the area must be above zero; {given}")
     r = REGIONS[region]
     force = (r.ratio and (1.0 if is_clamped else r.ratio)) * min(r.force, r.pressure * area)
     inverse_mass = 1.0 / robot_mass + (0.0 if is_clamped else 1.0 / r.mass)
@@ -182,7 +185,8 @@ _NOT_COVERED = (
     "They are for healthy adults and blunt contact, at the onset of pain or slight injury: not for "
     "edges, points, heat, children, or contact with the head.",
     "Pressure limits the force only where a contact area is given and the table has a value.",
-    "The effective mass is that of the end effector in this configuration, without other links.",
+    "The effective mass is that of the end effector in this configuration, not the estimate M/2 + "
+    "load of the specification; contact of other links is not covered.",
     "Speeds are relative: a person who moves towards the robot takes a part of them.",
     "Budgets hold from rest, without refill, for one guard on all actuators, as its theorem says. "
     "Weight that is carried wrongly, loads that fall and people who push give energy of their own. "
@@ -219,8 +223,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         return Outcome(checks, [], notes)
     title, file = "Limits of contact with people", out / "contact-limits.html"
     head = ["region", "force, N", "stiffness, N/mm", "mass, kg", "pressure, N/cm²"]
-    head += ["free: speed, m/s", "energy, J", "budget, J", "clamped: speed", "energy", "budget"]
-    items = [f"<li>{escape(sentence)}</li>" for sentence in _NOT_COVERED]
+    head += [f"{k}: {what}" for k in ("free", "clamped") for what in ("m/s", "J", "budget, J")]
+    items = ["<ul>", *(f"<li>{escape(sentence)}</li>" for sentence in _NOT_COVERED), "</ul>"]
     parts = [f"<h1>{title}</h1><p>{escape(of)}</p>", table(head, rows), "<h2>Not covered</h2>"]
     with writing(file):
         return Outcome(checks, [write_page(title, [*parts, *items], file)], notes)

@@ -113,6 +113,11 @@ def _quantities(
     if "time" not in quantities and not column_map.rate > 0.0:
         raise RecordingError(f"the column map for {path.name} needs a time or a rate in Hz")
     names = [str(c).removeprefix("position.") for c in quantities["position"].columns]
+    if not (column_map.joints or names):
+        raise RecordingError(
+            f"the column map for {path.name} needs joints, the names for the columns of the array "
+            "of positions, in their order: joints: [joint_1, ...]"
+        )
     return quantities, column_map.joints or tuple(names)
 
 

@@ -420,9 +420,10 @@ class RecordedMotion:
         force = in_world_axes(samples.q[:, 3:7], samples.wrenches["base"][:, :3])
         if weight < 0.0 and 0.7 * weight > float(force[:, 2].mean()) > 1.5 * weight:
             raise RecordingError(
-                "the wrench at the base carries the weight, but points down: the recording has z "
-                "down (NED; forward, right, down); turn poses and twists to z up (x forward, y "
-                "left), see docs/audit.md, a flight"
+                "the wrench at the base has the size of the weight, but points down. Either z is "
+                "down (NED; forward, right, down): turn poses, twists and wrenches to z up (x "
+                "forward, y left). Or it is the wrench of the robot on its surroundings: give its "
+                "negative. See docs/audit.md, a flight"
             )
 
     def _lag_of_efforts(self, samples: MotionSamples, effort: Array, misfit: float) -> float:

@@ -485,13 +485,13 @@ def _effort_entry(
         return entry
     gains, text, question = np.ones(model.n), "as torques", ""
     if meaning.best == "scaled":
-        found, is_scaled = meaning.gains, meaning.scaled
-        text = f"with factors about {np.median(np.abs(found[is_scaled])):.3g}, as mN m,"
-        entry["unit"], gains = "mN m", np.where(is_scaled, np.sign(found), 1.0)
-        if np.median(np.abs(np.log(np.abs(found[is_scaled]) * 1e3))) > 0.3:
+        factors, is_scaled = meaning.gains, meaning.scaled
+        text = f"with factors about {np.median(np.abs(factors[is_scaled])):.3g}, as mN m,"
+        entry["unit"], gains = "mN m", np.where(is_scaled, np.sign(factors), 1.0)
+        if np.median(np.abs(np.log(np.abs(factors[is_scaled]) * 1e3))) > 0.3:
             text = "as currents, with a gain for each joint,"
-            entry["unit"], gains = "A", np.where(is_scaled, found, 1.0)
-            is_sure = is_scaled & (meaning.gain_errors < 0.05 * np.abs(found))
+            entry["unit"], gains = "A", np.where(is_scaled, factors, 1.0)
+            is_sure = is_scaled & (meaning.gain_errors < 0.05 * np.abs(factors))
             missing = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
             question = f"what are the gains of {', '.join(missing)}?" if missing else ""
     elif meaning.best == "without_gravity":

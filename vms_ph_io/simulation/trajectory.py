@@ -167,10 +167,16 @@ class Trajectory(WithHints):
         first = next(iter(self.limited), "")
         notes = [f"in {count} samples the law was not OK, first: {first}"] if first else []
         positions = np.array([self.model.joint_positions(q) for q in self.q])
-        for kind, values, low, high in (
-            ("torque", self.torque, -limits.effort, limits.effort),
-            ("speed", self.v[:, self.model.b :], -limits.velocity, limits.velocity),
-            ("position", positions, limits.lower, limits.upper),
+        for kind, units, values, low, high in (
+            ("torque", ("N m", "N"), self.torque, -limits.effort, limits.effort),
+            (
+                "speed",
+                ("rad/s", "m/s"),
+                self.v[:, self.model.b :],
+                -limits.velocity,
+                limits.velocity,
+            ),
+            ("position", ("rad", "m"), positions, limits.lower, limits.upper),
         ):
             excess = np.maximum(values - high, low - values)
             if (excess > _LIMIT_TOLERANCE).any():
@@ -179,8 +185,8 @@ class Trajectory(WithHints):
                 count = (excess > _LIMIT_TOLERANCE).any(1).sum()
                 limit = np.clip(value, low[joint], high[joint])
                 notes.append(
-                    f"in {count} samples a {kind} was beyond its limit: {name} had {value:.4g} of "
-                    f"{limit:.4g}"
+                    f"in {count} samples a {kind} was beyond its limit: {name} had {value:.4g}, "
+                    f"its limit is {limit:.4g} {units[int(limits.prismatic[joint])]}"
                 )
         return tuple(notes)
 

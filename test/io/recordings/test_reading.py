@@ -211,6 +211,7 @@ REFUSED = {
     "joints: [a, b]\nposition: {columns: [1, 2], offset: [1, 2, 3]}": "must have one offset, or 2",
     "joints: [a]\nposition: 99\nrate: 1": "there is none 99",
     "joints: [a]\nposition: 1": "needs a time or a rate",
+    "rate: 100\nposition: {array: q}": "needs joints, the names for the columns of the array",
     "joints: [a]\nrate: 5": "lacks position",
     "joints: [a]\nposition: nosuch\nrate: 1": "no column 'nosuch'",
     "- 1": "must have the keys",
