@@ -111,7 +111,42 @@ def _mat_of_cells(folder: Path) -> Path:
     return _mat_file(folder / "a.mat", (2**29, 1), 1, b"")
 
 
+def _struct(fields: bytes, dims: tuple[int, int] = (1, 1)) -> bytes:
+    """Return a struct with one field, as an element of a MAT file."""
+    head = struct.pack("<IIII", 6, 8, 2, 0) + struct.pack("<IIii", 5, 8, *dims)
+    head += struct.pack("<II8s", 1, 3, b"log") + struct.pack("<HHI", 5, 4, 8)
+    body = head + struct.pack("<II8s", 1, 8, b"a") + fields
+    return struct.pack("<II", 14, len(body)) + body
+
+
+def _mat_of(folder: Path, matrix: bytes) -> Path:
+    packed = zlib.compress(matrix)
+    content = (
+        b"MATLAB 5.0".ljust(124) + b"\x00\x01IM" + struct.pack("<II", 15, len(packed)) + packed
+    )
+    (folder / "a.mat").write_bytes(content)
+    return folder / "a.mat"
+
+
+def _mat_of_structs(folder: Path) -> Path:
+    return _mat_of(folder, _struct(b"", (2**15, 2**15)))
+
+
+def _mat_of_a_struct_of_spaces(folder: Path) -> Path:
+    text = struct.pack("<IIIIIIii", 6, 8, 4, 0, 5, 8, 2**28, 1) + struct.pack("<IIII", 1, 0, 4, 0)
+    return _mat_of(folder, _struct(struct.pack("<II", 14, len(text)) + text))
+
+
+def _mat_of_nested_structs(folder: Path) -> Path:
+    matrix = b""
+    for _ in range(100):
+        matrix = _struct(matrix)
+    return _mat_of(folder, matrix)
+
+
 MAKERS = [
+    (_mat_of_structs, "save it with -v6"), (_mat_of_a_struct_of_spaces, "save it with -v6"),
+    (_mat_of_nested_structs, "nested more than 32 deep"),
     (_ros1, "unfold to more than"), (_by_message, "unfold to more than"),
     (_by_file, "unpack it with zstd -d"), (_npz, r"save it with numpy\.savez"),
     (_npz_of_nothing, "split it"), (_mat, "unfold to more than"), (_mat_twice, "twice"),

@@ -101,7 +101,7 @@ class StagedController(TwinnedController):
     def _limit_springs(self, d: Evaluation, gains: Any, h: float = 0.0) -> SpringForce:
         """Return the springs (n,) at the joint limits, and those that begin within h, s."""
         positions = self.model.joint_positions(d.q)
-        # Opposed springs that are reduced together are no potential: each is stable
+        # Opposed springs that are reduced together are no potential, so each is stable by itself.
         stiffness = min(gains.limit_frequency**2, 0.5 / max(h * h, 1e-9)) * self._shape_inertia
         predicted = positions + h * d.v[self.model.b :]
         return self._joint_limits.springs(positions, predicted, stiffness, gains.limit_margin)

@@ -107,7 +107,8 @@ def load_npz(path: Path) -> dict[str, Any]:
     """Return the arrays of an NPZ file by name.
 
     Raises:
-        DecompressionError: they are too large for its size. What is damaged raises anything.
+        DecompressionError: they are too large for its size, or nested too deeply. What is damaged
+            raises anything.
     """
     import numpy as np
 
@@ -127,6 +128,7 @@ _NUMERIC = [
 
 
 _FLOATS = ("float64", "float32")
+_DIMENSIONS, _MATRIX, _MAX_DEPTH = 5, 14, 32  # elements of MAT files, and structs in structs
 
 
 def load_mat(path: Path) -> dict[str, Any]:
@@ -134,7 +136,8 @@ def load_mat(path: Path) -> dict[str, Any]:
 
     Raises:
         ImportError: scipy is not installed.
-        DecompressionError: they are too large for its size. What is damaged raises anything.
+        DecompressionError: they are too large for its size, or nested too deeply. What is damaged
+            raises anything.
     """
     from scipy.io import loadmat, whosmat
 
@@ -143,13 +146,47 @@ def load_mat(path: Path) -> dict[str, Any]:
     shapes = {name: shape for name, shape, kind in whosmat(BytesIO(content)) if kind in _NUMERIC}
     check_decompressed(path.name, size, 8 * sum(map(math.prod, shapes.values())), remedy)
     arrays = loadmat(BytesIO(content), variable_names=list(shapes))
-    found = {name: arrays[name] for name in shapes}
+    numbers = {name: arrays[name] for name in shapes}
     structs = [name for name, _, kind in whosmat(BytesIO(content)) if kind == "struct"]
+    if structs:
+        check_decompressed(path.name, size, 8 * _declared_entries(content), remedy)
+        arrays = loadmat(BytesIO(content), variable_names=structs, simplify_cells=True)
     for name in structs:
-        values = loadmat(BytesIO(content), variable_names=structs, simplify_cells=True)[name]
-        fields = values.items() if isinstance(values, dict) else ()
-        found |= {f"{name}.{k}": v for k, v in fields if getattr(v, "dtype", None) in _FLOATS}
-    return found
+        fields = arrays[name].items() if isinstance(arrays[name], dict) else ()
+        numbers |= {f"{name}.{k}": v for k, v in fields if getattr(v, "dtype", None) in _FLOATS}
+    return numbers
+
+
+def _declared_entries(content: bytes) -> int:
+    """Return how many entries the arrays of a MAT file of version 5 declare, those of structs too.
+
+    What loads them makes room for as many, whatever follows.
+    """
+    order: Any = {b"IM": "little", b"MI": "big"}[content[126:128]]
+    total, parts = 0, [(128, len(content), 0)]
+    while parts:
+        position, end, depth = parts.pop()
+        if depth > _MAX_DEPTH:
+            raise DecompressionError(f"structs are nested more than {_MAX_DEPTH} deep")
+        while position + 8 <= end:
+            kind, count = (
+                int.from_bytes(content[k : k + 4], order) for k in (position, position + 4)
+            )
+            start, following = position + 8, position + 8 + count + -count % 8
+            if kind >> 16:  # up to four bytes within the tag
+                kind, count, start, following = (
+                    kind & 0xFFFF,
+                    kind >> 16,
+                    position + 4,
+                    position + 8,
+                )
+            if kind == _MATRIX:
+                parts.append((start, min(start + count, end), depth + 1))
+            elif kind == _DIMENSIONS:
+                sizes = [content[k : k + 4] for k in range(start, min(start + count, end), 4)]
+                total += math.prod(int.from_bytes(size, order) for size in sizes)
+            position = following
+    return total
 
 
 def _decompressed_mat(path: Path, size: int, remedy: str) -> bytes:

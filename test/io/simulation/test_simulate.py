@@ -250,7 +250,9 @@ def test_a_law_that_asks_more_than_the_actuators_give_is_named_in_what_the_run_p
 def test_what_goes_beyond_the_limits_of_the_description_is_said_with_the_balance() -> None:
     run = simulate("panda", lambda q, v, dt: [500.0] + 6 * [0.0], 0.05)
     torque, speed = run.notes[:2]
-    assert torque.endswith("a torque was beyond its limit: panda_joint1 had 500, its limit is 87 N m")
+    assert torque.endswith(
+        "a torque was beyond its limit: panda_joint1 had 500, its limit is 87 N m"
+    )
     assert "a speed was beyond its limit: panda_joint" in speed
     assert str(run.audit).endswith("\n".join(run.notes))
     assert not simulate("panda", TaskSpaceIDAPBC, 0.05).notes
