@@ -108,7 +108,7 @@ def zeros(*shape: int) -> Array:
 T = TypeVar("T")
 
 
-def changed(instance: T, **parts: Any) -> T:
+def copy_with(instance: T, **parts: Any) -> T:
     """Return a shallow copy of an object with other parts."""
     other = copy(instance)
     vars(other).update(parts)

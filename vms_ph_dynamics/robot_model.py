@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .actuation.fluid import Fluid
-from .arrays import Array, changed, frozen, restore, vector
+from .arrays import Array, copy_with, frozen, restore, vector
 from .errors import ModelError, StateError, WithHints
 from .robot.inertia import LinkInertia
 from .robot.inertia_repair import InertiaMode
@@ -106,7 +106,7 @@ class RobotModel(WithHints):
         Raises:
             ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
-        return changed(self, tree=self.tree.with_native(native))
+        return copy_with(self, tree=self.tree.with_native(native))
 
     @property
     def is_native(self) -> bool:
@@ -203,7 +203,7 @@ class RobotModel(WithHints):
             ModelError: the fluid names a link that the robot lacks.
         """
         fluid.check(self.tree)
-        return changed(self, fluid=fluid)
+        return copy_with(self, fluid=fluid)
 
     def without_gravity(self: Model) -> Model:
         """Return this robot in a place without gravity, as one whose hardware carries its weight.
@@ -217,7 +217,7 @@ class RobotModel(WithHints):
                 "robot without the fluid"
             )
         tree = self.tree.without_gravity()
-        return changed(self, tree=tree, gravity=tree.gravity, base_gravity=tree.base_gravity)
+        return copy_with(self, tree=tree, gravity=tree.gravity, base_gravity=tree.base_gravity)
 
     def with_home(self: Model, home: Array) -> Model:
         """Return this robot with another configuration in which it starts, (nq,).
@@ -225,7 +225,7 @@ class RobotModel(WithHints):
         Raises:
             StateError: it is no configuration of this robot.
         """
-        return changed(self, home=frozen(self.checked_configuration(home)))
+        return copy_with(self, home=frozen(self.checked_configuration(home)))
 
     def with_tools(self: Model, tools: Iterable[str]) -> Model:
         """Return this robot with these further wrench ports.
@@ -234,7 +234,7 @@ class RobotModel(WithHints):
             ModelError: the robot lacks such a frame, or a name is not that of one further port.
         """
         names = checked_tools(tools, self.end_effector)
-        return changed(self, tools=names, tool_ids=tuple(map(self.tree.frame_id, names)))
+        return copy_with(self, tools=names, tool_ids=tuple(map(self.tree.frame_id, names)))
 
     def configuration(
         self, joints: Mapping[str, float], base: Sequence[float] | None = None

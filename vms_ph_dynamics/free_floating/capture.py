@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from ..arrays import Array, changed, frozen
+from ..arrays import Array, copy_with, frozen
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
@@ -103,7 +103,7 @@ def carrying(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel:
     joint = model_frame.parentJoint - 1
     inertias[joint] = inertias[joint] + model_frame.placement.act(body.in_frame())
     tree = model.tree.with_inertias(inertias)
-    return changed(model, tree=tree, total_mass=tree.total_mass)
+    return copy_with(model, tree=tree, total_mass=tree.total_mass)
 
 
 def capture(

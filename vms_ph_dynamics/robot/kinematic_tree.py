@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, cached_property, changed, frozen, restore, zeros
+from ..arrays import Array, cached_property, copy_with, frozen, restore, zeros
 from ..errors import ModelError
 from ..groups import SE2
 from ..native import native_part
@@ -144,7 +144,7 @@ class KinematicTree:
         Raises:
             ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
-        tree = changed(self, native=native)
+        tree = copy_with(self, native=native)
         _ = tree.algorithms
         return tree
 
@@ -183,13 +183,13 @@ class KinematicTree:
         for i, inertia in enumerate(inertias, 1):
             pinocchio.inertias[i] = inertia
         total_mass = float(pin.computeTotalMass(pinocchio))
-        return changed(self, pinocchio=pinocchio, total_mass=total_mass)
+        return copy_with(self, pinocchio=pinocchio, total_mass=total_mass)
 
     def without_gravity(self) -> "KinematicTree":
         """Return this tree in a place without gravity."""
         pinocchio = self.pinocchio.copy()
         pinocchio.gravity.linear = np.zeros(3)
-        return changed(self, pinocchio=pinocchio, gravity=zeros(3), base_gravity=zeros(3))
+        return copy_with(self, pinocchio=pinocchio, gravity=zeros(3), base_gravity=zeros(3))
 
     def data(self) -> Any:
         """Return this thread's ``pinocchio.Data``; the next call of any term overwrites it."""
@@ -207,7 +207,7 @@ class KinematicTree:
         """Return Pinocchio's velocity, with the joints that mimic others filled in."""
         return v if self.projection is None else v @ self.projection.T
 
-    def restricted(self, force: Array) -> Array:
+    def project_force(self, force: Array) -> Array:
         """Return ``P^T force`` of Pinocchio's generalised force, (nv,), or of its rows."""
         return force if self.projection is None else self.projection.T @ force
 
