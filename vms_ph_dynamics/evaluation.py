@@ -217,7 +217,7 @@ class Evaluation(Kinematics, WithHints):
     def g(self) -> Array:
         """Generalised gravity, (nv,): the generalised force that holds the robot at rest."""
         tree, fluid = self.tree, self.model.fluid
-        g = tree.project_force(tree.algorithms.gravity(self))
+        g = tree.restrict(tree.algorithms.gravity(self))
         return frozen(g if fluid is None else g - fluid.buoyancy(self))
 
     def lifting_power(self, q: Array) -> float:

@@ -65,7 +65,7 @@ class MimicMap:
         """Return the velocity with the joints that mimic others, (nv_full,)."""
         return v if self.projection is None else self.projection @ v
 
-    def project_force(self, force: Expression) -> Expression:
+    def restrict(self, force: Expression) -> Expression:
         """Return ``P^T force`` of a full generalised force, (nv,)."""
         return force if self.projection is None else self.projection.T @ force
 
@@ -75,7 +75,7 @@ class MimicMap:
 
     def projected(self, matrix: Expression) -> Expression:
         """Return ``P^T matrix P`` for a matrix of full velocities."""
-        return self.columns(self.project_force(matrix))
+        return self.columns(self.restrict(matrix))
 
 
 class ExportedTree(MimicMap):
@@ -164,7 +164,7 @@ class ExportedTree(MimicMap):
             b.subspace.T @ self.xp.coad(t, p)
             for (b, t), p in zip(self._with_bodies(twists), momenta[1:], strict=True)
         ]
-        return self.project_force(self.xp.vstack(rows))
+        return self.restrict(self.xp.vstack(rows))
 
     def mass_rate_times(self, v: Expression, w: Expression) -> Expression:
         """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
@@ -186,7 +186,7 @@ class ExportedTree(MimicMap):
             slopes[body.parent] = slopes[body.parent] + body.placement.wrench_in_parent(slope)
             momentum = body.placement.wrench_in_parent(momenta[i])
             momenta[body.parent] = momenta[body.parent] + momentum
-        return self.project_force(self.xp.vstack(rows[1:]))
+        return self.restrict(self.xp.vstack(rows[1:]))
 
     @cached_property
     def gravity(self) -> Expression:
@@ -195,7 +195,7 @@ class ExportedTree(MimicMap):
         for i, body in enumerate(self.bodies[1:], 1):
             fields.append(body.placement.rotation.T @ fields[body.parent])
             rows.append(-body.subspace.T @ self.composite[i].weight_at(fields[i]))
-        return self.project_force(self.xp.vstack(rows))
+        return self.restrict(self.xp.vstack(rows))
 
     @cached_property
     def potential(self) -> Expression:

@@ -296,7 +296,7 @@ def _gravity_columns(model: VMSModel, motion: Motion, rows: Windows) -> Array:
         data = pinocchio.createData()
         for row, k in enumerate(instants):
             full = tree.full_configuration(motion.samples.q[k])
-            efforts = tree.project_force(pin.computeGeneralizedGravity(pinocchio, data, full))
+            efforts = tree.restrict(pin.computeGeneralizedGravity(pinocchio, data, full))
             columns[row, :, axis] = efforts[b:]
     return columns.reshape(-1, 3) / rows.gross[:, None]
 

@@ -80,9 +80,7 @@ def torque_windows(
     for row, k in enumerate(points):
         v, a = motion.v[k], acceleration[k]
         full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
-        rows = tree.project_force(pin.computeJointTorqueRegressor(tree.pinocchio, data, *full))[
-            skip:
-        ]
+        rows = tree.restrict(pin.computeJointTorqueRegressor(tree.pinocchio, data, *full))[skip:]
         target[row] -= rows @ regressor.parameters + (armature * a)[skip:]
         if (fluid := model.fluid) is not None:
             d = model.evaluate(samples.q[k], v)
@@ -161,7 +159,7 @@ def described_torque(
     for k in points:
         v, a = motion.v[k], acceleration[k]
         full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
-        rows.append(tree.project_force(pin.rnea(tree.pinocchio, data, *full))[b:])
+        rows.append(tree.restrict(pin.rnea(tree.pinocchio, data, *full))[b:])
     rate = motion.v[:, b:]
     slip = np.tanh(rate / SLIP)
     values = np.hstack([samples.torque, rate, slip])

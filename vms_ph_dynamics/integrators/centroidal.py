@@ -218,7 +218,7 @@ class Centroidal:
         """Return the gradient of :meth:`potential`, (nv,)."""
         tree = self.model.tree
         full = tree.full_configuration(q)
-        return tree.project_force(pin.computeGeneralizedGravity(self._pin, self._data, full))
+        return tree.restrict(pin.computeGeneralizedGravity(self._pin, self._data, full))
 
     def potential(self, q: Array) -> float:
         """Return the potential of the part of gravity that acts on the shape, J."""

@@ -207,7 +207,7 @@ class KinematicTree:
         """Return Pinocchio's velocity, with the joints that mimic others filled in."""
         return v if self.projection is None else v @ self.projection.T
 
-    def project_force(self, force: Array) -> Array:
+    def restrict(self, force: Array) -> Array:
         """Return ``P^T force`` of Pinocchio's generalised force, (nv,), or of its rows."""
         return force if self.projection is None else self.projection.T @ force
 

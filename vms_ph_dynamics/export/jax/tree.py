@@ -242,7 +242,7 @@ class PlacedTree(MimicMap):
         """The generalised force that holds the robot at rest, (nv,)."""
         mass, first = self.composite[:, :1], self.composite[:, 1:4]
         weight = jnp.concatenate([mass * self.field, jnp.cross(first, self.field)], axis=1)
-        return self.project_force(-jnp.sum(self.screws * weight, axis=1))
+        return self.restrict(-jnp.sum(self.screws * weight, axis=1))
 
     @cached_property
     def potential(self) -> Expression:
@@ -259,7 +259,7 @@ class PlacedTree(MimicMap):
         twists = self.twists(self.full_velocity(v))
         momenta = self.tree.moves @ momentum(self.inertias, twists)
         screw_rates = bracket(twists[self.tree.body], self.screws)
-        return self.project_force(jnp.sum(screw_rates * momenta, axis=1))
+        return self.restrict(jnp.sum(screw_rates * momenta, axis=1))
 
     def mass_rate_times(self, v: Expression, w: Expression) -> Expression:
         """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
@@ -270,7 +270,7 @@ class PlacedTree(MimicMap):
         twist_rates = tree.moves.T @ (w[:, None] * rates) - bracket(relative, twists)
         h_rates = momentum(self.inertias, twist_rates) + dual_bracket(relative, h)
         rows = rates * (tree.moves @ h) + self.screws * (tree.moves @ h_rates)
-        return self.project_force(jnp.sum(rows, axis=1))
+        return self.restrict(jnp.sum(rows, axis=1))
 
     def jacobian(self, name: str) -> Expression:
         """Return the Jacobian of a frame in its own axes, linear first, (6,nv)."""
