@@ -197,7 +197,7 @@ class Scene:
 def scene(model: VMSModel, home: np.ndarray, rng: Rng, seed: int, with_contacts: bool) -> Scene:
     """Return a random scene."""
     dt = float(np.exp(rng.uniform(np.log(1e-3), np.log(2e-2))))
-    delay = int(rng.integers(0, 4))
+    delay = int(rng.integers(0, 6))
     q = model.integrate(home, 0.3 * rng.uniform(-1, 1, model.nv))
     # What acts before the first effort of the guard holds the robot at rest.
     v = (rng.choice([0.0, 0.5, 1.5]) if delay == 0 else 0.0) * rng.uniform(-1, 1, model.nv)

@@ -134,9 +134,9 @@ def _request_seeds() -> list[bytes]:
 
 
 CDR = Surface(
-    "cdr", _attempt, _seeds, refusals=(DecodingError,), seconds=1.0, short=2000, long=800_000
+    "cdr", _attempt, _seeds, refusals=(DecodingError,), seconds=1.0, short=2000, long=200_000
 )
 REQUESTS = Surface(
     "requests", _request, _request_seeds, refusals=(DecodingError,), seconds=1.0, short=500,
-    long=150_000,
+    long=350_000,
 )  # fmt: skip

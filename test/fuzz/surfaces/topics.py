@@ -117,9 +117,9 @@ def _seeds() -> list[bytes]:
 
 
 TOPICS = Surface(
-    "topics", _attempt_with("panda"), _seeds, refusals=(), seconds=10.0, short=600, long=600_000
+    "topics", _attempt_with("panda"), _seeds, refusals=(), seconds=10.0, short=600, long=200_000
 )
 TOPICS_OF_A_BASE = Surface(
     "topics of a base", _attempt_with("satellite_panda"), _seeds, refusals=(), seconds=10.0,
-    short=400, long=400_000,
+    short=400, long=120_000,
 )  # fmt: skip
