@@ -30,7 +30,8 @@ def native_rate(
         compiled = core.dynamics.rate(decoupled, q, z, *arguments)
     except TypeError:  # an argument is no array of numbers
         return None
-    return None if compiled is None else PHRate(*compiled)
+    # Half the time of PHRate(*compiled).
+    return None if compiled is None else tuple.__new__(PHRate, compiled)
 
 
 def frame_wrenches(model: VMSModel, ports: Ports) -> list[tuple[int, Array]]:
