@@ -134,13 +134,17 @@ class Session:
         assert self.call(UnloadController, "unload_controller", name=name).ok
 
     def switch(self, start: list[str], stop: list[str]) -> bool:
-        """Activate and deactivate at once; whether the manager did."""
+        """Activate and deactivate in one cycle; whether the manager did.
+
+        Not as soon as possible, it would switch beside its loop: for some cycles zero would act.
+        """
         answer = self.call(
             SwitchController,
             "switch_controller",
             activate_controllers=start,
             deactivate_controllers=stop,
             strictness=SwitchController.Request.STRICT,
+            activate_asap=True,
         )
         return bool(answer.ok)
 
