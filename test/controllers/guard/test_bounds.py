@@ -110,13 +110,16 @@ def test_a_velocity_gives_what_its_damper_does_along_the_way() -> None:
     assert sent.level == pytest.approx(1.0 - 0.024)
 
 
-def test_a_position_that_is_retreated_to_is_followed_as_far_as_the_tank_reaches() -> None:
+@pytest.mark.parametrize("place", [0.0, -0.09])
+def test_a_position_that_is_retreated_to_is_followed_as_far_as_the_tank_reaches(
+    place: float,
+) -> None:
     guard = PositionGuard(sliders(1, velocity=2.0), 100.0, budget=0.7)
-    guard.update([0.0], [0.1], DT)  # 1/2 120 0.1^2 = 0.6 J
+    guard.update([place], [place + 0.1], DT)  # 1/2 120 0.1^2 = 0.6 J
     guard.tank.drain(0.7)
-    guard.tank.withdraw(0.1)  # a debt, for which the command goes back to 0.08 at the least
-    sent = guard.update([0.0], [0.3], DT)
-    assert sent.command == pytest.approx([np.sqrt(0.5 / 60.0)], abs=1e-6)
+    guard.tank.withdraw(0.1)  # a debt, for which the command goes back by 0.02 at most
+    sent = guard.update([place], [place + 0.3], DT)
+    assert sent.command == pytest.approx([place + np.sqrt(0.5 / 60.0)], abs=1e-6)
     assert (guard.certificate.scaled, guard.certificate.braked) == (0, 1)
 
 

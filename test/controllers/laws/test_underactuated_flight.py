@@ -173,3 +173,10 @@ def test_robots_that_the_law_is_not_for_are_told_what_to_do(borinot: VMSModel) -
         UnderactuatedFlight(borinot)
     with pytest.raises(ModelError, match="the base of 'panda' is fixed"):
         UnderactuatedFlight(robots.load("panda"))
+    # Rotors on a line cannot turn it about that line, nor do they if half a micrometre is missing.
+    for aside in (0.0, 5e-7):
+        arms, spin = [0.2, 0.1, -0.1, -0.2], [0.01, -0.01, 0.01, -0.01]
+        rows = np.zeros(4), np.zeros(4), np.ones(4), aside * np.array([1, -1, -1, 1]), arms, spin
+        line = Allocation.of_matrix(np.array(rows), np.zeros(4), np.ones(4))
+        with pytest.raises(ModelError, match="'line' cannot turn it about all axes"):
+            single_axis(line, "line")

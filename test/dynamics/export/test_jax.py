@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import (
+    CentreOfMassTask,
     DecoupledForm,
     Form,
     Friction,
@@ -63,12 +64,14 @@ def test_every_function_has_the_numbers_of_the_library(name: str, rng: np.random
         names = ("mass_matrix", "generalised_gravity", "connection")
         found = {name: getattr(exported, name)(q) for name in names}
         found |= {name: getattr(exported, name)(q, v) for name in terms if name not in names}
-        return found, exported.frame(q)
+        return found, exported.frame(q), exported.frame(q, root)["T"]
 
-    found, frame = functions(q, v)
+    root = next(f.name for f in model.pinocchio.frames[1:] if f.parentJoint == min(model.b, 1))
+    found, frame, root_pose = functions(q, v)
     for term, expected in terms.items():
         near(found[term], expected)
     near(frame["T"], d.placement(model.end_effector))
+    near(root_pose, d.placement(root))
     near(frame["J"], d.J_end_effector)
     forms: list[Form] = [StandardForm(model), DecoupledForm(model)]
     if name in ("panda", "satellite_panda"):
@@ -106,6 +109,9 @@ def test_tasks_have_their_inertias(rng: np.random.Generator) -> None:
     found, t = jax.jit(form.jax().terms)(q), form.evaluate(q, v)
     for name in ("J", "Z", "J_sharp", "Lambda_t", "Lambda_nu"):
         near(found[name], getattr(t, name), 1e-11)
+    centre = CentreOfMassTask(model)
+    of_centre = TaskSpaceForm(model, centre).jax()
+    near(jax.jit(lambda q: of_centre.terms(q)["J"])(q), centre.jacobian(t.d))
 
 
 def test_functions_are_mapped_and_differentiated(rng: np.random.Generator) -> None:

@@ -7,7 +7,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import DecoupledForm, PHState, Ports, StandardForm, VMSModel, integrate
+from vms_ph_dynamics import (
+    CentreOfMassTask,
+    DecoupledForm,
+    PHState,
+    Ports,
+    StandardForm,
+    VMSModel,
+    integrate,
+)
 from vms_ph_dynamics.integrators import SCHEMES, StepFailure, make_stepper
 
 from .conftest import centred, moving, panda_on, seen
@@ -224,3 +232,25 @@ def test_an_arm_whose_weight_is_carried_stays_where_it_is(scheme: str, panda: VM
 def test_the_centred_motion_has_no_linear_momentum(satellite: VMSModel) -> None:
     form, x = centred(satellite)
     np.testing.assert_allclose(seen(form, x).linear, 0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tolerance"), [("projected_rk4", 1e-6), ("discrete_gradient", 1e-13)]
+)
+def test_a_turning_thrust_through_the_centre_of_mass_does_not_turn_the_robot(
+    scheme: str, tolerance: float
+) -> None:
+    form, x = moving(panda_on("floating"))
+    task, mass, speeds = CentreOfMassTask(form.model), form.model.total_mass, []
+
+    def thrust(t: float, x: PHState) -> Ports:
+        d = form.evaluation(x)
+        speeds.append(np.linalg.norm(d.p[:3]) / mass)
+        force = task.jacobian(d).T @ (200.0 * np.array([np.cos(9 * t), np.sin(9 * t), 0.0]))
+        return Ports(force[6:], force[:6])
+
+    run = integrate(form, x, thrust, dt=0.01, steps=10, scheme=scheme)
+    first, last = seen(form, x), seen(form, run.states[-1])
+    np.testing.assert_allclose(last.about_centre, first.about_centre, rtol=0, atol=tolerance)
+    # Nor is the thrust asked for at a speed to which it and the weight cannot drive the robot.
+    assert max(speeds) < speeds[0] + 0.1 * (200.0 / mass + 9.81)
