@@ -65,6 +65,15 @@ def test_the_stored_energy_is_that_supplied_by_the_ports_in_every_step(
     np.testing.assert_allclose(run.audit.residual, 0.0, rtol=0, atol=3e-12)
 
 
+def test_a_constant_torque_does_the_work_of_its_angle_on_a_turning_base(
+    on_any_base: tuple[DecoupledForm, PHState],
+) -> None:
+    form, x = on_any_base
+    run = integrate(form, x, Ports(STRENGTH), dt=0.02, steps=5, scheme="discrete_gradient")
+    angles = run.q[-1, form.model.nq_base :] - x.q[form.model.nq_base :]
+    assert run.audit.supplied["torque"].sum() == pytest.approx(float(STRENGTH @ angles), rel=1e-12)
+
+
 @pytest.mark.parametrize("scheme", sorted(set(SCHEMES) - set(EXACT)))
 def test_the_other_schemes_miss_what_their_order_allows(
     scheme: str, on_any_base: tuple[DecoupledForm, PHState]
