@@ -106,7 +106,7 @@ def test_friction_that_is_known_is_not_estimated(truth: Truth, panda: VMSModel) 
 def test_friction_found_without_a_load_serves_to_find_the_load(
     truth: Truth, panda: VMSModel
 ) -> None:
-    gain = np.array([1.1, 0.9, 1.05, 0.97, 1.0, 1.2, 0.85])
+    gain = np.array([11.0, 0.9, 1.05, 9.7, 1.0, 1.2, 0.85])  # N m/A or nearly one
     bare = random_truth(panda, np.random.default_rng(5), 1e-9)
 
     def currents(of: Truth, seed: int) -> MotionSamples:
