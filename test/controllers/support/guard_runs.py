@@ -140,8 +140,12 @@ class Outcome:
         budget: energy in the tank at the start.
         taken: largest energy given.
         excess: its largest value beyond the budget.
+        measured: the same at the samples that the guard has seen.
         unseen: largest work of efforts over the d + 1 samples of which a decision does not know.
         lent: largest energy lent to repay a debt.
+        by_weight: largest energy given, in samples of one debt, by a weight that is held while the
+            robot moves: no guard scales it.
+        verdict: of the certificate.
         misjudged: largest difference between the energy given and what the guard has counted.
         debts: debt at every sample.
         level: of the tank at the end.
@@ -152,8 +156,11 @@ class Outcome:
     budget: float
     taken: float = 0.0
     excess: float = -np.inf
+    measured: float = -np.inf
     unseen: float = 0.0
     lent: float = 0.0
+    by_weight: float = 0.0
+    verdict: str = ""
     misjudged: float = 0.0
     debts: list[float] = field(default_factory=list)
     level: float = 0.0
@@ -161,8 +168,8 @@ class Outcome:
 
     @property
     def beyond(self) -> float:
-        """How much of the excess is of neither the work not yet seen nor a loan, J."""
-        return self.excess - self.unseen - self.lent
+        """How much of the excess is of neither the work not yet seen, a loan nor a held weight, J."""
+        return self.excess - self.unseen - self.lent - self.by_weight
 
 
 @dataclass
@@ -291,7 +298,7 @@ def run(given: Scene, policy: Policy, is_guarded: bool = True, make: Make = pyth
     if actuators is not None:
         weight, _ = _applied(model, given.q, actuators)
     guard.engage(given.q, given.v)
-    queue = [weight] * d
+    queue, weights, by_weight = [weight] * d, [weight] * d, 0.0
     found = Outcome(given.words(), given.initial)
     none = np.zeros(model.nv)
     before: list[float] = []  # energy given at each sample
@@ -314,12 +321,16 @@ def run(given: Scene, policy: Policy, is_guarded: bool = True, make: Make = pyth
             effort = np.clip(wanted, -bound, bound)
         queue.append(effort)
         before.append(plant.given)
+        found.measured = max(found.measured, plant.given - given.initial)
         push = none
         if given.pushes and rng.random() < given.pushes:
             change = 10.0 ** rng.uniform(-2, 0) * rng.uniform(-1, 1, model.nv)
             push = model.evaluate(q, none).M @ change / dt
         plant.most = plant.given
         force, unheld = queue.pop(0), none
+        if actuators is None:
+            weights.append(np.array(model.evaluate(q, none).g))
+            plant.held_weight, plant.by_weight = weights.pop(0), 0.0
         if actuators is not None:
             # What acts is what the actuators make of the wrench; weight that they cannot hold is
             # no energy of the controller.
@@ -327,11 +338,16 @@ def run(given: Scene, policy: Policy, is_guarded: bool = True, make: Make = pyth
             force = np.concatenate([wrench, force[model.b :]])
             unheld = _applied(model, q, actuators)[1]
         plant.hold(force, unheld, dt, push)
+        by_weight += max(0.0, plant.by_weight)
+        found.by_weight = max(found.by_weight, by_weight)
+        if plant.given <= given.initial:
+            by_weight = 0.0
         found.taken = max(found.taken, plant.most)
         found.excess = max(found.excess, plant.most - given.initial)
         since = min(before[-1 - d :])
         found.unseen = max(found.unseen, plant.most - since)
     found.level, found.lent = guard.level, guard.certificate.lent
+    found.verdict = guard.certificate.verdict
     found.speed = float(np.abs(plant.v).max())
     return found
 

@@ -48,13 +48,17 @@ _STEP = 0.004
 
 
 class Plant:
-    """A robot; ``given`` is the energy that held efforts have given to it, J."""
+    """A robot; ``given`` is the energy that held efforts have given to it, J.
+
+    Of it, ``by_weight`` was given by a weight that is held while the robot moves, ``held_weight``.
+    """
 
     def __init__(self, model: VMSModel, q: np.ndarray, v: np.ndarray) -> None:
         self._model, self._data = model.pinocchio, model.pinocchio.createData()
         self._b = model.b
         self.q, self.v = q.copy(), v.copy()
-        self.given = self.most = 0.0
+        self.given = self.most = self.by_weight = 0.0
+        self.held_weight: np.ndarray | None = None
 
     def hold(self, force: np.ndarray, unheld: np.ndarray, dt: float, push: np.ndarray) -> None:
         """Move for a sample under a constant effort and a constant generalised force nobody sees.
@@ -75,6 +79,8 @@ class Plant:
         for ahead, weight in ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6)):
             gravity = pin.computeGeneralizedGravity(self._model, self._data, q)
             work += weight * h * float((counted - gravity) @ v)
+            if self.held_weight is not None:
+                self.by_weight += weight * h * float((self.held_weight - gravity) @ v)
             a = pin.aba(self._model, self._data, q, v, force + self._outside(q, v, push))
             q_rate = self._rate(q, v)
             dq, dv = dq + weight * h * q_rate, dv + weight * h * a
