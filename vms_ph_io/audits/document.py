@@ -42,17 +42,18 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Look at the clock and the noise below, and whether two robots share a topic."
     elif share < _CLOSED_SHARE or is_within_band:
-        yield (
-            f"The energy adds up: of {ledger.exchanged:.3g} J that joints and ports exchanged, at "
-            f"most {ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
-        )
         beyond = max(_CLOSED_SHARE * ledger.exchanged, ledger.band[-1], ledger.sampling_bound)
-        if abs(ledger.from_samples) <= beyond:
-            yield "There is nothing to mend in the model or the recording."
+        differs = abs(ledger.from_samples) > beyond
+        yield (
+            f"{'By its port energies the recording' if differs else 'The energy'} adds up: of "
+            f"{ledger.exchanged:.3g} J that joints and ports exchanged, at most "
+            f"{ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
+        )
+        if differs:
+            share, source = abs(ledger.from_samples) / ledger.exchanged, "By positions and efforts "
+            yield from _joint_sentences(audit, ledger.from_samples, share, source)
         else:
-            yield "That is by the port energies in the recording; its positions and efforts differ."
-            share = abs(ledger.from_samples) / ledger.exchanged
-            yield from _joint_sentences(audit, ledger.from_samples, share)
+            yield "There is nothing to mend in the model or the recording."
     elif meaning is not None and not meaning.fits:
         yield (
             "The recorded efforts are no torques of this robot: friction alone explains them as "
@@ -77,7 +78,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
 
 
-def _joint_sentences(audit: Audit, energy: float, share: float) -> Iterator[str]:
+def _joint_sentences(audit: Audit, energy: float, share: float, source: str = "") -> Iterator[str]:
     """Say at which joint an energy (J) vanished or appeared, and whether it looks like friction."""
     ledger = audit.ledger
     if not ledger.joints:
@@ -91,10 +92,9 @@ def _joint_sentences(audit: Audit, energy: float, share: float) -> Iterator[str]
     order = np.argsort(-np.abs(total))
     worst = int(order[0])
     verb = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
-    amount = f"{abs(energy):.3g} J, {100 * share:.2g} % of what the joints exchanged,"
-    if abs(total[worst]) > _DOMINANT_SHARE * gross:
-        percent = 100 * abs(total[worst]) / gross
-        yield f"{amount} {verb}, {percent:.0f} % of it at {ledger.joints[worst]}."
+    amount = f"{source}{abs(energy):.3g} J, {100 * share:.2g} % of what the joints exchanged,"
+    if (dominance := abs(total[worst]) / gross) > _DOMINANT_SHARE:
+        yield f"{amount} {verb}, {100 * dominance:.0f} % of it at {ledger.joints[worst]}."
     else:
         names = " and ".join(ledger.joints[k] for k in order[:2])
         yield f"{amount} is unaccounted for, most of it at {names}."
@@ -107,8 +107,8 @@ def _joint_sentences(audit: Audit, energy: float, share: float) -> Iterator[str]
     unit = "N" if audit.model.joints.prismatic[worst] else "N m"
     if total[worst] < 0.0 and explained > _EXPLAINED_SHARE:
         yield (
-            f"It looks like friction of {coulomb:.2g} {unit} and {viscous:.2g} {unit} s/rad that "
-            "the model lacks."
+            f"At {ledger.joints[worst]} it looks like friction of {coulomb:.2g} {unit} and "
+            f"{viscous:.2g} {unit} s/rad that the model lacks (all joints: --identify friction)."
         )
         modelled = ledger.series["dissipated_by_joint"][:, worst]
         coulomb, viscous, _ = _friction(audit, joints[:, worst] - modelled, worst)

@@ -168,7 +168,7 @@ class Outcome:
 
     @property
     def beyond(self) -> float:
-        """How much of the excess is of neither the work not yet seen, a loan nor a held weight, J."""
+        """How much of the excess is neither work not yet seen, a loan nor by a held weight, J."""
         return self.excess - self.unseen - self.lent - self.by_weight
 
 

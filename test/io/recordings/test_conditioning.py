@@ -314,7 +314,7 @@ def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path
     said_first = answers(audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path)))
     assert 2 <= len(said_first) <= 5
     assert "of it at panda_joint1" in said_first[0]
-    assert "It looks like friction of 4.1 N m" in said_first[1]
+    assert "it looks like friction of 4.1 N m" in said_first[1]
     assert 'friction="4.' in said_first[2]
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
     assert "not taken for what they are" in answers(audit_motion(currents))[0]
