@@ -15,7 +15,8 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Finding, Settings, findings, identify
-from vms_ph_dynamics.identification.findings import _intervals, contacts
+from vms_ph_dynamics.identification.findings import _intervals, _wrong_model, contacts
+from vms_ph_dynamics.identification.result import payload_unknowns
 from vms_ph_dynamics.identification.windows import Windows
 from vms_ph_io import robots
 
@@ -100,6 +101,24 @@ def test_no_sign_is_opposite_where_only_other_joints_do_not_fit(panda: VMSModel)
     torque[:, 0] = 0.5 * v[:, 0] - 4.5 * d.M[0, 0] * np.sin(3 * t)
     found = _found(panda, MotionSamples(t, q, v, torque))
     assert not [one for one in found if one.kind == "sign"]
+
+
+def test_signs_are_compared_at_as_many_instants_of_a_long_recording_as_of_a_short_one(
+    panda: VMSModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instants = []
+
+    def rows(model: Any, motion: Any, unknowns: Any, settings: Any, every: int) -> Windows:
+        instants.append(len(motion.samples) / every)
+        raise InterruptedError
+
+    monkeypatch.setattr(MODULE, "torque_windows", rows)
+    known: Any = SimpleNamespace(frame="panda_link8", length=0.3, unknowns=payload_unknowns(3.0))
+    for count in (4_000, 40_000):
+        motion: Any = SimpleNamespace(samples=range(count))
+        with pytest.raises(InterruptedError):
+            _wrong_model(panda, motion, known, None)
+    assert instants[0] == pytest.approx(instants[1], rel=0.3)
 
 
 def test_another_direction_of_gravity_is_found(samples: MotionSamples) -> None:
