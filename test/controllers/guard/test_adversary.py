@@ -63,7 +63,7 @@ def test_pushes_in_succession_do_not_let_a_debt_accumulate(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scenes", "generations", "children"), [(1, 1, 3), pytest.param(200, 10, 7, marks=LONG)]
+    ("scenes", "generations", "children"), [(1, 1, 3), pytest.param(200, 6, 6, marks=LONG)]
 )
 def test_a_search_for_the_worst_controller_finds_none_beyond_the_bound(
     scenes: int, generations: int, children: int
