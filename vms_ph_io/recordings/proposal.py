@@ -475,7 +475,7 @@ def _effort_entry(
     if not motion.effort.any():
         proposal.note("effort", "all efforts are zero: the joints supply no energy")
         return entry
-    if lag := motion.lag(model):
+    if abs(lag := motion.lag(model)) > 0.015:  # a shorter one is not certain
         proposal.note("effort", f"they follow the motion {1e3 * lag:.0f} ms later")
     motion = motion.advanced(lag)
     meaning = motion.meaning(model)
