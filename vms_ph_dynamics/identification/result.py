@@ -201,7 +201,7 @@ class Parameter:
         low, high = min(self.low, other.low), max(self.high, other.high)
         meaning = self.meaning
         if high - low > 1.5 * (self.high - self.low):
-            meaning = meaning or "unsure, because friction at low speed does not follow the law"
+            meaning = meaning or "unsure, because another friction law at low speed predicts better"
         at_bound = self.at_bound or other.at_bound
         return replace(self, low=low, high=high, at_bound=at_bound, meaning=meaning)
 
