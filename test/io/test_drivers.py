@@ -60,6 +60,9 @@ def test_the_weight_that_the_driver_carries_is_a_port_of_its_own() -> None:
     assert lifted > 0.5
     assert ports["driver_weight"] == pytest.approx(lifted, rel=5e-3)
     assert abs(ports["torque"]) < 0.3 * lifted
+    for name, energy in ports.items():
+        mean = 0.5 * (run.power[name][1:] + run.power[name][:-1])
+        assert np.diff(run.t) @ mean == pytest.approx(energy, abs=1e-2 * lifted)
     assert np.abs(run.audit.residual).max() < 1e-9
 
 

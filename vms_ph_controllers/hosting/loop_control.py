@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, OptionError, VMSModel
+from vms_ph_dynamics.arrays import zeros
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
 from ..controller import Command, ControlFault, Controller, FunctionLaw, Reference, RobotState
@@ -180,22 +181,20 @@ class CarriedWeight:
 
     Attributes:
         work: of the driver's torques since the reset, J.
+        weight: the torques of the driver, (n,), N m or N.
     """
 
     def __init__(self, control: Any, model: VMSModel) -> None:
         """Add the weight of a robot to the torques of a law, held over each step."""
         self._control, self._model, self.work = control, model, 0.0
-        self._last: tuple[Array, Array] | None = None
+        self._q, self.weight = model.home, zeros(model.nv)
 
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
         """Return the torques of law and driver."""
-        if self._last is not None:
-            last_q, weight = self._last
-            self.work += float(weight @ self._model.difference(last_q, q))
-        weight = np.array(self._model.evaluate(q, np.zeros(self._model.nv)).g)
-        self._last = (np.array(q), weight)
+        self.work += float(self.weight @ self._model.difference(self._q, q))
+        self._q, self.weight = np.array(q), self._model.evaluate(q, 0.0 * v).g
         command = self._control(q, v, dt)
-        return replace(command, torque=command.torque + weight)
+        return replace(command, torque=command.torque + self.weight)
 
 
 def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Reference]:

@@ -341,9 +341,12 @@ class _Run:
 
     def _energies(self, sample: Sample) -> Energies:
         """Return kinetic and potential energy, J, and the power at each port, W."""
-        simulation = self._simulation
-        d = simulation.form.model.evaluate(simulation.q, simulation.v)
-        return d.kinetic_energy, d.potential_energy, sample.ports.supplied(d)
+        d = self._simulation.form.model.evaluate(sample.q, sample.v)
+        power = sample.ports.supplied(d)
+        if self._carried is not None:
+            carried = float(self._carried.weight @ d.v)
+            power |= {"torque": power["torque"] - carried, "driver_weight": carried}
+        return d.kinetic_energy, d.potential_energy, power
 
     def _recorded(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate

@@ -55,7 +55,8 @@ class Trajectory(WithHints):
         t: (N+1,) s.
         q: (N+1,nq) configurations.
         v: (N+1,nv) velocities.
-        torque: (N+1,n) joint torques, N m or N; at a jump, the mean of both sides.
+        torque: (N+1,n) joint torques, N m or N; at a jump, the mean of both sides. With a driver,
+            those of law and driver together, as such arms measure them.
         wrench_base: (N+1,b) wrench on the base in its own axes, linear first, N and N m.
         wrenches: at the end effector (``wrench_end_effector``) and the tools, by port, (N+1,6)
             each, in the axes of the frame.

@@ -56,9 +56,8 @@ def check(
         warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
         model = settings.model(xml)
     # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
-    inertias = np.linalg.eigvalsh(model.evaluate(model.home, np.zeros(model.nv)).M)
-    low, high = inertias[0], inertias[-1]
-    singular = low <= 1e-12 * high
+    at_home = model.evaluate(model.home, np.zeros(model.nv))
+    low, high = np.linalg.eigvalsh(at_home.M)[[0, -1]]
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
     why_base = "" if bundled is not None else base_origin(model, base)
@@ -70,8 +69,8 @@ def check(
     home = ", ".join(f"{name} at {position:.4g}" for name, position in positions if position)
     typer.echo(f"  home          {home or 'every joint at zero'}{home and ', the others at zero'}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
-    state = "singular here" if singular else f"positive definite, condition {high / low:.3g}"
-    typer.echo(f"  mass matrix   {state}")
+    definite = f"positive definite, condition {high / max(low, 1e-300):.3g}"
+    typer.echo(f"  mass matrix   {definite if low > 1e-12 * high else 'singular here'}")
     if findings.defects:
         faulty = len(findings.defects) - len(model.repairs)
         typer.echo(f"  inertias      {len(model.repairs)} repaired, {faulty} with defects as given")
