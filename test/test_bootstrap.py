@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -159,6 +160,18 @@ def test_a_killed_installation_is_completed_by_the_next_start(
     code, output = _run(script)
     assert (code, output.splitlines()[-1]) == (0, "it runs"), output
     assert _run(script) == (0, "it runs\n")
+
+
+@pytest.mark.parametrize(
+    ("free", "said"), [(10**6, "disk is full: free some space"), (10**10, "no pip: remove it")]
+)
+def test_an_environment_that_cannot_be_made_says_what_to_do(
+    free: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment.sys, "executable", "false")  # as venv where it fails
+    monkeypatch.setattr(environment.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    with pytest.raises(SystemExit, match=said):
+        environment.main(tmp_path / "environment", [])
 
 
 def test_packages_without_all_files_are_installed_anew(tmp_path: Path) -> None:

@@ -58,14 +58,14 @@ def main(folder: Path, arguments: list[str]) -> None:
                 shutil.rmtree(python.parent)
             # The pip that Python 3.10 brings takes minutes to choose versions.
             upgrade = ["--upgrade-deps"] if sys.version_info < (3, 11) else []
-            subprocess.run([sys.executable, "-m", "venv", *upgrade, folder], check=True)
+            subprocess.run([sys.executable, "-m", "venv", *upgrade, folder])
         if not has_pip(python):
-            sys.exit(
-                f"vms: the environment in {folder} has no pip; remove this folder and run again."
-            )
+            full = shutil.disk_usage(folder).free < 20_000_000  # bytes; pip is larger
+            way = "its disk is full: free some space" if full else "it has no pip: remove it"
+            sys.exit(f"vms: the environment in {folder} could not be made; {way} and run again.")
         for packages in folder.glob("lib/python3*/site-packages"):
             remove_incomplete(packages)
-    except (OSError, subprocess.CalledProcessError) as error:
+    except OSError as error:
         sys.exit(
             f"vms: the environment could not be made in {folder}: {error}\n"
             "     VMS_VENV names another folder."
