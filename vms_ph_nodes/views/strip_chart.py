@@ -23,7 +23,7 @@ from ..messages.conversions import NANOSECONDS, from_stamp
 from .sankey import LARGEST, PREFIXES
 
 _SECONDS = 20.0  # time span, s
-_SAMPLES = int(_SECONDS * 10)
+_SAMPLES, _MAX_CURVES = int(_SECONDS * 10), 200
 
 # What is shown of joints, in the units of revolute ones.
 _JOINT_UNITS = {"positions": "rad, m", "velocities": "rad/s, m/s", "efforts": "N m, N"}
@@ -171,7 +171,7 @@ class LivePlots:
             for port in PORTS
             if self._law.base_moves or port != "wrench_base"
         }
-        powers.update(zip(message.tool_names, message.tool_power, strict=False))
+        powers.update(zip(message.tool_names[:_MAX_CURVES], message.tool_power, strict=False))
         time = self._seconds(from_stamp(message.header.stamp))
         self._power.add(time, {**powers, "dissipated": -message.dissipated})
 
@@ -187,7 +187,7 @@ class LivePlots:
         time = self._seconds(from_stamp(message.header.stamp))
         columns = (message.position, message.velocity, message.effort)
         for chart, column in zip(self._joints.values(), columns, strict=True):
-            if len(column) == len(message.name) and np.isfinite(column).all():
+            if 0 < len(message.name) == len(column) <= _MAX_CURVES and np.isfinite(column).all():
                 chart.add(time, dict(zip(short_names(message.name), column, strict=True)))
 
     def _choose(self) -> None:

@@ -36,7 +36,11 @@ from vms_ph_nodes.task_runner import TaskRunner
 _ACTING = ("torque", "wrench_base", "joint_states", "odom", "tf")
 
 
-_TASKS = {"panda": "arm_reach", "satellite_panda": "satellite_station"}
+# What the robots do: a payload and a second tool, and a mechanism and actuators, have topics.
+_OF_ROBOT = {
+    "panda": ("task:=arm_pick", "tools:=panda_link5"),
+    "bluerov2_alpha5": ("task:=underwater_valve",),
+}
 
 
 class _Domain:
@@ -44,8 +48,8 @@ class _Domain:
 
     def __init__(self, robot: str) -> None:
         folder = Path(tempfile.mkdtemp(prefix="vms_ph_fuzz_"))
-        words = [f"robot:={robot}", "identify.enabled:=false", "compensate_payload:=true"]
-        words += [f"task:={_TASKS[robot]}", f"bag:={folder / 'bag'}", "native:=false"]
+        words = [f"robot:={robot}", *_OF_ROBOT[robot], "identify.enabled:=false"]
+        words += ["compensate_payload:=true", f"bag:={folder / 'bag'}", "native:=false"]
         args = ["--ros-args", "--disable-rosout-logs", "--log-level", "fatal"]
         for word in words:
             args += ["-p", word]
@@ -120,6 +124,6 @@ TOPICS = Surface(
     "topics", _attempt_with("panda"), _seeds, refusals=(), seconds=10.0, short=600, long=200_000
 )
 TOPICS_OF_A_BASE = Surface(
-    "topics of a base", _attempt_with("satellite_panda"), _seeds, refusals=(), seconds=10.0,
+    "topics of a base", _attempt_with("bluerov2_alpha5"), _seeds, refusals=(), seconds=10.0,
     short=400, long=120_000,
 )  # fmt: skip
