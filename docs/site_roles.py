@@ -13,6 +13,7 @@ import ast
 import re
 import sys
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +26,16 @@ ROLE = re.compile(r":(?:class|meth|func|mod|attr|data|exc|obj):`~?\.?([\w.]+)`")
 
 
 @cache
-def public() -> dict[str, tuple[str, Any]]:
-    """The full name of every public object, and the object, by its short name."""
+def public() -> dict[str, dict[str, Any]]:
+    """By every short name, the full names of the public objects that have it, and the objects."""
     sys.path.append(str(Path(__file__).parent))
     from site_pages import home, packages
 
-    return {
-        name: (home(package, name), getattr(package, name))
-        for package in packages()
-        for name in package.__all__
-    }
+    names: dict[str, dict[str, Any]] = {}
+    for package in packages():
+        for name in package.__all__:
+            names.setdefault(name, {})[home(package, name)] = getattr(package, name)
+    return names
 
 
 class Roles(griffe.Extension):
@@ -46,7 +47,7 @@ class Roles(griffe.Extension):
             described = _description(obj)
             obj.docstring = griffe.Docstring(described, parent=obj) if described else None
         if obj.docstring is not None:
-            obj.docstring.value = ROLE.sub(_link, obj.docstring.value)
+            obj.docstring.value = ROLE.sub(lambda role: link(role[1], obj), obj.docstring.value)
 
 
 def _description(attribute: griffe.Object) -> str:
@@ -60,10 +61,27 @@ def _description(attribute: griffe.Object) -> str:
     return text + (f"; from {bounds[0]} to {bounds[1]}" if bounds else "")
 
 
-def _link(role: re.Match[str]) -> str:
-    name = role[1]
+def link(name: str, place: griffe.Object) -> str:
+    """Return a link to what a name means in the docstring of an object, or the name as code.
+
+    Of several public objects of that name it is the one that the module imports, else the one whose
+    package is nearest.
+    """
     first, _, member = name.partition(".")
-    there, value = public().get(first, ("", None))
+    owner = place if place.is_class else place.parent
+    if owner is not None and owner.is_class and not member:
+        first, member = (owner.name, first) if first in owner.members else (first, member)
+    near = str(place.module.imports.get(first, place.path)).split(".")
+    found = public().get(first, {})
+    if first in place.module.members and first not in place.module.imports:  # defined there
+        found = {full: value for full, value in found.items() if full.split(".")[0] == near[0]}
+
+    def shared(full: str) -> int:
+        pairs = zip(full.split("."), near, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    there = max(found, key=shared, default="")
+    value = found.get(there)
     if not there or (member and not getattr(vars(value).get(member), "__doc__", None)):
         return f"`{name}`"
     return f"[`{name}`][{there}{'.' + member if member else ''}]"

@@ -71,6 +71,22 @@ def test_the_page_of_parameters_has_those_of_every_node(site: Path) -> None:
     assert "null_stiffness" in page or "damping_null" in page  # a gain
 
 
+def test_a_name_that_two_packages_have_leads_to_that_of_the_page(site: Path) -> None:
+    api = site / "reference" / "api"
+    meant = {
+        ("vms_ph_io.simulation", "Payload"): "vms_ph_dynamics.simulation",
+        ("vms_ph_io.simulation", "Friction"): "vms_ph_dynamics.actuation",
+        ("vms_ph_dynamics", "from_urdf"): "vms_ph_dynamics",
+        ("vms_ph_dynamics.integrators", "SCHEMES"): "vms_ph_dynamics.integrators",
+    }
+    for (page, name), target in meant.items():
+        links = re.findall(
+            rf'href="([^"#]*)#[\w.]+\.{name}"[^>]*><code>', (api / f"{page}.html").read_text()
+        )
+        assert links, (page, name)
+        assert {link or f"{page}.html" for link in links} == {f"{target}.html"}, (page, name)
+
+
 def functions(public: dict[str, Any]) -> Iterator[tuple[str, Callable[..., Any], str]]:
     """Every public function and method of this project, with the text that describes its errors."""
     for name, value in public.items():

@@ -70,7 +70,7 @@ class RobotModel(WithHints):
             end_effector: name of a frame; when None, the last link that a joint moves.
             mimics: the joints that mimic others, by name.
             links: the inertias of its links; those of its bodies when None.
-            inertia: as for :meth:`from_urdf`.
+            inertia: as for :meth:`.VMSModel.from_urdf`.
             fluid: that surrounds the robot; None for none.
 
         Raises:

@@ -14,7 +14,11 @@ from ..controller import gain, switch, with_floats
 
 @dataclass(frozen=True)
 class EnergyGuardSettings:
-    """Tank and limits of an energy guard; they may change while it acts."""
+    """Tank and limits of an energy guard; they may change while it acts.
+
+    Over ``engagement_time`` a jump of the effort fades out: at the engagement, and after every
+    reflex.
+    """
 
     tank_capacity: float = gain(
         5.0, "capacity of the energy tank, J; energy beyond it is discarded", 0.0, 1e6
