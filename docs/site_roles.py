@@ -72,16 +72,18 @@ def link(name: str, place: griffe.Object) -> str:
     if owner is not None and owner.is_class and not member:
         first, member = (owner.name, first) if first in owner.members else (first, member)
     near = str(place.module.imports.get(first, place.path)).split(".")
-    found = public().get(first, {})
+    candidates = public().get(first, {})
     if first in place.module.members and first not in place.module.imports:  # defined there
-        found = {full: value for full, value in found.items() if full.split(".")[0] == near[0]}
+        candidates = {
+            full: value for full, value in candidates.items() if full.split(".")[0] == near[0]
+        }
 
     def shared(full: str) -> int:
         pairs = zip(full.split("."), near, strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-    there = max(found, key=shared, default="")
-    value = found.get(there)
+    there = max(candidates, key=shared, default="")
+    value = candidates.get(there)
     if not there or (member and not getattr(vars(value).get(member), "__doc__", None)):
         return f"`{name}`"
     return f"[`{name}`][{there}{'.' + member if member else ''}]"

@@ -223,7 +223,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         return Outcome(checks, [], notes)
     title, file = "Limits of contact with people", out / "contact-limits.html"
     head = ["region", "force, N", "stiffness, N/mm", "mass, kg", "pressure, N/cm²"]
-    head += [f"{k}: {what}" for k in ("free", "clamped") for what in ("m/s", "J", "budget, J")]
+    head += [f"{k}: {unit}" for k in ("free", "clamped") for unit in ("m/s", "J", "budget, J")]
     items = ["<ul>", *(f"<li>{escape(sentence)}</li>" for sentence in _NOT_COVERED), "</ul>"]
     parts = [f"<h1>{title}</h1><p>{escape(of)}</p>", table(head, rows), "<h2>Not covered</h2>"]
     with writing(file):

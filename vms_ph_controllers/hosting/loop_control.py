@@ -192,7 +192,7 @@ class CarriedWeight:
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
         """Return the torques of law and driver."""
         self.work += float(self.weight @ self._model.difference(self._q, q))
-        self._q, self.weight = np.array(q), self._model.evaluate(q, 0.0 * v).g
+        self._q, self.weight = np.array(q), self._model.evaluate(q, zeros(self._model.nv)).g
         command = self._control(q, v, dt)
         return replace(command, torque=command.torque + self.weight)
 
