@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -61,6 +62,15 @@ def test_without_a_compiler_nothing_is_installed(monkeypatch: pytest.MonkeyPatch
         VmsPhError, match="no C\\+\\+ compiler; on Debian and Ubuntu: apt install g"
     ):
         native_build.require_compiler()
+
+
+def test_a_build_that_fails_on_a_full_disk_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(VmsPhError, match="failed") as other:
+        native_build.cmake("--build", "/no/such/folder")
+    assert "full" not in str(other.value)
+    monkeypatch.setattr(native_build.shutil, "disk_usage", lambda _: SimpleNamespace(free=10**6))
+    with pytest.raises(VmsPhError, match="the disk of .* is full: free some space and run again"):
+        native_build.cmake("--build", "/no/such/folder")
 
 
 def test_an_installation_of_what_the_build_needs_is_completed_after_a_kill(

@@ -24,7 +24,7 @@ from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import Array, VMSModel
-from vms_ph_dynamics.free_floating import Body, carrying
+from vms_ph_dynamics.capture import Body, carrying
 from vms_ph_dynamics.simulation import Sample
 
 from .messages.conversions import NANOSECONDS, to_stamp

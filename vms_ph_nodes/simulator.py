@@ -16,7 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.free_floating import Body
+from vms_ph_dynamics.capture import Body
 from vms_ph_dynamics.simulation import Control, Sample
 from vms_ph_io.wings import hook
 

@@ -14,14 +14,14 @@ from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_controllers.laws.resolved_motion import ResolvedMotion
 from vms_ph_dynamics import Array, DecoupledForm, VMSModel, VmsPhError, momenta
 from vms_ph_dynamics.actuation import Actuators, Motor, ReactionWheel
-from vms_ph_dynamics.free_floating import Body, EllipticLoop, capture, plan_reorientation
-from vms_ph_dynamics.free_floating.reorientation import displaced
+from vms_ph_dynamics.capture import Body, capture
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import Trajectory, robots, simulate
 from vms_ph_io.progress import Progress, Stages
 
 from .check import bounded, required
+from .reorientation import EllipticLoop, displaced, plan_reorientation
 from .study import Outcome, Parameter, Settings, Study
 
 _SE3, _SO3 = SE3(), SO3()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import ModelError, Ports, StandardForm
-from vms_ph_dynamics.free_floating import Body, capture
+from vms_ph_dynamics.capture import Body, capture
 from vms_ph_dynamics.simulation import Mechanism, Simulation
 from vms_ph_ephs.files import drives_file
 from vms_ph_ephs.robot import EphsEngine

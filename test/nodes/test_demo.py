@@ -73,6 +73,20 @@ def test_another_process_sees_its_nodes_and_topics(demo: Demo, start: Start) -> 
     assert "/vms_ph/energy: vms_ph/msg/Energy" in published
 
 
+def test_a_second_demo_in_the_same_domain_is_refused_before_it_starts(
+    demo: Demo, start: Start, tmp_path: Path
+) -> None:
+    second = start("demo", "--headless", "--seconds", "1", "--out", str(tmp_path))
+    assert second.wait(20) == 1
+    assert "another robot's energies are on vms_ph/energy in DDS domain" in second.output
+    assert re.search(r"run this one with ROS_DOMAIN_ID=\d+", second.output)
+    assert "Traceback" not in second.output
+    assert not (tmp_path / "bag").exists()
+    # The first one goes on.
+    echo = start("topic", "echo", "--once", "/vms_ph/energy")
+    assert echo.wait(20) == 0
+
+
 def test_another_process_reads_an_energy_message(demo: Demo, start: Start) -> None:
     echo = start("topic", "echo", "--once", "/vms_ph/energy")
     assert echo.wait(20) == 0

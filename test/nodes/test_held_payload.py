@@ -19,7 +19,7 @@ from std_srvs.srv import SetBool
 from vms_ph.msg import PayloadState
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_dynamics.free_floating import Body
+from vms_ph_dynamics.capture import Body
 from vms_ph_dynamics.simulation import Mechanism, Payload, Sample
 from vms_ph_io import robots
 from vms_ph_io.tasks.task_goals import PayloadJudge

@@ -11,6 +11,7 @@ from numpy.linalg import eigvals, solve
 from ..actuation.friction import Friction
 from ..arrays import Array
 from ..forms import Form, PHState, Ports
+from ..integrators import IntegrationError
 from ..nonholonomic import NonholonomicForm
 
 SimulatedForm: TypeAlias = Form | NonholonomicForm
@@ -22,7 +23,7 @@ _MAX_EXPLICIT = 0.5
 
 # Iterations on the secant slope of Coulomb friction, sweeps over the joints for the torques of
 # several stops, and the change of speed at which both end, rad/s or m/s.
-_ITERATIONS, _SWEEPS, _TOLERANCE = 50, 400, 1e-12
+_ITERATIONS, _SWEEPS, _TOLERANCE = 50, 4000, 1e-12
 
 # Distance from a stop beyond which no step needs to be watched, rad or m, besides what the present
 # speed covers; and the time for which that holds, s: up to 2500 rad/s^2.
@@ -171,6 +172,9 @@ def stop_impulses(mobility: Array, free: Array, lower: Array, upper: Array) -> A
         free: (n,) rates without impulses.
         lower: (n,) lowest rates, minus infinity for none.
         upper: (n,) highest rates, infinity for none.
+
+    Raises:
+        IntegrationError: the sweeps do not converge.
     """
     impulse, rates = np.zeros(len(free)), free.copy()
     limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
@@ -184,6 +188,9 @@ def stop_impulses(mobility: Array, free: Array, lower: Array, upper: Array) -> A
                 impulse[i] = solution
                 rates += mobility[:, i] * increment
                 change = max(change, abs(mobility[i, i] * increment))
-        if change < _TOLERANCE:
-            break
-    return impulse
+        if change <= _TOLERANCE * max(1.0, np.abs(free).max()):
+            return impulse
+    raise IntegrationError(
+        f"impulses of the joint stops still change a rate by {change:.2g} rad/s or m/s after "
+        f"{_SWEEPS} sweeps; a shorter step or less different inertias may help"
+    )

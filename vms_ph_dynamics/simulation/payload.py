@@ -10,9 +10,9 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array, frozen, parameter, zeros
+from ..capture import Body
 from ..errors import ModelError, check_arguments
 from ..evaluation import Evaluation
-from ..free_floating.capture import Body
 from ..groups import SO3, pose
 from ..model import VMSModel
 

@@ -21,8 +21,10 @@ from vms_ph_dynamics import VmsPhError
 
 from . import environment
 
-# Largest memory of one compiler with the headers of Pinocchio, bytes.
-_MEMORY = 1_500_000_000
+# Largest memory of one compiler with the headers of Pinocchio, and space on a disk below which a
+# failure is explained by it, bytes; where compilers put their temporary files.
+_MEMORY, _ROOM = 1_500_000_000, 20_000_000
+_TEMPORARY = os.environ.get("TMPDIR") or "/tmp"
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 SOURCE = CHECKOUT / "native"
@@ -145,6 +147,9 @@ def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[
                 listener(line)
     if process.returncode:
         end = "".join(lines[-40:]).rstrip("\n")
+        for disk in filter(Path.is_dir, (FOLDER.parent, Path(sys.prefix), Path(_TEMPORARY))):
+            if shutil.disk_usage(disk).free < _ROOM:
+                end = f"{end}\nthe disk of {disk} is full: free some space and run again"
         raise VmsPhError(f"cmake {' '.join(map(str, arguments[:2]))} failed:\n{end}")
 
 

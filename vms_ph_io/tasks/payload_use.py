@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from vms_ph_dynamics import Array, OptionError, StandardForm, VMSModel, momenta
+from vms_ph_dynamics.capture import Body, capture, carrying
 from vms_ph_dynamics.energy.audit import ExergyMap
-from vms_ph_dynamics.free_floating.capture import Body, capture, carrying
 from vms_ph_dynamics.groups import pose
 from vms_ph_dynamics.simulation import HeldMechanism, Payload, Simulation
 from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss

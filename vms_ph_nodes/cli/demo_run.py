@@ -28,6 +28,8 @@ from ..views.page_address import HOST, page_address, page_token
 from .launch import find_launch_file
 
 _START_TIMEOUT = 120.0  # timeout of the first energy message, s; a busy machine starts slowly
+_DISCOVERY_TIME = 1.0  # for discovering the nodes that run already, s
+_ENERGY_TOPIC = "vms_ph/energy"
 
 
 class Demo:
@@ -62,6 +64,10 @@ class Demo:
             self._node.create_subscription(String, CHOICES["demo"], self._on_choice, 10)
         first_folder, count, self._next_task = self._folder, 1, ""
         try:
+            deadline = time.monotonic() + _DISCOVERY_TIME
+            while time.monotonic() < deadline and not signals:
+                self._require_own_energy(0)
+                time.sleep(0.05)
             code = self._run(signals)
             while self._next_task and not signals:
                 count += 1
@@ -112,6 +118,15 @@ class Demo:
             self._print_summary()
         return code
 
+    def _require_own_energy(self, monitors: int) -> None:
+        """Raise an error where energies of others arrive too: the summary would mix them."""
+        if self._node.count_publishers(_ENERGY_TOPIC) > monitors:
+            domain = hook("embedded", "discovery").domain_id()
+            raise VmsPhError(
+                f"another robot's energies are on {_ENERGY_TOPIC} in DDS domain {domain}; end that "
+                f"run, or run this one with ROS_DOMAIN_ID={(domain + 1) % 102}"
+            )
+
     def _print_addresses(self) -> None:
         if self._arguments["web"]:
             typer.echo(f"page      {page_address(self._arguments['port'], self._token)}")
@@ -131,10 +146,13 @@ class Demo:
                 typer.echo(f"first energy message after {first - start_time:.2f} s")
                 node.destroy_subscription(subscription)
 
-        subscription = node.create_subscription(Energy, "vms_ph/energy", on_energy, 10)
+        monitors = [p for p in launcher.processes if p.name.startswith("energy_monitor")]
+        subscription = node.create_subscription(Energy, _ENERGY_TOPIC, on_energy, 10)
         try:
             while not (signals or self._next_task) and launcher.poll() is None:
                 rclpy.spin_once(node, timeout_sec=0.05)
+                # A monitor that was restarted may be counted twice.
+                self._require_own_energy(sum(p.starts for p in monitors))
                 now = time.monotonic()
                 if first is None and now - start_time > _START_TIMEOUT:
                     break

@@ -14,7 +14,7 @@ from vms_ph.msg import Contact, Identification, Payload, PayloadState
 from vms_ph_controllers.observers import ContactReport
 from vms_ph_controllers.observers import Payload as ObservedPayload
 from vms_ph_dynamics import Array, StateError, VMSModel
-from vms_ph_dynamics.free_floating import Body
+from vms_ph_dynamics.capture import Body
 
 from .conversions import check_range, from_xyz, to_point, to_pose, to_vector
 

@@ -22,7 +22,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph.msg import PayloadState
 
 from vms_ph_dynamics import Array, StandardForm, VMSModel
-from vms_ph_dynamics.free_floating import Body
+from vms_ph_dynamics.capture import Body
 from vms_ph_dynamics.groups import pose
 from vms_ph_dynamics.simulation import HeldMechanism, Mechanism, Payload, Sample, Simulation
 from vms_ph_dynamics.simulation.contact import Scene, Shape

@@ -21,7 +21,7 @@ import numpy as np
 from vms_ph_controllers import RobotState
 from vms_ph_dynamics import Array, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.free_floating import Body, carrying
+from vms_ph_dynamics.capture import Body, carrying
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import drivers, load, robots
 from vms_ph_io.progress import Progress, Stages

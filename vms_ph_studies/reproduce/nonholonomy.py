@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_dynamics import Array, FreeFloating, VMSModel, VmsPhError
-from vms_ph_dynamics.free_floating import EllipticLoop, base_motion, turn_by_curvature
-from vms_ph_dynamics.free_floating.reorientation import displaced
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_io import robots
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, bounded, compared, verdict_of
 from ..figures import Panel, draw
+from ..reorientation import EllipticLoop, base_motion, displaced, turn_by_curvature
 from ..study import Outcome, Parameter, Settings, Study
 
 _SE3, _SO3 = SE3(), SO3()

@@ -16,7 +16,7 @@ from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.integrators.runge_kutta import RK4
 from vms_ph_io import robots
 
-from ..conftest import state_of
+from ..conftest import random_tree, state_of
 from .free_floating_sums import (
     FLOATING,
     Space,
@@ -254,3 +254,11 @@ def test_contact_changes_the_momenta_by_its_impulse(space_robot: Space) -> None:
     agree(rate[:3], contact[:3], 1e-10)
     about_origin = rate[3:] + np.cross(e.velocity[:3], e.P) + np.cross(e.r_0, rate[:3])
     agree(about_origin, contact[3:] + np.cross(s.p_r, contact[:3]), 1e-10)
+
+
+@pytest.mark.parametrize("seed", [2, 5, 8, 11])
+def test_rate_of_the_connection_is_its_derivative_along_the_motion(seed: int) -> None:
+    model, h = random_tree(seed), 1e-6
+    q, v = state_of(model, np.random.default_rng(seed))
+    ahead, behind = (model.evaluate(model.integrate(q, s * v), v).A for s in (h, -h))
+    assert np.abs(model.evaluate(q, v).A_rate - (ahead - behind) / (2 * h)).max() < 1e-7

@@ -11,7 +11,7 @@ import pytest
 from dynamics.nonholonomic.carts import differential_drive
 from vms_ph_controllers import DecoupledVMSController, RobotState
 from vms_ph_dynamics import ModelError, OptionError, Ports, StandardForm, VMSModel
-from vms_ph_dynamics.free_floating import Body, capture
+from vms_ph_dynamics.capture import Body, capture
 from vms_ph_dynamics.simulation import Engine, FormEngine, Mechanism, Simulation, Wind
 from vms_ph_dynamics.simulation.contact import MujocoEngine
 from vms_ph_dynamics.simulation.contact.scene import Body as SceneBody

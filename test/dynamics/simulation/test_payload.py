@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import ModelError, VMSModel, momenta
-from vms_ph_dynamics.free_floating import Body, capture, carrying
+from vms_ph_dynamics.capture import Body, capture, carrying
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.simulation import Payload
 from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss

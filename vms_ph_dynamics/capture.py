@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from ..arrays import Array, copy_with, frozen
-from ..errors import ModelError, StateError
-from ..evaluation import Evaluation
-from ..model import VMSModel
-from ..robot.inertia import defect_of
+from .arrays import Array, copy_with, frozen
+from .errors import ModelError, StateError
+from .evaluation import Evaluation
+from .model import VMSModel
+from .robot.inertia import defect_of
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Free-floating robots: closed loops of the joints at zero momentum, capture."""
+"""Closed loops of the joints of a free-floating robot at zero momentum."""
 
 import numpy as np
 import pytest
@@ -9,20 +9,16 @@ import pytest
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import DecoupledEvaluation, momenta
-from vms_ph_dynamics.free_floating import (
-    Body,
+from vms_ph_dynamics.groups import SO3
+from vms_ph_io import robots
+from vms_ph_studies.reorientation import (
     EllipticLoop,
+    _least_ellipse,
     base_motion,
-    capture,
     holonomy,
     plan_reorientation,
     turn_by_curvature,
 )
-from vms_ph_dynamics.free_floating.reorientation import _least_ellipse
-from vms_ph_dynamics.groups import SO3
-from vms_ph_io import robots
-
-from ..conftest import random_tree, state_of
 
 _SO3 = SO3()
 _LIGHT = {"bus_mass": "60", "bus_ixx": "3", "bus_iyy": "2.5", "bus_izz": "3.5"}
@@ -36,20 +32,6 @@ def light() -> VMSModel:
 @pytest.fixture(scope="module")
 def home(light: VMSModel) -> Array:
     return light.configuration(robots.get("satellite_panda").home)
-
-
-def _slope(model: VMSModel, q: Array, v: Array, value: "object") -> Array:
-    h = 1e-6
-    ahead, behind = (value(model.evaluate(model.integrate(q, s * v), v)) for s in (h, -h))  # type: ignore[operator]
-    return (ahead - behind) / (2 * h)
-
-
-@pytest.mark.parametrize("seed", [2, 5, 8, 11])
-def test_rate_of_the_connection_is_its_derivative_along_the_motion(seed: int) -> None:
-    model = random_tree(seed)
-    q, v = state_of(model, np.random.default_rng(seed))
-    rate = model.evaluate(q, v).A_rate
-    assert np.abs(rate - _slope(model, q, v, lambda d: d.A)).max() < 1e-7
 
 
 def test_motion_of_the_base_keeps_zero_momentum_and_the_centre_of_mass(
@@ -106,7 +88,7 @@ def test_more_loops_are_tried_by_tenths_until_there_are_too_many(
         tried.append(round(turn[0] / target[0]))
         assert len(tried) < 99
 
-    name = "vms_ph_dynamics.free_floating.reorientation._corrected"
+    name = "vms_ph_studies.reorientation._corrected"
     monkeypatch.setattr(name, corrected)
     with pytest.raises(StateError, match="Newton's method did not converge"):
         plan_reorientation(light, home, _SO3.exp(turn), amplitude=1.2, rate=0.7)
@@ -146,47 +128,6 @@ def test_plans_that_cannot_be_are_refused_in_words(light: VMSModel, home: Array)
         plan_reorientation(light, home, 2.0 * np.eye(3))
     with pytest.raises(ModelError, match="positive"):
         plan_reorientation(light, home, _SO3.exp(np.array([0.1, 0, 0])), amplitude=0.0)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_capture_keeps_the_momentum_and_loses_energy(light: VMSModel, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    q, v = state_of(light, rng)
-    root = rng.normal(size=(3, 3))
-    points = root @ root.T
-    body = Body(7.0, 0.2 * rng.normal(size=3), np.trace(points) * np.eye(3) - points)
-    twist = rng.normal(size=6)
-    caught = capture(light, q, v, body, twist)
-    before, after = light.evaluate(q, v), caught.model.evaluate(caught.q, caught.v)
-    placement = before.placement(light.end_effector)
-    rotation, origin = placement[:3, :3], placement[:3, 3]
-    # The momentum of the body from its velocity at its centre, in inertial axes.
-    centre, spin = np.asarray(body.centre), twist[3:]
-    linear = body.mass * rotation @ (twist[:3] + np.cross(spin, centre))
-    angular = rotation @ (np.asarray(body.inertia) @ spin)
-    angular += np.cross(origin + rotation @ centre, linear)
-    total = momenta(before).spatial + np.concatenate([linear, angular])
-    assert np.abs(momenta(after).spatial - total).max() < 1e-11 * np.abs(total).max()
-    own = 0.5 * linear @ linear / body.mass + 0.5 * spin @ np.asarray(body.inertia) @ spin
-    lost = before.kinetic_energy + own - after.kinetic_energy
-    assert caught.lost == pytest.approx(lost, rel=1e-10)
-    assert caught.lost > 0.0
-    # The frame moves with the body afterwards, and the body with the impulse.
-    at_tool = after.J_end_effector @ caught.v
-    assert np.abs(body.spatial() @ (at_tool - twist) - caught.impulse).max() < 1e-10
-    assert caught.model.total_mass == pytest.approx(light.total_mass + body.mass)
-
-
-def test_bodies_that_cannot_be_are_refused_in_words(light: VMSModel, home: Array) -> None:
-    rest = np.zeros(light.nv)
-    with pytest.raises(ModelError, match="positive mass"):
-        capture(light, home, rest, Body(-1.0, np.zeros(3), np.eye(3)), np.zeros(6))
-    with pytest.raises(ModelError, match="sum of the others"):
-        capture(light, home, rest, Body(1.0, np.zeros(3), np.diag([1, 1, 3])), np.zeros(6))
-    with pytest.raises(StateError, match="6 finite numbers"):
-        capture(light, home, rest, Body(1.0, np.zeros(3), np.eye(3)), np.zeros(5))
-    with pytest.raises(ModelError, match="is not a frame"):
-        capture(light, home, rest, Body(1.0, np.zeros(3), np.eye(3)), np.zeros(6), "nowhere")
 
 
 @pytest.mark.parametrize("loops", [1, -3])

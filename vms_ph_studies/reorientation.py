@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Array, frozen
-from ..errors import ModelError, StateError
-from ..evaluation import Evaluation, check_moving_rigid
-from ..forms.decoupled import DecoupledEvaluation
-from ..groups import SO3, base_group
-from ..model import VMSModel
+from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics.errors import ModelError, StateError
+from vms_ph_dynamics.evaluation import Evaluation, check_moving_rigid
+from vms_ph_dynamics.forms.decoupled import DecoupledEvaluation
+from vms_ph_dynamics.groups import SO3, base_group
+from vms_ph_dynamics.model import VMSModel
 
 
 class JointMotion(NamedTuple):
