@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import ModelError, VmsPhError
+from vms_ph_dynamics import ModelError, OptionError, VmsPhError
 from vms_ph_dynamics.robot.inertia import TRIANGLE_TOLERANCE
 from vms_ph_io import robots, share_directory
 from vms_ph_io.descriptions.packages import package_directory
@@ -210,6 +210,15 @@ def test_an_invalid_argument_is_rejected_in_one_sentence(
     with pytest.raises(ModelError, match=said) as refusal:
         robots.load(name, **arguments)
     assert "\n" not in str(refusal.value)
+
+
+def test_arguments_of_other_functions_are_answered_by_what_to_use() -> None:
+    with pytest.raises(OptionError, match=r"'tools' is .*; use load\(name\).with_tools\("):
+        robots.load("panda", tools=["panda_link8"])  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"'base' is .*; use get\(name\).model\("):
+        robots.load("panda", base="floating")
+    lighter = robots.load("satellite_panda", bus_mass=400)  # type: ignore[arg-type]
+    assert lighter.total_mass < robots.load("satellite_panda").total_mass
 
 
 def test_an_unknown_robot_is_reported_with_the_known_ones() -> None:

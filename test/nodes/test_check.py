@@ -3,6 +3,7 @@
 
 """vms-ph check: its output and exit code."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import robots
-from vms_ph_io.descriptions.recommendations import next_commands
+from vms_ph_io.descriptions.recommendations import next_commands, recommendations
 from vms_ph_nodes.cli import check as command
 
 HAND = runpy.run_path(str(Path(__file__).parents[1] / "io/mjcf_texts.py"))["HAND"]
@@ -70,6 +71,19 @@ def test_every_error_of_a_file_is_printed_before_it_is_refused(
     with pytest.raises(VmsPhError, match=r"two\.urdf is not valid: 1 error\(s\), see above"):
         check(str(file), "auto", "")
     assert "error: the tree is disconnected: 'a', 'b' have no parent" in capsys.readouterr().err
+
+
+def test_an_inertia_in_kg_mm2_is_asked_about() -> None:
+    text = robots.get("panda").description()
+    (panda_link2,) = re.findall(r'<link name="panda_link2">.*?</link>', text, re.DOTALL)
+    inflated = re.sub(
+        r'(i[xyz]{2})="([-\d.e]+)"', lambda m: f'{m[1]}="{1e6 * float(m[2])}"', panda_link2
+    )
+    model = robots.get("panda").model(text.replace(panda_link2, inflated))
+    notes = [note for note in recommendations(model) if "gyration" in note]
+    assert len(notes) == 1
+    assert "'panda_joint2' moves" in notes[0]
+    assert not [n for n in recommendations(robots.load("panda")) if "gyration" in n]
 
 
 def test_what_to_type_next_begins_with_the_command_that_the_user_typed(

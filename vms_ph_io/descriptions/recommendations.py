@@ -14,8 +14,9 @@ from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from ..installation import command_name
 
-# A root link with this share of the moving mass is no foundation.
-_HEAVY_ROOT_SHARE = 0.3
+# A root link with this share of the moving mass is no foundation. A radius of gyration, m, beyond
+# this much and twice the distances between all joints is that of an inertia in kg mm^2 or so.
+_HEAVY_ROOT_SHARE, _LARGE_RADIUS = 0.3, 2.0
 
 
 def base_origin(model: VMSModel, chosen_base: str) -> str:
@@ -36,6 +37,16 @@ def recommendations(model: VMSModel) -> Iterator[str]:
             f"the root link '{root}' has {root_mass:.3g} kg beside {model.total_mass:.3g} kg that "
             "move: if it flies, floats or rolls, choose --base floating or --base planar"
         )
+    pin_model = model.tree.pinocchio
+    size = sum(np.linalg.norm(placement.translation) for placement in pin_model.jointPlacements)
+    for name, body in list(zip(pin_model.names, pin_model.inertias, strict=True))[1:]:
+        moment = float(np.linalg.eigvalsh(body.inertia)[-1])
+        radius = np.sqrt(moment / body.mass) if body.mass > 0.0 else 0.0
+        if radius > _LARGE_RADIUS + 2.0 * size:
+            yield (
+                f"what '{name}' moves has {body.mass:.3g} kg and {moment:.3g} kg m^2, a radius of "
+                f"gyration of {radius:.3g} m: is its inertia in kg m^2?"
+            )
     table = model.joints
     for values, quantity, why in (
         (table.effort, "effort limit", "the controllers cannot bound their torques"),

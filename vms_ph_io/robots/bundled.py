@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from vms_ph_dynamics import OptionError, VmsPhError
-from vms_ph_dynamics.errors import did_you_mean
+from vms_ph_dynamics.errors import did_you_mean, hint_for
 
 from ..descriptions.packages import resolve, with_file_addresses
 from ..installation import share_directory
@@ -22,6 +22,15 @@ from ..wings import WINGS, hook
 if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
     from vms_ph_dynamics.actuation import Actuators
+
+
+_HINTS = {
+    "load(name).with_tools([frame, ...])": "tools",
+    "load(name).without_gravity()": "gravity",
+    "get(name).model(get(name).description(), base=..., end_effector=...)": (
+        "base end_effector locked_joints"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -81,10 +90,14 @@ class Robot:
         Raises:
             ModelError: an unknown argument, or one that makes the description invalid; inertias
                 are judged by :meth:`model`.
+            OptionError: an argument of another function; the message says of which.
         """
         from ..descriptions.urdf import read_urdf, require_sound
 
-        merged = {**self.arguments, **arguments}
+        for name in arguments:
+            if remedy := hint_for(name, _HINTS):
+                raise OptionError(f"'{name}' is no argument of a bundled robot; use {remedy}")
+        merged = {**self.arguments, **{name: str(value) for name, value in arguments.items()}}
         resolved = {
             name: str(self._resolved(value)) if value.startswith("package://") else value
             for name, value in merged.items()
