@@ -69,7 +69,7 @@ def test_a_build_that_fails_on_a_full_disk_names_it(monkeypatch: pytest.MonkeyPa
         native_build.cmake("--build", "/no/such/folder")
     assert "full" not in str(other.value)
     monkeypatch.setattr(native_build.shutil, "disk_usage", lambda _: SimpleNamespace(free=10**6))
-    with pytest.raises(VmsPhError, match="the disk of .* is full: free some space and run again"):
+    with pytest.raises(VmsPhError, match=r"the disk of .* is full: free some space and run again"):
         native_build.cmake("--build", "/no/such/folder")
 
 

@@ -141,7 +141,7 @@ def m3_jacobian_in_its_own_axes() -> None:
     d = FLOATING.evaluate(q, v)
     base, tool = d.placement("panda_link0"), d.placement("panda_link8")
     np.testing.assert_allclose((d.J_end_effector @ v)[:3], tool[:3, :3].T @ base[:3, 0])
-    in_world = d.frame_jacobian(d.model.end_effector, pin.LOCAL_WORLD_ALIGNED) @ v
+    in_world = d.jacobian(d.model.end_effector, "world") @ v
     np.testing.assert_allclose(in_world[:3], base[:3, 0])
 
 

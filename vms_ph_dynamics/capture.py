@@ -139,7 +139,7 @@ def capture(
         raise StateError(f"twist must be 6 finite numbers; given: {twist!r}")
     d = model.evaluate(q, v)
     loaded, inertia = carrying(model, body, frame), body.spatial()
-    jacobian = d.frame_jacobian(model.frame_id(model.end_effector if frame is None else frame))
+    jacobian = d.jacobian(model.frame_id(model.end_effector if frame is None else frame))
     mass = Evaluation(loaded, d.q, d.v).M
     v_after = np.linalg.solve(mass, d.M @ d.v + jacobian.T @ (inertia @ body_twist))
     twist_change = jacobian @ v_after - body_twist

@@ -51,7 +51,8 @@ class Evaluation(Kinematics, WithHints):
         "M_b": "locked_inertia",
         "kinetic_energy and potential_energy": "energy total_energy hamiltonian H",
         "StandardForm(model).dissipation(state)": "R D damping dissipation dissipation_matrix",
-        'J_end_effector, or jacobian("frame")': "J",
+        'J_end_effector, or jacobian("frame", axes="world")': "J frame_jacobian",
+        'jacobian_rate("frame")': "Jdot dJ frame_jacobian_rate",
         'placement("frame")': "forward_kinematics fk pose",
         "placement(model.end_effector)": "end_effector_pose end_effector_placement ee_pose T",
         "TaskSpaceForm(model, PoseTask(model)).evaluate(q, v).Lambda_t, in inertial axes": (
@@ -256,13 +257,13 @@ class Evaluation(Kinematics, WithHints):
     @cached_property
     def J_end_effector(self) -> Array:
         """Jacobian of the end effector in its own frame, linear first, (6,nv)."""
-        return frozen(self.frame_jacobian(self.model.end_effector_id))
+        return frozen(self.jacobian(self.model.end_effector_id))
 
     @cached_property
     def J_tools(self) -> Mapping[str, Array]:
         """Jacobians of ``model.tools`` in their own frames, linear first, (6,nv) each."""
         model = self.model
-        jacobians = (frozen(self.frame_jacobian(index)) for index in model.tool_ids)
+        jacobians = (frozen(self.jacobian(index)) for index in model.tool_ids)
         return MappingProxyType(dict(zip(model.tools, jacobians, strict=True)))
 
     @property

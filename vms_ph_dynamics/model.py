@@ -19,6 +19,7 @@ from .robot.building import GRAVITY as GRAVITY
 from .robot.building import build, end_effector_of
 from .robot.inertia import InertiaDefect
 from .robot.inertia_repair import InertiaMode
+from .robot.kinematic_tree import Axes
 from .robot_model import RobotModel
 
 
@@ -214,18 +215,19 @@ class VMSModel(RobotModel):
         self.frame_id(frame)  # before q, for who confuses the order of the two
         return self.evaluate(q, np.zeros(self.nv)).placement(frame)
 
-    def jacobian(self, frame: str, q: Array) -> Array:
-        """Return the Jacobian of any frame, in the axes of that frame, linear first, (6,nv).
+    def jacobian(self, frame: str, q: Array, axes: Axes = "own") -> Array:
+        """Return the Jacobian of any frame, linear first, (6,nv).
 
         Args:
             frame: name of a link, a joint or another frame.
             q: (nq,) configuration.
+            axes: ``"own"`` for those of the frame, ``"world"`` for inertial axes.
 
         Raises:
             ModelError: there is no such frame; the message lists the links.
         """
         self.frame_id(frame)
-        return self.evaluate(q, np.zeros(self.nv)).jacobian(frame)
+        return self.evaluate(q, np.zeros(self.nv)).jacobian(frame, axes)
 
 
 def _warn(repairs: Sequence[InertiaDefect]) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-import pinocchio as pin
 from vms_ph.msg import RobotState
 from vms_ph.srv import (
     CheckStructure,
@@ -25,6 +24,7 @@ from vms_ph_dynamics import Evaluation, StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.forms.checks import structure_checks
+from vms_ph_dynamics.robot.kinematic_tree import Axes
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import from_joint_state, from_pose_and_twist, require_finite, to_pose
@@ -48,7 +48,7 @@ _BATCHED = (*_TERMS.values(), "kinetic_energy", "potential_energy")
 
 T = TypeVar("T")
 
-_AXES = {GetJacobian.Request.LOCAL: pin.LOCAL, GetJacobian.Request.ALIGNED: pin.LOCAL_WORLD_ALIGNED}
+_AXES: dict[int, Axes] = {GetJacobian.Request.LOCAL: "own", GetJacobian.Request.ALIGNED: "world"}
 
 
 class ModelAnswers:
@@ -108,10 +108,9 @@ class ModelAnswers:
         axes = _AXES[request.axes]
         names = list(request.frames) or [self._model.end_effector]
         d = self._evaluate(request.state)
-        ids = [self._model.frame_id(name) for name in names]
         response.nv, response.frames = self._model.nv, names
-        response.jacobian = _concatenated([d.frame_jacobian(i, axes) for i in ids])
-        response.jacobian_rate = _concatenated([d.frame_jacobian_rate(i, axes) for i in ids])
+        response.jacobian = _concatenated([d.jacobian(name, axes) for name in names])
+        response.jacobian_rate = _concatenated([d.jacobian_rate(name, axes) for name in names])
         response.poses = [to_pose(d.placement(name)) for name in names]
 
     def structure(self, request: CheckStructure.Request, response: CheckStructure.Response) -> None:

@@ -251,7 +251,7 @@ def test_a_base_ten_kilometres_away_changes_no_term_at_all(
     ):
         np.testing.assert_array_equal(getattr(here, term), getattr(there, term), err_msg=term)
     frame = model.frame_id(model.end_effector)
-    np.testing.assert_array_equal(here.frame_jacobian_rate(frame), there.frame_jacobian_rate(frame))
+    np.testing.assert_array_equal(here.jacobian_rate(frame), there.jacobian_rate(frame))
     form = DecoupledForm(model)
     ours, theirs = form.terms(form.state(q, v)), form.terms(form.state(far, v))
     for term in ("J_hat", "G_hat", "B", "L", "N_b", "N_hat_m", "C_hat_m"):

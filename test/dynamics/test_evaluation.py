@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.evaluation import in_space
 from vms_ph_io import robots
 
@@ -138,6 +138,22 @@ def test_twists_of_every_base_are_vectors_in_space() -> None:
 def test_a_jacobian_is_found_by_index_and_name() -> None:
     model = robots.load("panda")
     d = model.evaluate(model.home, np.zeros(model.nv))
-    found = d.frame_jacobian("panda_link4")
-    np.testing.assert_array_equal(found, d.frame_jacobian(model.frame_id("panda_link4")))
+    found = d.jacobian("panda_link4")
+    np.testing.assert_array_equal(found, d.jacobian(model.frame_id("panda_link4")))
     np.testing.assert_array_equal(found, model.jacobian("panda_link4", model.home))
+
+
+def test_a_jacobian_in_world_axes_is_turned_and_its_rate_is_its_derivative() -> None:
+    model, h = robots.load("hextilt"), 1e-6
+    rng = np.random.default_rng(3)
+    q, v = model.integrate(model.home, rng.normal(size=model.nv)), rng.normal(size=model.nv)
+    d, frame = model.evaluate(q, v), model.end_effector
+    turned = np.kron(np.eye(2), d.placement(frame)[:3, :3]) @ d.jacobian(frame)
+    np.testing.assert_allclose(d.jacobian(frame, "world"), turned, atol=1e-14)
+    np.testing.assert_array_equal(model.jacobian(frame, q, "world"), d.jacobian(frame, "world"))
+    for axes in ("own", "world"):
+        ahead, behind = (model.jacobian(frame, model.integrate(q, s * v), axes) for s in (h, -h))
+        slope = (ahead - behind) / (2 * h)
+        np.testing.assert_allclose(d.jacobian_rate(frame, axes), slope, atol=1e-8)
+    with pytest.raises(ModelError, match="axes are 'own' or 'world'; given: 'local'"):
+        d.jacobian(frame, "local")  # type: ignore[arg-type]

@@ -82,7 +82,7 @@ def compare_terms(
         assert_same(d.potential_energy, expected.potential_energy, reach)
         assert_same(d.placement(frame), expected.placement(frame), far)
         assert_same(d.jacobian(frame), expected.jacobian(frame))
-        rate = expected.frame_jacobian_rate(model.frame_id(frame))
+        rate = expected.jacobian_rate(model.frame_id(frame))
         assert_same(d.jacobian_rate(frame), rate)
 
 

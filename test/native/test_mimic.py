@@ -91,7 +91,7 @@ def test_the_terms_are_those_projected_in_python(
         near(core.kinetic_energy(q, v), d.kinetic_energy)
         near(core.momentum(q, v), d.momentum)
         near(core.jacobian(q, frame, False), d.J_end_effector)
-        near(core.jacobian_rate(q, v, frame, False), d.frame_jacobian_rate(frame))
+        near(core.jacobian_rate(q, v, frame, False), d.jacobian_rate(frame))
         near(core.mass_rates(q, v[None])[0], d.C + d.C.T)
         near(core.shape_inertia(q), d.M_hat_m)
         near(core.shape_momentum(q, v), d.pi_hat)

@@ -386,7 +386,7 @@ class CartesianImpedance(StagedController):
 
     def _tool_pose(self, d: Evaluation) -> Array:
         """Return the pose of the end effector in the frame that it is held in, (4,4)."""
-        pose = d.frame_placement(self.model.end_effector_id)
+        pose = d.placement(self.model.end_effector_id)
         if not self._relative:
             return pose
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose

@@ -47,12 +47,12 @@ class TaskMotion:
     @classmethod
     def at(cls, d: Evaluation, frame_id: int) -> "TaskMotion":
         """Return the motion of a state for the pose of a frame."""
-        j = d.frame_jacobian(frame_id)
+        j = d.jacobian(frame_id)
         inverse = np.linalg.solve(d.M, j.T)
         values, vectors = np.linalg.eigh(j @ inverse)
         inertia = (vectors / np.maximum(values, _LEAST_MOBILITY)) @ vectors.T
         projector = np.eye(len(d.v)) - inverse @ inertia @ j
-        return cls(d, j, d.frame_jacobian_rate(frame_id), inertia, projector, j @ d.v)
+        return cls(d, j, d.jacobian_rate(frame_id), inertia, projector, j @ d.v)
 
     @property
     def null_velocity(self) -> Array:
@@ -164,7 +164,7 @@ class PoseIDAPBC(StagedController):
         h = horizon(dt, gains.delay, age)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
-        error = _SE3.inverse(self._tool.pose) @ d.frame_placement(self._frame_id)
+        error = _SE3.inverse(self._tool.pose) @ d.placement(self._frame_id)
         self._potential.follow(error)
         motion = TaskMotion.at(d, self._frame_id)
         reference_twist = self._tool.twist_at(error)

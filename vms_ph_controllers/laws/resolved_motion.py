@@ -6,7 +6,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pinocchio as pin
 
 from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3, SO3
@@ -18,7 +17,6 @@ from .sampled_impedance import horizon
 from .staged_controller import StagedController
 
 _SE3, _SO3 = SE3(), SO3()
-_AXES = pin.LOCAL_WORLD_ALIGNED
 
 # Keeps divisions by what may vanish finite.
 _TINY = 1e-30
@@ -123,7 +121,7 @@ class ResolvedMotion(StagedController):
             [goal[:3, 3] - pose[:3, 3], goal[:3, :3] @ _SO3.log(pose[:3, :3].T @ goal[:3, :3])]
         )
         to_inertial = np.kron(np.eye(2), goal[:3, :3])
-        spatial = d.frame_jacobian(self.model.end_effector_id, _AXES)
+        spatial = d.jacobian(self.model.end_effector_id, "world")
         generalised = spatial[:, 6:] - spatial[:, :6] @ d.A
         twist = to_inertial @ self._tool.twist + gains.bandwidth * error - spatial[:, :6] @ d.v_hat
         if gains.hold_attitude:

@@ -37,7 +37,7 @@ def payload_regressor(d: Evaluation) -> tuple[Array, Array]:
     """
     model = d.model
     jacobian = d.J_end_effector
-    rate = d.frame_jacobian_rate(model.end_effector_id)
+    rate = d.jacobian_rate(model.end_effector_id)
     twist = pin.Motion(jacobian @ d.v)
     momentum = pin.bodyRegressor(_AT_REST, twist)
     gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]

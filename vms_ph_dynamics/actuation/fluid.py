@@ -147,7 +147,7 @@ class Fluid:
         total = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
         for body in self.bodies:
             jacobian = kinematics.jacobian(body.link)
-            rate = kinematics.frame_jacobian_rate(kinematics.tree.frame_id(body.link))
+            rate = kinematics.jacobian_rate(kinematics.tree.frame_id(body.link))
             momentum = body.added_mass @ (jacobian @ kinematics.v)
             total += jacobian.T @ (body.added_mass @ rate - (_COADJOINT @ momentum).T @ jacobian)
         return total

@@ -40,6 +40,8 @@ class Form(WithHints, ABC):
         "interconnection(x)": "J structure",
         "dissipation(x)": "R",
         "input_map(x)": "G B g",
+        "model.evaluate(q, v).M": "M mass_matrix inertia",
+        "model.evaluate(q, v).C": "C coriolis",
         "rate(x, ports), with x = state(q, v)": "xdot dynamics f evaluate",
     }
 

@@ -11,7 +11,6 @@ twist (v, w) in its child frame; (V_0, omega_0) is in the axes of its ``header.f
 """
 
 import numpy as np
-import pinocchio as pin
 
 from ..arrays import Array, cached_property, frozen, summary
 from ..errors import ModelError
@@ -227,5 +226,5 @@ class FreeFloatingEvaluation:
     @cached_property
     def _end_effector_jacobian(self) -> Array:
         d = self.d
-        jacobian = d.frame_jacobian(d.model.end_effector_id, pin.LOCAL_WORLD_ALIGNED)
+        jacobian = d.jacobian(d.model.end_effector_id, "world")
         return jacobian @ self.from_inertial

@@ -19,7 +19,6 @@ from ..groups import SE2, skew
 from ..model import VMSModel
 from ..tasks import Task
 
-_AXES = pin.LOCAL_WORLD_ALIGNED
 _UP = np.array([0.0, 0.0, 1.0])
 _UP_CROSS = skew(_UP)
 
@@ -84,7 +83,7 @@ class WheelConstraint(Task):
             )
 
     def _joint_jacobian(self, d: Evaluation) -> Array:
-        return d.frame_jacobian(self._frame, _AXES)
+        return d.jacobian(self._frame, "world")
 
     def _axle(self, jacobian: Array) -> Array:
         """Return the axis of the joint in inertial axes, (3,), which the wheel turns about."""
@@ -100,7 +99,7 @@ class WheelConstraint(Task):
         jacobian = self._joint_jacobian(d)
         axle = self._axle(jacobian)
         axle_rate = skew(jacobian[3:] @ d.v) @ axle
-        rate = self._contact(d.frame_jacobian_rate(self._frame, _AXES))
+        rate = self._contact(d.jacobian_rate(self._frame, "world"))
         return self._directions(axle) @ rate + self._directions(axle_rate) @ self._contact(jacobian)
 
     def _contact(self, jacobian: Array) -> Array:

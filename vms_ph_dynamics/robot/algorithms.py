@@ -86,20 +86,20 @@ class TreeAlgorithms:
         pin.forwardKinematics(tree.pinocchio, data, d.q_full)
         return pin.updateFramePlacement(tree.pinocchio, data, frame_id).homogeneous
 
-    def frame_jacobian(self, d: Motion, frame_id: int, axes: Any) -> Array:
-        """Return the Jacobian of a frame, (6,nv_full)."""
-        tree = d.tree
+    def jacobian(self, d: Motion, frame_id: int, in_world: bool) -> Array:
+        """Return the Jacobian of a frame, in its axes or in inertial ones, (6,nv_full)."""
+        tree, axes = d.tree, _AXES[in_world]
         return pin.computeFrameJacobian(tree.pinocchio, tree.data(), d.q_origin, frame_id, axes)
 
-    def frame_jacobian_rate(self, d: Motion, frame_id: int, axes: Any) -> Array:
+    def jacobian_rate(self, d: Motion, frame_id: int, in_world: bool) -> Array:
         """Return the derivative of the Jacobian of a frame along the velocity, (6,nv_full)."""
         tree, data = d.tree, d.tree.data()
         pin.computeJointJacobiansTimeVariation(tree.pinocchio, data, d.q_origin, d.v_full)
         pin.updateFramePlacement(tree.pinocchio, data, frame_id)
-        return pin.getFrameJacobianTimeVariation(tree.pinocchio, data, frame_id, axes)
+        return pin.getFrameJacobianTimeVariation(tree.pinocchio, data, frame_id, _AXES[in_world])
 
 
-_ALIGNED, _LOCAL = pin.LOCAL_WORLD_ALIGNED, pin.LOCAL
+_AXES = pin.LOCAL, pin.LOCAL_WORLD_ALIGNED
 
 
 def native_robot(module: ModuleType, tree: Any, end_effector: str = "") -> Any:
@@ -175,14 +175,10 @@ class NativeAlgorithms(TreeAlgorithms):
         """Return the pose of a frame; see :class:`TreeAlgorithms`."""
         return self.dynamics.placement(d.q_full, frame_id)
 
-    def frame_jacobian(self, d: Motion, frame_id: int, axes: Any) -> Array:
+    def jacobian(self, d: Motion, frame_id: int, in_world: bool) -> Array:
         """Return the Jacobian of a frame; see :class:`TreeAlgorithms`."""
-        if axes != _LOCAL and axes != _ALIGNED:
-            return super().frame_jacobian(d, frame_id, axes)
-        return self.dynamics.jacobian(d.q_full, frame_id, axes == _ALIGNED)
+        return self.dynamics.jacobian(d.q_full, frame_id, in_world)
 
-    def frame_jacobian_rate(self, d: Motion, frame_id: int, axes: Any) -> Array:
+    def jacobian_rate(self, d: Motion, frame_id: int, in_world: bool) -> Array:
         """Return the derivative of a Jacobian; see :class:`TreeAlgorithms`."""
-        if axes != _LOCAL and axes != _ALIGNED:
-            return super().frame_jacobian_rate(d, frame_id, axes)
-        return self.dynamics.jacobian_rate(d.q_full, d.v_full, frame_id, axes == _ALIGNED)
+        return self.dynamics.jacobian_rate(d.q_full, d.v_full, frame_id, in_world)

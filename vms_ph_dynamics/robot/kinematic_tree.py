@@ -6,7 +6,7 @@
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pinocchio as pin
@@ -321,6 +321,16 @@ def _planar_pose(q: Array) -> Array:
     return np.array([[cos, -sin, x], [sin, cos, y], [0.0, 0.0, 1.0]])
 
 
+Axes: TypeAlias = Literal["own", "world"]
+"""Axes of a wrench or twist: those of its frame, or inertial ones at the origin of the frame."""
+
+
+def _is_world(axes: str) -> bool:
+    if axes not in ("own", "world"):
+        raise ModelError(f"axes are 'own' or 'world'; given: {axes!r}")
+    return axes == "world"
+
+
 class Kinematics:
     """An immutable snapshot of a kinematic tree at a state: poses and Jacobians of its frames.
 
@@ -355,34 +365,35 @@ class Kinematics:
         """Pinocchio's configuration with the base moved to the origin, (nq_full,)."""
         return self.tree.at_origin(self.q_full)
 
-    def placement(self, frame: str) -> Array:
-        """Return the pose of a frame in the inertial frame, (4,4).
+    def placement(self, frame: str | int) -> Array:
+        """Return the pose of a frame, by its name or index, in the inertial frame, (4,4).
 
         Raises:
             ModelError: there is no such frame.
         """
-        return self.frame_placement(self.tree.frame_id(frame))
+        return frozen(self.tree.algorithms.placement(self, self._frame_id(frame)))
 
-    def frame_placement(self, frame_id: int) -> Array:
-        """Return the pose of a frame by its index in the inertial frame, (4,4)."""
-        return frozen(self.tree.algorithms.placement(self, frame_id))
+    def jacobian(self, frame: str | int, axes: Axes = "own") -> Array:
+        """Return the Jacobian of a frame, by its name or index, linear first, (6,nv).
 
-    def jacobian(self, frame: str) -> Array:
-        """Return the Jacobian of any frame, expressed in that frame, linear first, (6,nv).
+        Args:
+            frame: name of a link, a joint or another frame, or Pinocchio's index of it.
+            axes: ``"own"`` for those of the frame, ``"world"`` for inertial axes; the linear part
+                is the velocity of the frame's origin in both.
 
         Raises:
-            ModelError: there is no such frame.
+            ModelError: there is no such frame, or no such axes.
         """
-        return frozen(self.frame_jacobian(self.tree.frame_id(frame)))
+        terms, in_world = self.tree.algorithms, _is_world(axes)
+        return frozen(self.tree.columns(terms.jacobian(self, self._frame_id(frame), in_world)))
 
-    def frame_jacobian(self, frame: int | str, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
-        """Return the Jacobian of a frame by its index or name, (6,nv), in the given axes."""
-        frame_id = self.tree.frame_id(frame) if isinstance(frame, str) else frame
-        return self.tree.columns(self.tree.algorithms.frame_jacobian(self, frame_id, axes))
+    def jacobian_rate(self, frame: str | int, axes: Axes = "own") -> Array:
+        """Return the derivative of :meth:`jacobian` along the velocity, (6,nv)."""
+        terms, in_world = self.tree.algorithms, _is_world(axes)
+        return frozen(self.tree.columns(terms.jacobian_rate(self, self._frame_id(frame), in_world)))
 
-    def frame_jacobian_rate(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
-        """Return the derivative of :meth:`frame_jacobian` along the velocity, (6,nv)."""
-        return self.tree.columns(self.tree.algorithms.frame_jacobian_rate(self, frame_id, axes))
+    def _frame_id(self, frame: str | int) -> int:
+        return frame if isinstance(frame, int) else self.tree.frame_id(frame)
 
 
 @dataclass(frozen=True)

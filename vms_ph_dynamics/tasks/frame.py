@@ -14,8 +14,6 @@ from ..evaluation import Evaluation
 from ..model import VMSModel
 from .task import Task
 
-_AXES = pin.LOCAL_WORLD_ALIGNED
-
 # _CROSS[a,b,c] w_c is the matrix of w x.
 _CROSS = np.zeros((3, 3, 3))
 for _a, _b, _c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
@@ -54,11 +52,11 @@ class FrameTask(Task):
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (m,nv)."""
-        return d.frame_jacobian(self.frame_id, _AXES)[self.rows]
+        return d.jacobian(self.frame_id, "world")[self.rows]
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along ``d.v``, (m,nv)."""
-        return d.frame_jacobian_rate(self.frame_id, _AXES)[self.rows]
+        return d.jacobian_rate(self.frame_id, "world")[self.rows]
 
     def jacobian_gradient(self, d: Evaluation) -> Array:
         """Return the derivatives of ``J`` along each unit velocity, (m,nv,nv).
@@ -71,7 +69,7 @@ class FrameTask(Task):
         """
         # For all joints of Pinocchio's model, since columns of joints that mimic others differ.
         full = pin.computeFrameJacobian(
-            d.tree.pinocchio, d.tree.data(), d.q_origin, self.frame_id, _AXES
+            d.tree.pinocchio, d.tree.data(), d.q_origin, self.frame_id, pin.LOCAL_WORLD_ALIGNED
         ).reshape(6, d.tree.pinocchio.nv)
         axis_cross = (_CROSS @ full[3:]).transpose(2, 0, 1)
         blocks = []
@@ -139,7 +137,7 @@ class PositionTask(FrameTask):
 
     def value(self, d: Evaluation) -> Array:
         """Return the position in the inertial frame, (3,), m."""
-        return d.frame_placement(self.frame_id)[:3, 3]
+        return d.placement(self.frame_id)[:3, 3]
 
 
 # Below this distance, m, the direction between the two points is rounding.

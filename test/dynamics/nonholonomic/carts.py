@@ -21,10 +21,10 @@ class Axle(Task):
         self._rows, self._frame = slice(axis, axis + 1), model.frame_id(frame)
 
     def jacobian(self, d: Evaluation) -> Array:
-        return d.frame_jacobian(self._frame)[self._rows]
+        return d.jacobian(self._frame)[self._rows]
 
     def jacobian_rate(self, d: Evaluation) -> Array:
-        return d.frame_jacobian_rate(self._frame)[self._rows]
+        return d.jacobian_rate(self._frame)[self._rows]
 
 
 _BODY = """<link name="base_link"><inertial><origin xyz="0.1 0.02 0.2"/><mass value="20"/>

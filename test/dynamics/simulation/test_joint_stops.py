@@ -172,7 +172,7 @@ def test_stops_whose_torques_are_not_found_end_a_simulation_with_a_sentence() ->
     # Two joints that move one light part almost alike, and are to part.
     mobility = np.array([[1.0, 1.0 - 1e-9], [1.0 - 1e-9, 1.0]])
     apart = np.array([1.0, -np.inf]), np.array([np.inf, -1.0])
-    with pytest.raises(IntegrationError, match="still change a rate by .* after 4000 sweeps"):
+    with pytest.raises(IntegrationError, match=r"still change a rate by .* after 4000 sweeps"):
         stop_impulses(mobility, np.zeros(2), *apart)
 
 
