@@ -157,7 +157,8 @@ def test_what_is_no_inertia_at_the_end_effector_is_refused() -> None:
 
 
 def test_a_controller_on_its_own_goes_on_with_gains_and_references_for_what_it_is_told() -> None:
-    rclpy.init(args=["--ros-args", "-p", "robot:=panda"], domain_id=62)
+    words = ["--ros-args", "-p", "robot:=panda", "-p", "controller:=TaskSpaceIDAPBC"]
+    rclpy.init(args=words, domain_id=62)
     try:
         node = ControllerNode()
         begun, place = node.controller.model.total_mass, np.array([0.4, 0.0, 0.5])

@@ -34,8 +34,7 @@ def make_controller(
     Args:
         kind: the class; or the name of one of vms_ph_controllers, ``package.module:Class`` (or
             with a dot), ``path/to/law.py:Class``, or ``auto``: DecoupledVMSController on a
-            moving base, TaskSpaceIDAPBC on a fixed one, CartesianImpedance for fewer than three
-            joints.
+            moving base, CartesianImpedance on a fixed one.
         model: the robot.
         allocation: the actuators of the base, for controllers with a parameter for them.
         base_actuated: whether the base has actuators, likewise.
@@ -48,8 +47,7 @@ def make_controller(
         VmsPhError: it does not support this robot.
     """
     if kind == "auto":
-        kind = "CartesianImpedance" if model.n < 3 else "TaskSpaceIDAPBC"
-        kind = "DecoupledVMSController" if model.b else kind
+        kind = "DecoupledVMSController" if model.b else "CartesianImpedance"
         kind = kind if form is None else "DifferentialDrive"
     law = _find(kind) if isinstance(kind, str) else kind
     kind = kind if isinstance(kind, str) else kind.__name__

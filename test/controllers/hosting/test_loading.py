@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vms_ph_controllers import TaskSpaceIDAPBC
+from vms_ph_controllers import CartesianImpedance, TaskSpaceIDAPBC
 from vms_ph_controllers.controller import NoGains
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import VMSModel, VmsPhError
@@ -88,8 +88,9 @@ def test_a_controller_is_made_from_a_file_a_module_or_a_bundled_class(
     assert type(own).__name__ == "Own"
     assert own.shift == 3  # type: ignore[attr-defined]
     assert type(make_controller(f"{tmp_path}/law.py:Own", panda)) is type(own)
-    for name in ("TaskSpaceIDAPBC", "vms_ph_controllers:TaskSpaceIDAPBC", "auto"):
+    for name in ("TaskSpaceIDAPBC", "vms_ph_controllers:TaskSpaceIDAPBC"):
         assert type(make_controller(name, panda)) is TaskSpaceIDAPBC
+    assert isinstance(make_controller("auto", panda), CartesianImpedance)
 
 
 @pytest.mark.parametrize(
