@@ -3,6 +3,7 @@
 
 """The demo: starts the nodes, waits for their end and prints a summary of the run."""
 
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -124,7 +125,7 @@ class Demo:
             domain = hook("embedded", "discovery").domain_id()
             raise VmsPhError(
                 f"another robot's energies are on {_ENERGY_TOPIC} in DDS domain {domain}; end that "
-                f"run, or run this one with ROS_DOMAIN_ID={(domain + 1) % 102}"
+                f"run, or run this one with ROS_DOMAIN_ID={(domain + 1 + os.getpid() % 100) % 102}"
             )
 
     def _print_addresses(self) -> None:
