@@ -95,8 +95,10 @@ class Trajectory(WithHints):
         "audit, which prints as text": "energy_balance balance report residual",
         "model.base_pose(run.q[k])": "base_pose base_poses pose",
         "run.model.evaluate(run.q[k], run.v[k])": "evaluate evaluation state states d",
-        "run.model.evaluate(q, v).placement(frame)": "task_error error position_error ee",
+        "placement(frame), to compare with the reference": "task_error error position_error",
+        "placement(frame)": "ee ee_pose end_effector frame frames placements poses",
         "t": "time times ts",
+        "v": "qdot dq velocity velocities",
         "torque": "tau torques joint_torques u",
         "save(folder), which writes a bag, or np.savez(file, t=run.t, q=run.q)": "to_csv export",
         "vms_ph_io.recordings.read_recording(folder)": "load read",
@@ -190,6 +192,18 @@ class Trajectory(WithHints):
                     f"its limit is {limit:.4g} {units[int(limits.prismatic[joint])]}"
                 )
         return tuple(notes)
+
+    def placement(self, frame: str | None = None) -> Array:
+        """Return the poses of a frame in the inertial frame, (N+1,4,4), m.
+
+        Args:
+            frame: name of a link, a joint or another frame; the end effector when None.
+
+        Raises:
+            ModelError: there is no such frame.
+        """
+        frame = self.model.end_effector if frame is None else frame
+        return frozen(np.array([self.model.placement(frame, q) for q in self.q]))
 
     def __len__(self) -> int:
         """Return the number of recorded instants."""

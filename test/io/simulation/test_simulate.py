@@ -373,3 +373,15 @@ def test_a_law_knows_the_actuators_of_its_robot() -> None:
         simulate("borinot", UnderactuatedFlight, 0.01)
     run = simulate("borinot", UnderactuatedFlight, 0.01, effects="actuators")
     assert run.t[-1] == pytest.approx(0.01)
+
+
+def test_the_poses_of_a_frame_are_those_of_the_model_at_every_record() -> None:
+    run = simulate("panda", None, 0.01, every=5, v=np.full(7, 0.3))
+    for frame in (None, "panda_link4"):
+        poses = run.placement(frame)
+        assert poses.shape == (3, 4, 4)
+        name = frame or run.model.end_effector
+        last = run.model.evaluate(run.q[-1], run.v[-1]).placement(name)
+        np.testing.assert_array_equal(poses[-1], last)
+    with pytest.raises(ModelError, match="'elbow' is not a frame of 'panda'"):
+        run.placement("elbow")
