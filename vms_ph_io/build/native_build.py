@@ -147,9 +147,10 @@ def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[
                 listener(line)
     if process.returncode:
         end = "".join(lines[-40:]).rstrip("\n")
-        for disk in filter(Path.is_dir, (FOLDER.parent, Path(sys.prefix), Path(_TEMPORARY))):
-            if shutil.disk_usage(disk).free < _ROOM:
-                end = f"{end}\nthe disk of {disk} is full: free some space and run again"
+        places = filter(Path.is_dir, (FOLDER, FOLDER.parent, Path(sys.prefix), Path(_TEMPORARY)))
+        full = next((place for place in places if shutil.disk_usage(place).free < _ROOM), None)
+        if full is not None:
+            end = f"{end}\nthe disk of {full} is full: free some space and run again"
         raise VmsPhError(f"cmake {' '.join(map(str, arguments[:2]))} failed:\n{end}")
 
 
