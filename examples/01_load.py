@@ -5,11 +5,11 @@
 
 import numpy as np
 
-from vms_ph_io import load_urdf, robots
+from vms_ph_io import robots
 
 # A bundled robot by its name; any URDF, xacro or MJCF file by its path.
 panda = robots.load("panda")
-flying = load_urdf(robots.get("panda").path(), base="floating", end_effector="panda_link8")
+flying = robots.load("panda", base="floating")
 print(panda)
 print(flying)
 

@@ -57,6 +57,7 @@ class VMSModel(RobotModel):
             "com center_of_mass centre_of_mass centroidal_momentum"
         ),
         "evaluate(q, v).M_b": "locked_inertia",
+        "evaluate(q, v).q_full, the configuration of Pinocchio": "full_configuration q_full",
         'placement("frame", q)': "forward_kinematics frame_placement frame_pose fk pose",
         "base_pose(q)[:3, :3]": "base_rotation",
         "link_names": "frames frame_names links bodies",

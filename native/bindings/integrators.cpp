@@ -276,7 +276,6 @@ void StoredPorts::bind(py::module_& module) {
 }
 
 namespace {
-
 /// A function of Python, from q (nq,), v (nv,) and dt to an object with torque and base wrench.
 class PythonControl final : public Control {
  public:
@@ -301,6 +300,7 @@ class PythonControl final : public Control {
 
  private:
   static void read_vector(const py::object& from, VectorXd& out, const char* name) {
+    if (from.is_none()) return void(out.setZero());
     py::detail::make_caster<Numbers> numbers;
     if (!numbers.load(from, true)) throw ModelError(std::string(name) + " must be numbers");
     out = py::detail::cast_op<const Numbers&>(numbers).vector(out.size(), name);

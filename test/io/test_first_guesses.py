@@ -101,6 +101,7 @@ GUESSES: list[tuple[Callable[[], Any], str]] = [
     (lambda: PANDA.evaluate(REST, REST).end_effector_pose, r"placement\(model\.end_effector\)"),  # type: ignore[attr-defined]
     (lambda: PANDA.evaluate(REST, REST).task_inertia, r"TaskSpaceForm\(.*Lambda_t"),  # type: ignore[attr-defined]
     (lambda: RUN.base_pose, r"use model\.base_pose\(run\.q\[k\]\)"),  # type: ignore[attr-defined]
+    (lambda: PANDA.full_configuration, r"use evaluate\(q, v\)\.q_full"),  # type: ignore[attr-defined]
     (lambda: RUN.task_error, r"placement\(frame\), to compare"),  # type: ignore[attr-defined]
     (lambda: RUN.audit.unaccounted, "use residual"),  # type: ignore[attr-defined]
     (lambda: RUN.certificate.max_energy, "use largest_given"),  # type: ignore[union-attr]

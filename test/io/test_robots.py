@@ -215,8 +215,8 @@ def test_an_invalid_argument_is_rejected_in_one_sentence(
 def test_arguments_of_other_functions_are_answered_by_what_to_use() -> None:
     with pytest.raises(OptionError, match=r"'tools' is .*; use load\(name\).with_tools\("):
         robots.load("panda", tools=["panda_link8"])  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match=r"'base' is .*; use get\(name\).model\("):
-        robots.load("panda", base="floating")
+    flying = robots.load("panda", base="floating", end_effector="panda_link7")
+    assert (flying.base, flying.n, flying.end_effector) == ("floating", 7, "panda_link7")
     lighter = robots.load("satellite_panda", bus_mass=400)  # type: ignore[arg-type]
     assert lighter.total_mass < robots.load("satellite_panda").total_mass
 

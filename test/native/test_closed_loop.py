@@ -188,3 +188,15 @@ def test_an_arm_that_falls_for_a_second_at_once_meets_its_stops(
         assert (positions < model.joints.upper + 0.01).all()
     np.testing.assert_allclose(fallen[0].q, fallen[1].q, rtol=0, atol=1e-6)
     assert fallen[0].dissipated == pytest.approx(fallen[1].dissipated, rel=1e-6)
+
+
+def test_a_function_may_leave_out_the_wrench_of_the_base(native: ModuleType) -> None:
+    model = robots.load("hextilt").with_native(True)
+    form, engine, ends = StandardForm(model), FormEngine("projected_rk4", True), []
+    for kind in (Simulation, StepByStep):
+        loop = kind(
+            form, model.home, 1e-3, lambda q, v, dt: Ports(np.full(model.n, 0.01)), engine=engine
+        )
+        loop.advance(20)
+        ends.append(loop.sample().q)
+    np.testing.assert_allclose(*ends, atol=1e-12)

@@ -15,7 +15,15 @@ from vms_ph_dynamics import Allocation, Array, OptionError, VMSModel
 from vms_ph_dynamics.arrays import zeros
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
-from ..controller import Command, ControlFault, Controller, FunctionLaw, Reference, RobotState
+from ..controller import (
+    Command,
+    ControlEnergy,
+    ControlFault,
+    Controller,
+    FunctionLaw,
+    Reference,
+    RobotState,
+)
 from ..guard import EnergyGuard
 from .loading import make_controller
 
@@ -31,6 +39,7 @@ class LoopControl:
     Attributes:
         controller: the law, behind its guard where there is one.
         sensor: what measures the motion for the law; None for the motion itself.
+        energy: the energy record of the last update.
         limited: number of samples whose status was not OK, by its name and reason, in their order;
             reasons that differ by numbers alone are one.
     """
@@ -53,6 +62,7 @@ class LoopControl:
         self.model, self._steps, self.limited = model, 0, dict[str, int]()
         self._causes: dict[str, str] = {}  # of each reason without its numbers, the first
         self.sensor: Sensor | None = None
+        self.energy = ControlEnergy()
         self._reference = reference_function(reference, model)
         self._law, self._allocation = law, allocation
         self.name, self.controller = _named_law(law, model, allocation, form)
@@ -119,6 +129,7 @@ class LoopControl:
                 f"at {time:.6g} s {self.name} raised {type(error).__name__}: {error}"
             ) from error
         self._check(command, time)
+        self.energy = command.energy
         if command.status:
             cause = f"{command.status}, {command.reason}"
             cause = self._causes.setdefault(_NUMBER.sub("", cause), cause)
@@ -230,6 +241,12 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
 
 def _as_reference(value: Any) -> Reference:
     if isinstance(value, Reference):
+        for target, rate in (("position", "velocity"), ("pose", "twist")):
+            if getattr(value, target) is not None and getattr(value, rate) is not None:
+                raise OptionError(
+                    f"the {rate} of a reference moves it from where it is, and its {target} puts "
+                    f"it somewhere: give one of the two, for a path its {target} at every time"
+                )
         return value
     try:
         array = np.asarray(value, dtype=float)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, frozen, vector
 from ..errors import OptionError
 from ..forms import Ports
 from ..model import VMSModel
@@ -25,6 +25,10 @@ class WaterCurrent:
     """
 
     velocity: Array
+
+    def __post_init__(self) -> None:
+        """Check the velocity."""
+        object.__setattr__(self, "velocity", frozen(vector(self.velocity, 3, "a current").copy()))
 
     def check(self, model: VMSModel) -> None:
         """Check that a robot is in water that can flow.

@@ -28,6 +28,8 @@ from ..recordings.messages import Messages, decoded
 Series = Mapping[str, Array]
 """Columns by field name; ``time`` in s since the first energy message."""
 
+_RESTART = 500_000_000  # by how much time goes back where a run begins anew, ns
+
 _TOPICS = {"vms_ph/energy": "energy", "vms_ph/power": "power", "controller/state": "control"}
 
 
@@ -41,6 +43,7 @@ class RunRecord:
         power: fields of vms_ph/msg/Power; for a tool port, ``<name>`` and ``<name>_energy``.
         control: fields of vms_ph/msg/ControllerState; empty if none was recorded.
         frame: the inertial frame.
+        repeats: number of runs in the bag, of which this is the last: its time began anew.
     """
 
     name: str
@@ -48,6 +51,7 @@ class RunRecord:
     power: Series
     control: Series
     frame: str = ""
+    repeats: int = 1
 
     @property
     def unaccounted_energy(self) -> float:
@@ -139,9 +143,18 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
             f"{bag} contains no {prefix}vms_ph/energy and {prefix}vms_ph/power; record them with "
             "the energy_monitor node running"
         )
+    begins = {name: _restarts(table) for name, table in rows.items()}
+    rows = {name: table[begins[name][-1] :] for name, table in rows.items()}
     start = rows["energy"][0]["time"]
     tables = {name: _table(table, start) for name, table in rows.items()}
-    return RunRecord(bag.name, tables["energy"], tables["power"], tables["control"], frame)
+    repeats = len(begins["energy"])
+    return RunRecord(bag.name, tables["energy"], tables["power"], tables["control"], frame, repeats)
+
+
+def _restarts(rows: list[dict[str, float]]) -> list[int]:
+    """Return where a table begins and where its time goes back."""
+    times = [row["time"] for row in rows]
+    return [0, *(k for k in range(1, len(times)) if times[k] < times[k - 1] - _RESTART)]
 
 
 def _scalars(message: Any) -> dict[str, float]:
@@ -177,7 +190,8 @@ _WIDTH = 22
 
 def report(run: RunRecord) -> Iterator[str]:
     """Return the lines of the report; the parts of a sum are indented and add up to it."""
-    yield f"recorded  {run.seconds:.2f} s, {len(run.energy['time'])} energy messages"
+    last = f", the last of {run.repeats} runs" if run.repeats > 1 else ""
+    yield f"recorded  {run.seconds:.2f} s, {len(run.energy['time'])} energy messages{last}"
     yield "energy balance, from the start to the end"
     yield from _sum("stored", run.power["stored"][-1], balance(run))
     yield "energy of the robot, at the end"

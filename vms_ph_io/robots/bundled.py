@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 _HINTS = {
     "load(name).with_tools([frame, ...])": "tools",
     "load(name).without_gravity()": "gravity",
-    "get(name).model(get(name).description(), base=..., end_effector=...)": (
-        "base end_effector locked_joints"
-    ),
+    "get(name).model(get(name).description(), locked_joints=...)": "locked_joints",
 }
 
 
@@ -111,9 +109,16 @@ class Robot:
                 make_fixed(joint)
         return with_file_addresses(ET.tostring(root, encoding="unicode"))
 
-    def load(self, *, inertia: str = "auto", **arguments: str) -> "VMSModel":
-        """Return the model of the robot; the arguments are those of :meth:`description`."""
-        return self.model(self.description(**arguments), inertia=inertia)
+    def load(
+        self,
+        *,
+        base: str | None = None,
+        end_effector: str | None = None,
+        inertia: str = "auto",
+        **arguments: str,
+    ) -> "VMSModel":
+        """Return the model of the robot; see :func:`load`."""
+        return self.model(self.description(**arguments), base, end_effector, inertia)
 
     def model(
         self,
@@ -226,18 +231,28 @@ def get(name: str) -> Robot:
     return robot
 
 
-def load(name: str, *, inertia: str = "auto", **arguments: str) -> "VMSModel":
+def load(
+    name: str,
+    *,
+    base: str | None = None,
+    end_effector: str | None = None,
+    inertia: str = "auto",
+    **arguments: str,
+) -> "VMSModel":
     """Return the model of a bundled robot.
 
     Args:
         name: one of :func:`names`.
+        base: ``"fixed"``, ``"planar"`` or ``"floating"`` in place of its own.
+        end_effector: name of a frame in place of its own.
         inertia: as for :meth:`VMSModel.from_urdf`, for what the arguments change.
         **arguments: xacro arguments, for instance ``bus_mass="400"``.
 
     Raises:
         OptionError: no robot of that name.
     """
-    return get(name).load(inertia=inertia, **arguments)
+    robot = get(name)
+    return robot.load(base=base, end_effector=end_effector, inertia=inertia, **arguments)
 
 
 def make_fixed(joint: ET.Element) -> None:

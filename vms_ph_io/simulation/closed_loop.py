@@ -4,7 +4,7 @@
 """Simulation of a closed loop in one call."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_controllers import EnergyGuard, RobotState
+from vms_ph_controllers import ControlEnergy, EnergyGuard, RobotState
 from vms_ph_controllers.hosting.loop_control import CarriedWeight, Law, LoopControl, Sensor
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators, Friction
-from vms_ph_dynamics.arrays import vector
+from vms_ph_dynamics.arrays import frozen, vector
 from vms_ph_dynamics.errors import OptionError, StateError, check_arguments
 from vms_ph_dynamics.forms import Form, Ports, StandardForm, port_names
 from vms_ph_dynamics.integrators.stepper import Efforts
@@ -270,6 +270,7 @@ class _Run:
     ) -> None:
         """Put the robot where it starts, with the options of its simulation."""
         self._control, self._dt, model = control, dt, form.model
+        self._law_energies: list[ControlEnergy] = []
         payload = options.pop("payload", None)
         start = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
         start = uncertainty.start(model, np.array(start))
@@ -340,8 +341,14 @@ class _Run:
         return replace(sample, port_energy=supplied, dissipated=lost)
 
     def _energies(self, sample: Sample) -> Energies:
-        """Return kinetic and potential energy, J, and the power at each port, W."""
-        d = self._simulation.form.model.evaluate(sample.q, sample.v)
+        """Return kinetic and potential energy, J, and the power at each port, W.
+
+        In a current they are, as the energies of the integrator, those seen from the water.
+        """
+        simulation = self._simulation
+        if self._control is not None:
+            self._law_energies.append(self._control.energy)
+        d = simulation.form.model.evaluate(simulation.q, simulation.v)
         power = sample.ports.supplied(d)
         if self._carried is not None:
             carried = float(self._carried.weight @ d.v)
@@ -352,7 +359,13 @@ class _Run:
         certificate = None if self._control is None else self._control.certificate
         model = self._simulation.form.model
         run = Trajectory.of(model, samples, energies, certificate, self.description)
-        return replace(run, limited={} if self._control is None else self._control.limited)
+        if self._control is None:
+            return run
+        control = {
+            item.name: frozen(np.array([getattr(row, item.name) for row in self._law_energies]))
+            for item in fields(ControlEnergy)
+        }
+        return replace(run, limited=self._control.limited, control=control)
 
 
 def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]:

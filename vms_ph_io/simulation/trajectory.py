@@ -60,13 +60,16 @@ class Trajectory(WithHints):
         wrench_base: (N+1,b) wrench on the base in its own axes, linear first, N and N m.
         wrenches: at the end effector (``wrench_end_effector``) and the tools, by port, (N+1,6)
             each, in the axes of the frame.
-        kinetic_energy, potential_energy: (N+1,) J.
+        kinetic_energy, potential_energy: (N+1,) J; they, powers and port energies in a current of
+            water are those seen from the water, ``q`` and ``v`` over ground.
         power: into the robot by port, (N+1,) each, W.
         port_energy: supplied since the start by port, (N+1,) each, as the integrator counts, J.
         dissipated: (N+1,) energy lost since the start in friction, drag and stops, J.
         certificate: of the guard, or None without one.
         description: URDF of the robot, or empty.
         limited: number of samples in which the law was not OK, by its status and reason.
+        control: energies (J) and powers (W) that the law reports, by the names of
+            :class:`.ControlEnergy`, (N+1,) each; empty without a law.
 
     Examples:
         >>> from vms_ph_io import simulate
@@ -90,6 +93,7 @@ class Trajectory(WithHints):
     certificate: Certificate | None = None
     description: str = ""
     limited: Mapping[str, int] = field(default_factory=dict)
+    control: Mapping[str, Array] = field(default_factory=dict)
 
     HINTS: ClassVar[Mapping[str, str]] = {
         "audit, which prints as text": "energy_balance balance report residual",
@@ -98,6 +102,7 @@ class Trajectory(WithHints):
         "placement(frame), to compare with the reference": "task_error error position_error",
         "placement(frame)": "ee ee_pose end_effector frame frames placements poses",
         "t": "time times ts",
+        "control, by the names of ControlEnergy": "law_energy tank_level reference_power",
         "v": "qdot dq velocity velocities",
         "torque": "tau torques joint_torques u",
         "save(folder), which writes a bag, or np.savez(file, t=run.t, q=run.q)": "to_csv export",

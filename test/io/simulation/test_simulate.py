@@ -27,11 +27,12 @@ from vms_ph_dynamics import (
     ModelError,
     OptionError,
     StandardForm,
+    StateError,
     VMSModel,
     VmsPhError,
     integrate,
 )
-from vms_ph_dynamics.simulation import FormEngine, Mechanism, Payload
+from vms_ph_dynamics.simulation import FormEngine, Mechanism, Payload, WaterCurrent
 from vms_ph_io import Push, Trajectory, audit, robots, simulate
 from vms_ph_io.audits.run_record import read_run
 from vms_ph_io.recordings.from_messages import read_messages
@@ -385,3 +386,32 @@ def test_the_poses_of_a_frame_are_those_of_the_model_at_every_record() -> None:
         np.testing.assert_array_equal(poses[-1], last)
     with pytest.raises(ModelError, match="'elbow' is not a frame of 'panda'"):
         run.placement("elbow")
+
+
+def test_in_a_current_all_energies_are_seen_from_the_water_and_the_balance_closes() -> None:
+    run = simulate(
+        "bluerov2_alpha5", "DecoupledVMSController", 0.3, effects=[WaterCurrent([0.3, 0.0, 0.1])],
+        rate=100.0,
+    )  # fmt: skip
+    assert run.audit.is_closed
+    given = np.trapezoid(run.power["wrench_base"], run.t)
+    assert given == pytest.approx(run.port_energy["wrench_base"][-1], rel=1e-2)
+    with pytest.raises(StateError, match=r"a current must have shape \(3,\); given: shape \(2,\)"):
+        WaterCurrent([1.0, 2.0])
+
+
+def test_what_the_law_says_of_its_energy_is_in_the_run() -> None:
+    away = robots.load("panda").placement("panda_link8", robots.load("panda").home)[:3, 3] + 0.1
+    run = simulate("panda", "CartesianImpedance", 0.05, reference=away)
+    assert run.control["closed_loop_energy"].shape == run.t.shape
+    assert run.control["reference_power"].max() > 0.0
+    assert not simulate("panda", None, 0.01).control
+
+
+@pytest.mark.parametrize(
+    "both",
+    [{"position": np.zeros(3), "velocity": np.zeros(3)}, {"pose": np.eye(4), "twist": np.zeros(6)}],
+)
+def test_a_target_and_its_rate_are_one_too_many(both: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match="give one of the two"):
+        simulate("panda", "CartesianImpedance", 0.01, reference=Reference(**both))
