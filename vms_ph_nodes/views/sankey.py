@@ -170,7 +170,7 @@ class Sankey:
         power = "at rest" if is_at_rest else units[0].text(largest)
         captions = (
             f"{title}: {power} · left: supplies, right: receives",
-            f"energy {flow.since}; of stores (green, light blue) what they hold",
+            f"energy {flow.since}: ports inwards; green, light blue: contents",
         )
         parts.append(
             f'<rect x="{_BUS:g}" y="{centre - bar_size / 2:.1f}" width="8" height="{bar_size:.1f}" '
