@@ -184,11 +184,19 @@ def best_width(model: VMSModel, motion: Motion, length: float) -> int:
 
 
 def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> float:
+    """Return by how much efforts surely follow the motion, s, as :func:`effort_lags`, or zero."""
+    lag, share, _, _ = effort_lags(model, t, q, v, effort)
+    return 0.0 if share >= 0.8 else lag
+
+
+def effort_lags(
+    model: VMSModel, t: Array, q: Array, v: Array, effort: Array
+) -> tuple[float, float, float, float]:
     """Return by how much efforts follow the motion that needs them, s; NaN where none is found.
 
-    The lag with the smallest held-out error, with a gain and friction fitted for each joint. The
-    search ends at :data:`.LONGEST_LAG`; there, and where friction alone does as well, it finds
-    nothing. It is zero where none does hardly worse.
+    The lag with the smallest held-out error, with a gain and friction fitted for each joint: the
+    geometric mean over the joints, as one that fits badly says little. The search ends at
+    :data:`.LONGEST_LAG`; there, and where friction alone does as well, it finds nothing.
 
     Args:
         model: the robot.
@@ -196,6 +204,10 @@ def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> 
         q: (N,nq).
         v: (N,nv).
         effort: (N,n).
+
+    Returns:
+        The lag, its share of the squared error without a lag, and the least and the largest lag
+        that fit nearly as well.
     """
     rate = np.asarray(0.5 * (v[1:] + v[:-1]))[:, model.b :]
     samples = MotionSamples(t.copy(), q.copy(), v.copy(), effort.copy())
@@ -205,23 +217,28 @@ def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> 
     points = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
     inner = (points > t[0] + LONGEST_LAG) & (points < t[-1] - LONGEST_LAG)
     if inner.sum() < 50:
-        return float("nan")
+        return float("nan"), 0.0, 0.0, 0.0
     terms = [described[inner], *(f[inner] for f in friction)]
+    # Between samples their mean has less noise, which must not look like a better fit.
+    effort = smoothed(t, effort, width)[0]
 
     def error(lag: float) -> float:
         shifted = np.stack([np.interp(points[inner] + lag, t, e) for e in effort.T], axis=1)
         null = held_out(shifted, terms[1:])
-        return float(np.mean((held_out(shifted, terms) / np.maximum(null, 1e-12)) ** 2))
+        ratio = held_out(shifted, terms) / np.maximum(null, 1e-12)
+        return float(np.exp(2.0 * np.mean(np.log(np.maximum(ratio, 1e-3)))))
 
     lags = np.arange(-LONGEST_LAG, LONGEST_LAG + 1e-9, 0.01)
     errors = np.array([error(lag) for lag in lags])
     best = int(np.argmin(errors))
+    similar = lags[0.95 * errors < errors[best]]
+    low, high, without = float(similar[0]), float(similar[-1]), float(errors[len(lags) // 2])
     if best in (0, len(lags) - 1) or errors[best] > 0.8:
-        return float("nan")
+        return float("nan"), float(errors[best]) / without, low, high
     fine = lags[best] + np.arange(-0.01, 0.0101, 0.002)
     errors_fine = [error(lag) for lag in fine]
     lag = float(fine[int(np.argmin(errors_fine))])
-    return lag if min(errors_fine) < 0.8 * errors[len(lags) // 2] else 0.0
+    return lag, min(errors_fine) / without, low, high
 
 
 def torque_error(

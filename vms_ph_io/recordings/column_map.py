@@ -23,8 +23,8 @@ from .recording import RecordingError
 
 UNITS = {
     "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,
-    "rad": 1.0, "deg": pi / 180, "m": 1.0, "mm": 1e-3, "cm": 1e-2,
-    "rad/s": 1.0, "deg/s": pi / 180, "rpm": pi / 30, "m/s": 1.0, "mm/s": 1e-3,
+    "rad": 1.0, "deg": pi / 180, "mrad": 1e-3, "m": 1.0, "mm": 1e-3, "cm": 1e-2,
+    "rad/s": 1.0, "deg/s": pi / 180, "mrad/s": 1e-3, "rpm": pi / 30, "m/s": 1.0, "mm/s": 1e-3,
     "N m": 1.0, "Nm": 1.0, "N": 1.0, "mN m": 1e-3, "mNm": 1e-3, "kN": 1e3, "A": 1.0, "mA": 1e-3,
 }  # fmt: skip
 """Accepted units and their size in SI units."""

@@ -16,7 +16,7 @@ import yaml
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed
 from vms_ph_dynamics.identification.effort_meaning import EffortMeaning, effort_meaning
-from vms_ph_dynamics.identification.torque import effort_lag
+from vms_ph_dynamics.identification.torque import effort_lags
 
 from ..progress import no_progress
 from .column_map import UNITS
@@ -39,15 +39,20 @@ _COMMAND = re.compile(
     r"(?:^|[^a-z])(?:cmd|command\w*|des|desired|target|ref|reference|goal|setpoint|action|d)(?:[^a-z0-9]|$)"
 )
 _NAMED_UNITS = {
-    "deg": r"deg\w*|°", "rad": r"rad", "ms": r"ms|msec|millis\w*", "us": r"us|usec|micros\w*",
-    "ns": r"ns|nsec|nanos\w*",
+    "deg": r"deg\w*|°", "rad": r"rad", "mrad": r"mrad", "ms": r"ms|msec|millis\w*",
+    "us": r"us|usec|micros\w*", "ns": r"ns|nsec|nanos\w*",
 }  # fmt: skip
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_NO_NAMES = "the columns have no names"
 _RATES = (4.0, 20_000.0)  # Hz, that recordings have
 _MAX_SAMPLES = 4000
 _FIT_SAMPLES = 1200
 _MAX_GAIN_ERROR = 0.15  # of efforts that are called torques
 _GAP = 20.0  # periods without a sample
+_POSSIBLE = 0.95  # share of the squared error with which a lag is asked about
+_SWEEPS = 8  # through all pairs of columns
+_LOG_MARGIN = 0.7  # of the summed logarithms of the errors of joints, by which an order is the best
+_MAX_REORDERED = 0.5  # error of an order that is not that of the columns
 _ERROR_RATIO = 0.75  # share of the error with which one reading is clearly better than another
 
 
@@ -202,7 +207,7 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     valid = valid[stride]
     t, raw = t[valid], {name: values[valid] for name, values in raw.items()}
     angle = _angle_unit(proposal, model, raw["position"], groups["position"])
-    q = raw["position"] * (np.pi / 180 if angle == "deg" else 1.0)
+    q = raw["position"] * UNITS[angle]
     revolute = ~np.array(model.joints.prismatic, dtype=bool)
     q[:, revolute] = np.unwrap(q[:, revolute], axis=0)
     if not time:
@@ -226,6 +231,10 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     if has_efforts:
         entry = columns.entry(groups["effort"])
         proposal.content["effort"] = _effort_entry(proposal, entry, model, motion)
+        asked = [k for k, item in enumerate(proposal.evidence) if item.question]
+        if len(asked) == 1 and proposal.evidence[asked[0]].text == _NO_NAMES:
+            text = f"{_NO_NAMES}; those behind the positions are the efforts of their motion"
+            proposal.evidence[asked[0]] = Evidence("position", text)
     elif "effort" in raw:
         proposal.content["effort"] = {**columns.entry(groups["effort"]), "unit": "N m"}
         proposal.note("effort", "this kind of robot is not compared", "are the efforts in N m?")
@@ -252,10 +261,20 @@ class _Motion(NamedTuple):
         """Return the motion with the efforts as they were before they lagged, s."""
         return self._replace(effort=shifted(self.t, self.effort, lag)) if lag else self
 
-    def lag(self, model: VMSModel) -> float:
-        """Return by how much the efforts follow the motion, s; zero where it is nothing."""
-        lag = effort_lag(model, *self._replace(q=configuration(model, self.q)))
-        return lag if abs(lag) > 2e-3 else 0.0
+    def lag(self, model: VMSModel) -> tuple[float, float, str]:
+        """Return by how much the efforts follow the motion, s, and what speaks for it.
+
+        The lag is zero where it is nothing or not sure. Then its share of the squared error without
+        a lag, and a sentence; one where nothing is to be said.
+        """
+        lag, share, low, high = effort_lags(model, *self._replace(q=configuration(model, self.q)))
+        text = (
+            f"they follow the motion {1e3 * lag:.0f} ms later" if lag == lag else "they follow it"
+        )
+        text += f" ({1e3 * low:.0f} to {1e3 * high:.0f} ms fit nearly as well)"
+        is_long = not abs(lag) <= 0.015  # a shorter one is not certain
+        is_sure = share < 0.8 and abs(lag) > 2e-3
+        return (lag if is_sure else 0.0), (share if is_long else 1.0), text
 
     def meaning(self, model: VMSModel) -> EffortMeaning:
         """Return what the efforts are, from some of the samples."""
@@ -335,7 +354,8 @@ def _by_content(
     """Return groups of neighbouring columns of which one has the slopes of another."""
     n = model.n
     blocks = [list(names[k : k + n]) for k in range(len(names) - n + 1)]
-    values = [np.stack([columns.values[c] for c in block], axis=1) for block in blocks]
+    stride = max(1, len(columns.values[names[0]]) // 1000) if names else 1  # slopes above the noise
+    values = [np.stack([columns.values[c][::stride] for c in block], axis=1) for block in blocks]
     best, pair = 0.9, (-1, -1)
     for a, x in enumerate(values):
         slope = np.gradient(x, axis=0)
@@ -348,7 +368,7 @@ def _by_content(
         if len(names) not in (n, 2 * n):
             return {}
         question = "which columns are positions, and which efforts?" if len(names) > n else ""
-        proposal.note("position", "the columns have no names", question)
+        proposal.note("position", _NO_NAMES, question)
         groups = {"position": list(names[:n])}
         return groups | ({"effort": list(names[n:])} if len(names) > n else {})
     a, b = pair
@@ -365,8 +385,10 @@ def _by_content(
 
 
 def _correlation(x: Array, y: Array) -> float:
+    speed = (x**2).sum(axis=0)
+    x, y = (z[:, speed > 1e-4 * speed.max(initial=0.0)] for z in (x, y))  # joints that move
     size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
-    return float(np.median((x * y).sum(axis=0) / np.maximum(size, 1e-300)))
+    return float(np.median((x * y).sum(axis=0) / np.maximum(size, 1e-300))) if size.size else 0.0
 
 
 def _named_unit(names: Sequence[str], units: Sequence[str]) -> str:
@@ -385,25 +407,41 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
         return "m"
     reach = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     reach = np.where(np.isfinite(reach), reach, 2.0 * np.pi)[revolute]
+    middle = np.nan_to_num(0.5 * (joints.lower + joints.upper), posinf=0.0, neginf=0.0)[revolute]
+
+    def ratio_of(size: float) -> float:
+        """Return how far angles reach, with whole turns taken off those that may be wrapped."""
+        angles = size * position[:, revolute]
+        reached = [np.abs(angles).max(axis=0)]
+        for m in (0.0, middle) if reached[0].max() < 2.01 * np.pi else ():
+            turned = m + np.remainder(angles - m + np.pi, 2.0 * np.pi) - np.pi
+            reached.append(np.abs(turned).max(axis=0))
+        return float(np.min(reached, axis=0).max() / reach.max())  # in any order of the joints
+
     largest = np.abs(position[:, revolute]).max(axis=0)
-    ratio = largest / reach
-    worst = int(np.argmax(ratio))
+    worst = int(np.argmax(largest / reach))
+    ratio = ratio_of(1.0)
     text = f"positions reach {largest[worst]:.4g}; the limits are {reach[worst]:.3g}"
-    named = _named_unit(names, ("deg", "rad"))
-    if ratio.max() > 1.3 and np.deg2rad(largest.max()) < 1.1 * reach.max():
-        unit, text = "deg", f"{text}: degrees"
-        question = "" if named != "rad" else "the names say rad; which is it?"
-    elif ratio.max() > 1.3:
+    named = _named_unit(names, ("deg", "mrad", "rad"))
+    fitting = [u for u in ("deg", "mrad") if ratio_of(UNITS[u]) < 1.1]
+    if ratio > 1.3 and fitting:
+        unit = named if named in fitting else fitting[0]
+        text = f"{text}: {'degrees' if unit == 'deg' else 'milliradians'}"
+        question = "" if named in (unit, "") else f"the names say {named}; which is it?"
+    elif ratio > 1.3:
         unit, text = named or "rad", f"{text}, and they are no degrees either"
         question = "which unit are positions in?"
-    elif named == "deg":
-        unit, text = "deg", f"{text}, and the names say degrees"
-        question = "are they degrees?"
+    elif named in ("deg", "mrad"):
+        unit, text = named, f"{text}, and the names say {named}"
+        question = f"are they in {named}?"
     else:
         travel = float(np.max(np.ptp(position[:, revolute], axis=0)))
         unit = "rad"
         text += f": radians; as degrees nothing would move further than {np.deg2rad(travel):.2g}"
-        question = "" if travel > 0.1 else "are the positions radians?"
+        # Angles beyond the limits are wrapped ones only where they jump by a turn.
+        turns = np.abs(np.diff(position[:, revolute], axis=0)).max() > 1.8 * np.pi
+        is_certain = travel > 0.1 and bool(turns or named or largest.max() < 1.3 * reach.max())
+        question = "" if is_certain else "are the positions radians?"
     proposal.note("position", text, question)
     return unit
 
@@ -449,7 +487,12 @@ def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
     moving = speed > 0.05 * speed.max(initial=0.0)
     ratio = np.sqrt(np.nanmean(recorded**2, axis=0))[moving] / np.maximum(speed[moving], 1e-12)
     factor = float(np.median(ratio)) if moving.any() else 0.0
-    for unit, expected in {"rad/s": 1.0, "deg/s": 180 / np.pi, "rpm": 30 / np.pi}.items():
+    for unit, expected in {
+        "rad/s": 1.0,
+        "deg/s": 180 / np.pi,
+        "rpm": 30 / np.pi,
+        "mrad/s": 1e3,
+    }.items():
         if abs(factor / expected - 1.0) < 0.1 and np.ptp(ratio) < 0.3 * factor:
             proposal.note("velocity", f"they are {factor:.4g} times the slopes: {unit}")
             return unit
@@ -475,8 +518,10 @@ def _effort_entry(
     if not motion.effort.any():
         proposal.note("effort", "all efforts are zero: the joints supply no energy")
         return entry
-    if abs(lag := motion.lag(model)) > 0.015:  # a shorter one is not certain
-        proposal.note("effort", f"they follow the motion {1e3 * lag:.0f} ms later")
+    lag, share, lag_text = motion.lag(model)
+    if share < _POSSIBLE:
+        question = "" if lag else "by how much do they follow the motion?"
+        proposal.note("effort", lag_text, question)
     motion = motion.advanced(lag)
     meaning = motion.meaning(model)
     if not meaning.fits:
@@ -490,8 +535,12 @@ def _effort_entry(
         entry["unit"], gains = "mN m", np.where(is_scaled, np.sign(factors), 1.0)
         if np.median(np.abs(np.log(np.abs(factors[is_scaled]) * 1e3))) > 0.3:
             text = "as currents, with a gain for each joint,"
-            entry["unit"], gains = "A", np.where(is_scaled, factors, 1.0)
-            is_sure = is_scaled & (meaning.gain_errors < 0.05 * np.abs(factors))
+            # Where efforts are currents, a gain near one is as likely as any.
+            found = meaning.ratio["scaled"] < _ERROR_RATIO * np.minimum(
+                meaning.ratio["torque"], 1.0
+            )
+            is_sure = (is_scaled | found) & (meaning.gain_errors < 0.05 * np.abs(factors))
+            entry["unit"], gains = "A", np.where(is_scaled | is_sure, factors, 1.0)
             missing = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
             question = f"what are the gains of {', '.join(missing)}?" if missing else ""
     elif meaning.best == "without_gravity":
@@ -531,24 +580,36 @@ def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _M
         return order
 
     def error(order: Any) -> float:
-        return _error(aligned.ordered(order).meaning(model), "scaled")
+        """Return the geometric mean of the errors of the joints, relative to friction alone."""
+        ratio = aligned.ordered(order).meaning(model).ratio["scaled"]
+        return float(np.exp(np.nanmean(np.log(np.clip(ratio, 0.02, 1.5)))))
 
-    for _ in range(3):
-        # The lag is that of the motor side of all joints, whatever their order.
-        aligned = motion.advanced(motion.ordered(order).lag(model))
-        best, swaps = error(order), {}
-        for pair in combinations(range(model.n), 2):
+    # The lag is that of the motor side of all joints, whatever their order.
+    identity, is_settled = order, False
+    for _ in range(_SWEEPS):
+        aligned = motion.advanced(motion.ordered(order).lag(model)[0])
+        best, second, pair, is_settled = error(order), np.inf, (0, 0), True
+        for swap in combinations(range(model.n), 2):
             swapped = order.copy()
-            swapped[list(pair)] = order[list(pair)[::-1]]
-            swaps[pair] = (error(swapped), swapped)
-        pair = min(swaps, key=lambda key: swaps[key][0])
-        if swaps[pair][0] > _ERROR_RATIO * best:
+            swapped[list(swap)] = order[list(swap)[::-1]]
+            other = error(swapped)
+            if other < 0.97 * best:
+                order, best, is_settled = swapped, other, False
+            elif other < second:
+                second, pair = other, swap
+        if is_settled:
             break
-        best, order = swaps[pair]
-    second = swaps[pair][0]
+    margin = np.exp(_LOG_MARGIN / model.n)
+    is_same = bool(np.all(order == identity))
+    start = best if is_same else error(identity)
+    is_sure = is_settled and best < min(0.9, second / margin)
+    if not is_same:
+        is_sure = is_sure and best < min(_MAX_REORDERED, start / margin**2)
+        if not is_sure and best > start / margin**2:
+            order, best, second = identity, start, best
     words = " and ".join(model.joint_names[k] for k in pair)
     text = f"in this order the efforts leave {best:.0%} of what friction alone leaves"
-    if best < min(0.9, _ERROR_RATIO * second):
+    if is_sure:
         proposal.note("joints", f"{text}; with any two swapped {second:.0%} or more")
     else:
         proposal.note(

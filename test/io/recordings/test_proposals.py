@@ -12,6 +12,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.identification.torque import effort_lag
 from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.packages import resolve
 from vms_ph_io.recordings.column_map import read_map
@@ -238,6 +239,42 @@ def test_what_efforts_do_not_show_is_asked(tmp_path: Path) -> None:
     _write(tmp_path / "run.csv", ",".join(["time", *names[:12]]), columns)
     found = propose(tmp_path / "run.csv", model)
     assert "are positions radians" in found.text
+
+
+def test_angles_wrapped_to_whole_turns_are_radians_and_milliradians_are_found(
+    tmp_path: Path,
+) -> None:
+    model = _model(ROBOTS[0])
+    t, q, v, _ = _motion(model, np.random.default_rng(10))
+    head = ",".join(["time", *(f"{kind}_{j}" for kind in ("q", "dq") for j in model.joint_names)])
+    for unit, positions, rates in (("rad", q % (2 * np.pi), v), ("mrad", 1e3 * q, 1e3 * v)):
+        _write(tmp_path / "run.csv", head, [t[:, None], positions, rates])
+        found = propose(tmp_path / "run.csv", model).content
+        assert (found["position"]["unit"], found["velocity"]["unit"]) == (unit, f"{unit}/s")
+
+
+def test_joints_that_are_shuffled_are_found_though_efforts_lag(tmp_path: Path) -> None:
+    path = resolve(f"package://example-robot-data/robots/{ROBOTS[0]}")
+    assert path is not None
+    locked = [f"panda_{name}" for name in ("finger_joint1", "finger_joint2", "joint1", "joint5",
+              "joint6", "joint7")]  # fmt: skip
+    model = load_urdf(path, locked_joints=locked)
+    t, q, _, effort = (rows[::4] for rows in _motion(model, np.random.default_rng(11)))
+    late = np.stack([np.interp(t - 0.15, t, e) for e in effort.T], axis=1)
+    order = [1, 2, 0]
+    head = ",".join(["t", *(f"{kind}{k}" for kind in ("q", "tau") for k in range(3))])
+    _write(tmp_path / "run.csv", head, [t[:, None], q[:, order], late[:, order]])
+    found = propose(tmp_path / "run.csv", model)
+    assert found.is_sure
+    assert found.content["position"]["columns"] == ["q2", "q0", "q1"]
+    assert "150 ms later" in found.text
+
+
+def test_a_lag_is_not_what_the_mean_of_two_noisy_samples_leaves() -> None:
+    model = _model(ROBOTS[1])
+    t, q, v, effort = (rows[::8] for rows in _motion(model, np.random.default_rng(12)))
+    effort = effort + 0.1 * effort.std(axis=0) * np.random.default_rng(13).normal(size=q.shape)
+    assert effort_lag(model, t, q, v, effort) == 0.0
 
 
 def test_a_proposal_is_a_map_that_is_read(tmp_path: Path) -> None:
