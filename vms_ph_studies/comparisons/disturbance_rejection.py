@@ -48,10 +48,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             frequency_base=float(settings["frequency_base"]),
             frequency_shape=float(settings["frequency_shape"]),
         )
-        laws = {
-            "decentralised": DecentralisedPD.like(law, model, None),
-            "decoupled": law,
-        }
+        laws = {"decentralised": DecentralisedPD.like(law, model, None), "decoupled": law}
         force = [_PUSHES[name] * float(settings["push"]), *np.zeros(5)]
         push = Push("wrench_end_effector", force, duration=0.5, axes="world")
         joints = model.joint_positions(model.home)

@@ -202,12 +202,7 @@ def _model(robot: str, gravity: float) -> VMSModel:
 
 # Table 4.7 gives q1(0) = 0.114, which is r_cf: with it E0 is 2.9077 J instead of the published
 # 2.9047 J, and r_cf 0.108 m. With q1(0) = 0.12, the rest length of the text, both are met.
-_PRISMATIC = {
-    "flight_damping": 0.0,
-    "energy_gain": 0.0,
-    "length": 0.114,
-    "energy": 2.9047,
-}
+_PRISMATIC = {"flight_damping": 0.0, "energy_gain": 0.0, "length": 0.114, "energy": 2.9047}
 _VERTICAL = (0.0, 0.3, -np.pi / 2, 0.12)
 _BENT = (0.0, 0.3, -2.5174, 1.7802)
 _UNDAMPED = {"flight_damping": 0.0, "energy_gain": 0.0}

@@ -158,10 +158,7 @@ def _mechanical(motion: Trajectory) -> Array:
 def _minimal_error(two: TwoBodies, motion: Trajectory, duration: float, dt: float) -> float:
     model = pin.Model()
     joint = 0
-    placements = (
-        two.suspension[0],
-        np.linalg.inv(two.suspension[1]) @ two.offsets[0],
-    )
+    placements = (two.suspension[0], np.linalg.inv(two.suspension[1]) @ two.offsets[0])
     for n, placement in enumerate(placements):
         joint = model.addJoint(joint, pin.JointModelRZ(), pin.SE3(placement), f"j{n + 1}")
         centre = np.linalg.inv((two.suspension if n == 0 else two.offsets)[1])
