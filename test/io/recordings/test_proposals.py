@@ -270,6 +270,16 @@ def test_joints_that_are_shuffled_are_found_though_efforts_lag(tmp_path: Path) -
     assert "150 ms later" in found.text
 
 
+def test_gains_that_hide_the_zero_of_a_joint_are_asked_about(tmp_path: Path) -> None:
+    model = _model(ROBOTS[0])
+    t, q, _, effort = _motion(model, np.random.default_rng(14))
+    q[:, 2] += 0.2  # the gain of this joint would err by half
+    head = ",".join(["time", *(f"{kind}_{j}" for kind in ("q", "tau") for j in model.joint_names)])
+    gains = np.linspace(6.0, 12.0, model.n)
+    _write(tmp_path / "run.csv", head, [t[:, None], q, effort / gains])
+    assert "NOT SURE: what are the gains of" in propose(tmp_path / "run.csv", model).text
+
+
 def test_a_lag_is_not_what_the_mean_of_two_noisy_samples_leaves() -> None:
     model = _model(ROBOTS[1])
     t, q, v, effort = (rows[::8] for rows in _motion(model, np.random.default_rng(12)))
