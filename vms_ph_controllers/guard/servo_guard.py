@@ -5,7 +5,7 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +62,14 @@ class ServoCertificate(Certificate):
         )
         lost = f"{self.lost} samples without believable positions, in which the servos held"
         return (*sentences, lost) if self.lost else sentences
+
+    def rows(self) -> Iterable[tuple[str, str]]:
+        """Return what was observed; the energy given is the bound of the guard."""
+        for name, text in super(ServoCertificate, self).rows():
+            if name == "given":
+                text = f"no more than {self.given:.6g} J now, {self.largest_given:.6g} J ever"
+            if name != "weight":
+                yield name, text
 
 
 class ServoGuard(ABC):

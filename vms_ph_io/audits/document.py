@@ -96,8 +96,8 @@ def _joint_sentences(audit: Audit, energy: float, share: float, source: str = ""
     if (dominance := abs(total[worst]) / gross) > _DOMINANT_SHARE:
         yield f"{amount} {verb}, {100 * dominance:.0f} % of it at {ledger.joints[worst]}."
     else:
-        names = " and ".join(ledger.joints[k] for k in order[:2])
-        yield f"{amount} is unaccounted for, most of it at {names}."
+        names, two = " and ".join(ledger.joints[k] for k in order[:2]), np.abs(total)[order[:2]]
+        yield f"{amount} is unaccounted for, {100 * two.sum() / gross:.0f} % of it at {names}."
     if (meaning := audit.conditioning.meaning) is not None and meaning.meaningless.any():
         names = ", ".join(np.array(ledger.joints)[meaning.meaningless])
         yield f"The model contradicts the efforts of {names}, so friction is not sought."

@@ -53,6 +53,8 @@ def test_a_jump_is_sent_as_far_as_the_tank_reaches() -> None:
     assert sent.command == pytest.approx([0.1], abs=1e-6)  # 1/2 120 0.1^2 = 0.6 J
     assert sent.status is Status.SATURATED
     assert sent.reason == "the energy tank covers 10% of the change of the command"
+    # The energy given is a bound, and said to be one.
+    assert "no more than 0.6 J now, 0.6 J ever" in str(guard.certificate)
 
 
 def test_what_people_do_to_a_held_command_costs_nothing() -> None:

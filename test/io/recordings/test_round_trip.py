@@ -80,7 +80,8 @@ def test_ports_that_close_do_not_hide_friction_that_the_description_lacks(tmp_pa
         return -20.0 * np.sin(q)
 
     simulate("panda", law, 0.5, effects=Friction(np.full(7, 0.5), np.zeros(7))).save(tmp_path / "b")
-    text = "\n".join(answers(audit(tmp_path / "b")))
+    done = audit(tmp_path / "b")
+    text = "\n".join(answers(done))
     assert "By its port energies the recording adds up" in text
     assert "By positions and efforts" in text
     assert "nothing to mend" not in text
