@@ -359,6 +359,8 @@ class _Run:
         certificate = None if self._control is None else self._control.certificate
         model = self._simulation.form.model
         run = Trajectory.of(model, samples, energies, certificate, self.description)
+        if self._payload is not None:
+            run = replace(run, missed_payload=self._payload.miss)
         if self._control is None:
             return run
         control = {

@@ -70,6 +70,7 @@ class Trajectory(WithHints):
         limited: number of samples in which the law was not OK, by its status and reason.
         control: energies (J) and powers (W) that the law reports, by the names of
             :class:`.ControlEnergy`, (N+1,) each; empty without a law.
+        missed_payload: why a payload was not taken; empty if it was, or there is none.
 
     Examples:
         >>> from vms_ph_io import simulate
@@ -94,6 +95,7 @@ class Trajectory(WithHints):
     description: str = ""
     limited: Mapping[str, int] = field(default_factory=dict)
     control: Mapping[str, Array] = field(default_factory=dict)
+    missed_payload: str = ""
 
     HINTS: ClassVar[Mapping[str, str]] = {
         "audit, which prints as text": "energy_balance balance report residual",
@@ -174,6 +176,7 @@ class Trajectory(WithHints):
         limits, count = self.model.joints, sum(self.limited.values())
         first = next(iter(self.limited), "")
         notes = [f"in {count} samples the law was not OK, first: {first}"] if first else []
+        notes += [self.missed_payload] if self.missed_payload else []
         positions = np.array([self.model.joint_positions(q) for q in self.q])
         for kind, units, values, low, high in (
             ("torque", ("N m", "N"), self.torque, -limits.effort, limits.effort),

@@ -70,6 +70,17 @@ class PayloadUse:
         return tuple(time for time in (grasp, release) if time is not None and np.isfinite(time))
 
     @property
+    def miss(self) -> str:
+        """Why it was not taken at its time, in words; empty otherwise."""
+        distance, reach = self.capture_distance, self.payload.reach
+        if distance is None or distance <= reach:
+            return ""
+        return (
+            f"the payload was not taken: it was {distance:.3g} m from the end effector, its reach "
+            f"is {reach:g} m"
+        )
+
+    @property
     def is_set_down(self) -> bool:
         """Whether it has been set down."""
         return self._final_position is not None

@@ -4,6 +4,7 @@
 """Closed loops in one call: programs written by guess run, or fail with the sentence that mends."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -415,3 +416,15 @@ def test_what_the_law_says_of_its_energy_is_in_the_run() -> None:
 def test_a_target_and_its_rate_are_one_too_many(both: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="give one of the two"):
         simulate("panda", "CartesianImpedance", 0.01, reference=Reference(**both))
+
+
+def test_a_payload_that_is_out_of_reach_is_said() -> None:
+    load = Payload(0.2, np.full(3, 1e-3), at=0.005, place=[0.0, 0.0, 0.3], in_model=False)
+    run = simulate("panda", "CartesianImpedance", 0.01, effects=[load])
+    assert run.notes == (
+        "the payload was not taken: it was 0.3 m from the end effector, its reach is 0.01 m",
+    )
+    taken = simulate(
+        "panda", "CartesianImpedance", 0.01, effects=[replace(load, place=np.zeros(3))]
+    )
+    assert taken.notes == ()
