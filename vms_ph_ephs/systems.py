@@ -58,11 +58,6 @@ class System:
         """The outer interface of its pattern."""
         return self.pattern.outer
 
-    @property
-    def is_flat(self) -> bool:
-        """Whether all boxes hold components."""
-        return all(isinstance(filling, Component) for filling in self.fillings.values())
-
 
 def compose(
     boxes: Mapping[str, System | Component],

@@ -4,7 +4,7 @@
 """Simulation of a system, and the recorded motion with its energy balance."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -108,12 +108,6 @@ class Simulation:
     def x(self) -> Array:
         """The state vector."""
         return self._solver_state.x
-
-    def replace_entries(self, at: int | slice, value: Any) -> None:
-        """Replace entries of the state vector, such as a command that is held between steps."""
-        x = self._solver_state.x.copy()
-        x[at] = value
-        self._solver_state = self._solver_state._replace(x=x)
 
     @property
     def supplied(self) -> float:
