@@ -55,9 +55,15 @@ _PRELUDE = (
 
 @pytest.fixture(scope="session", autouse=True)
 def ros_domain() -> Iterator[int]:
-    """A domain that no other test session on this machine uses at the same time."""
-    for domain in itertools.cycle(range(20, 100)):
-        with Path(tempfile.gettempdir(), f"vms_ph_test_domain_{domain}.lock").open("w") as lock:
+    """A domain that no other test session on this machine uses at the same time.
+
+    Users of a machine have locks of their own, and begin at different domains.
+    """
+    user = os.getuid()
+    for domain in itertools.islice(itertools.cycle(range(20, 100)), user % 80, None):
+        with Path(tempfile.gettempdir(), f"vms_ph_test_domain_{user}_{domain}.lock").open(
+            "w"
+        ) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

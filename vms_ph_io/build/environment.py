@@ -53,6 +53,9 @@ def main(folder: Path, arguments: list[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / ".packages.lock", os.O_CREAT | os.O_RDWR)
         fcntl.flock(lock, fcntl.LOCK_EX)
+        # Before pip is installed: a part of pip with a description would be taken for all of it.
+        for packages in folder.glob("lib/python3*/site-packages"):
+            remove_incomplete(packages)
         if not has_pip(python):
             if python.is_symlink() and not python.exists():  # its Python was removed
                 shutil.rmtree(python.parent)
@@ -63,8 +66,6 @@ def main(folder: Path, arguments: list[str]) -> None:
             full = shutil.disk_usage(folder).free < 20_000_000  # bytes; pip is larger
             way = "its disk is full: free some space" if full else "it has no pip: remove it"
             sys.exit(f"vms: the environment in {folder} could not be made; {way} and run again.")
-        for packages in folder.glob("lib/python3*/site-packages"):
-            remove_incomplete(packages)
     except OSError as error:
         sys.exit(
             f"vms: the environment could not be made in {folder}: {error}\n"

@@ -55,7 +55,8 @@ def closed_loop(
         end_effector: frame of the push; the robot's if empty.
         inertia: what is done about inertias of no rigid body, see :class:`RobotSettings`.
         gravity: three numbers, m/s^2; the robot's if empty.
-        controller: as for ``vms-ph demo``; it holds the pose at the start.
+        controller: as for ``vms-ph demo``, but "auto" is TaskSpaceIDAPBC on a fixed base of three
+            joints or more, as in every study so far; it holds the pose at the start.
         gains: of the law, by name.
         positions: of joints at the start, rad or m, by name.
         spread: largest random change of every joint at the start, rad or m.
@@ -88,6 +89,8 @@ def closed_loop(
     model, home, allocation = _robot(settings)
     if native is False:
         model = model.with_native(False)
+    if controller == "auto" and not model.b and model.n > 2:
+        controller = "TaskSpaceIDAPBC"
     law = make_controller(controller, model, allocation)
     law.gains = _with_gains(law, gains or {})
     q = _start(model, home, positions or {}, spread, seed)
