@@ -80,12 +80,12 @@ class Reference:
 
     Attributes:
         position: (3,) of the end effector in the inertial frame, m.
-        velocity: (3,) in the inertial frame, m/s, in place of a position: the reference position
-            moves with it.
+        velocity: (3,) in the inertial frame, m/s: the reference position moves with it. Given with
+            a position at every time, it lets the law follow a path without trailing it.
         pose: (4,4) of the base or of the end effector, whichever the law controls, in the frame in
             which the law holds it.
-        twist: (6,) in the axes of the reference pose, linear first, m/s and rad/s, in place of a
-            pose: the reference moves with it.
+        twist: (6,) in the axes of the reference pose, linear first, m/s and rad/s: the reference
+            moves with it, as with the velocity.
         joints: (n,) positions, rad or m.
         wrench: (6,) that the end effector is to exert on its surroundings, in inertial axes at its
             origin, linear first, N and N m.

@@ -11,7 +11,7 @@ void PoseReference::restart(const Pose& pose) noexcept {
   pose_ = pose;
   twist_.setZero();
   acceleration_.setZero();
-  has_target_ = false;
+  has_target_ = target_is_new_ = target_moves_ = false;
   is_resting_ = true;
 }
 
@@ -22,7 +22,7 @@ void PoseReference::shift(const Eigen::Vector3d& displacement) noexcept {
 
 void PoseReference::set_target(const Pose& target) noexcept {
   target_ = target;
-  has_target_ = true;
+  has_target_ = target_is_new_ = true;
   is_resting_ = false;
 }
 
@@ -37,24 +37,29 @@ void PoseReference::follow(const Reference& reference, const std::optional<Pose>
   }
   Twist twist = Twist::Zero();
   const bool moving = reference.velocity && reference.velocity->allFinite();
-  if (moving) {
-    twist.head<3>() = pose_.topLeftCorner<3, 3>().transpose() * *reference.velocity;
-  }
+  if (moving) twist.head<3>() = pose_.topLeftCorner<3, 3>().transpose() * *reference.velocity;
   advance(moving ? &twist : nullptr, speed, turn, bandwidth, dt);
 }
 
 void PoseReference::advance(const Twist* twist, double speed, double turn, double bandwidth,
                             double dt) noexcept {
   if (twist == nullptr && is_resting_) return;
+  target_moves_ = twist != nullptr && (target_is_new_ || target_moves_);
+  target_is_new_ = false;
   const double limited_bandwidth = std::min(bandwidth, 1.0 / dt);
   pose_ = Pose(pose_ * se3::exp(dt * twist_));
   twist_ += dt * acceleration_;
   Twist desired_twist = Twist::Zero();
-  if (twist != nullptr) {
+  if (twist != nullptr && !target_moves_) {
     desired_twist = *twist;
     has_target_ = is_resting_ = false;
   } else if (has_target_) {
-    desired_twist = 0.5 * limited_bandwidth * se3::log(se3::inverse(pose_) * target_);
+    const Pose error = se3::inverse(pose_) * target_;
+    desired_twist = 0.5 * limited_bandwidth * se3::log(error);
+    if (twist != nullptr) {
+      desired_twist += se3::Ad(error) * *twist;
+      target_ = Pose(target_ * se3::exp(dt * *twist));
+    }
   }
   const double linear = desired_twist.head<3>().norm(), angular = desired_twist.tail<3>().norm();
   desired_twist *=

@@ -221,9 +221,10 @@ void ReferenceGovernor::accept(const Minimum& minimum) noexcept {
 
 Eigen::Vector3d ReferenceGovernor::desired_step(const Reference& reference, double dt) noexcept {
   is_rejected_ = false;
-  if (is_finite(reference.position)) target_ = reference.position;
+  const bool has_position = is_finite(reference.position);
+  if (has_position) target_ = reference.position;
   Eigen::Vector3d step = Eigen::Vector3d::Zero();
-  if (is_finite(reference.velocity)) {
+  if (is_finite(reference.velocity) && !has_position) {
     step += dt * *reference.velocity;
     target_.reset();
   }

@@ -220,15 +220,9 @@ void TaskSpaceIDAPBC::update_status() noexcept {
     reason_.set("near a singularity: smallest singular value %.3g", effort_.motion.smallest);
     return set(Status::degraded, reason_.text());
   }
-  if (governor_.is_rejected()) {
-    return set(Status::holding, reasons::reference_not_finite);
-  }
-  if (tank_budget_.is_uncovered()) {
-    return set(Status::degraded, reasons::tank_empty);
-  }
-  if (governor_.is_out_of_reach()) {
-    return set(Status::degraded, reasons::reference_out_of_reach);
-  }
+  if (governor_.is_rejected()) return set(Status::holding, reasons::reference_not_finite);
+  if (tank_budget_.is_uncovered()) return set(Status::degraded, reasons::tank_empty);
+  if (governor_.is_out_of_reach()) return set(Status::degraded, reasons::reference_out_of_reach);
   set(Status::ok, effort_.impedance.reason());
 }
 

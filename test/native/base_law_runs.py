@@ -159,8 +159,10 @@ def moving_references(drive: Drive, rng: Rng, steps: int) -> None:
         reference = HOLD
         if k % (steps // 2) == 0:
             reference = drive.elsewhere(0.8, rng)
-        if steps // 4 <= k < steps // 2:
+        if steps // 4 <= k < steps // 2 or k >= steps - 6:
             reference = Reference(twist=rng.uniform(-0.5, 0.5, 6))
+        if k == steps - 6:  # a target that moves on
+            reference = replace(drive.elsewhere(0.8, rng), twist=reference.twist)
         drive.step(reference)
 
 
@@ -171,12 +173,9 @@ def coupling(drive: Drive, rng: Rng, steps: int) -> None:
     for k in range(steps):
         if k % 20 == 5:
             drive.set_known(cancel_coupling=k % 40 == 5, hold_base=k % 60 != 5)
-        parts = (
-            Reference(position=place + rng.uniform(-0.2, 0.2, 3)),
-            Reference(velocity=rng.uniform(-0.2, 0.2, 3)),
-            HOLD,
-        )
-        drive.step(parts[k // 10 % 3])
+        position, velocity = place + rng.uniform(-0.2, 0.2, 3), rng.uniform(-0.2, 0.2, 3)
+        with_position = Reference(position=position, velocity=velocity if k % 2 else None)
+        drive.step((with_position, Reference(velocity=velocity), HOLD)[k // 10 % 3])
 
 
 def switches(drive: Drive, rng: Rng, steps: int) -> None:

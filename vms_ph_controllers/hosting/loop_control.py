@@ -241,12 +241,6 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
 
 def _as_reference(value: Any) -> Reference:
     if isinstance(value, Reference):
-        for target, rate in (("position", "velocity"), ("pose", "twist")):
-            if getattr(value, target) is not None and getattr(value, rate) is not None:
-                raise OptionError(
-                    f"the {rate} of a reference moves it from where it is, and its {target} puts "
-                    f"it somewhere: give one of the two, for a path its {target} at every time"
-                )
         return value
     try:
         array = np.asarray(value, dtype=float)

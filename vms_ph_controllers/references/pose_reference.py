@@ -69,11 +69,11 @@ class PoseReference:
         self.pose = pose.copy()
         self.twist, self.acceleration = np.zeros(6), np.zeros(6)
         self._target: Array | None = None
-        self.is_resting = True
+        self.is_resting, self._target_is_new, self._target_moves = True, False, False
 
     def go_to(self, target: Array) -> None:
         """Set the target pose (4,4)."""
-        self._target, self.is_resting = target.copy(), False
+        self._target, self.is_resting, self._target_is_new = target.copy(), False, True
 
     def slide(self, displacement: Array) -> None:
         """Displace the pose and its target by (3,) in the frame of the pose, m."""
@@ -85,7 +85,7 @@ class PoseReference:
     def follow(
         self, reference: Reference, speed: float, angular_speed: float, bandwidth: float, dt: float
     ) -> None:
-        """Advance towards the pose or position of a reference, or with its velocity.
+        """Advance towards the pose or position of a reference, and with its velocity.
 
         Fields of a wrong shape or not finite are ignored; the other arguments are those of
         :meth:`advance`.
@@ -113,7 +113,8 @@ class PoseReference:
         """Advance by one time step.
 
         Args:
-            twist: (6,) to move with, in the axes of the reference; None to approach the target.
+            twist: (6,) to move with, in the axes of the reference; None to approach the target. A
+                target that was set with it moves on with it.
             speed: largest linear speed, m/s.
             angular_speed: largest angular speed, rad/s.
             bandwidth: of the approach to the target and of changes of the speed, 1/s; a higher one
@@ -122,14 +123,19 @@ class PoseReference:
         """
         if twist is None and self.is_resting:
             return
+        self._target_moves = twist is not None and (self._target_is_new or self._target_moves)
+        self._target_is_new = False
         bandwidth = min(bandwidth, 1.0 / dt) if dt > 0.0 else bandwidth
         self.pose = self.pose @ _SE3.exp(dt * self.twist)
         self.twist = self.twist + dt * self.acceleration
-        if twist is not None:
+        if twist is not None and not self._target_moves:
             desired, self._target, self.is_resting = twist, None, False
         elif self._target is not None:
-            error = _SE3.log(_SE3.inverse(self.pose) @ self._target)
-            desired = 0.5 * bandwidth * error
+            error = _SE3.inverse(self.pose) @ self._target
+            desired = 0.5 * bandwidth * _SE3.log(error)
+            if twist is not None:
+                desired = desired + _SE3.Ad(error) @ twist
+                self._target = self._target @ _SE3.exp(dt * twist)
         else:
             desired = np.zeros(6)
         linear, angular = _length(*desired[:3].tolist()), _length(*desired[3:].tolist())

@@ -155,7 +155,7 @@ class ReferenceGovernor:
             self.target = position
         step = np.zeros(3)
         velocity = self._usable(reference.velocity)
-        if velocity is not None:
+        if velocity is not None and position is None:
             step += dt * velocity
             self.target = None
         if self.target is not None:

@@ -24,14 +24,15 @@ class PoseReference {
   /// Displace the pose and its target, in the frame of the pose, m.
   void shift(const Eigen::Vector3d& displacement) noexcept;
 
-  /// Advance towards a target pose, else towards the position of a reference, or with its velocity;
-  /// values that are not finite are ignored. The other arguments are those of advance().
+  /// Advance towards a target pose, else towards the position of a reference, and with its
+  /// velocity; values that are not finite are ignored. The other arguments are those of advance().
   void follow(const Reference& reference, const std::optional<Pose>& target, double speed,
               double turn, double bandwidth, double dt) noexcept;
 
   /// Advance by one time step.
   ///
-  /// @param twist      to move with, in the axes of the reference; null to approach the target.
+  /// @param twist      to move with, in the axes of the reference; null to approach the target. A
+  ///                   target that was set with it moves on with it.
   /// @param speed      largest linear speed, m/s.
   /// @param turn       largest angular speed, rad/s.
   /// @param bandwidth  bandwidth of the approach to the target and of changes of the speed, 1/s.
@@ -46,7 +47,7 @@ class PoseReference {
  private:
   Pose pose_ = Pose::Identity(), target_ = Pose::Identity();
   Twist twist_ = Twist::Zero(), acceleration_ = Twist::Zero();
-  bool has_target_ = false, is_resting_ = true;
+  bool has_target_ = false, is_resting_ = true, target_is_new_ = false, target_moves_ = false;
 };
 
 /// Joint positions that follow a target with bounded rates and bounded accelerations.

@@ -147,9 +147,7 @@ Eigen::Vector3d Payload::centre() const noexcept {
 }
 
 Eigen::Vector3d Payload::centre_deviation() const noexcept {
-  if (!(mass > 0.0)) {
-    return Eigen::Vector3d::Constant(kInfinity);
-  }
+  if (!(mass > 0.0)) return Eigen::Vector3d::Constant(kInfinity);
   Matrix34 slope;
   slope.col(0) = -centre();
   slope.rightCols<3>().setIdentity();

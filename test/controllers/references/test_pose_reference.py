@@ -25,6 +25,24 @@ def test_the_pose_reference_arrives_and_rests() -> None:
     np.testing.assert_allclose(reference.pose, target, atol=1e-5)
 
 
+def test_a_target_that_moves_is_met_and_stands_when_its_twist_ends() -> None:
+    group, reference, dt = SE3(), PoseReference(), 2e-3
+    target, twist = np.eye(4), np.array([0.2, 0.1, -0.1, 0.3, -0.2, 0.1])
+    target[:3, 3] = [0.1, -0.2, 0.1]
+    for k in range(1500):
+        if k % 30 == 0:  # it comes at 17 Hz only, and moves on between
+            reference.go_to(target)
+        reference.advance(twist, 1.0, 1.0, 20.0, dt)
+        error = group.log(group.inverse(reference.pose) @ target)
+        target = target @ group.exp(dt * twist)
+    assert np.linalg.norm(error) < 1e-3
+    np.testing.assert_allclose(reference.twist, twist, atol=1e-3)
+    for _ in range(1500):
+        reference.advance(None, 1.0, 1.0, 20.0, dt)
+    assert reference.is_resting
+    np.testing.assert_allclose(reference.pose, target, atol=1e-9)
+
+
 def test_a_body_beside_the_reference_that_moves_as_it_does_keeps_its_pose_error() -> None:
     group, reference = SE3(), PoseReference()
     error = group.exp(np.array([0.2, -0.1, 0.3, 0.5, -0.4, 0.7]))

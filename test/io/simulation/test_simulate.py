@@ -409,13 +409,24 @@ def test_what_the_law_says_of_its_energy_is_in_the_run() -> None:
     assert not simulate("panda", None, 0.01).control
 
 
-@pytest.mark.parametrize(
-    "both",
-    [{"position": np.zeros(3), "velocity": np.zeros(3)}, {"pose": np.eye(4), "twist": np.zeros(6)}],
-)
-def test_a_target_and_its_rate_are_one_too_many(both: dict[str, Any]) -> None:
-    with pytest.raises(OptionError, match="give one of the two"):
-        simulate("panda", "CartesianImpedance", 0.01, reference=Reference(**both))
+def test_with_its_velocity_a_path_is_followed_without_trailing() -> None:
+    model = robots.load("panda")
+    centre, w, radius = model.placement(model.end_effector, model.home)[:3, 3], 0.7, 0.08
+
+    def path(t: float) -> Reference:
+        angle = w * t
+        position = centre + np.array([0.0, radius * np.sin(angle), radius * np.cos(angle) - 0.2])
+        rate = w * radius * np.array([0.0, np.cos(angle), -np.sin(angle)])
+        return Reference(position=position, velocity=rate if leads else None)
+
+    largest = {}
+    for leads in (False, True):
+        run = simulate(model, "CartesianImpedance", 4.0, reference=path, rate=400.0)
+        wanted = np.array([path(t).position for t in run.t])
+        errors = np.linalg.norm(run.placement(model.end_effector)[:, :3, 3] - wanted, axis=1)
+        largest[leads] = errors[run.t > 3.0].max()
+        assert run.audit.is_closed
+    assert largest[True] < 0.25 * largest[False]
 
 
 def test_a_payload_that_is_out_of_reach_is_said() -> None:
