@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
-from vms_ph_studies.benchmarks import Case, benchmarks, ephs, integrators, measure
+from vms_ph_studies.benchmarks import Case, benchmarks, measure
 
 CALLS = [known.id for known in benchmarks().values() if known.run is None]
 
@@ -22,9 +22,7 @@ CALLS = [known.id for known in benchmarks().values() if known.run is None]
 def test_a_subject_times_all_its_cases_and_its_reference(
     subject: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # An arm of 60 joints takes seconds to export, chains of 60 bodies to assemble.
-    assemble_chain = ephs.chain
-    monkeypatch.setattr(ephs, "chain", lambda links: assemble_chain(min(links, 9)))
+    # An arm of 60 joints takes seconds to export, chains of 40 bodies to assemble.
     for name, value in (
         ("calls.JOINTS", (1, 8)),
         ("ephs._LINKS", (1, 5, 9)),
@@ -59,9 +57,8 @@ def test_errors_against_cost_are_drawn_for_every_base(
     base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Few steps: the motion is the same, only coarser.
-    for name, value in (("STEPS", (50, 100)), ("EQUAL", 100), ("_REFERENCE", 400)):
-        monkeypatch.setattr(integrators, name, value)
-    monkeypatch.setattr(integrators.measure, "__defaults__", (integrators.SECONDS, 1))
+    for name, value in (("STEPS", (50, 100)), ("EQUAL", 100), ("_REFERENCE", 400), ("_REPEATS", 1)):
+        monkeypatch.setattr(f"vms_ph_studies.benchmarks.integrators.{name}", value)
     robot = "panda" if base == "fixed" else "satellite_panda"
     arguments = ["bench", "integrators", "--robot", robot, "--base", base, "--seconds", "0"]
     result = CliRunner().invoke(

@@ -30,14 +30,6 @@ def differing(checks: dict[str, Check]) -> set[str]:
     return {name for name, check in checks.items() if check.verdict == "differs"}
 
 
-def test_the_tilt_of_an_upright_leg_grows_until_it_tips_over() -> None:
-    checks = run("prismatic-1", tilt="0.03", duration="0.63", tolerance="1e-4")
-    assert differing(checks) == {"jumps before the leg tilts by 10 deg"}
-    jumps = checks["jumps before the leg tilts by 10 deg"].obtained
-    assert jumps == "1 touch-downs upright"
-
-
-@pytest.mark.slow
 def test_the_upright_leg_tips_over_after_seven_jumps_from_a_tilt_of_rounding() -> None:
     assert not differing(run("prismatic-1"))
 
@@ -59,27 +51,22 @@ def test_the_leg_rests_after_twelve_jumps_and_its_polar_spring_amplifies_a_tilt(
     assert float(str(polar.obtained).split()[5]) == pytest.approx(-3.25, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("landings", "seconds"), [(2, 0.62), pytest.param(12, None, marks=pytest.mark.slow)]
-)
-def test_the_twelve_landings_are_those_of_a_fixed_step_integration(
-    golden: Path, landings: int, seconds: float | None
-) -> None:
+def test_the_twelve_landings_are_those_of_a_fixed_step_integration(golden: Path) -> None:
     """Against RK4 on equations written out by hand, whose events end its own steps of 2e-6 s."""
     expected = json.loads((golden / "B_hoppers.json").read_text())["P_II"]["distinct_TD"]
-    found = [event.time for event in trial_of("feurstein-prismatic-2").run(seconds).touch_downs()]
+    found = [event.time for event in trial_of("feurstein-prismatic-2").run().touch_downs()]
     # The reference loses 1e-5 s a landing.
-    np.testing.assert_allclose(found, expected[:landings], rtol=0, atol=2e-5 * landings)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4)
 
 
 def test_momenta_and_energy_of_the_gait_are_not_called_published() -> None:
     """The source prints a state of the gait (table 4.13); they are computed from it."""
-    trial = trial_of("feurstein-revolute-6", tolerance=1e-3)
+    trial = trial_of("feurstein-revolute-6")
     start = trial.start()
     assert start.momentum[0] == pytest.approx(0.2344, abs=5e-5)
     assert start.energy == pytest.approx(2.4746, abs=5e-5)
     assert start.angular_momentum == pytest.approx(3.4e-4, abs=5e-6)
-    hop = flights(trial.run(0.3))[0]
+    hop = flights(trial.run(0.5))[0]
     assert {check.origin for check in gait_checks(hop)} == {"independent"}
 
 
@@ -102,27 +89,15 @@ def test_polar_damping_makes_hopping_in_place_stable() -> None:
 
 def test_without_polar_control_the_bent_leg_turns_and_falls() -> None:
     # E(0) of the tables is that of the tilted start.
-    assert differing(run("revolute-1", tolerance="1e-4")) == {"E(0)"}
+    assert differing(run("revolute-1")) == {"E(0)"}
 
 
 def test_with_polar_control_its_momentum_alternates() -> None:
-    checks = run("revolute-2", duration="1.05", tolerance="1e-3")
-    assert checks["drift"].verdict == "agrees"
-    momenta = str(checks["angular momentum in flight"].obtained).split(" mN")[0].split(", ")
-    assert [momentum[0] for momentum in momenta] == ["+", "-"]
-
-
-@pytest.mark.slow
-def test_with_polar_control_its_momentum_alternates_for_five_hops() -> None:
     assert differing(run("revolute-2", duration="2")) == {"E(0)"}
 
 
-@pytest.mark.parametrize(
-    ("tolerance", "duration"),
-    [("1e-3", "0.6"), pytest.param("1e-6", "1.2", marks=pytest.mark.slow)],
-)
-def test_undamped_it_keeps_its_energy(tolerance: str, duration: str) -> None:
-    assert differing(run("revolute-3", tolerance=tolerance, duration=duration)) == {"E(0)"}
+def test_undamped_it_keeps_its_energy() -> None:
+    assert differing(run("revolute-3", tolerance="1e-6", duration="1.2")) == {"E(0)"}
 
 
 @pytest.mark.slow
@@ -215,16 +190,16 @@ def test_the_energy_balance_closes_while_the_floor_stores_energy() -> None:
 
 
 def test_a_floor_that_only_pushes_lets_the_gait_fall() -> None:
-    checks = run("revolute-6", friction="0.8", tolerance="1e-4")
+    checks = run("revolute-6", friction="0.8", duration="6")
     assert checks["the gait persists"].verdict == "differs"
 
 
 def test_the_first_flight_is_a_fall_of_the_right_length() -> None:
     trial = trial_of("feurstein-revolute-5")
-    expected = np.sqrt(2 * float(trial.start().foot[1]) / 9.81)
-    fall = flights(trial.run(expected + 2e-3))[0]
+    fall = flights(trial.run(0.3))[0]
     assert fall.lift_off is None
-    assert fall.end == pytest.approx(expected, abs=2e-3)
+    height = float(trial.start().foot[1])
+    assert fall.end == pytest.approx(np.sqrt(2 * height / 9.81), abs=2e-3)
 
 
 @pytest.mark.parametrize(

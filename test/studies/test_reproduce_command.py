@@ -52,17 +52,17 @@ def test_the_misprint_cannot_be_detected_at_rest() -> None:
 
 def test_a_closed_loop_of_the_arm_turns_a_light_satellite_more_than_a_heavy_one() -> None:
     name = "base attitude after a closed loop of the joints"
-    heavy = checks("free-floating-nonholonomy", steps="110")
+    heavy = checks("free-floating-nonholonomy", steps="200")
     assert {check["verdict"] for check in heavy.values()} == {"agrees"}
     inertia = {f"bus_i{a}{a}": "20" for a in "xyz"}
-    light = checks("free-floating-nonholonomy", steps="30", bus_mass="200", **inertia)
+    light = checks("free-floating-nonholonomy", steps="200", bus_mass="200", **inertia)
     degrees = [float(str(found[name]["obtained"]).split()[-1]) for found in (heavy, light)]
     assert degrees[1] > 50 * degrees[0]
 
 
 def test_the_plot_of_a_study_is_written_to_the_given_folder(tmp_path: Path) -> None:
     out = tmp_path / "new"
-    text = run("free-floating-nonholonomy", "--set", "steps=20", "--out", str(out))
+    text = run("free-floating-nonholonomy", "--set", "steps=100", "--out", str(out))
     # CliRunner is no terminal: a table and no progress bar.
     assert all(word in text for word in ("reference", "origin", "bound", "verdict"))
     assert "\x1b" not in text
@@ -99,9 +99,8 @@ def test_the_list_names_every_study_and_that_of_one_its_parameters() -> None:
     ],
 )
 def test_an_invalid_request_is_reported_in_one_sentence(
-    arguments: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], sentence: str
 ) -> None:
-    monkeypatch.setattr("vms_ph_studies.reproduce.lohmayer.multibody._variations", lambda *_: [])
     result = CliRunner().invoke(make_app(), ["reproduce", *arguments])
     assert isinstance(result.exception, VmsPhError)
     assert sentence in str(result.exception)
@@ -115,10 +114,9 @@ def test_strict_ends_with_an_error_when_a_check_differs() -> None:
 
 
 def test_the_decoupled_law_holds_the_base_while_the_arm_moves() -> None:
-    given = {"robot": "omnidirectional_panda", "seconds": "0.12"}
-    found = checks("disturbance-rejection", **given)
+    found = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="0.6")
     moved = found["omnidirectional_panda while the arm moves: largest displacement of the base"]
     assert float(str(moved["baseline"])) > 100 * float(str(moved["obtained"]))
-    weaker = checks("disturbance-rejection", **given, push="1")
+    weaker = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="0.6", push="1")
     pushed = "omnidirectional_panda pushed at the tool: largest displacement of the base"
     assert float(str(weaker[pushed]["obtained"])) < 0.3 * float(str(found[pushed]["obtained"]))

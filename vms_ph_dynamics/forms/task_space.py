@@ -89,11 +89,6 @@ class TaskSpaceForm(Form):
             self._reference = frozen(orthonormal_null_space(jacobian))
         self._exported_task = task, self._reference
 
-    @property
-    def reference_basis(self) -> Array:
-        """The orthonormal rows that the null-space basis is aligned with, (nv-m,nv)."""
-        return self._reference
-
     def evaluate(self, q: Array, v: Array) -> TaskEvaluation:
         """Return the task-space quantities at a configuration (nq,) and a velocity (nv,)."""
         return self.terms(self.model.evaluate(q, v))

@@ -22,6 +22,7 @@ from .windows import FrictionLaw, Motion, Windows, WindowSettings, balance, moti
 _THRESHOLD = 6.0  # standard deviations
 _MAX_ERROR = 0.25  # held-out error, as a share of the efforts, of joints that tell of contacts
 _SECOND_RATIO = 3.0  # standard deviations, that a second joint must feel
+_SLOW = 0.2  # share of the usual speed
 _PERIOD = 0.01  # s, between the efforts that are compared
 _GAP = 0.3  # s, within which two excesses are one contact
 _SHORTEST = 0.05  # s
@@ -84,7 +85,12 @@ def contacts(
     # Of a joint at rest the noise alone would be too small.
     size = rows.gross[:n]
     scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * np.max(size)
-    ratio = np.abs(excess) / scale
+    # Of a slow joint dry friction may be anything between both signs.
+    values = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
+    dry = np.array([values.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])
+    speed = np.abs(motion.v[np.searchsorted(motion.samples.t, t), model.b :])
+    is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
+    ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / scale
     largest = ratio.max(axis=1)
     result, duration = [], 0.0
     for first, last in _intervals(t, largest > _THRESHOLD):

@@ -19,15 +19,7 @@ from .electrics import (
     motor,
     winding,
 )
-from .mechanics import (
-    Damper,
-    LinearSpring,
-    PlaneContact,
-    PointWeight,
-    Strut,
-    point_mass,
-    spring,
-)
+from .mechanics import Damper, LinearSpring, PlaneContact, PointWeight, Strut, point_mass, spring
 from .propulsion import AirDrag, MeshFriction, Radiator, Thrust, gear, propeller
 
 __all__ = [

@@ -140,8 +140,7 @@ class Inverter(BracketLaw):
 
 
 Duty = Annotated[
-    float | None,
-    NumberSpec("", "motor by supply voltage; a state if absent", least=-1.0, most=1.0),
+    float | None, NumberSpec("", "motor by supply voltage; a state if absent", least=-1.0, most=1.0)
 ]
 
 

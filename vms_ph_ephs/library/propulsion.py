@@ -7,15 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..components import (
-    BracketLaw,
-    Component,
-    Dissipation,
-    NumberSpec,
-    Quadratic,
-    Reversible,
-    kind,
-)
+from ..components import BracketLaw, Component, Dissipation, NumberSpec, Quadratic, Reversible, kind
 from ..errors import StructureError
 from ..multibody.friction import Conduction, Dry, Slip, Viscous
 from ..multibody.joint import Offset

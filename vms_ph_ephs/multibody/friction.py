@@ -217,10 +217,6 @@ class HeatCapacity(StorageLaw):
         mean = np.expm1(x) / x if x[0] != 0.0 else np.ones(1)
         return self.differential(*before) * mean
 
-    def entropy_at(self, theta: float) -> float:
-        """Return the entropy at an absolute temperature, J/K."""
-        return self.capacity * float(np.log(theta / self.theta_1))
-
 
 @kind("conduction", "conducts heat")
 class Conduction(ProcessLaw):

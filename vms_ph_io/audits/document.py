@@ -17,7 +17,7 @@ from .energy_audit import Audit, balance
 
 _CLOSED_SHARE = 0.02  # share of gross that is left over where the balance closes
 _NOISY_SHARE = 0.1  # from which nothing is concluded, though it is within the noise
-_DOMINANT_SHARE = 0.6  # share of what is unaccounted with which one joint is named alone
+_DOMINANT_SHARE = 60  # % of the residuals with which one joint is named alone
 _EXPLAINED_SHARE = 0.7  # share of its variation that friction must explain at a joint
 _MAX_SENTENCES = 5
 
@@ -50,10 +50,9 @@ def _sentences(audit: Audit) -> Iterator[str]:
             f"{ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
         )
         if differs:
-            share, source = abs(ledger.from_samples) / ledger.exchanged, "By positions and efforts "
-            yield from _joint_sentences(audit, ledger.from_samples, share, source)
+            yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
         else:
-            yield "There is nothing to mend in the model or the recording."
+            yield "The energies show nothing to mend."
     elif meaning is not None and not meaning.fits:
         yield (
             "The recorded efforts are no torques of this robot: friction alone explains them as "
@@ -67,8 +66,10 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Do that first, and audit again."
     else:
-        yield from _joint_sentences(audit, ledger.unaccounted, share)
-    yield from (str(one["text"]).capitalize() + "." for one in audit.findings[:2])
+        yield from _joint_sentences(audit, "unaccounted")
+    least = _CLOSED_SHARE * ledger.exchanged
+    told = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > least]
+    yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in told[:2]))
     for appearance in audit.appearances[:1] if share >= _CLOSED_SHARE else ():
         verb = "appeared" if appearance.energy > 0.0 else "vanished"
         yield (
@@ -78,26 +79,45 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
 
 
-def _joint_sentences(audit: Audit, energy: float, share: float, source: str = "") -> Iterator[str]:
-    """Say at which joint an energy (J) vanished or appeared, and whether it looks like friction."""
+def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[str]:
+    """Say at which joint an energy vanished or appeared, and whether it looks like friction.
+
+    Args:
+        audit: the audit.
+        series: of the ledger, with the energy (K,), which is told where it is largest.
+        source: words for where the energy is from.
+    """
     ledger = audit.ledger
-    if not ledger.joints:
-        yield f"{abs(energy):.3g} J, {100 * share:.2g} % of what the ports exchanged, is missing."
+    energies, places = np.abs(ledger.series[series]), ledger.joints
+    last = int(np.argmax(energies))
+    energy, share = energies[last], 100 * energies[last] / ledger.exchanged
+    amount = (
+        f"{energy:.3g} J, {share:.2g} % of what the {'joints' if places else 'ports'} exchanged,"
+    )
+    if ledger.time[last] < 0.9 * ledger.time[-1]:
+        amount = f"until {ledger.time[last]:.1f} s {amount}"
+    amount = f"{source}{amount}" if source else amount[0].upper() + amount[1:]
+    if not places:
+        yield f"{amount} is missing."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
     rows = [ledger.balanced.index(n) for n in ledger.joints]
     joints = ledger.series["residual_by_joint"][:, rows]
-    total = joints[-1] - joints[0]
+    total = joints[last] - joints[0]
     gross = float(np.abs(total).sum()) or 1.0
     order = np.argsort(-np.abs(total))
     worst = int(order[0])
-    verb = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
-    amount = f"{source}{abs(energy):.3g} J, {100 * share:.2g} % of what the joints exchanged,"
-    if (dominance := abs(total[worst]) / gross) > _DOMINANT_SHARE:
-        yield f"{amount} {verb}, {100 * dominance:.0f} % of it at {ledger.joints[worst]}."
+    shares = 100 * np.abs(total) / gross
+    if shares[worst] > _DOMINANT_SHARE:
+        names, share = places[worst], shares[worst]
+        what = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
     else:
-        names, two = " and ".join(ledger.joints[k] for k in order[:2]), np.abs(total)[order[:2]]
-        yield f"{amount} is unaccounted for, {100 * two.sum() / gross:.0f} % of it at {names}."
+        names, share = " and ".join(places[k] for k in order[:2]), shares[order[:2]].sum()
+        what = "is unaccounted for"
+    yield f"{amount} {what}, {share:.0f} % of the residuals at {names}."
+    if audit.identified:
+        yield "What --identify found stands below."
+        return
     if (meaning := audit.conditioning.meaning) is not None and meaning.meaningless.any():
         names = ", ".join(np.array(ledger.joints)[meaning.meaningless])
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
@@ -113,8 +133,8 @@ def _joint_sentences(audit: Audit, energy: float, share: float, source: str = ""
         modelled = ledger.series["dissipated_by_joint"][:, worst]
         coulomb, viscous, _ = _friction(audit, joints[:, worst] - modelled, worst)
         yield (
-            f'Set damping="{viscous:.3g}" friction="{coulomb:.3g}" in <dynamics> of the joint '
-            f"'{ledger.joints[worst]}' of the URDF: the total, with what it states now."
+            f'Set about damping="{viscous:.2g}" friction="{coulomb:.2g}" in <dynamics> of the '
+            f"joint '{ledger.joints[worst]}' of the URDF: the total, with what it states now."
         )
     elif total[worst] < 0.0:
         yield (
@@ -124,7 +144,7 @@ def _joint_sentences(audit: Audit, energy: float, share: float, source: str = ""
     else:
         yield (
             f"No passive part gives energy: check the sign and the unit of the effort of "
-            f"{ledger.joints[worst]}, and the load."
+            f"{ledger.joints[worst]}, and the load (--identify payload,friction)."
         )
 
 
@@ -285,8 +305,8 @@ def lines(audit: Audit) -> Iterator[str]:
         if supply.violates:
             yield (
                 f"passivity  {label_of(audit.port_name(supply.name))} had supplied "
-                f"{supply.net:.3g} J more than it took at {supply.time:.2f} s; a passive neighbour "
-                "cannot"
+                f"{supply.net:.3g} J more than it took at {supply.time:.2f} s: it is active, or "
+                "the model lacks friction or a load"
             )
     yield "signals"
     for statement in audit.conditioning.statements(audit.model.joint_names):

@@ -5,7 +5,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
@@ -181,20 +181,26 @@ def audit_motion(
     Args:
         motion: the motion.
         friction: of the joints; None: of the URDF, or none if the recording is that of a simulation
-            without friction.
+            without friction. Where it is given, port energies of a simulation are not used.
         friction_name: where the friction is from, for the report.
         progress: called with the share that is done.
     """
     begin = perf_counter()
     model = motion.model
     name = friction_name or "URDF"
+    conditioning = motion.conditioning
+    carries = bool(_last_energy(motion, "payload"))
+    if carries:
+        note = "the simulation had a payload: not its port energies are used, but the samples"
+        conditioning = replace(conditioning, notes=(*conditioning.notes, note))
+    is_exact = friction is None and not carries
     if friction is None:
         friction, name = _default_friction(motion)
     stride = max(1, -(-len(motion) // MAX_INSTANTS))
     writer = LedgerWriter(model, motion.ports, friction, motion.conditioning.noise, stride)
     configurations, done = [], 0
     for block in motion.blocks():
-        writer.add(block.samples, block.continues, block.exact)
+        writer.add(block.samples, block.continues, block.exact if is_exact else None)
         configurations.append(block.samples.q[writer.rows_in_series])
         done += len(block.samples)
         progress(min(1.0, done / max(len(motion), 1)), "auditing")
@@ -205,7 +211,7 @@ def audit_motion(
         model,
         name,
         ledger,
-        motion.conditioning,
+        conditioning,
         unaccounted_intervals(ledger),
         port_supplies(ledger),
         np.concatenate(configurations),
@@ -294,15 +300,20 @@ def recorded_robot(
 
 
 def _default_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
-    series = motion.recording.port_energies
-    if series is not None and len(series.table):
-        column = series.table.columns.index(DISSIPATED)
-        last = series.table.rows(len(series.table) - 1, len(series.table))
-        if not last[0, column]:
-            return None, "none (as in the recorded simulation)"
+    if _last_energy(motion, DISSIPATED) == 0.0:
+        return None, "none (as in the recorded simulation)"
     friction = JointFriction.of(motion.model)
     is_frictionless = not friction.viscous.any() and not friction.coulomb.any()
     return (None, "none (the description has none)") if is_frictionless else (friction, "URDF")
+
+
+def _last_energy(motion: RecordedMotion, name: str) -> float | None:
+    """Return the last energy (J) of a port that a simulation recorded; None where there is none."""
+    series = motion.recording.port_energies
+    if series is None or not len(series.table) or name not in series.table.columns:
+        return None
+    last = series.table.rows(len(series.table) - 1, len(series.table))[0]
+    return float(last[series.table.columns.index(name)])
 
 
 class Entry(NamedTuple):

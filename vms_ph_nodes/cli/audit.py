@@ -105,6 +105,7 @@ def audit(
             result = audit_motion(motion, joint_friction, friction_name, progress)
             identified = None
             if kinds:
+                free = "none" if "friction" in kinds else ""  # nothing is known of it then
 
                 def read_motion(path: Path) -> RecordedMotion:
                     if path == recording:
@@ -120,7 +121,7 @@ def audit(
                     [motion, *map(read_motion, also or ())],
                     kinds,
                     frame=payload_frame,
-                    friction=joint_friction if friction not in ("", "urdf") else None,
+                    friction=None if friction in ("", "urdf", free) else joint_friction,
                     prior=belief,
                     load_friction=load_friction,
                     references=reference_motions,

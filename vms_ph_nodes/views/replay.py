@@ -296,8 +296,9 @@ class Replay:
             if run is None:
                 return
             previous, self._run, self._drawn_time = self._run, run, -1.0
-            model = run.audit.model
-            if self._scene is None or previous is None or not _same_robot(previous, run):
+            model, robot = run.audit.model, (run.description, run.audit.model.base)
+            last = previous and (previous.description, previous.audit.model.base)
+            if self._scene is None or last != robot:
                 if self._scene is not None:
                     self._scene.remove()
                 self._scene = RobotScene(self._server, model, run.description)
@@ -424,10 +425,6 @@ def _bounds(columns: Sequence[Any]) -> tuple[float, float]:
     """Return the bounds of the vertical axis of curves."""
     low, high = (float(f([f(column) for column in columns])) for f in (np.min, np.max))
     return rounded(low, high, _FLOOR)
-
-
-def _same_robot(a: RecordedRun, b: RecordedRun) -> bool:
-    return a.description == b.description and a.audit.model.base == b.audit.model.base
 
 
 def _label(path: Path) -> str:

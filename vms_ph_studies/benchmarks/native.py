@@ -18,12 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vms_ph_controllers import (
-    DecoupledVMSController,
-    Reference,
-    RobotState,
-    TaskSpaceIDAPBC,
-)
+from vms_ph_controllers import DecoupledVMSController, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.build import native_build

@@ -82,10 +82,7 @@ class Sweep:
         ]
 
     def run(
-        self,
-        workers: int = 0,
-        progress: OnProgress | None = None,
-        retry_failed: bool = False,
+        self, workers: int = 0, progress: OnProgress | None = None, retry_failed: bool = False
     ) -> None:
         """Compute the remaining points; a record is durable before it is reported as done.
 

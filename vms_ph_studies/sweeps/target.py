@@ -123,12 +123,10 @@ class Target:
             OptionError: a parameter is unknown or missing.
         """
         names_given = {name.partition(".")[0] for name in names}
-        accepted = {
-            name: p
-            for name, p in inspect.signature(self.function()).parameters.items()
-            if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
-        }
-        open_ended = _takes_any(self.function())
+        declared = inspect.signature(self.function()).parameters
+        kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        accepted = {name: p for name, p in declared.items() if p.kind in kinds}
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in declared.values())
         parameters = [name for name in accepted if name != "seed"]
         for name in names_given:
             if name in parameters or (open_ended and name != "seed"):
@@ -163,10 +161,6 @@ class Target:
         if "seed" in inspect.signature(function).parameters:
             arguments["seed"] = seed
         return function(**arguments)
-
-
-def _takes_any(function: Function) -> bool:
-    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
 
 
 @lru_cache(maxsize=8)

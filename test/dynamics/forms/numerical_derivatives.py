@@ -98,7 +98,7 @@ def _central(function: Callable[[Array], Array], scale: Array) -> Array:
 def _with_model(form: Form, model: VMSModel) -> Form:
     if isinstance(form, TaskSpaceForm):
         return TaskSpaceForm(
-            model, form.task, basis=form.reference_basis, singular_below=form.singular_below
+            model, form.task, basis=form._reference, singular_below=form.singular_below
         )
     return type(form)(model)
 

@@ -16,7 +16,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Finding, Settings, findings, identify
 from vms_ph_dynamics.identification.findings import _intervals, _wrong_model, contacts
-from vms_ph_dynamics.identification.result import payload_unknowns
+from vms_ph_dynamics.identification.result import Unknown, payload_unknowns
 from vms_ph_dynamics.identification.windows import Windows
 from vms_ph_io import robots
 
@@ -170,34 +170,43 @@ def test_gaps_shorter_than_a_contact_join_it_and_a_touch_is_none() -> None:
 
 
 def _contacts(
-    monkeypatch: pytest.MonkeyPatch, excess: tuple[float, float], count: int = 50, **error: float
+    monkeypatch: pytest.MonkeyPatch,
+    excess: tuple[float, float],
+    count: int = 50,
+    slow: float = 1.0,
+    **error: float,
 ) -> tuple[Finding, ...]:
     """Return the contacts of two joints whose efforts differ by an excess from 3 s on.
 
     The noise of joint a is up to 0.5 of efforts of 100, that of b 0.005 of 1. With 1 % of them, and
-    0.3 % of the largest, the deviations that count are 1.83 and 0.315.
+    0.3 % of the largest, the deviations that count are 1.83 and 0.315. Their dry friction is 8 and
+    0.6, and their speed is ``slow`` where they differ, 1 elsewhere.
     """
     t, size = 0.01 * np.arange(1000), np.array([100.0, 1.0])
     differ = np.array([0.5, 0.005]) * np.sin(np.arange(1000.0))[:, None]
     differ[300 : 300 + count] += excess
     stamps, none = np.repeat(t, 2), np.zeros(2000)
     flat = (differ / size).reshape(-1)
-    rows = Windows(stamps, stamps, flat, np.zeros((2000, 0)), np.tile(size, 1000), none, none)
+    rows = Windows(stamps, stamps, flat, np.zeros((2000, 2)), np.tile(size, 1000), none, none)
     begin = 0.05 * np.arange(200)
     unaccounted = np.where((begin > 2.99) & (begin < 3.46), -0.2, 1e-3)
     few = np.zeros(200)
-    windows = Windows(begin, begin + 0.05, unaccounted, np.zeros((200, 0)), few, few, few)
+    windows = Windows(begin, begin + 0.05, unaccounted, np.zeros((200, 2)), few, few, few)
     for name, result in (("torque_windows", rows), ("balance", windows), ("EnergyRegressor", 0)):
         monkeypatch.setattr(MODULE, name, lambda *_, result=result: result)
     known: Any = SimpleNamespace(
         frame="tip",
         length=0.05,
-        unknowns=(),
-        consistent=np.zeros(0),
+        unknowns=[
+            Unknown(f"friction.{name}.coulomb", "friction", "N m", 0.0, 1.0) for name in "ab"
+        ],
+        consistent=np.array([8.0, 0.6]),
         error={name: (value, 0.9) for name, value in ({"a": 0.1, "b": 0.1} | error).items()},
     )
-    model: Any = SimpleNamespace(n=2, joint_names=("a", "b"))
-    motion: Any = SimpleNamespace(samples=SimpleNamespace(t=t))
+    model: Any = SimpleNamespace(n=2, b=0, joint_names=("a", "b"))
+    speed = np.ones((1000, 2))
+    speed[300 : 300 + count] = slow
+    motion: Any = SimpleNamespace(samples=SimpleNamespace(t=t), v=speed)
     return contacts(model, motion, known)
 
 
@@ -214,6 +223,14 @@ def test_a_contact_is_what_two_joints_feel_beyond_their_noise(
     assert len(_contacts(monkeypatch, (20.0, -1.1))) == 1
     assert _contacts(monkeypatch, (5.2, -1.7)) == ()  # none feels six
     assert len(_contacts(monkeypatch, (7.0, -2.5))) == 1
+
+
+def test_what_may_be_dry_friction_of_a_slow_joint_is_no_contact(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert len(_contacts(monkeypatch, (20.0, -1.5))) == 1
+    assert _contacts(monkeypatch, (20.0, -1.5), slow=0.1) == ()
+    assert len(_contacts(monkeypatch, (30.0, -2.5), slow=0.1)) == 1
 
 
 def test_what_may_be_a_wrong_model_is_no_contact(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -313,7 +313,7 @@ def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path
     effort[:, 0] += 4.1 * np.tanh(known.v[:, 0] / 0.01)
     said_first = answers(audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path)))
     assert 2 <= len(said_first) <= 5
-    assert "of it at panda_joint1" in said_first[0]
+    assert "of the residuals at panda_joint1" in said_first[0]
     assert "it looks like friction of 4.1 N m" in said_first[1]
     assert 'friction="4.' in said_first[2]
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)

@@ -175,11 +175,7 @@ class _Loop:
 
 
 def law_at(
-    model: VMSModel,
-    q_star: Array,
-    gains: TaskSpaceIDAPBC.Gains,
-    *,
-    native: bool | None = None,
+    model: VMSModel, q_star: Array, gains: TaskSpaceIDAPBC.Gains, *, native: bool | None = None
 ) -> Law:
     """Return task-space IDA-PBC that holds a configuration, reset there.
 

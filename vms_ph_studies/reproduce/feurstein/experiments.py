@@ -150,9 +150,7 @@ class Trial:
         return self.leg.at(self.q, self.v)
 
     def run(
-        self,
-        duration: float | None = None,
-        progress: Callable[[float], None] | None = None,
+        self, duration: float | None = None, progress: Callable[[float], None] | None = None
     ) -> HoppingRun:
         """Return the run from the start until the leg has fallen or the time is over.
 

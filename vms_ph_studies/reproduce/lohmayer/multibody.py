@@ -21,12 +21,7 @@ from vms_ph_io.progress import Progress, Stages
 from ...check import Check, bounded, refuted_unless, required
 from ...figures import Panel, draw
 from ...study import Outcome, Parameter, Settings, Study
-from .equations import (
-    body_error,
-    frame_of_relative_velocity,
-    oscillator_error,
-    section_6_errors,
-)
+from .equations import body_error, frame_of_relative_velocity, oscillator_error, section_6_errors
 from .variation import body_residual, curve_of, joint_residual
 
 # Sums and products of numbers up to a hundred, solved with matrices of condition 1e3.
