@@ -63,7 +63,7 @@ def test_the_mass_of_the_panda_on_every_base_changes_at_the_rate_of_its_coriolis
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_mass_of_random_trees_changes_at_the_rate_of_their_coriolis_matrix(
     tree: VMSModel, seed: int
 ) -> None:
@@ -78,13 +78,13 @@ def test_coriolis_and_gravity_of_every_bundled_robot_are_its_bias(
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_coriolis_and_gravity_of_random_trees_are_their_bias(tree: VMSModel, seed: int) -> None:
     assert_bias(tree, *state_of(tree, np.random.default_rng(seed)))
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_coriolis_matrix_is_that_of_the_levi_civita_connection(
     tree: VMSModel, seed: int
 ) -> None:
@@ -110,7 +110,7 @@ def test_the_coriolis_matrix_is_that_of_the_levi_civita_connection(
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_transposed_matrix_gives_the_drift_of_the_momenta(tree: VMSModel, seed: int) -> None:
     """Base rows of C^T v are ad_v^T p; joint rows the gradient of the kinetic energy."""
     q, v = state_of(tree, np.random.default_rng(seed))

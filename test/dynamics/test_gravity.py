@@ -81,7 +81,7 @@ def test_the_base_carries_the_whole_weight_at_the_centre_of_mass(
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_gravity_is_the_differential_of_the_potential_on_base_and_joints(
     tree: VMSModel, seed: int
 ) -> None:

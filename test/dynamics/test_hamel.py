@@ -23,7 +23,7 @@ def size(matrix: np.ndarray) -> float:
 
 
 @given(moving_trees, st.integers(0, 2**30))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_it_has_the_forces_of_the_recursive_algorithm_and_is_not_passive(
     model: VMSModel, seed: int
 ) -> None:
@@ -38,7 +38,7 @@ def test_it_has_the_forces_of_the_recursive_algorithm_and_is_not_passive(
 
 
 @given(moving_trees, st.integers(0, 2**30))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_joint_rates_do_not_enter_the_balance_of_the_locked_velocity(
     model: VMSModel, seed: int
 ) -> None:

@@ -60,7 +60,7 @@ def box(volume: float = 2e-3, centre: float = 0.0, added: float = 0.0) -> VMSMod
     return model.in_fluid(Fluid((hull, paddle)))
 
 
-@pytest.mark.parametrize("states", [100, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("states", [30, pytest.param(1000, marks=pytest.mark.slow)])
 def test_the_underwater_robot_accelerates_as_newton_and_euler_say(
     states: int, rng: np.random.Generator
 ) -> None:
@@ -76,7 +76,7 @@ def test_the_underwater_robot_accelerates_as_newton_and_euler_say(
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_immersed_trees_on_all_bases_accelerate_as_newton_and_euler_say(
     tree: VMSModel, seed: int
 ) -> None:
@@ -93,7 +93,7 @@ def test_immersed_trees_on_all_bases_accelerate_as_newton_and_euler_say(
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_every_term_is_that_of_the_recursion(tree: VMSModel, seed: int) -> None:
     q, v = state_of(tree, np.random.default_rng(seed))
     d, e = tree.evaluate(q, v), equations(tree, q, v)
@@ -103,7 +103,7 @@ def test_every_term_is_that_of_the_recursion(tree: VMSModel, seed: int) -> None:
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_inertia_with_the_fluid_changes_at_the_rate_of_the_coriolis_matrix(
     tree: VMSModel, seed: int
 ) -> None:
@@ -117,7 +117,7 @@ def test_the_inertia_with_the_fluid_changes_at_the_rate_of_the_coriolis_matrix(
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_power_balance_closes_and_drag_only_takes(tree: VMSModel, seed: int) -> None:
     rng = np.random.default_rng(seed)
     q, v = state_of(tree, rng)
@@ -131,7 +131,7 @@ def test_the_power_balance_closes_and_drag_only_takes(tree: VMSModel, seed: int)
 
 
 @given(trees, st.integers(0, 2**31))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_weight_and_buoyancy_are_the_gradient_of_the_potential(tree: VMSModel, seed: int) -> None:
     q, _ = state_of(tree, np.random.default_rng(seed))
     step, zero = 1e-6, np.zeros(tree.nv)

@@ -203,7 +203,7 @@ def test_recorded_port_energies_are_used_and_begin_anew_after_a_reset(panda: VMS
 def test_noise_of_the_samples_lies_within_the_band(
     panda: VMSModel, rng: np.random.Generator
 ) -> None:
-    samples = moving(panda, 1.0)
+    samples = moving(panda, 0.3)
     sizes = (1e-5, 2e-3, 0.1)
     noise = SampleNoise(*(np.full(7, size) for size in sizes))
     found, inside = [], 0

@@ -24,7 +24,7 @@ def size(x: np.ndarray) -> float:
 
 
 @given(moving_trees, seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_two_form_is_skew_and_has_no_linear_part_at_the_centre(
     model: VMSModel, seed: int
 ) -> None:

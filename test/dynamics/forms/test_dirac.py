@@ -38,7 +38,7 @@ seeds = st.integers(0, 2**31)
 
 
 @given(trees, seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_base_and_arm_alone_have_dirac_structures(tree: VMSModel, seed: int) -> None:
     d = tree.evaluate(*state_of(tree, np.random.default_rng(seed)))
     arm, base = manipulator_structure(d), base_structure(d)
@@ -107,7 +107,7 @@ def joined(base: DiracStructure, arm: DiracStructure, jacobian: np.ndarray) -> D
 
 
 @given(trees, seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_robot_is_the_product_of_its_base_and_its_arm(tree: VMSModel, seed: int) -> None:
     q, v = state_of(tree, np.random.default_rng(seed))
     d, form = tree.evaluate(q, v), StandardForm(tree)

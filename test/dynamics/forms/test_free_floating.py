@@ -77,7 +77,7 @@ def check_every_sum(s: Sums, e: FreeFloatingEvaluation) -> None:
 
 
 @given(floating_trees, seeds)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_every_quantity_is_its_sum_over_the_bodies_of_a_tree(tree: VMSModel, seed: int) -> None:
     s, e = case(tree, np.random.default_rng(seed))
     check_every_sum(s, e)

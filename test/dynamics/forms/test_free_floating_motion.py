@@ -78,7 +78,7 @@ def check_motion(model: VMSModel, rng: np.random.Generator) -> None:
 
 
 @given(floating_trees, seeds)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_tree_accelerates_as_aba_under_contact_actuation_and_friction(
     tree: VMSModel, seed: int
 ) -> None:
@@ -170,7 +170,7 @@ def test_the_velocities_are_those_of_the_base_centre_of_mass(tree: VMSModel, see
 
 
 @given(floating_trees, seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_generalized_jacobian_moves_the_end_effector_at_zero_momentum(
     tree: VMSModel, seed: int
 ) -> None:
@@ -186,7 +186,7 @@ def test_the_generalized_jacobian_moves_the_end_effector_at_zero_momentum(
 
 
 @given(floating_trees, seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_reaction_null_space_does_not_turn_the_base(tree: VMSModel, seed: int) -> None:
     rng = np.random.default_rng(seed)
     _, e = case(tree, rng)

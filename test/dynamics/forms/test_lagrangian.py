@@ -113,7 +113,7 @@ def moving(request: pytest.FixtureRequest, rng: np.random.Generator) -> Motion:
 
 
 @given(trees, seeds)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_reduced_euler_lagrange_equations_accelerate_as_aba(tree: VMSModel, seed: int) -> None:
     m = motion_of(tree, np.random.default_rng(seed))
     w, tau = np.split(m.force, [tree.b])
@@ -217,7 +217,7 @@ def test_velocities_and_gradients_change_coordinates_as_dual_to_each_other(
 
 
 @given(trees, seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_boltzmann_hamel_equations_ask_for_the_forces_that_act(
     tree: VMSModel, seed: int
 ) -> None:

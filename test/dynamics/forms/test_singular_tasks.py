@@ -133,7 +133,7 @@ def test_a_swing_through_all_of_the_null_space_keeps_a_smooth_basis(panda: VMSMo
     standard = StandardForm(panda)
     x, anchored = form.state(q, v), 0
     before = form.evaluate(q, v).Z
-    for k in range(400):
+    for k in range(200):
         d = panda.evaluate(x.q, form.velocity(x))
         hold = Ports(d.g)
         x = RK4(form).step(x, lambda t, x, p=hold: p, 0.005 * k, 0.005).solver_state
@@ -148,7 +148,7 @@ def test_a_swing_through_all_of_the_null_space_keeps_a_smooth_basis(panda: VMSMo
     assert anchored > 0
     # The same motion in the momenta of the joints.
     y = standard.state(q, v)
-    for k in range(400):
+    for k in range(200):
         d = panda.evaluate(y.q, standard.velocity(y))
         hold = Ports(d.g)
         y = RK4(standard).step(y, lambda t, x, p=hold: p, 0.005 * k, 0.005).solver_state

@@ -61,7 +61,7 @@ def test_every_term_is_that_of_the_golden_data(golden: Path) -> None:
 
 
 @given(seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_extended_jacobian_inverts_and_decouples_the_inertia(seed: int) -> None:
     form, q, v = regular_state(seed)
     t = form.evaluate(q, v)
@@ -72,7 +72,7 @@ def test_the_extended_jacobian_inverts_and_decouples_the_inertia(seed: int) -> N
 
 
 @given(seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_it_is_the_canonical_form_in_other_coordinates(seed: int) -> None:
     form, q, v = regular_state(seed)
     canonical = CanonicalForm(PANDA)

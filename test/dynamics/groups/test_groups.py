@@ -73,7 +73,7 @@ def test_the_bracket_is_antisymmetric_and_jacobi_holds(group: Group, seed: int) 
 
 @pytest.mark.parametrize("group", MATRIX_GROUPS, ids=str)
 @given(seed=seeds, size=sizes)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_exponential_is_that_of_the_matrix(group: Group, seed: int, size: float) -> None:
     x = algebra(group, seed, size)
     np.testing.assert_allclose(group.exp(x), expm(group.hat(x)), rtol=0, atol=3e-14)
@@ -94,7 +94,7 @@ def test_adjoint_and_bracket_are_those_of_the_matrices(group: Group, seed: int) 
 
 @every_group
 @given(seed=seeds, size=sizes)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_logarithm_and_exponential_are_inverse(group: Group, seed: int, size: float) -> None:
     x = algebra(group, seed, min(size, 1.7))
     tolerance = 1e-14 * max(1.0, float(np.linalg.norm(x)))
@@ -130,7 +130,7 @@ def test_the_logarithm_is_exact_next_to_half_a_turn(short: float, axis: list[flo
 
 @every_group
 @given(seed=seeds, size=sizes)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_differentials_are_those_of_the_maps(group: Group, seed: int, size: float) -> None:
     x, dx = algebra(group, seed, size), algebra(group, seed + 1)
     for to_group, differential, inverse in (
@@ -181,7 +181,7 @@ def test_stumpff_functions_keep_their_digits_down_to_zero(exponent: float) -> No
 
 
 @given(seed=seeds, size=sizes)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_lemmas_on_three_frames(seed: int, size: float) -> None:
     """Source B, lemmas 2.3 to 2.9, for frames X, Y, Z that move against each other."""
     group = SE3()

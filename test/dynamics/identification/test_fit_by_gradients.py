@@ -50,7 +50,7 @@ def test_its_simulation_is_that_of_the_library_and_its_gradients_are_slopes(
 def test_it_finds_payload_and_friction(
     example: SimpleNamespace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    results = example.main(["--seconds", "2"])
+    results = example.main(["--seconds", "1.0"])
     assert len(results) == 18
     for name, (true, value, half) in results.items():
         # Intervals are of 1.96 deviations of white noise; velocities at the start are noisy too.

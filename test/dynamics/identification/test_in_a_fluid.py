@@ -41,7 +41,7 @@ def test_the_energy_and_the_drag_of_the_fluid_are_those_of_the_model(submarine: 
 
 def test_load_friction_and_drag_are_found_under_water(submarine: VMSModel) -> None:
     truth = random_truth(submarine, np.random.default_rng(9000), 0.3)
-    samples = recording(submarine, truth, np.random.default_rng(1), duration=6.0)
+    samples = recording(submarine, truth, np.random.default_rng(1), duration=4.5)
     found = identify(submarine, samples, ("payload", "friction", "drag"))
     mass = found["payload_mass"]
     assert mass.contains(truth.values["payload_mass"])

@@ -57,7 +57,7 @@ def test_the_stored_energy_is_that_supplied_by_the_ports_in_every_step(
     scheme: str, on_any_base: tuple[DecoupledForm, PHState]
 ) -> None:
     form, x = on_any_base
-    run = integrate(form, x, Controlled(form), dt=1e-3, steps=100, scheme=scheme)
+    run = integrate(form, x, Controlled(form), dt=1e-3, steps=30, scheme=scheme)
     assert not run.failures
     assert np.abs(run.audit.stored).max() > 1e-4
     assert run.audit.dissipated.min() > 0
@@ -82,8 +82,8 @@ def test_the_other_schemes_miss_what_their_order_allows(
     missed = []
     # The explicit ones are not stable beyond some 3 ms here, and at shorter steps the order of the
     # others drowns in rounding.
-    for steps in (60, 120) if scheme in ("rk4", "rkmk4") else (30, 60):
-        run = integrate(form, x, Controlled(form), dt=0.12 / steps, steps=steps, scheme=scheme)
+    for steps in (30, 60) if scheme in ("rk4", "rkmk4") else (15, 30):
+        run = integrate(form, x, Controlled(form), dt=0.06 / steps, steps=steps, scheme=scheme)
         missed.append(abs(run.audit.residual.sum()))
     order = SCHEMES[scheme](form, True).order
     assert np.log2(missed[0] / missed[1]) > order - 0.5
@@ -126,7 +126,7 @@ def with_bus(model: VMSModel) -> VMSModel:
 def test_powers_integrated_apart_from_the_scheme_close_against_the_stored_energy(
     scheme: str, base: str
 ) -> None:
-    assert closure(scheme, 0.6 if base == "fixed" else 0.8, base) < 1e-9
+    assert closure(scheme, 0.15 if base == "fixed" else 0.4, base) < 1e-9
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_a_robot_that_hovers_stays_where_it_is_without_a_failing_step() -> None:
     q = model.random_configuration(np.random.default_rng(1))
     rest = model.evaluate(q, np.zeros(model.nv))
     hover = Ports(rest.g[6:], rest.g[:6])
-    run = integrate(form, form.state(q, np.zeros(model.nv)), hover, dt=1e-3, steps=300, every=50)
+    run = integrate(form, form.state(q, np.zeros(model.nv)), hover, dt=1e-3, steps=60, every=20)
     assert not run.failures
     np.testing.assert_allclose(model.difference(q, run.states[-1].q), 0.0, atol=1e-9)
     np.testing.assert_allclose(run.energy, run.energy[0], rtol=1e-14)
@@ -156,4 +156,4 @@ def test_hovering_costs_no_failing_step_late_in_a_long_run_either(scheme: str) -
 # The shorter step is taken in C++ (test/native/test_integrators.py), and in the campaign.
 @pytest.mark.parametrize("dt", [pytest.param(1e-3, marks=pytest.mark.slow), 4e-3])
 def test_a_base_comes_to_rest_while_its_shape_stands_still(dt: float) -> None:
-    brake_to_rest("projected_rk4", dt)
+    brake_to_rest("projected_rk4", dt, rate=8.0 if dt < 2e-3 else 16.0)

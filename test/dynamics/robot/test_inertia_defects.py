@@ -69,7 +69,7 @@ def test_few_digits_and_computed_zeros_are_rounding_but_a_needed_moment_is_not()
         assert is_rounding(found, mass, np.diag(moments)) is expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(ENTRIES, st.floats(1e-8, 1e3))
 def test_the_nearest_inertia_is_the_projection_on_positive_pseudo_inertias(
     entries: list[float], mass: float

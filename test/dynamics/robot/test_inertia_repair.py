@@ -230,7 +230,7 @@ def test_the_repairs_stay_with_a_robot_in_a_fluid_and_cannot_be_changed() -> Non
 ENTRY = st.tuples(st.sampled_from(DAMAGE), st.floats(0.1, 1.0))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.lists(ENTRY, min_size=7, max_size=7), min_size=4, max_size=4),
     st.sampled_from(["fixed", "planar", "floating"]),

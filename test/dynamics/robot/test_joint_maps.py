@@ -61,7 +61,7 @@ def configuration_of(joint: Joint, rng: np.random.Generator) -> np.ndarray:
 
 @every_joint
 @given(seed=seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_pose_moves_with_the_twist_of_the_subspace(make: Make, seed: int) -> None:
     # (9)-(11): H = phi(q) and qdot = chi v give Hdot = H hat(S v), the twist in the child.
     rng = np.random.default_rng(seed)
@@ -256,7 +256,7 @@ def check_mass_matrix(model: VMSModel, rng: np.random.Generator) -> None:
 
 
 @given(seeds.map(random_tree), seeds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_mass_matrix_is_the_sum_over_bodies_as_printed(tree: VMSModel, seed: int) -> None:
     check_mass_matrix(tree, np.random.default_rng(seed))
 

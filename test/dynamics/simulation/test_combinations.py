@@ -103,7 +103,7 @@ def test_a_robot_on_wheels_pulls_a_door_and_its_wheels_do_not_slip() -> None:
     torque = np.full(model.n, 0.2)
     law = lambda q, v, dt: Ports(torque)  # noqa: E731
     simulation = Simulation(form, q, 1e-3, law, mechanism=DOOR)
-    simulation.advance(300)
+    simulation.advance(60)
     assert not simulation.failure
     rows = form.constraint_jacobian(model.evaluate(simulation.q, simulation.v))
     assert np.abs(rows @ simulation.v).max() < 1e-9

@@ -51,9 +51,9 @@ def test_friction_that_the_scheme_can_follow_is_part_of_the_scheme(panda: VMSMod
 
 def test_the_error_of_constant_efforts_friction_is_of_first_order_in_the_step() -> None:
     model = finger(damping=1e-4)
-    errors, reference = [], simulation(model, dt=1e-5)
+    errors, reference = [], simulation(model, dt=4e-5)
     assert reference._held_friction is None
-    reference.advance(2_000, Ports())
+    reference.advance(500, Ports())
     for dt in (1e-3, 5e-4, 2.5e-4):
         coarse = simulation(model, dt)
         assert coarse._held_friction is not None
@@ -70,10 +70,10 @@ def test_a_load_below_coulomb_friction_creeps_as_slowly_as_the_law_says() -> Non
         -0.5 * model.joints.friction + model.evaluate(model.neutral_configuration(), np.zeros(2)).g
     )
     held.apply(Ports(torque=load))
-    held.advance(300, Ports(torque=load))
+    held.advance(150, Ports(torque=load))
     creep = -0.01 * np.arctanh(0.5)
     assert held.sample().v == pytest.approx([creep, creep], rel=5e-3)
-    assert held.sample().q[0] == pytest.approx(0.3 * creep, rel=5e-3)
+    assert held.sample().q[0] == pytest.approx(0.15 * creep, rel=5e-3)
 
 
 @pytest.mark.parametrize("damping", [0.0, 1e-3, 1.0, 1e6])
@@ -84,7 +84,7 @@ def test_the_energy_balance_closes_and_friction_never_supplies(
     model = finger(damping, friction, mass=0.1)
     held, rng = simulation(model), np.random.default_rng(7)
     start, exchanged, dissipated = energy(model, held), 0.0, 0.0
-    for _ in range(40):
+    for _ in range(12):
         torque = rng.normal(size=2) * 0.02
         push = Ports(torque, wrench_end_effector=rng.normal(size=6) * 0.01)
         held.advance(5, in_world_axes(model, push))

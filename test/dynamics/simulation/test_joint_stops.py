@@ -30,10 +30,10 @@ def beyond(model: VMSModel, q: np.ndarray) -> float:
 def test_an_arm_without_torque_comes_to_rest_on_its_stops(panda: VMSModel) -> None:
     text = re.sub(r'damping="[^"]*"', 'damping="5.0"', robots.get("panda").description())
     damped = robots.get("panda").model(text)
-    q = damped.configuration({"panda_joint2": -0.3, "panda_joint4": -1.5, "panda_joint6": 1.5})
+    q = damped.configuration({"panda_joint2": 1.5, "panda_joint4": -1.6, "panda_joint6": 2.3})
     arm = Simulation(StandardForm(damped), q, 2e-3, None, friction=True, joint_stops=True)
     start, farthest = energy(arm, damped), -np.inf
-    for _ in range(20):
+    for _ in range(7):
         arm.advance(100, Ports())
         farthest = max(farthest, beyond(damped, arm.sample().q))
     now = arm.sample()
@@ -69,7 +69,7 @@ def test_stops_only_take_energy_and_the_balance_closes(base: str, scheme: str) -
     start = model.neutral_configuration()
     arm = Simulation(form, start, 1e-3, joint_stops=True, engine=FormEngine(scheme))
     stored, taken = energy(arm, model), 0.0
-    for _ in range(40):
+    for _ in range(20):
         acting = Ports(rng.normal(scale=10.0, size=model.n))
         arm.apply(acting)
         arm.advance(10, acting)
@@ -78,7 +78,7 @@ def test_stops_only_take_energy_and_the_balance_closes(base: str, scheme: str) -
         assert now.dissipated >= taken - 1e-4
         taken = now.dissipated
     assert arm.is_finite()
-    assert taken > 1.0
+    assert taken > 0.5
     gained = energy(arm, model) - stored
     assert gained == pytest.approx(sum(now.port_energy.values()) - taken, abs=1e-5 * taken)
 
@@ -192,7 +192,7 @@ def test_a_stop_holds_an_arm_that_a_push_in_world_axes_drives_into_it() -> None:
     # The push keeps its direction while the arm turns under it.
     pushing = in_world_axes(model, Ports(wrench_end_effector=push))
     arm.apply(pushing)
-    arm.advance(400, pushing)
+    arm.advance(250, pushing)
     now = arm.sample()
     assert arm.is_finite(), arm.failure
     assert now.q[0] == pytest.approx(0.3, abs=1e-5)

@@ -50,7 +50,7 @@ def pushed(simulation: Simulation, ticks: int) -> list[Sample]:
 
 @pytest.fixture(scope="module")
 def samples(panda: VMSModel) -> list[Sample]:
-    return pushed(controlled(panda), 100)
+    return pushed(controlled(panda), 40)
 
 
 def test_the_port_energies_account_for_the_stored_energy(
@@ -118,7 +118,7 @@ def test_a_wrench_in_tool_axes_and_one_in_world_axes_are_the_same_force(panda: V
 def test_a_reset_returns_to_the_start_with_all_port_energies_at_zero(
     simulation: Simulation,
 ) -> None:
-    pushed(simulation, 30)
+    pushed(simulation, 8)
     simulation.reset()
     sample = simulation.sample()
     np.testing.assert_array_equal(sample.q, Q0)

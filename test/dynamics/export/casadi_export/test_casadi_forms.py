@@ -5,6 +5,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import cache
 
 import casadi as ca
 import numpy as np
@@ -38,7 +39,7 @@ from vms_ph_io import robots
 
 from ...conftest import _inertia, random_tree, state_of
 
-STATES = 30
+STATES = 8
 # What the export is for: the same numbers. Seen on all robots: 6e-14.
 RATE = 1e-12
 
@@ -125,7 +126,7 @@ def test_the_rates_of_a_task_are_those_of_the_form(name: str, rng: np.random.Gen
     model = robots.load(name)
     form, friction = TaskSpaceForm(model, TASKS[name](model)), rough(model, rng)
     exported, seen, rounded = form.casadi(friction=friction), [], []
-    for _ in range(STATES):
+    for _ in range(30):
         x, ports = form.state(*regular_state(form, rng)), efforts(model, friction, rng)
         found, expected = both(form, exported, x, ports)
         near = x.q * (1.0 + rng.choice([-1, 1], model.nq) * np.finfo(float).eps)
@@ -136,6 +137,7 @@ def test_the_rates_of_a_task_are_those_of_the_form(name: str, rng: np.random.Gen
     assert np.all(np.max(seen, axis=0) < 10 * np.max(rounded, axis=0) + RATE)
 
 
+@cache
 def tree_with_every_joint(base: str) -> VMSModel:
     """Helical, continuous, revolute and prismatic joints with armature, in two branches."""
     robot, rng = pin.Model(), np.random.default_rng(5)
@@ -168,6 +170,7 @@ def tree_with_every_joint(base: str) -> VMSModel:
     return VMSModel.from_pinocchio(robot, "hand", tools=["other hand"])
 
 
+@cache
 def with_fingers(base: str) -> VMSModel:
     xml = robots.get("panda").path().read_text()
     return VMSModel.from_urdf(xml, base, "panda_rightfinger")
@@ -180,7 +183,13 @@ MODELS: dict[str, Callable[[], VMSModel]] = {
 } | {f"tree {seed}": lambda seed=seed: random_tree(seed) for seed in range(3, 6)}
 
 
-@pytest.mark.parametrize("name", MODELS)
+MORE = ("tree 3", "tree 4", "tree 5")  # in the campaign; other trees are on the same bases
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in MORE else name for name in MODELS],
+)
 @pytest.mark.parametrize("kind", ["standard", "decoupled", "task"])
 def test_energy_structure_and_powers_are_those_of_the_form(
     name: str, kind: str, rng: np.random.Generator
