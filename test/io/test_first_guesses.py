@@ -80,7 +80,7 @@ GUESSES: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: RUN.energy_balance, "use audit"),  # type: ignore[attr-defined]
     (lambda: audit(simulate("panda", seconds=0.01)), r"run\.audit"),  # type: ignore[arg-type]
-    (lambda: Payload(1.0, np.ones(3), "panda_hand"), "at of a payload must be above zero, s"),  # type: ignore[arg-type]
+    (lambda: Payload(1.0, np.ones(3), "panda_hand"), "at of a payload must be zero or more, s"),  # type: ignore[arg-type]
     (lambda: Payload(1.0, position=REST), r"Payload\(\) has no argument 'position'; use place"),  # type: ignore[call-arg]
     (
         lambda: Payload(mass=1.0, moment=REST, at=1.0),

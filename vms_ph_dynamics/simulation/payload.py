@@ -30,7 +30,8 @@ class Payload:
         mass: kg.
         moments: (3,) of inertia about the centre of mass, about the inertial axes, which are its
             principal axes at that time, kg m^2.
-        at: time at which it is taken, s; infinite for one that rests until somebody says so.
+        at: time at which it is taken, s; zero for the start, infinite for one that rests until
+            somebody says so.
         place: (3,) of its handle, relative to the place of the end effector at the start, m.
         centre: (3,) of mass relative to the handle, m.
         velocity: (3,) of the handle, m/s.
@@ -68,10 +69,10 @@ class Payload:
         Body(self.mass, np.zeros(3), np.diag(self.moments)).in_frame()
         for name in ("at", "reach", "within"):
             value = getattr(self, name)
-            largest = np.inf if name == "at" else np.finfo(float).max
-            if not (isinstance(value, Real) and 0.0 < float(value) <= largest):
-                unit = "s" if name == "at" else "m"
-                raise ModelError(f"{name} of a payload must be above zero, {unit}; given: {value}")
+            allowed = (0.0, np.inf) if name == "at" else ()
+            if not (isinstance(value, Real) and (value in allowed or 0.0 < float(value) < np.inf)):
+                bound = "zero or more, s" if allowed else "above zero, m"
+                raise ModelError(f"{name} of a payload must be {bound}; given: {value}")
         if self.moves and not np.isfinite(self.at):
             raise ModelError("a payload that moves is taken at a time; give 'at', s")
         if self.release is not None and not self.release > self.at:

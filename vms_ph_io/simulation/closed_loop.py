@@ -301,7 +301,7 @@ class _Run:
             round(time / dt) for push in pushes for time in (push.start, push.end) if time < np.inf
         }
         payload_times = () if self._payload is None else self._payload.changes
-        payload_changes = {round(time / dt) for time in payload_times}
+        payload_changes = {max(1, round(time / dt)) for time in payload_times}
         changes |= payload_changes
         simulation.apply(_total(efforts, 0.0))
         samples = [self._sample()]

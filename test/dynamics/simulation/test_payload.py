@@ -56,7 +56,7 @@ def test_a_caught_body_brings_its_momentum_and_loses_what_the_mobilities_say(
         ({"moments": np.array([1.0, 1.0, 3.0])}, "none larger than the sum of the others"),
         ({"spin": np.zeros(2)}, r"spin of a payload must have shape \(3,\)"),
         ({"reach": 0.0}, "reach of a payload must be above zero, m; given: 0"),
-        ({"at": np.nan}, "at of a payload must be above zero, s; given: nan"),
+        ({"at": np.nan}, "at of a payload must be zero or more, s; given: nan"),
         ({"at": np.inf}, "a payload that moves is taken at a time"),
         ({"release": 1.0}, "must come after at=2 s; given: 1 s"),
     ],

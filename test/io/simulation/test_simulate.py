@@ -429,6 +429,14 @@ def test_with_its_velocity_a_path_is_followed_without_trailing() -> None:
     assert largest[True] < 0.25 * largest[False]
 
 
+def test_a_payload_is_carried_from_the_start() -> None:
+    load = Payload(0.5, np.full(3, 1e-3), at=0.0, in_model=False)
+    run = simulate("panda", "CartesianImpedance", 0.01, effects=[load])
+    assert run.port_energy["payload"][0] == 0.0
+    assert run.port_energy["payload"][1] > 1.0
+    assert run.audit.is_closed
+
+
 def test_a_payload_that_is_out_of_reach_is_said() -> None:
     load = Payload(0.2, np.full(3, 1e-3), at=0.005, place=[0.0, 0.0, 0.3], in_model=False)
     run = simulate("panda", "CartesianImpedance", 0.01, effects=[load])
