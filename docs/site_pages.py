@@ -28,6 +28,13 @@ PACKAGES = (
     "vms_ph_hopping",
     "vms_ph_studies",
 )
+# Modules whose names no package exports.
+MODULES = (
+    "vms_ph_dynamics.energy.ledger",
+    "vms_ph_dynamics.robot_model",
+    "vms_ph_io.recordings.motion",
+    "vms_ph_studies.reorientation",
+)
 # Guides are found before the names of the code that they explain.
 BEHIND = "---\nsearch:\n  boost: {}\n---\n"
 ABOUT = ("CHANGELOG.md", "CONTRIBUTING.md", "COVERAGE.md", "SECURITY.md")
@@ -47,8 +54,19 @@ def plain(text: str) -> str:
     return MARKUP.sub(lambda found: f"`{found[2]}`", text)
 
 
+def names_of(module: ModuleType) -> list[str]:
+    """Return the public names of a package or module: those it declares, or those it defines."""
+    inside = (module.__name__, f"{module.__name__}.")
+    defined = [
+        name
+        for name, value in vars(module).items()
+        if name[0] != "_" and str(getattr(value, "__module__", "")).startswith(inside)
+    ]
+    return sorted(getattr(module, "__all__", defined))
+
+
 def packages() -> list[ModuleType]:
-    """Every package that declares public names, outermost first."""
+    """Every package or module with public names, outermost first."""
     found = []
     for root in PACKAGES:
         top = importlib.import_module(root)
@@ -56,7 +74,8 @@ def packages() -> list[ModuleType]:
         for info in pkgutil.walk_packages(top.__path__, f"{root}."):
             if info.ispkg:
                 found.append(importlib.import_module(info.name))
-    return [package for package in found if getattr(package, "__all__", None)]
+    found += map(importlib.import_module, MODULES)
+    return [module for module in found if names_of(module)]
 
 
 def home(package: ModuleType, name: str) -> str:
@@ -74,12 +93,12 @@ def api() -> None:
     pages = packages()
     place: dict[str, str] = {}
     for package in pages:  # the innermost package that exports a name documents it
-        for name in package.__all__:
+        for name in names_of(package):
             place[home(package, name)] = package.__name__
     for package in pages:
         path = f"reference/api/{package.__name__}.md"
         own, others = [], []
-        for name in sorted(package.__all__):
+        for name in names_of(package):
             target = home(package, name)
             (own if place[target] == package.__name__ else others).append((name, target))
         text = [f"# {package.__name__}", "", inspect.getdoc(package) or "", ""]

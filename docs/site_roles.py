@@ -29,11 +29,11 @@ ROLE = re.compile(r":(?:class|meth|func|mod|attr|data|exc|obj):`~?\.?([\w.]+)`")
 def public() -> dict[str, dict[str, Any]]:
     """By every short name, the full names of the public objects that have it, and the objects."""
     sys.path.append(str(Path(__file__).parent))
-    from site_pages import home, packages
+    from site_pages import home, names_of, packages
 
     names: dict[str, dict[str, Any]] = {}
     for package in packages():
-        for name in package.__all__:
+        for name in names_of(package):
             names.setdefault(name, {})[home(package, name)] = getattr(package, name)
     return names
 

@@ -49,13 +49,13 @@ def public(pages: ModuleType) -> dict[str, Any]:
     return {
         pages.home(package, name): getattr(package, name)
         for package in pages.packages()
-        for name in package.__all__
+        for name in pages.names_of(package)
     }
 
 
 def test_search_finds_every_public_name(site: Path, pages: ModuleType) -> None:
     home, packages = pages.home, pages.packages
-    names = {home(package, name) for package in packages() for name in package.__all__}
+    names = {home(package, name) for package in packages() for name in pages.names_of(package)}
     index = json.loads((site / "search" / "search_index.json").read_text())
     places = {document["location"].partition("#")[2] for document in index["docs"]}
     assert len(names) > 200
