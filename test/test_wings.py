@@ -67,6 +67,15 @@ class Layout:
             timeout=180,
         )
 
+    def copies(self, asked: list[tuple[str, tuple[str, ...]]], folder: Path) -> list[Any]:
+        """Return the exit code and the output of some programs in a folder without some wings."""
+        without = json.dumps([f"vms_ph_{wing}" for wing in WINGS if wing != "embedded"])
+        words = "-c", COPIES, without, json.dumps(asked)
+        done = self.run(self.python, *words, PYTHONPATH=str(folder))
+        assert done.returncode == 0, done.stderr
+        found: list[Any] = json.loads(done.stdout)
+        return found
+
     def probe(self, **variables: str) -> dict[str, Any]:
         done = self.run(self.python, "-c", PROBE, **variables)
         assert done.returncode == 0, done.stderr
@@ -81,10 +90,18 @@ def layout(tmp_path: Path) -> Layout:
     return Layout(tmp_path)
 
 
+def link(source: str, target: str) -> None:
+    """Let a file be in a second place, as a copy is."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
 def clone(folder: Path, packages: tuple[str, ...] = PACKAGES) -> Path:
     """Copy some packages, as they are compiled, and what they share, into a folder."""
     for name in (*(f"vms_ph_{name}" for name in packages), *SHARED):
-        shutil.copytree(ROOT / name, folder / name)
+        shutil.copytree(ROOT / name, folder / name, copy_function=link)
     for name in ("package.xml", "pyproject.toml", "setup.py", "README.md"):
         shutil.copy(ROOT / name, folder)
     return folder
@@ -108,7 +125,7 @@ def test_wings_are_found_in_a_clone_on_pythonpath(layout: Layout, tmp_path: Path
 def test_wings_are_found_where_a_wheel_is_installed(layout: Layout, tmp_path: Path) -> None:
     folder = clone(tmp_path / "source")
     # What setup.py puts into a wheel, laid out as pip installs it.
-    words = ["build", "install_lib", f"--install-dir={layout.site}"]
+    words = ["build", "install_lib", "--no-compile", f"--install-dir={layout.site}"]
     words += ["install_data", f"--install-dir={layout.prefix}"]
     subprocess.run(
         [sys.executable, "setup.py", "-q", *words],
@@ -227,10 +244,15 @@ USES = {
 }
 
 
-# Each program runs in a copy of a process that has imported packages of others, and none of ours.
+# Each program runs in a copy of a process that has imported packages of others, and what is in
+# every installation, which finds out about wings when it is asked.
 COPIES = """
-import json, os, sys, tempfile
-import numpy, pinocchio, rich.console, typer, yaml
+import gc, json, os, sys, tempfile
+import vms_ph_nodes.cli.app
+from vms_ph_io import robots
+wings = json.loads(sys.argv.pop(1))
+assert not [name for name in sys.modules if name.partition(".")[0] in wings]
+gc.freeze()
 found = []
 for code, words in json.loads(sys.argv[1]):
     with tempfile.TemporaryFile("w+") as output:
@@ -258,12 +280,10 @@ def test_a_wing_that_is_absent_or_broken_is_named_with_its_remedy(
     package.mkdir()  # what is left behind where files were compiled
     remedy = f"pip install 'vms-ph{f'[{WINGS[wing].extra}]' if WINGS[wing].extra else ''}'"
     for reason in ("which is not installed", "which is broken: "):
-        # All uses say it by the same function: one of each program where the wing is broken.
-        broken = {code: (code, words, start) for code, words, start in USES[wing]}.values()
-        uses = [*broken] if "broken" in reason else USES[wing]
-        asked = json.dumps([(code, words) for code, words, _ in uses] + [(MAIN, ("--help",))])
-        done = layout.run(layout.python, "-c", COPIES, asked, PYTHONPATH=str(folder))
-        *found, (listed, _) = json.loads(done.stdout)
+        # All uses say it by the same function: one of them where the wing is broken.
+        uses = USES[wing][:1] if "broken" in reason else USES[wing]
+        asked = [(code, words) for code, words, _ in uses]
+        *found, (listed, _) = layout.copies([*asked, (MAIN, ("--help",))], folder)
         assert listed == 0
         for (code, _, start), (status, said) in zip(uses, found, strict=True):
             assert status != 0, said
@@ -278,20 +298,20 @@ def test_a_wing_that_is_absent_or_broken_is_named_with_its_remedy(
 
 def test_robots_of_a_wing_that_is_absent_are_not_listed(layout: Layout, tmp_path: Path) -> None:
     folder = clone(tmp_path / "clone", (*CORE, "nodes", "embedded"))
-    found = layout.probe(PYTHONPATH=str(folder))
-    assert "panda" in found["robots"]
-    assert not [name for name in found["robots"] if name.endswith("hopper")]
-    assert "joint_heat" not in found["programs"]
     # Everything of the nodes is imported without the other wings.
     walk = (
         "import pkgutil, importlib, vms_ph_nodes\n"
         "for module in pkgutil.walk_packages(vms_ph_nodes.__path__, 'vms_ph_nodes.'):\n"
         "    importlib.import_module(module.name)"
     )
-    done = layout.run(layout.python, "-c", walk, PYTHONPATH=str(folder))
-    assert done.returncode == 0, done.stderr
-    tasks = layout.run(layout.python, "-c", MAIN, "demo", "--list", PYTHONPATH=str(folder))
-    assert "arm_reach" in tasks.stdout, tasks.stderr
+    asked = [(PROBE, ()), (walk, ()), (MAIN, ("demo", "--list"))]
+    (probed, walked, tasks) = layout.copies(asked, folder)
+    found = json.loads(probed[1])
+    assert "panda" in found["robots"]
+    assert not [name for name in found["robots"] if name.endswith("hopper")]
+    assert "joint_heat" not in found["programs"]
+    assert walked[0] == 0, walked[1]
+    assert "arm_reach" in tasks[1], tasks[1]
 
 
 def test_without_ros_and_without_its_stand_in_launch_files_name_both(

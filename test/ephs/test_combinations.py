@@ -27,7 +27,7 @@ def panda(**effects: object) -> Simulation:
 def test_motors_open_a_door_and_the_balance_from_the_battery_to_the_door_closes() -> None:
     door = Mechanism(np.array([0.0, 0.5, 0.0]), np.array([0.0, 0.0, 1.0]), 2.0)
     simulation = panda(mechanism=door)
-    simulation.advance(100)
+    simulation.advance(60)
     held = simulation.mechanism
     assert held is not None
     assert held.angle > 1e-3
@@ -38,7 +38,7 @@ def test_motors_open_a_door_and_the_balance_from_the_battery_to_the_door_closes(
 
 def test_a_robot_keeps_its_temperatures_and_its_battery_when_it_takes_a_body() -> None:
     simulation = panda(friction=True)
-    simulation.advance(50)
+    simulation.advance(20)
     engine = simulation.engine
     assert isinstance(engine, EphsEngine)
     theta, level = engine.powertrain.theta.copy(), engine.powertrain.level
@@ -47,7 +47,7 @@ def test_a_robot_keeps_its_temperatures_and_its_battery_when_it_takes_a_body() -
     loaded = capture(model, simulation.q, simulation.v, body, np.zeros(6))
     simulation.change_robot(StandardForm(loaded.model), loaded.v)
     np.testing.assert_array_equal(engine.powertrain.theta, theta)
-    simulation.advance(50)
+    simulation.advance(20)
     assert not simulation.failure
     assert engine.powertrain.level < level
 

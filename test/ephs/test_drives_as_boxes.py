@@ -69,7 +69,7 @@ def of_library() -> np.ndarray:
     )
     equations = assemble(system)
     start = equations.states.vector({"battery.cell": LEVEL * CHARGE})
-    motion = simulate(equations, start, 1e-3, round(SECONDS / 1e-3))
+    motion = simulate(equations, start, 1.25e-3, round(SECONDS / 1.25e-3))
     theta = equations.storages.temperatures(motion.final)
     drawn = LEVEL * CHARGE - float(equations.states.value(motion.final, "battery.cell")[0])
     rate = float(equations.states.value(motion.final, "out")[0]) / INERTIA

@@ -55,7 +55,7 @@ def test_the_pendulum_moves_as_in_its_own_simulation(scheme: Any, heat: mb.Heat 
 def test_exergy_that_the_pendulum_loses_is_entropy_produced(heat: mb.Heat | None) -> None:
     equations = assemble(pendulum(heat))
     x = pendulum_state(equations)
-    run = integrate(equations, x, dt=2e-3, steps=250, every=25)
+    run = integrate(equations, x, dt=2.5e-3, steps=120, every=20)
     assert np.abs(np.cumsum(run.audit.residual)).max() < 1e-9
     assert run.audit.dissipated.min() > 0.0
     entropy = [equations.storages.entropy(state) for state in run.states]
@@ -106,7 +106,7 @@ def straight_joints(equations: Equations) -> list[Event]:
 def exact_instants() -> list[float]:
     equations = assemble(pendulum())
     x, straight = pendulum_state(equations), straight_joints(equations)
-    run = integrate(equations, x, dt=2e-3, steps=500, every=500, events=straight)
+    run = integrate(equations, x, dt=2e-3, steps=425, every=425, events=straight)
     return [event.t for event in run.events]
 
 
@@ -116,12 +116,12 @@ def test_the_instant_at_which_a_joint_is_straight_is_found(
 ) -> None:
     equations = assemble(pendulum())
     x, straight = pendulum_state(equations), straight_joints(equations)
-    run = integrate(equations, x, dt=5e-3, steps=200, scheme=scheme, events=straight)
+    run = integrate(equations, x, dt=5e-3, steps=170, scheme=scheme, events=straight)
     assert {event.event for event in run.events} == {"j1", "j2"}
     for event in run.events:
         # 1e-12 of the step, at some rad/s.
         assert angle(equations, event.event, event.state) == pytest.approx(0.0, abs=1e-13)
-    assert len(run.t) == 201
+    assert len(run.t) == 171
     # The error of each scheme over a second: 2e-8 s and 2e-4 s.
     atol = {"projected_rk4": 1e-7, "rk4": 1e-7, "discrete_gradient": 1e-3}[scheme]
     times = [event.t for event in run.events]
@@ -140,13 +140,13 @@ def test_a_run_ends_where_a_joint_is_straight_if_it_is_asked_to() -> None:
 def test_a_step_too_long_is_taken_in_halves_and_reported(scheme: str) -> None:
     equations = assemble(pendulum())
     x = pendulum_state(equations)
-    run = integrate(equations, x, dt=1.0, steps=2, scheme=scheme)
+    run = integrate(equations, x, dt=1.0, steps=1, scheme=scheme)
     assert run.failures[0].t == 0.0
     assert run.failures[0].dt == 1.0
     reasons = {"projected_rk4": "opens joint 'j", "discrete_gradient": "does not converge"}
     assert reasons[scheme] in run.failures[0].reason
     assert "use a shorter" in run.failures[0].reason
-    np.testing.assert_allclose(run.t, [0.0, 1.0, 2.0])
+    np.testing.assert_allclose(run.t, [0.0, 1.0])
     assert run.audit.dissipated.min() > 0.0
     halves = np.array([f.dt for f in run.failures])
     assert halves.min() < 0.5
@@ -190,7 +190,7 @@ def test_work_from_outside_is_supplied_through_its_port(scheme: Any) -> None:
         return {"j": [np.sin(5 * t)], "b": [0.0, 0.0, 0.0, 0.0, 0.0, 0.4]}
 
     run = integrate(
-        equations, mb.consistent_state(equations), inputs, dt=1e-3, steps=100, scheme=scheme
+        equations, mb.consistent_state(equations), inputs, dt=1e-3, steps=50, scheme=scheme
     )
     assert set(run.audit.supplied) == {"j", "b"}
     # Torques of the joint and of the body act about one axis and supply energy as two torques do.
@@ -200,7 +200,7 @@ def test_work_from_outside_is_supplied_through_its_port(scheme: Any) -> None:
     assert run.audit.supplied["b"].sum() == pytest.approx(0.4 * trapezoid(rate, run.t), abs=1e-6)
     assert np.abs(run.audit.residual).max() < 1e-12
     motion = simulate(
-        equations, mb.consistent_state(equations), dt=1e-3, steps=100, inputs=inputs, scheme=scheme
+        equations, mb.consistent_state(equations), dt=1e-3, steps=50, inputs=inputs, scheme=scheme
     )
     assert sum(w.sum() for w in run.audit.supplied.values()) == pytest.approx(motion.supplied[-1])
 

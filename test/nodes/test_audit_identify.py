@@ -29,7 +29,7 @@ def truth() -> Truth:
 @pytest.fixture(scope="module")
 def file(truth: Truth, tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = robots.load("panda")
-    samples = recording(model, truth, np.random.default_rng(6))
+    samples = recording(model, truth, np.random.default_rng(6), duration=9.0)
     kinds = ("position", "velocity", "effort")
     header = ["time", *(f"{kind}.{joint}" for kind in kinds for joint in model.joint_names)]
     rows = np.column_stack([samples.t, samples.q, samples.v, samples.torque])
@@ -107,7 +107,7 @@ def test_references_widen_the_interval_of_a_load_and_are_kept_in_the_belief(
     pytest.importorskip("plotly")
     header, *rows = file.read_text().splitlines(keepends=True)
     for k, name in enumerate(("short", "monday", "tuesday")):
-        part = rows[1200 * k : 1200 * (k + 1)]
+        part = rows[700 * k : 700 * (k + 1)]
         (tmp_path / f"{name}.csv").write_text("".join([header, *part]))
     short = tmp_path / "short.csv"
     mass = f"{truth.values['payload_mass']:.9g}"

@@ -3,8 +3,6 @@
 
 """A robot in a scene: the same topics, contact as a port of its own, and the scene's markers."""
 
-import subprocess
-import sys
 import time
 
 import pytest
@@ -18,6 +16,8 @@ from vms_ph.msg import Power
 from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.node.robot_parameters import LATCHED
 from vms_ph_nodes.simulator import Simulator
+
+from .conftest import Start
 
 
 @pytest.mark.wire
@@ -77,18 +77,12 @@ def test_a_robot_that_falls_on_the_ground_shows_what_the_ground_takes() -> None:
     ],
 )
 def test_an_engine_that_cannot_is_answered_in_one_line(
-    parameters: tuple[str, ...], said: str
+    parameters: tuple[str, ...], said: str, start: Start
 ) -> None:
     if "engine:=mujoco" in parameters:
         pytest.importorskip("mujoco")
-    program = "import sys; from vms_ph_nodes.simulator import main; main()"
     words = [part for each in ("robot:=panda", *parameters) for part in ("-p", each)]
-    done = subprocess.run(
-        [sys.executable, "-c", program, "--ros-args", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 1
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    program = start("run", "simulator", "--ros-args", *words)
+    assert program.wait(60) == 1
+    assert said in program.output
+    assert "Traceback" not in program.output

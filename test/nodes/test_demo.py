@@ -40,11 +40,16 @@ class Demo:
     folder: Path
 
 
-@pytest.fixture(scope="module")
-def demo(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+@pytest.fixture(
+    scope="module", params=["copied", pytest.param("as those of users", marks=pytest.mark.slow)]
+)
+def demo(
+    request: pytest.FixtureRequest, start: Start, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Demo]:
+    """The demo; how every program of it begins is the parameter."""
     folder = tmp_path_factory.mktemp("run")
-    # Every program of it begins as those of users do.
-    program = start("demo", "--headless", "--push", "2", "--out", str(folder), fresh=True)
+    fresh = request.param != "copied"
+    program = start("demo", "--headless", "--push", "2", "--out", str(folder), fresh=fresh)
     program.await_output(r"first energy message after [\d.]+ s")
     yield Demo(program, folder)
     program.close()
@@ -111,11 +116,11 @@ def test_another_process_calls_the_model_server(demo: Demo, start: Start) -> Non
 
 def test_the_topics_are_published_at_one_hundred_hertz(demo: Demo, start: Start) -> None:
     echo = start("topic", "echo", "/joint_states")
-    echo.await_count("\n---", 150)
+    echo.await_count("\n---", 60)
     echo.interrupt()
     found = re.findall(r"stamp:\s+sec: (\d+)\s+nanosec: (\d+)", echo.output)
     stamps = np.array([float(sec) + 1e-9 * float(nanosec) for sec, nanosec in found])
-    assert len(stamps) >= 150
+    assert len(stamps) >= 60
     # In the time of the simulation: how fast a loaded machine is, only a benchmark can say.
     assert np.median(np.diff(stamps)) == pytest.approx(0.01, abs=1e-6)
 
@@ -254,7 +259,7 @@ def assert_equals_live(audited: Audit, bag: Path) -> int:
 def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: Observer) -> None:
     # This is the last test of the module, since it ends the demo. The energies of the monitor begin
     # anew at the reset of the test before; of a long recording, every second or third is compared.
-    observer.receive(Energy, "/vms_ph/energy", 450)
+    observer.receive(Energy, "/vms_ph/energy", 300)
     assert demo.program.interrupt() == 0
     output = demo.program.output
     assert "Traceback" not in output
@@ -288,7 +293,7 @@ def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: O
 def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     start: Start, tmp_path: Path
 ) -> None:
-    program = start("demo", "--headless", "--seconds", "6", "--push", "1", "--out", str(tmp_path))
+    program = start("demo", "--headless", "--seconds", "4", "--push", "1", "--out", str(tmp_path))
     assert program.wait(60) == 0
     script = Path(__file__).with_name("independent_audit.py")
     ran = subprocess.run(

@@ -15,11 +15,11 @@ from vms_ph_nodes.cli.app import make_app
 
 def test_the_demo_ends_with_exit_code_1_where_a_goal_is_not_met(tmp_path: Path) -> None:
     text = (share_directory() / "config/tasks/arm_reach.yaml").read_text()
-    soon = text.replace("after: 9.0", "after: 2.0").replace("shortest: 9.5", "shortest: 2.5")
-    for within, code in (("0.1", 0), ("1.0e-14", 1)):
+    soon = text.replace("after: 9.0", "after: 0.6").replace("shortest: 9.5", "shortest: 0.8")
+    for within, code in (("0.5", 0), ("1.0e-14", 1)):
         own = tmp_path / "own.yaml"
         own.write_text(soon.replace("within: 0.005", f"within: {within}"))
-        done = CliRunner().invoke(make_app(), ["demo", str(own), "--seconds", "2.5", "--json"])
+        done = CliRunner().invoke(make_app(), ["demo", str(own), "--seconds", "0.8", "--json"])
         assert done.exit_code == code, done.output
         assert json.loads(done.output)["met"] is (code == 0)
     short = CliRunner().invoke(make_app(), ["demo", "arm_reach", "--seconds", "0.1"])

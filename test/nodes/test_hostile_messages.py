@@ -98,7 +98,7 @@ def _send(viewer: WebViewer, rng: random.Random) -> None:
     viewer._overview._of.value = rng.choice(viewer._overview._of.options)
 
 
-@pytest.mark.parametrize("rounds", [300, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [80, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_no_valid_message_ends_a_page_or_stops_it_from_drawing(
     viewer: WebViewer, rounds: int
 ) -> None:

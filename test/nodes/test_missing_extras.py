@@ -27,7 +27,9 @@ main()
     ("missing", "command", "said"),
     [
         pytest.param("cyclonedds", ("topic", "list"), needed, marks=embedded),
-        pytest.param("cyclonedds", ("run", "simulator"), needed, marks=embedded),
+        pytest.param(
+            "cyclonedds", ("run", "simulator"), needed, marks=[embedded, pytest.mark.slow]
+        ),
         pytest.param("cyclonedds", ("launch", "panda"), needed, marks=embedded),
         ("viser", ("run", "web_viewer"), "the web page requires viser: pip install 'vms-ph[web]'"),
     ],

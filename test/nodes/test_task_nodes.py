@@ -150,12 +150,12 @@ QUICK_CATCH = {
     "shortest": 1.0,
 }
 QUICK_DOOR = {
-    "targets": [{"at": 0.1, "mechanism": 0.05, "over": 0.5}],
+    "targets": [{"at": 0.1, "mechanism": 0.05, "over": 0.3}],
     "goals": {
         "door": {"of": "mechanism", "within": 0.06, "after": 0.2},
         "grip": {"of": "grip", "within": 0.01},
     },
-    "shortest": 1.0,
+    "shortest": 0.6,
 }
 
 

@@ -42,9 +42,10 @@ def _seen(server: Any, settings: RobotSettings) -> tuple[VMSModel, np.ndarray, V
     return model, box, viewpoint(model, box)
 
 
-# Baxter takes as long as all others: its meshes are the largest.
+# Their meshes take long to read; those of the Panda are read once.
+LARGE = ("baxter", "omnidirectional_panda", "satellite_panda")
 ROBOTS = [
-    pytest.param(name, marks=pytest.mark.slow) if name == "baxter" else name
+    pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name
     for name in (*robots.names(), DRONE)
 ]
 

@@ -109,7 +109,7 @@ def test_a_dropped_browser_connection_prints_nothing_in_the_terminal(start: Star
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    page = start("run", "web_viewer", "--ros-args", "-p", f"port:={port}", fresh=True)
+    page = start("run", "web_viewer", "--ros-args", "-p", f"port:={port}")
     page.await_output(f"web page at http://127.0.0.1:{port}/")
     for said in (b"", b"GET / HT"):
         with socket.create_connection(("127.0.0.1", port), timeout=10.0) as browser:

@@ -31,7 +31,7 @@ FILE = "recording_0.mcap"
 
 
 # Every one in the campaign; 5 is no divisor of the size of any record.
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [17, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_bag_truncated_at_any_byte_yields_the_messages_of_its_complete_chunks(
     folder: Path, sampler: Sampler, every: int
 ) -> None:
@@ -61,7 +61,7 @@ def records_of(file: Path) -> list[int]:
 
 
 # At the beginning of a record, or within its content; in the campaign at both of each.
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_bag_truncated_at_any_record_is_repaired_for_indexed_readers(
     folder: Path, sampler: Sampler, tmp_path: Path, every: int
 ) -> None:

@@ -32,11 +32,15 @@ from vms_ph_io.bag.writer import CHUNK_SIZE
 REAL = Path(__file__).parent / "rosbag2"
 
 
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_messages_of_every_known_type_come_back_unchanged(
-    folder: Path, types: MessageTypes, sampler: Sampler
+    every: int, folder: Path, types: MessageTypes, sampler: Sampler
 ) -> None:
     names = sorted(name for name in types.store.fielddefs if "/msg/" in name)
     assert len(names) > 150
+    # Those of this project, and of the others one in so many.
+    ours = [name for name in names if name.startswith("vms_ph/")]
+    names = sorted({*ours, *names[::every]})
     sent = {}
     with BagWriter(folder) as writer:
         for number, name in enumerate(names):
