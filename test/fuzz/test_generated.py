@@ -22,7 +22,7 @@ from vms_ph_embedded.interfaces.messages import deserialize, serialize
 from vms_ph_ephs import Pattern, entropy, momentum, power, state
 
 _FIXED = settings(
-    max_examples=60,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,

@@ -5,6 +5,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from vms_ph_nodes.describe import describe
 from vms_ph_nodes.node.agreement import identity
 
 ROOT = Path(__file__).parents[2]
+simulated = cache(lambda name: describe(name, "simulated"))
 TAGS = sorted(p.name.split(".")[0] for p in (ROOT / "urdf").glob("*.ros2_control.xacro"))
 ROBOTS = [name for name in TAGS if name in robots.names()]
 PLUGINS = {
@@ -31,7 +33,7 @@ PLUGINS = {
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_tag_has_every_joint_of_the_robot_at_its_home(name: str) -> None:
     robot = robots.get(name)
-    root = ET.fromstring(describe(name, "simulated"))
+    root = ET.fromstring(simulated(name))
     (tag,) = root.findall("ros2_control")
     assert tag.findtext("hardware/plugin") in PLUGINS
     joints = {str(joint.get("name")): joint for joint in tag.findall("joint")}
@@ -46,7 +48,7 @@ def test_the_tag_has_every_joint_of_the_robot_at_its_home(name: str) -> None:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_moving_base_has_its_motion_as_states_and_its_wrench_as_commands(name: str) -> None:
-    base = ET.fromstring(describe(name, "simulated")).find("ros2_control/gpio[@name='base']")
+    base = ET.fromstring(simulated(name)).find("ros2_control/gpio[@name='base']")
     kind = robots.get(name).base
     if kind == "fixed":
         assert base is None
@@ -66,7 +68,7 @@ def test_clock_and_port_energies_have_the_interfaces_that_the_plugins_write(
 ) -> None:
     source = (ROOT / "ros2_control/src/interface_names.hpp").read_text()
     declared = "".join(re.findall(rf"(?:{'|'.join(arrays)}){{([^}}]*)}}", source))
-    described = ET.fromstring(describe(name, "simulated")).findall(
+    described = ET.fromstring(simulated(name)).findall(
         f"ros2_control/gpio[@name='{gpio}']/state_interface"
     )
     assert [item.get("name") for item in described] == re.findall(r'"([^"]+)"', declared)

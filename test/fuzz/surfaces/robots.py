@@ -163,7 +163,7 @@ def _xacro_seeds() -> list[bytes]:
     return [*[_XACRO.encode()] * len(own), *own]
 
 
-URDF = Surface("urdf", _urdf, _urdf_seeds, _WORDS, text=True, seconds=10.0, short=30, long=10_000)
+URDF = Surface("urdf", _urdf, _urdf_seeds, _WORDS, text=True, seconds=10.0, short=12, long=10_000)
 DESCRIPTION = Surface(
     "description", _description, _urdf_seeds, _WORDS, text=True, seconds=10.0, short=30,
     long=20_000,

@@ -29,7 +29,7 @@ def hopping_task(folder: Path, **changes: Any) -> str:
 def test_a_leg_under_nodes_hops_as_in_its_task_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    seconds = 0.25
+    seconds = 0.2
     alone = hopping_run.prepared(hopping_tasks.load("hop_forward"))
     run = hop(alone[1], *alone[2:], seconds)
     with running("hop_forward", monkeypatch, tmp_path):
@@ -54,7 +54,7 @@ def test_the_hops_of_a_leg_are_judged_by_its_states_in_flight(
         "higher": {"of": "apex", "at": 0.2578, "within": 0.005},
         "forward": {"of": "speed", "at": 0.2325, "within": 0.002},
     }
-    own = hopping_task(tmp_path, goals=goals, shortest=0.8)
+    own = hopping_task(tmp_path, goals=goals, shortest=0.6, tolerance=1e-5)
     run = run_once(own, monkeypatch, tmp_path)
     last = run.progress[-1]
     found = dict(zip(last.goals, last.obtained, strict=True))
