@@ -15,7 +15,7 @@ from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples
 from ..model import VMSModel
 from .identify import arm_mass
-from .result import NO_TORQUES, Identification, Unknown, payload_unknowns, prior_of
+from .result import LEFT_OUT, NO_TORQUES, Identification, Unknown, payload_unknowns, prior_of
 from .torque import torque_error, torque_windows
 from .windows import FrictionLaw, Motion, Windows, WindowSettings, balance, motion_of
 
@@ -26,6 +26,8 @@ _SLOW = 0.2  # share of the usual speed
 _PERIOD = 0.01  # s, between the efforts that are compared
 _GAP = 0.3  # s, within which two excesses are one contact
 _SHORTEST = 0.05  # s
+_SMALL = 0.02  # share of the largest efforts, below which a wrong load alone contradicts them
+_OFFSET = 0.5  # share of the efforts of a joint that no offset of its friction reaches
 _UNIT_GAIN = 0.3  # by which a gain may differ from one
 _LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
 
@@ -160,8 +162,35 @@ def findings(
     # Contacts cannot be told from a model that explains little.
     if model_findings:
         return model_findings
-    touches = contacts(model, motion, identification, friction)
-    return *_payload(model, identification), *_disagreements(identification), *touches
+    told = (*_payload(model, identification), *_disagreements(identification))
+    return (
+        *_doubts(model, identification, samples),
+        *told,
+        *contacts(model, motion, identification, friction),
+    )
+
+
+def _doubts(
+    model: VMSModel, identification: Identification, samples: MotionSamples
+) -> tuple[Finding, ...]:
+    """Return the joints that contradict the model, or whose friction is none that joints have."""
+    efforts = np.sqrt(np.mean(samples.torque**2, axis=0))
+    size = dict(zip(model.joint_names, efforts, strict=True))
+    left_out = {p.joint for p in identification.parameters if p.reason.startswith(LEFT_OUT)}
+    joints = {joint for joint in left_out if size[joint] > _SMALL * efforts.max()}
+    known = (
+        [] if any(u.kind == "gains" for u in identification.unknowns) else identification.claimed
+    )
+    for p in known:
+        if p.name.endswith(".offset") and abs(p.value or 0.0) > _OFFSET * size[p.joint]:
+            joints.add(p.joint)
+    if not joints:
+        return ()
+    text = (
+        f"the efforts of {', '.join(sorted(joints))} contradict the model: look for swapped "
+        "columns, and for another sign, gear, zero or load; what was identified may be wrong"
+    )
+    return (Finding("efforts", text, {"joints": float(len(joints))}),)
 
 
 def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, ...]:

@@ -21,6 +21,7 @@ from ..model import VMSModel
 from .effort_meaning import effort_meaning
 from .estimate import Body, Estimate, base_parameters, estimate, nearest
 from .result import (
+    LEFT_OUT,
     NO_TORQUES,
     STRIBECK,
     Identification,
@@ -358,7 +359,7 @@ def _effort_exclusions(
             reasons[joint] = "no effort of this joint is recorded"
         elif left_out[j]:
             reasons[joint] = (
-                "left out: no multiple of the model explains the effort of this joint better than "
+                f"{LEFT_OUT} explains the effort of this joint better than "
                 "friction alone, and the model itself is worse"
             )
     is_sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))

@@ -21,6 +21,9 @@ FRICTION = ("viscous", "coulomb", "offset", "load")
 STRIBECK = (20, 40, 80, 160, 320, 640)
 """Widths of the excess of dry friction at low speed, 1e-3 rad/s or m/s: together of any shape."""
 
+LEFT_OUT = "left out: no multiple of the model"
+"""How the reason begins for which a joint is left out."""
+
 NO_TORQUES = "the efforts are no torques"
 """How the reason begins for which nothing but gains is found from currents."""
 

@@ -88,15 +88,14 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         source: words for where the energy is from.
     """
     ledger = audit.ledger
-    energies, places = np.abs(ledger.series[series]), ledger.joints
+    energies, places, exchanged = np.abs(ledger.series[series]), ledger.joints, ledger.exchanged
     last = int(np.argmax(energies))
-    energy, share = energies[last], 100 * energies[last] / ledger.exchanged
+    energy, end = energies[last], ledger.time[last]
+    until = f"until {end:.1f} s " if end < 0.9 * ledger.time[-1] else ""
+    amount = f"{source}{until}{energy:.3g} J, {100 * energy / exchanged:.2g} % of what the "
     amount = (
-        f"{energy:.3g} J, {share:.2g} % of what the {'joints' if places else 'ports'} exchanged,"
+        amount[0].upper() + amount[1:] + ("joints exchanged," if places else "ports exchanged,")
     )
-    if ledger.time[last] < 0.9 * ledger.time[-1]:
-        amount = f"until {ledger.time[last]:.1f} s {amount}"
-    amount = f"{source}{amount}" if source else amount[0].upper() + amount[1:]
     if not places:
         yield f"{amount} is missing."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
@@ -104,10 +103,9 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     rows = [ledger.balanced.index(n) for n in ledger.joints]
     joints = ledger.series["residual_by_joint"][:, rows]
     total = joints[last] - joints[0]
-    gross = float(np.abs(total).sum()) or 1.0
     order = np.argsort(-np.abs(total))
     worst = int(order[0])
-    shares = 100 * np.abs(total) / gross
+    shares = 100 * np.abs(total) / (np.abs(total).sum() or 1.0)
     if shares[worst] > _DOMINANT_SHARE:
         names, share = places[worst], shares[worst]
         what = "vanished" if total[worst] < 0.0 else "appeared from nowhere"

@@ -50,6 +50,13 @@ def test_nothing_is_found_where_the_model_is_right(panda: VMSModel, samples: Mot
     assert _found(panda, samples) == ()
 
 
+def test_swapped_columns_of_efforts_are_suspected(panda: VMSModel, samples: MotionSamples) -> None:
+    torque = samples.torque[:, [0, 1, 2, 4, 3, 5, 6]]
+    one, *_ = _found(panda, replace(samples, torque=torque))
+    assert one.kind == "efforts"
+    assert one.text.startswith("the efforts of panda_joint4 contradict the model: look for swapped")
+
+
 def test_a_hand_that_was_not_mounted_is_found(samples: MotionSamples) -> None:
     description = robots.get("panda").description()
     heavier = description.replace('<mass value="0.73"', '<mass value="1.73"')
