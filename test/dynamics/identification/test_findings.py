@@ -42,6 +42,11 @@ def thinned(samples: MotionSamples) -> MotionSamples:
     return MotionSamples(samples.t[::2], samples.q[::2], samples.v[::2], samples.torque[::2])
 
 
+@pytest.fixture(autouse=True)
+def _few_instants(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "_INSTANTS", 150)
+
+
 def _found(model: VMSModel, samples: MotionSamples) -> tuple[Finding, ...]:
     return findings(model, samples, identify(model, samples, settings=Settings(energy=False)))
 

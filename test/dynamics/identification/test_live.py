@@ -4,6 +4,7 @@
 """The live identification follows a load that appears and friction that changes."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pinocchio as pin
@@ -42,6 +43,13 @@ def _feed(
 def _recordings(model: VMSModel, *truths: Truth) -> list[MotionSamples]:
     """Return recordings of the same motion."""
     return [recording(model, truth, np.random.default_rng(3)) for truth in truths]
+
+
+@cache
+def _panda_recording() -> tuple[VMSModel, Truth, MotionSamples]:
+    model = robots.load("panda")
+    truth = random_truth(model, np.random.default_rng(4), 1.5)
+    return model, truth, recording(model, truth, np.random.default_rng(4))
 
 
 def _first(samples: MotionSamples, count: int) -> MotionSamples:
@@ -133,9 +141,7 @@ def test_friction_that_was_is_forgotten_with_the_motion_that_told_it() -> None:
 
 
 def test_it_is_the_identification_of_the_whole_recording_where_nothing_changes() -> None:
-    model = robots.load("panda")
-    truth = random_truth(model, np.random.default_rng(4), 1.5)
-    samples = recording(model, truth, np.random.default_rng(4))
+    model, _, samples = _panda_recording()
     samples = _first(samples, 2500)
     live = _feed(LiveIdentification(model), samples, 0.0, 10.0)[-1]
     whole = identify(model, samples)
@@ -146,9 +152,7 @@ def test_it_is_the_identification_of_the_whole_recording_where_nothing_changes()
 
 
 def test_a_logger_that_repeats_samples_does_no_harm() -> None:
-    model = robots.load("panda")
-    truth = random_truth(model, np.random.default_rng(4), 1.5)
-    samples = recording(model, truth, np.random.default_rng(4))
+    model, truth, samples = _panda_recording()
     # Every twelfth period the logger writes the state of the one before, as on a real Panda.
     index = np.arange(2000)
     index[::12] = np.maximum(index[::12] - 1, 0)
@@ -211,9 +215,7 @@ def test_what_does_not_move_is_not_claimed() -> None:
 
 
 def test_rest_is_no_motion_to_forget_by_and_a_gap_no_motion_at_all() -> None:
-    model = robots.load("panda")
-    truth = random_truth(model, np.random.default_rng(4), 1.5)
-    samples = recording(model, truth, np.random.default_rng(4))
+    model, truth, samples = _panda_recording()
     live = LiveIdentification(model)
     told = _feed(live, samples, 0.0, 8.0)[-1]
     last = int(np.searchsorted(samples.t, 8.0)) - 1
@@ -228,9 +230,7 @@ def test_rest_is_no_motion_to_forget_by_and_a_gap_no_motion_at_all() -> None:
 
 
 def test_samples_and_windows_that_are_kept_are_bounded() -> None:
-    model = robots.load("panda")
-    truth = random_truth(model, np.random.default_rng(4), 1.5)
-    samples = recording(model, truth, np.random.default_rng(4))
+    model, _, samples = _panda_recording()
     live = LiveIdentification(model, memory=5.0)
     for k in range(20_000):
         live.add(Sample(1e-3 * k, samples.q[0], samples.v[0], samples.torque[0]))
