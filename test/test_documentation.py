@@ -26,16 +26,25 @@ WITH_CODE = [p for p in PAGES if BLOCK.search(p.read_text()) and p.name not in T
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
+# The short form of this page takes a tenth of its steps.
+LONG = ROOT / "docs/wheels.md"
+RUNS = [
+    *(pytest.param(p, r"\1" if p == LONG else r"\g<0>", id=p.name) for p in WITH_CODE),
+    pytest.param(LONG, r"\g<0>", id="all of wheels.md", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("page", "steps"), RUNS)
 def test_the_code_of_a_page_runs_from_top_to_bottom(
     page: Path,
+    steps: str,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for block in BLOCK.findall(page.read_text()):
+    for block in BLOCK.findall(re.sub(r"(\bsteps=\d+)0\b", steps, page.read_text())):
         if ">>>" not in block:
             exec(compile(block, str(page), "exec"), names)
             continue

@@ -119,6 +119,6 @@ def test_a_sweep_of_before_is_complete_and_computed_anew_the_same(recordings: Pa
     rows = map(json.loads, (folder / "results/points.jsonl").read_text().splitlines())
     before = {row["point"]: row["results"] for row in rows if "point" in row}
     study = read_study(folder / "panda_push_small.yaml")
-    # Three runs, each of another stiffness.
-    for record in evaluate_points(study.target, study.points[::5]):
+    # The first run and the last.
+    for record in evaluate_points(study.target, study.points[::11]):
         assert not list(_differences(before[record.point], dict(record.results), 1e-9))
