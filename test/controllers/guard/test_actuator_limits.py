@@ -92,29 +92,36 @@ def _search(given: Scene, rounds: int, children: int) -> tuple[Outcome, np.ndarr
 @pytest.mark.parametrize("name", VEHICLES)
 @pytest.mark.parametrize("failed", [None, 1])
 @pytest.mark.parametrize(
-    ("seeds", "rounds"), [(1, 2), pytest.param(40, 25, marks=(pytest.mark.slow,))]
+    ("seeds", "rounds"), [(1, 1), pytest.param(40, 25, marks=(pytest.mark.slow,))]
 )
 def test_a_search_finds_no_controller_that_takes_more_than_the_bound_from_limited_actuators(
     name: str, failed: int | None, seeds: int, rounds: int
 ) -> None:
     for seed in range(2, 2 + seeds):
         given = _scene(name, seed, failed, 25 if rounds < 5 else 60)
-        found, _ = _search(given, rounds, 4)
+        found, _ = _search(given, rounds, 3 if rounds < 5 else 4)
         assert found.beyond <= _ROUNDING, found
         # There are no contacts: nothing is given beyond the budget at all.
         assert found.excess <= _ROUNDING, found
 
 
-@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize(
+    ("name", "seeds", "rounds", "children"),
+    [
+        ("hextilt", (3,), 1, 3),
+        ("omnidirectional_panda", (2,), 2, 4),
+        *(pytest.param(name, (2, 3, 4), 2, 4, marks=pytest.mark.slow) for name in VEHICLES),
+    ],
+)
 def test_a_guard_that_does_not_know_the_actuators_counts_energy_that_was_never_taken_out(
-    name: str,
+    name: str, seeds: tuple[int, ...], rounds: int, children: int
 ) -> None:
     # The same search, without what this page tests: it brakes harder than the actuators can, and
     # spends what seems to have come back.
     excess = beyond = -np.inf
-    for seed in range(2, 5):
+    for seed in seeds:
         known = _scene(name, seed, None, 30)
-        found, worst = _search(replace(known, is_known=False), 2, 4)
+        found, worst = _search(replace(known, is_known=False), rounds, children)
         excess, beyond = max(excess, found.excess), max(beyond, found.beyond)
         assert _beyond_limits(known, worst).excess <= _ROUNDING
     assert excess > 0.05
@@ -130,7 +137,7 @@ def test_every_wrench_within_the_limits_passes_bit_for_bit_and_no_other_is_sent(
     guard = PortGuard(model, EnergyGuardSettings(1e6, 1e6), allocation=allocation)
     guard.engage(home, v)
     weight = model.evaluate(home, v).g
-    for k in range(80):
+    for k in range(40):
         # At the corners and edges of the limits as well.
         thrusts = rng.uniform(allocation.lower, allocation.upper)
         at = rng.integers(0, 3, len(thrusts))
@@ -161,7 +168,7 @@ def test_whatever_is_wanted_or_measured_no_wrench_beyond_the_limits_is_sent(
     v = 0.3 * rng.uniform(-1, 1, model.nv)
     guard.engage(home, v, acting=1e3 * rng.standard_normal(model.nv))
     statuses = set()
-    for k in range(80):
+    for k in range(40):
         wanted = 10.0 ** rng.uniform(0, 4) * rng.standard_normal(model.nv)
         if k % 7 == 3:
             wanted[0] = np.nan
@@ -181,7 +188,7 @@ def test_a_brake_of_limited_actuators_takes_energy_out_in_every_direction_of_mot
         wrench = BaseWrench(model, limited)
         d = model.evaluate(home, np.zeros(model.nv))
         held = wrench.delivered(d.g[:b])
-        for _ in range(200):
+        for _ in range(60):
             v_hat = 10.0 ** rng.uniform(-2, 1) * rng.standard_normal(b)
             rate = 10.0 ** rng.uniform(0, 3)
             step = wrench.braking(held - rate * d.M_b @ v_hat, d.M_b) - held

@@ -110,20 +110,23 @@ def operate(delay: float, seconds: float, *, guarded: bool) -> Outcome:
     return Outcome(speeds, created, places)
 
 
-@pytest.mark.parametrize(("delay", "seconds"), [(0.0, 10.0), (0.05, 10.0), (0.2, 20.0)])
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [(0.0, 4.5), pytest.param(0.05, 10.0, marks=pytest.mark.slow), (0.2, 12.0)],
+)
 def test_contact_over_a_network_is_stable_and_creates_no_energy(
     delay: float, seconds: float
 ) -> None:
     run = operate(delay, seconds, guarded=True)
     assert run.created <= 2.0 * BUDGET
-    assert max(run.speeds[-1000:]) < 1.0
+    assert max(run.speeds[-400:]) < 1.0
     assert max(run.places) > 0.3  # the follower meets the wall
 
 
 def test_springs_without_a_tank_create_energy_with_the_same_delay() -> None:
-    run = operate(0.2, 20.0, guarded=False)
-    assert run.created > 10.0
-    assert max(run.speeds[-1000:]) > 2.0
+    run = operate(0.2, 12.0, guarded=False)
+    assert run.created > 3.0 * BUDGET
+    assert max(run.speeds[-400:]) > 2.0
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ REST = np.zeros(1)
 
 
 @pytest.mark.usefixtures("core")
-@pytest.mark.parametrize(("delay", "seconds"), [(0, 2.0), (1, 1.0), (5, 1.0)])
+@pytest.mark.parametrize(("delay", "seconds"), [(0, 0.4), (1, 0.4), (5, 0.4)])
 def test_contacts_that_move_a_cart_between_two_samples_do_not_raise_a_debt(
     delay: int, seconds: float
 ) -> None:
@@ -38,7 +38,7 @@ def test_at_low_rates_and_long_delays_a_spring_takes_no_more_than_a_share_of_the
 ) -> None:
     for period in (2.3, 4.2, 8.0):
         for law in ("along", "against"):
-            a = Adversary(1.0 / rate, delay, 0.2, 0.5, 0.5 * rate, law, period=period, samples=100)
+            a = Adversary(1.0 / rate, delay, 0.2, 0.5, 0.5 * rate, law, period=period, samples=60)
             found = run(cart(), REST, a)
             lent = found.certificate.lent
             assert found.excess <= LARGEST_SHARE * (found.kinetic + a.budget) + lent + 1e-9, a
@@ -120,7 +120,7 @@ def test_no_certificate_says_less_than_what_was_given(
 ) -> None:
     model = cart() if robot == "cart" else panda.without_gravity()
     home = REST if robot == "cart" else panda.neutral_configuration()
-    for seed in range(10):
+    for seed in range(7):
         a = random_adversary(np.random.default_rng(seed), is_lossy)
         a = replace(a, samples=40, period=a.period if robot == "cart" else 0.0)
         found = run(model, home, a)

@@ -128,7 +128,7 @@ def test_a_pushed_robot_whose_measurements_fail_is_braked(name: str) -> None:
         robot.run(100, push)
         started = robot.model.evaluate(robot.home, robot.velocity).kinetic_energy
         assert started > 1e-5
-        robot.run(400)
+        robot.run(250)
         ended = robot.model.evaluate(robot.home, robot.velocity).kinetic_energy
         if name == "satellite_panda":
             continue  # nothing can brake its base; the joints below
@@ -149,19 +149,19 @@ def test_a_frozen_joint_is_noticed_and_its_return_ends_the_reflex() -> None:
     stuck: dict[str, tuple[float, float]] = {}
 
     def freeze(k: int, q: Array, v: Array, dt: float) -> Measured:
-        if 400 <= k < 1200:
+        if 400 <= k < 900:
             q[5], v[5] = stuck.setdefault("it", (q[5], v[5]))
         return q, v, dt
 
     robot = Guarded("panda", fault=freeze, references=lambda k: Reference(velocity=MOVING))
     robot.run(400)
     assert abs(robot.velocity[5]) > 0.05
-    frozen = robot.run(800)
+    frozen = robot.run(500)
     if abs(stuck["it"][1]) > 0.4:
         assert any("frozen" in c.reason for c in frozen)
     # Position and velocity return to where the joint is, which may be elsewhere by then.
     robot.references = lambda k: Reference()
-    assert robot.run(1500)[-1].status is not Status.HOLDING
+    assert robot.run(600)[-1].status is not Status.HOLDING
 
 
 MOVING = np.array([0.0, 0.0, -0.25])
@@ -200,7 +200,7 @@ def test_a_joint_outside_its_limits_is_held_until_it_is_back_or_a_reset_accepts_
         q[5] = angle
         command = robot.supervisor.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
     assert "panda_joint6 at 5.9" in command.reason
-    for _ in range(1000):
+    for _ in range(300):
         command = robot.supervisor.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
     assert command.status is Status.HOLDING
     robot.supervisor.reset(RobotState(q, np.zeros(7)))

@@ -22,7 +22,7 @@ def test_what_clipping_changes_is_accounted(rng: np.random.Generator) -> None:
     rest = goal(model, "hextilt")
     law.set_minimum(rest)
     saturated = 0
-    for _ in range(200):
+    for _ in range(60):
         q, v = model.random_configuration(rng), 0.5 * rng.uniform(-1, 1, model.nv)
         law.set_minimum(rest)
         told = law.update(RobotState(q, v), HOLD, 1e-3)
@@ -40,7 +40,7 @@ def test_what_clipping_changes_is_accounted(rng: np.random.Generator) -> None:
         rate = (stored(ahead) - stored(-ahead)) / (2 * ahead)
         balance = told.energy.clipped_power - told.energy.damping_base - told.energy.damping_shape
         assert rate == pytest.approx(balance, rel=1e-5, abs=1e-5)
-    assert saturated > 20
+    assert saturated > 10
 
 
 def test_a_hexarotor_is_asked_for_no_wrench_beyond_its_rotors(rng: np.random.Generator) -> None:
@@ -49,7 +49,7 @@ def test_a_hexarotor_is_asked_for_no_wrench_beyond_its_rotors(rng: np.random.Gen
     assert allocation is not None
     law = DecoupledVMSController(model, allocation=allocation)
     law.set_minimum(goal(model, "hextilt"))
-    for _ in range(300):
+    for _ in range(100):
         q, v = model.random_configuration(rng), 3.0 * rng.uniform(-1, 1, model.nv)
         told = law.update(RobotState(q, v), HOLD, 1e-3)
         thrusts = allocation.thrusts(told.wrench_base)

@@ -55,6 +55,7 @@ def test_the_momenta_then_follow_the_target_system(
         np.testing.assert_allclose(rate, wanted, atol=1e-10 * max(1.0, np.abs(wanted).max()))
 
 
+@pytest.mark.usefixtures("core")
 def test_the_push_of_figure_2_with_the_coupling_cancelled_is_the_golden_one(
     panda: VMSModel, golden: Path
 ) -> None:

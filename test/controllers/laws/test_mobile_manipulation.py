@@ -55,6 +55,7 @@ def test_the_rate_of_the_energy_is_what_the_bookkeeping_says(rng: np.random.Gene
         assert abs(e.reference_power) > 1e-3
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("share", [0.0, 0.7])
 def test_the_base_takes_over_its_share_of_the_way(share: float) -> None:
     model, q = cart()

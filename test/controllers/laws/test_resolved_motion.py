@@ -142,11 +142,11 @@ def test_tool_of_a_moving_satellite_comes_to_its_reference(
     simulation = Simulation(
         DecoupledForm(light),
         home,
-        0.005,
+        0.01,
         control,
         start_velocity=drift,  # type: ignore[arg-type]
     )
-    simulation.advance(600)
+    simulation.advance(300)
     end = simulation.sample()
     reached = light.evaluate(end.q, end.v).placement(light.end_effector)[:3, 3]
     assert np.linalg.norm(reached - target) < 2e-3

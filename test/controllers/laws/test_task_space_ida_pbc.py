@@ -43,16 +43,16 @@ def test_a_push_gives_the_golden_response_of_figure_2(
         return Ports(controller.update(state, HOLD, 0.0).torque, None, push)
 
     distances, work = [], 0.0
-    for k in range(600):
+    for k in range(190):
         # The pulse ends on a step: the last stage before its end must still be pushed.
-        t = 1e-3 * k
-        step = RK4(form).step(x, lambda s, x, t=t: ports(min(s, t + 0.9e-3), x), t, 1e-3)
+        t = 2e-3 * k
+        step = RK4(form).step(x, lambda s, x, t=t: ports(min(s, t + 1.8e-3), x), t, 2e-3)
         x = step.solver_state
         work += step.supplied["wrench_end_effector"]
         here = controller.task.value(panda.evaluate(x.q, np.zeros(7)))
         distances.append(float(np.linalg.norm(here - rest)))
     assert max(distances) == pytest.approx(expected["peak_dx_m"], abs=1e-6)
-    assert distances[149] == pytest.approx(expected["dx_at_pulse_end"], abs=1e-6)
+    assert distances[74] == pytest.approx(expected["dx_at_pulse_end"], abs=1e-6)
     assert work == pytest.approx(expected["work_by_force"], abs=1e-6)
 
 
@@ -90,10 +90,10 @@ def test_the_minimum_follows_the_reference_at_the_speed_allowed(
     start = np.array(controller.task.value(panda.evaluate(Q0, rest)))
     goal = start + np.array([0.05, 0.04, -0.03])
     state = RobotState(Q0, rest)
-    for k in range(1000):
-        controller.update(state, Reference(position=goal), 1e-3)
+    for k in range(250):
+        controller.update(state, Reference(position=goal), 4e-3)
         moved = controller.task.value(panda.evaluate(controller.q_star, rest)) - start
-        assert np.linalg.norm(moved) <= 0.2e-3 * (k + 1) + 1e-6
+        assert np.linalg.norm(moved) <= 0.8e-3 * (k + 1) + 1e-6
     reached = controller.task.value(panda.evaluate(controller.q_star, rest))
     np.testing.assert_allclose(reached, goal, atol=1e-6)
 
@@ -118,8 +118,9 @@ def test_a_velocity_reference_moves_the_minimum_on(
 ) -> None:
     rest = np.zeros(7)
     start = np.array(controller.task.value(panda.evaluate(Q0, rest)))
-    for _ in range(500):
-        controller.update(RobotState(Q0, rest), Reference(velocity=np.array([0.0, 0.0, 0.1])), 1e-3)
+    upwards = Reference(velocity=np.array([0.0, 0.0, 0.1]))
+    for _ in range(125):
+        controller.update(RobotState(Q0, rest), upwards, 4e-3)
     moved = controller.task.value(panda.evaluate(controller.q_star, rest)) - start
     np.testing.assert_allclose(moved, [0, 0, 0.05], atol=1e-4)
 

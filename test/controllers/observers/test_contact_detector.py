@@ -56,6 +56,7 @@ def _motion(name: str, dt: float, seconds: float) -> Iterator[Moment]:
     )
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize("name", ["panda", "hextilt"])
 def test_the_share_of_alarms_in_free_motion_is_at_most_the_stated_one(name: str) -> None:
     model, dt, tail = robots.load(name), 4e-3, 0.1

@@ -126,6 +126,7 @@ def test_noise_of_the_base_does_not_enter_the_decoupled_joint_rows() -> None:
     assert largest["decoupled"] < 0.05 * largest["standard"]
 
 
+@pytest.mark.usefixtures("core")
 def test_the_covariance_is_that_of_repeated_observations() -> None:
     model, q = _home("panda")
     noise, rng = NoiseModel(torque_error=0.0), np.random.default_rng(3)
@@ -133,7 +134,7 @@ def test_the_covariance_is_that_of_repeated_observations() -> None:
     dt, found = 5e-3, []
     for _ in range(200):
         balance, observer = ImpulseBalance(model, noise), MomentumObserver(model, 50.0)
-        for _ in range(12):
+        for _ in range(8):
             v = noise.of_velocity(model) * rng.normal(size=7)
             effort = weight + noise.of_effort(model) * rng.normal(size=7)
             impulse = balance.add(RobotState(q, v), effort, dt)

@@ -39,6 +39,7 @@ def test_the_regressor_is_what_a_payload_changes_of_momentum_and_its_rate(name: 
     np.testing.assert_allclose(rate @ parameters, expected, atol=1e-12)
 
 
+@pytest.mark.usefixtures("core")
 @pytest.mark.parametrize(("moving", "seed"), [(False, 0), (True, 1)])
 def test_a_kilogram_is_known_within_three_percent_after_two_seconds(
     moving: bool, seed: int
@@ -60,6 +61,7 @@ def test_a_kilogram_is_known_within_three_percent_after_two_seconds(
     assert np.abs(payload.centre - CENTRE).max() < 0.02
 
 
+@pytest.mark.usefixtures("core")
 def test_a_payload_that_is_grasped_is_noticed_and_found() -> None:
     model = robots.load("panda")
     heavy, _ = loaded(model, 1.0)
@@ -87,6 +89,7 @@ def test_a_payload_that_is_grasped_is_noticed_and_found() -> None:
     assert masses[-1] == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.usefixtures("core")
 def test_the_noise_of_the_smoothed_velocity_is_in_the_uncertainty_of_a_heavy_payload() -> None:
     known = robots.get("hextilt")
     model = known.load()

@@ -66,7 +66,7 @@ def test_a_task_stiffness_can_be_given_up_while_the_arm_rests(panda: VMSModel) -
     law.gains = TaskSpaceIDAPBC.Gains()
     away = RobotState(Q0 + 0.1, REST)
     held = law.update(away, HOLD, 1e-3).energy.shaped_potential
-    for _ in range(1000):  # the other stiffness comes in within the time of a gain ramp
-        last, held = held, law.update(away, HOLD, 1e-3).energy.shaped_potential
-        assert abs(held - last) < 0.04
+    for _ in range(250):  # the other stiffness comes in within the time of a gain ramp
+        last, held = held, law.update(away, HOLD, 4e-3).energy.shaped_potential
+        assert abs(held - last) < 0.16
     assert law.update(away, HOLD, 1e-3).energy.shaped_potential == pytest.approx(15.0 * 0.07)

@@ -14,14 +14,14 @@ def test_the_pose_reference_arrives_and_rests() -> None:
     group, reference = SE3(), PoseReference()
     target = group.exp(np.array([1.0, -0.5, 0.2, 0.3, 2.0, -0.4]))
     reference.go_to(target)
-    for _ in range(5_000):
+    for _ in range(2_500):
         before = group.inverse(reference.pose)
-        reference.advance(None, 0.3, 0.5, 1.5, 4e-3)
+        reference.advance(None, 0.3, 0.5, 1.5, 8e-3)
         assert np.linalg.norm(reference.twist[:3]) < 0.3 + 1e-9
         assert np.linalg.norm(reference.twist[3:]) < 0.5 + 1e-9
         moved = group.log(group.compose(before, reference.pose))  # it does not jump
-        assert np.linalg.norm(moved[:3]) < 1.2e-3 + 1e-9
-        assert np.linalg.norm(moved[3:]) < 2.0e-3 + 1e-9
+        assert np.linalg.norm(moved[:3]) < 2.4e-3 + 1e-9
+        assert np.linalg.norm(moved[3:]) < 4.0e-3 + 1e-9
     np.testing.assert_allclose(reference.pose, target, atol=1e-5)
 
 

@@ -62,7 +62,7 @@ def test_the_account_is_exact_whatever_the_velocity_was_believed_to_be(
         return honest(RobotState(state.q, state.v + rng.normal(0, 0.3, 7)), reference, dt)
 
     law.update = mistaken
-    loop.run(0.3)
+    loop.run(0.15)
     final = law.update(RobotState(loop.q, loop.v), HOLD, 1e-3).energy
     potential = 0.5 * 30.0 * float((loop.q - Q0) @ (loop.q - Q0))
     start = 0.5 * 30.0 * 7 * 0.05**2

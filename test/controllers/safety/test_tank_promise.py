@@ -24,7 +24,7 @@ _ROUNDING, _SETTLED = 1e-9, 5e-9
 def test_without_unseen_efforts_a_law_gives_at_most_what_the_tank_held(count: int) -> None:
     short = set()
     for seed in range(count):
-        account = run(seed, seconds=0.1 if count < 100 else 0.25)
+        account = run(seed, seconds=0.05 if count < 100 else 0.25)
         assert account.excess <= _ROUNDING, (seed, account)
         # Nothing is given that the tank has not counted.
         assert account.concealed <= _SETTLED, (seed, account)
@@ -37,7 +37,7 @@ def test_without_unseen_efforts_a_law_gives_at_most_what_the_tank_held(count: in
 @pytest.mark.parametrize("faults", ["pushes", "lost"])
 def test_what_nobody_sees_is_the_only_excess_and_never_accumulates(faults: str, count: int) -> None:
     for seed in range(count):
-        account = run(seed, faults, seconds=0.1 if count < 100 else 0.25)
+        account = run(seed, faults, seconds=0.05 if count < 100 else 0.25)
         assert account.excess <= account.unseen + _ROUNDING, (seed, account)
         assert account.risen <= _ROUNDING, (seed, account)
 
