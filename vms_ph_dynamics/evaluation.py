@@ -279,15 +279,13 @@ def check_moving_rigid(d: Evaluation) -> None:
         ModelError: one of these does not hold.
     """
     if d.model.base == "fixed":
-        raise ModelError(
-            f"decoupling needs a moving base; '{d.model.name}' has a fixed base: load it "
-            "with base='planar' or base='floating'"
-        )
+        text = f"decoupling needs a moving base; '{d.model.name}' has a fixed base: load it "
+        text += "with base='planar' or base='floating'"
+        raise ModelError(text)
     if d.model.fluid is not None:
-        raise ModelError(
-            f"decoupling covers rigid bodies only; '{d.model.name}' is in a fluid, whose added "
-            "mass belongs to no rigid body"
-        )
+        text = f"decoupling covers rigid bodies only; '{d.model.name}' is in a fluid, whose added "
+        text += "mass belongs to no rigid body"
+        raise ModelError(text)
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,9 @@ def share_directory() -> Path:
         if (candidate / "package.xml").is_file():
             return candidate
     searched = ", ".join(str(p) for p in (*prefixes, installed, checkout))
-    raise VmsPhError(
-        f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {searched}; "
-        "install the package again with pip, or source the colcon workspace it was built in"
-    )
+    text = f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {searched}; "
+    text += "install the package again with pip, or source the colcon workspace it was built in"
+    raise VmsPhError(text)
 
 
 @cache

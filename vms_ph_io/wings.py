@@ -163,8 +163,7 @@ def find_program(name: str) -> str:
             hook(wing.name, user=f"the node '{name}'")
     modules = programs()
     if name not in modules:
-        raise OptionError(
-            f"there is no node '{name}'{did_you_mean(name, modules)}; there are "
-            f"{', '.join(sorted(modules))}"
-        )
+        text = f"there is no node '{name}'{did_you_mean(name, modules)}; there are "
+        text += f"{', '.join(sorted(modules))}"
+        raise OptionError(text)
     return modules[name]

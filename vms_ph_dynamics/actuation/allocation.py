@@ -181,15 +181,13 @@ class Allocation:
         allocation.upper = frozen(np.array(upper, dtype=np.float64))
         shape, low, high = allocation.matrix.shape, allocation.lower, allocation.upper
         if shape not in ((3, low.size), (6, low.size)) or low.shape != high.shape:
-            raise ModelError(
-                "a matrix of an allocation is (3,m) or (6,m), with m limits; given: the shapes "
-                f"{shape}, {low.shape} and {high.shape}"
-            )
+            text = "a matrix of an allocation is (3,m) or (6,m), with m limits; given: the shapes "
+            text += f"{shape}, {low.shape} and {high.shape}"
+            raise ModelError(text)
         if not (low <= high).all():
-            raise ModelError(
-                f"the least inputs must not exceed the largest ones; given: {low.tolist()} and "
-                f"{high.tolist()}"
-            )
+            text = f"the least inputs must not exceed the largest ones; given: {low.tolist()} and "
+            text += f"{high.tolist()}"
+            raise ModelError(text)
         return allocation
 
     @property
@@ -469,10 +467,9 @@ def check(actuator: Actuator, i: int) -> None:
 
 def _check_rotor(rotor: Rotor, label: str) -> None:
     if rotor.inertia and not (rotor.drag_ratio and rotor.thrust_constant):
-        raise ModelError(
-            f"the inertia of {label} needs a thrust_constant, for its rate, and a drag_ratio, "
-            "whose sign is that of its spin"
-        )
+        text = f"the inertia of {label} needs a thrust_constant, for its rate, and a drag_ratio, "
+        text += "whose sign is that of its spin"
+        raise ModelError(text)
     if rotor.motor.torque_constant and not rotor.thrust_constant:
         raise ModelError(
             f"the motor of {label} needs a thrust_constant, from which its rate follows"

@@ -73,10 +73,9 @@ class ImmersedBody:
             raise ModelError(f"{label} must have shape (6, 6); given: shape {mass.shape}")
         parameter(mass.ravel(), 36, label)
         if not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
-            raise ModelError(
-                f"{label} must be symmetric; it differs from its transpose by "
-                f"{np.abs(mass - mass.T).max():.4g}: give the symmetric part"
-            )
+            text = f"{label} must be symmetric; it differs from its transpose by "
+            text += f"{np.abs(mass - mass.T).max():.4g}: give the symmetric part"
+            raise ModelError(text)
         smallest = np.linalg.eigvalsh(mass)[0]
         # Published coefficients are rounded, so that the eigenvalue may be below zero by this much.
         if smallest < -1e-9 * np.abs(mass).max():
@@ -240,10 +239,9 @@ def immersed_cylinder(
     start, end = parameter(start, 3, f"{label}: start"), parameter(end, 3, f"{label}: end")
     length = float(np.linalg.norm(end - start))
     if not (radius > 0 and length > 0):
-        raise ModelError(
-            f"the cylinder of '{link}' must have a positive radius and length; given: radius "
-            f"{radius} m, length {length} m"
-        )
+        text = f"the cylinder of '{link}' must have a positive radius and length; given: radius "
+        text += f"{radius} m, length {length} m"
+        raise ModelError(text)
     centre, axis = (start + end) / 2, (end - start) / length
     normal = np.eye(3) - np.outer(axis, axis)
     per_length = density * np.pi * radius**2

@@ -48,10 +48,9 @@ class JointFriction:
                 raise ModelError(f"{name} friction must be one number per joint; given: {values}")
             object.__setattr__(self, name, frozen(values))
         if (self.viscous < 0.0).any() or (self.coulomb < 0.0).any() or (self.slip <= 0.0).any():
-            raise ModelError(
-                "viscous and Coulomb friction must not be negative and slip speeds positive; "
-                f"given: viscous {self.viscous}, coulomb {self.coulomb}, slip {self.slip}"
-            )
+            text = "viscous and Coulomb friction must not be negative and slip speeds positive; "
+            text += f"given: viscous {self.viscous}, coulomb {self.coulomb}, slip {self.slip}"
+            raise ModelError(text)
 
     @classmethod
     def of(cls, model: VMSModel) -> "JointFriction":

@@ -46,10 +46,9 @@ class MotionSamples:
         rows = {"q": self.q, "v": self.v, "torque": self.torque, **self.wrenches}
         for name, value in rows.items():
             if value.ndim != 2 or value.shape[0] != self.t.size:
-                raise StateError(
-                    f"{name} must have one row for each of the {self.t.size} times; "
-                    f"given: shape {value.shape}"
-                )
+                text = f"{name} must have one row for each of the {self.t.size} times; "
+                text += f"given: shape {value.shape}"
+                raise StateError(text)
         if self.t.ndim != 1 or not bool(np.all(np.diff(self.t) > 0.0)):
             raise StateError("the times t must be one vector that strictly increases")
         for value in (self.t, *rows.values()):

@@ -9,6 +9,7 @@ that it was not fitted to.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +93,66 @@ class EffortMeaning:
         return np.asarray(self.ratio[other] < limit)
 
 
+class Balances(NamedTuple):
+    """Momentum balances of the joints over windows, each (W, n), N m s.
+
+    Attributes:
+        required: impulses that the motion requires, without friction.
+        weight: the part of them that holds the weight.
+        sampled: recorded impulses, of samples of a continuous signal.
+        commanded: recorded impulses, of efforts that act until the next sample.
+        friction: what viscous friction, Coulomb friction and an offset multiply.
+        null: (n,) held-out error of the null hypothesis; zero where no effort is recorded.
+    """
+
+    required: Array
+    weight: Array
+    sampled: Array
+    commanded: Array
+    friction: tuple[Array, ...]
+    null: Array
+
+    def log_error(self, required: Array) -> float:
+        """Return the sum of logarithms of the held-out errors, relative to the null hypothesis.
+
+        Args:
+            required: (W, n) impulses, of this motion or another, with a gain for each joint.
+        """
+        error = held_out(self.sampled, [required, *self.friction])
+        ratio = np.clip(error / np.maximum(self.null, 1e-300), 0.02, 1.5)
+        return float(np.log(ratio)[self.null > 0.0].sum())
+
+
+def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Balances:
+    """Return momentum balances over windows, of arguments as of :func:`effort_meaning`."""
+    b = model.b
+    # The momenta at some samples; the impulses of the efforts are summed over all.
+    indices = np.arange(0, len(t), -(-len(t) // _MAX_SAMPLES))
+    durations = np.diff(t)[:, None]
+    sampled, commanded = (
+        window_sums(force * durations, indices) for force in (_mean(effort), effort[:-1])
+    )
+    t, q, v = t[indices], q[indices], v[indices]
+    states = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
+    dt = np.diff(t)[:, None]
+    window = ((t - t[0]) / _WINDOW).astype(int)
+    edges = np.flatnonzero(np.diff(window, prepend=-1))
+    rates = v[:, b:]
+    required, weight, sampled, commanded, *friction = (
+        window_sums(part, edges)
+        for part in (
+            np.diff(states.momentum[:, b:], axis=0) - _mean(momentum_drift(states)[:, b:]) * dt,
+            _mean(states.g[:, b:]) * dt,
+            sampled,
+            commanded,
+            *(_mean(f) * dt for f in (rates, np.tanh(rates / 0.01))),
+            np.broadcast_to(dt, (len(dt), rates.shape[1])),
+        )
+    )
+    null = held_out(sampled, friction)
+    return Balances(required, weight, sampled, commanded, tuple(friction), null)
+
+
 def effort_meaning(
     model: VMSModel, t: Array, q: Array, v: Array, effort: Array, measured: npt.NDArray[np.bool_]
 ) -> EffortMeaning:
@@ -105,36 +166,14 @@ def effort_meaning(
         effort: (N, n) as recorded.
         measured: (n,) the joints whose efforts are recorded; the others are no evidence.
     """
-    b, count = model.b, int(measured.sum())
-    # The momenta at some samples; the impulses of the efforts are summed over all.
-    indices = np.arange(0, len(t), -(-len(t) // _MAX_SAMPLES))
-    durations = np.diff(t)[:, None]
-    sampled, commanded = (
-        window_sums(force * durations, indices) for force in (_mean(effort), effort[:-1])
-    )
-    t, q, v = t[indices], q[indices], v[indices]
-    states = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
-    dt = np.diff(t)[:, None]
-    window = ((t - t[0]) / _WINDOW).astype(int)
-    edges = np.flatnonzero(np.diff(window, prepend=-1))
-    rates = v[:, b:]
-    required, sampled, commanded, weight, *friction = (
-        window_sums(part, edges)[:, measured]
-        for part in (
-            np.diff(states.momentum[:, b:], axis=0) - _mean(momentum_drift(states)[:, b:]) * dt,
-            sampled,
-            commanded,
-            _mean(states.g[:, b:]) * dt,
-            *(_mean(f) * dt for f in (rates, np.tanh(rates / 0.01))),
-            np.broadcast_to(dt, (len(dt), rates.shape[1])),
-        )
-    )
+    found = balances(model, t, q, v, effort)
+    required, weight, sampled, commanded = (part * measured for part in found[:4])
+    friction, null = found.friction, found.null * measured
     scale = _size(required) or 1.0
     readings = {"torque": required, "opposite": -required, "without_gravity": required - weight}
-    null = held_out(sampled, friction)
-    null_error = np.maximum(null, 1e-9 * scale)
+    null_error = np.where(measured, np.maximum(null, 1e-9 * scale), np.nan)
     errors = {name: held_out(sampled - reading, friction) for name, reading in readings.items()}
-    ratio = {name: error / null_error for name, error in errors.items()}
+    ratio: dict[str, Array] = {name: error / null_error for name, error in errors.items()}
     misfit = {
         name: (_size(sampled - reading) / scale, _size(errors[name]) / scale)
         for name, reading in readings.items()
@@ -148,37 +187,22 @@ def effort_meaning(
     best = min(pooled, key=lambda name: pooled[name])
     if pooled[best] > _BETTER_FIT_SHARE * min(pooled["torque"], 1.0):
         best = "torque"
-    errors["scaled"] = held_out(sampled, [required, *friction])
+    squares, fits = held_out_fits(sampled, [required, *friction])
+    errors["scaled"] = np.sqrt(squares.sum(axis=0))
     ratio["scaled"] = errors["scaled"] / null_error
-    gains, deviations = np.ones(count), np.full(count, np.inf)
-    residual = np.zeros_like(required)
-    for j in range(count):
-        a = np.column_stack([required[:, j], *(f[:, j] for f in friction)])
-        x, _, rank, _ = np.linalg.lstsq(a, sampled[:, j], rcond=None)
-        residual[:, j] = sampled[:, j] - a @ x
-        if rank == a.shape[1] and len(a) > rank and x[0] != 0.0:
-            variance = float(residual[:, j] @ residual[:, j]) / (len(a) - rank)
-            gains[j] = 1.0 / x[0]
-            deviations[j] = np.sqrt(variance * np.linalg.pinv(a.T @ a)[0, 0]) * gains[j] ** 2
+    fit = fits.mean(axis=0)
+    residual = sampled - np.einsum("kwj,jk->wj", np.stack([required, *friction]), fit)
+    is_fitted = fit[:, 0] != 0.0
+    gains = np.divide(1.0, fit[:, 0], out=np.ones(model.n), where=is_fitted)
+    # A jackknife: errors of the model persist, which white residuals do not show.
+    spread = np.sqrt((FOLDS - 1.0) * np.var(fits[:, :, 0], axis=0))
+    deviations = np.where(is_fitted, spread * gains**2, np.inf)
     misfit["scaled"] = (_size(residual) / scale, _size(errors["scaled"]) / scale)
-    n = len(measured)
-
-    def all_joints(values: Array, missing: float) -> Array:
-        expanded = np.full(n, missing)
-        expanded[measured] = values
-        return expanded
-
     as_commands = _size(held_out(required - commanded, friction))
     as_samples = _size(held_out(required - sampled, friction)) or 1.0
-    meaning = EffortMeaning(
-        misfit,
-        best,
-        _size(null) / scale,
-        {name: all_joints(values, np.nan) for name, values in ratio.items()},
-        all_joints(gains, 1.0),
-        all_joints(deviations, np.inf),
-        as_commands / as_samples,
-    )
+    command_misfit = as_commands / as_samples
+    null_misfit = _size(null) / scale
+    meaning = EffortMeaning(misfit, best, null_misfit, ratio, gains, deviations, command_misfit)
     explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
     better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
     if int(better.sum()) > int(explained.sum()):
@@ -198,24 +222,38 @@ def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:
 
 
 def held_out(target: Array, terms: Sequence[Array]) -> Array:
-    """Return the size of each column's error, (n,), where each part of time is left out of its fit.
+    """Return the size of each column's error, (n,...), where each part of time is left out in turn.
 
     Args:
-        target: (W, n).
+        target: (W, n), or (W, n, L) for L targets of each column.
         terms: of (W, n), fitted to each column by least squares.
     """
-    rows, error = len(target), np.zeros_like(target)
-    fold = np.arange(rows) * FOLDS // max(rows, 1)
-    for j in range(target.shape[1]):
-        a = np.column_stack([term[:, j] for term in terms])
-        size = np.sqrt((a**2).sum(axis=0))
-        a = a / np.where(size > 0.0, size, 1.0)
-        for k in range(FOLDS):
-            is_out = fold == k
-            # What a part does not excite must not be extrapolated.
-            x = np.linalg.lstsq(a[~is_out], target[~is_out, j], rcond=1e-6)[0]
-            error[is_out, j] = target[is_out, j] - a[is_out] @ x
-    return np.asarray(np.sqrt((error**2).sum(axis=0)))
+    return np.asarray(np.sqrt(held_out_fits(target, terms)[0].sum(axis=0)))
+
+
+def held_out_fits(target: Array, terms: Sequence[Array]) -> tuple[Array, Array]:
+    """Return the squared errors of the parts of time, (FOLDS,n,...), and fits without each part.
+
+    Args:
+        target: as of :func:`held_out`.
+        terms: likewise; the fits (FOLDS,n,terms,...) are their factors.
+    """
+    a, tail = np.stack(terms, axis=-1), target.shape[2:]
+    size = np.sqrt((a**2).sum(axis=0))
+    size[size == 0.0] = 1.0
+    n, index = a.shape[1], np.arange(len(a))
+    fold = index * FOLDS // max(len(a), 1)
+    row = index - np.searchsorted(fold, fold)
+    values = target.reshape(*a.shape[:2], int(np.prod(tail)))
+    y = np.zeros((FOLDS, -(-len(a) // FOLDS), n, len(terms) + values.shape[2]))
+    y[fold, row] = np.concatenate([a / size, values], axis=2)
+    a, y = np.split(y.swapaxes(1, 2), [len(terms)], axis=3)
+    others = 1.0 - np.eye(FOLDS)
+    gram, right = (np.tensordot(others, a.swapaxes(2, 3) @ z, 1) for z in (a, y))
+    # What a part does not excite must not be extrapolated.
+    fits = np.linalg.solve(gram + 1e-10 * np.eye(len(terms)), right)
+    squares, fits = ((y - a @ fits) ** 2).sum(axis=2), fits / size[..., None]
+    return squares.reshape(FOLDS, n, *tail), fits.reshape(FOLDS, n, len(terms), *tail)
 
 
 def _mean(x: Array) -> Array:

@@ -69,10 +69,9 @@ def checked_kinds(kinds: Collection[str]) -> tuple[str, ...]:
     """
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds:
-        raise OptionError(
-            f"{', '.join(unknown) or 'nothing'} cannot be identified; choose from "
-            f"{', '.join(KINDS)}"
-        )
+        text = f"{', '.join(unknown) or 'nothing'} cannot be identified; choose from "
+        text += f"{', '.join(KINDS)}"
+        raise OptionError(text)
     if "gains" in kinds and "inertia" in kinds:
         raise OptionError(
             "gains and inertia fix each other's scale only; identify the inertia from torques, or "

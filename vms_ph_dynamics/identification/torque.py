@@ -22,6 +22,7 @@ from .windows import SLIP, Motion, Windows, WindowSettings, joint_columns
 EVERY = 10  # samples to a row: accelerations of neighbours share their samples
 _MAX_INSTANTS = 3000
 _MAX_SMOOTHED = 1500  # instants from which the smoothing is chosen
+_SEARCHED_LAG = 1.2 * LONGEST_LAG
 _WIDTHS = (0.2, 0.5, 1.0)  # half widths of the smoothing to choose from, lengths of a window
 
 
@@ -195,7 +196,7 @@ def effort_lags(
     """Return by how much efforts follow the motion that needs them, s; NaN where none is found.
 
     The lag with the smallest held-out error, with a gain and friction fitted for each joint: the
-    geometric mean over the joints, as one that fits badly says little. The search ends at
+    geometric mean over the joints, as one that fits badly says little. The search ends beyond
     :data:`.LONGEST_LAG`; there, and where friction alone does as well, it finds nothing.
 
     Args:
@@ -215,30 +216,27 @@ def effort_lags(
     width = smoothing_width(t, 0.02)
     described, _, friction = described_torque(model, motion, width, width)
     points = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
-    inner = (points > t[0] + LONGEST_LAG) & (points < t[-1] - LONGEST_LAG)
+    inner = (points > t[0] + _SEARCHED_LAG) & (points < t[-1] - _SEARCHED_LAG)
     if inner.sum() < 50:
         return float("nan"), 0.0, 0.0, 0.0
     terms = [described[inner], *(f[inner] for f in friction)]
     # Between samples their mean has less noise, which must not look like a better fit.
     effort = smoothed(t, effort, width)[0]
-
-    def error(lag: float) -> float:
-        shifted = np.stack([np.interp(points[inner] + lag, t, e) for e in effort.T], axis=1)
-        null = held_out(shifted, terms[1:])
-        ratio = held_out(shifted, terms) / np.maximum(null, 1e-12)
-        return float(np.exp(2.0 * np.mean(np.log(np.maximum(ratio, 1e-3)))))
-
-    lags = np.arange(-LONGEST_LAG, LONGEST_LAG + 1e-9, 0.01)
-    errors = np.array([error(lag) for lag in lags])
-    best = int(np.argmin(errors))
-    similar = lags[0.95 * errors < errors[best]]
-    low, high, without = float(similar[0]), float(similar[-1]), float(errors[len(lags) // 2])
-    if best in (0, len(lags) - 1) or errors[best] > 0.8:
-        return float("nan"), float(errors[best]) / without, low, high
-    fine = lags[best] + np.arange(-0.01, 0.0101, 0.002)
-    errors_fine = [error(lag) for lag in fine]
-    lag = float(fine[int(np.argmin(errors_fine))])
-    return lag, min(errors_fine) / without, low, high
+    lags = np.arange(-_SEARCHED_LAG, _SEARCHED_LAG + 1e-9, 0.01)
+    times = points[inner, None] + lags
+    shifted = np.stack([np.interp(times, t, e) for e in effort.T], axis=1)
+    ratio = held_out(shifted, terms) / np.maximum(held_out(shifted, terms[1:]), 1e-12)
+    error = 2.0 * np.mean(np.log(np.maximum(ratio, 1e-3)), axis=0)
+    best = int(np.argmin(error))
+    similar = lags[error < error[best] - np.log(0.95)]
+    low, high, without = float(similar[0]), float(similar[-1]), float(error[len(lags) // 2])
+    if best in (0, len(lags) - 1) or error[best] > np.log(0.8):
+        return float("nan"), float(np.exp(error[best] - without)), low, high
+    # The vertex of a parabola.
+    slope = 0.5 * (error[best + 1] - error[best - 1])
+    step = -slope / max(float(np.diff(error[best - 1 : best + 2], 2)[0]), 1e-9)
+    share = float(np.exp(error[best] + 0.5 * slope * step - without))
+    return float(lags[best] + 0.01 * step), share, low, high
 
 
 def torque_error(

@@ -136,10 +136,9 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
     for name, size in sizes.items():
         columns = getattr(samples, name).shape[1]
         if columns != size:
-            raise StateError(
-                f"{name} of the samples must have {size} columns for '{model.name}'; "
-                f"given: {columns}"
-            )
+            text = f"{name} of the samples must have {size} columns for '{model.name}'; "
+            text += f"given: {columns}"
+            raise StateError(text)
     if len(samples) < 20:
         raise StateError(f"20 samples are the least to identify from; given: {len(samples)}")
     step = steps(model, samples.q)

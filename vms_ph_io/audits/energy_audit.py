@@ -255,10 +255,9 @@ def audit(
             f"own audit, run.audit; given: {type(recording).__name__}"
         )
     if not isinstance(friction, JointFriction | None):
-        raise VmsPhError(
-            "friction is that of the URDF where it is None, or JointFriction.none(model), "
-            f"JointFriction(viscous, coulomb) of vms_ph_io.audits; given: {friction!r}"
-        )
+        text = "friction is that of the URDF where it is None, or JointFriction.none(model), "
+        text += f"JointFriction(viscous, coulomb) of vms_ph_io.audits; given: {friction!r}"
+        raise VmsPhError(text)
     if not isinstance(recording, Recording):
         recording = read_recording(recording, columns=columns)
     model = robot if isinstance(robot, VMSModel) else None
@@ -280,10 +279,9 @@ def recorded_robot(
     """
     description = settings.description(warn) if settings.robot else recording.description
     if not description:
-        raise VmsPhError(
-            "the recording contains no robot description; give the robot: a name or a file "
-            "(--robot on the command line)"
-        )
+        text = "the recording contains no robot description; give the robot: a name or a file "
+        text += "(--robot on the command line)"
+        raise VmsPhError(text)
     model = settings.model(description)
     frames = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
     frame = next(frames, "").rpartition("/")[2]

@@ -98,10 +98,9 @@ class SchemaDecoder:
                 "decoded"
             )
         if (length := len(self._definition.text)) > LARGEST_DEFINITION:
-            raise BagError(
-                f"the definition of {self._type} in the bag has {length} characters; at most "
-                f"{LARGEST_DEFINITION} are accepted"
-            )
+            text = f"the definition of {self._type} in the bag has {length} characters; at most "
+            text += f"{LARGEST_DEFINITION} are accepted"
+            raise BagError(text)
         store = get_typestore(Stores.EMPTY)
         try:
             for types in self._types():

@@ -67,10 +67,9 @@ def main(folder: Path, arguments: list[str]) -> None:
             way = "its disk is full: free some space" if full else "it has no pip: remove it"
             sys.exit(f"vms: the environment in {folder} could not be made; {way} and run again.")
     except OSError as error:
-        sys.exit(
-            f"vms: the environment could not be made in {folder}: {error}\n"
-            "     VMS_VENV names another folder."
-        )
+        text = f"vms: the environment could not be made in {folder}: {error}\n"
+        text += "     VMS_VENV names another folder."
+        sys.exit(text)
     os.set_inheritable(lock, True)  # pip holds it
     os.execv(python, [str(python), "-m", "pip", "install", *arguments])
 

@@ -163,10 +163,9 @@ def require_packages() -> None:
     # One whose installation was killed can be imported, but has no description.
     missing = [name for name in ("pybind11", "cmake", "ninja") if not [*distributions(name=name)]]
     if missing:
-        raise VmsPhError(
-            f"building the C++ core requires {', '.join(missing)}; "
-            "python -m pip install 'vms-ph[native]' installs all but the compiler"
-        )
+        text = f"building the C++ core requires {', '.join(missing)}; "
+        text += "python -m pip install 'vms-ph[native]' installs all but the compiler"
+        raise VmsPhError(text)
     _pinocchio()
 
 
@@ -219,8 +218,7 @@ def _pinocchio() -> Path:
     """Return the prefix of Pinocchio's wheel with its headers."""
     prefix = Path(sysconfig.get_path("platlib")) / "cmeel.prefix"
     if not (prefix / "include" / "urdfdom_headers").is_dir():
-        raise VmsPhError(
-            "Pinocchio's C++ headers are not in this environment; "
-            "python -m pip install 'vms-ph[native]' installs them"
-        )
+        text = "Pinocchio's C++ headers are not in this environment; "
+        text += "python -m pip install 'vms-ph[native]' installs them"
+        raise VmsPhError(text)
     return prefix

@@ -48,9 +48,8 @@ def read_recording(
     elif file.is_dir() or suffix in BAG_SUFFIXES:
         recording = read_messages(file, topics, progress)
     else:
-        raise RecordingError(
-            f"{file.name} is of no kind that is read: accepted are rosbag2 folders, "
-            f"{', '.join((*BAG_SUFFIXES, *TEXT_SUFFIXES, *ARRAY_SUFFIXES))}"
-        )
+        text = f"{file.name} is of no kind that is read: accepted are rosbag2 folders, "
+        text += f"{', '.join((*BAG_SUFFIXES, *TEXT_SUFFIXES, *ARRAY_SUFFIXES))}"
+        raise RecordingError(text)
     recording.seconds["read"] = perf_counter() - begin
     return recording

@@ -124,10 +124,9 @@ class BaseStates:
                 )
             elif body > 0.5:  # else, also where it is NaN, nothing tells
                 axes[name] = "none"
-                self.notes.append(
-                    f"the {name} twist on {topic} does not follow the poses (misfit "
-                    f"{100 * body:.0f} %); it is estimated from them"
-                )
+                text = f"the {name} twist on {topic} does not follow the poses (misfit "
+                text += f"{100 * body:.0f} %); it is estimated from them"
+                self.notes.append(text)
         return axes
 
     def noise(self, q: Array) -> Array:

@@ -87,10 +87,9 @@ class Conditioning:
         sentences.append(self._lag_sentence())
         if self.effort_lag:
             lag = f"{1e3 * self.effort_lag:.0f} ms"
-            sentences.append(
-                f"efforts followed the motion {lag} later and were shifted; what their shift "
-                "leaves unknown at an end is not accounted"
-            )
+            text = f"efforts followed the motion {lag} later and were shifted; what their shift "
+            text += "leaves unknown at an end is not accounted"
+            sentences.append(text)
         noise = self.noise
         base = len(noise.velocity) - len(joints)
         sentences.append(
@@ -134,10 +133,9 @@ class Conditioning:
         )
         sentences.append(f"misfit of the momentum balances if the efforts are {fits}")
         if not meaning.fits:
-            sentences.append(
-                "no reading of the efforts explains them better than friction alone "
-                f"({100 * meaning.null:.0f} %): nothing is concluded from them"
-            )
+            text = "no reading of the efforts explains them better than friction alone "
+            text += f"({100 * meaning.null:.0f} %): nothing is concluded from them"
+            sentences.append(text)
         elif remedy := self.remedy(joints):
             sentences.append(remedy)
         if self.chosen == "torque" and meaning.best == "torque":

@@ -82,10 +82,9 @@ def _fill(
         if seconds is None:
             seconds = (len(recording.joints[0].table) + np.arange(rows)[:, None]) / rate
         if rows and not np.any(np.abs(seconds) < _LATEST) and np.isfinite(seconds).any():
-            raise RecordingError(
-                f"the times of {name} reach {np.nanmax(np.abs(seconds)):.3g} s, which no clock "
-                "shows; if they are nanoseconds, give time the unit ns in a column map"
-            )
+            text = f"the times of {name} reach {np.nanmax(np.abs(seconds)):.3g} s, which no clock "
+            text += "shows; if they are nanoseconds, give time the unit ns in a column map"
+            raise RecordingError(text)
         if epoch is None:
             epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST][0])) if rows else 0.0
         is_valid = (np.abs(seconds) < _LATEST).all(axis=1)  # nor what is not a number

@@ -225,10 +225,9 @@ def read_messages(
     chosen = dict(topics or {})
     for role in chosen:
         if role.partition(".")[0] not in ROLES:
-            raise RecordingError(
-                f"'{role}' is nothing that a topic can be chosen for; accepted are joints, base "
-                "and wrench.FRAME"
-            )
+            text = f"'{role}' is nothing that a topic can be chosen for; accepted are joints, base "
+            text += "and wrench.FRAME"
+            raise RecordingError(text)
     messages = Messages(path, progress)
     reader = _Reader(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", chosen)
     types_by_topic: dict[str, str] = {}
@@ -244,10 +243,9 @@ def read_messages(
             f"{path} has no topic {missing[0]}{hint}; its topics are {_topic_list(types_by_topic)}"
         )
     if not recording.joints and not recording.bases:
-        raise RecordingError(
-            f"{path} contains no joint states (sensor_msgs/msg/JointState); its topics are "
-            f"{_topic_list(types_by_topic) or 'none'}"
-        )
+        text = f"{path} contains no joint states (sensor_msgs/msg/JointState); its topics are "
+        text += f"{_topic_list(types_by_topic) or 'none'}"
+        raise RecordingError(text)
     return recording
 
 

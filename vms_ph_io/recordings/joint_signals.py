@@ -93,10 +93,9 @@ def unused(matches: list[JointSource], recording: Recording) -> list[str]:
     for series in recording.joints:
         if id(series) not in used and (common := names & set(series.names)):
             taken = ", ".join(dict.fromkeys(s.name for s in used.values()))
-            sentences.append(
-                f"{series.name} has {len(common)} of the joints too and is not used; used is "
-                f"{taken} (choose with --topic joints={series.name})"
-            )
+            text = f"{series.name} has {len(common)} of the joints too and is not used; used is "
+            text += f"{taken} (choose with --topic joints={series.name})"
+            sentences.append(text)
         elif id(series) not in used and any(series.name == s.name for s in used.values()):
             sentences.append(f"not used: {len(series.table)} messages of {', '.join(series.names)}")
     for source in matches:

@@ -80,10 +80,9 @@ class Messages:
                     if topics is None or message.topic in topics:
                         yield message
                 if file.suffix == ".mcap" and not reader.is_complete:
-                    self.notes.append(
-                        f"{file.name} is not complete: read as far as it goes, "
-                        f"{reader.unreadable_bytes} bytes could not be read"
-                    )
+                    text = f"{file.name} is not complete: read as far as it goes, "
+                    text += f"{reader.unreadable_bytes} bytes could not be read"
+                    self.notes.append(text)
                 elif reader.unreadable_bytes:
                     self.notes.append(
                         f"{file.name} is damaged: {reader.unreadable_bytes} bytes were left out"

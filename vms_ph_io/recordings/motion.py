@@ -325,10 +325,9 @@ class RecordedMotion:
             notes.append("the recording has no efforts; the joints supply no energy")
         elif not measured.all():
             missing = ", ".join(name for name, ok in zip(names, measured, strict=True) if not ok)
-            notes.append(
-                f"no effort of {missing} is recorded: the energy that it supplies is not known, "
-                "and is part of what is unaccounted"
-            )
+            text = f"no effort of {missing} is recorded: the energy that it supplies is not known, "
+            text += "and is part of what is unaccounted"
+            notes.append(text)
         jumps = np.abs(position - filled(signals.position, t)).max(axis=0, initial=0.0) > 1.0
         notes += [
             f"the angle of {joint} is recorded within a turn; its jumps are taken as whole turns"

@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ import yaml
 
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed
-from vms_ph_dynamics.identification.effort_meaning import EffortMeaning, effort_meaning
+from vms_ph_dynamics.identification.effort_meaning import Balances, balances, effort_meaning
 from vms_ph_dynamics.identification.torque import effort_lags
 
 from ..progress import no_progress
@@ -23,7 +23,7 @@ from .column_map import UNITS
 from .from_columns import ARRAY_SUFFIXES
 from .number_files import TextColumns, load_arrays
 from .recording import RecordingError
-from .signal_checks import configuration, shifted
+from .signal_checks import configuration, interpolated, shifted
 
 _WORDS = {
     "acceleration": r"acc\w*|ddq|qdd|qddot|q_?ddot",
@@ -32,9 +32,7 @@ _WORDS = {
     "time": r"t|zeit|time\w*|stamp\w*|timestamp\w*|secs?|seconds?|clock",
     "position": r"pos\w*|q|angles?|theta|qpos|state",
 }
-_PATTERNS = {
-    name: re.compile(rf"(?:^|[^a-z])(?:{words})(?:[^a-z]|$)") for name, words in _WORDS.items()
-}
+_PATTERNS = {k: re.compile(rf"(?:^|[^a-z])(?:{w})(?:[^a-z]|$)") for k, w in _WORDS.items()}
 _COMMAND = re.compile(
     r"(?:^|[^a-z])(?:cmd|command\w*|des|desired|target|ref|reference|goal|setpoint|action|d)(?:[^a-z0-9]|$)"
 )
@@ -42,18 +40,25 @@ _NAMED_UNITS = {
     "deg": r"deg\w*|°", "rad": r"rad", "mrad": r"mrad", "ms": r"ms|msec|millis\w*",
     "us": r"us|usec|micros\w*", "ns": r"ns|nsec|nanos\w*",
 }  # fmt: skip
+_ANGLE_NAMES = {"rad": "radians", "deg": "degrees", "mrad": "milliradians"}
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _NO_NAMES = "the columns have no names"
 _RATES = (4.0, 20_000.0)  # Hz, that recordings have
 _MAX_SAMPLES = 4000
 _FIT_SAMPLES = 1200
 _MAX_GAIN_ERROR = 0.15  # of efforts that are called torques
+_FAR_GAIN = 0.7  # logarithm of a gain
+_GAIN_ERROR = 0.025  # of gains that are certain; the masses of links err as well
 _GAP = 20.0  # periods without a sample
 _POSSIBLE = 0.95  # share of the squared error with which a lag is asked about
-_RESTARTS = 5  # from any order, where the search from that of the columns ends in a poor one
+_NODES = 2.0 * np.pi * np.arange(5) / 5.0  # angles of a joint that give all its harmonics
+_LAG_RANGE = 0.045  # s, of the lags that fit nearly as well as a certain one
+_LAGS = (0.0, 0.06, 0.14, 0.22)  # s, of efforts, from which an order is searched
+_RESTARTS = 8  # from any order, where the search from that of the columns ends in a poor one
 _SWEEPS = 8  # through all pairs of columns
 _LOG_MARGIN = 0.7  # of the summed logarithms of the errors of joints, by which an order is the best
 _MAX_REORDERED = 0.5  # error of an order that is not that of the columns
+_MAX_TURNED = 0.2  # error with the zero of a joint turned
 _ERROR_RATIO = 0.75  # share of the error with which one reading is clearly better than another
 
 
@@ -133,9 +138,8 @@ class _Columns:
                 self._add(name, column, "", name if self.has_names else k + 1)
         lengths = [len(v) for v in self.values.values()]
         size = max(set(lengths), key=lengths.count, default=0)
-        self.values = {
-            n: v for n, v in self.values.items() if len(v) == size and np.isfinite(v).any()
-        }
+        kept = {n: v for n, v in self.values.items() if len(v) == size and np.isfinite(v).any()}
+        self.values = kept
         ends = r"(?:^|[._ /])secs?$", r"(?:nano|n)secs?$"
         parts = [next((n for n in self.values if re.search(end, n)), "") for end in ends]
         self._stamp = parts if all(parts) else []
@@ -185,15 +189,12 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     proposal, columns = Proposal(Path(path)), _Columns(Path(path))
     groups, time = _groups(columns, model, proposal)
     if "position" not in groups:
-        raise RecordingError(
-            f"{proposal.path.name} has no {model.n} columns that could be the positions of "
-            f"'{model.name}'; its columns are {', '.join(columns.values) or 'no numbers'}"
-        )
+        text = f"{proposal.path.name} has no {model.n} columns that could be the positions of "
+        text += f"'{model.name}'; its columns are {', '.join(columns.values) or 'no numbers'}"
+        raise RecordingError(text)
     proposal.content["joints"] = list(model.joint_names)
     size = len(columns.values[groups["position"][0]])
-    raw = {
-        name: np.stack([columns.values[c] for c in names], axis=1) for name, names in groups.items()
-    }
+    raw = {k: np.stack([columns.values[c] for c in v], axis=1) for k, v in groups.items()}
     t = columns.values[time] if time else np.arange(size) * 1.0
     valid = np.flatnonzero(np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1))
     valid = valid[np.diff(t[valid], prepend=np.nan) != 0.0]  # the first of those of one time
@@ -204,38 +205,47 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     step = float(np.median(steps[steps > 0.0]))
     edges = np.flatnonzero((steps < 0.0) | (steps > _GAP * step)) + 1
     valid = max(np.split(valid, edges), key=len)
-    stride = slice(None, None, max(1, len(valid) // _MAX_SAMPLES))
-    valid = valid[stride]
     t, raw = t[valid], {name: values[valid] for name, values in raw.items()}
     angle = _angle_unit(proposal, model, raw["position"], groups["position"])
     q = raw["position"] * UNITS[angle]
     revolute = ~np.array(model.joints.prismatic, dtype=bool)
     q[:, revolute] = np.unwrap(q[:, revolute], axis=0)
+    has_efforts = "effort" in raw and model.b == 0
+    effort = interpolated(t, t, raw["effort"]) if has_efforts else np.zeros_like(q)
+    start = t[0]
+    t, q, effort = (_means(rows, _MAX_SAMPLES) for rows in (t - start, q, np.nan_to_num(effort)))
     if not time:
         proposal.content["rate"] = 1000.0
         proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a guess")
-    unit = _time_unit(proposal, model, time, t, step, q) if time else "ms"
+    unit = _time_unit(proposal, model, time, t + start, step, q) if time else "ms"
     t = (t - t[0]) * _TIME_UNITS[unit]
-    has_efforts = "effort" in raw and model.b == 0
-    effort = np.nan_to_num(raw["effort"]) if has_efforts else np.zeros_like(q)
     motion = _Motion(t, q, smoothed(t, q, 5)[1], effort)
     order = _order(proposal, model, groups["position"], motion)
     motion = motion.ordered(order)
+    offsets = _zeros(proposal, model, motion)
+    if offsets.any():
+        motion = motion._replace(q=motion.q + offsets)
+        if any(item.part == "joints" and item.question for item in proposal.evidence):
+            proposal.evidence = [item for item in proposal.evidence if item.part != "joints"]
+            again = _order(proposal, model, groups["position"], motion)
+            order, offsets, motion = order[again], offsets[again], motion.ordered(again)
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
     if time:
         proposal.content["time"] = {"unit": unit, **columns.entry([time])}
     proposal.content["position"] = {**columns.entry(groups["position"]), "unit": angle}
+    if offsets.any():
+        proposal.content["position"]["offset"] = [float(f"{x:.4f}") for x in offsets]
     if "velocity" in raw and (
-        rate := _velocity_unit(proposal, motion.v, raw["velocity"][:, order])
+        rate := _velocity_unit(proposal, motion.v, _means(raw["velocity"][:, order], _MAX_SAMPLES))
     ):
         proposal.content["velocity"] = {**columns.entry(groups["velocity"]), "unit": rate}
     if has_efforts:
         entry = columns.entry(groups["effort"])
-        proposal.content["effort"] = _effort_entry(proposal, entry, model, motion)
-        asked = [k for k, item in enumerate(proposal.evidence) if item.question]
-        if len(asked) == 1 and proposal.evidence[asked[0]].text == _NO_NAMES:
-            text = f"{_NO_NAMES}; those behind the positions are the efforts of their motion"
-            proposal.evidence[asked[0]] = Evidence("position", text)
+        proposal.content["effort"], error = _effort_entry(proposal, entry, model, motion)
+        asked = {item.part for item in proposal.evidence if item.question}
+        if asked == {"position"} and error < _MAX_REORDERED:
+            items = [replace(item, question="") for item in proposal.evidence]
+            proposal.evidence = [*items, Evidence("position", "the efforts confirm them")]
     elif "effort" in raw:
         proposal.content["effort"] = {**columns.entry(groups["effort"]), "unit": "N m"}
         proposal.note("effort", "this kind of robot is not compared", "are the efforts in N m?")
@@ -271,17 +281,30 @@ class _Motion(NamedTuple):
         lag, share, low, high = effort_lags(model, *self._replace(q=configuration(model, self.q)))
         text = f"they follow the motion {1e3 * np.nan_to_num(lag, nan=high):.0f} ms later"
         text += f" ({1e3 * low:.0f} to {1e3 * high:.0f} ms fit nearly as well)"
+        is_sure = share < 0.8 or (share < _POSSIBLE and high - low < _LAG_RANGE)
         # A shorter one than 15 ms is not certain.
-        sure_lag = lag if share < 0.8 and abs(lag) > 2e-3 else 0.0
+        sure_lag = lag if is_sure and abs(lag) > 2e-3 else 0.0
         return sure_lag, 1.0 if abs(lag) <= 0.015 else share, text
 
-    def meaning(self, model: VMSModel) -> EffortMeaning:
-        """Return what the efforts are, from some of the samples."""
-        stride = slice(None, None, max(1, len(self.t) // _FIT_SAMPLES))
+    def thinned(self) -> "_Motion":
+        """Return the motion with fewer samples."""
+        return _Motion(*(_means(rows, _FIT_SAMPLES) for rows in self))
+
+    def meaning(self, model: VMSModel) -> Any:
+        """Return what the efforts are."""
         measured = np.asarray(np.any(self.effort != 0.0, axis=0))
-        some = _Motion(*(rows[stride] for rows in self))
-        some = some._replace(q=configuration(model, some.q))
-        return effort_meaning(model, *some, measured)
+        return effort_meaning(model, *self._replace(q=configuration(model, self.q)), measured)
+
+    def balances(self, model: VMSModel) -> Balances:
+        """Return the momentum balances of the joints."""
+        return balances(model, *self._replace(q=configuration(model, self.q)))
+
+
+def _means(rows: Array, count: int) -> Array:
+    """Return about so many means (M, ...) of neighbouring rows (N, ...): nothing is thrown away."""
+    stride = max(1, len(rows) // count)
+    whole = rows[: len(rows) // stride * stride]
+    return np.asarray(whole.reshape(-1, stride, *rows.shape[1:]).mean(axis=1))
 
 
 def _normal(name: str) -> str:
@@ -295,9 +318,7 @@ def _groups(
     names = list(columns.values)
     quantity: dict[str, list[str]] = {}
     for name in names:
-        words = _normal(name)
-        for joint in model.joint_names:
-            words = words.replace(joint.lower(), " ")
+        words = re.sub("|".join(map(re.escape, model.joint_names)).lower(), " ", _normal(name))
         kind = next((kind for kind, p in _PATTERNS.items() if p.search(words)), "")
         if columns.has_names and kind:
             quantity.setdefault(kind, []).append(name)
@@ -306,19 +327,20 @@ def _groups(
     # A clock may stand still, or be set back at a new run.
     advancing = [n for n in names if np.mean(steps[n] >= 0) > 0.98 and np.mean(steps[n] > 0) > 0.05]
     times = [n for n in quantity.get("time", ()) if n in advancing] or increasing
+    counters = [n for n in increasing if steps[n].min() == 1.0 and not np.any(steps[n] % 1.0)]
+    times = [n for n in times if n not in counters] or times
     time = times[0] if times else ""
     if len(times) > 1 and quantity.get("time", [""])[0] not in times[:1]:
-        proposal.note(
-            "time",
-            f"'{time}' increases, and so do {', '.join(times[1:4])}",
-            f"is '{time}' the time?",
-        )
-    groups: dict[str, list[str]] = {}
-    for kind in ("position", "velocity", "effort"):
-        if found := _joint_columns(quantity.get(kind, []), model):
-            groups[kind] = found
+        text = f"'{time}' increases, and so do {', '.join(times[1:4])}"
+        proposal.note("time", text, f"is '{time}' the time?")
+    kinds = ("position", "velocity", "effort")
+    found = {kind: _joint_columns(quantity.get(kind, []), model) for kind in kinds}
+    groups = {kind: names for kind, names in found.items() if names}
     if "position" not in groups:
-        return _by_content([n for n in names if n != time], columns, model, proposal), time
+        names = [n for n in names if n not in (time, *counters)]
+        if len(names) % model.n:  # a status never changes
+            names = [name for name in names if np.ptp(columns.values[name]) > 0.0]
+        return _by_content(names, columns, model, proposal), time
     others = [n for n in names if not any(n in names for names in quantity.values()) and n != time]
     if "effort" not in groups and len(others) >= model.n:
         question = f"are efforts among {', '.join(others[: 2 * model.n])}?"
@@ -353,16 +375,25 @@ def _by_content(
     """Return groups of neighbouring columns of which one has the slopes of another."""
     n = model.n
     blocks = [list(names[k : k + n]) for k in range(len(names) - n + 1)]
-    stride = max(1, len(columns.values[names[0]]) // 1000) if names else 1  # slopes above the noise
-    values = [np.stack([columns.values[c][::stride] for c in block], axis=1) for block in blocks]
     best, pair = 0.9, (-1, -1)
-    for a, x in enumerate(values):
-        slope = np.gradient(x, axis=0)
+    if len(blocks) > n:
+        stride = max(1, len(columns.values[names[0]]) // 1000)  # slopes above the noise
+        rows = np.stack([columns.values[name][::stride] for name in names], axis=1)
+        rows = rows[np.isfinite(rows).all(axis=1)]
+        slope = np.gradient(rows, axis=0)
         # Gaps and turns are steps, not slopes.
         slope = np.clip(slope, *np.percentile(slope, (1, 99), axis=0))
-        for b, y in enumerate(values):
-            if abs(a - b) >= n and (score := _correlation(slope, y)) > best:
-                best, pair = score, (a, b)
+        index = np.arange(len(blocks))
+        inner = index[:, None] + np.arange(n)
+        for lag in range(len(rows) // 60):
+            x, y = slope[: len(rows) - lag], rows[lag:]
+            sizes = [np.sqrt((z**2).sum(axis=0)) for z in (x, y)]
+            correlation = (x.T @ y) / np.maximum(np.outer(*sizes), 1e-300)
+            # Some joints stand still, and some angles are wrapped.
+            score = np.quantile(correlation[inner[:, None], inner], 0.75, axis=2)
+            score[np.abs(index[:, None] - index) < n] = 0.0
+            if score.max() > best:
+                best, pair = score.max(), np.unravel_index(score.argmax(), score.shape)
     if pair == (-1, -1):
         if len(names) not in (n, 2 * n):
             return {}
@@ -371,9 +402,8 @@ def _by_content(
         groups = {"position": list(names[:n])}
         return groups | ({"effort": list(names[n:])} if len(names) > n else {})
     a, b = pair
-    proposal.note(
-        "position", f"columns from '{blocks[b][0]}' are the slopes of those from '{blocks[a][0]}'"
-    )
+    text = f"columns from '{blocks[b][0]}' are the slopes of those from '{blocks[a][0]}'"
+    proposal.note("position", text)
     others = [name for name in names if name not in (*blocks[a], *blocks[b])]
     groups = {"position": blocks[a], "velocity": blocks[b]}
     if len(others) >= n:
@@ -381,13 +411,6 @@ def _by_content(
         proposal.note("effort", f"columns from '{others[0]}' are what is left", question)
         groups["effort"] = others[:n]
     return groups
-
-
-def _correlation(x: Array, y: Array) -> float:
-    speed = (x**2).sum(axis=0)
-    x, y = (z[:, speed > 1e-4 * speed.max(initial=0.0)] for z in (x, y))  # joints that move
-    size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
-    return float(np.median((x * y).sum(axis=0) / np.maximum(size, 1e-300))) if size.size else 0.0
 
 
 def _named_unit(names: Sequence[str], units: Sequence[str]) -> str:
@@ -422,14 +445,14 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
     ratio = ratio_of(1.0)
     text = f"positions reach {largest[worst]:.4g}; the limits are {reach[worst]:.3g}"
     named = _named_unit(names, ("deg", "mrad", "rad"))
-    fitting = [u for u in ("deg", "mrad") if ratio_of(UNITS[u]) < 1.1]
-    if ratio > 1.3 and fitting:
-        unit = named if named in fitting else fitting[0]
-        text = f"{text}: {'degrees' if unit == 'deg' else 'milliradians'}"
-        question = "" if named in (unit, "") else f"the names say {named}; which is it?"
-    elif ratio > 1.3:
-        unit, text = named or "rad", f"{text}, and they are no degrees either"
-        question = "which unit are positions in?"
+    if ratio > 1.3:
+        # A wrong zero may be beyond the limits.
+        units = [u for u in ("rad", "deg", "mrad") if u != "rad" or ratio < 2.0]
+        nearest = min(units, key=lambda u: abs(np.log(ratio_of(UNITS[u]))))
+        unit = named if named and ratio_of(UNITS[named]) < 2.0 else nearest
+        text = f"{text}: {_ANGLE_NAMES[unit]}"
+        is_certain = 0.1 < ratio_of(UNITS[unit]) < 1.1 and named in (unit, "")
+        question = "" if is_certain else "which unit are positions in?"
     elif named in ("deg", "mrad"):
         unit, text = named, f"{text}, and the names say {named}"
         question = f"are they in {named}?"
@@ -466,9 +489,8 @@ def _time_unit(
     # Of several units the one in which the robot moves at a usual speed.
     unit = max(fitting, key=lambda u: (u == epoch, u == named, fitting[u][1]))
     rate, share = fitting[unit]
-    text = (
-        f"'{name}' steps by {step:.3g}: {rate:.4g} Hz in {unit}, at most {share:.0%} of the speed"
-    )
+    text = f"'{name}' steps by {step:.3g}: {rate:.4g} Hz in {unit}, "
+    text += f"at most {share:.0%} of the speed"
     agreeing = 1 + (unit == epoch) + (unit == named) + (len(fitting) == 1) + (share > 0.01)
     others = [u for u in (named, epoch) if u and u != unit]
     question = "" if agreeing >= 2 and not others else f"is the time in {unit}?"
@@ -486,58 +508,46 @@ def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
     moving = speed > 0.05 * speed.max(initial=0.0)
     ratio = np.sqrt(np.nanmean(recorded**2, axis=0))[moving] / np.maximum(speed[moving], 1e-12)
     factor = float(np.median(ratio)) if moving.any() else 0.0
-    for unit, expected in {
-        "rad/s": 1.0,
-        "deg/s": 180 / np.pi,
-        "rpm": 30 / np.pi,
-        "mrad/s": 1e3,
-    }.items():
-        if abs(factor / expected - 1.0) < 0.1 and np.ptp(ratio) < 0.3 * factor:
+    for unit in ("rad/s", "deg/s", "rpm", "mrad/s"):
+        if abs(factor * UNITS[unit] - 1.0) < 0.1 and np.ptp(ratio) < 0.3 * factor:
             proposal.note("velocity", f"they are {factor:.4g} times the slopes: {unit}")
             return unit
-    proposal.note(
-        "velocity",
-        f"they are {factor:.3g} times the slopes of the positions, in no known unit: left out, as "
-        "velocities are found from the positions",
-    )
+    text = f"they are {factor:.3g} times the slopes, in no known unit: left out, as velocities are "
+    proposal.note("velocity", text + "found from the positions")
     return ""
-
-
-def _error(meaning: EffortMeaning, reading: str) -> float:
-    """Return the pooled error of a reading, relative to friction alone."""
-    ratio = meaning.ratio[reading]
-    return float(np.sqrt(np.nanmean(np.minimum(ratio, 3.0) ** 2)))
 
 
 def _effort_entry(
     proposal: Proposal, entry: dict[str, Any], model: VMSModel, motion: _Motion
-) -> dict[str, Any]:
-    """Return the efforts of a map: their columns with unit and gains."""
+) -> tuple[dict[str, Any], float]:
+    """Return the efforts of a map, their columns with unit and gains, and the error they leave."""
     entry = {**entry, "unit": "N m"}
     if not motion.effort.any():
         proposal.note("effort", "all efforts are zero: the joints supply no energy")
-        return entry
+        return entry, 1.0
     lag, share, lag_text = motion.lag(model)
     if share < _POSSIBLE:
         proposal.note("effort", lag_text, "" if lag else "by how much do they follow the motion?")
     motion = motion.advanced(lag)
     meaning = motion.meaning(model)
     if not meaning.fits:
-        text = "nothing explains them better than friction alone"
-        proposal.note("effort", text, "are these the joint torques?")
-        return entry
+        question = "are these the joint torques?"
+        proposal.note("effort", "friction alone explains them as well", question)
+        return entry, 1.0
     gains, text, question = np.ones(model.n), "as torques", ""
-    if meaning.best == "scaled":
+    # Gains that no load explains, with which efforts fit well.
+    is_far = np.abs(np.log(np.abs(meaning.gains))) > _FAR_GAIN
+    is_far &= (meaning.ratio["scaled"] < 0.3) & (meaning.gain_errors < 0.05 * np.abs(meaning.gains))
+    if meaning.best == "scaled" or 3 * is_far.sum() >= motion.effort.any(axis=0).sum():
         factors, is_scaled = meaning.gains, meaning.scaled
         text = f"with factors about {np.median(np.abs(factors[is_scaled])):.3g}, as mN m,"
         entry["unit"], gains = "mN m", np.where(is_scaled, np.sign(factors), 1.0)
         if np.median(np.abs(np.log(np.abs(factors[is_scaled]) * 1e3))) > 0.3:
             text = "as currents, with a gain for each joint,"
-            # Where efforts are currents, a gain near one is as likely as any. Errors of the model
-            # persist: their standard errors are several times those of white residuals.
+            # Where efforts are currents, a gain near one is as likely as any.
             ratio = meaning.ratio
             is_scaled |= ratio["scaled"] < _ERROR_RATIO * np.minimum(ratio["torque"], 1.0)
-            is_sure = is_scaled & (meaning.gain_errors < 0.01 * np.abs(factors))
+            is_sure = is_scaled & (meaning.gain_errors < _GAIN_ERROR * np.abs(factors))
             entry["unit"], gains = "A", np.where(is_scaled, factors, 1.0)
             missing = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
             question = f"what are the gains of {', '.join(missing)}?" if missing else ""
@@ -549,7 +559,8 @@ def _effort_entry(
     # What is proposed must be torques, of every joint.
     size = UNITS[entry["unit"]] * gains
     meaning = motion._replace(effort=motion.effort * size).meaning(model)
-    error, is_wrong = _error(meaning, "torque"), meaning.has_other_sign("torque")
+    error = float(np.sqrt(np.nanmean(np.minimum(meaning.ratio["torque"], 3.0) ** 2)))
+    is_wrong = meaning.has_other_sign("torque")
     has_gain = np.abs(meaning.gains - 1.0) > _MAX_GAIN_ERROR
     has_gain &= meaning.ratio["scaled"] < _ERROR_RATIO * meaning.ratio["torque"]
     is_wrong |= meaning.meaningless | meaning.scaled | has_gain
@@ -557,12 +568,54 @@ def _effort_entry(
     if wrong or error >= 0.9:
         names = ", ".join(wrong or model.joint_names)
         question = question or f"has one of {names} another sign, unit, gear or zero, or a load?"
-    proposal.note(
-        "effort", f"{text} they leave {error:.0%} of what friction alone leaves", question
-    )
+    text = f"{text} they leave {error:.0%} of what friction alone leaves"
+    proposal.note("effort", text, question)
     if not np.all(gains == 1.0):
         entry["gain"] = [float(f"{gain:.6g}") for gain in gains]
-    return entry
+    return entry, error
+
+
+def _turned(model: VMSModel, motion: _Motion, joint: int) -> tuple[float, int, float]:
+    """Return the least :meth:`.Balances.log_error` with a joint turned, the joint and the angle."""
+    # What is required has two harmonics of the angle of a joint.
+    axis = np.eye(model.n)[joint]
+    turned = [motion._replace(q=motion.q + angle * axis).balances(model) for angle in _NODES]
+    required = np.array([balance.required for balance in turned])
+
+    def error(angle: float) -> float:
+        x = angle - _NODES
+        weights = (1.0 + 2.0 * np.cos(x) + 2.0 * np.cos(2.0 * x)) / 5.0
+        return turned[0].log_error(np.tensordot(weights, required, 1))
+
+    best = min(np.linspace(-np.pi, np.pi, 25)[1:], key=error)
+    best = min(best + np.linspace(-0.26, 0.26, 53), key=error)
+    return error(best), joint, float(best)
+
+
+def _zeros(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array:
+    """Return what is to be added to positions, (n,), where the zero of a joint is clearly wrong."""
+    some = motion.advanced(motion.lag(model)[0]).thinned()
+    found, revolute = some.balances(model), ~np.array(model.joints.prismatic, dtype=bool)
+    start = found.log_error(found.required)
+    turned = sorted(_turned(model, some, int(joint)) for joint in np.flatnonzero(revolute))
+    best, joint, angle = turned[0] if turned else (start, 0, 0.0)
+    second = min([start, *(error for error, *_ in turned[1:])])
+    offsets, name = angle * np.eye(model.n)[joint], model.joint_names[joint]
+    for _ in range(_SWEEPS if start - best > _LOG_MARGIN else 0):  # a zero and a lag look alike
+        lag = motion._replace(q=motion.q + offsets).lag(model)[0]
+        best, _, angle = _turned(model, motion.advanced(lag).thinned(), joint)
+        if abs(angle - offsets[joint]) < 0.011:
+            break
+        offsets[joint] = angle
+    if start - best < _LOG_MARGIN or abs(angle) < 0.05:
+        return np.zeros(model.n)
+    shares = np.exp(np.array([best, start, second]) / np.count_nonzero(found.null))
+    text = f"with {angle:.2f} rad added to {name} the efforts leave {shares[0]:.0%} of what "
+    text += f"friction alone leaves, else {shares[1]:.0%}; another joint turned {shares[2]:.0%}"
+    is_sure = second - best > 2.0 * _LOG_MARGIN and shares[0] < _MAX_TURNED
+    question = "" if is_sure else f"is the zero of {name} off by {-angle:.2f} rad?"
+    proposal.note("zero", text, question)
+    return offsets
 
 
 def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _Motion) -> Any:
@@ -573,22 +626,24 @@ def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _M
         return order
     question = f"is the first column {model.joint_names[0]}, and the last {model.joint_names[-1]}?"
     if not motion.effort.any():
-        text = "taken in the order of the columns, which no efforts confirm"
-        proposal.note("joints", text, question)
+        proposal.note("joints", "the order of the columns, which no efforts confirm", question)
         return order
 
     def error(order: Any) -> float:
         """Return the geometric mean of the errors of the joints, relative to friction alone."""
-        ratio = aligned.ordered(order).meaning(model).ratio["scaled"]
-        return float(np.exp(np.nanmean(np.log(np.clip(ratio, 0.02, 1.5)))))
+        found = aligned.ordered(order).balances(model)
+        return float(np.exp(found.log_error(found.required) / np.count_nonzero(found.null)))
 
     margin, identity, start = np.exp(_LOG_MARGIN / model.n), order, np.inf
     rng, climbed = np.random.default_rng(0), []
-    for restart in range(_RESTARTS if model.n < 9 else 1):
-        order, is_settled = rng.permutation(model.n) if restart else identity, False
+    for restart in range(_RESTARTS if model.n < 9 else len(_LAGS)):
+        order = rng.permutation(model.n) if restart >= len(_LAGS) else identity
+        lag = _LAGS[restart % len(_LAGS)]
         for _ in range(_SWEEPS):
-            # The lag is that of the motor side of all joints, whatever their order.
-            aligned = motion.advanced(motion.ordered(order).lag(model)[0])
+            # The lag is that of the motor side of all joints, whatever their order. A wrong order
+            # may hide it.
+            lag = motion.ordered(order).lag(model)[0] or lag
+            aligned = motion.advanced(lag).thinned()
             best, second, pair, is_settled = error(order), np.inf, (0, 0), True
             for swap in combinations(range(model.n), 2):
                 swapped = order.copy()
@@ -612,10 +667,7 @@ def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _M
         order, best, second = identity, start, best
     words = " and ".join(model.joint_names[k] for k in pair)
     text = f"in this order the efforts leave {best:.0%} of what friction alone leaves"
-    if is_sure:
-        proposal.note("joints", f"{text}; with any two swapped {second:.0%} or more")
-    else:
-        proposal.note(
-            "joints", f"{text}, with {words} swapped {second:.0%}", f"are {words} in this order?"
-        )
+    question = "" if is_sure else f"are {words} in this order?"
+    others = f"any two swapped {second:.0%} or more" if is_sure else f"{words} swapped {second:.0%}"
+    proposal.note("joints", f"{text}, with {others}", question)
     return order

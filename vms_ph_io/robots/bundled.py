@@ -164,10 +164,9 @@ class Robot:
         from ..settings.actuators_file import load_actuators
 
         if not self.actuators:
-            raise OptionError(
-                f"robot '{self.name}' has no actuators of its own; give the path of a file, see "
-                "docs/actuators.md"
-            )
+            text = f"robot '{self.name}' has no actuators of its own; give the path of a file, see "
+            text += "docs/actuators.md"
+            raise OptionError(text)
         return load_actuators(share_directory() / "config/actuators" / self.actuators)
 
     def _resolved(self, address: str) -> Path:

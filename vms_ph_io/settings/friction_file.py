@@ -93,14 +93,12 @@ def _joints(path: Path, joint_names: tuple[str, ...], robot: str) -> dict[str, d
         )
     for joint, numbers in joints.items():
         if joint not in joint_names:
-            raise VmsPhError(
-                f"{path}: '{joint}' is no joint of '{robot}'; its joints are "
-                f"{', '.join(joint_names)}"
-            )
+            text = f"{path}: '{joint}' is no joint of '{robot}'; its joints are "
+            text += f"{', '.join(joint_names)}"
+            raise VmsPhError(text)
         for name, value in numbers.items():
             if name not in FIELDS or isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise VmsPhError(
-                    f"{path}: '{joint}' must have numbers of {', '.join(FIELDS)}; given: "
-                    f"{name}: {value!r}"
-                )
+                text = f"{path}: '{joint}' must have numbers of {', '.join(FIELDS)}; given: "
+                text += f"{name}: {value!r}"
+                raise VmsPhError(text)
     return {str(joint): dict(numbers) for joint, numbers in joints.items()}

@@ -200,10 +200,9 @@ def load_named(
     if path.suffix not in (".yaml", ".yml"):
         bundled = bundled_names(folder)
         if name not in bundled:
-            raise OptionError(
-                f"there is no {kind} '{name}'{did_you_mean(name, bundled)}; there are "
-                f"{', '.join(bundled)}, and the path of a YAML file is accepted{hint}"
-            )
+            text = f"there is no {kind} '{name}'{did_you_mean(name, bundled)}; there are "
+            text += f"{', '.join(bundled)}, and the path of a YAML file is accepted{hint}"
+            raise OptionError(text)
         path = share_directory() / folder / f"{name}.yaml"
     elif not path.is_file():
         raise OptionError(f"there is no file {path}")

@@ -79,10 +79,9 @@ class Push:
         if self.axes not in ("own", "world"):
             raise OptionError(f"axes of a Push are 'own' or 'world'; given: '{self.axes}'")
         if not self.start >= 0.0 or (self.duration is not None and not self.duration >= 0.0):
-            raise OptionError(
-                f"a Push begins at start >= 0 s and lasts duration >= 0 s; given: "
-                f"start={self.start}, duration={self.duration}"
-            )
+            text = "a Push begins at start >= 0 s and lasts duration >= 0 s; given: "
+            text += f"start={self.start}, duration={self.duration}"
+            raise OptionError(text)
 
     def ports(self, model: VMSModel) -> Efforts:
         """Return it as efforts at the ports of a robot.
@@ -210,10 +209,9 @@ def simulate(
         Audit(300 intervals: stored 0.01256 J, supplied 0.01256 J, dissipated 0 J, closed)
     """
     if not (0.0 < seconds < np.inf and 0.0 < rate < np.inf and round(seconds * rate) > 0):
-        raise OptionError(
-            "seconds and rate must be above zero and give a step of 1/rate s or more; given: "
-            f"seconds={seconds}, rate={rate} Hz"
-        )
+        text = "seconds and rate must be above zero and give a step of 1/rate s or more; given: "
+        text += f"seconds={seconds}, rate={rate} Hz"
+        raise OptionError(text)
     if every < 1:
         raise OptionError(f"every must be at least 1 step; given: {every}")
     pushes = tuple(_iterable(disturbances))
@@ -240,10 +238,9 @@ def simulate(
     options.setdefault("engine", FormEngine(scheme, native))
     uncertainty = Uncertainty() if uncertainty is None else uncertainty
     if not isinstance(uncertainty, Uncertainty):
-        raise OptionError(
-            "an uncertainty is Uncertainty(mass=..., noise=..., delay=...) of "
-            f"vms_ph_io.tasks.uncertainty; given: {uncertainty!r}"
-        )
+        text = "an uncertainty is Uncertainty(mass=..., noise=..., delay=...) of "
+        text += f"vms_ph_io.tasks.uncertainty; given: {uncertainty!r}"
+        raise OptionError(text)
     if seed is not None:
         uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
     weight_is_carried = arm_driver is not None and arm_driver.compensates_weight

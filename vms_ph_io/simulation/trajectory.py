@@ -195,10 +195,9 @@ class Trajectory(WithHints):
                 name, value = self.model.joint_names[joint], values[k, joint]
                 count = (excess > _LIMIT_TOLERANCE).any(1).sum()
                 limit = np.clip(value, low[joint], high[joint])
-                notes.append(
-                    f"in {count} samples a {kind} was beyond its limit: {name} had {value:.4g}, "
-                    f"its limit is {limit:.4g} {units[int(limits.prismatic[joint])]}"
-                )
+                text = f"in {count} samples a {kind} was beyond its limit: {name} had {value:.4g}, "
+                text += f"its limit is {limit:.4g} {units[int(limits.prismatic[joint])]}"
+                notes.append(text)
         return tuple(notes)
 
     def placement(self, frame: str | None = None) -> Array:

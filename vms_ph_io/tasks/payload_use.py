@@ -39,10 +39,9 @@ class PayloadUse:
             ModelError: the end effector does not move.
         """
         if np.any(model.gravity) and payload.moves:
-            raise OptionError(
-                "a payload that moves before it is taken is for tasks without gravity; give "
-                "gravity: [0, 0, 0], or neither velocity nor spin"
-            )
+            text = "a payload that moves before it is taken is for tasks without gravity; give "
+            text += "gravity: [0, 0, 0], or neither velocity nor spin"
+            raise OptionError(text)
         if model.fluid is not None:
             raise OptionError(
                 f"a payload is for robots in air or space; '{model.name}' is in water"

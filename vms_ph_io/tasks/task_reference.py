@@ -72,10 +72,9 @@ class TaskReference:
         for target in task.targets:
             for name in target.joints or ():
                 if name not in model.joint_names:
-                    raise OptionError(
-                        f"'{name}' is no joint of '{model.name}'; its joints are "
-                        f"{', '.join(model.joint_names)}"
-                    )
+                    text = f"'{name}' is no joint of '{model.name}'; its joints are "
+                    text += f"{', '.join(model.joint_names)}"
+                    raise OptionError(text)
             self._check_limits(target)
             if model.b == 0 and (target.base is not None or target.turn is not None):
                 raise OptionError(f"the base of '{model.name}' is fixed; a target moves it")
@@ -139,10 +138,9 @@ class TaskReference:
             self._model.joint_names, target_positions, joints.lower, joints.upper, strict=True
         ):
             if name in (target.joints or {}) and not low <= position <= high:
-                raise OptionError(
-                    f"the target at {target.at:g} s leads '{name}' to {position:g}, outside its "
-                    f"limits from {low:g} to {high:g}"
-                )
+                text = f"the target at {target.at:g} s leads '{name}' to {position:g}, outside its "
+                text += f"limits from {low:g} to {high:g}"
+                raise OptionError(text)
 
     def _changes(self, target: Target) -> Array:
         joints = target.joints or {}

@@ -270,14 +270,17 @@ def test_joints_that_are_shuffled_are_found_though_efforts_lag(tmp_path: Path) -
     assert "150 ms later" in found.text
 
 
-def test_gains_that_hide_the_zero_of_a_joint_are_asked_about(tmp_path: Path) -> None:
+def test_the_zero_of_a_joint_is_found_that_gains_would_hide(tmp_path: Path) -> None:
     model = _model(ROBOTS[0])
     t, q, _, effort = _motion(model, np.random.default_rng(14))
-    q[:, 2] += 0.2  # the gain of this joint would err by half
+    q[:, 2] += 0.2  # without its zero the gain of this joint would err by half
     head = ",".join(["time", *(f"{kind}_{j}" for kind in ("q", "tau") for j in model.joint_names)])
     gains = np.linspace(6.0, 12.0, model.n)
-    _write(tmp_path / "run.csv", head, [t[:, None], q, effort / gains])
-    assert "NOT SURE: what are the gains of" in propose(tmp_path / "run.csv", model).text
+    _write(tmp_path / "run.csv", head, [t[::4, None], q[::4], (effort / gains)[::4]])
+    found = propose(tmp_path / "run.csv", model)
+    assert found.is_sure
+    assert np.allclose(found.content["position"]["offset"], [0, 0, -0.2, 0, 0, 0, 0], atol=0.01)
+    assert np.allclose(found.content["effort"]["gain"], gains, rtol=0.05)
 
 
 def test_a_lag_is_not_what_the_mean_of_two_noisy_samples_leaves() -> None:

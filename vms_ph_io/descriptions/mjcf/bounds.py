@@ -105,10 +105,9 @@ def require_file(path: Path) -> None:
 
 def _check_element(tag: str, attributes: dict[str, str]) -> None:
     if tag in _DEFORMABLE[:3]:
-        raise ModelError(
-            f"<{tag}> '{attributes.get('name', attributes.get('prefix', ''))}' is deformable; "
-            "accepted are rigid bodies: remove it"
-        )
+        text = f"<{tag}> '{attributes.get('name', attributes.get('prefix', ''))}' is deformable; "
+        text += "accepted are rigid bodies: remove it"
+        raise ModelError(text)
     if tag in _GENERATED:
         for key in ("params", "nrow", "ncol", "width", "height"):
             for word in attributes.get(key, "").split():

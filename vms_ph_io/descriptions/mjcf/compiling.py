@@ -66,10 +66,9 @@ def import_mujoco() -> Any:
             "pip install 'vms-ph[mjcf]'"
         ) from None
     if not hasattr(mujoco, "MjSpec") or not hasattr(mujoco.MjSpec, "delete"):
-        raise VmsPhError(
-            f"MJCF files require MuJoCo 3.3 or later; installed is {mujoco.__version__}; "
-            "pip install 'vms-ph[mjcf]' installs it"
-        )
+        text = f"MJCF files require MuJoCo 3.3 or later; installed is {mujoco.__version__}; "
+        text += "pip install 'vms-ph[mjcf]' installs it"
+        raise VmsPhError(text)
     return mujoco
 
 

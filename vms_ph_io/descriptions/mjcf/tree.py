@@ -52,10 +52,9 @@ def robot_tree(m: Any) -> Tree:
     robots = [root for root in free if joint_counts[root] > 1] or ([] if arms else free)
     if len(robots) > 1 or (robots and arms):
         names = ", ".join(f"'{body_name(m, i)}'" for i in (*robots, *arms))
-        raise ModelError(
-            f"it has several robots: {names}; give a file with one of them (a body with a free "
-            "joint, or bodies fixed to the world)"
-        )
+        text = f"it has several robots: {names}; give a file with one of them (a body with a free "
+        text += "joint, or bodies fixed to the world)"
+        raise ModelError(text)
     if not robots and not arms:
         raise ModelError("it has no joint that moves a body")
     base = robots[0] if robots else None

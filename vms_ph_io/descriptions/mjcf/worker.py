@@ -41,10 +41,9 @@ class Worker:
 
     def __init__(self) -> None:
         if not sys.executable:
-            raise VmsPhError(
-                "MJCF files are read by a Python process, and this program has no interpreter; "
-                "convert the file with vms-ph first"
-            )
+            text = "MJCF files are read by a Python process, and this program has no interpreter; "
+            text += "convert the file with vms-ph first"
+            raise VmsPhError(text)
         self._folder = tempfile.TemporaryDirectory(prefix="vms_ph_mjcf_")
         paths = [path or os.getcwd() for path in sys.path]
         self._process = subprocess.Popen(

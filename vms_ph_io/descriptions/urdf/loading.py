@@ -113,10 +113,9 @@ def existing_file(path: str | Path) -> Path:
         reason = getattr(error, "strerror", None) or error
         raise VmsPhError(f"{str(path)[:80]!r} is not the path of a file: {reason}") from None
     if not exists:
-        raise VmsPhError(
-            f"there is no file {str(file)[:200]}; give the path of a URDF, xacro or MJCF file. "
-            "robots.load(name) loads a bundled robot, VMSModel.from_urdf(text) a text"
-        )
+        text = f"there is no file {str(file)[:200]}; give the path of a URDF, xacro or MJCF file. "
+        text += "robots.load(name) loads a bundled robot, VMSModel.from_urdf(text) a text"
+        raise VmsPhError(text)
     return file
 
 
