@@ -185,9 +185,6 @@ def _table(rows: list[dict[str, float]], start: float) -> Series:
     return columns
 
 
-_WIDTH = 22
-
-
 def report(run: RunRecord) -> Iterator[str]:
     """Return the lines of the report; the parts of a sum are indented and add up to it."""
     last = f", the last of {run.repeats} runs" if run.repeats > 1 else ""
@@ -199,8 +196,10 @@ def report(run: RunRecord) -> Iterator[str]:
     yield from _sum("total", run.energy["total"][-1], finals)
     if run.control:
         yield "energy of the closed loop, at the end"
-        finals = {name: values[-1] for name, values in run.law_energies.items()}
-        yield from _sum("total", run.control["closed_loop_energy"][-1], finals)
+        # The law may report for longer.
+        k = max(int(np.searchsorted(run.control["time"], run.energy["time"][-1], "right")), 1) - 1
+        finals = {name: values[k] for name, values in run.law_energies.items()}
+        yield from _sum("total", run.control["closed_loop_energy"][k], finals)
     yield f"largest power-balance residual  {run.largest_residual:.3e} W"
     yield f"unaccounted energy                {run.unaccounted_energy:+.3e} J"
 
@@ -214,9 +213,9 @@ def balance(run: RunRecord) -> dict[str, float]:
 
 
 def _sum(name: str, total: float, parts: dict[str, float]) -> Iterator[str]:
-    yield f"  {name:<{_WIDTH}}{_joules(total)}"
+    yield f"  {name:<22}{_joules(total)}"
     for part, value in parts.items():
-        yield f"    {label_of(part):<{_WIDTH - 2}}{_joules(value)}"
+        yield f"    {label_of(part):<20}{_joules(value)}"
 
 
 def _joules(value: float) -> str:
