@@ -10,7 +10,7 @@ using vms_ph::golden::Step;
 
 namespace {
 
-constexpr int kUpdates = 20000;
+const int kUpdates = updates(1000);
 
 // What a golden file gives the law, again and again: it has moving references, empty tanks,
 // saturated actuators, limits, resets, and states and references that are not finite.

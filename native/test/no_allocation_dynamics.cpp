@@ -70,8 +70,8 @@ int count_terms(const Model& model) {
       static_cast<std::size_t>((5 * model.nv() + 20 * dynamics.bodies() + 10) * model.nv() + 400));
   double sum = 0.0;
   const long before = allocations();
-  for (int k = 0; k < 1000; ++k) {
-    q[model.nq() - 1] = 1e-3 * k;
+  for (int k = 0; k < updates(100); ++k) {
+    q[model.nq() - 1] = 1e-2 * k;
     sum += use(dynamics, q, v, efforts, out);
   }
   const long after = allocations();

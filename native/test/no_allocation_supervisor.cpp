@@ -30,7 +30,7 @@ int main() {
   far.has_joints = true;
   int statuses[4] = {0, 0, 0, 0};
   const long before = allocations();
-  for (int k = 0; k < 20000; ++k) {
+  for (int k = 0; k < updates(5000); ++k) {
     state.q = home.q;
     state.v = home.v;
     double dt = 1e-3;

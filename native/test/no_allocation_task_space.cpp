@@ -14,7 +14,8 @@
 
 namespace {
 
-constexpr int kUpdates = 100000, kPostures = 50, kSamplesPerPosture = 50;
+const int kUpdates = updates(10000);
+constexpr int kPostures = 50, kSamplesPerPosture = 50;
 
 struct Setting {
   std::string name;

@@ -428,6 +428,7 @@ def main() -> None:
     faulthandler.enable()
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
+    np.set_printoptions(threshold=0, edgeitems=1)  # refusals write their arguments
     if sys.argv[1] == "each":
         each(vms_ph_native)
         say("done")

@@ -4,6 +4,7 @@
 """vms-ph bench native: laws in C++ beside those in Python; no time is asserted."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,25 @@ from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.benchmarks import native as bench
 
 
-def test_single_updates_are_timed_in_both_languages_with_their_tails(
-    native_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bench, "_UPDATES", 200)
+@pytest.fixture(scope="module", autouse=True)
+def _each_program_runs_once() -> Iterator[None]:
+    """With the same arguments, but for the file of the robot."""
+    printed: dict[tuple[object, ...], list[str]] = {}
+    run = bench.output
+
+    def remembered(program: Path, *arguments: object) -> list[str]:
+        key = (program.name, *map(str, arguments[1:]))
+        if key not in printed:
+            printed[key] = run(program, *arguments)
+        return printed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "_UPDATES", 200)
+        patch.setattr(bench, "output", remembered)
+        yield
+
+
+def test_single_updates_are_timed_in_both_languages_with_their_tails(native_folder: Path) -> None:
     arguments = ["bench", "native", "--seconds", "0", "--json"]
     result = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
     document = json.loads(result.output)
@@ -32,8 +48,7 @@ def test_single_updates_are_timed_in_both_languages_with_their_tails(
         assert 0.0 < case["median"] <= case["p99"] <= case["p999"] <= case["worst"]
 
 
-def test_the_table_shows_the_tails(native_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "_UPDATES", 100)
+def test_the_table_shows_the_tails(native_folder: Path) -> None:
     arguments = ["bench", "native", "--seconds", "0"]
     result = CliRunner().invoke(
         make_app(), arguments, catch_exceptions=False, env={"COLUMNS": "160"}
@@ -48,7 +63,7 @@ def test_the_table_shows_the_tails(native_folder: Path, monkeypatch: pytest.Monk
 def test_robots_on_moving_bases_are_timed_too(
     robot: str, native_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench, "_UPDATES", 100)
+    monkeypatch.setattr(bench, "_PRIORITY", 0)  # the host runs once
     base = robots.load(robot).base
     arguments = ["bench", "native", "--robot", robot, "--base", base, "--seconds", "0", "--json"]
     result = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)

@@ -17,12 +17,12 @@ def test_a_push_moves_the_arm_alike_with_the_law_in_either_language(
     native: ModuleType, panda: VMSModel, held: bool
 ) -> None:
     defaults = {name: p.default for name, p in figure_2.STUDY.parameters.items()}
-    settings = {**defaults, "seconds": 0.2}
+    settings = {**defaults, "seconds": 0.1}
     compiled, python = (
         figure_2.simulate(panda, "q1", settings, 30.0, held, native=choice)
         for choice in (True, False)
     )
-    # The twins agree to rounding; 200 steps of a stable motion add up no more.
+    # The twins agree to rounding; 100 steps of a stable motion add up no more.
     np.testing.assert_allclose(compiled.displacement, python.displacement, rtol=0, atol=1e-12)
     np.testing.assert_allclose(compiled.total, python.total, rtol=0, atol=1e-12)
     np.testing.assert_allclose(compiled.dissipated, python.dissipated, rtol=0, atol=1e-12)

@@ -116,7 +116,7 @@ def test_a_law_and_one_that_derives_from_it_command_the_same(
         if script is switches and law not in ("CartesianImpedance", "MobileManipulation"):
             continue
         both = Implementations(native, case, 5e-3, rng)
-        script(both, rng, 24)
+        script(both, rng, 16)
     both = Implementations(native, case, 5e-3, rng)
     if law == "DecoupledVMSController":
         empty_tank(both, rng, 30)
@@ -139,7 +139,7 @@ def test_task_space_control_commands_the_same_in_both_forms(
     both = TaskSpace(native, Case("panda", law="TaskSpaceIDAPBC"), 2e-3, rng)
     both.begin(0.1, 0.1, rng)
     both.set(tank_capacity=tank, tank_initial=0.5 * tank, **gains)
-    for k in range(150):
+    for k in range(90):
         if k % 30 == 10:
             both.set(
                 stiffness=rng.uniform(10.0, 60.0),
@@ -149,7 +149,7 @@ def test_task_space_control_commands_the_same_in_both_forms(
                 torque_rate=rng.choice([0.0, 300.0]),
                 power=rng.choice([0.0, 3.0]),
             )
-        if k == 75:
+        if k == 45:
             for law in (both.law, both.twin.law):
                 law.set_minimum(both.q)
         both.step(both.elsewhere(0.2, rng) if k % 40 == 20 else HOLD)

@@ -18,8 +18,8 @@ from vms_ph_io import robots
 
 from .hosted_replay import hosted, in_python, motion, words
 
-BY_ROBOT: list[tuple[str, str, dict[str, Any]]] = [
-    ("panda", "TaskSpaceIDAPBC", {}),
+BY_ROBOT: list[Any] = [
+    pytest.param("panda", "TaskSpaceIDAPBC", {}, marks=pytest.mark.slow),
     ("panda", "TaskSpaceIDAPBC", {"tank_capacity": 2.0, "cancel_coupling": True}),
     ("omnidirectional_panda", "CartesianImpedance", {"hold_base": False}),
     ("hextilt", "DecoupledVMSController", {}),

@@ -59,7 +59,7 @@ def test_both_languages_agree_at_every_update(
         # laws take the terms from the core, whose own test is test_terms.
         robot = robot.with_native(True)
     twins = Twins(native, robot)
-    scenario(Loop(robot, twins, home(name)), 20)
+    scenario(Loop(robot, twins, home(name)), 12)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_they_agree_at_random_states_with_random_gains(
     model = arm(name)
     twins = Twins(native, model)
     table = {gain.name: gain for gain in twins.cpp.gains}
-    for k in range(150):
+    for k in range(60):
         if k % 10 == 0:
             drawn = {
                 name: float(rng.integers(2)) if gain.is_switch else _drawn(gain, rng)
@@ -117,7 +117,7 @@ def test_an_arm_without_a_null_space_is_controlled_alike(native: ModuleType) -> 
     model = chain(3)
     for scenario in SCENARIOS:
         twins = Twins(native, model)
-        scenario(Loop(model, twins, np.array([0.3, 0.8, -0.9])), 10)
+        scenario(Loop(model, twins, np.array([0.3, 0.8, -0.9])), 4)
 
 
 def test_every_gain_has_the_same_name_default_bounds_and_description(native: ModuleType) -> None:
