@@ -19,7 +19,7 @@ from ..energy.samples import MotionSamples
 from ..errors import OptionError, StateError
 from ..model import VMSModel
 from .effort_meaning import effort_meaning
-from .estimate import Body, Estimate, base_parameters, estimate, nearest
+from .estimate import Body, Estimate, base_parameters, estimate, nearest, student
 from .result import (
     LEFT_OUT,
     NO_TORQUES,
@@ -56,6 +56,10 @@ _ERROR_FACTOR = 1.05
 _PRIOR_SHARES = (0.0, 0.3, 1.0)
 _MIN_ERROR = 2e-3  # share of the efforts that no description needs to be better than
 _GAIN = 0.3  # standard deviation of the factors of gains beforehand
+# Mean of tanh(rate / SLIP) in a row of a joint below which the joint may rest or reverse.
+_LEAST_SLIP = 0.9
+# Excess of dry friction that is believed possible at the least, as a share of the efforts.
+_LEAST_EXCESS = 0.01
 # Standard deviation by which friction may have changed since a prior was made, as a share of it.
 _FRICTION_DRIFT = 0.1
 
@@ -174,8 +178,9 @@ def identify(
     solution = regression.estimate(rows, mean, covariance, scale)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
     parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
+    extended = unknowns
     if moves and friction is None:
-        wide = _with_any_low_speed_friction(regression, unknowns, prior, error)
+        extended, wide = _with_any_low_speed_friction(regression, unknowns, prior, solution)
         # Also what this does not excite has an interval.
         open_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         others = parameters_of(model, regressor, open_unknowns, kinds, wide, wide.mean)
@@ -183,40 +188,33 @@ def identify(
     if not moves:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
-    parameters = tuple(
-        p.without_value(reasons.get(p.joint, reasons.get(p.kind, "")))
-        if p.joint in reasons or p.kind in reasons
-        else p
-        for p in parameters
-    )
-    windows = stacked([balance(model, regressor, m, unknowns, window_settings) for m in motions])
+    why = [reasons.get(p.joint, reasons.get(p.kind)) for p in parameters]
+    parameters = tuple(p.without_value(r) if r else p for p, r in zip(parameters, why, strict=True))
+    windows = stacked([balance(model, regressor, m, extended, window_settings) for m in motions])
     energy: dict[str, Parameter] = {}
     if settings.energy and moves:
-        check = estimate(
-            windows.columns, windows.target, mean, covariance, windows.path, windows.recording
-        )
-        energy = {
-            p.name: p for p in parameters_of(model, regressor, unknowns, kinds, check, check.mean)
-        }
+        beliefs = _prior(extended, prior)
+        check = estimate(windows.columns, windows.target, *beliefs, windows.path, windows.recording)
+        others = parameters_of(model, regressor, unknowns, kinds, check, check.mean)
+        energy = {p.name: p for p in others}
+    windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
     posterior = Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance)
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
-    unaccounted = _largest_unaccounted(windows, consistent)
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
     energy = {name: p.times(gains.get(name, 1.0)) for name, p in energy.items()}
     posterior = posterior.times(gains)
-    consistent = consistent * np.array([gains.get(u.name, 1.0) for u in unknowns])
     return Identification(
         parameters=parameters,
         posterior=posterior,
         gross=float(windows.gross.sum()),
         unaccounted_before=_largest_unaccounted(windows, np.array([u.mean for u in unknowns])),
-        unaccounted=unaccounted,
+        unaccounted=_largest_unaccounted(windows, consistent),
         residual=residual,
         windows=len(windows),
         length=float(np.median(windows.end - windows.begin)),
         frame=frame,
         unknowns=tuple(unknowns),
-        consistent=consistent,
+        consistent=consistent * np.array([gains.get(u.name, 1.0) for u in unknowns]),
         energy=energy,
         quantile=solution.quantile,
         error={
@@ -286,12 +284,16 @@ class _Regression:
 
     def rows(self, unknowns: Sequence[Unknown]) -> Windows:
         """Return the rows of all recordings; those of joints that are left out are zero."""
-        parts = []
+        parts, coulomb = [], [k for k, u in enumerate(unknowns) if u.name.endswith(".coulomb")]
         for motion, width, used in zip(self._motions, self._widths, self._used, strict=True):
             part = torque_windows(
                 self._model, motion, unknowns, self._settings, width=width, at_base=self._with_base
             )
-            weight = np.tile(used, len(part) // used.size)
+            # So has one that reverses.
+            slip = np.abs(part.columns[:, coulomb]).sum(axis=1) * part.gross
+            moving = slip.reshape(-1, used.size) >= _LEAST_SLIP * bool(coulomb)
+            moving[:, : -self._model.n] = True
+            weight = (moving & used).reshape(-1)
             columns = part.columns * weight[:, None]
             target = part.target * weight
             parts.append(replace(part, target=target, columns=columns, path=part.path * weight))
@@ -342,13 +344,8 @@ def _effort_exclusions(
     if meaning.best == "scaled":
         left_out = left_out | ~(meaning.ratio["scaled"] < 0.9)
     if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):
-        gains = ", ".join(
-            f"{joint} {gain:.3g}"
-            for joint, gain, is_sure in zip(
-                model.joint_names, meaning.gains, meaning.scaled, strict=True
-            )
-            if is_sure
-        )
+        factors = zip(model.joint_names, meaning.gains, meaning.scaled, strict=True)
+        gains = ", ".join(f"{joint} {gain:.3g}" for joint, gain, is_sure in factors if is_sure)
         reason = (
             f"{NO_TORQUES}: they follow the model with the factors {gains} "
             "(currents, or the motor side); identify gains first, or give them in a column map"
@@ -408,28 +405,40 @@ def _unknowns(
 
 
 def _with_any_low_speed_friction(
-    regression: _Regression, unknowns: Sequence[Unknown], prior: Posterior | None, error: Array
-) -> Estimate:
-    """Return the estimate with dry friction of any shape at low speed, where it predicts better.
+    regression: _Regression, unknowns: list[Unknown], prior: Posterior | None, solution: Estimate
+) -> tuple[list[Unknown], Estimate]:
+    """Return the estimate with dry friction of any shape at low speed, and its unknowns.
+
+    The excess of a joint is believed to have about the size of its dry friction, and reaches no
+    further up in speed than held-out time asks for.
 
     Args:
         regression: its rows.
         unknowns: of the estimate without.
         prior: see :func:`identify`.
-        error: its held-out error by output; a joint whose error falls gets the other friction.
+        solution: that estimate.
     """
-    coulomb = [u for u in unknowns if u.name.endswith(".coulomb")]
+    size = np.maximum(np.abs(solution.mean), _LEAST_EXCESS * solution.deviation)
     excess = [
-        replace(u, name=f"{u.name.removesuffix('coulomb')}stribeck_{width}", kind="stribeck")
-        for u in coulomb
+        replace(u, name=f"{u.name[:-7]}stribeck_{width}", kind="stribeck", deviation=deviation)
+        for u, deviation in zip(unknowns, size.tolist(), strict=True)
+        if u.name.endswith(".coulomb")
         for width in STRIBECK
     ]
-    rows, beliefs = regression.rows([*unknowns, *excess]), _prior([*unknowns, *excess], prior)
-    better = (regression.error(rows, *beliefs)[0] < error)[-len(coulomb) :]
-    used = np.concatenate([np.ones(len(unknowns), bool), np.repeat(better, len(STRIBECK))])
-    rows = replace(rows, columns=rows.columns[:, used])
-    beliefs = _prior(list(itertools.compress([*unknowns, *excess], used)), prior)
-    return regression.estimate(rows, *beliefs, regression.error(rows, *beliefs)[1])
+    every, widths = [*unknowns, *excess], np.arange(len(STRIBECK))
+    rows, joints = regression.rows(every), np.ones((len(excess) // len(STRIBECK), 1))
+
+    def trial(last: Any) -> tuple[Any, ...]:
+        used = [*itertools.repeat(True, len(unknowns)), *(widths <= last * joints).ravel()]
+        chosen = list(itertools.compress(every, used))
+        return chosen, replace(rows, columns=rows.columns[:, used]), *_prior(chosen, prior)
+
+    errors = np.array([regression.error(*trial(last)[1:])[0] for last in widths])
+    # Less than this by a width that means nothing.
+    errors *= 1.0 + widths[:, None] * errors.shape[1] / len(rows)
+    chosen, best, *beliefs = trial(np.argmin(errors[:, -len(joints) :], axis=0)[:, None])
+    scale = regression.error(best, *beliefs)[1]
+    return chosen, regression.estimate(best, beliefs[0], beliefs[1], scale)
 
 
 def _corrections(
@@ -486,9 +495,8 @@ def consistent_estimate(
         if matrix.any():
             body_parameters = regressor.parameters[10 * b : 10 * b + 10]
             # A body on the bound, such as a point mass, may keep what it is.
-            margin = (
-                1e-6 * max(body_parameters[0], 1e-3) * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
-            )
+            mass = max(body_parameters[0], 1e-3)
+            margin = 1e-6 * mass * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
             constraints.append(Body(body_parameters + margin, matrix))
     if payload:
         deviation = np.linalg.norm(solution.factor[:, payload[0]])
@@ -512,12 +520,12 @@ def parameters_of(
 ) -> tuple[Parameter, ...]:
     """Return the parameters of some kinds, with their intervals, claimed or not."""
     deviation, result = np.linalg.norm(solution.factor, axis=0), []
+    # Few of the blocks decide what is found of one joint.
+    quantile = student(solution.blocks // 4)
     for k, unknown in enumerate(unknowns):
         if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):
             continue
-        result.append(
-            _parameter(unknown, solution.mean[k], deviation[k], consistent[k], solution.quantile)
-        )
+        result.append(_parameter(unknown, solution.mean[k], deviation[k], consistent[k], quantile))
     payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
     if "payload" in kinds:
         result = _payload([unknowns[k] for k in payload], payload, solution, consistent) + result
@@ -575,11 +583,8 @@ def _payload(
         best = float(consistent[rows[k]] / consistent[rows[0]])
         result.append(_parameter(unknown, float(centre), spread, best, quantile))
     for k, axes in zip(range(4, 10), ("xx", "xy", "yy", "xz", "yz", "zz"), strict=True):
-        unknown = replace(
-            unknowns[k],
-            name=f"payload_inertia_{axes}",
-            deviation=unknowns[k].deviation if significant else 1e-300,
-        )
+        size = unknowns[k].deviation if significant else 1e-300
+        unknown = replace(unknowns[k], name=f"payload_inertia_{axes}", deviation=size)
         p = _parameter(unknown, mean[k], deviation[k], float(consistent[rows[k]]), quantile)
         result.append(replace(p, meaning="about the origin of the frame" if p.value else ""))
     return result

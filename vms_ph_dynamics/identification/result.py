@@ -18,7 +18,7 @@ KINDS = ("payload", "friction", "gains", "armature", "inertia", "drag")
 FRICTION = ("viscous", "coulomb", "offset", "load")
 """Terms of the friction of a joint, see :class:`.FrictionTerms`."""
 
-STRIBECK = (20, 40, 80, 160, 320, 640)
+STRIBECK = (0, 20, 40, 80, 160, 320, 640)
 """Widths of the excess of dry friction at low speed, 1e-3 rad/s or m/s: together of any shape."""
 
 LEFT_OUT = "left out: no multiple of the model"

@@ -16,7 +16,7 @@ from ..energy.samples import LONGEST_LAG, MotionSamples, smoothed
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out
-from .result import EFFORT_LAG, STRIBECK, Unknown
+from .result import EFFORT_LAG, Unknown
 from .windows import SLIP, Motion, Windows, WindowSettings, joint_columns
 
 EVERY = 10  # samples to a row: accelerations of neighbours share their samples
@@ -61,7 +61,10 @@ def torque_windows(
     if at_base:
         wrench = samples.wrenches["base"]
         measured = np.hstack([wrench if b == 6 else wrench[:, [0, 1, 5]], measured])
-    efforts, effort_rates = smoothed(samples.t, measured, width)
+    efforts = smoothed(samples.t, measured, width)[0]
+    # With the noise of few samples, lags would seem smaller than they are.
+    longer = max(width, smoothing_width(samples.t, settings.length))
+    effort_rates = smoothed(samples.t, measured, longer)[1]
     kinds = {
         kind: [k for k, u in enumerate(unknowns) if u.kind == kind]
         for kind in ("payload", "inertia")
@@ -97,11 +100,6 @@ def torque_windows(
         if kinds["inertia"]:
             columns[row][:, kinds["inertia"]] = rows
     terms = joint_columns(model, motion.v[:, b:], samples.torque)
-    slip = np.tanh(motion.v[:, b:] / SLIP)
-    for speed in STRIBECK:
-        low_speed = slip * np.exp(-((1e3 * motion.v[:, b:] / speed) ** 2))
-        for j, joint in enumerate(model.joint_names):
-            terms[f"friction.{joint}.stribeck_{speed}"] = j, low_speed[:, j]
     names = [name for name in terms if name in index and not name.startswith("gain.")]
     joints = {name: terms[name][0] for name in names}
     if names:
@@ -257,24 +255,28 @@ def torque_error(
     precision = np.linalg.inv(covariance / np.outer(unit, unit) + 1e-9 * np.eye(unit.size))
     columns = (rows.columns * unit).reshape(-1, outputs, len(unit))
     target = (rows.target - rows.columns @ mean).reshape(-1, outputs)
+    used = rows.columns.any(axis=1).reshape(-1, outputs)
     fold = np.arange(len(target)) * FOLDS // max(len(target), 1)
-    weight = np.ones(outputs)
+    system, weight = np.dstack([columns, target]).swapaxes(0, 1), np.ones(outputs)
+    parts = [system[:, fold == k] for k in range(FOLDS)]
+    grams = np.stack([part.swapaxes(1, 2) @ part for part in parts])
     for _ in range(2):
-        grams, rights = [], []
-        for k in range(FOLDS):
-            part = (columns[fold == k] * weight[:, None]).reshape(-1, len(unit))
-            grams.append(part.T @ part)
-            rights.append(part.T @ (target[fold == k] * weight).reshape(-1))
-        gram, right = sum(grams) + precision, sum(rights)
-        x = mean + unit * np.linalg.solve(gram, right)
+        folds = np.tensordot(weight**2, grams, (0, 1))
+        gram = folds.sum(axis=0)
+        gram[:-1, :-1] += precision
+        x = mean + unit * np.linalg.solve(gram[:-1, :-1], gram[:-1, -1])
         residuals = target - columns @ ((x - mean) / unit)
-        residual = 1.4826 * np.median(np.abs(residuals), axis=0)
+        size = np.ma.array(np.abs(residuals), mask=~used)
+        median = np.ma.median(size, axis=0)  # type: ignore[no-untyped-call]
+        residual = 1.4826 * median.filled(0.0)
         weight = 1.0 / np.maximum(residual, 1e-3)
     error = np.empty_like(target)
     for k in range(FOLDS):
-        x_fold = np.linalg.solve(gram - grams[k], right - rights[k])
+        other = gram - folds[k]
+        x_fold = np.linalg.solve(other[:-1, :-1], other[:-1, -1])
         error[fold == k] = target[fold == k] - columns[fold == k] @ x_fold
-    return np.sqrt(np.mean(error**2, axis=0)), np.maximum(residual, 1e-3), x
+    mean_square = np.sum(error**2, axis=0) / np.maximum(used.sum(axis=0), 1)
+    return np.sqrt(mean_square), np.maximum(residual, 1e-3), x
 
 
 def _drag_columns(d: Evaluation) -> dict[str, Array]:

@@ -17,7 +17,7 @@ from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples, clock_of, smoothed_velocity, steps, window_sums
 from ..errors import StateError
 from ..model import VMSModel
-from .result import EFFORT_LAG, Unknown
+from .result import EFFORT_LAG, STRIBECK, Unknown
 
 FrictionLaw = Callable[[Array], Array]
 """Torque that friction takes from the joints, positive against the motion: (N,n) of rates (N,n)."""
@@ -259,6 +259,9 @@ def joint_columns(model: VMSModel, rate: Array, effort: Array) -> dict[str, tupl
         "friction.{}.load": np.abs(effort) * slip,
         "gain.{}": -effort,
     }
+    for width in STRIBECK:
+        shape = slip * np.exp(-((1e3 * rate / width) ** 2)) if width else np.sign(rate) - slip
+        terms[f"friction.{{}}.stribeck_{width}"] = shape
     return {
         name.format(joint): (j, values[:, j])
         for j, joint in enumerate(model.joint_names)

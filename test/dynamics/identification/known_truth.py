@@ -40,6 +40,7 @@ class Truth:
     offset: np.ndarray
     excess: np.ndarray  # of dry friction at low speed (Stribeck), and the speed where it ends
     low_speed: np.ndarray
+    slip: float = SLIP  # speed over which dry friction reverses
 
 
 def random_truth(
@@ -181,7 +182,7 @@ def _efforts(model, truth, q, v, a):
             efforts[k] += inertial - fluid.buoyancy(d) - fluid.drag(d)
     rate = v[:, model.b :]
     dry = truth.coulomb + truth.excess * np.exp(-((rate / truth.low_speed) ** 2))
-    efforts[:, model.b :] += truth.viscous * rate + dry * np.tanh(rate / SLIP) + truth.offset
+    efforts[:, model.b :] += truth.viscous * rate + dry * np.tanh(rate / truth.slip) + truth.offset
     return efforts
 
 

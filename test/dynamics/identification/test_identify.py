@@ -79,7 +79,7 @@ def test_nothing_is_claimed_of_a_robot_that_stands(truth: Truth, panda: VMSModel
 
 def test_the_centre_of_no_load_is_not_claimed(panda: VMSModel) -> None:
     truth = random_truth(panda, np.random.default_rng(5), 1e-6)
-    samples = recording(panda, truth, np.random.default_rng(6))
+    samples = recording(panda, truth, np.random.default_rng(7))
     found = identify(panda, samples, settings=PLAIN)
     assert found["payload_mass"].contains(0.0)
     assert found["payload_centre_x"].value is None

@@ -4,6 +4,7 @@
 """Intervals contain the truth as often as they say, on six robots, also on moving bases."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,18 @@ def test_an_interval_that_is_wide_for_friction_of_another_shape_says_so() -> Non
         _, found = _draw(robots.load("panda"), 1.5, 0, stribeck)
         unsure = [p.name for p in found.claimed if p.meaning.startswith("unsure, because")]
         assert any(name.endswith(".coulomb") for name in unsure) == stribeck
+
+
+def test_ideal_coulomb_friction_leaves_intervals_narrow() -> None:
+    model, rng = _model("ur5"), np.random.default_rng(0)
+    truth = replace(random_truth(model, rng, 2.0), slip=1e-9)
+    found = identify(model, recording(model, truth, rng), settings=Settings(energy=False))
+    for name in ("shoulder_lift_joint", "elbow_joint"):
+        for term in ("viscous", "coulomb"):
+            p = found[f"friction.{name}.{term}"]
+            assert p.contains(truth.values[p.name])
+            assert p.high - p.low < 0.3 * truth.values[p.name]
+            assert not p.meaning
 
 
 @pytest.mark.slow
