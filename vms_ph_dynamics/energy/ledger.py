@@ -156,6 +156,7 @@ class Ledger(ArrayRecord):
         samples: number of samples.
         duration: s, without the gaps.
         gaps: number of gaps.
+        drag: energy dissipated by a fluid.
     """
 
     joints: tuple[str, ...]
@@ -226,6 +227,9 @@ class LedgerWriter:
         friction: of the joints, whose work is the dissipated energy; None for none.
         noise: of the samples.
         stride: every so many samples an instant of the series is kept.
+
+    Raises:
+        StateError: a port is no frame of the robot.
     """
 
     model: VMSModel

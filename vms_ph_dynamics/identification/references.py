@@ -103,6 +103,9 @@ def left_out_loads(
         frame: see :func:`.identify`, as for the others.
         prior: what is believed before the calibration.
         settings: see :class:`.Settings`.
+
+    Raises:
+        OptionError: without one of the sessions there is no recording without a load.
     """
     energy_settings = replace(settings or Settings(), energy=False)
     errors: list[LoadEstimate] = []

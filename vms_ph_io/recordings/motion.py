@@ -63,6 +63,9 @@ class MotionOptions:
         as_recorded: whether clock and velocities are left as they are.
         wrenches: topic or column of the wrench at a frame, by frame; ``base`` for the base.
         base: topic of the base, or empty for the one that has most.
+
+    Raises:
+        RecordingError: there is no such meaning of efforts.
     """
 
     joints: Mapping[str, str] | None = None
