@@ -184,13 +184,11 @@ def _doubts(
     for p in known:
         if p.name.endswith(".offset") and abs(p.value or 0.0) > _OFFSET * size[p.joint]:
             joints.add(p.joint)
-    if not joints:
-        return ()
     text = (
         f"the efforts of {', '.join(sorted(joints))} contradict the model: look for swapped "
         "columns, and for another sign, gear, zero or load; what was identified may be wrong"
     )
-    return (Finding("efforts", text, {"joints": float(len(joints))}),)
+    return (Finding("efforts", text, {"joints": float(len(joints))}),) if joints else ()
 
 
 def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, ...]:

@@ -99,7 +99,7 @@ def torque_windows(
             columns[row][:, kinds["payload"]] = rows[:, 10 * body : 10 * body + 10] @ transform
         if kinds["inertia"]:
             columns[row][:, kinds["inertia"]] = rows
-    terms = joint_columns(model, motion.v[:, b:], samples.torque)
+    terms = joint_columns(model, motion.v[:, b:], samples.torque, index)
     names = [name for name in terms if name in index and not name.startswith("gain.")]
     joints = {name: terms[name][0] for name in names}
     if names:

@@ -183,7 +183,7 @@ def balance(
     armature = 0.5 * motion.v[edges, model.b :] ** 2
     rows = regressor.rows(samples.q[edges], motion.v[edges])
     energy = rows @ regressor.parameters + armature @ model.armature
-    estimated = {u.name for u in unknowns if u.kind == "drag"}
+    estimated = {u.name for u in unknowns}
     drag: dict[str, Array] = {}
     if model.fluid is not None:
         energy = energy + fluid_path(model, samples.q[edges], motion.v[edges]).energy
@@ -197,7 +197,7 @@ def balance(
 
     work_by_name = {
         name: window_sums(rates * step[:, j], edges)
-        for name, (j, rates) in joint_columns(model, motion.rate, motion.effort).items()
+        for name, (j, rates) in joint_columns(model, motion.rate, motion.effort, estimated).items()
     }
     for j, joint in enumerate(model.joint_names):
         work_by_name[f"armature.{joint}"] = np.diff(armature[:, j])
@@ -242,7 +242,9 @@ def window_edges(t: Array, length: float) -> Array:
     return np.array(edges)
 
 
-def joint_columns(model: VMSModel, rate: Array, effort: Array) -> dict[str, tuple[int, Array]]:
+def joint_columns(
+    model: VMSModel, rate: Array, effort: Array, names: Collection[str]
+) -> dict[str, tuple[int, Array]]:
     """Return what each unknown of a joint multiplies, by name: the joint and its efforts, (N,).
 
     Args:
@@ -250,6 +252,7 @@ def joint_columns(model: VMSModel, rate: Array, effort: Array) -> dict[str, tupl
         rate: (N,n) joint rates.
         effort: (N,n) joint efforts; the known part of a balance has them as they are, the unknown
             is the factor on them.
+        names: of the unknowns; the excess of dry friction is left out where none is one of it.
     """
     slip = np.tanh(rate / SLIP)
     terms = {
@@ -259,7 +262,7 @@ def joint_columns(model: VMSModel, rate: Array, effort: Array) -> dict[str, tupl
         "friction.{}.load": np.abs(effort) * slip,
         "gain.{}": -effort,
     }
-    for width in STRIBECK:
+    for width in STRIBECK if any(".stribeck_" in name for name in names) else ():
         shape = slip * np.exp(-((1e3 * rate / width) ** 2)) if width else np.sign(rate) - slip
         terms[f"friction.{{}}.stribeck_{width}"] = shape
     return {
