@@ -13,13 +13,13 @@
 #include "../../ros2_control/test/flying_arm.hpp"
 #include "../../ros2_control/test/spinning_actuators.hpp"
 #include "allocations.hpp"
-#include "check.hpp"
+#include "core_test.hpp"
 #include "golden.hpp"
 #include "vms_ph_native/energy_split.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/plant/plant.hpp"
 
-namespace {
+namespace actuated_base {
 
 using vms_ph::Plant;
 using vms_ph::PlantOptions;
@@ -343,10 +343,7 @@ void an_actuator_fails_with_all_of_its_inputs() {
   CHECK(vms_ph_ros2_control::inputs_of("caster_0/brake", names) == Inputs());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CHECK(argc > 1);
+TEST(actuated_base) {
   reaction_wheels_keep_the_angular_momentum_of_robot_and_wheels();
   a_reaction_wheel_ends_no_step_beyond_its_largest_spin();
   the_gyroscopic_moment_is_that_of_the_momentum_of_its_time_and_has_no_power();
@@ -357,7 +354,8 @@ int main(int argc, char** argv) {
   an_input_that_is_not_valid_is_refused_in_a_sentence();
   an_actuator_fails_with_all_of_its_inputs();
   for (const char* name : {"reaction_wheels", "tilting_rotors", "spinning_rotors", "casters"}) {
-    the_plant_does_what_the_simulation_in_python_does(std::string(argv[1]) + "/", name);
+    the_plant_does_what_the_simulation_in_python_does(folder + "/", name);
   }
-  return 0;
 }
+
+}  // namespace actuated_base

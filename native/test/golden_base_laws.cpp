@@ -3,14 +3,15 @@
 
 // The law says what the Python one said when the golden data were written.
 #include "base_law_run.hpp"
+#include "core_test.hpp"
 #include "energy_numbers.hpp"
+
+namespace golden_base_laws {
 
 using vms_ph::golden::BaseLawRun;
 using vms_ph::golden::Comparison;
 using vms_ph::golden::Line;
 using vms_ph::golden::Step;
-
-namespace {
 
 void compare(const vms_ph::Command& command, const Line& line, Comparison& comparison) {
   if (line.key == "status") {
@@ -47,12 +48,11 @@ bool matches(const std::string& folder, const std::string& file) {
   return comparison.passed();
 }
 
-}  // namespace
-
-int main(int, char** arguments) {
-  const std::string folder = arguments[1];
+TEST(golden_base_laws) {
   const auto files = vms_ph::golden::base_law_files(folder);
   bool passed = !files.empty();
   for (const auto& file : files) passed = matches(folder, file) && passed;
-  return passed ? 0 : 1;
+  CHECK(passed);
 }
+
+}  // namespace golden_base_laws

@@ -9,11 +9,12 @@
 #include <sstream>
 #include <vector>
 
+#include "core_test.hpp"
 #include "energy_numbers.hpp"
 #include "file_text.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
-namespace {
+namespace golden_task_space {
 
 // Relative to the size of a quantity; sizes below one N m, J or W count as one.
 constexpr double kParity = 1e-9;
@@ -138,14 +139,14 @@ class GoldenReplay {
   double furthest_ = 0.0;
 };
 
-}  // namespace
-
-int main(int, char** arguments) {
+TEST(golden_task_space) {
   int failures = 0;
   for (const char* arm : {"panda", "crane"}) {
-    GoldenReplay replay(arguments[1]);
+    GoldenReplay replay(folder);
     replay.run(std::string("task_space_") + arm + ".txt");
     failures += replay.failures();
   }
-  return failures ? 1 : 0;
+  CHECK(failures == 0);
 }
+
+}  // namespace golden_task_space

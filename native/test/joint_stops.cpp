@@ -8,10 +8,10 @@
 #include <string>
 
 #include "allocations.hpp"
-#include "check.hpp"
+#include "core_test.hpp"
 #include "vms_ph_native/energy_split.hpp"
 
-namespace {
+namespace joint_stops {
 
 using Eigen::VectorXd;
 using vms_ph::Base;
@@ -133,9 +133,7 @@ void an_arm_lies_on_its_stop() {
   CHECK(falls.q()[0] > 0.5);
 }
 
-}  // namespace
-
-int main() {
+TEST(joint_stops) {
   const VectorXd none = VectorXd::Zero(0);
   moves_as_the_twin_in_python(Base::fixed, none,
                               Eigen::Vector2d(0.30000009217258705, 0.010028707714541344),
@@ -148,3 +146,5 @@ int main() {
   stores_what_is_supplied_and_not_dissipated();
   an_arm_lies_on_its_stop();
 }
+
+}  // namespace joint_stops

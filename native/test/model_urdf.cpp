@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "arm.hpp"
-#include "check.hpp"
+#include "core_test.hpp"
 #include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 
+namespace model_urdf {
+
 using vms_ph::Base;
 using vms_ph::Model;
 using vms_ph::ModelError;
-
-namespace {
 
 // The arm with <dynamics> in its elbow.
 std::string arm_with(const std::string& dynamics) {
@@ -111,9 +111,7 @@ void check_mimics() {
   check_refused(chain("<mimic joint='j1' offset='3'/>", ""), "limits of joint 'j0' cannot be met");
 }
 
-}  // namespace
-
-int main() {
+TEST(model_urdf) {
   check_mimics();
   for (const Base base : {Base::fixed, Base::floating}) {
     const auto model =
@@ -129,3 +127,5 @@ int main() {
     CHECK_HAS(error.what(), "the armature of joint 'elbow' must be finite, not negative");
   }
 }
+
+}  // namespace model_urdf

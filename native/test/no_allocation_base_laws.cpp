@@ -4,11 +4,12 @@
 // No update of the law takes memory from the heap, nor a reset, nor a gain that changes.
 #include "allocations.hpp"
 #include "base_law_run.hpp"
+#include "core_test.hpp"
+
+namespace no_allocation_base_laws {
 
 using vms_ph::golden::BaseLawRun;
 using vms_ph::golden::Step;
-
-namespace {
 
 const int kUpdates = updates(1000);
 
@@ -33,18 +34,14 @@ bool takes_none(const std::string& folder, const std::string& file) {
   return count == 0 && statuses[1] > 0 && statuses[2] > 0;
 }
 
-}  // namespace
-
-int main(int, char** arguments) {
-  const std::string folder = arguments[1];
+TEST(no_allocation_base_laws) {
   const long before = allocations();
   const auto something = std::make_unique<Eigen::VectorXd>(64);
-  if (allocations() < before + 2 || something->size() != 64) {
-    std::puts("the counting does not work");
-    return 1;
-  }
+  CHECK(allocations() >= before + 2 && something->size() == 64);  // the counting works
   const auto files = vms_ph::golden::base_law_files(folder);
   bool passed = !files.empty();
   for (const auto& file : files) passed = takes_none(folder, file) && passed;
-  return passed ? 0 : 1;
+  CHECK(passed);
 }
+
+}  // namespace no_allocation_base_laws

@@ -10,11 +10,12 @@
 
 #include "allocations.hpp"
 #include "arm.hpp"
+#include "core_test.hpp"
 #include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
 #include "vms_ph_native/laws.hpp"
 
-namespace {
+namespace no_allocation_dynamics {
 
 using vms_ph::Base;
 using vms_ph::Dynamics;
@@ -101,9 +102,7 @@ int count_loop(const Model& model) {
   return after == before && result.total.steps == 500 ? 0 : 1;
 }
 
-}  // namespace
-
-int main() {
+TEST(no_allocation_dynamics) {
   int failures = 0;
   for (const Base base : {Base::fixed, Base::planar, Base::floating}) {
     const Model model = Model::from_urdf(kArm, base);
@@ -116,5 +115,7 @@ int main() {
     failures += count_terms(coupled_model);
     if (coupled_model.b() > 0) failures += count_loop(coupled_model);
   }
-  return failures;
+  CHECK(failures == 0);
 }
+
+}  // namespace no_allocation_dynamics

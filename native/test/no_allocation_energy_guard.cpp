@@ -12,12 +12,12 @@
 
 #include "allocations.hpp"
 #include "arm.hpp"
-#include "check.hpp"
+#include "core_test.hpp"
 #include "vms_ph_native/energy_guard/port_guard.hpp"
 
-using namespace vms_ph;
+namespace no_allocation_energy_guard {
 
-namespace {
+using namespace vms_ph;
 
 void survives_everything(Base base, int delay, bool carries_weight) {
   const Model model = Model::from_urdf(kArm, base);
@@ -147,9 +147,7 @@ void knows_its_actuators(int count, int delay) {
               times[times.size() / 2], times[times.size() * 99 / 100]);
 }
 
-}  // namespace
-
-int main() {
+TEST(no_allocation_energy_guard) {
   survives_everything(Base::fixed, 0, true);
   survives_everything(Base::fixed, 3, false);
   survives_everything(Base::floating, 1, true);
@@ -159,3 +157,5 @@ int main() {
     for (int delay : {0, 1, kMostDelay}) knows_its_actuators(count, delay);
   }
 }
+
+}  // namespace no_allocation_energy_guard

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "allocations.hpp"
+#include "core_test.hpp"
 #include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/model.hpp"
 
-namespace {
+namespace no_allocation_integrators {
 
 /// Four links on hinges that turn about x and y in turns; the first may mimic the third.
 std::string robot(bool coupled) {
@@ -36,9 +37,7 @@ std::string robot(bool coupled) {
   return xml + "</robot>";
 }
 
-}  // namespace
-
-int main() {
+TEST(no_allocation_integrators) {
   using vms_ph::Base;
   int failures = 0, variant = 0;
   for (const Base base :
@@ -82,5 +81,7 @@ int main() {
       }
     }
   }
-  return failures;
+  CHECK(failures == 0);
 }
+
+}  // namespace no_allocation_integrators

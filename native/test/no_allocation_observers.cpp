@@ -10,12 +10,12 @@
 
 #include "allocations.hpp"
 #include "arm.hpp"
-#include "check.hpp"
+#include "core_test.hpp"
 #include "vms_ph_native/observers/robot_observers.hpp"
 
-using namespace vms_ph;
+namespace no_allocation_observers {
 
-namespace {
+using namespace vms_ph;
 
 void survives_everything(Base base, bool decoupled) {
   const Model model = Model::from_urdf(kArm, base);
@@ -54,10 +54,10 @@ void survives_everything(Base base, bool decoupled) {
   std::printf("%d velocities: %.1f us for an update\n", model.nv(), spent / 4000.0);
 }
 
-}  // namespace
-
-int main() {
+TEST(no_allocation_observers) {
   survives_everything(Base::fixed, false);
   survives_everything(Base::planar, true);
   survives_everything(Base::floating, true);
 }
+
+}  // namespace no_allocation_observers

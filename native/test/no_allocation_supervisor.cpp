@@ -8,13 +8,15 @@
 
 #include "allocations.hpp"
 #include "arm.hpp"
-#include "check.hpp"
+#include "core_test.hpp"
 #include "vms_ph_native/laws.hpp"
 #include "vms_ph_native/supervisor.hpp"
 
+namespace no_allocation_supervisor {
+
 using namespace vms_ph;
 
-int main() {
+TEST(no_allocation_supervisor) {
   const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
   const Model model = Model::from_urdf(kArm, Base::floating);
   Supervisor supervisor(model, std::make_unique<PayloadCompensation>(
@@ -56,3 +58,5 @@ int main() {
   const RobotState other{Eigen::VectorXd::Zero(3), Eigen::VectorXd::Zero(1)};
   CHECK_HAS(supervisor.update(other, none, 1e-3).reason, "its size is not that of this robot");
 }
+
+}  // namespace no_allocation_supervisor

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "allocations.hpp"
+#include "core_test.hpp"
 #include "file_text.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
-namespace {
+namespace no_allocation_task_space {
 
 const int kUpdates = updates(10000);
 constexpr int kPostures = 50, kSamplesPerPosture = 50;
@@ -102,17 +103,13 @@ bool counting_works(const vms_ph::Model& model) {
   return mine.size() == 64 && between > before && allocations() > between;
 }
 
-}  // namespace
-
-int main(int, char** arguments) {
-  const std::string folder = arguments[1];
+TEST(no_allocation_task_space) {
   const auto model =
       vms_ph::Model::from_urdf(file_text(folder + "/panda.urdf"), vms_ph::Base::fixed);
-  if (!counting_works(model)) {
-    std::puts("the counting does not work");
-    return 1;
-  }
+  CHECK(counting_works(model));
   const bool none = allocation_count(folder, "panda.urdf", "panda_link8") == 0 &&
                     allocation_count(folder, "crane.urdf", "tip") == 0;
-  return none ? 0 : 1;
+  CHECK(none);
 }
+
+}  // namespace no_allocation_task_space

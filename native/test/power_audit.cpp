@@ -6,12 +6,14 @@
 #include <limits>
 
 #include "arm.hpp"
-#include "check.hpp"
+#include "core_test.hpp"
 #include "vms_ph_native/energy_split.hpp"
+
+namespace power_audit {
 
 using namespace vms_ph;
 
-int main() {
+TEST(power_audit) {
   const Model model = Model::from_urdf(kArm, Base::fixed, "", {});
   PowerAudit audit(model, false);
   Command pushed;
@@ -29,5 +31,6 @@ int main() {
   const PowerBalance& balance = audit.add(turning, pushed, pushed, 11.8, 0.1);
   CHECK(std::abs(balance.torque_energy - 1.8) < 1e-12 && balance.torque == 6.0);
   CHECK(std::abs(balance.stored - 1.8) < 1e-12 && std::abs(balance.residual) < 1e-12);
-  return 0;
 }
+
+}  // namespace power_audit

@@ -4,10 +4,10 @@
 // Products of views against those that Eigen writes, for all orders of the operands.
 #include "vms_ph_native/linear_algebra.hpp"
 
-#include "check.hpp"
+#include "core_test.hpp"
 #include "vms_ph_native/sizes.hpp"
 
-namespace {
+namespace products {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -62,9 +62,7 @@ void check_blocks() {
   CHECK(same(fixed, a.topRows(3).rowwise().sum()));
 }
 
-}  // namespace
-
-int main() {
+TEST(products) {
   for (int rows : {0, 1, 3, 4, 7, 30}) {
     for (int inner : {0, 1, 3, 6, 17}) {
       for (int columns : {0, 1, 2, 7}) {
@@ -73,5 +71,6 @@ int main() {
     }
   }
   check_blocks();
-  return 0;
 }
+
+}  // namespace products
