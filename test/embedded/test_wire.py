@@ -27,7 +27,6 @@ from std_srvs.srv import SetBool
 
 from vms_ph_embedded import discovery
 from vms_ph_embedded.interfaces import store
-from vms_ph_embedded.wire import pairing
 
 pytestmark = pytest.mark.wire
 
@@ -297,21 +296,3 @@ print(node.get_node_names(), flush=True)
     process = ros_process(code, env={"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"})
     output, errors = process.communicate(timeout=60)
     assert output == "['alone']\n", errors
-
-
-def test_a_peer_of_a_dds_that_cannot_pair_is_named_and_gets_nothing(ros, monkeypatch):
-    # Endpoints of Cyclone stand for those of Fast DDS, which --campaign installs.
-    node, served = ros.node(), []
-    node.create_service(SetBool, "switch", lambda request, answer: served.append(request) or answer)
-    client = node.create_client(SetBool, "switch")
-    assert ros.spin_until(client.service_is_ready)
-    monkeypatch.setitem(pairing._UNABLE_TO_PAIR, client._writer.gid[:2], "rmw_fastrtps")
-    assert not client.service_is_ready()
-    future = client.call_async(SetBool.Request(data=True))
-    assert ros.spin_until(future.done)
-    assert "the service /switch has a peer that runs rmw_fastrtps" in str(future.exception())
-    # A call that comes from there all the same is not served.
-    monkeypatch.setattr(client, "_obstacle", lambda: None)
-    client.call_async(SetBool.Request(data=True))
-    ros.spin_for(0.2)
-    assert served == []
