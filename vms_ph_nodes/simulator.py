@@ -153,10 +153,13 @@ class Simulator(ManagedNode):
         """Whether stamps follow the clock, by which a controller elsewhere knows their age."""
         return self._loop is None and not self._topics.publishes_clock
 
-    def _anchor(self) -> None:
-        """Set the origin of simulated time to the current time."""
-        # With /clock, stamps begin at zero; otherwise at the current system time.
-        self._epoch = 0 if self._topics.publishes_clock else self._system.now().nanoseconds
+    def _anchor(self, last_stamp: int = 0) -> None:
+        """Set the origin of simulated time to the current time, after the last stamp, ns."""
+        # With /clock, stamps begin after one step, as zero means none. Otherwise they begin now, or
+        # where those of before ended: ~/step may have taken them ahead.
+        step = round(self.step * NANOSECONDS)
+        now = max(self._system.now().nanoseconds, last_stamp + step)
+        self._epoch = step if self._topics.publishes_clock else now
         self._start = self._steady.now().nanoseconds
         self._ticks = 0
 
@@ -237,6 +240,7 @@ class Simulator(ManagedNode):
     def _restart(self) -> None:
         """Begin anew: at the start, at rest, without the efforts received so far."""
         self._end_steps("the simulation was reset")
+        last_stamp = self._epoch + round(self.simulation.time * NANOSECONDS)
         self._external.forget()
         if self._loop is not None:
             self._loop.restart()
@@ -244,7 +248,7 @@ class Simulator(ManagedNode):
         if self._failure:
             self._failure = ""
             self.get_logger().info("the simulation goes on after a reset")
-        self._anchor()
+        self._anchor(last_stamp)
 
     def _publish(self) -> None:
         stamp = self.stamp()

@@ -116,6 +116,8 @@ class StampGate:
 
     A stream that was paused, or whose clock was set, is accepted again after five messages that
     agree among themselves; one that is old by the clock, as a recording that is played, never is.
+    Where the clock of the node itself went back, as that of a simulation that begins anew, so may
+    the stamps.
     """
 
     def __init__(self, largest_age: float) -> None:
@@ -144,10 +146,10 @@ class StampGate:
         return ""
 
     def _problem(self, stamp: int, now: int) -> str:
-        if self._last is None:
+        last, last_arrival = self._last or (stamp + 1, now + 1)
+        if stamp < last and now < last_arrival:  # the first one, or the clock was set back
             difference = abs(now - stamp)
             return f"is {_seconds(now - stamp)} the clock" if 0 < self._age < difference else ""
-        last, last_arrival = self._last
         if stamp == last:
             return "repeats the last stamp"
         if stamp < last:
