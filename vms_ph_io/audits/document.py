@@ -68,8 +68,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
     else:
         yield from _joint_sentences(audit, "unaccounted")
     least = _CLOSED_SHARE * ledger.exchanged
-    told = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > least]
-    yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in told[:2]))
+    reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > least]
+    yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
     for appearance in audit.appearances[:1] if share >= _CLOSED_SHARE else ():
         verb = "appeared" if appearance.energy > 0.0 else "vanished"
         yield (
@@ -88,31 +88,33 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         source: words for where the energy is from.
     """
     ledger = audit.ledger
-    energies, places, exchanged = np.abs(ledger.series[series]), ledger.joints, ledger.exchanged
-    last = int(np.argmax(energies))
-    energy, end = energies[last], ledger.time[last]
+    energies, exchanged = np.abs(ledger.series[series]), ledger.exchanged
+    largest = int(np.argmax(energies))
+    energy, end = energies[largest], ledger.time[largest]
     until = f"until {end:.1f} s " if end < 0.9 * ledger.time[-1] else ""
     amount = f"{source}{until}{energy:.3g} J, {100 * energy / exchanged:.2g} % of what the "
     amount = (
-        amount[0].upper() + amount[1:] + ("joints exchanged," if places else "ports exchanged,")
+        amount[0].upper()
+        + amount[1:]
+        + ("joints exchanged," if ledger.joints else "ports exchanged,")
     )
-    if not places:
+    if not ledger.joints:
         yield f"{amount} is missing."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
     rows = [ledger.balanced.index(n) for n in ledger.joints]
     joints = ledger.series["residual_by_joint"][:, rows]
-    total = joints[last] - joints[0]
+    total = joints[largest] - joints[0]
     order = np.argsort(-np.abs(total))
     worst = int(order[0])
     shares = 100 * np.abs(total) / (np.abs(total).sum() or 1.0)
     if shares[worst] > _DOMINANT_SHARE:
-        names, share = places[worst], shares[worst]
-        what = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
+        names, share = ledger.joints[worst], shares[worst]
+        verb = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
     else:
-        names, share = " and ".join(places[k] for k in order[:2]), shares[order[:2]].sum()
-        what = "is unaccounted for"
-    yield f"{amount} {what}, {share:.0f} % of the residuals at {names}."
+        names, share = " and ".join(ledger.joints[k] for k in order[:2]), shares[order[:2]].sum()
+        verb = "is unaccounted for"
+    yield f"{amount} {verb}, {share:.0f} % of the residuals at {names}."
     if audit.identified:
         yield "What --identify found stands below."
         return
@@ -284,11 +286,15 @@ def lines(audit: Audit) -> Iterator[str]:
             f"           from the samples alone {ledger.from_samples:+.4g} J; their quadrature is "
             f"exact to {ledger.sampling_bound:.2g} J"
         )
-    yield f"joint                    gross    supplied  dissipated    residual (J), effort (friction: {audit.friction})"  # noqa: E501  one line of a table
+    width = max(20, *map(len, ledger.joints))
+    yield (
+        f"{'joint':<{width}}       gross    supplied  dissipated    residual (J), effort "
+        f"(friction: {audit.friction})"
+    )
     for k, name in enumerate(ledger.joints):
         row = ledger.balanced.index(name)
         yield (
-            f"  {name[:20]:<20}{ledger.gross_by_joint[k]:>10.4g}"
+            f"  {name:<{width}}{ledger.gross_by_joint[k]:>10.4g}"
             f"{ledger.supplied_by_joint[k]:>+12.4g}{ledger.dissipated_by_joint[k]:>12.4g}"
             f"{ledger.residual_by_joint[row]:>+12.4g}{ledger.residual_effort[row]:>10.3g} rms"
         )

@@ -25,7 +25,7 @@ from vms_ph_io.wings import hook
 
 from ..node.process import note_signals, require_free_port
 from ..views.commands import CHOICES
-from ..views.page_address import HOST, page_address, page_token
+from ..views.page_address import HOST, page_token
 from .launch import find_launch_file
 
 _START_TIMEOUT = 120.0  # timeout of the first energy message, s; a busy machine starts slowly
@@ -53,7 +53,7 @@ class Demo:
         if arguments["web"]:
             port: int = arguments["port"]
             require_free_port(HOST, port, f"--port {port + 1}")
-        self._token = page_token(arguments["token"])
+        page_token(arguments["token"])  # for the page, in the environment
         self._prepare(arguments, folder)
 
     def run(self) -> int:
@@ -130,7 +130,7 @@ class Demo:
 
     def _print_addresses(self) -> None:
         if self._arguments["web"]:
-            typer.echo(f"page      {page_address(self._arguments['port'], self._token)}")
+            typer.echo("page      its address follows as soon as it can be opened")
         typer.echo(f"bag       {self._bag if self._arguments['record'] else 'none'}")
         typer.echo(f"topics    in another terminal: {command_name()} topic echo /vms_ph/energy")
         typer.echo(f'ROS 2     eval "$({command_name()} env)" in its terminal, with Cyclone DDS')

@@ -6,7 +6,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from vms_ph_dynamics import OptionError
 from vms_ph_hopping import HoppingRun
+from vms_ph_hopping.flights import flights
 from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check
@@ -40,6 +42,8 @@ def experiment_study(
         trial = Trial.of(experiment, settings)
         stages = Stages(progress, 2)
         run = trial.run(progress=stages.begin("run"))
+        if len(flights(run)) < 2 and not run.stopped:
+            raise OptionError(f"no hop ends within {run.times[-1]:.3g} s; give a longer duration")
         stages.begin("gait and its stability")
         all_checks = [*checks(trial, run), balance_check(run)]
         files = []
