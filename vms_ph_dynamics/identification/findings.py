@@ -22,11 +22,13 @@ from .windows import FrictionLaw, Motion, Windows, WindowSettings, balance, moti
 _THRESHOLD = 6.0  # standard deviations
 _MAX_ERROR = 0.25  # held-out error, as a share of the efforts, of joints that tell of contacts
 _SECOND_RATIO = 3.0  # standard deviations, that a second joint must feel
-_SLOW = 0.2  # share of the usual speed
+_SLOW = 0.2  # share of the usual speed, below which the sign of dry friction is uncertain
 _PERIOD = 0.01  # s, between the efforts that are compared
 _GAP = 0.3  # s, within which two excesses are one contact
 _SHORTEST = 0.05  # s
-_SMALL = 0.02  # share of the largest efforts, below which a wrong load alone contradicts them
+_SMALL_EFFORT = (
+    0.02  # share of the largest efforts, below which a wrong load alone contradicts them
+)
 _OFFSET = 0.5  # share of the efforts of a joint that no offset of its friction reaches
 _UNIT_GAIN = 0.3  # by which a gain may differ from one
 _LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
@@ -162,26 +164,24 @@ def findings(
     # Contacts cannot be told from a model that explains little.
     if model_findings:
         return model_findings
-    told = (*_payload(model, identification), *_disagreements(identification))
     return (
-        *_doubts(model, identification, samples),
-        *told,
+        *_contradictions(model, identification, samples),
+        *_payload(model, identification),
+        *_disagreements(identification),
         *contacts(model, motion, identification, friction),
     )
 
 
-def _doubts(
+def _contradictions(
     model: VMSModel, identification: Identification, samples: MotionSamples
 ) -> tuple[Finding, ...]:
     """Return the joints that contradict the model, or whose friction is none that joints have."""
     efforts = np.sqrt(np.mean(samples.torque**2, axis=0))
     size = dict(zip(model.joint_names, efforts, strict=True))
     left_out = {p.joint for p in identification.parameters if p.reason.startswith(LEFT_OUT)}
-    joints = {joint for joint in left_out if size[joint] > _SMALL * efforts.max()}
-    known = (
-        [] if any(u.kind == "gains" for u in identification.unknowns) else identification.claimed
-    )
-    for p in known:
+    joints = {joint for joint in left_out if size[joint] > _SMALL_EFFORT * efforts.max()}
+    has_gains = any(u.kind == "gains" for u in identification.unknowns)
+    for p in () if has_gains else identification.claimed:
         if p.name.endswith(".offset") and abs(p.value or 0.0) > _OFFSET * size[p.joint]:
             joints.add(p.joint)
     text = (

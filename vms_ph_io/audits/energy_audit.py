@@ -189,11 +189,11 @@ def audit_motion(
     model = motion.model
     name = friction_name or "URDF"
     conditioning = motion.conditioning
-    carries = bool(_last_energy(motion, "payload"))
-    if carries:
+    has_payload = _last_energy(motion, "payload") is not None
+    if has_payload:
         note = "the simulation had a payload: not its port energies are used, but the samples"
         conditioning = replace(conditioning, notes=(*conditioning.notes, note))
-    is_exact = friction is None and not carries
+    is_exact = friction is None and not has_payload
     if friction is None:
         friction, name = _default_friction(motion)
     stride = max(1, -(-len(motion) // MAX_INSTANTS))

@@ -15,7 +15,12 @@ import yaml
 
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed
-from vms_ph_dynamics.identification.effort_meaning import Balances, balances, effort_meaning
+from vms_ph_dynamics.identification.effort_meaning import (
+    Balances,
+    EffortMeaning,
+    balances,
+    effort_meaning,
+)
 from vms_ph_dynamics.identification.torque import effort_lags
 
 from ..progress import no_progress
@@ -290,7 +295,7 @@ class _Motion(NamedTuple):
         """Return the motion with fewer samples."""
         return _Motion(*(_means(rows, _FIT_SAMPLES) for rows in self))
 
-    def meaning(self, model: VMSModel) -> Any:
+    def meaning(self, model: VMSModel) -> EffortMeaning:
         """Return what the efforts are."""
         measured = np.asarray(np.any(self.effort != 0.0, axis=0))
         return effort_meaning(model, *self._replace(q=configuration(model, self.q)), measured)
