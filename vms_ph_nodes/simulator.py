@@ -249,6 +249,7 @@ class Simulator(ManagedNode):
             self._failure = ""
             self.get_logger().info("the simulation goes on after a reset")
         self._anchor(last_stamp)
+        self._topics.publish_clock(self.stamp())  # before the first state, whose stamp goes back
 
     def _publish(self) -> None:
         stamp = self.stamp()

@@ -146,8 +146,9 @@ class StampGate:
         return ""
 
     def _problem(self, stamp: int, now: int) -> str:
-        last, last_arrival = self._last or (stamp + 1, now + 1)
-        if stamp < last and now < last_arrival:  # the first one, or the clock was set back
+        last, last_arrival = self._last or (stamp + 1, 0)
+        # The first one; or the clock was set back, or had not begun, which reads as zero.
+        if stamp < last and (now < last_arrival or not last_arrival):
             difference = abs(now - stamp)
             return f"is {_seconds(now - stamp)} the clock" if 0 < self._age < difference else ""
         if stamp == last:
