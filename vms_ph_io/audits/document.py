@@ -92,12 +92,10 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     largest = int(np.argmax(energies))
     energy, end = energies[largest], ledger.time[largest]
     until = f"until {end:.1f} s " if end < 0.9 * ledger.time[-1] else ""
-    amount = f"{source}{until}{energy:.3g} J, {100 * energy / exchanged:.2g} % of what the "
-    amount = (
-        amount[0].upper()
-        + amount[1:]
-        + ("joints exchanged," if ledger.joints else "ports exchanged,")
-    )
+    places = "joints" if ledger.joints else "ports"
+    share = f"{100 * energy / exchanged:.2g} % of what the {places} exchanged,"
+    amount = f"{source}{until}{energy:.3g} J, {share}"
+    amount = amount[0].upper() + amount[1:]
     if not ledger.joints:
         yield f"{amount} is missing."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
@@ -109,12 +107,12 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     worst = int(order[0])
     shares = 100 * np.abs(total) / (np.abs(total).sum() or 1.0)
     if shares[worst] > _DOMINANT_SHARE:
-        names, share = ledger.joints[worst], shares[worst]
+        names, percent = ledger.joints[worst], shares[worst]
         verb = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
     else:
-        names, share = " and ".join(ledger.joints[k] for k in order[:2]), shares[order[:2]].sum()
+        names, percent = " and ".join(ledger.joints[k] for k in order[:2]), shares[order[:2]].sum()
         verb = "is unaccounted for"
-    yield f"{amount} {verb}, {share:.0f} % of the residuals at {names}."
+    yield f"{amount} {verb}, {percent:.0f} % of the residuals at {names}."
     if audit.identified:
         yield "What --identify found stands below."
         return
@@ -287,10 +285,7 @@ def lines(audit: Audit) -> Iterator[str]:
             f"exact to {ledger.sampling_bound:.2g} J"
         )
     width = max(20, *map(len, ledger.joints))
-    yield (
-        f"{'joint':<{width}}       gross    supplied  dissipated    residual (J), effort "
-        f"(friction: {audit.friction})"
-    )
+    yield f"{'joint':<{width}}       gross    supplied  dissipated    residual (J), effort (friction: {audit.friction})"  # noqa: E501  one line of a table
     for k, name in enumerate(ledger.joints):
         row = ledger.balanced.index(name)
         yield (

@@ -15,12 +15,7 @@ import yaml
 
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed
-from vms_ph_dynamics.identification.effort_meaning import (
-    Balances,
-    EffortMeaning,
-    balances,
-    effort_meaning,
-)
+from vms_ph_dynamics.identification import effort_meaning as efforts
 from vms_ph_dynamics.identification.torque import effort_lags
 
 from ..progress import no_progress
@@ -295,14 +290,16 @@ class _Motion(NamedTuple):
         """Return the motion with fewer samples."""
         return _Motion(*(_means(rows, _FIT_SAMPLES) for rows in self))
 
-    def meaning(self, model: VMSModel) -> EffortMeaning:
+    def meaning(self, model: VMSModel) -> efforts.EffortMeaning:
         """Return what the efforts are."""
         measured = np.asarray(np.any(self.effort != 0.0, axis=0))
-        return effort_meaning(model, *self._replace(q=configuration(model, self.q)), measured)
+        return efforts.effort_meaning(
+            model, *self._replace(q=configuration(model, self.q)), measured
+        )
 
-    def balances(self, model: VMSModel) -> Balances:
+    def balances(self, model: VMSModel) -> efforts.Balances:
         """Return the momentum balances of the joints."""
-        return balances(model, *self._replace(q=configuration(model, self.q)))
+        return efforts.balances(model, *self._replace(q=configuration(model, self.q)))
 
 
 def _means(rows: Array, count: int) -> Array:

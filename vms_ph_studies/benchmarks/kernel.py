@@ -104,22 +104,20 @@ def _in_python(model: VMSModel) -> list[Case]:
         limit = 2.5 if native else None
         for form in (StandardForm(robot), DecoupledForm(robot)):
             x = form.state(q, v)
-            cases.append(
+            cases += [
                 Case(
                     f"Python: {type(form).__name__}.rate, {where}",
                     lambda form=form, x=x: form.rate(x, ports),  # type: ignore[misc]
                     limit=limit,
                     reference=_PYTHON_ABA,
-                )
-            )
-            cases.append(
+                ),
                 Case(
                     f"Python: {type(form).__name__}, rate_derivatives, {where}",
                     lambda form=form, x=x: rate_derivatives(form, x, ports, parameters=False),  # type: ignore[misc]
                     limit=3.0 if native else None,
                     reference=_PYTHON_SLOPES,
-                )
-            )
+                ),
+            ]
         cases.append(
             Case(
                 f"Python: evaluate, M, C and g, {where}",

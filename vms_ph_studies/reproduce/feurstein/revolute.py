@@ -116,20 +116,20 @@ def gait_checks(gait: Flight) -> list[Check]:
     ]
 
 
+def _convergence(trial: Trial, hops: list[Flight], gait: str) -> Check:
+    multiplier = largest_multiplier(trial, hops)
+    size = np.inf if multiplier is None else abs(multiplier)
+    obtained = f"largest Floquet multiplier {size:.3f}" if multiplier else "no"
+    return stated(f"converges to a {gait}", "yes", obtained, bool(size < 1.0))
+
+
 def _fourth(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    gait, multiplier = settled(hops), largest_multiplier(trial, hops)
-    checks = _setting(trial)
-    if gait is None or multiplier is None:
-        return [*checks, stated("converges to a gait", "yes", "no", False)]
+    checks = [*_setting(trial), _convergence(trial, hops, "gait")]
+    if (gait := settled(hops)) is None:
+        return checks
     return [
         *checks,
-        stated(
-            "converges to a gait",
-            "yes",
-            f"largest Floquet multiplier {abs(multiplier):.3f}",
-            abs(multiplier) < 1.0,
-        ),
         stated(
             "drift of the gait",
             "small, backward",
@@ -168,18 +168,11 @@ def _fourth(trial: Trial, run: HoppingRun) -> list[Check]:
 
 def _fifth(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    gait, multiplier = settled(hops), largest_multiplier(trial, hops)
-    checks = _setting(trial)
-    if gait is None or multiplier is None:
-        return [*checks, stated("converges to a forward gait", "yes", "no", False)]
+    checks = [*_setting(trial), _convergence(trial, hops, "forward gait")]
+    if (gait := settled(hops)) is None:
+        return checks
     return [
         *checks,
-        stated(
-            "converges to a forward gait",
-            "yes",
-            f"largest Floquet multiplier {abs(multiplier):.3f}",
-            abs(multiplier) < 1.0,
-        ),
         *gait_checks(gait),
         stated(
             "energy",
