@@ -81,7 +81,8 @@ class Reference:
     Attributes:
         position: (3,) of the end effector in the inertial frame, m.
         velocity: (3,) in the inertial frame, m/s: the reference position moves with it. Given with
-            a position at every time, it lets the law follow a path without trailing it.
+            a position at every time, it lets the law follow a path without trailing it; a
+            :class:`.TaskSpaceIDAPBC` then follows the position alone.
         pose: (4,4) of the base or of the end effector, whichever the law controls, in the frame in
             which the law holds it.
         twist: (6,) in the axes of the reference pose, linear first, m/s and rad/s: the reference

@@ -117,6 +117,7 @@ class VMSModel(RobotModel):
             links=built.links,
             inertia=inertia,
         )
+        model.urdf = xml if gravity is None and not locked_joints else ""
         _warn(model.repairs)
         if built.home or built.home_base:
             joints = {name: x for name, x in built.home.items() if name in model.joint_names}

@@ -50,6 +50,8 @@ class RobotModel(WithHints):
             an MJCF; else every joint at zero, or in the middle of its range where the limits
             exclude zero. See :meth:`with_home`.
         fluid: the fluid that surrounds the robot, or None.
+        urdf: the text that it was read from, for recordings; empty where that would make another
+            robot: with another gravity, or without locked joints.
         tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
     """
 
@@ -83,7 +85,7 @@ class RobotModel(WithHints):
         self.total_mass, self.repairs = tree.total_mass, tree.repairs
         self.gravity, self.base_gravity = tree.gravity, tree.base_gravity
         self.end_effector = self._default_end_effector() if end_effector is None else end_effector
-        self.end_effector_id = tree.frame_id(self.end_effector)
+        self.end_effector_id, self.urdf = tree.frame_id(self.end_effector), ""
         self.tools: tuple[str, ...] = ()
         self.tool_ids: tuple[int, ...] = ()
         self.home = frozen(self._within_limits())
@@ -217,7 +219,8 @@ class RobotModel(WithHints):
                 "robot without the fluid"
             )
         tree = self.tree.without_gravity()
-        return copy_with(self, tree=tree, gravity=tree.gravity, base_gravity=tree.base_gravity)
+        parts = {"gravity": tree.gravity, "base_gravity": tree.base_gravity, "urdf": ""}
+        return copy_with(self, tree=tree, **parts)
 
     def with_home(self: Model, home: Array) -> Model:
         """Return this robot with another configuration in which it starts, (nq,).

@@ -203,7 +203,7 @@ class Certificate(PortCertificate, WithHints):
             "peaks between two samples",
             "a weight in the model that the robot has not, or another delay than the declared one, "
             f"as long as the energies balance; {self.supplied:.4g} J of kinetic energy came from "
-            "elsewhere than these ports",
+            "elsewhere than these ports, or are the error of the samples",
         ]
         if self.lost:
             sentences.append(

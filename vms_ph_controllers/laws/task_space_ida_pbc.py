@@ -42,7 +42,7 @@ class TaskSpaceIDAPBC(TwinnedController):
     ``H_cl = K_t + K_nu + V_c`` decreases by the injected damping.
 
     The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``; a reset sets it
-    [D (36)]. With a tank
+    [D (36)]. Of a position with a velocity the position alone is followed, and trailed. With a tank
     (:class:`EnergyTank`) the energy of that motion and of changes of gains is withdrawn from the
     tank. Where the tank does not cover it, the reference stops and the potential is scaled down
     (``Command.authority``). Damping and stiffness are those of :class:`SampledImpedance`.

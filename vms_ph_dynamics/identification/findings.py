@@ -138,6 +138,7 @@ _INSTANTS = 800  # at which signs and gravity are compared
 # Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
 _MIN_DISTANCE = 1.6
 _SEPARATION = 0.5  # of both half intervals, by which those that disagree are apart
+_NEGLIGIBLE = 1e-3  # share of the efforts of a joint below which friction disagrees with nothing
 # A change of the model is found if it reduces the residuals to this share.
 _IMPROVEMENT = 0.6
 
@@ -164,22 +165,22 @@ def findings(
     # Contacts cannot be told from a model that explains little.
     if model_findings:
         return model_findings
+    efforts = np.sqrt(np.mean(samples.torque**2, axis=0))
+    size = dict(zip(model.joint_names, efforts, strict=True))
     return (
-        *_contradictions(model, identification, samples),
+        *_contradictions(identification, size),
         *_payload(model, identification),
-        *_disagreements(identification),
+        *_disagreements(identification, size),
         *contacts(model, motion, identification, friction),
     )
 
 
 def _contradictions(
-    model: VMSModel, identification: Identification, samples: MotionSamples
+    identification: Identification, size: Mapping[str, float]
 ) -> tuple[Finding, ...]:
     """Return the joints that contradict the model, or whose friction is none that joints have."""
-    efforts = np.sqrt(np.mean(samples.torque**2, axis=0))
-    size = dict(zip(model.joint_names, efforts, strict=True))
     left_out = {p.joint for p in identification.parameters if p.reason.startswith(LEFT_OUT)}
-    joints = {joint for joint in left_out if size[joint] > _SMALL_EFFORT * efforts.max()}
+    joints = {joint for joint in left_out if size[joint] > _SMALL_EFFORT * max(size.values())}
     has_gains = any(u.kind == "gains" for u in identification.unknowns)
     for p in () if has_gains else identification.claimed:
         if p.name.endswith(".offset") and abs(p.value or 0.0) > _OFFSET * size[p.joint]:
@@ -217,14 +218,21 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     return (Finding("payload", text, evidence),)
 
 
-def _disagreements(identification: Identification) -> tuple[Finding, ...]:
+def _disagreements(
+    identification: Identification, size: Mapping[str, float]
+) -> tuple[Finding, ...]:
     """Return that torques and energies find different parameters, if they surely do."""
+    negligible = {f"friction.{joint}": _NEGLIGIBLE * effort for joint, effort in size.items()}
     names = [
         p.name
         for p in identification.claimed
         if p.name in identification.energy
         and p.kind != "timing"
-        and not p.overlaps(identification.energy[p.name], _SEPARATION)
+        and not p.overlaps(
+            identification.energy[p.name],
+            _SEPARATION,
+            negligible.get(p.name.rpartition(".")[0], 0.0),
+        )
     ]
     if not names:
         return ()

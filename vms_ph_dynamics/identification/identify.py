@@ -50,6 +50,7 @@ from .windows import (
 
 # The data excite a parameter if they reduce what is not known of it to this share.
 _EXCITED, _EXCITED_PAYLOAD = 0.25, 0.1
+_SMOOTHING = 5e-4  # share of an estimate that the differentiation of samples may change
 # The inertia of the description is corrected, by a prior with a share of the usual deviation, until
 # the held-out error is within this factor of the least.
 _ERROR_FACTOR = 1.05
@@ -538,6 +539,7 @@ def parameters_of(
 def _parameter(
     unknown: Unknown, mean: float, deviation: float, consistent: float, quantile: float
 ) -> Parameter:
+    deviation = float(np.hypot(deviation, _SMOOTHING * mean))
     share = deviation / unknown.deviation
     parameter = Parameter(unknown.name, unknown.kind, unknown.unit)
     if share > (_EXCITED_PAYLOAD if unknown.kind == "payload" else _EXCITED):

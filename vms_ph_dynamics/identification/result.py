@@ -215,16 +215,18 @@ class Parameter:
         """Return whether the interval contains a number; False if there is none."""
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
 
-    def overlaps(self, other: "Parameter", margin: float = 0.0) -> bool:
+    def overlaps(self, other: "Parameter", margin: float = 0.0, negligible: float = 0.0) -> bool:
         """Return whether two intervals have a number in common, or are near.
 
         Args:
             other: another estimate.
             margin: distance that counts as near, in sums of both half intervals.
+            negligible: distance that counts as near in any case, in the unit of the parameter.
         """
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return True
-        tolerance = 0.5 * margin * (self.high - self.low + other.high - other.low)
+        width = self.high - self.low + other.high - other.low
+        tolerance = max(0.5 * margin * width, negligible)
         return self.low <= other.high + tolerance and other.low <= self.high + tolerance
 
 

@@ -10,11 +10,11 @@ from .integrate_batch import TrajectoryBatch, integrate_batch
 from .retry import RetriedStep, step_with_retry
 from .schemes import SCHEMES, default_scheme, make_stepper
 from .stepper import IntegrationError, Observation, StepFailure, Stepper, StepResult, system_stepper
-from .trajectory import Audit, Event, FailedStep, Occurrence, Trajectory
+from .trajectory import EnergyBalance, Event, FailedStep, Occurrence, Trajectory
 
 __all__ = [
-    "COMPILED", "SCHEMES", "Audit", "Event", "FailedStep", "IntegrationError", "Observation",
-    "Occurrence", "RetriedStep", "StepFailure", "StepResult", "Stepper", "Trajectory",
-    "TrajectoryBatch", "default_scheme", "has_compiled", "integrate", "integrate_batch",
-    "make_stepper", "native_module", "step_with_retry", "system_stepper",
+    "COMPILED", "SCHEMES", "EnergyBalance", "Event", "FailedStep", "IntegrationError",
+    "Observation", "Occurrence", "RetriedStep", "StepFailure", "StepResult", "Stepper",
+    "Trajectory", "TrajectoryBatch", "default_scheme", "has_compiled", "integrate",
+    "integrate_batch", "make_stepper", "native_module", "step_with_retry", "system_stepper",
 ]  # fmt: skip

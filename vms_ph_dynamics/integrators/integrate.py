@@ -15,7 +15,7 @@ from ..forms import Form, Ports
 from .retry import HALVINGS, RetriedStep, multi_step_with_retry, step_with_retry
 from .schemes import make_stepper
 from .stepper import Efforts, Observation, SolverState, Stepper, StepResult, system_stepper
-from .trajectory import Audit, Event, FailedStep, Occurrence, Trajectory
+from .trajectory import EnergyBalance, Event, FailedStep, Occurrence, Trajectory
 
 # The instant is located to this fraction of the step.
 _TIME_TOLERANCE = 1e-12
@@ -200,7 +200,7 @@ class _Run:
         """Return the recorded trajectory."""
         energy = np.array([observation.energy for observation in self.observations])
         names = dict.fromkeys(name for supplied, _, _ in self.balances for name in supplied)
-        audit = Audit(
+        audit = EnergyBalance(
             frozen(np.diff(energy)),
             {
                 name: frozen(

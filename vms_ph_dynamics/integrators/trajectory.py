@@ -21,7 +21,7 @@ _CLOSED_SHARE, _ROUNDING = 1e-6, 1e-9
 
 
 @dataclass(frozen=True)
-class Audit(WithHints):
+class EnergyBalance(WithHints):
     """The energy balance between one recorded instant and the next; arrays of length N.
 
     Attributes:
@@ -61,8 +61,8 @@ class Audit(WithHints):
         """Return the sums and the verdict, in one line."""
         supplied = sum(float(energy.sum()) for energy in self.supplied.values())
         return (
-            f"Audit({len(self.stored)} intervals: stored {self.stored.sum():.4g} J, supplied "
-            f"{supplied:.4g} J, dissipated {self.dissipated.sum():.4g} J, "
+            f"EnergyBalance({len(self.stored)} intervals: stored {self.stored.sum():.4g} J, "
+            f"supplied {supplied:.4g} J, dissipated {self.dissipated.sum():.4g} J, "
             f"{'closed' if self.is_closed else 'open'})"
         )
 
@@ -163,7 +163,7 @@ class Trajectory:
     states: tuple[Any, ...]
     energy: Array
     spatial_momentum: Array
-    audit: Audit
+    audit: EnergyBalance
     events: tuple[Occurrence, ...]
     failures: tuple[FailedStep, ...]
     _stepper: Stepper

@@ -34,6 +34,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
         yield "Record efforts in N m while the robot moves."
         return
+    least = _CLOSED_SHARE * ledger.exchanged
     is_within_band = ledger.largest <= ledger.band[-1]
     if share >= _NOISY_SHARE and is_within_band:
         yield (
@@ -42,8 +43,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Look at the clock and the noise below, and whether two robots share a topic."
     elif share < _CLOSED_SHARE or is_within_band:
-        beyond = max(_CLOSED_SHARE * ledger.exchanged, ledger.band[-1], ledger.sampling_bound)
-        differs = abs(ledger.from_samples) > beyond
+        noise = max(float(ledger.band[-1]), ledger.sampling_bound)
+        differs = abs(ledger.from_samples) > max(least, noise)
         yield (
             f"{'By its port energies the recording' if differs else 'The energy'} adds up: of "
             f"{ledger.exchanged:.3g} J that joints and ports exchanged, at most "
@@ -51,6 +52,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         if differs:
             yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
+        elif ledger.joints and ledger.largest > max(10.0 * noise, 0.1 * least):
+            yield from _joint_sentences(audit, "unaccounted", "It is little, but not noise: ")
         else:
             yield "The energies show nothing to mend."
     elif meaning is not None and not meaning.fits:
@@ -67,7 +70,6 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "Do that first, and audit again."
     else:
         yield from _joint_sentences(audit, "unaccounted")
-    least = _CLOSED_SHARE * ledger.exchanged
     reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > least]
     yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
     for appearance in audit.appearances[:1] if share >= _CLOSED_SHARE else ():
@@ -114,7 +116,15 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         verb = "is unaccounted for"
     yield f"{amount} {verb}, {percent:.0f} % of the residuals at {names}."
     if audit.identified:
-        yield "What --identify found stands below."
+        head = f"friction.{ledger.joints[worst]}."
+        texts = [
+            f"{name.removeprefix(head)} {one['value']:.4g} {one['unit']} "
+            f"({'unsure, ' if one.get('meaning') else ''}{one['low']:.4g} to {one['high']:.4g})"
+            for name, one in audit.identified.items()
+            if name.startswith(head)
+        ]
+        where = f"friction at {ledger.joints[worst]}, {'; '.join(texts)}; all " if texts else ""
+        yield f"What --identify found: {where}stands below."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.meaningless.any():
         names = ", ".join(np.array(ledger.joints)[meaning.meaningless])
@@ -194,11 +204,7 @@ def _document(audit: Audit) -> dict[str, Any]:
         "kind": audit.recording.kind,
         "robot": model.name,
         "base": model.base,
-        "samples": ledger.samples,
-        "duration": ledger.duration,
-        "gaps": ledger.gaps,
-        "gross": ledger.gross,
-        "unaccounted": ledger.unaccounted,
+        **_fields(ledger, "samples duration gaps gross unaccounted"),
         "unaccounted_interval": [ledger.unaccounted - band, ledger.unaccounted + band],
         "largest_unaccounted": {"value": ledger.largest, "time": ledger.largest_time},
         "unaccounted_from_samples": ledger.from_samples,
@@ -218,11 +224,7 @@ def _document(audit: Audit) -> dict[str, Any]:
             },
             "base": _residuals(audit, "base") if model.b else None,
             "port": _ports(audit),
-            "supplied": ledger.supplied,
-            "dissipated": ledger.dissipated,
-            "stored": ledger.stored,
-            "unobserved": ledger.unobserved,
-            "unaccounted": ledger.unaccounted,
+            **_fields(ledger, "supplied dissipated stored unobserved unaccounted"),
         },
         "appearances": [asdict(appearance) for appearance in audit.appearances],
         "passivity": [{**asdict(s), "name": audit.port_name(s.name)} for s in audit.supplies],
@@ -231,6 +233,10 @@ def _document(audit: Audit) -> dict[str, Any]:
         "identified": dict(audit.identified),
         "findings": [dict(one) for one in audit.findings],
     }
+
+
+def _fields(record: object, names: str) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names.split()}
 
 
 def _residuals(audit: Audit, name: str) -> dict[str, float]:
@@ -296,10 +302,8 @@ def lines(audit: Audit) -> Iterator[str]:
     for appearance in audit.appearances[:8]:
         change = "appeared" if appearance.energy > 0.0 else "disappeared"
         where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in appearance.shares.items())
-        yield (
-            f"from {appearance.begin:.2f} s to {appearance.end:.2f} s "
-            f"{abs(appearance.energy):.3g} J {change}: {where}"
-        )
+        span = f"from {appearance.begin:.2f} s to {appearance.end:.2f} s"
+        yield f"{span} {abs(appearance.energy):.3g} J {change}: {where}"
     for supply in audit.supplies:
         if supply.violates:
             yield (

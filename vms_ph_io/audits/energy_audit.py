@@ -6,6 +6,7 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite, nan
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
@@ -189,7 +190,7 @@ def audit_motion(
     model = motion.model
     name = friction_name or "URDF"
     conditioning = motion.conditioning
-    has_payload = _last_energy(motion, "payload") is not None
+    has_payload = isfinite(_last_energy(motion, "payload"))
     if has_payload:
         note = "the simulation had a payload: not its port energies are used, but the samples"
         conditioning = replace(conditioning, notes=(*conditioning.notes, note))
@@ -298,18 +299,18 @@ def recorded_robot(
 
 
 def _default_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
-    if _last_energy(motion, DISSIPATED) == 0.0:
+    if _last_energy(motion, DISSIPATED) < 1e-9:  # rounding
         return None, "none (as in the recorded simulation)"
     friction = JointFriction.of(motion.model)
     is_frictionless = not friction.viscous.any() and not friction.coulomb.any()
     return (None, "none (the description has none)") if is_frictionless else (friction, "URDF")
 
 
-def _last_energy(motion: RecordedMotion, name: str) -> float | None:
-    """Return the last energy (J) of a port that a simulation recorded; None where there is none."""
+def _last_energy(motion: RecordedMotion, name: str) -> float:
+    """Return the last energy (J) of a port that a simulation recorded; NaN where there is none."""
     series = motion.recording.port_energies
     if series is None or not len(series.table) or name not in series.table.columns:
-        return None
+        return nan
     last = series.table.rows(len(series.table) - 1, len(series.table))[0]
     return float(last[series.table.columns.index(name)])
 

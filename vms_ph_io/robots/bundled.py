@@ -144,6 +144,7 @@ class Robot:
             locked_joints or {},
             inertia=inertia,  # type: ignore[arg-type]
         )
+        model.urdf = description if gravity is None and not locked_joints else ""
         joints = {name: q for name, q in self.home.items() if name in model.joint_names}
         base_pose = self.home_base if model.base == self.base else ()
         model = model.with_home(model.configuration(joints, base_pose or None))

@@ -34,7 +34,7 @@ from vms_ph_dynamics.simulation import (
 from vms_ph_dynamics.simulation.efforts import add
 
 from .. import drivers, robots
-from ..descriptions.urdf import load_urdf, read_urdf
+from ..descriptions.urdf import load_urdf
 from ..tasks.payload_use import PayloadUse
 from ..tasks.uncertainty import Uncertainty
 from .trajectory import Energies, SimulationStopped, Trajectory
@@ -206,7 +206,7 @@ def simulate(
         >>> from vms_ph_io import Push
         >>> push = Push("wrench_end_effector", [0, 20, 0, 0, 0, 0], start=0.1, duration=0.1)
         >>> simulate("panda", CartesianImpedance, 0.3, disturbances=[push]).audit
-        Audit(300 intervals: stored 0.01256 J, supplied 0.01256 J, dissipated 0 J, closed)
+        EnergyBalance(300 intervals: stored 0.01256 J, supplied 0.01256 J, dissipated 0 J, closed)
     """
     if not (0.0 < seconds < np.inf and 0.0 < rate < np.inf and round(seconds * rate) > 0):
         text = "seconds and rate must be above zero and give a step of 1/rate s or more; given: "
@@ -220,7 +220,7 @@ def simulate(
             "a disturbance is Push(port, effort, start=0.5, duration=0.3) with the name of a port; "
             f"given: {invalid[0]!r}"
         )
-    form, description, allocation = _robot(robot)
+    form, allocation = _robot(robot)
     options = dict(_effect(e, form.model) for e in _iterable(effects))
     if "actuators" in options:
         allocation = options["actuators"].allocation
@@ -245,14 +245,11 @@ def simulate(
         uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
     weight_is_carried = arm_driver is not None and arm_driver.compensates_weight
     run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, weight_is_carried)
-    run.description = description
     return run.trajectory(round(seconds * rate), every, pushes)
 
 
 class _Run:
     """One closed loop."""
-
-    description = ""
 
     def __init__(
         self,
@@ -266,7 +263,7 @@ class _Run:
         weight_is_carried: bool = False,
     ) -> None:
         """Put the robot where it starts, with the options of its simulation."""
-        self._control, self._dt, model = control, dt, form.model
+        self._control, self._dt, self._urdf, model = control, dt, form.model.urdf, form.model
         self._law_energies: list[ControlEnergy] = []
         payload = options.pop("payload", None)
         start = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
@@ -294,9 +291,8 @@ class _Run:
         simulation, dt = self._simulation, self._dt
         with np.errstate(over="ignore"):  # excessively large efforts are left to the steps
             efforts = {push: push.ports(simulation.form.model) for push in pushes}
-        changes = {
-            round(time / dt) for push in pushes for time in (push.start, push.end) if time < np.inf
-        }
+        times = [time for push in pushes for time in (push.start, push.end)]
+        changes = {round(time / dt) for time in times if time < np.inf}
         payload_times = () if self._payload is None else self._payload.changes
         payload_changes = {max(1, round(time / dt)) for time in payload_times}
         changes |= payload_changes
@@ -355,32 +351,27 @@ class _Run:
     def _recorded(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate
         model = self._simulation.form.model
-        run = Trajectory.of(model, samples, energies, certificate, self.description)
+        run = Trajectory.of(model, samples, energies, certificate, self._urdf)
         if self._payload is not None:
             run = replace(run, missed_payload=self._payload.miss)
         if self._control is None:
             return run
-        control = {
-            item.name: frozen(np.array([getattr(row, item.name) for row in self._law_energies]))
-            for item in fields(ControlEnergy)
-        }
+        rows, names = self._law_energies, [item.name for item in fields(ControlEnergy)]
+        control = {name: frozen(np.array([getattr(x, name) for x in rows])) for name in names}
         return replace(run, limited=self._control.limited, control=control)
 
 
-def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]:
-    """Return the form of a robot, its URDF or an empty text, and how its base is actuated."""
+def _robot(robot: Any) -> tuple[Form | NonholonomicForm, Allocation | None]:
+    """Return the form of a robot, and how its base is actuated."""
     if isinstance(robot, Form | NonholonomicForm):
-        return robot, "", None
+        return robot, None
     if isinstance(robot, VMSModel):
-        return StandardForm(robot), "", None
+        return StandardForm(robot), None
     if isinstance(robot, str) and not Path(robot).exists():
         bundled = robots.get(robot)
-        description = bundled.description()
-        return StandardForm(bundled.model(description)), description, bundled.allocation()
+        return StandardForm(bundled.load()), bundled.allocation()
     if isinstance(robot, str | Path):
-        path = Path(robot)
-        text = read_urdf(path) if path.suffix in (".urdf", ".xacro") else ""
-        return StandardForm(load_urdf(path)), text, None
+        return StandardForm(load_urdf(robot)), None
     raise OptionError(
         "a robot is the name of a bundled one, the path of a description, a VMSModel or a form; "
         f"given: {type(robot).__name__}. robots.names() lists the bundled ones"
@@ -397,15 +388,9 @@ def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
         return effect, True
     if isinstance(effect, str) and effect == "actuators":
         return "actuators", robots.get(robots.known_as(model.name)).own_actuators()
-    kinds: dict[type, str] = {
-        Actuators: "actuators",
-        Friction: "friction",
-        Mechanism: "mechanism",
-        Payload: "payload",
-        WaterCurrent: "current",
-        Engine: "engine",
-    }
-    for kind, name in kinds.items():
+    kinds = (Actuators, Friction, Mechanism, Payload, WaterCurrent, Engine)
+    names = ("actuators", "friction", "mechanism", "payload", "current", "engine")
+    for kind, name in zip(kinds, names, strict=True):
         if isinstance(effect, kind):
             return name, effect
     raise OptionError(f"an effect is {_EFFECTS}; given: {effect!r}")

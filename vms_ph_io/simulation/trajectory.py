@@ -20,7 +20,7 @@ from vms_ph_dynamics.energy.task_exchange import energy_parts
 from vms_ph_dynamics.errors import WithHints
 from vms_ph_dynamics.evaluation import in_space
 from vms_ph_dynamics.forms import PORTS, port_names
-from vms_ph_dynamics.integrators import Audit
+from vms_ph_dynamics.integrators import EnergyBalance
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample
 
@@ -160,9 +160,9 @@ class Trajectory(WithHints):
         return self.kinetic_energy + self.potential_energy
 
     @property
-    def audit(self) -> Audit:
+    def audit(self) -> EnergyBalance:
         """The energy balance between the recorded instants; it prints as text."""
-        return Audit(
+        return EnergyBalance(
             frozen(np.diff(self.energy)),
             {port: frozen(np.diff(energy)) for port, energy in self.port_energy.items()},
             frozen(np.diff(self.dissipated)),
@@ -178,15 +178,10 @@ class Trajectory(WithHints):
         notes = [f"in {count} samples the law was not OK, first: {first}"] if first else []
         notes += [self.missed_payload] if self.missed_payload else []
         positions = np.array([self.model.joint_positions(q) for q in self.q])
+        rates = self.v[:, self.model.b :]
         for kind, units, values, low, high in (
             ("torque", ("N m", "N"), self.torque, -limits.effort, limits.effort),
-            (
-                "speed",
-                ("rad/s", "m/s"),
-                self.v[:, self.model.b :],
-                -limits.velocity,
-                limits.velocity,
-            ),
+            ("speed", ("rad/s", "m/s"), rates, -limits.velocity, limits.velocity),
             ("position", ("rad", "m"), positions, limits.lower, limits.upper),
         ):
             excess = np.maximum(values - high, low - values)
@@ -257,7 +252,9 @@ class Trajectory(WithHints):
         motion, efforts, power, energy = figure.subplots(4, 1, sharex=True)
         model, audit = self.model, self.audit
         changes = np.array([model.difference(self.q[0], q) for q in self.q])
-        axes = {0: "", 3: "xy", 6: "xyz"}[model.b]
+        axes = {0: "", 3: "x y yaw", 6: "x y z rx ry rz"}[model.b].split()
+        k = (len(axes) + 1) // 2  # coordinates of the position
+        changes[:, :k] = self.q[:, :k] - self.q[0, :k]
         base = {f"base {axis}": changes[:, k] for k, axis in enumerate(axes)}
         joints = {name: changes[:, model.b + k] for k, name in enumerate(model.joint_names)}
         draw_lines(motion, self.t, {**base, **joints}, "change of position (m, rad)")
@@ -293,9 +290,8 @@ class Trajectory(WithHints):
         middle = 0.5 * (points.min((0, 1)) + points.max((0, 1)))
         half = 0.5 * float(np.max(np.ptp(points, (0, 1)))) + 1e-3
         for name, centre in zip("xyz", middle, strict=True):
-            axes.set(
-                **{f"{name}lim": (centre - half, centre + half), f"{name}label": f"{name} (m)"}
-            )
+            span = (centre - half, centre + half)
+            axes.set(**{f"{name}lim": span, f"{name}label": f"{name} (m)"})
         lines = [axes.plot([], [], [], "o-", color=BLUE, ms=3)[0] for _ in parents]
 
         def draw(instant: int) -> list[Any]:
@@ -399,7 +395,6 @@ class _Messages:
         powers = {p: power.get(p, float("nan")) for p in sample.port_energy}
         audit = self._audit
         audit.add(EnergySample(time, parts["total"], powers, float("nan"), exact))
-        not_known = (float("nan"),) * 3
         wrench_at_tool = (stamp, model.end_effector), _halves(sample.wrench_end_effector)
         contents = {
             "/joint_states": (
@@ -424,7 +419,7 @@ class _Messages:
                 *(power[p] for p in PORTS),
                 list(energies),
                 np.array([powers[p] for p in energies]),
-                *not_known,
+                *3 * [float("nan")],  # what only a monitor knows
                 *(audit.port_energy[p] for p in PORTS),
                 np.array([audit.port_energy[p] for p in energies]),
                 audit.dissipated,

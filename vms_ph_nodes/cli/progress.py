@@ -42,7 +42,7 @@ def native() -> None:
     """Build the C++ core of this checkout and install it as the module vms_ph_native."""
     from vms_ph_io.build import native_build
 
-    typer.echo("Building the C++ core; the first build takes about two minutes.")
+    typer.echo("Building the C++ core; the first build takes two to four minutes.")
     native_build.require_compiler()
     native_build.install_packages()
     with shown_progress() as draw:

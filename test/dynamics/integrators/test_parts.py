@@ -19,7 +19,7 @@ from vms_ph_dynamics.integrators.discrete_gradient import _angle_ratio
 from vms_ph_dynamics.integrators.integrate import locate
 from vms_ph_dynamics.integrators.moving_base import spatial_momentum
 from vms_ph_dynamics.integrators.retry import EnergyBalanceError, multi_step_with_retry
-from vms_ph_dynamics.integrators.trajectory import Audit
+from vms_ph_dynamics.integrators.trajectory import EnergyBalance
 from vms_ph_io import robots
 
 RUN = sys.modules["vms_ph_dynamics.integrators.integrate"]  # the function has its name
@@ -115,7 +115,9 @@ def test_a_run_whose_balance_fails_is_halved_up_to_the_step_that_misses_it(
 
 def test_an_audit_says_the_largest_unaccounted_energy_at_any_time() -> None:
     stored, supplied = np.array([1.0, 0.5, -0.2]), np.array([0.9, 0.4, 0.05])
-    audit = Audit(stored, {"torque": supplied}, np.array([0.0, 0.1, 0.05]), np.zeros(3, int))
+    audit = EnergyBalance(
+        stored, {"torque": supplied}, np.array([0.0, 0.1, 0.05]), np.zeros(3, int)
+    )
     np.testing.assert_allclose(audit.residual, [0.1, 0.2, -0.2])
     assert re.search(r"largest unaccounted at any time +\+0\.3\n", str(audit))
     assert "verdict: open, 9.4e-02 of the energy exchanged" in str(audit)

@@ -316,6 +316,13 @@ def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path
     assert "of the residuals at panda_joint1" in said_first[0]
     assert "it looks like friction of 4.1 N m" in said_first[1]
     assert 'friction="4.' in said_first[2]
+    effort = known.effort.copy()
+    effort[:, 3] += 0.4 * known.v[:, 3]
+    little = answers(audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path)))
+    assert little[0].startswith("The energy adds up")
+    assert little[1].startswith("It is little, but not noise")
+    assert "residuals at panda_joint4" in little[1]
+    assert 'damping="0.4' in little[3]
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
     assert "not taken for what they are" in answers(audit_motion(currents))[0]
 

@@ -79,8 +79,10 @@ def test_ports_that_close_do_not_hide_friction_that_the_description_lacks(tmp_pa
     def law(q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
         return -20.0 * np.sin(q)
 
-    simulate("panda", law, 0.5, effects=Friction(np.full(7, 0.5), np.zeros(7))).save(tmp_path / "b")
-    done = audit(tmp_path / "b")
+    friction, panda = Friction(np.full(7, 0.5), np.zeros(7)), robots.load("panda")
+    simulate(panda, law, 0.5, effects=friction).save(tmp_path / "b")
+    done = audit(tmp_path / "b")  # the bag of a model has the URDF that it was loaded from
+    assert not simulate(panda.without_gravity(), law, 0.1).description
     text = "\n".join(answers(done))
     assert "By its port energies the recording adds up" in text
     assert "By positions and efforts" in text
