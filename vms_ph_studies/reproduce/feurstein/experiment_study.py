@@ -42,8 +42,8 @@ def experiment_study(
         trial = Trial.of(experiment, settings)
         stages = Stages(progress, 2)
         run = trial.run(progress=stages.begin("run"))
-        if len(flights(run)) < 2 and not run.stopped:
-            raise OptionError(f"no hop ends within {run.times[-1]:.3g} s; give a longer duration")
+        if not flights(run):
+            raise OptionError(f"the leg does not land within {run.times[-1]:.3g} s; take longer")
         stages.begin("gait and its stability")
         all_checks = [*checks(trial, run), balance_check(run)]
         files = []
