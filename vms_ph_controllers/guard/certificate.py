@@ -82,7 +82,7 @@ class Certificate(PortCertificate, WithHints):
         scaled, braked, reflexes: updates in which an effort was scaled or limited, in which the
             robot was braked, and in which a reflex acted.
         budget: energy granted: initial level and what was refilled less what was drained.
-        given: net energy given through the ports.
+        given: net energy given through the ports; of a servo guard, no more than which was given.
         largest_given: its largest value at a sample.
         margin: smallest value of budget less energy given at a sample; negative for an excess.
         largest_unseen: largest work of efforts over the ``delay + 1`` samples that pass between a
