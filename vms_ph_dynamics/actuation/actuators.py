@@ -52,7 +52,7 @@ class Rotor:
 
     Attributes:
         position: (3,) of its hub in the base frame, m.
-        axis: (3,) direction of its thrust in the base frame; scaled to length one.
+        axis: (3,) direction of its thrust in the base frame, of any length.
         drag_ratio: reaction torque about the axis over thrust, m; its sign is that of the torque on
             the base (positive for a rotor that spins against the axis); 0 for a thruster.
         lower, upper: limits of the thrust, N.
@@ -153,7 +153,7 @@ class ReactionWheel:
     its momentum about that axis itself, at the spin in space.
 
     Attributes:
-        axis: (3,) in the base frame; scaled to length one.
+        axis: (3,) direction in the base frame, of any length.
         inertia: about its axis, kg m^2.
         largest_torque: N m.
         largest_rate: largest spin in space, rad/s.

@@ -137,7 +137,7 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
     """Return the lines of an identification for a terminal."""
     yield (
         f"identified from {identification.windows} windows of {identification.length:g} s; the "
-        f"largest unaccounted energy falls from {identification.unaccounted_before:.4g} J to "
+        f"largest unaccounted energy changes from {identification.unaccounted_before:.4g} J to "
         f"{identification.unaccounted:.4g} J"
     )
     for p in identification.claimed:
