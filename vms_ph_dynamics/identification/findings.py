@@ -208,13 +208,9 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
         links = _link_names(model, frame, -mass.high, -mass.low)
         without = f"without {links}" if links else "with less mass"
         text = f"this recording fits better {without}: {mass.value:.2f} kg at {frame} ({interval})"
-    evidence = {
-        "value": mass.value,
-        "low": mass.low,
-        "high": mass.high,
-        "unaccounted_before": identification.unaccounted_before,
-        "unaccounted": identification.unaccounted,
-    }
+    evidence = {name: getattr(mass, name) for name in ("value", "low", "high")}
+    energies = ("unaccounted_before", "unaccounted")
+    evidence |= {name: getattr(identification, name) for name in energies}
     return (Finding("payload", text, evidence),)
 
 

@@ -319,6 +319,14 @@ class Identification:
                 return parameter
         raise KeyError(f"{name}; there are {', '.join(p.name for p in self.parameters)}")
 
+    def __repr__(self) -> str:
+        """Return how many parameters are claimed, and the first four of them."""
+        rows = [
+            f"{p.name} {p.value:.4g} {p.unit} ({p.low:.4g} to {p.high:.4g})" for p in self.claimed
+        ]
+        title = f"Identification({len(rows)} of {len(self.parameters)} parameters claimed)"
+        return "\n  ".join([title, *rows[:4]])
+
     @property
     def claimed(self) -> tuple[Parameter, ...]:
         """The parameters that the data excite."""

@@ -223,7 +223,10 @@ def simulate(
     form, allocation = _robot(robot)
     options = dict(_effect(e, form.model) for e in _iterable(effects))
     if "actuators" in options:
-        allocation = options["actuators"].allocation
+        allocation, link = options["actuators"].allocation, form.model.link_names[0]
+        if any(push.port == "wrench_base" for push in pushes):
+            text = f"with actuators, wrench_base is what they give; push '{link}' as a tool: "
+            raise OptionError(f"{text}model.with_tools(['{link}']) and Push('{link}', ...)")
     control, arm_driver = None, None
     if law is not None:
         wheels = form if isinstance(form, NonholonomicForm) else None
@@ -275,10 +278,9 @@ class _Run:
         law: Callable[..., Any] | None = control
         if control is not None:
             control.reset(start, np.zeros(model.nv) if v0 is None else v0)
-            if uncertainty.noise or uncertainty.delay:
-                control.sensor = Sensor(
-                    model, dt, uncertainty.noise, uncertainty.delay, uncertainty.seed
-                )
+            noise, delay = uncertainty.noise, uncertainty.delay
+            if noise or delay:
+                control.sensor = Sensor(model, dt, noise, delay, uncertainty.seed)
         self._carried: CarriedWeight | None = None
         if weight_is_carried:
             law = self._carried = CarriedWeight(law, model)

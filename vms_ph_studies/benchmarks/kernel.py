@@ -101,14 +101,13 @@ def _in_python(model: VMSModel) -> list[Case]:
     ]
     for where, native in _languages():
         robot = model.with_native(native)
-        limit = 2.5 if native else None
         for form in (StandardForm(robot), DecoupledForm(robot)):
             x = form.state(q, v)
             cases += [
                 Case(
                     f"Python: {type(form).__name__}.rate, {where}",
                     lambda form=form, x=x: form.rate(x, ports),  # type: ignore[misc]
-                    limit=limit,
+                    limit=2.5 if native else None,
                     reference=_PYTHON_ABA,
                 ),
                 Case(

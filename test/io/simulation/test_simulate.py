@@ -101,6 +101,14 @@ def test_a_law_with_a_wrong_sign_behind_a_guard_keeps_its_budget_in_fifteen_line
             {"disturbances": [Push("wrench_base", np.ones(6))]},
             r"wrench_base must have shape \(0,\).*its base is fixed",
         ),
+        (
+            {
+                "robot": "hextilt",
+                "effects": ["actuators"],
+                "disturbances": [Push("wrench_base", np.ones(6))],
+            },
+            r"with actuators, wrench_base is what they give; push 'hextilt__base_link' as a tool",
+        ),
         ({"law": lambda q, v: q}, r"called as <lambda>\(q, v, dt\) and returns torques"),
         (
             {"law": lambda q, v, dt: np.zeros(6)},
