@@ -41,7 +41,7 @@ StoredPorts make_ports(const Model& model, const MaybeNumbers& torque,
                        const MaybeNumbers& wrench_base, const MaybeNumbers& wrench_end_effector,
                        const MaybeNumbers& viscous, const MaybeNumbers& coulomb, double slip) {
   Ports efforts;
-  efforts.any = torque || wrench_base || wrench_end_effector || viscous;
+  efforts.acts = torque || wrench_base || wrench_end_effector || viscous;
   efforts.torque = vector_or_empty(torque, model.n(), "torque");
   efforts.wrench_base = vector_or_empty(wrench_base, model.b(), "wrench_base");
   efforts.viscous = vector_or_empty(viscous, model.n(), "viscous");
@@ -53,7 +53,7 @@ StoredPorts make_ports(const Model& model, const MaybeNumbers& torque,
   efforts.has_tool = wrench_end_effector.has_value();
   if (efforts.has_tool) {
     const auto tool = wrench_end_effector->vector(6, "wrench_end_effector");
-    efforts.tool = {tool.head<3>(), tool.tail<3>()};
+    efforts.tool_wrench = {tool.head<3>(), tool.tail<3>()};
   }
   return StoredPorts(std::move(efforts));
 }
@@ -272,7 +272,7 @@ void StoredPorts::bind(py::module_& module) {
       .def(py::init(&make_ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
            "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(), "coulomb"_a = py::none(),
            "slip"_a = 1.0)
-      .def_property_readonly("any", [](const StoredPorts& efforts) { return efforts.ports_.any; });
+      .def_property_readonly("any", [](const StoredPorts& efforts) { return efforts.ports_.acts; });
 }
 
 namespace {

@@ -52,16 +52,16 @@ struct AttitudeGains : OutputGains {
 };
 
 /// Desired force and attitude of the base, and their energies; vectors in base axes.
-struct BaseMotion {
+struct BaseDemand {
   Eigen::Vector3d force = Eigen::Vector3d::Zero();  ///< N
   Eigen::Matrix3d attitude;                         ///< desired rotation, inertial frame
   Eigen::Vector3d angular_velocity;                 ///< of the desired attitude, rad/s
   double kinetic = 0.0;                             ///< energy of the centre of mass, J
   double potential = 0.0;                           ///< energy of its position, J
-  double damping = 0.0;                             ///< power of its damping, W
-  double unactuated_power = 0.0;  ///< power of the force that the base cannot apply, W
-  double minimum_power = 0.0;     ///< power by which arm and reference move the minimum, W
-  const char* reason = "";        ///< why the motion is limited; empty otherwise
+  double damping_power = 0.0;                       ///< of its damping, W
+  double unactuated_power = 0.0;   ///< power of the force that the base cannot apply, W
+  double equilibrium_power = 0.0;  ///< by which arm and reference move the equilibrium, W
+  const char* reason = "";         ///< why the motion is limited; empty otherwise
 };
 
 /// Pose of the base and inertia of the robot with locked joints.
@@ -85,8 +85,8 @@ class AttitudeAndShape : public StagedController {
         impedance_(model),
         shape_inertia_(VectorV::Zero(n_)),
         positions_(shape_inertia_),
-        offset_(shape_inertia_),
-        error_(zero_velocity_),
+        joint_error_(shape_inertia_),
+        velocity_error_(zero_velocity_),
         gradient_(zero_velocity_),
         desired_(zero_velocity_),
         stiffness_(MatrixV::Zero(model.nv(), model.nv())),
@@ -96,7 +96,7 @@ class AttitudeAndShape : public StagedController {
     for (int k = 0; k < 3; ++k) locked_map_(k, 3 + k) = 1.0;
   }
 
-  virtual BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept = 0;
+  virtual BaseDemand base_demand(Evaluation& d, const LockedBody& body, double h) noexcept = 0;
 
   /// The attitude of the reference for a desired one.
   virtual Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept = 0;
@@ -117,7 +117,7 @@ class AttitudeAndShape : public StagedController {
  private:
   void start_holding() noexcept override {
     const MatrixV& mass = d_.M();
-    inertia_ = (mass(3, 3) + mass(4, 4) + mass(5, 5)) / 3.0;
+    mean_inertia_ = (mass(3, 3) + mass(4, 4) + mass(5, 5)) / 3.0;
     shape_inertia_ = d_.M_hat_m().diagonal();
     Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
     pose.topLeftCorner<3, 3>() = attitude_of(pose.topLeftCorner<3, 3>());
@@ -135,43 +135,42 @@ class AttitudeAndShape : public StagedController {
     const LockedBody body = locked_body();
     const Vector3d position_error = body.position - base_.pose().topRightCorner<3, 1>();
     model_.joint_positions(d_.q(), positions_);
-    offset_ = positions_ - joints_.positions();
+    joint_error_ = positions_ - joints_.positions();
     if (is_limited_) {
       integral_.zero_rates();
     } else {
       integral_.advance(gains.integral * gains.damping_ratio, position_frequency(),
-                        gains.frequency_shape, position_error, nullptr, offset_, dt, h);
+                        gains.frequency_shape, position_error, nullptr, joint_error_, dt, h);
     }
-    offset_ -= integral_.joints();
-    const BaseMotion base = base_motion(d_, body, h);
+    joint_error_ -= integral_.joints();
+    const BaseDemand demand = base_demand(d_, body, h);
     Pose error = Pose::Identity();
-    const Matrix3d turn = base.attitude.transpose() * body.rotation;
-    error.topLeftCorner<3, 3>() = turn;
+    error.topLeftCorner<3, 3>() = demand.attitude.transpose() * body.rotation;
     const bool is_reversed = potential_.follow(error);
-    error_ = d_.v();
-    error_.segment<3>(3) -= base.angular_velocity;
-    error_.tail(n_) -= joints_.rates();
-    const double potential = compute_potentials(error, gains) + base.potential;
-    compute_effort(base, body, h);
+    velocity_error_ = d_.v();
+    velocity_error_.segment<3>(3) -= demand.angular_velocity;
+    velocity_error_.tail(n_) -= joints_.rates();
+    const double potential = compute_potentials(error, gains) + demand.potential;
+    compute_effort(demand, body, h);
     if (!desired_.allFinite()) return reject_effort();
     const VectorV& force = apply_output_stage(desired_, dt);
 
-    const auto locked_error = product<Vector3d>(locked_map_, error_);
-    const VectorV shape_error = error_.tail(n_);
+    const auto locked_error = product<Vector3d>(locked_map_, velocity_error_);
+    const VectorV shape_error = velocity_error_.tail(n_);
     const VectorV momentum = product<VectorV>(d_.M_hat_m(), shape_error);
     ControlEnergy& energy = command_.energy;
-    const Vector3d spin = body.inertia * locked_error;
-    energy.kinetic_base = 0.5 * locked_error.dot(spin) + base.kinetic;
+    const Vector3d angular_momentum = body.inertia * locked_error;
+    energy.kinetic_base = 0.5 * locked_error.dot(angular_momentum) + demand.kinetic;
     energy.kinetic_shape = 0.5 * shape_error.dot(momentum);
     energy.shaped_potential = potential;
     energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
-    energy.damping_base = damping_moment_.dot(locked_error) + base.damping;
+    energy.damping_base = damping_moment_.dot(locked_error) + demand.damping_power;
     energy.damping_shape = damping_torque_.dot(shape_error);
-    energy.reference_power = base.minimum_power - integral_power(gains);
-    energy.clipped_power = base.unactuated_power + (force - desired_).dot(error_);
+    energy.reference_power = demand.equilibrium_power - integral_power(gains);
+    energy.clipped_power = demand.unactuated_power + (force - desired_).dot(velocity_error_);
     command_.task_error = position_error.norm();
     return make_command(
-        force, {impedance_.reason(), is_reversed ? reasons::attitude_reversed : "", base.reason});
+        force, {impedance_.reason(), is_reversed ? reasons::attitude_reversed : "", demand.reason});
   }
 
   /// Advance the references; a target that is not finite is ignored.
@@ -208,20 +207,20 @@ class AttitudeAndShape : public StagedController {
 
   /// Write gradient and stiffness of the potentials of attitude and shape; returns their energy, J.
   double compute_potentials(const Pose& error, const AttitudeGains& gains) noexcept {
-    const double k_attitude = gains.frequency_attitude * gains.frequency_attitude * inertia_;
+    const double k_attitude = gains.frequency_attitude * gains.frequency_attitude * mean_inertia_;
     const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-    const Twist turn = potential_.gradient(error, 0.0, k_attitude);
+    const Twist attitude_gradient = potential_.gradient(error, 0.0, k_attitude);
     double energy = potential_.value(error, 0.0, k_attitude);
     for (Eigen::Index i = 3; i < 6; ++i) {
-      gradient_[i] = turn[i];
+      gradient_[i] = attitude_gradient[i];
       stiffness_(i, i) = k_attitude;
     }
     for (Eigen::Index i = 0; i < n_; ++i) {
       const double k_shape = gains.frequency_shape * gains.frequency_shape * shape_inertia_[i];
       const double k_limit = gains.limit_frequency * gains.limit_frequency * shape_inertia_[i];
-      gradient_[6 + i] = k_shape * offset_[i] + k_limit * depth[i];
+      gradient_[6 + i] = k_shape * joint_error_[i] + k_limit * depth[i];
       stiffness_(6 + i, 6 + i) = k_shape + (depth[i] != 0.0 ? k_limit : 0.0);
-      energy += 0.5 * (k_shape * offset_[i] * offset_[i] + k_limit * depth[i] * depth[i]);
+      energy += 0.5 * (k_shape * joint_error_[i] * joint_error_[i] + k_limit * depth[i] * depth[i]);
     }
     return energy;
   }
@@ -230,43 +229,43 @@ class AttitudeAndShape : public StagedController {
   double integral_power(const AttitudeGains& gains) const noexcept {
     double power = 0.0;
     for (Eigen::Index i = 0; i < n_; ++i) {
-      power += shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
+      power += shape_inertia_[i] * joint_error_[i] * integral_.joint_rates()[i];
     }
     return gains.frequency_shape * gains.frequency_shape * power;
   }
 
   /// Compute the desired effort from the velocity error and the potentials.
-  void compute_effort(const BaseMotion& base, const LockedBody& body, double h) noexcept {
+  void compute_effort(const BaseDemand& demand, const LockedBody& body, double h) noexcept {
     const AttitudeGains& gains = active_gains();
-    const double attitude_rate = 2.0 * gains.damping_ratio * gains.frequency_attitude;
-    const double rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
+    const double attitude_damping_rate = 2.0 * gains.damping_ratio * gains.frequency_attitude;
+    const double shape_damping_rate = 2.0 * gains.damping_ratio * gains.frequency_shape;
     const MatrixBN& connection = d_.A();
     const MatrixV& shape_inertia = d_.M_hat_m();
     const VectorV& weight = d_.g();
     const MatrixView turning_connection = MatrixView(connection).bottom_rows(3);
     locked_map_.rightCols(n_) = connection.bottomRows<3>();
-    const Matrix3d rotational_damping = attitude_rate * body.inertia;
+    const Matrix3d rotational_damping = attitude_damping_rate * body.inertia;
     const Matrix3V damping_map = product<Matrix3V>(rotational_damping, locked_map_);
     multiply(transposed(locked_map_), damping_map, damping_);
-    damping_.bottomRightCorner(n_, n_) += rate_shape * shape_inertia;
-    impedance_.compute(d_.M(), damping_, stiffness_, gradient_, error_, h);
+    damping_.bottomRightCorner(n_, n_) += shape_damping_rate * shape_inertia;
+    impedance_.compute(d_.M(), damping_, stiffness_, gradient_, velocity_error_, h);
 
     const VectorV spring = impedance_.spring + impedance_.predicted_spring;
     const VectorV& damped_velocity = impedance_.velocity;
     multiply(damping_map, damped_velocity, damping_moment_);
     multiply(shape_inertia, damped_velocity.tail(n_), damping_torque_);
-    damping_torque_ *= rate_shape;
-    const Vector3d spin = body.inertia * base.angular_velocity;
-    const Vector3d turn = spring.segment<3>(3);
+    damping_torque_ *= shape_damping_rate;
+    const Vector3d angular_momentum = body.inertia * demand.angular_velocity;
+    const Vector3d attitude_moment = spring.segment<3>(3);
     Vector3d locked_rate = d_.v().segment<3>(3);
     add_product(turning_connection, d_.v().tail(n_), locked_rate);
-    desired_.head<3>() = base.force;
-    desired_.segment<3>(3) =
-        locked_rate.cross(spin) - turn - damping_moment_ + body.centre.cross(base.force);
+    desired_.head<3>() = demand.force;
+    desired_.segment<3>(3) = locked_rate.cross(angular_momentum) - attitude_moment -
+                             damping_moment_ + body.centre.cross(demand.force);
     for (Eigen::Index i = 0; i < n_; ++i) {
       desired_[6 + i] = weight[6 + i] - spring[6 + i] - damping_torque_[i];
     }
-    add_product(transposed(turning_connection), turn, desired_.tail(n_));
+    add_product(transposed(turning_connection), attitude_moment, desired_.tail(n_));
     Twist active_wrench = desired_.head<6>();
     active_wrench -= weight.head<6>();
     add_product(transposed(connection), active_wrench, desired_.tail(n_));
@@ -278,8 +277,8 @@ class AttitudeAndShape : public StagedController {
   JointReference joints_;
   IntegralAction integral_;
   SampledImpedance impedance_;
-  double inertia_ = 0.0;
-  VectorV shape_inertia_, positions_, offset_, error_, gradient_, desired_;
+  double mean_inertia_ = 0.0;
+  VectorV shape_inertia_, positions_, joint_error_, velocity_error_, gradient_, desired_;
   MatrixV stiffness_, damping_;
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_map_;
   Eigen::Vector3d damping_moment_;
@@ -311,8 +310,8 @@ SymmetricEigen gram_eigen(const Eigen::MatrixXd& A) {
   return eigen;
 }
 
-const Allocation& satellite_wheels(const Model& model, const std::optional<Allocation>& allocation,
-                                   bool base_actuated) {
+const Allocation& checked_wheels(const Model& model, const std::optional<Allocation>& allocation,
+                                 bool base_actuated) {
   if (model.base() != Base::floating || !model.gravity().isZero(0.0)) {
     throw ModelError(
         "AttitudeControl is for robots that float freely in space, without gravity and fluid; '" +
@@ -341,18 +340,18 @@ class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeContr
   /// @throws ModelError  the base does not float without gravity, or nothing turns it.
   AttitudeControl(const Model& model, const std::optional<Allocation>& allocation,
                   bool base_actuated = true)
-      : RampedGains(model, satellite_wheels(model, allocation, base_actuated)) {
+      : RampedGains(model, checked_wheels(model, allocation, base_actuated)) {
     reset_to_neutral();
   }
 
  private:
-  BaseMotion base_motion(Evaluation&, const LockedBody& body, double) noexcept override {
-    BaseMotion motion;
-    motion.attitude = base().pose().topLeftCorner<3, 3>();
+  BaseDemand base_demand(Evaluation&, const LockedBody& body, double) noexcept override {
+    BaseDemand demand;
+    demand.attitude = base().pose().topLeftCorner<3, 3>();
     const Eigen::Vector3d angular_velocity = base().twist().tail<3>();
-    const Eigen::Vector3d world_rate = motion.attitude * angular_velocity;
-    motion.angular_velocity = body.rotation.transpose() * world_rate;
-    return motion;
+    const Eigen::Vector3d world_rate = demand.attitude * angular_velocity;
+    demand.angular_velocity = body.rotation.transpose() * world_rate;
+    return demand;
   }
 
   Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
@@ -367,7 +366,7 @@ std::unique_ptr<Controller> make_attitude_control(const LawSetup& setup) {
 }
 
 /// The axis of the thrusts of a base, and what they reach along it.
-struct SingleAxis {
+struct ThrustAxis {
   Eigen::Vector3d axis;  ///< in the frame of the base, length one
   double least = 0.0;    ///< thrust along it, N
   double most = 0.0;     ///< thrust along it, N
@@ -387,11 +386,11 @@ constexpr double kMostLift = 3.0;
 ///
 /// @param name         of the robot, for messages.
 /// @throws ModelError  there are several axes, or the base cannot be turned about all axes.
-SingleAxis single_axis(const Allocation& allocation, const std::string& name) {
+ThrustAxis single_axis(const Allocation& allocation, const std::string& name) {
   const Eigen::MatrixXd forces = allocation.matrix().topRows(3);
   const SymmetricEigen force_eigen = gram_eigen(forces);
-  const Eigen::VectorXd& sizes = force_eigen.values();
-  if (!(sizes[2] > 0.0) || std::max(sizes[1], 0.0) > kRank * kRank * sizes[2]) {
+  const Eigen::VectorXd& squares = force_eigen.values();
+  if (!(squares[2] > 0.0) || std::max(squares[1], 0.0) > kRank * kRank * squares[2]) {
     throw ModelError("the rotors of '" + name +
                      "' push along several axes or none; UnderactuatedFlight is for one axis, "
                      "DecoupledVMSController for all");
@@ -402,8 +401,8 @@ SingleAxis single_axis(const Allocation& allocation, const std::string& name) {
     axis = -axis;
     shares = -shares;
   }
-  const Eigen::VectorXd levers = gram_eigen(allocation.matrix()).values();
-  if (levers.size() < 4 || !(levers[2] > kRank * kRank * levers[5])) {
+  const Eigen::VectorXd wrench_squares = gram_eigen(allocation.matrix()).values();
+  if (wrench_squares.size() < 4 || !(wrench_squares[2] > kRank * kRank * wrench_squares[5])) {
     throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
   }
   const Eigen::VectorXd low = shares.cwiseProduct(allocation.lower());
@@ -424,16 +423,16 @@ class ThrustDirection {
 
   /// The rotation whose thrust is along a force that is not zero, nose near that of a heading.
   Eigen::Matrix3d attitude(const Vector3d& force, const Matrix3d& heading) const noexcept {
-    const Vector3d along = force / force.norm();
+    const Vector3d direction = force / force.norm();
     Vector3d nose = heading * body_axes_.col(0);
-    Vector3d lateral = nose - along * along.dot(nose);
+    Vector3d lateral = nose - direction * direction.dot(nose);
     if (lateral.squaredNorm() < 1e-6) {
-      nose = (heading * body_axes_.col(1)).cross(along);
-      lateral = nose - along * along.dot(nose);
+      nose = (heading * body_axes_.col(1)).cross(direction);
+      lateral = nose - direction * direction.dot(nose);
     }
     lateral /= lateral.norm();
     Matrix3d desired;
-    desired << lateral, along.cross(lateral), along;
+    desired << lateral, direction.cross(lateral), direction;
     return desired * body_axes_.transpose();
   }
 
@@ -444,9 +443,9 @@ class ThrustDirection {
   /// @param tilt    largest angle from the vertical, rad.
   static Eigen::Vector3d clip_to_cone(const Vector3d& force, const Vector3d& up, double weight,
                                       double tilt) noexcept {
-    const double along = force.dot(up);
-    const double lift = std::min(std::max(along, kLeastLift * weight), kMostLift * weight);
-    const Vector3d across = force - up * along;
+    const double vertical = force.dot(up);
+    const double lift = std::min(std::max(vertical, kLeastLift * weight), kMostLift * weight);
+    const Vector3d across = force - up * vertical;
     const double size = across.norm();
     const double most = std::cos(tilt) > 0.0 ? lift * std::tan(tilt) : size;
     return lift * up + across * std::min(1.0, most / std::max(size, 1e-12));
@@ -481,8 +480,8 @@ const char* name_of(Base base) {
   return base == Base::planar ? "planar" : "floating";
 }
 
-const Allocation& flight_rotors(const Model& model, const std::optional<Allocation>& allocation,
-                                bool base_actuated) {
+const Allocation& checked_rotors(const Model& model, const std::optional<Allocation>& allocation,
+                                 bool base_actuated) {
   if (model.base() != Base::floating) {
     throw ModelError("UnderactuatedFlight is for flying robots; the base of '" + model.name() +
                      "' is " + name_of(model.base()));
@@ -508,7 +507,7 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
   ///                     axes, or cannot turn the base about all axes.
   UnderactuatedFlight(const Model& model, const std::optional<Allocation>& allocation,
                       bool base_actuated = true)
-      : RampedGains(model, flight_rotors(model, allocation, base_actuated)),
+      : RampedGains(model, checked_rotors(model, allocation, base_actuated)),
         thrust_(single_axis(*allocation, model.name())),
         direction_(thrust_.axis),
         gravity_norm_(model.gravity().norm()),
@@ -517,7 +516,7 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
   }
 
  private:
-  BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept override {
+  BaseDemand base_demand(Evaluation& d, const LockedBody& body, double h) noexcept override {
     const UnderactuatedFlightGains& gains = active_gains();
     const Matrix3d& rotation = body.rotation;
     const PoseReference& reference = base();
@@ -525,58 +524,58 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     const Vector3d local_velocity = reference.twist().head<3>(),
                    local_angular_velocity = reference.twist().tail<3>();
     const Vector3d reference_velocity = heading * local_velocity,
-                   turn = heading * local_angular_velocity;
+                   turn_rate = heading * local_angular_velocity;
     // The centre of mass belongs above the reference of the base, wherever the arm is.
-    const Vector3d arm = heading * body.centre;
-    const Vector3d minimum = reference.pose().topRightCorner<3, 1>() + integral().position();
+    const Vector3d centre_offset = heading * body.centre;
+    const Vector3d equilibrium = reference.pose().topRightCorner<3, 1>() + integral().position();
     const Vector3d centre = rotation * body.centre;
-    const Vector3d deviation = body.position + centre - (minimum + arm);
+    const Vector3d deviation = body.position + centre - (equilibrium + centre_offset);
     const MatrixView coupling = MatrixView(d.M()).top_rows(3).right_columns(n_);
     const auto local_arm_momentum = product<Vector3d>(coupling, d.v().tail(n_));
     const Vector3d arm_momentum = heading * local_arm_momentum;
-    const Vector3d minimum_velocity = arm_momentum / body.mass + turn.cross(arm);
+    const Vector3d equilibrium_velocity = arm_momentum / body.mass + turn_rate.cross(centre_offset);
     const Vector3d local_momentum = d.momentum().head<3>();
     const Vector3d momentum = rotation * local_momentum;
     const Vector3d velocity_error = momentum / body.mass - reference_velocity;
     const Vector3d local_acceleration = reference.acceleration().head<3>();
     const Vector3d reference_acceleration = heading * local_acceleration;
-    const Vector3d feedforward = reference_acceleration + turn.cross(reference_velocity);
+    const Vector3d feedforward = reference_acceleration + turn_rate.cross(reference_velocity);
     const double stiffness = gains.frequency_position * gains.frequency_position;
     double rate = 2.0 * gains.damping_ratio * gains.frequency_position;
     // Damping of the velocity that it leaves.
     rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness));
-    const Vector3d weight = gravity_norm_ * up_;
-    const auto commanded_acceleration = [&](const Vector3d& at, const Vector3d& velocity) {
-      const Vector3d acceleration = weight + feedforward - stiffness * at - rate * velocity;
+    const Vector3d hover = gravity_norm_ * up_;
+    const auto commanded_acceleration = [&](const Vector3d& offset, const Vector3d& velocity) {
+      const Vector3d acceleration = hover + feedforward - stiffness * offset - rate * velocity;
       return ThrustDirection::clip_to_cone(acceleration, up_, gravity_norm_, gains.largest_tilt);
     };
 
     const Vector3d desired_force = body.mass * commanded_acceleration(deviation, velocity_error);
-    BaseMotion motion;
-    motion.attitude = direction_.attitude(desired_force, heading);
+    BaseDemand demand;
+    demand.attitude = direction_.attitude(desired_force, heading);
     const Vector3d axis = rotation * thrust_.axis;
-    const double along = desired_force.dot(axis);
-    const double thrust = std::min(std::max(along, thrust_.least), thrust_.most);
+    const double projected = desired_force.dot(axis);
+    const double thrust = std::min(std::max(projected, thrust_.least), thrust_.most);
     const Vector3d force = thrust * axis;
-    const Vector3d acceleration_error = force / body.mass - weight - feedforward;
+    const Vector3d acceleration_error = force / body.mass - hover - feedforward;
     constexpr double kStep = 1e-3;
     const Vector3d next_acceleration =
-        commanded_acceleration(deviation + kStep * (velocity_error - minimum_velocity),
+        commanded_acceleration(deviation + kStep * (velocity_error - equilibrium_velocity),
                                velocity_error + kStep * acceleration_error);
     const Matrix3d frame = heading * se3::rotation(kStep * local_angular_velocity);
     const Matrix3d next_attitude = direction_.attitude(next_acceleration, frame);
-    motion.force = thrust * thrust_.axis;
-    const auto relative_rotation = product<Matrix3d>(transposed(motion.attitude), next_attitude);
-    const Vector3d rotation_step = motion.attitude * se3::rotation_vector(relative_rotation);
-    motion.angular_velocity = product<Vector3d>(transposed(rotation), rotation_step) / kStep;
-    motion.kinetic = 0.5 * body.mass * velocity_error.squaredNorm();
-    motion.potential = 0.5 * body.mass * stiffness * deviation.squaredNorm();
-    motion.damping = body.mass * rate * velocity_error.squaredNorm();
-    motion.unactuated_power = velocity_error.dot(force - desired_force);
-    motion.minimum_power =
-        -body.mass * stiffness * deviation.dot(minimum_velocity + integral().position_rate());
-    motion.reason = along > thrust_.least ? "" : reasons::turning_over;
-    return motion;
+    demand.force = thrust * thrust_.axis;
+    const auto relative_rotation = product<Matrix3d>(transposed(demand.attitude), next_attitude);
+    const Vector3d rotation_step = demand.attitude * se3::rotation_vector(relative_rotation);
+    demand.angular_velocity = product<Vector3d>(transposed(rotation), rotation_step) / kStep;
+    demand.kinetic = 0.5 * body.mass * velocity_error.squaredNorm();
+    demand.potential = 0.5 * body.mass * stiffness * deviation.squaredNorm();
+    demand.damping_power = body.mass * rate * velocity_error.squaredNorm();
+    demand.unactuated_power = velocity_error.dot(force - desired_force);
+    demand.equilibrium_power =
+        -body.mass * stiffness * deviation.dot(equilibrium_velocity + integral().position_rate());
+    demand.reason = projected > thrust_.least ? "" : reasons::turning_over;
+    return demand;
   }
 
   Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
@@ -586,16 +585,16 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
   Twist twist_of(const Twist& twist) const noexcept override {
     const Matrix3d rotation = base().pose().topLeftCorner<3, 3>();
     const auto up = product<Vector3d>(transposed(rotation), up_);
-    const Vector3d turn = twist.tail<3>();
+    const Vector3d angular_velocity = twist.tail<3>();
     Twist yaw_twist = twist;
-    yaw_twist.tail<3>() = up.dot(turn) * up;
+    yaw_twist.tail<3>() = up.dot(angular_velocity) * up;
     return yaw_twist;
   }
 
   double bandwidth() const noexcept override { return active_gains().frequency_position; }
   double position_frequency() const noexcept override { return active_gains().frequency_position; }
 
-  const SingleAxis thrust_;
+  const ThrustAxis thrust_;
   const ThrustDirection direction_;
   const double gravity_norm_;  // of gravity, m/s^2
   const Eigen::Vector3d up_;   // length one

@@ -14,7 +14,7 @@ namespace {
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// What the recursions have written row by row, as a matrix.
-Eigen::Map<const RowMajor> rows(const Eigen::VectorXd& written, int rows, int columns) {
+Eigen::Map<const RowMajor> row_major_map(const Eigen::VectorXd& written, int rows, int columns) {
   return {written.data(), rows, columns};
 }
 
@@ -115,7 +115,7 @@ const MatrixBN& Evaluation::A() noexcept {
     multiply(M_b_inverse(), M_bm(), A_);
   } else {
     dynamics_at_q().connection(term_.data());
-    A_ = rows(term_, b_, n_);
+    A_ = row_major_map(term_, b_, n_);
   }
   computed_.A = true;
   return A_;
@@ -145,7 +145,7 @@ const VectorV& Evaluation::momentum() noexcept {
 const MatrixV& Evaluation::C() noexcept {
   if (!computed_.C) {
     dynamics_at_v().coriolis(term_.data());
-    C_ = rows(term_, b_ + n_, b_ + n_);
+    C_ = row_major_map(term_, b_ + n_, b_ + n_);
     if (fluid_.exists()) fluid_at_v().add_coriolis(C_);
     computed_.C = true;
   }
@@ -156,7 +156,7 @@ void Evaluation::coriolis(const ConstVector& velocity, MatrixV& result) noexcept
   dynamics_at_q().set_velocity(velocity.data());
   computed_.dynamics_at_v = computed_.fluid_at_v = false;
   dynamics_.coriolis(term_.data());
-  result = rows(term_, b_ + n_, b_ + n_);
+  result = row_major_map(term_, b_ + n_, b_ + n_);
   if (!fluid_.exists()) return;
   fluid_at_q().set_velocity(dynamics_, velocity);
   fluid_.add_coriolis(result);
@@ -212,14 +212,14 @@ const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcep
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
   dynamics_at_q().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
-  jacobian_ = rows(term_, 6, b_ + n_);
+  jacobian_ = row_major_map(term_, 6, b_ + n_);
   return jacobian_;
 }
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian_rate(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
   dynamics_at_v().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
-  jacobian_rate_ = rows(term_, 6, b_ + n_);
+  jacobian_rate_ = row_major_map(term_, 6, b_ + n_);
   return jacobian_rate_;
 }
 

@@ -48,13 +48,13 @@ double TorqueLimits::share_within(const ConstVector& static_effort,
 }
 
 const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector& static_effort,
-                                   const ConstVector& rates, double rate, double power,
-                                   double dt) noexcept {
+                                   const ConstVector& joint_velocities, double torque_rate,
+                                   double power, double dt) noexcept {
   VectorV torque = desired;
   reason_.clear();
-  const double desired_power = desired.dot(rates);
+  const double desired_power = desired.dot(joint_velocities);
   if (0.0 < power && power < desired_power) {
-    const double static_power = static_effort.dot(rates);
+    const double static_power = static_effort.dot(joint_velocities);
     const double share =
         std::max(0.0, power - static_power) / std::max(desired_power - static_power, 1e-12);
     for (Eigen::Index i = 0; i < torque.size(); ++i) {
@@ -62,12 +62,12 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector
     }
     reason_.set("power at its limit of %g W", power);
   }
-  if (has_last_torque_ && rate > 0.0) {
-    const double most = rate * dt;
+  if (has_last_torque_ && torque_rate > 0.0) {
+    const double largest_change = torque_rate * dt;
     VectorV reached = torque_;
     double missing = 0.0;
     for (Eigen::Index i = 0; i < torque.size(); ++i) {
-      reached[i] += std::min(std::max(torque[i] - torque_[i], -most), most);
+      reached[i] += std::min(std::max(torque[i] - torque_[i], -largest_change), largest_change);
       missing = std::max(missing, std::abs(reached[i] - torque[i]));
     }
     if (missing > 1e-12) {

@@ -42,8 +42,8 @@ class PrioritisedRates {
   /// @param bound     largest joint rate, rad/s or m/s; the step of a task is shortened to it.
   void add(const MatrixBN& jacobian, const VectorB& desired, double least, double bound) noexcept;
 
-  VectorV rates;          ///< u, rad/s or m/s
-  double smallest = 0.0;  ///< singular value of the last task, in the null space of the others
+  VectorV rates;                         ///< u, rad/s or m/s
+  double smallest_singular_value = 0.0;  ///< of the last task, in the null space of the others
 
  private:
   double share(double bound) const noexcept;
@@ -51,7 +51,7 @@ class PrioritisedRates {
   MatrixV null_projector_;
   VectorV step_;
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxVelocities, 6> columns_, scaled_;
-  MatrixB rotation_;
+  MatrixB left_vectors_;
 };
 
 namespace {
@@ -71,14 +71,14 @@ const Model& checked_floating(const Model& model) {
 
 VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& desired,
                                        double least, double bound) noexcept {
-  // With the columns V S of the transposed Jacobian that are orthogonal, and their rotation U.
+  // SVD U S V^T of the Jacobian in the null space: columns_ becomes V S, left_vectors_ U.
   multiply(null_projector_, transposed(jacobian), columns_);
-  make_columns_orthogonal(columns_, rotation_);
+  make_columns_orthogonal(columns_, left_vectors_);
   const Eigen::Index count = columns_.cols();
-  const double damped = least * jacobian.cwiseAbs().maxCoeff();
+  const double damping_threshold = least * jacobian.cwiseAbs().maxCoeff();
   VectorB values(count), missing = desired;
   add_product(jacobian, rates, missing, -1.0);
-  VectorB coordinates = product<VectorB>(transposed(rotation_), missing);
+  VectorB coordinates = product<VectorB>(transposed(left_vectors_), missing);
   scaled_ = columns_;
   for (Eigen::Index k = 0; k < count; ++k) {
     const double value = columns_.col(k).norm();
@@ -86,24 +86,24 @@ VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& 
     for (; slot > 0 && values[slot - 1] > value; --slot) values[slot] = values[slot - 1];
     values[slot] = value;
     // Damped below the bound and exact above it, continuous at it.
-    const double lifted = std::max(value, damped);
-    const double inverse = 1.0 / std::max(lifted * lifted, kTiny);
-    coordinates[k] *= inverse;
-    scaled_.col(k) *= inverse;
+    const double lifted = std::max(value, damping_threshold);
+    const double inverse_square = 1.0 / std::max(lifted * lifted, kTiny);
+    coordinates[k] *= inverse_square;
+    scaled_.col(k) *= inverse_square;
   }
   multiply(columns_, coordinates, step_);
   rates += share(bound) * step_;
   add_product(scaled_, transposed(columns_), null_projector_, -1.0);
   // There are as many singular values as rows or columns, whatever is less.
-  smallest = values[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
+  smallest_singular_value = values[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
 }
 
 /// The share of the step that keeps each of the rates within its bound.
 double PrioritisedRates::share(double bound) const noexcept {
   double most = 1.0;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
-    const double limit_rate = step_[i] < 0.0 ? -rates[i] : step_[i] > 0.0 ? rates[i] : 0.0;
-    most = std::min(most, std::max(bound - limit_rate, 0.0) / std::max(std::abs(step_[i]), kTiny));
+    const double rate_along = step_[i] < 0.0 ? -rates[i] : step_[i] > 0.0 ? rates[i] : 0.0;
+    most = std::min(most, std::max(bound - rate_along, 0.0) / std::max(std::abs(step_[i]), kTiny));
   }
   return most;
 }
@@ -172,9 +172,9 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
 
   const Command& control(const Reference& reference, double dt) noexcept override {
     ResolvedGains gains = active_gains();
-    const double outer = age_ > 0.0 ? 0.25 / age_ : kInfinity;
+    const double bandwidth_limit = age_ > 0.0 ? 0.25 / age_ : kInfinity;
     for (double* rate : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
-      *rate = std::min(*rate, outer);
+      *rate = std::min(*rate, bandwidth_limit);
     }
     tool_.follow(reference, reference.pose, gains.speed, gains.turn,
                  std::max(2.0 * gains.bandwidth, 1e-3), dt);
@@ -202,7 +202,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     energy.reference_power = (desired_ - d_.g()).dot(d_.v());
     energy.clipped_power = (output - desired_).dot(d_.v());
     command_.task_error = error.head<3>().norm();
-    command_.smallest_singular_value = desired_rates_.smallest;
+    command_.smallest_singular_value = desired_rates_.smallest_singular_value;
     return make_command(output, {});
   }
 

@@ -109,19 +109,19 @@ const VectorV& SampledImpedance::brake(Evaluation& d, double h,
                                        const VectorV* gyroscopic) noexcept {
   brake_.setZero(d.v().size());
   const double half_motion = 0.5 * h * d.v().cwiseAbs().maxCoeff();
-  const double kinetic = 2.0 * d.kinetic_energy();
-  if (!(half_motion > 0.0 && std::isfinite(half_motion) && kinetic > 0.0)) return brake_;
+  const double twice_kinetic = 2.0 * d.kinetic_energy();
+  if (!(half_motion > 0.0 && std::isfinite(half_motion) && twice_kinetic > 0.0)) return brake_;
   const double step = 0.5 * h * std::min(1.0, kLargestStep / half_motion);
-  const VectorV way = step * d.v();
-  d.model().integrate(d.q(), way, predicted_q_);
-  double energy_gain = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(predicted_q_));
+  const VectorV displacement = step * d.v();
+  d.model().integrate(d.q(), displacement, predicted_q_);
+  double pumped_power = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(predicted_q_));
   if (gyroscopic) {
-    VectorV gyroscopic_rate = *gyroscopic;
+    VectorV gyroscopic_acceleration = *gyroscopic;
     system_ = d.M();
-    Cholesky(system_).solve(gyroscopic_rate.data());
-    energy_gain += 0.5 * h * gyroscopic->dot(gyroscopic_rate);
+    Cholesky(system_).solve(gyroscopic_acceleration.data());
+    pumped_power += 0.5 * h * gyroscopic->dot(gyroscopic_acceleration);
   }
-  brake_ = -std::min(kBrakeMargin * energy_gain / kinetic, 1.0 / h) * d.momentum();
+  brake_ = -std::min(kBrakeMargin * pumped_power / twice_kinetic, 1.0 / h) * d.momentum();
   return brake_;
 }
 

@@ -56,10 +56,10 @@ TEST(no_allocation_integrators) {
     q[model.nq() - 2] = 1.0;
     const Eigen::VectorXd v = Eigen::VectorXd::LinSpaced(model.nv(), -0.7, 0.9);
     vms_ph::Ports forced;
-    forced.any = forced.has_tool = true;
+    forced.acts = forced.has_tool = true;
     forced.torque = Eigen::VectorXd::Ones(model.n());
     forced.wrench_base = Eigen::VectorXd::Ones(model.b());
-    forced.tool.linear.setOnes();
+    forced.tool_wrench.linear.setOnes();
     forced.viscous = forced.coulomb = Eigen::VectorXd::Constant(model.n(), 0.1);
     vms_ph::Ports stiff = forced;
     stiff.viscous.setConstant(1e4);  // no fixed point contracts: Newton's iteration

@@ -198,7 +198,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
       const int size = is_base ? estimate.wind() : 6, first = is_base ? 6 : 0;
       for (int i = 0; i < size; ++i) {
         const int row = first + i;
-        const int to = is_base && size == 3 ? kPlanar[static_cast<std::size_t>(i)] : i;
+        const int to = is_base && size == 3 ? kPlanarComponents[static_cast<std::size_t>(i)] : i;
         components[to] =
             is_deviation ? std::sqrt(estimate.covariance()(row, row)) : estimate.wrench()[row];
       }

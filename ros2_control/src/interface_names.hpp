@@ -20,7 +20,7 @@ inline constexpr std::array<const char*, 3> kAngularVelocity{
 inline constexpr std::array<const char*, 6> kWrench{"force.x",  "force.y",  "force.z",
                                                     "torque.x", "torque.y", "torque.z"};
 /// The components that a planar base has.
-inline constexpr std::array<int, 3> kPlanar{0, 1, 5};
+inline constexpr std::array<int, 3> kPlanarComponents{0, 1, 5};
 
 /// Time at which the other state interfaces were measured, as two numbers exact in a double.
 inline constexpr std::array<const char*, 2> kStamp{"sec", "nanosec"};
@@ -29,8 +29,8 @@ inline constexpr std::array<const char*, 2> kStamp{"sec", "nanosec"};
 inline constexpr std::array<const char*, 5> kPortEnergies{
     "torque", "wrench_base", "wrench_end_effector", "dissipated", "resets"};
 
-/// Energies of the actuators of its base since then, J: taken from their supply; lost in fluid,
-/// friction and windings. The third is what spins there stores.
+/// Energies of the actuators of its base since then, J: drawn from the supply, lost in fluid,
+/// friction and windings, and stored in spinning parts.
 inline constexpr std::array<const char*, 3> kActuatorEnergies{"electric", "actuator_losses",
                                                               "spinning"};
 

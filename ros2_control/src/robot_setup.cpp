@@ -113,7 +113,7 @@ std::vector<std::string> wrench_interfaces(const Model& model, const std::string
   std::vector<std::string> names;
   for (int i = 0; i < model.b(); ++i) {
     const auto k = static_cast<std::size_t>(i);
-    names.push_back(base + "/" + kWrench[model.b() == 3 ? std::size_t(kPlanar[k]) : k]);
+    names.push_back(base + "/" + kWrench[model.b() == 3 ? std::size_t(kPlanarComponents[k]) : k]);
   }
   return names;
 }

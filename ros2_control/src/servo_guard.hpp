@@ -73,10 +73,10 @@ class PositionGuard {
     for (auto& each : commands_) each = is_usable(command) ? command : positions;
     for (auto& each : pending_) std::fill(each.begin(), each.end(), Bounds{});
     for (std::size_t k = 0; k < servos_.size(); ++k) {
-      added_[k] = change(k, positions[k], commands_[0][k], 0.0);
+      added_[k] = energy_change(k, positions[k], commands_[0][k], 0.0);
     }
-    elapsed_ = lost_ = committed_ = dissipated_ = 0.0;
-    commit(release(commands_[0], 0.0), 1.0);
+    elapsed_ = lost_ = committed_energy_ = dissipated_ = 0.0;
+    commit(energy_bound(commands_[0], 0.0), 1.0);
     return true;
   }
 
@@ -108,7 +108,7 @@ class PositionGuard {
     const double share = grant(is_known ? desired : commands_.back(), dt);
     for (std::size_t k = 0; k < servos_.size(); ++k) {
       Bounds& to = delay_ > 0 ? pending_[0][k] : added_[k];
-      to = sum(to, change(k, commands_.back()[k], trial_[k], delay() * dt));
+      to = sum(to, energy_change(k, commands_.back()[k], trial_[k], delay() * dt));
     }
     if (!is_known) {
       ++counts_.reflexes;
@@ -165,15 +165,15 @@ class PositionGuard {
 
   // Energy of a spring whose force has a limit.
   static double energy(double stiffness, double limit, double stretch) noexcept {
-    const double length = std::abs(stretch), knee = limit / stiffness;
+    const double length = std::abs(stretch), knee = limit / stiffness;  // where the limit acts
     return length <= knee ? 0.5 * stiffness * (length * length) : limit * (length - 0.5 * knee);
   }
 
-  // What a change of a command adds at most to the spring, within a time, s, from the present
-  // position on: in the linear range for each stiffness, beyond it for the worse one.
-  Bounds change(std::size_t k, double before, double after, double time) const noexcept {
+  // What a change of a command adds at most to the spring. Until it acts, the joint may travel for
+  // a time, s. In the linear range for each stiffness, beyond it for the worse one.
+  Bounds energy_change(std::size_t k, double before, double after, double time) const noexcept {
     const JointServo& servo = servos_[k];
-    const double reach = time > 0.0 ? servo.velocity * time : 0.0;
+    const double travel = time > 0.0 ? servo.velocity * time : 0.0;
     before -= positions_[k];
     after -= positions_[k];
     Bounds added;
@@ -183,9 +183,9 @@ class PositionGuard {
         return energy(stiffness, servo.effort, after + shift) -
                energy(stiffness, servo.effort, before + shift);
       };
-      added[i] = std::max(rise(-reach), rise(reach));
+      added[i] = std::max(rise(-travel), rise(travel));
     }
-    const double longest = std::max(std::abs(before), std::abs(after)) + reach;
+    const double longest = std::max(std::abs(before), std::abs(after)) + travel;
     if (longest <= servo.effort / (shares_[1] * servo.stiffness)) return added;
     return {std::max(added[0], added[1]), std::max(added[0], added[1])};
   }
@@ -195,30 +195,30 @@ class PositionGuard {
     double dissipated = 0.0;  // a force at its limit hides the damper
     for (std::size_t k = 0; elapsed_ > 0.0 && lost_ == 0.0 && k < servos_.size(); ++k) {
       const double damping = shares_[0] * servos_[k].damping;
-      const double end = std::max(std::abs(commands_[0][k] - positions_[k]),
-                                  std::abs(commands_[0][k] - measured[k]));
-      const double rest = servos_[k].effort - shares_[1] * servos_[k].stiffness * end;
+      const double stretch = std::max(std::abs(commands_[0][k] - positions_[k]),
+                                      std::abs(commands_[0][k] - measured[k]));
+      const double margin = servos_[k].effort - shares_[1] * servos_[k].stiffness * stretch;
       const double rate = std::abs(measured[k] - positions_[k]) / elapsed_;
-      const double slow = std::min(rate, std::max(rest, 0.0) / std::max(2.0 * damping, kTiny));
-      dissipated += damping * slow * (2.0 * rate - slow);
+      const double capped = std::min(rate, std::max(margin, 0.0) / std::max(2.0 * damping, kTiny));
+      dissipated += damping * capped * (2.0 * rate - capped);
     }
     dissipated_ += elapsed_ * dissipated;
     positions_ = measured;
     elapsed_ = lost_ = 0.0;
     for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
-      added_[k] = sum(added_[k], change(k, commands_[0][k], commands_[1][k], 0.0));
+      added_[k] = sum(added_[k], energy_change(k, commands_[0][k], commands_[1][k], 0.0));
       pending_[0][k] = Bounds{};
     }
   }
 
   // The most energy given since the engagement if a command (n,) follows the last one, J; what the
   // servos then hold is part of it.
-  double release(const JointValues& command, double dt) const noexcept {
+  double energy_bound(const JointValues& command, double dt) const noexcept {
     double result = 0.0;
     for (std::size_t k = 0; k < servos_.size(); ++k) {
-      Bounds bounds = sum(added_[k], change(k, commands_.back()[k], command[k], delay() * dt));
-      for (const auto& each : pending_) bounds = sum(bounds, each[k]);
-      result += std::max(bounds[0], bounds[1]);
+      Bounds sums = sum(added_[k], energy_change(k, commands_.back()[k], command[k], delay() * dt));
+      for (const auto& each : pending_) sums = sum(sums, each[k]);
+      result += std::max(sums[0], sums[1]);
     }
     return result - dissipated_;
   }
@@ -226,44 +226,44 @@ class PositionGuard {
   // Write the command that the tank covers to trial_, and pay for it; return its share.
   double grant(const JointValues& desired, double dt) noexcept {
     const double level = tank_.level;
-    const double limit = committed_ + (settings.freeze ? std::min(level, 0.0) : level);
+    const double limit = committed_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
     trial_ = desired;
-    double least = release(trial_, dt);
+    double least = energy_bound(trial_, dt);
     if (least <= limit) return commit(least, 1.0);
     const JointValues& last = commands_.back();
     start_ = last;
-    least = release(start_, dt);
-    const bool is_change = least <= limit;
-    if (!is_change) {  // into a debt: back towards the robot, within the velocity limit
+    least = energy_bound(start_, dt);
+    const bool can_hold_last = least <= limit;
+    if (!can_hold_last) {  // into a debt: back towards the robot, within the velocity limit
       for (std::size_t k = 0; k < servos_.size(); ++k) {
         const double step = dt > 0.0 ? servos_[k].velocity * dt : 0.0;
         start_[k] += std::clamp(positions_[k] - last[k], -step, step);
       }
-      least = release(start_, dt);
+      least = energy_bound(start_, dt);
     }
-    const JointValues& end = is_change ? desired : last;
+    const JointValues& end = can_hold_last ? desired : last;
     const auto write = [&](double share) {
       for (std::size_t k = 0; k < servos_.size(); ++k) {
         trial_[k] = start_[k] + share * (end[k] - start_[k]);
       }
     };
-    // The release is convex in the share: the largest one within the limit is found by halving.
+    // The bound is convex in the share: the largest one within the limit is found by halving.
     double low = 0.0, high = 1.0;
     for (int i = 0; i < kHalvings; ++i) {
       const double share = 0.5 * (low + high);
       write(share);
-      const double most = release(trial_, dt);
+      const double most = energy_bound(trial_, dt);
       (most <= limit ? low : high) = share;
       if (most <= limit) least = most;
     }
     low > 0.0 ? write(low) : void(trial_ = start_);
-    return commit(least, is_change ? low : 0.0);
+    return commit(least, can_hold_last ? low : 0.0);
   }
 
   // Withdraw the most that the commands sent so far can give, less what was withdrawn; for a share.
   double commit(double energy, double share) noexcept {
-    tank_.withdraw(energy - committed_);
-    committed_ = energy;
+    tank_.withdraw(energy - committed_energy_);
+    committed_energy_ = energy;
     return share;
   }
 
@@ -287,7 +287,7 @@ class PositionGuard {
   std::vector<JointValues> commands_;  // that acts since the last measurement, then under way
   std::vector<Bounds> added_;          // by changes that took place
   std::vector<std::vector<Bounds>> pending_;  // by those under way
-  double elapsed_ = 0.0, lost_ = 0.0, committed_ = 0.0, dissipated_ = 0.0;
+  double elapsed_ = 0.0, lost_ = 0.0, committed_energy_ = 0.0, dissipated_ = 0.0;
   GuardedCommand output_;
   vms_ph::Reason reason_, first_loss_;
 };

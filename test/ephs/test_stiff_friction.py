@@ -136,7 +136,7 @@ def test_a_step_in_which_held_friction_would_supply_power_is_halved(
     friction = StiffFriction(equations, 1.0)
     stiff, supply = friction.find(x, 1e-3), Supply(equations)
     assert stiff is not None
-    supply.path[:] = 1e-3
+    supply.effort_integral[:] = 1e-3
     # A force against the path takes heat out of the joint.
     assert friction.heat(stiff, np.array([-0.1]), supply) is None
     heated = friction.heat(stiff, np.array([0.1]), supply)

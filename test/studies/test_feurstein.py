@@ -62,7 +62,7 @@ def test_the_twelve_landings_are_those_of_a_fixed_step_integration(golden: Path)
 def test_momenta_and_energy_of_the_gait_are_not_called_published() -> None:
     """The source prints a state of the gait (table 4.13); they are computed from it."""
     trial = trial_of("feurstein-revolute-6")
-    start = trial.start()
+    start = trial.initial_state()
     assert start.momentum[0] == pytest.approx(0.2344, abs=5e-5)
     assert start.energy == pytest.approx(2.4746, abs=5e-5)
     assert start.angular_momentum == pytest.approx(3.4e-4, abs=5e-6)
@@ -155,7 +155,8 @@ def test_the_forward_gait_and_its_energy_balance(tmp_path: Path, golden: Path) -
         assert abs(float(checks[name].obtained)) < 1e-6
     # The loss per hop, "about 7 % of the initial energy", is the inflow net of the damper, which
     # the floor takes; the damper takes its share besides.
-    hops, initial = int(checks["touch-downs"].obtained), trial_of("feurstein-revolute-6").start()
+    hops = int(checks["touch-downs"].obtained)
+    initial = trial_of("feurstein-revolute-6").initial_state()
     by_both = sum(parts) + float(checks["radial damping"].obtained)
     assert by_both / hops / initial.energy == pytest.approx(0.13, abs=0.005)
     # Port energies of the same 20 s by explicit steps of 2e-6 s, which close to 7e-5 J.
@@ -198,7 +199,7 @@ def test_the_first_flight_is_a_fall_of_the_right_length() -> None:
     trial = trial_of("feurstein-revolute-5")
     fall = flights(trial.run(0.3))[0]
     assert fall.lift_off is None
-    height = float(trial.start().foot[1])
+    height = float(trial.initial_state().foot[1])
     assert fall.end == pytest.approx(np.sqrt(2 * height / 9.81), abs=2e-3)
 
 

@@ -92,7 +92,7 @@ class ServoGuard(ABC):
             follows from it acts, 0 to 5.
 
     Raises:
-        OptionError: the delay or the budget is none.
+        OptionError: the delay or the budget is out of range.
     """
 
     def __init__(
@@ -125,9 +125,9 @@ class ServoGuard(ABC):
         initial = self._idle_command() if command is None else np.array(command, float)
         # What acts since the last measurement, then what is under way.
         self._commands: deque[Array] = deque([initial] * (self.delay + 1))
-        self._elapsed, self._committed = 0.0, 0.0
+        self._elapsed, self._committed_energy = 0.0, 0.0
         self._restart(initial)
-        self._commit(self._release(initial, initial, 0.0))
+        self._commit(self._energy_bound(initial, initial, 0.0))
 
     def update(self, positions: npt.ArrayLike, command: npt.ArrayLike, dt: float) -> GuardedCommand:
         """Return the command to send in place of a wanted one; never raises.
@@ -152,11 +152,11 @@ class ServoGuard(ABC):
         if s.refill_power > 0.0 and not s.freeze:
             tank.refill(s.refill_power * dt)
         last, fault = self._commands[-1], self._fault(measured)
+        safe = self._safe_command(last)
         if fault:
             counts.lost += 1
             counts.first_loss = counts.first_loss or fault
-            safe = self._safe(last)
-            self._send(last, safe, dt)
+            self._record_sent(last, safe, dt)
             sent = safe if self._is_engaged else np.full(self._n, np.nan)
             return GuardedCommand(sent, Status.HOLDING, fault, tank.level)
         completed = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
@@ -164,9 +164,9 @@ class ServoGuard(ABC):
         self._positions, self._elapsed = measured.copy(), 0.0
         desired = np.asarray(command, float)
         is_known = self._fits(desired)
-        granted, share, release = self._grant(last, desired if is_known else self._safe(last), dt)
-        self._commit(release)
-        self._send(last, granted, dt)
+        granted, share, bound = self._grant(last, desired if is_known else safe, dt)
+        self._commit(bound)
+        self._record_sent(last, granted, dt)
         if not is_known:
             counts.reflexes += 1
             reason = "the command is not finite or not of this robot"
@@ -187,34 +187,34 @@ class ServoGuard(ABC):
         )
 
     def _grant(self, last: Array, desired: Array, dt: float) -> tuple[Array, float, float]:
-        """Return the command that the tank covers, its share of the change, and its release, J."""
+        """Return the command that the tank covers, its share of the change, and its bound, J."""
         level = self.tank.level
-        limit = self._committed + (min(level, 0.0) if self.settings.freeze else level)
-        release = self._release(last, desired, dt)
-        if release <= limit:
-            return desired, 1.0, release
-        start, release = last, self._release(last, last, dt)
+        limit = self._committed_energy + (min(level, 0.0) if self.settings.freeze else level)
+        bound = self._energy_bound(last, desired, dt)
+        if bound <= limit:
+            return desired, 1.0, bound
+        start, bound = last, self._energy_bound(last, last, dt)
         step = desired - last
-        is_change = release <= limit
-        if not is_change:
+        can_hold_last = bound <= limit
+        if not can_hold_last:
             start = self._retreat(last, dt)
-            step, release = last - start, self._release(last, start, dt)
-        # The release is convex in the share: the largest one within the limit is found by halving.
+            step, bound = last - start, self._energy_bound(last, start, dt)
+        # The bound is convex in the share: the largest one within the limit is found by halving.
         granted, low, high = start, 0.0, 1.0
         for _ in range(_HALVINGS):
             share = 0.5 * (low + high)
             trial = start + share * step
-            trial_release = self._release(last, trial, dt)
-            if trial_release <= limit:
-                granted, low, release = trial, share, trial_release
+            trial_bound = self._energy_bound(last, trial, dt)
+            if trial_bound <= limit:
+                granted, low, bound = trial, share, trial_bound
             else:
                 high = share
-        return granted, low if is_change else 0.0, release
+        return granted, low if can_hold_last else 0.0, bound
 
-    def _commit(self, release: float) -> None:
+    def _commit(self, bound: float) -> None:
         """Withdraw the most that the commands sent so far can give, less what was withdrawn."""
-        self.tank.withdraw(release - self._committed)
-        self._committed = release
+        self.tank.withdraw(bound - self._committed_energy)
+        self._committed_energy = bound
 
     def _fits(self, array: Array) -> bool:
         return array.shape == (self._n,) and bool(np.isfinite(array).all())
@@ -224,11 +224,11 @@ class ServoGuard(ABC):
         if not self._fits(measured):
             return "no positions of this robot were measured"
         time = max(self._elapsed, np.finfo(float).tiny)  # an infinite limit times zero is no number
-        reach = _VELOCITY_FACTOR * self._model.joints.velocity * time + _STEP_TOLERANCE
+        largest_jump = _VELOCITY_FACTOR * self._model.joints.velocity * time + _STEP_TOLERANCE
         jumps = np.abs(measured - self._positions)
-        if not (jumps > reach).any():
+        if not (jumps > largest_jump).any():
             return ""
-        k = int(np.argmax(jumps > reach))
+        k = int(np.argmax(jumps > largest_jump))
         name = self._model.joint_names[k]
         return f"{name} jumped by {jumps[k]:.4g}, farther than its velocity limit allows"
 
@@ -240,7 +240,7 @@ class ServoGuard(ABC):
         """Return the command (n,) that moves nothing at the present positions: of rates, zero."""
         return np.zeros(self._n)
 
-    def _safe(self, last: Array) -> Array:
+    def _safe_command(self, last: Array) -> Array:
         """Return the command (n,) that gives nothing more after the last one."""
         return self._idle_command()
 
@@ -260,18 +260,18 @@ class ServoGuard(ABC):
         """
 
     @abstractmethod
-    def _release(self, last: Array, command: Array, dt: float) -> float:
+    def _energy_bound(self, last: Array, command: Array, dt: float) -> float:
         """Return the most energy given since the engagement if a command follows the last one, J.
 
         Energy that servos then hold, and can give without another command, is part of it.
         """
 
-    def _send(self, last: Array, command: Array, dt: float) -> None:
+    def _record_sent(self, last: Array, command: Array, dt: float) -> None:
         """Let a command follow the last one."""
         self._commands.append(command)
 
 
-def constant_bounds(
+def servo_gain_bounds(
     model: VMSModel, name: str, constants: npt.ArrayLike, uncertainty: float, minimum: float = 1e-12
 ) -> Array:
     """Return the least and the largest constants of the servos, (2, n).
@@ -317,9 +317,9 @@ class PositionGuard(ServoGuard):
     a spring whose stiffness is constant within its bounds, whatever contacts or people do.
 
     The damper takes at least :math:`D s (2 r - s) \Delta t` in a sample in which the joint moves at
-    the mean rate r, with :math:`s = \min(r, m / 2 D)` and the force m that the spring leaves of
-    the limit at both ends: a convex bound of :math:`\min(D r^2, m r)`. Beyond it a limit of the
-    whole force may hide the damper.
+    the mean rate r, with :math:`s = \min(r, m / 2 D)`, a convex bound of
+    :math:`\min(D r^2, m r)`; m is the smaller force margin at the sample's two ends. Beyond it a
+    limit of the whole force may hide the damper.
 
     Assumption: every servo is such a spring and damper (no feed-forward, no integrator; what it
     adds against the weight does no work on the whole), its stiffness lies within the stated bounds,
@@ -346,77 +346,77 @@ class PositionGuard(ServoGuard):
         uncertainty: float = 0.2,
         **options: Any,
     ) -> None:
-        self._stiffness = constant_bounds(model, "stiffness", stiffness, uncertainty)
-        self._damping = constant_bounds(model, "damping", damping, uncertainty, 0.0)[0]
-        self._limit, self._speed = _force_limits(model.joints.effort), model.joints.velocity
-        self._linear_range = self._limit / self._stiffness[1]  # longest spring below the limit
+        self._stiffness = servo_gain_bounds(model, "stiffness", stiffness, uncertainty)
+        self._damping = servo_gain_bounds(model, "damping", damping, uncertainty, 0.0)[0]
+        self._max_force, self._max_speed = _force_limits(model.joints.effort), model.joints.velocity
+        self._linear_range = self._max_force / self._stiffness[1]  # longest spring below the limit
         super().__init__(model, **options)
-        if self.delay and not np.isfinite(self._speed).all():
+        if self.delay and not np.isfinite(self._max_speed).all():
             raise OptionError("with a delay every joint needs a velocity limit in the description")
 
     def _restart(self, initial: Array) -> None:
         # What changes of commands add at most to the energy given and stored, for the least and the
         # largest stiffness, (2, n) J: those that took place, and those under way.
-        self._added = self._change(self._positions, initial, 0.0)
+        self._added = self._energy_change(self._positions, initial, 0.0)
         self._pending: deque[Array] = deque([np.zeros((2, self._n))] * self.delay)
         self._dissipated = 0.0  # by the dampers, J
 
     def _idle_command(self) -> Array:
         return self._positions.copy()
 
-    def _safe(self, last: Array) -> Array:
+    def _safe_command(self, last: Array) -> Array:
         return last
 
     def _retreat(self, last: Array, dt: float) -> Array:
-        step = self._speed * dt if dt > 0.0 else np.zeros(self._n)
+        step = self._max_speed * dt if dt > 0.0 else np.zeros(self._n)
         return last + np.clip(self._positions - last, -step, step)
 
     def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
         if dt > 0.0 and len(completed) == 1:  # a force at its limit hides the damper
-            ends = np.abs(completed[0] - np.array([self._positions, measured])).max(0)
-            margin = np.maximum(self._limit - self._stiffness[1] * ends, 0.0)
+            stretch = np.abs(completed[0] - np.array([self._positions, measured])).max(0)
+            margin = np.maximum(self._max_force - self._stiffness[1] * stretch, 0.0)
             rate = np.abs(measured - self._positions) / dt
-            slow = np.minimum(rate, margin / np.maximum(2.0 * self._damping, _TINY))
-            self._dissipated += dt * float(sum(self._damping * slow * (2.0 * rate - slow)))
+            capped = np.minimum(rate, margin / np.maximum(2.0 * self._damping, _TINY))
+            self._dissipated += dt * float(sum(self._damping * capped * (2.0 * rate - capped)))
         self._positions = measured
         if self.delay:
             for _ in completed[1:]:  # in lost samples, at positions that are not known
                 self._added = self._added + self._pending.popleft()
             self._pending.popleft()
-            self._added = self._added + self._change(completed[-1], self._commands[0], 0.0)
+            self._added = self._added + self._energy_change(completed[-1], self._commands[0], 0.0)
 
-    def _release(self, last: Array, command: Array, dt: float) -> float:
-        change = self._change(last, command, self.delay * dt)
+    def _energy_bound(self, last: Array, command: Array, dt: float) -> float:
+        change = self._energy_change(last, command, self.delay * dt)
         return float(sum(self._pending, self._added + change).max(0).sum()) - self._dissipated
 
-    def _send(self, last: Array, command: Array, dt: float) -> None:
-        super()._send(last, command, dt)
-        change = self._change(last, command, self.delay * dt)
+    def _record_sent(self, last: Array, command: Array, dt: float) -> None:
+        super()._record_sent(last, command, dt)
+        change = self._energy_change(last, command, self.delay * dt)
         if self.delay:
             self._pending.append(change)
         else:
             self._added = self._added + change
 
-    def _change(self, before: Array, after: Array, time: float) -> Array:
+    def _energy_change(self, before: Array, after: Array, time: float) -> Array:
         """Return what a change of the command adds at most to the springs, (2, n) J.
 
-        It takes place within a time (s) from the present positions on. In the linear range the two
-        rows are for the least and the largest stiffness; beyond it they are equal.
+        Until the change acts, joints may travel for ``time`` s. In the linear range the two rows
+        are for the least and the largest stiffness; beyond it they are equal.
         """
-        reach = self._speed * time if time > 0.0 else np.zeros(self._n)
+        travel = self._max_speed * time if time > 0.0 else np.zeros(self._n)
         before, after = before - self._positions, after - self._positions
         increase = np.maximum(
-            self._energy(after - reach) - self._energy(before - reach),
-            self._energy(after + reach) - self._energy(before + reach),
+            self._energy(after - travel) - self._energy(before - travel),
+            self._energy(after + travel) - self._energy(before + travel),
         )
-        linear = np.maximum(np.abs(before), np.abs(after)) + reach <= self._linear_range
+        linear = np.maximum(np.abs(before), np.abs(after)) + travel <= self._linear_range
         return np.where(linear, increase, increase.max(0))
 
     def _energy(self, stretch: Array) -> Array:
         """Return the energy of springs of the least and the largest stiffness, J."""
-        k, length = self._stiffness, np.abs(stretch)
-        knee = self._limit / k
-        return np.where(length <= knee, 0.5 * k * length**2, self._limit * (length - 0.5 * knee))
+        k, limit, length = self._stiffness, self._max_force, np.abs(stretch)
+        knee = limit / k  # stretch at which the force is at its limit
+        return np.where(length <= knee, 0.5 * k * length**2, limit * (length - 0.5 * knee))
 
 
 class VelocityGuard(ServoGuard):
@@ -442,12 +442,13 @@ class VelocityGuard(ServoGuard):
     def __init__(
         self, model: VMSModel, damping: npt.ArrayLike, *, uncertainty: float = 0.2, **options: Any
     ) -> None:
-        self._damping = constant_bounds(model, "damping", damping, uncertainty)
+        self._damping = servo_gain_bounds(model, "damping", damping, uncertainty)
+        # Velocity errors at which the force is at its limit.
         self._range = _force_limits(model.joints.effort) / self._damping[1]
         super().__init__(model, **options)
 
     def _restart(self, initial: Array) -> None:
-        self._per_damping = np.zeros(self._n)  # per damping
+        self._per_damping = np.zeros(self._n)  # energy given by a damping of one, J
 
     def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
         if len(completed) > 1:  # samples were lost: the positions at these changes are not known
@@ -457,7 +458,7 @@ class VelocityGuard(ServoGuard):
             slow = np.clip(rate, 0.5 * (command - self._range), 0.5 * (command + self._range))
             self._per_damping += dt * (slow * (command - slow) - self._range * np.abs(rate - slow))
 
-    def _release(self, last: Array, command: Array, dt: float) -> float:
+    def _energy_bound(self, last: Array, command: Array, dt: float) -> float:
         commands = np.array([*self._commands, command])
         bound = self._per_damping + 0.25 * dt * np.square(commands).sum(0)
         return float((self._damping * bound).max(0).sum())

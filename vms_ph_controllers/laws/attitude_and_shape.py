@@ -18,7 +18,7 @@ from .vehicle_controller import REVERSED, VehicleController
 
 
 @dataclass(frozen=True, slots=True)
-class BaseMotion:
+class BaseDemand:
     """What a law wants of the base.
 
     Attributes:
@@ -87,70 +87,70 @@ class AttitudeAndShape(VehicleController):
 
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)
-        self._inertia = float(np.diag(d.M_b)[3:].mean())
+        self._mean_inertia = float(np.diag(d.M_b)[3:].mean())
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         b, gains = 6, self._ramp.gains
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
         position_error = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
-        offset = self.model.joint_positions(d.q) - self._joints.positions
-        self._correct(self._position_frequency(gains), position_error, None, offset, dt, h)
-        offset = offset - self._integral.joints
-        base = self._base_motion(d, gains, h)
+        joint_error = self.model.joint_positions(d.q) - self._joints.positions
+        self._correct(self._position_frequency(gains), position_error, None, joint_error, dt, h)
+        joint_error = joint_error - self._integral.joints
+        demand = self._base_demand(d, gains, h)
         error = np.eye(4)
-        error[:3, :3] = base.attitude.T @ base.rotation
+        error[:3, :3] = demand.attitude.T @ demand.rotation
         switched = self._potential.follow(error)
-        e = d.v.copy()
-        e[3:6] -= base.attitude_rate
-        e[b:] -= self._joints.rates
-        k_attitude = gains.frequency_attitude**2 * self._inertia
+        velocity_error = d.v.copy()
+        velocity_error[3:6] -= demand.attitude_rate
+        velocity_error[b:] -= self._joints.rates
+        k_attitude = gains.frequency_attitude**2 * self._mean_inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         limits = self._limit_springs(d, gains)
         gradient = np.zeros(self.model.nv)
         attitude_spring = self._potential.spring(error, 0.0, k_attitude)
         gradient[3:6] = attitude_spring.force[3:]
-        gradient[b:] = k_shape * offset + limits.force
+        gradient[b:] = k_shape * joint_error + limits.force
         stiffness = np.zeros(self.model.nv)
         stiffness[3:6] = k_attitude
         stiffness[b:] = k_shape + limits.stiffness
-        rate_attitude = 2.0 * gains.damping_ratio * gains.frequency_attitude
-        rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
+        attitude_damping_rate = 2.0 * gains.damping_ratio * gains.frequency_attitude
+        shape_damping_rate = 2.0 * gains.damping_ratio * gains.frequency_shape
         locked = np.hstack([np.zeros((3, 3)), np.eye(3), d.A[3:]])  # to the angular velocity
-        damping = rate_attitude * (locked.T @ base.inertia @ locked)
-        damping[b:, b:] += rate_shape * d.M_hat_m
-        impedance = SampledImpedance.at(d, damping, np.diag(stiffness), gradient, e, h)
+        damping = attitude_damping_rate * (locked.T @ demand.inertia @ locked)
+        damping[b:, b:] += shape_damping_rate * d.M_hat_m
+        impedance = SampledImpedance.at(d, damping, np.diag(stiffness), gradient, velocity_error, h)
         spring = impedance.spring + impedance.predicted_spring
-        damping_moment = rate_attitude * (base.inertia @ (locked @ impedance.velocity))
-        damping_shape = rate_shape * (d.M_hat_m @ impedance.velocity[b:])
-        spin = base.inertia @ base.attitude_rate
-        moment = np.cross(d.v_hat[3:], spin) - spring[3:6] - damping_moment
+        damping_moment = attitude_damping_rate * (demand.inertia @ (locked @ impedance.velocity))
+        damping_shape = shape_damping_rate * (d.M_hat_m @ impedance.velocity[b:])
+        angular_momentum = demand.inertia @ demand.attitude_rate
+        moment = np.cross(d.v_hat[3:], angular_momentum) - spring[3:6] - damping_moment
         shape = d.A[3:].T @ spring[3:6] - spring[b:] - damping_shape
 
         desired = np.empty(self.model.nv)
-        desired[:3] = base.force
-        desired[3:6] = moment + np.cross(base.centre, desired[:3])
+        desired[:3] = demand.force
+        desired[3:6] = moment + np.cross(demand.centre, desired[:3])
         desired[b:] = d.g[b:] + shape + d.A.T @ (desired[:b] - d.g[:b]) + brake(d, h)[b:]
         if not np.isfinite(desired.sum()):
             return self._output.reject_effort(d)
         output = self._output.apply(d, desired, gains, dt)
 
-        e_hat = locked @ e
-        kinetic_base = 0.5 * float(e_hat @ base.inertia @ e_hat) + base.energy.kinetic_base
-        kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
-        shaped = base.energy.shaped_potential + attitude_spring.energy
-        shaped += 0.5 * float(k_shape @ (offset * offset)) + limits.energy
-        displacement_power = float((k_shape * offset) @ self._integral.joint_rates)
-        clipped = float((output.effort - desired) @ e)
+        e_hat = locked @ velocity_error
+        kinetic_base = 0.5 * float(e_hat @ demand.inertia @ e_hat) + demand.energy.kinetic_base
+        kinetic_shape = 0.5 * float(velocity_error[b:] @ d.M_hat_m @ velocity_error[b:])
+        shaped = demand.energy.shaped_potential + attitude_spring.energy
+        shaped += 0.5 * float(k_shape @ (joint_error * joint_error)) + limits.energy
+        displacement_power = float((k_shape * joint_error) @ self._integral.joint_rates)
+        clipped = float((output.effort - desired) @ velocity_error)
         energy = ControlEnergy(
             closed_loop_energy=kinetic_base + kinetic_shape + shaped,
             shaped_potential=shaped,
             kinetic_base=kinetic_base,
             kinetic_shape=kinetic_shape,
-            damping_base=float(damping_moment @ e_hat) + base.energy.damping_base,
-            damping_shape=float(damping_shape @ e[b:]),
-            reference_power=base.energy.reference_power - displacement_power,
-            clipped_power=base.energy.clipped_power + clipped,
+            damping_base=float(damping_moment @ e_hat) + demand.energy.damping_base,
+            damping_shape=float(damping_shape @ velocity_error[b:]),
+            reference_power=demand.energy.reference_power - displacement_power,
+            clipped_power=demand.energy.clipped_power + clipped,
             tank_level=self._output.tank_level,
         )
         return self._command(
@@ -158,12 +158,12 @@ class AttitudeAndShape(VehicleController):
             energy,
             impedance.reason,
             REVERSED if switched else "",
-            base.reason,
+            demand.reason,
             task_error=float(np.sqrt(position_error @ position_error)),
         )
 
     @abstractmethod
-    def _base_motion(self, d: Evaluation, gains: Any, h: float) -> BaseMotion:
+    def _base_demand(self, d: Evaluation, gains: Any, h: float) -> BaseDemand:
         """Return the wanted force and attitude of the base, for a horizon h, s."""
 
     def _position_frequency(self, gains: Any) -> float:
@@ -228,12 +228,12 @@ class AttitudeControl(AttitudeAndShape):
             raise ModelError(f"the actuators of '{model.name}' cannot turn it about all axes")
         super().__init__(model, gains, allocation)
 
-    def _base_motion(self, d: Evaluation, gains: "AttitudeControl.Gains", h: float) -> BaseMotion:
+    def _base_demand(self, d: Evaluation, gains: "AttitudeControl.Gains", h: float) -> BaseDemand:
         rotation, attitude = self.model.base_pose(d.q)[:3, :3], self._base.pose[:3, :3]
         centre, inertia = centre_and_inertia(d)
         attitude_rate = rotation.T @ attitude @ self._base.twist[3:]
         energy = ControlEnergy()
-        return BaseMotion(np.zeros(3), rotation, attitude, attitude_rate, centre, inertia, energy)
+        return BaseDemand(np.zeros(3), rotation, attitude, attitude_rate, centre, inertia, energy)
 
     def _bandwidth(self, gains: "AttitudeControl.Gains") -> float:
         return gains.frequency_attitude

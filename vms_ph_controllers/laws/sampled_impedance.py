@@ -188,10 +188,10 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
         return np.zeros(len(d.v))
     model, step = d.model, 0.5 * h * min(1.0, _MAX_DISPLACEMENT / largest)
     predicted = model.integrate(d.q, step * d.v)
-    pumped = max(0.0, float(d.v @ d.g) - d.lifting_power(predicted))
+    pumped_power = max(0.0, float(d.v @ d.g) - d.lifting_power(predicted))
     if gyroscopic is not None:
-        pumped += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
-    return -min(_BRAKE_FACTOR * pumped / twice_kinetic, 1.0 / h) * d.momentum
+        pumped_power += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
+    return -min(_BRAKE_FACTOR * pumped_power / twice_kinetic, 1.0 / h) * d.momentum
 
 
 def holds_weight(model: VMSModel, q: Array, h: float) -> bool:

@@ -12,7 +12,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SO3
 
 from ..controller import ControlEnergy, gain
-from .attitude_and_shape import AttitudeAndShape, BaseMotion, centre_and_inertia
+from .attitude_and_shape import AttitudeAndShape, BaseDemand, centre_and_inertia
 
 # Least share of the weight that a wanted force carries, so that its direction is defined.
 _SMALLEST_LIFT = 0.3
@@ -176,9 +176,9 @@ class UnderactuatedFlight(AttitudeAndShape):
         self._up = -model.tree.gravity / max(self._gravity, 1e-12)
         super().__init__(model, gains, allocation)
 
-    def _base_motion(
+    def _base_demand(
         self, d: Evaluation, gains: "UnderactuatedFlight.Gains", h: float
-    ) -> BaseMotion:
+    ) -> BaseDemand:
         """Return the wanted thrust and attitude, and what the centre of mass does."""
         b, mass, momentum = 6, float(d.M_b[0, 0]), d.M_b @ d.v_hat
         pose = self.model.base_pose(d.q)
@@ -191,17 +191,17 @@ class UnderactuatedFlight(AttitudeAndShape):
         position_error = position_error - self._integral.position
         reference_velocity = level @ self._base.twist[:3]
         speed = rotation @ momentum[:3] / mass - reference_velocity
-        turn = level @ self._base.twist[3:]
-        sway = sway + np.cross(turn, level @ centre)
-        feedforward = level @ self._base.acceleration[:3] + np.cross(turn, reference_velocity)
+        turn_rate = level @ self._base.twist[3:]
+        sway = sway + np.cross(turn_rate, level @ centre)
+        feedforward = level @ self._base.acceleration[:3] + np.cross(turn_rate, reference_velocity)
         stiffness = gains.frequency_position**2
         rate = 2.0 * gains.damping_ratio * gains.frequency_position
         # Damping of the velocity that it leaves.
         rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness))
-        weight = self._gravity * self._up
+        hover = self._gravity * self._up  # acceleration that holds the weight
 
         def wanted_acceleration(position: Array, velocity: Array) -> Array:
-            pull = weight + feedforward - stiffness * position - rate * velocity
+            pull = hover + feedforward - stiffness * position - rate * velocity
             return self._direction.within(pull, self._up, self._gravity, gains.largest_tilt)
 
         push = mass * wanted_acceleration(position_error, speed)
@@ -210,13 +210,13 @@ class UnderactuatedFlight(AttitudeAndShape):
         thrust = min(max(projected, self._smallest_thrust), self._largest_thrust)
         force = thrust * (rotation @ self._axis)
         displacement_rate = sway + self._integral.position_rate
-        accel = force / mass - weight - feedforward
+        accel = force / mass - hover - feedforward
         step = 1e-3
         desired = wanted_acceleration(position_error + step * (speed - sway), speed + step * accel)
         next_level = level @ _SO3.exp(step * self._base.twist[3:])
         next_attitude = self._direction.attitude(desired, next_level)
         attitude_rate = rotation.T @ attitude @ _SO3.log(attitude.T @ next_attitude) / step
-        return BaseMotion(
+        return BaseDemand(
             force=thrust * self._axis,
             rotation=rotation,
             attitude=attitude,

@@ -76,8 +76,8 @@ class TorqueLimits:
         self,
         desired: Array,
         compensation: Array,
-        rates: Array,
-        rate: float,
+        joint_velocities: Array,
+        torque_rate: float,
         power: float,
         dt: float,
     ) -> LimitedEfforts:
@@ -87,22 +87,22 @@ class TorqueLimits:
             desired: (n,) torques of the law.
             compensation: (n,) torques that compensate gravity; only the difference to them is
                 scaled down to meet the power limit.
-            rates: (n,) joint rates, rad/s or m/s.
-            rate: largest rate of a torque, N m/s; 0 for none.
+            joint_velocities: (n,) rad/s or m/s.
+            torque_rate: largest rate of a torque, N m/s; 0 for none.
             power: largest power into the joints, W; 0 for none.
             dt: time since the last torques, s.
         """
         torque, reason = desired, ""
-        desired_power = float(desired @ rates) if power > 0.0 else 0.0
+        desired_power = float(desired @ joint_velocities) if power > 0.0 else 0.0
         if 0.0 < power < desired_power:
-            compensation_power = float(compensation @ rates)
+            compensation_power = float(compensation @ joint_velocities)
             share = max(0.0, power - compensation_power) / max(
                 desired_power - compensation_power, 1e-12
             )
             torque = compensation + min(1.0, share) * (desired - compensation)
             reason = f"power at its limit of {power:g} W"
-        if self._last is not None and rate > 0.0:
-            change = np.clip(torque - self._last, -rate * dt, rate * dt)
+        if self._last is not None and torque_rate > 0.0:
+            change = np.clip(torque - self._last, -torque_rate * dt, torque_rate * dt)
             if np.abs(self._last + change - torque).max() > 1e-12:
                 torque, reason = self._last + change, "rate of torque at its limit"
         bound = self._model.joints.effort

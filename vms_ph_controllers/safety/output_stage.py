@@ -31,7 +31,7 @@ class OutputGains(LimitGains):
     tank_initial: float = limit(1.0, "level of the tank after a reset, J", 1e6)
 
 
-def achieved(
+def base_limited_efforts(
     actuation: BaseActuation | PrioritisedActuation, d: Evaluation, desired: Array, holding: Array
 ) -> LimitedEfforts:
     """Return the efforts (nv,) that a base can apply for desired ones (nv,).
@@ -126,7 +126,7 @@ class OutputStage:
         """Continue at another pose: torques may jump, the tank keeps its level."""
         self._limits.restart()
         self._tank.discard_sample()
-        self._hold(d)
+        self._store_state(d)
 
     def safe_at(self, q: Array) -> Command:
         """Return the safe output at a configuration (nq,); at the last one if it is no state."""
@@ -142,7 +142,7 @@ class OutputStage:
 
     def reject_effort(self, d: Evaluation) -> Command:
         """Return the safe output at a state for which the law computed no finite effort."""
-        self._hold(d)
+        self._store_state(d)
         self.missed_updates()
         return replace(self.safe, reason=TOO_FAR)
 
@@ -150,10 +150,10 @@ class OutputStage:
         """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
         stored = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
         self._tank.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
-        self._hold(d)
+        self._store_state(d)
         load, weight = self.load, self._weight
-        achieved = self._achieved(d, desired + load)
-        b, force = self._model.b, achieved.effort
+        realised = self._base_limited(d, desired + load)
+        b, force = self._model.b, realised.effort
         torque = force[b:]
         limited = self._limits.apply(
             torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt
@@ -162,37 +162,37 @@ class OutputStage:
             force = np.concatenate([force[:b], limited.effort])
         if self._tank.tank is None:
             return LimitedEfforts(
-                force - load, "; ".join(filter(None, (achieved.reason, limited.reason)))
+                force - load, "; ".join(filter(None, (realised.reason, limited.reason)))
             )
         compensation = np.concatenate([self.safe.wrench_base, self.safe.torque])
         # The motion of the robot is predicted without the load and what holds it.
-        net = compensation - load
+        unloaded_compensation = compensation - load
 
         def brake() -> Array:
-            strongest = self._achieved(d, strongest_brake(d, dt) + load).effort
+            strongest = self._base_limited(d, strongest_brake(d, dt) + load).effort
             return self._limits.scale(compensation, strongest) - load
 
-        grant = self._tank.grant(d, force - load, net, 0.0, dt, brake)
+        grant = self._tank.grant(d, force - load, unloaded_compensation, 0.0, dt, brake)
         if grant.reason:
             force = grant.force + load
             self._limits.replace(force[b:])
         # Gravity that the resting effort leaves is not counted.
         self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
-        reasons = (grant.reason, achieved.reason, limited.reason)
+        reasons = (grant.reason, realised.reason, limited.reason)
         return LimitedEfforts(force - load, "; ".join(filter(None, reasons)))
 
-    def _hold(self, d: Evaluation) -> None:
+    def _store_state(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
         self._configuration, self._weight, self._safe = np.array(d.q), d.g + self.load, None
 
-    def _achieved(self, d: Evaluation, desired: Array) -> LimitedEfforts:
+    def _base_limited(self, d: Evaluation, desired: Array) -> LimitedEfforts:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
-        return achieved(self._actuation, d, desired, d.g + self.load)
+        return base_limited_efforts(self._actuation, d, desired, d.g + self.load)
 
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""
         b, bound = self._model.b, self._model.joints.effort
-        force = self._achieved(d, d.g + self.load).effort
+        force = self._base_limited(d, d.g + self.load).effort
         torque = np.minimum(np.maximum(force[b:], -bound), bound)
         return Command(force[:b], torque, status=Status.HOLDING, reason=UNUSABLE)
 
@@ -228,16 +228,16 @@ class SafeOutput:
             age: of the state, s.
         """
         d, b = Evaluation(self._model, q, v), self._model.b
-        effort = self._model.joints.effort
+        effort_limits = self._model.joints.effort
         if compensation is None:
-            holding = achieved(self._actuation, d, d.g, d.g).effort
+            holding = base_limited_efforts(self._actuation, d, d.g, d.g).effort
         else:
             holding = np.concatenate([compensation.wrench_base, compensation.torque])
-        holding_torque = np.clip(holding[b:], -effort, effort)
+        holding_torque = np.clip(holding[b:], -effort_limits, effort_limits)
         braking = -braking_rate(dt, age) * (d.M @ v)
         braking[:b] += holding[:b]
         # What the base does not apply must not act on the shape either.
-        force = achieved(self._actuation, d, braking, holding).effort
-        share = share_within(holding_torque, force[b:], -effort, effort)
-        torque = np.clip(holding_torque + share * force[b:], -effort, effort)
+        force = base_limited_efforts(self._actuation, d, braking, holding).effort
+        share = share_within(holding_torque, force[b:], -effort_limits, effort_limits)
+        torque = np.clip(holding_torque + share * force[b:], -effort_limits, effort_limits)
         return Command(force[:b], torque, status=Status.HOLDING, reason="holding and damping")

@@ -3,7 +3,7 @@
 
 """The energy balance of a robot from sample to sample, over any number of named ports."""
 
-from collections.abc import Mapping
+from collections.abc import KeysView, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,14 +38,14 @@ class EnergySample:
         energy: total energy, J.
         power: power by port, W; positive into the robot.
         dissipated: power dissipated by friction, W.
-        exact: port energies of the simulation; None where there is none.
+        simulated: port energies of the simulation; None where there is none.
     """
 
     time: int
     energy: float
     power: Mapping[str, float]
     dissipated: float
-    exact: PortEnergies | None = None
+    simulated: PortEnergies | None = None
 
 
 @dataclass
@@ -80,20 +80,20 @@ class EnergyAudit:
     def add(self, sample: EnergySample) -> None:
         """Add the next sample to the balance."""
         first, last = self._first, self._last
-        lacks_energies = last is not None and last.exact is not None and sample.exact is None
-        if lacks_energies and last is not None and 0 <= sample.time - last.time < _MAX_SKIP:
+        lacks_energy = last is not None and last.simulated is not None and sample.simulated is None
+        if lacks_energy and last is not None and 0 <= sample.time - last.time < _MAX_SKIP:
             return  # a sample with port energies arrived shortly before
         if first is None or last is None or not _follows(last, sample):
             self._first = self._last = sample
-            self.port_energy = dict.fromkeys(_ports(sample), 0.0)
+            self.port_energy = dict.fromkeys(_port_names(sample), 0.0)
             self.dissipated = self.stored = self.residual = 0.0
-            self.exact = sample.exact is not None
+            self.exact = sample.simulated is not None
             return
         previous, seconds = self.unaccounted_energy, (sample.time - last.time) * 1e-9
-        if sample.exact is not None and first.exact is not None:
-            supplied, start = sample.exact.supplied, first.exact.supplied
+        if sample.simulated is not None and first.simulated is not None:
+            supplied, start = sample.simulated.supplied, first.simulated.supplied
             self.port_energy = {name: supplied[name] - start[name] for name in start}
-            self.dissipated = sample.exact.dissipated - first.exact.dissipated
+            self.dissipated = sample.simulated.dissipated - first.simulated.dissipated
         else:
             for name in self.port_energy:
                 self.port_energy[name] += 0.5 * seconds * (last.power[name] + sample.power[name])
@@ -103,16 +103,16 @@ class EnergyAudit:
         self._last = sample
 
 
-def _ports(sample: EnergySample) -> Mapping[str, float]:
-    return sample.power if sample.exact is None else sample.exact.supplied
+def _port_names(sample: EnergySample) -> KeysView[str]:
+    return (sample.power if sample.simulated is None else sample.simulated.supplied).keys()
 
 
 def _follows(last: EnergySample, sample: EnergySample) -> bool:
-    if sample.time <= last.time or _ports(sample).keys() != _ports(last).keys():
+    if sample.time <= last.time or _port_names(sample) != _port_names(last):
         return False
-    if sample.exact is None or last.exact is None:
-        return sample.exact is last.exact
-    return sample.exact.resets == last.exact.resets
+    if sample.simulated is None or last.simulated is None:
+        return sample.simulated is last.simulated
+    return sample.simulated.resets == last.simulated.resets
 
 
 class CompensatedSum(NamedTuple):
@@ -120,15 +120,15 @@ class CompensatedSum(NamedTuple):
 
     Attributes:
         value: J.
-        rest: the part below the last place of ``value``, J.
+        remainder: the part below the last place of ``value``, J.
     """
 
     value: float
-    rest: float = 0.0
+    remainder: float = 0.0
 
     def plus(self, energy: float) -> "CompensatedSum":
         """Return the sum with one more term (Neumaier's algorithm)."""
-        addend = self.rest + energy
+        addend = self.remainder + energy
         total = self.value + addend
         larger, smaller = (
             (self.value, addend) if abs(self.value) >= abs(addend) else (addend, self.value)

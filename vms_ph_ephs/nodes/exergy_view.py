@@ -15,7 +15,7 @@ from vms_ph_nodes.views.sankey import Flow, Stream, quantity
 from ..ledger import cause
 
 _LINES = 6  # lines of the list
-_CELSIUS = 273.15
+_ZERO_CELSIUS = 273.15
 
 # From the temperature of the environment to one that windings bear, K.
 _COLD, _HOT = 298.15, 398.15
@@ -75,7 +75,7 @@ def exergy_list(message: Exergy) -> str:
             red, green, blue = (round(255 * c) for c in colour_of(theta))
             temperature = (
                 f'<span style="display:inline-block;width:10px;height:10px;border-radius:5px;'
-                f'background:rgb({red},{green},{blue})"></span> {theta - _CELSIUS:.1f} °C'
+                f'background:rgb({red},{green},{blue})"></span> {theta - _ZERO_CELSIUS:.1f} °C'
             )
         rows.append(
             f'<tr><td style="{_NAME}" title="{escape(name)}">{escape(name)}</td>'

@@ -23,7 +23,7 @@ from ..multibody.joint_heat import JointHeat
 from ..multibody.urdf import body_names
 
 # sensor_msgs/Temperature is in degrees Celsius.
-_CELSIUS = 273.15
+_ZERO_CELSIUS = 273.15
 
 # Longest gap between joint states that count as samples of one motion, s.
 _MAX_GAP = 1.0
@@ -48,18 +48,18 @@ class JointHeatNode(ReportingNode):
     def _begin(self, model: VMSModel) -> None:
         self._model = model
         self._health.declare_robot(model)
-        theta_0 = self._ambient + _CELSIUS
+        theta_0 = self._ambient + _ZERO_CELSIUS
         heat = Heat(self._capacity, self._conductance, theta_0)
         self._heat = JointHeat(model.joint_names, Friction.of(model), heat)
         links = body_names(model.pinocchio)
         pin_model = model.pinocchio
         self._frames = {name: links[pin_model.getJointId(name)] for name in model.joint_names}
-        self._temperatures = {
+        self._temperature_publishers = {
             name: self.create_publisher(Temperature, f"vms_ph/temperature/{part}", 10)
             for name, part in topic_parts(model.joint_names).items()
         }
         self._last: tuple[int, np.ndarray] | None = None
-        self._published = 0
+        self._published_stamp = 0
         self._states = MeasuredStates(
             self,
             model,
@@ -75,7 +75,7 @@ class JointHeatNode(ReportingNode):
         if previous is None or stamp <= previous[0]:
             if previous is not None and stamp < previous[0]:
                 self._heat.reset()
-                self._published = 0
+                self._published_stamp = 0
             return
         dt = (stamp - previous[0]) / NANOSECONDS
         if dt > _MAX_GAP:
@@ -85,20 +85,20 @@ class JointHeatNode(ReportingNode):
             return
         self._health.tick()
         temperatures = self._heat.update(previous[1], rates, dt)
-        if stamp - self._published >= self._period and not self._health.disagreement:
-            self._published = stamp
+        if stamp - self._published_stamp >= self._period and not self._health.disagreement:
+            self._published_stamp = stamp
             self._publish(to_stamp(stamp), temperatures)
 
     def _publish(self, stamp: Time, temperatures: "dict[str, float]") -> None:
         for name, theta in temperatures.items():
             header = Header(stamp=stamp, frame_id=self._frames[name])
-            self._temperatures[name].publish(
-                Temperature(header=header, temperature=theta - _CELSIUS, variance=0.0)
+            self._temperature_publishers[name].publish(
+                Temperature(header=header, temperature=theta - _ZERO_CELSIUS, variance=0.0)
             )
         warmest = max(temperatures, key=lambda name: temperatures[name])
         self._health.report(
             OK,
-            f"warmest: {warmest}, {temperatures[warmest] - _CELSIUS:.2f} °C",
+            f"warmest: {warmest}, {temperatures[warmest] - _ZERO_CELSIUS:.2f} °C",
             {"friction heat (J)": f"{self._heat.heat:.3g}"},
         )
 

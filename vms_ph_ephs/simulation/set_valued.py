@@ -183,7 +183,7 @@ class BoundedForces:
         """Return the paths along the rows in a step, (k,)."""
         distances = np.zeros(len(active.processes))
         for box, (_, indices) in self._by_box(active).items():
-            distances[indices] = move.supply.row_paths[box]
+            distances[indices] = move.supply.row_integrals[box]
         return distances
 
     def _velocity(self, active: ActiveRows, x: Array) -> Array:

@@ -102,7 +102,7 @@ class Simulation:
         self._inputs = inputs
         self._stepper = EphsStepper(equations, scheme, tolerance)
         self._solver_state = self._stepper.begin(x, 0.0)
-        self._count = 0
+        self._steps_taken = 0
 
     @property
     def x(self) -> Array:
@@ -124,9 +124,9 @@ class Simulation:
         try:
             after = self._stepper.step(self._solver_state, self._inputs, self.t, self.dt)
         except StepFailure as failure:
-            raise _reason(failure) from None
-        self._count += 1
-        self._solver_state, self.t = after.solver_state, self._count * self.dt
+            raise _cause(failure) from None
+        self._steps_taken += 1
+        self._solver_state, self.t = after.solver_state, self._steps_taken * self.dt
 
     def violation(self) -> float:
         """Return the largest violation of a joint closure, m or rad."""
@@ -179,7 +179,7 @@ def simulate(
             halvings=0,
         )
     except IntegrationError as error:
-        raise _reason(error.__cause__) from None
+        raise _cause(error.__cause__) from None
     states = np.array([record.state for record in run.states])
     energy, entropy, supplied, violation = np.array([record[1:] for record in run.states]).T
     arrays = (run.t, states, energy, entropy, supplied, violation)
@@ -191,7 +191,7 @@ def _check_step(dt: float) -> None:
         raise SimulationError(f"the step must be above zero seconds; given: {dt}")
 
 
-def _reason(failure: BaseException | None) -> SimulationError:
+def _cause(failure: BaseException | None) -> SimulationError:
     """Return the error behind a failed step, its message with the time."""
     assert failure is not None
     error = failure.__cause__

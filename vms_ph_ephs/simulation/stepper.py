@@ -22,7 +22,7 @@ from ..equations import Equations
 from ..errors import SimulationError
 from .projection import Projection
 from .set_valued import BoundedForces
-from .steps import DiscreteGradient, Inputs, Move, MuntheKaas, Step, TreeStep
+from .steps import DiscreteGradient, Inputs, Move, MuntheKaas, StepScheme, TreeStep
 from .stiff_friction import Stiff, StiffFriction
 
 # Each correction reduces the error of the mean force by the share of a step in which the
@@ -35,7 +35,7 @@ _FAR = 1e100
 
 class _Scheme(NamedTuple):
     order: int
-    step: Callable[[Equations], Step]
+    step: Callable[[Equations], StepScheme]
     projects: bool
     begins_on_constraints: bool
     max_ratio: float

@@ -34,19 +34,19 @@ class Supply:
     Attributes:
         supplied: exergy supplied through every outer power port, J.
         entropy: supplied through all of them together, J/K.
-        path: (total,) integral of all efforts over the step: the path along each velocity.
-        row_paths: the same along the rows of forces that are held, by box.
+        effort_integral: (total,) of all efforts over the step; of velocities it is the path.
+        row_integrals: the same along the rows of forces that are held, by box.
     """
 
-    __slots__ = ("_equations", "entropy", "path", "row_paths", "supplied")
+    __slots__ = ("_equations", "effort_integral", "entropy", "row_integrals", "supplied")
 
     def __init__(self, equations: Equations) -> None:
         outer = equations.system.pattern.outer
         self._equations = equations
         self.supplied = {name: 0.0 for name, port in outer.items() if port.kind == "power"}
         self.entropy = 0.0
-        self.path = np.zeros(equations.layout.total)
-        self.row_paths: dict[str, Array] = {}
+        self.effort_integral = np.zeros(equations.layout.total)
+        self.row_integrals: dict[str, Array] = {}
 
     def add(self, flows: Flows, efforts: Array, duration: float) -> None:
         """Add the supply of flows at the given efforts, (total,), held for ``duration`` s.
@@ -54,26 +54,26 @@ class Supply:
         The state is the one that was last looked at.
         """
         layout = self._equations.layout
-        self.path += duration * efforts
+        self.effort_integral += duration * efforts
         if self._equations.processes.imposed:
             for box, velocity in self._equations.processes.row_velocities(efforts).items():
-                self.row_paths[box] = self.row_paths.get(box, 0.0) + duration * velocity
+                self.row_integrals[box] = self.row_integrals.get(box, 0.0) + duration * velocity
         for name, value in flows.items():
             indices = layout.efforts[layout.outer[name]]
-            flow = duration * np.broadcast_to(
+            transfer = duration * np.broadcast_to(
                 np.asarray(value, dtype=np.float64), indices.stop - indices.start
             )
-            self.supplied[name] += float(efforts[indices] @ flow)
-            self.entropy += float(self._equations.is_entropy[indices] @ flow)
+            self.supplied[name] += float(efforts[indices] @ transfer)
+            self.entropy += float(self._equations.is_entropy[indices] @ transfer)
 
     def append(self, later: "Supply") -> None:
         """Add the supply of a step that follows."""
         for name, value in later.supplied.items():
             self.supplied[name] += value
         self.entropy += later.entropy
-        self.path += later.path
-        for box, length in later.row_paths.items():
-            self.row_paths[box] = self.row_paths.get(box, 0.0) + length
+        self.effort_integral += later.effort_integral
+        for box, length in later.row_integrals.items():
+            self.row_integrals[box] = self.row_integrals.get(box, 0.0) + length
 
     @property
     def energy(self) -> float:
@@ -107,7 +107,7 @@ class Move(NamedTuple):
         return Move(later.x, increment, self.supply, iterations)
 
 
-class Step(Protocol):
+class StepScheme(Protocol):
     """A one-step scheme without memory."""
 
     def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
@@ -130,13 +130,13 @@ class MuntheKaas:
         """Return the step of length dt."""
         states, supply = self._equations.states, Supply(self._equations)
         rates: list[Array] = [np.zeros(self._equations.layout.stored)]
-        for fraction, weight in ((0.0, 6.0), (0.5, 3.0), (0.5, 3.0), (1.0, 6.0)):
-            theta = (fraction * dt) * rates[-1]
-            y = states.step(x, theta)
+        for fraction, divisor in ((0.0, 6.0), (0.5, 3.0), (0.5, 3.0), (1.0, 6.0)):
+            stage_increment = (fraction * dt) * rates[-1]
+            y = states.step(x, stage_increment)
             flows = flows_at(inputs, t + fraction * dt, y)
             rate, efforts = self._equations.tangent(y, self._equations.flow_of(flows))
-            supply.add(flows, efforts, dt / weight)
-            rates.append(states.step_rate(theta, rate))
+            supply.add(flows, efforts, dt / divisor)
+            rates.append(states.step_rate(stage_increment, rate))
         _, k1, k2, k3, k4 = rates
         increment = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
         y = states.step(x, increment)
@@ -167,15 +167,15 @@ class DiscreteGradient:
         equations = self._equations
         states, n = equations.states, equations.layout.quadratic_size
         u, last, iterations = guess, np.inf, 0
-        before = self._arguments(x)
+        before = self._storage_states(x)
         limit = _FAR * (1.0 + float(np.abs(x).max()))
         for _ in range(100):
             iterations += 1
             middle = states.step(x, 0.5 * u)
-            e = self._efforts(x, before, middle, u)
+            storage_efforts = self._storage_efforts(x, before, middle, u)
             flows = flows_at(inputs, t + 0.5 * dt, middle)
             rate, efforts = equations.midpoint_tangent(
-                middle, e, x[:n], dt, equations.flow_of(flows)
+                middle, storage_efforts, x[:n], dt, equations.flow_of(flows)
             )
             next_u = dt * rate
             change = float(np.abs(next_u - u).max())
@@ -194,7 +194,7 @@ class DiscreteGradient:
         states.repair(y)
         return Move(y, u, supply, iterations)
 
-    def _arguments(self, x: Array) -> dict[str, tuple[Array, ...]]:
+    def _storage_states(self, x: Array) -> dict[str, tuple[Array, ...]]:
         self._equations.states.look_at(x)
         reads = self._equations.states.reads
         return {
@@ -202,22 +202,22 @@ class DiscreteGradient:
             for box, _, _ in self._equations.storages.nonlinear
         }
 
-    def _efforts(
+    def _storage_efforts(
         self, x: Array, before: dict[str, tuple[Array, ...]], middle: Array, u: Array
     ) -> Array:
         """Return the discrete differentials of all exergies over the step u."""
         storages, states = self._equations.storages, self._equations.states
         n = self._equations.layout.quadratic_size
-        e = np.empty(self._equations.layout.stored)
-        e[:n] = storages.Q @ (x[:n] + 0.5 * u[:n])
-        after, halfway = self._arguments(states.step(x, u)), self._arguments(middle)
+        efforts = np.empty(self._equations.layout.stored)
+        efforts[:n] = storages.Q @ (x[:n] + 0.5 * u[:n])
+        after, halfway = self._storage_states(states.step(x, u)), self._storage_states(middle)
         for box, storage, indices in storages.nonlinear:
             if isinstance(storage, Environment):
-                e[indices] = 0.0
+                efforts[indices] = 0.0
                 continue
             d = storage.discrete(before[box], halfway[box], after[box], u[indices])
-            e[indices] = storages.exergy_slope(box, storage, d)
-        return e
+            efforts[indices] = storages.exergy_slope(box, storage, d)
+        return efforts
 
 
 def _diverging(dt: float, change: float) -> SimulationError:

@@ -194,7 +194,7 @@ class StiffFriction:
         """
         works = np.array(
             [
-                force[indices] @ supply.path[p.ports[p.mechanical]]
+                force[indices] @ supply.effort_integral[p.ports[p.mechanical]]
                 for p, indices in zip(stiff.processes, stiff.slices, strict=True)
             ]
         )

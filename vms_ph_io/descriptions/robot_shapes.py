@@ -43,13 +43,13 @@ def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
         ) from None
     tree, shapes = robot.tree, []
     for item in geometry.geometryObjects:
-        link = full_model.frames[item.parentFrame]
-        if not tree.has_frame(link.name):
+        urdf_frame = full_model.frames[item.parentFrame]
+        if not tree.has_frame(urdf_frame.name):
             continue
-        link_frame = tree.pinocchio.frames[tree.frame_id(link.name)]
+        link_frame = tree.pinocchio.frames[tree.frame_id(urdf_frame.name)]
         if link_frame.parentJoint == 0:
             continue
-        pose = (link_frame.placement * link.placement.actInv(item.placement)).homogeneous
+        pose = (link_frame.placement * urdf_frame.placement.actInv(item.placement)).homogeneous
         if (shape := _shape(item.geometry, pose)) is not None:
             shapes.append(RobotShape(link_frame.parentJoint, shape))
     return shapes

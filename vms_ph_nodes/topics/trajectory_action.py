@@ -27,7 +27,7 @@ class JointPath:
 
     Attributes:
         duration: time of the last point, s.
-        goal: (n,) positions of the last point, rad or m.
+        end_positions: (n,) of the last point, rad or m.
     """
 
     def __init__(self, times: Array, positions: Array, velocities: Array | None = None) -> None:
@@ -39,7 +39,7 @@ class JointPath:
             velocities: (k,n), or None for straight lines.
         """
         self._times, self._positions, self._velocities = times, positions, velocities
-        self.duration, self.goal = float(times[-1]), positions[-1]
+        self.duration, self.end_positions = float(times[-1]), positions[-1]
 
     def at(self, time: float) -> Array:
         """Return the positions (n,) at a time, s; those of an end outside the path."""
@@ -47,7 +47,7 @@ class JointPath:
         if time <= times[0]:
             return self._positions[0]
         if time >= times[-1]:
-            return self.goal
+            return self.end_positions
         k = int(np.searchsorted(times, time, side="right")) - 1
         interval = times[k + 1] - times[k]
         s = (time - times[k]) / interval
@@ -55,12 +55,12 @@ class JointPath:
         if self._velocities is None:
             straight: Array = first + s * (second - first)
             return straight
-        start, end = interval * self._velocities[k], interval * self._velocities[k + 1]
+        tangents = interval * self._velocities[k : k + 2]
         curve: Array = (
             (1 + 2 * s) * (1 - s) ** 2 * first
-            + s * (1 - s) ** 2 * start
+            + s * (1 - s) ** 2 * tangents[0]
             + s**2 * (3 - 2 * s) * second
-            + s**2 * (s - 1) * end
+            + s**2 * (s - 1) * tangents[1]
         )
         return curve
 
@@ -114,10 +114,10 @@ class _Goal:
 
     def __init__(self, handle: Any, path: JointPath, names: tuple[str, ...]) -> None:
         request = handle.request
-        self.handle, self.path, self.result = handle, path, Future()
+        self.handle, self.path, self.outcome = handle, path, Future()
         self.time, self.feedback_time = 0.0, -math.inf
-        self.path_error = _tolerances(request.path_tolerance, names, math.inf)
-        self.goal_error = _tolerances(request.goal_tolerance, names, _GOAL_ERROR)
+        self.path_tolerance = _tolerances(request.path_tolerance, names, math.inf)
+        self.goal_tolerance = _tolerances(request.goal_tolerance, names, _GOAL_ERROR)
         time_tolerance = request.goal_time_tolerance
         self.patience = time_tolerance.sec + time_tolerance.nanosec / NANOSECONDS or _GOAL_TIME
 
@@ -145,19 +145,19 @@ class TrajectoryAction:
             ImportError: there are no actions, or no control_msgs.
         """
         actions = importlib.import_module("rclpy.action")
-        self._kind = importlib.import_module("control_msgs.action").FollowJointTrajectory
-        self._accept = actions.GoalResponse.ACCEPT, actions.CancelResponse.ACCEPT
-        self._reject = actions.GoalResponse.REJECT
+        self._action_type = importlib.import_module("control_msgs.action").FollowJointTrajectory
+        responses, self._accept_cancel = actions.GoalResponse, actions.CancelResponse.ACCEPT
+        self._accept_goal, self._reject_goal = responses.ACCEPT, responses.REJECT
         self._node, self._model, self._supported = node, model, supported
         self._goal: _Goal | None = None
         self._q: Array | None = None
         self._server = actions.ActionServer(
             node,
-            self._kind,
+            self._action_type,
             "~/follow_joint_trajectory",
             execute_callback=self._execute,
             goal_callback=self._on_goal,
-            cancel_callback=lambda _: self._accept[1],
+            cancel_callback=lambda _: self._accept_cancel,
         )
 
     def reset(self) -> None:
@@ -184,14 +184,14 @@ class TrajectoryAction:
         if goal.time - goal.feedback_time >= _FEEDBACK_PERIOD:
             goal.feedback_time = goal.time
             self._send_feedback(goal, desired, joints)
-        if np.any(error > goal.path_error):
-            self._end("PATH_TOLERANCE_VIOLATED", self._violation(error, goal.path_error))
+        if np.any(error > goal.path_tolerance):
+            self._end("PATH_TOLERANCE_VIOLATED", self._violation(error, goal.path_tolerance))
             return joints
         if goal.time >= goal.path.duration:
-            if np.all(error <= goal.goal_error):
+            if np.all(error <= goal.goal_tolerance):
                 self._end("SUCCESSFUL", f"reached, {error.max():.3g} from the goal at most")
             elif goal.time > goal.path.duration + goal.patience:
-                self._end("GOAL_TOLERANCE_VIOLATED", self._violation(error, goal.goal_error))
+                self._end("GOAL_TOLERANCE_VIOLATED", self._violation(error, goal.goal_tolerance))
         return desired
 
     def _violation(self, error: Array, allowed: Array) -> str:
@@ -199,7 +199,7 @@ class TrajectoryAction:
         return f"{self._model.joint_names[k]} is off by {error[k]:.3g}; allowed: {allowed[k]:.3g}"
 
     def _send_feedback(self, goal: _Goal, desired: Array, joints: Array) -> None:
-        message = self._kind.Feedback(joint_names=list(self._model.joint_names))
+        message = self._action_type.Feedback(joint_names=list(self._model.joint_names))
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.desired.positions, message.actual.positions = desired.tolist(), joints.tolist()
         message.error.positions = (desired - joints).tolist()
@@ -215,23 +215,23 @@ class TrajectoryAction:
             path_from_message(self._model, request.trajectory, self._q)
         except StateError as error:
             self._node.get_logger().error(f"a trajectory is rejected: {error}")
-            return self._reject
-        return self._accept[0]
+            return self._reject_goal
+        return self._accept_goal
 
     async def _execute(self, handle: Any) -> Any:
         """Follow a goal in place of the one before."""
         self._end("INVALID_GOAL", "another trajectory replaces this one")
         if self._q is None:
             handle.abort()
-            return self._kind.Result(error_code=self._kind.Result.INVALID_GOAL)
+            return self._action_type.Result(error_code=self._action_type.Result.INVALID_GOAL)
         path = path_from_message(self._model, handle.request.trajectory, self._q)
         self._goal = goal = _Goal(handle, path, self._model.joint_names)
-        code, why = await goal.result
-        result = self._kind.Result(error_string=why)
+        code, why = await goal.outcome
+        result = self._action_type.Result(error_string=why)
         if not code:
             handle.canceled()
             return result
-        result.error_code = getattr(self._kind.Result, code)
+        result.error_code = getattr(self._action_type.Result, code)
         (handle.succeed if code == "SUCCESSFUL" else handle.abort)()
         return result
 
@@ -239,4 +239,4 @@ class TrajectoryAction:
         """End the goal with the name of an error code; an empty one cancels it."""
         goal, self._goal = self._goal, None
         if goal is not None:
-            goal.result.set_result((code, why))
+            goal.outcome.set_result((code, why))

@@ -23,8 +23,8 @@ from ..comparisons.decentralised import DecentralisedDrive, DecentralisedPD
 
 LAWS = ("task", "decentralised")
 
-# Largest delay in steps: a step is no shorter than it must be.
-_MAX_DELAY = 3.0
+# A delay is divided into at most this many steps.
+_MAX_DELAY_STEPS = 3.0
 
 # What is taken away, one by one, to explain a failure.
 _CAUSES = ("mass", "inertia", "spread", "noise", "delay")
@@ -61,9 +61,8 @@ def uncertain_task(
         noise: scale of the noise of measurements, see :class:`.Uncertainty`.
         delay: from measurement to effort, s.
         calm: whether current and wind of the task are left out.
-        slack: factor of the bounds of errors of the task.
-        settle: least time after the start, and after each reference that concerns it, from which an
-            error is judged, s.
+        slack: factor of the bounds of errors of the task; one leaves them.
+        settle: errors count only this long after the start or a relevant new reference, s.
         seconds: simulated time, s; the shortest of the task if zero.
         step: of integrator and law, s; that of the task if zero. With a delay it is the delay, a
             half or a third of it, which the law knows as the age of its states.
@@ -86,24 +85,24 @@ def uncertain_task(
             f"slack={slack:g}, settle={settle:g}, step={step:g}: a slack above zero is accepted, "
             "and times of at least zero"
         )
-    errors = Uncertainty(mass, inertia, spread, noise, delay, seed)
+    uncertainty = Uncertainty(mass, inertia, spread, noise, delay, seed)
     goals = _task_with(task, slack, settle, step, calm, delay).goals
 
-    def run(errors: Uncertainty, calm: bool) -> dict[str, Any]:
-        varied = _task_with(task, slack, settle, step, calm, delay)
-        make = make_controller if law == "task" else _baseline(varied, errors.delay)
-        return run_task(varied, seconds=seconds, uncertainty=errors, make_law=make, native=native)
+    def run(applied: Uncertainty, is_calm: bool) -> dict[str, Any]:
+        varied = _task_with(task, slack, settle, step, is_calm, delay)
+        make = make_controller if law == "task" else _baseline(varied, applied.delay)
+        return run_task(varied, seconds=seconds, uncertainty=applied, make_law=make, native=native)
 
-    outcome = run(errors, calm)
+    outcome = run(uncertainty, calm)
     missed = [name for name, goal in outcome["goals"].items() if not goal["met"]]
     causes: list[str] = []
     failed = not outcome["met"]
     if failed and explain:
         for cause in _CAUSES:
             without: dict[str, Any] = {cause: 0.0}
-            if getattr(errors, cause) and run(replace(errors, **without), calm)["met"]:
+            if getattr(uncertainty, cause) and run(replace(uncertainty, **without), calm)["met"]:
                 causes.append(cause)
-        if not calm and _has_flow(task) and run(errors, True)["met"]:
+        if not calm and _has_flow(task) and run(uncertainty, True)["met"]:
             causes.append("current or wind")
     shares = [
         goal["obtained"] / goal["wanted"] * slack
@@ -136,7 +135,7 @@ def _task_with(
     step = step or task.step
     if delay > 0.0:
         # A delay is a whole number of steps; the law knows it as the age of its states.
-        delay_steps = min(float(np.ceil(delay / step - 1e-9)), _MAX_DELAY)
+        delay_steps = min(float(np.ceil(delay / step - 1e-9)), _MAX_DELAY_STEPS)
         step = delay / delay_steps
         task = replace(task, gains={**task.gains, "delay": 0.0})
     task = replace(task, goals=goals, step=step)

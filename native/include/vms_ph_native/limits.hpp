@@ -44,12 +44,13 @@ class TorqueLimits {
   /// @param desired   (n,) torques of the law.
   /// @param static_effort  (n,) torques that compensate gravity; only the difference to them is
   ///                       scaled down to meet the power limit.
-  /// @param rates    (n,) joint rates, rad/s or m/s.
-  /// @param rate     largest rate of change of a torque, N m/s; 0 for none.
+  /// @param joint_velocities  (n,) rad/s or m/s.
+  /// @param torque_rate  largest rate of change of a torque, N m/s; 0 for none.
   /// @param power    largest power into the joints, W; 0 for none.
   /// @param dt       time since the last torques, s.
   const VectorV& apply(const ConstVector& desired, const ConstVector& static_effort,
-                       const ConstVector& rates, double rate, double power, double dt) noexcept;
+                       const ConstVector& joint_velocities, double torque_rate, double power,
+                       double dt) noexcept;
 
   /// What the last call limited; empty when nothing was limited.
   const Reason& reason() const noexcept { return reason_; }

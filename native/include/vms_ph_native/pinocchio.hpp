@@ -1,6 +1,6 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
-// Pinocchio's spatial algebra, and the names of its models, under those of either major version.
+// Includes Pinocchio's spatial algebra and model declarations, either major version.
 #pragma once
 
 #include <pinocchio/fwd.hpp>

@@ -162,8 +162,8 @@ void Centroidal::external_force(const Ports& ports, double t, const VectorXd& v,
   force.setZero();
   if (ports.torque.size() > 0) force.tail(tree.n()) += ports.torque;
   if (ports.wrench_base.size() > 0) force.head(b) += ports.wrench_base;
-  if (ports.spin.any) force.segment<3>(3) += ports.spin.moment(t, v.segment<3>(3));
-  if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool), force.data());
+  if (ports.spin.is_spinning) force.segment<3>(3) += ports.spin.moment(t, v.segment<3>(3));
+  if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool_wrench), force.data());
   if (ports.viscous.size() == 0) return;
   for (int i = 0; i < tree.n(); ++i) friction(ports, i, v[b + i], force[b + i]);
 }
@@ -176,7 +176,7 @@ void Centroidal::add_port_energies(const Ports& ports, const VectorXd& v, double
     result.supplied[1] += duration * ports.wrench_base.dot(v.head(b));
   }
   if (ports.has_tool) {
-    result.supplied[2] += duration * tree.power_of(tree.from_end_effector(ports.tool), v);
+    result.supplied[2] += duration * tree.power_of(tree.from_end_effector(ports.tool_wrench), v);
   }
   if (ports.viscous.size() == 0) return;
   for (int i = 0; i < n; ++i) {

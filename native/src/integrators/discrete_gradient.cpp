@@ -180,7 +180,7 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
 
 void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool restart) noexcept {
   const int nv = robot_.tree.nv();
-  FixedPoint& solver = ports_->any ? forced_ : free_;
+  FixedPoint& solver = ports_->acts ? forced_ : free_;
   if (!restart && x.past.count == PastSteps::kPoints) {
     x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
@@ -189,7 +189,7 @@ void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool res
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
   }
-  if (ports_->any && robot_.dim > 0) solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
+  if (ports_->acts && robot_.dim > 0) solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
 }
 
 StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, double t, double dt,
@@ -202,7 +202,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   dt_ = dt;
   l0_ = in_base(x.q, x.angular);
   StepResult result;
-  FixedPoint& solver = ports.any ? forced_ : free_;
+  FixedPoint& solver = ports.acts ? forced_ : free_;
   guess(x, t, dt, false);
   if (!solver.solve(*this, result)) {
     if (x.past.count == 0) return result;
@@ -211,7 +211,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
     if (!solver.solve(*this, result)) return result;
   }
   remove_rounding_error(result);
-  if (ports.any) robot_.add_port_energies(ports, v_mid_, dt, result);
+  if (ports.acts) robot_.add_port_energies(ports, v_mid_, dt, result);
   next.past.count = x.past.count;
   next.past.times = x.past.times;
   for (std::size_t i = 0; i < PastSteps::kPoints; ++i) next.past.values[i] = x.past.values[i];
@@ -249,7 +249,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   end.energy = x.energy;
   end.fall = x.fall;
   end.t = t_ + dt_;
-  if (ports_->any) {
+  if (ports_->acts) {
     const Matrix3d rotation = robot_.rotation(q_mid_);
     Vector3d centre_velocity = Vector3d::Zero();
     if (robot_.dim > 0) {

@@ -187,7 +187,7 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
   next.angular = x.angular;
   next.energy = x.energy;
   next.t = t + dt;
-  if (ports.any) {
+  if (ports.acts) {
     forced_step(x, ports, t, dt, next, result);
   } else {
     order_ == 2 ? free_midpoint(x, dt, next) : free_rk4(x, dt, next);
@@ -374,7 +374,7 @@ double WheeledRK4::energy() noexcept {
 /// the energies of the ports over a time, s.
 void WheeledRK4::accelerate(const Ports& ports, double elapsed, StepResult& result) noexcept {
   force_.setZero();
-  if (ports.any) {
+  if (ports.acts) {
     robot_.tree.set_configuration(stage_.q);
     robot_.external_force(ports, 0.0, velocity_, force_);  // held efforts only
     robot_.add_port_energies(ports, velocity_, elapsed, result);
@@ -467,7 +467,7 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
     fluid_.add_drag(force_);
     result.dissipated += duration * fluid_.drag_power();
   }
-  if (ports.any) {
+  if (ports.acts) {
     centroidal_.tree.set_configuration(q_);
     centroidal_.external_force(ports, t, v_, port_force_);
     centroidal_.add_port_energies(ports, v_, duration, result);

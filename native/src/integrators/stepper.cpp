@@ -183,9 +183,9 @@ ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
 void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
                      const Ports& external_ports, double t0, double dt, long first, long steps,
                      LoopResult& result) noexcept {
-  ports_.any = true;
+  ports_.acts = true;
   ports_.has_tool = external_ports.has_tool;
-  ports_.tool = external_ports.tool;
+  ports_.tool_wrench = external_ports.tool_wrench;
   ports_.viscous = external_ports.viscous;
   ports_.coulomb = external_ports.coulomb;
   ports_.slip = external_ports.slip;

@@ -373,7 +373,7 @@ const Eigen::VectorXd& ActuatedBase::hold(const Eigen::VectorXd& wrench,
 
 const Spin& ActuatedBase::spin(double t) noexcept {
   // A planar base turns about one axis, without gyroscopic moments about it.
-  spin_.any = parts_ && parts_->map.has_spin() && wrench_.size() == 6;
+  spin_.is_spinning = parts_ && parts_->map.has_spin() && wrench_.size() == 6;
   spin_.since = t;
   return spin_;
 }

@@ -150,7 +150,7 @@ Plant::Plant(const Model& model, const PlantOptions& options)
                      "' is not in water; a current does nothing to it: remove the hardware "
                      "parameter current, or give the robot a fluid and a floating base");
   }
-  ports_.any = true;
+  ports_.acts = true;
   ports_.torque = Eigen::VectorXd::Zero(n);
   ports_.wrench_base = Eigen::VectorXd::Zero(model_.b());
   if (options_.friction) {
@@ -195,7 +195,7 @@ void Plant::update_ground_motion() noexcept {
 }
 
 void Plant::push(const Screw& wrench, bool acts) noexcept {
-  ports_.tool = wrench;
+  ports_.tool_wrench = wrench;
   ports_.has_tool = acts;
 }
 
@@ -203,7 +203,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
                     const Eigen::VectorXd& torque, int steps) noexcept {
   base_.save();
   if (on_stand) base_.set_steady_state(wrench_base);
-  ports_.spin.any = false;  // a stand takes the moments of rotors and wheels
+  ports_.spin.is_spinning = false;  // a stand takes the moments of rotors and wheels
   ports_.wrench_base = wrench_base;
   ports_.torque = torque;
   saved_state_ = state_;

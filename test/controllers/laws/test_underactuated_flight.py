@@ -147,7 +147,7 @@ def test_a_reference_turns_about_the_vertical_alone_also_where_thrusts_are_along
     # Thrust is along what the motion of the reference needs, and its heading is followed.
     gains = UnderactuatedFlight.Gains(frequency_position=0.0)
     tilted = borinot.integrate(q, np.array([0.0, 0.0, 0.0, 0.3, -0.2, 0.4, *np.zeros(borinot.n)]))
-    wanted = law._base_motion(borinot.evaluate(tilted, state.v), gains, 0.0)
+    wanted = law._base_demand(borinot.evaluate(tilted, state.v), gains, 0.0)
     needed = level @ base.acceleration[:3] + np.cross(turn, level @ base.twist[:3]) + [0, 0, 9.81]
     along = wanted.attitude @ to_nose[:, 2]
     np.testing.assert_allclose(np.cross(along, needed), 0.0, atol=1e-9)

@@ -86,7 +86,7 @@ def test_a_break_in_the_data_starts_a_new_audit(later: EnergySample) -> None:
     assert audit.unaccounted_energy == 5.0
     audit.add(later)
     assert (audit.stored, audit.unaccounted_energy, audit.residual) == (0.0, 0.0, 0.0)
-    assert audit.exact == (later.exact is not None)
+    assert audit.exact == (later.simulated is not None)
 
 
 def test_a_sample_whose_port_energies_were_lost_on_the_way_is_passed_over() -> None:

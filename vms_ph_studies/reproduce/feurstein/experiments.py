@@ -75,7 +75,7 @@ class Experiment:
             "gravity": Parameter(9.81, "m/s^2"),
             "K_floor": Parameter(10000.0, "stiffness of the floor, N/m"),
             "D_floor": Parameter(1000.0, "damping of the floor, N s/m"),
-            "friction": Parameter(-1.0, "of the floor; negative: the source's, without a cone"),
+            "friction": Parameter(-1.0, "floor coefficient; negative: no cone, as in the source"),
             "duration": Parameter(self.duration, "s"),
             "tolerance": Parameter(1e-7, "of a step of the integrator"),
             "skin": Parameter(SKIN, "height at which the foot has left the floor, m"),
@@ -91,7 +91,7 @@ class Trial:
         system: leg, law and floor.
         q, v: where it starts.
         tolerance: of the integrator.
-        skin: of the floor.
+        skin: height at which the foot counts as lifted off, m.
         duration: s.
     """
 
@@ -145,7 +145,7 @@ class Trial:
         """The robot as a leg."""
         return self.controller.leg
 
-    def start(self) -> LegState:
+    def initial_state(self) -> LegState:
         """Return the leg at the start."""
         return self.leg.at(self.q, self.v)
 
@@ -170,13 +170,13 @@ class Trial:
             progress=None if progress is None else lambda time: progress(time / seconds),
         )
 
-    def tilted(self, angle: float, absolute: bool = False) -> np.ndarray:
+    def tilted_configuration(self, angle: float, absolute: bool = False) -> np.ndarray:
         """Return the start with theta changed by an angle, or with the leg's angle set to it."""
         coordinates = self.leg.coordinates(self.q)
-        coordinates[2] += angle - (self.start().angle if absolute else 0.0)
+        coordinates[2] += angle - (self.initial_state().angle if absolute else 0.0)
         return self.leg.configuration(coordinates)
 
-    def spring(self, leg: LegState) -> float:
+    def spring_energy(self, leg: LegState) -> float:
         """Return the energy in the radial spring, J."""
         gains = self.controller.gains
         return 0.5 * gains.radial_stiffness * (leg.length - gains.length) ** 2
@@ -200,22 +200,22 @@ def _model(robot: str, gravity: float) -> VMSModel:
 
 # Table 4.7 gives q1(0) = 0.114, which is r_cf: with it E0 is 2.9077 J instead of the published
 # 2.9047 J, and r_cf 0.108 m. With q1(0) = 0.12, the rest length of the text, both are met.
-_PRISMATIC = {"flight_damping": 0.0, "energy_gain": 0.0, "length": 0.114, "energy": 2.9047}
-_VERTICAL = (0.0, 0.3, -np.pi / 2, 0.12)
-_BENT = (0.0, 0.3, -2.5174, 1.7802)
+_PRISMATIC_GAINS = {"flight_damping": 0.0, "energy_gain": 0.0, "length": 0.114, "energy": 2.9047}
+_VERTICAL_START = (0.0, 0.3, -np.pi / 2, 0.12)
+_BENT_START = (0.0, 0.3, -2.5174, 1.7802)
 _UNDAMPED = {"flight_damping": 0.0, "energy_gain": 0.0}
 
 
 def _prismatic(number: int, kind: str, duration: float, **options: Any) -> Experiment:
-    gains = {**_PRISMATIC, **options.pop("gains", {})}
+    gains = {**_PRISMATIC_GAINS, **options.pop("gains", {})}
     name = f"feurstein-prismatic-{number}"
     return Experiment(
-        name, "prismatic_hopper", kind, _VERTICAL, gains=gains, duration=duration, **options
+        name, "prismatic_hopper", kind, _VERTICAL_START, gains=gains, duration=duration, **options
     )
 
 
 def _revolute(number: int, kind: str, duration: float, **options: Any) -> Experiment:
-    options = {"coordinates": _BENT, **options}
+    options = {"coordinates": _BENT_START, **options}
     name = f"feurstein-revolute-{number}"
     return Experiment(name, "revolute_hopper", kind, duration=duration, **options)
 

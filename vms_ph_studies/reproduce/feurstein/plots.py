@@ -39,7 +39,7 @@ def draw_run(trial: Trial, run: HoppingRun, title: str, file: Path, zoom: float 
     """
     view = _View(run, zoom)
     centre, foot = view.of("centre"), view.of("foot")
-    spring = np.array([trial.spring(leg) for leg in view.legs])
+    spring = np.array([trial.spring_energy(leg) for leg in view.legs])
     path = {"centre of mass": (centre[:, 0], centre[:, 1]), "foot": (foot[:, 0], foot[:, 1])}
     energies = {
         "kinetic": view.of("kinetic"),

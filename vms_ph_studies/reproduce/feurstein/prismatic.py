@@ -20,7 +20,7 @@ _VISIBLE = np.radians(10.0)
 
 
 def _setting(trial: Trial) -> list[Check]:
-    start = trial.start()
+    start = trial.initial_state()
     why = (
         "with q1(0) = 0.12 m, the rest length of the text; table 4.7 prints 0.114, which is r_cf: "
         "with it the leg starts with 2.9077 J and r_cf = 0.108 m"
@@ -40,7 +40,7 @@ def _growth(trial: Trial) -> float:
     """How a small tilt grows from the first to the second touch-down, with its sign."""
     ends = []
     for sign in (1.0, -1.0):
-        q = trial.tilted(sign * 1e-6)
+        q = trial.tilted_configuration(sign * 1e-6)
         run = hop(trial.system, q, trial.v, 1.0, tolerance=1e-10, sample=0.5)
         ends.append([flight.last.angle for flight in flights(run)[:2]])
     (a, b), (c, d) = ends
@@ -53,7 +53,7 @@ def _first(trial: Trial, run: HoppingRun) -> list[Check]:
     tilted = run.stopped or (len(tilts) > 0 and max(tilts) > _VISIBLE)
     exact = hop(
         trial.system,
-        trial.tilted(trial.controller.gains.angle, absolute=True),
+        trial.tilted_configuration(trial.controller.gains.angle, absolute=True),
         trial.v,
         min(trial.duration, 2.0),
         tolerance=trial.tolerance,
@@ -117,8 +117,8 @@ def _second(trial: Trial, run: HoppingRun) -> list[Check]:
 
 def _third(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    total = [f.last.energy + trial.spring(f.last) for f in hops]
-    spring = np.array([trial.spring(run.leg(i)) for i in range(len(run.times))])
+    total = [f.last.energy + trial.spring_energy(f.last) for f in hops]
+    spring = np.array([trial.spring_energy(run.leg(i)) for i in range(len(run.times))])
     means = [float(spring[(run.times >= f.start) & (run.times <= f.end)].mean()) for f in hops[1:]]
     multiplier = largest_multiplier(trial, hops)
     checks = [

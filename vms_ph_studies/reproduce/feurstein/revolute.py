@@ -15,7 +15,7 @@ from .gait import degrees, largest_multiplier, settled
 
 
 def _setting(trial: Trial) -> list[Check]:
-    start = trial.start()
+    start = trial.initial_state()
     checks = [compared("r_cf(0)", 0.1411, start.length, 1e-4, "m")]
     if abs(start.angle) > 0.1:
         return [
@@ -67,14 +67,14 @@ def _second(trial: Trial, run: HoppingRun) -> list[Check]:
             "energy without regulator",
             "lost",
             f"{hops[-1].last.energy:.3f} J at the last touch-down",
-            hops[-1].last.energy < 0.8 * trial.start().energy,
+            hops[-1].last.energy < 0.8 * trial.initial_state().energy,
         ),
     ]
 
 
 def _third(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    total = [f.last.energy + trial.spring(f.last) for f in hops[1:]]
+    total = [f.last.energy + trial.spring_energy(f.last) for f in hops[1:]]
     end = float(run.times[-1])
     return [
         *_setting(trial),
@@ -177,8 +177,8 @@ def _fifth(trial: Trial, run: HoppingRun) -> list[Check]:
         stated(
             "energy",
             "stabilises below its start",
-            f"{gait.last.energy:.4f} J from {trial.start().energy:.4f} J",
-            gait.last.energy < trial.start().energy,
+            f"{gait.last.energy:.4f} J from {trial.initial_state().energy:.4f} J",
+            gait.last.energy < trial.initial_state().energy,
         ),
     ]
 

@@ -22,8 +22,7 @@ namespace vms_ph {
 /// Ballistic motion of the centre of mass since the last instant at which a port acted; on a planar
 /// base within the plane.
 ///
-/// A time may be given as an instant and the time since then: subtracting two long times would lose
-/// the digits that distinguish thrust from weight.
+/// Times are passed as t plus elapsed, to avoid cancellation.
 struct Fall {
   double since = 0.0;                                 ///< that instant, s
   Eigen::Vector3d centre = Eigen::Vector3d::Zero();   ///< of mass then, inertial frame, m
@@ -75,8 +74,8 @@ struct SolverState {
 /// Angular momentum of rotors and wheels on a floating base, kg m^2/s in base axes. It changes at a
 /// constant rate; the moment that causes it is part of the wrench on the base.
 struct Spin {
-  bool any = false;    ///< whether a rotor or wheel spins
-  double since = 0.0;  ///< time of `momentum`, s
+  bool is_spinning = false;  ///< whether any rotor or wheel spins
+  double since = 0.0;        ///< time of `momentum`, s
   Eigen::Vector3d momentum = Eigen::Vector3d::Zero();
   Eigen::Vector3d rate = Eigen::Vector3d::Zero();  ///< N m
 
@@ -88,14 +87,14 @@ struct Spin {
 
 /// Efforts held over a step; see vms_ph_dynamics.forms.Ports.
 struct Ports {
-  bool any = false;             ///< whether any effort besides gravity acts
-  Eigen::VectorXd torque;       ///< (n,) N m or N; empty for none
-  Eigen::VectorXd wrench_base;  ///< (b,) base axes, linear first
-  bool has_tool = false;
-  Screw tool;                        ///< at the end effector in its axes
+  bool acts = false;                 ///< whether any effort besides gravity acts
+  Eigen::VectorXd torque;            ///< (n,) N m or N; empty for none
+  Eigen::VectorXd wrench_base;       ///< (b,) base axes, linear first
+  bool has_tool = false;             ///< whether `tool_wrench` acts
+  Screw tool_wrench;                 ///< at the end effector in its axes
   Eigen::VectorXd viscous, coulomb;  ///< (n,) friction; empty for none
-  double slip = 1.0;                 ///< rad/s or m/s
-  Spin spin;                         ///< whose gyroscopic moment follows the motion
+  double slip = 1.0;  ///< rate of joints below which dry friction fades, rad/s or m/s
+  Spin spin;          ///< whose gyroscopic moment follows the motion
 };
 
 enum class Failure : unsigned char {
@@ -227,7 +226,7 @@ class ClosedLoop {
 
  private:
   struct Energy {
-    double total, size;
+    double total, size;  // the size with the magnitude of the potential energy
   };
   Energy energy(const SolverState& x) noexcept;
 
