@@ -131,3 +131,17 @@ def test_nothing_has_no_centre() -> None:
     nothing = Payload(0.0, np.array([0.0, 0.0, 1e-3]), np.eye(4), False)
     np.testing.assert_array_equal(nothing.centre, np.zeros(3))
     np.testing.assert_array_equal(nothing.centre_deviation, np.full(3, np.inf))
+
+
+def test_what_is_not_known_of_mass_and_moment_widens_the_centre_as_its_slopes_say() -> None:
+    spread = np.diag([0.1, 0.02, 0.03, 0.04])
+    spread[1:, 0] = 0.05, -0.06, 0.02
+    covariance = spread @ spread.T
+    mean = np.array([2.0, 0.2, -0.1, 0.4])
+    slopes = [
+        (mean + h)[1:] / (mean + h)[0] - (mean - h)[1:] / (mean - h)[0] for h in 1e-6 * np.eye(4)
+    ]
+    slope = np.array(slopes).T / 2e-6
+    expected = np.sqrt(np.diag(slope @ covariance @ slope.T))
+    payload = Payload(mean[0], mean[1:], covariance, False)
+    np.testing.assert_allclose(payload.centre_deviation, expected, rtol=1e-8)

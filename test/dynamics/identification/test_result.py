@@ -32,3 +32,11 @@ def test_an_effort_that_friction_explains_as_well_means_nothing() -> None:
     ones = np.ones(4)
     meaning = EffortMeaning({}, "torque", 1.0, ratio, ones, ones, 1.0)
     assert meaning.meaningless.tolist() == [True, False, False, False]
+
+
+def test_intervals_that_are_apart_by_what_is_negligible_agree() -> None:
+    torque = Parameter("friction.a.offset", "friction", "N m", -2e-6, -3e-6, -1e-6)
+    energy = Parameter("friction.a.offset", "friction", "N m", 2e-6, 1e-6, 3e-6)
+    assert not torque.overlaps(energy)
+    assert torque.overlaps(energy, negligible=2e-6)
+    assert not torque.overlaps(energy, negligible=1.9e-6)
