@@ -36,7 +36,7 @@ from vms_ph_nodes.views.marker_scene import MarkerScene, ViewTab
 from vms_ph_nodes.views.overview import Overview
 from vms_ph_nodes.views.page_address import page_address
 from vms_ph_nodes.views.page_server import serve_page, stop_page
-from vms_ph_nodes.views.replay import Finding, Replay
+from vms_ph_nodes.views.replay import BALANCE, Finding, Replay
 from vms_ph_nodes.views.robot_scene import RobotScene
 from vms_ph_nodes.views.strip_chart import LivePlots
 
@@ -186,9 +186,10 @@ def test_names_of_recorded_runs_are_text(tmp_path: Path) -> None:
             replace(run.findings[0], text=_hostile("finding")),
             Finding(0.0, "again"),
         ] * 2
-        audited = run.audited
-        run.audited = lambda *given: (  # type: ignore[method-assign]
-            audited(*given)[0], {_hostile("joint"): audited(*given)[0]}, _hostile("axis")
+        times, groups = run.curves(500)
+        curve = {_hostile("joint"): times}
+        run.curves = lambda _: (  # type: ignore[method-assign]
+            times, {BALANCE: groups[BALANCE], "joints": (_hostile("axis"), curve)}
         )  # fmt: skip
         return run
 

@@ -108,7 +108,7 @@ def _at(page: Chromium, name: str) -> None:
     # A line says this until something is chosen: the page is that of the new launch. The tabs of
     # a page that begins anew do so, too.
     end = time.monotonic() + BEGINS
-    while "The page begins anew with another robot" not in page.text():
+    while "The page begins anew with what is chosen" not in page.text():
         assert time.monotonic() < end, page.text()
         page.click("Control")
         time.sleep(2.0)
