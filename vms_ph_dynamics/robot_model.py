@@ -51,7 +51,7 @@ class RobotModel(WithHints):
             exclude zero. See :meth:`with_home`.
         fluid: the fluid that surrounds the robot, or None.
         urdf: the text that it was read from, for recordings; empty where that would make another
-            robot: with another gravity, or without locked joints.
+            robot: with another gravity, without the fluid, or without locked joints.
         tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
     """
 
@@ -205,7 +205,7 @@ class RobotModel(WithHints):
             ModelError: the fluid names a link that the robot lacks.
         """
         fluid.check(self.tree)
-        return copy_with(self, fluid=fluid)
+        return copy_with(self, fluid=fluid, urdf="")
 
     def without_gravity(self: Model) -> Model:
         """Return this robot in a place without gravity, as one whose hardware carries its weight.

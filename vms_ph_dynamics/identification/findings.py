@@ -208,9 +208,8 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
         links = _link_names(model, frame, -mass.high, -mass.low)
         without = f"without {links}" if links else "with less mass"
         text = f"this recording fits better {without}: {mass.value:.2f} kg at {frame} ({interval})"
-    evidence = {name: getattr(mass, name) for name in ("value", "low", "high")}
-    energies = ("unaccounted_before", "unaccounted")
-    evidence |= {name: getattr(identification, name) for name in energies}
+    evidence = {n: getattr(mass, n) for n in ("value", "low", "high")}
+    evidence |= {n: getattr(identification, n) for n in ("unaccounted_before", "unaccounted")}
     return (Finding("payload", text, evidence),)
 
 
@@ -218,17 +217,14 @@ def _disagreements(
     identification: Identification, size: Mapping[str, float]
 ) -> tuple[Finding, ...]:
     """Return that torques and energies find different parameters, if they surely do."""
-    negligible = {f"friction.{joint}": _NEGLIGIBLE * effort for joint, effort in size.items()}
+    limits = {f"friction.{joint}": _NEGLIGIBLE * effort for joint, effort in size.items()}
+    energy = identification.energy
     names = [
         p.name
         for p in identification.claimed
-        if p.name in identification.energy
+        if p.name in energy
         and p.kind != "timing"
-        and not p.overlaps(
-            identification.energy[p.name],
-            _SEPARATION,
-            negligible.get(p.name.rpartition(".")[0], 0.0),
-        )
+        and not p.overlaps(energy[p.name], _SEPARATION, limits.get(p.name.rpartition(".")[0], 0.0))
     ]
     if not names:
         return ()

@@ -324,8 +324,8 @@ class Identification:
         rows = [
             f"{p.name} {p.value:.4g} {p.unit} ({p.low:.4g} to {p.high:.4g})" for p in self.claimed
         ]
-        title = f"Identification({len(rows)} of {len(self.parameters)} parameters claimed)"
-        return "\n  ".join([title, *rows[:4]])
+        first = f"Identification({len(rows)} of {len(self.parameters)} claimed)"
+        return "\n  ".join([first, *rows[:4]])
 
     @property
     def claimed(self) -> tuple[Parameter, ...]:

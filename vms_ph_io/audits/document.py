@@ -93,11 +93,10 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     energies, exchanged = np.abs(ledger.series[series]), ledger.exchanged
     largest = int(np.argmax(energies))
     energy, end = energies[largest], ledger.time[largest]
-    until = f"until {end:.1f} s " if end < 0.9 * ledger.time[-1] else ""
+    until = f"{'until' if source else 'Until'} {end:.1f} s " if end < 0.9 * ledger.time[-1] else ""
     places = "joints" if ledger.joints else "ports"
     share = f"{100 * energy / exchanged:.2g} % of what the {places} exchanged,"
     amount = f"{source}{until}{energy:.3g} J, {share}"
-    amount = amount[0].upper() + amount[1:]
     if not ledger.joints:
         yield f"{amount} is missing."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
@@ -242,10 +241,8 @@ def _fields(record: object, names: str) -> dict[str, Any]:
 def _residuals(audit: Audit, name: str) -> dict[str, float]:
     ledger = audit.ledger
     row = ledger.balanced.index(name)
-    return {
-        "residual": float(ledger.residual_by_joint[row]),
-        "residual_effort": float(ledger.residual_effort[row]),
-    }
+    residual, effort = ledger.residual_by_joint[row], ledger.residual_effort[row]
+    return {"residual": float(residual), "residual_effort": float(effort)}
 
 
 def _ports(audit: Audit) -> dict[str, float]:

@@ -27,6 +27,7 @@ from vms_ph_dynamics.energy.ledger import (
 from vms_ph_dynamics.energy.legend import label_of
 from vms_ph_dynamics.errors import WithHints, check_arguments
 
+from .. import robots
 from ..progress import Progress, no_progress
 from ..recordings import read_recording
 from ..recordings.base_states import moving_root
@@ -283,10 +284,12 @@ def recorded_robot(
         text = "the recording contains no robot description; give the robot: a name or a file "
         text += "(--robot on the command line)"
         raise VmsPhError(text)
+    given = settings.robot
+    settings = settings.updated({"robot": given or robots.vehicle_of(description)})
     model = settings.model(description)
     frames = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
     frame = next(frames, "").rpartition("/")[2]
-    is_chosen = settings.robot or settings.end_effector or frame == model.end_effector
+    is_chosen = given or settings.end_effector or frame == model.end_effector
     if not is_chosen and model.tree.has_frame(frame):
         settings = settings.updated({"end_effector": frame})
         model = settings.model(description)

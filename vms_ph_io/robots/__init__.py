@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from vms_ph_dynamics.errors import missing_name
 
-from .bundled import Robot, get, is_on_floor, known_as, load, make_fixed, names
+from .bundled import Robot, get, is_on_floor, known_as, load, make_fixed, names, vehicle_of
 
-__all__ = ["Robot", "get", "is_on_floor", "known_as", "load", "make_fixed", "names"]
+__all__ = ["Robot", "get", "is_on_floor", "known_as", "load", "make_fixed", "names", "vehicle_of"]
 
 if not TYPE_CHECKING:
 

@@ -144,13 +144,14 @@ class Robot:
             locked_joints or {},
             inertia=inertia,  # type: ignore[arg-type]
         )
-        model.urdf = description if gravity is None and not locked_joints else ""
         joints = {name: q for name, q in self.home.items() if name in model.joint_names}
         base_pose = self.home_base if model.base == self.base else ()
         model = model.with_home(model.configuration(joints, base_pose or None))
-        if not self.fluid:
-            return model
-        return model.in_fluid(load_fluid(share_directory() / "config/fluids" / self.fluid))
+        if self.fluid:
+            model = model.in_fluid(load_fluid(share_directory() / "config/fluids" / self.fluid))
+        is_own = gravity is None and not locked_joints and description == self.description()
+        model.urdf = description if is_own else ""
+        return model
 
     def allocation(self) -> "Allocation | None":
         """Return the allocation of its actuators, or None where its base is ideal by default."""
@@ -210,6 +211,14 @@ def known_as(name: str) -> str:
     """Return the bundled robot whose description has a name, or else that name."""
     descriptions = ((robot, get(robot).description()) for robot in names())
     return next((r for r, xml in descriptions if ET.fromstring(xml).get("name") == name), name)
+
+
+def vehicle_of(urdf: str) -> str:
+    """Return the bundled robot on a moving base that a URDF is of, or an empty text.
+
+    The URDF does not state its gravity, its fluid and whether its base is planar.
+    """
+    return next((n for n in names() if get(n).base != "fixed" and get(n).description() == urdf), "")
 
 
 def get(name: str) -> Robot:

@@ -127,9 +127,8 @@ class Push:
 
 
 _HINTS = {
-    "seconds": "duration time t T tf t_end horizon",
+    "seconds": "duration time t T tf t_end horizon steps n_steps",
     "rate=1/dt, in Hz": "dt timestep step h frequency",
-    "seconds (and rate, Hz)": "steps n_steps",
     "disturbances=[Push(...)]": (
         "pushes push disturbance force forces external external_force external_forces wrench "
         "external_wrench wrenches"

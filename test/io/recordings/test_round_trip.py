@@ -182,3 +182,18 @@ def test_the_clock_and_velocities_of_a_simulation_are_taken_as_they_are(
     rows = np.column_stack([samples.t, samples.q, samples.v, samples.torque])
     np.savetxt(file, rows, "%.17g", ",", header=",".join(["time", *names]), comments="")
     assert RecordedMotion(read_recording(file), model).conditioning.lag_corrected
+
+
+@pytest.mark.parametrize("name", ["satellite_panda", "bluerov2_alpha5", "omnidirectional_panda"])
+def test_the_bag_of_a_bundled_vehicle_is_audited_with_its_gravity_fluid_and_base(
+    name: str, tmp_path: Path
+) -> None:
+    model = robots.load(name)
+    law = np.r_[np.zeros(model.b), 0.3 * np.ones(model.n)]
+    simulate(model, lambda q, v, dt: law, 0.2).save(tmp_path / "bag")
+    done = audit(tmp_path / "bag")
+    assert (done.model.base, done.model.fluid is None) == (model.base, model.fluid is None)
+    np.testing.assert_array_equal(done.model.gravity, model.gravity)
+    assert done.ledger.largest < 1e-4 * done.ledger.exchanged
+    if model.fluid is not None:
+        assert not model.in_fluid(model.fluid).urdf
