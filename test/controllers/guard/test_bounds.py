@@ -11,6 +11,7 @@ import pytest
 from vms_ph_controllers.guard import PortGuard, PositionGuard, TeleoperationSide, VelocityGuard
 from vms_ph_controllers.guard.effort_queue import DebtCeiling, EffortQueue
 from vms_ph_controllers.guard.motion_limits import _largest_rate_share, _largest_root
+from vms_ph_controllers.guard.sample_budget import BaseWrench, SampleBudget
 from vms_ph_dynamics import VMSModel
 
 from .test_servo_guard import sliders
@@ -75,6 +76,17 @@ def test_unseen_an_effort_is_sent_as_far_as_the_level_covers_it() -> None:
     queue.send(np.array([10.0]), np.array([10.0]))
     later = queue.share_within(np.array([80.0]), 0.3, DT)
     assert later == pytest.approx(share - 10.0 / 80.0)
+
+
+def test_an_effort_is_clear_where_the_tank_holds_twice_its_largest_work() -> None:
+    model = sliders(1)
+    d, force = model.evaluate(np.zeros(1), np.ones(1)), np.array([0.5])
+    budget, dt = SampleBudget(model, BaseWrench(model), 0), 0.18
+    # Of 1 kg that is pushed along its motion from 1 m/s on, over just less than 0.2 m.
+    work = 0.5 * ((1.0 + dt * 0.5) ** 2 - 1.0)
+    for level, is_clear in ((2.01 * work, True), (1.99 * work, False)):
+        assert budget._is_clear(d, force, [], level, d.kinetic_energy, dt) is is_clear
+    assert not budget._is_clear(d, force, [], 100.0, d.kinetic_energy, 0.19)
 
 
 def test_while_states_are_lost_the_effort_holds_the_weight_and_damps(panda: VMSModel) -> None:

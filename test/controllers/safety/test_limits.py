@@ -10,6 +10,7 @@ from vms_ph_controllers.potentials.shaped_potential import ShapedPotential
 from vms_ph_controllers.safety.base_actuation import BaseActuation, share_within
 from vms_ph_controllers.safety.energy_tank import EnergyTank, TankBudget
 from vms_ph_controllers.safety.limits import TorqueLimits
+from vms_ph_controllers.safety.output_stage import OutputStage
 from vms_ph_controllers.safety.sample_grant import strongest_brake
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
@@ -106,3 +107,15 @@ def test_a_tank_pays_for_what_a_potential_gains(panda: VMSModel) -> None:
     assert added == pytest.approx(-1.0)
     assert budget.energy(now) == pytest.approx(held - 1.0)
     assert budget.level == pytest.approx(0.0, abs=1e-12)
+
+
+def test_where_the_configuration_is_not_known_the_last_safe_output_holds(panda: VMSModel) -> None:
+    stage, home = OutputStage(panda, None, True), np.array([0.1, -0.3, 0.2, -1.5, 0.4, 1.5, 0.0])
+    stage.restart(panda.evaluate(home, REST))
+    weight = panda.evaluate(home, REST).g
+    for q in (home, np.full(7, np.nan), home[:3]):
+        np.testing.assert_array_equal(stage.safe_at(q).torque, weight)
+    elsewhere = home + 0.2
+    np.testing.assert_array_equal(
+        stage.safe_at(elsewhere).torque, panda.evaluate(elsewhere, REST).g
+    )
