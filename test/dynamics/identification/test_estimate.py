@@ -177,6 +177,17 @@ def test_the_nearest_in_a_box_is_what_the_bounds_leave_of_the_mean() -> None:
     np.testing.assert_allclose(found, [1.0, 3.0, 0.5], atol=1e-5)
 
 
+def test_the_nearest_is_found_from_a_start_that_is_millions_of_deviations_away() -> None:
+    size = 1e8
+    information = 2.0 * np.eye(4) - 0.99 * (np.eye(4, k=1) + np.eye(4, k=-1))
+    # At a minimum the slope is zero, or positive where a bound of zero holds x.
+    minimum = size * np.array([0.0, 0.11, 0.0, 0.13])
+    slope = size * np.array([1.0, 0.0, 3.0, 0.0])
+    mean = minimum - np.linalg.solve(information, slope)
+    found = nearest(mean, information, -mean, np.zeros(4), [])
+    np.testing.assert_allclose(found, minimum, atol=1e-9 * size)
+
+
 def test_the_nearest_of_two_bodies_in_a_sum_leaves_both_possible() -> None:
     # One number moves the mass of a body of 2 kg, which cannot fall below that of its moments.
     ball = np.array([2.0, 0.4, 0, 0, 0.1, 0, 0.2, 0, 0, 0.2])

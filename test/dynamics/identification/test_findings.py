@@ -196,7 +196,7 @@ def test_gaps_shorter_than_a_contact_join_it_and_a_touch_is_none() -> None:
 
 def _contacts(
     monkeypatch: pytest.MonkeyPatch,
-    excess: tuple[float, float],
+    excess: tuple[float, float] | np.ndarray,
     count: int = 50,
     slow: float = 1.0,
     **error: float,
@@ -248,6 +248,16 @@ def test_a_contact_is_what_two_joints_feel_beyond_their_noise(
     assert len(_contacts(monkeypatch, (20.0, -1.1))) == 1
     assert _contacts(monkeypatch, (5.2, -1.7)) == ()  # none feels six
     assert len(_contacts(monkeypatch, (7.0, -2.5))) == 1
+
+
+def test_a_contact_that_grows_and_fades_is_judged_by_its_peak(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Where it begins and ends, b feels less than two standard deviations.
+    shape = np.sin(np.linspace(0.0, np.pi, 50))
+    (one,) = _contacts(monkeypatch, np.outer(shape, [40.0, -1.5]))
+    assert one.text.endswith("a felt it most")
+    assert one.evidence["largest_effort"] == pytest.approx(40.0, abs=1.1)
 
 
 def test_what_may_be_dry_friction_of_a_slow_joint_is_no_contact(

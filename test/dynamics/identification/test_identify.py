@@ -12,8 +12,9 @@ from vms_ph_dynamics import OptionError, StateError, VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Identification, Settings, findings, identify
-from vms_ph_dynamics.identification.estimate import base_parameters
-from vms_ph_dynamics.identification.identify import payload_frame
+from vms_ph_dynamics.identification.estimate import Estimate, base_parameters, student
+from vms_ph_dynamics.identification.identify import _payload, payload_frame
+from vms_ph_dynamics.identification.result import Parameter, payload_unknowns
 from vms_ph_io import robots
 
 from .known_truth import Defects, Truth, random_truth, recording
@@ -83,6 +84,34 @@ def test_the_centre_of_no_load_is_not_claimed(panda: VMSModel) -> None:
     found = identify(panda, samples, settings=PLAIN)
     assert found["payload_mass"].contains(0.0)
     assert found["payload_centre_x"].value is None
+
+
+def _centres(mean: np.ndarray, spread: np.ndarray) -> list[Parameter]:
+    """The centre of a load whose mass and first moment (4,) have a spread (4,4)."""
+    rest, factor = np.zeros(6), 1e-3 * np.eye(10)
+    factor[:4, :4] = spread.T
+    whole, none = np.concatenate([mean, rest]), np.zeros(1)
+    solution = Estimate(whole, factor, np.eye(10), none, none, none, none, 1000)
+    return _payload(payload_unknowns(6.0), range(10), solution, whole)[1:4]
+
+
+def test_an_interval_of_a_centre_is_as_wide_as_mass_and_moment_make_it() -> None:
+    mean, spread = np.array([2.0, 0.6, -0.4, 0.2]), np.diag([0.05, 0.02, 0.03, 0.04])
+    spread[1:, 0] = 0.03, -0.02, 0.01
+    drawn = mean + np.random.default_rng(3).normal(size=(200_000, 4)) @ spread.T
+    deviation = (drawn[:, 1:] / drawn[:, :1]).std(axis=0)
+    for p, centre, size in zip(_centres(mean, spread), mean[1:] / 2.0, deviation, strict=True):
+        assert p.value == pytest.approx(centre)
+        assert p.high - p.low == pytest.approx(2.0 * student(999) * size, rel=0.01)
+
+
+def test_a_centre_is_claimed_where_it_is_known_to_five_centimetres() -> None:
+    mean, spread = np.array([2.0, 0.0, 0.0, 0.0]), np.diag([1e-3, 0.09, 0.11, 0.01])
+    x, y, z = _centres(mean, spread)
+    assert x.value == pytest.approx(0.0, abs=1e-12)
+    assert y.value is None
+    assert y.reason == "not excited: the data leave 11% of what is not known of it"
+    assert z.value == pytest.approx(0.0, abs=1e-12)
 
 
 def test_friction_that_is_known_is_not_estimated(truth: Truth, panda: VMSModel) -> None:

@@ -73,6 +73,23 @@ def test_a_window_is_ready_as_soon_as_it_has_ended() -> None:
         assert t - windows.end[0] < 0.2
 
 
+def test_after_a_gap_windows_are_those_of_a_stream_that_begins_there() -> None:
+    model, _, samples = _panda_recording()
+    settings, regressor = WindowSettings(model.end_effector, 0.3), EnergyRegressor(model)
+    both = [WindowStream(model, regressor, payload_unknowns(3.0), settings) for _ in range(2)]
+    for k in range(360):
+        after = k >= 60
+        sample = Sample(
+            samples.t[k] + 1.0 * after, samples.q[k], samples.v[k], samples.torque[k], {}
+        )
+        for stream in both if after else both[:1]:
+            stream.add(sample)
+    (found,), (expected,) = (stream.take() for stream in both)
+    assert len(found) >= 2
+    for name in ("begin", "end", "target", "columns"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
 @pytest.mark.parametrize("name", ["panda", "omnidirectional_panda"])
 def test_a_load_that_appears_is_found_and_known_from_what_is_before(name: str) -> None:
     model = robots.load(name)

@@ -4,8 +4,10 @@
 """The parameters of a result, what is believed of them beforehand, and what efforts mean."""
 
 import numpy as np
+import pytest
 
-from vms_ph_dynamics.identification.effort_meaning import EffortMeaning
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.identification.effort_meaning import EffortMeaning, effort_meaning
 from vms_ph_dynamics.identification.result import Parameter, payload_unknowns
 
 
@@ -40,3 +42,11 @@ def test_intervals_that_are_apart_by_what_is_negligible_agree() -> None:
     assert not torque.overlaps(energy)
     assert torque.overlaps(energy, negligible=2e-6)
     assert not torque.overlaps(energy, negligible=1.9e-6)
+
+
+def test_efforts_of_zero_miss_the_whole_of_what_is_required(panda: VMSModel) -> None:
+    t = np.arange(0.0, 4.0, 0.01)
+    q, v = np.zeros((2, t.size, 7))
+    q[:, 1], v[:, 1] = np.sin(2.0 * t), 2.0 * np.cos(2.0 * t)
+    misfit = effort_meaning(panda, t, q, v, np.zeros_like(q), np.ones(7, bool)).misfit
+    assert misfit["torque"][0] == misfit["opposite"][0] == pytest.approx(1.0)
