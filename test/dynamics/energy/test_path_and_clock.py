@@ -71,6 +71,16 @@ def test_stamps_that_jitter_are_replaced_by_even_times(rng: np.random.Generator)
     assert clock.jitter == pytest.approx(3.7e-4, rel=0.1)
 
 
+def test_the_largest_deviation_of_stamps_is_that_from_most_of_them() -> None:
+    t = np.arange(0.0, 8.0, 0.002)
+    q, v = _motion(t)
+    late = 5e-4 * (np.arange(t.size) % 10 == 0)  # the first one, too
+    clock = clock_of(t + late, np.diff(q, axis=0), v)
+    assert clock.source != "stamps"
+    # Over 8 s a period that is found to 2e-6 of itself adds 2e-5 s.
+    assert clock.largest == pytest.approx(5e-4, abs=2e-5)
+
+
 def test_samples_that_a_logger_read_twice_or_missed_are_put_in_their_places(
     rng: np.random.Generator,
 ) -> None:

@@ -142,6 +142,18 @@ def test_an_indefinite_mass_matrix_is_refused_also_where_the_neutral_one_is_posi
         VMSModel.from_urdf(xml, inertia="as_given")
 
 
+def test_a_leg_of_a_point_mass_may_be_singular_where_its_foot_coincides_with_its_hip() -> None:
+    foot = link("foot", 1.0, (0.0, 0.0, 0.0)).replace("0.1 0.02 0.03", "-1 0 0")
+    folded = (
+        f'<robot name="leg"><link name="hip"/><link name="thigh"/>{foot}'
+        f"{joint('hip', 'thigh')}{joint('thigh', 'foot')}</robot>"
+    ).replace('xyz="0.3 0 0.1" rpy="0.3 0.2 0"', 'xyz="1 0 0"')
+    model = VMSModel.from_urdf(folded, inertia="as_given")
+    at_hip = model.evaluate(np.zeros(2), np.zeros(2)).M
+    np.testing.assert_allclose(at_hip, [[0.0, 0.0], [0.0, 1.0]], atol=1e-15)
+    np.linalg.cholesky(mass_matrix(model))
+
+
 def test_an_unknown_mode_is_refused_with_the_modes() -> None:
     with pytest.raises(ModelError, match="auto, strict, repair or as_given; given: 'loose'"):
         VMSModel.from_urdf(GOOD, inertia="loose")  # type: ignore[arg-type]
