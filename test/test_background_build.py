@@ -24,9 +24,9 @@ ROOT = Path(__file__).parent.parent
 def test_all_processors_compile_as_far_as_the_memory_allows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(native_build, "_MEMORY", 1)
+    monkeypatch.setattr(native_build, "_COMPILER_MEMORY", 1)
     assert native_build.parallel_jobs() == len(os.sched_getaffinity(0))
-    monkeypatch.setattr(native_build, "_MEMORY", 10**18)
+    monkeypatch.setattr(native_build, "_COMPILER_MEMORY", 10**18)
     assert native_build.parallel_jobs() == 1
 
 

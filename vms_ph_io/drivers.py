@@ -76,7 +76,7 @@ class Driver:
 
     def gains(self, gains: Any) -> Any:
         """Return gains with the delay of the driver and a margin to its rate of torques."""
-        names = {item.name for item in fields(gains)} if is_dataclass(gains) else set()
+        names = {f.name for f in fields(gains)} if is_dataclass(gains) else set()
         limits = {"delay": self.delay}
         if self.torque_rate > 0.0:
             limits["torque_rate"] = _RATE_SHARE * self.torque_rate
@@ -108,7 +108,7 @@ class Driver:
 _FOLDER = "config/drivers"
 
 
-def _driver(name: str, content: Any) -> Driver:
+def _read_driver(name: str, content: Any) -> Driver:
     readers = dict.fromkeys(("interfaces", "torque", "sources"), lambda value, _: tuple(value))
     keys = [f.name for f in fields(Driver) if f.name != "name"]
     return Driver(name, **fields_of(Driver, content, "the driver", readers, keys, keys))
@@ -126,4 +126,4 @@ def get(name: "str | Driver") -> Driver:
         OptionError: there is none of that name.
         ModelError: the file does not have the format.
     """
-    return name if isinstance(name, Driver) else load_named(name, _FOLDER, "driver", _driver)
+    return name if isinstance(name, Driver) else load_named(name, _FOLDER, "driver", _read_driver)

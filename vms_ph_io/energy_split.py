@@ -32,24 +32,25 @@ def is_moving_base(inertial_frame: str) -> bool:
     return inertial_frame.endswith(ODOM)
 
 
-def split_of_law(value_of: Callable[[str], Any], moving: bool) -> EnergySplit | None:
+def split_of_law(value_of: Callable[[str], Any], base_moves: bool) -> EnergySplit | None:
     """Return the split in which a law gives the kinetic energy of its closed loop.
 
     Args:
         value_of: gives the value of a field of the control energy record: a number or a series.
-        moving: whether the base moves, which decides where nothing has moved yet.
+        base_moves: whether the base moves, which decides where nothing has moved yet.
 
     Returns:
         The split whose parts add up to the kinetic energy; None if neither does.
     """
-    return next(filter(partial(_adds_up, value_of), (BASE, TASK) if moving else (TASK, BASE)), None)
+    splits = (BASE, TASK) if base_moves else (TASK, BASE)
+    return next(filter(partial(_adds_up, value_of), splits), None)
 
 
 def _adds_up(value_of: Callable[[str], Any], split: EnergySplit) -> bool:
-    closed, potential = value_of("closed_loop_energy"), value_of("shaped_potential")
+    closed_loop, potential = value_of("closed_loop_energy"), value_of("shaped_potential")
     a, b = (value_of(field) for field in split)
-    scale = np.abs(closed) + np.abs(potential) + np.abs(a) + np.abs(b)
-    return bool(np.all(np.abs(closed - potential - a - b) <= _ROUNDING * scale))
+    scale = np.abs(closed_loop) + np.abs(potential) + np.abs(a) + np.abs(b)
+    return bool(np.all(np.abs(closed_loop - potential - a - b) <= _ROUNDING * scale))
 
 
 class LawSplit:
@@ -66,9 +67,8 @@ class LawSplit:
 
     def update(self, value_of: Callable[[str], Any]) -> None:
         """Take a record into account; at rest all splits fit, and the last one stays."""
-        split = split_of_law(
-            value_of, self.base_moves if self._last_split is None else self._last_split is BASE
-        )
+        base_moves = self.base_moves if self._last_split is None else self._last_split is BASE
+        split = split_of_law(value_of, base_moves)
         if split is not None:
             self._last_split = split
 

@@ -51,9 +51,9 @@ def write_user_file(name: str, text: str) -> Path:
     try:
         home.mkdir(parents=True, exist_ok=True)
         # Another launch may read the file at the same time.
-        with tempfile.NamedTemporaryFile("w", dir=home, delete=False) as new:
-            new.write(text)
-        file = Path(new.name).replace(home / name)
+        with tempfile.NamedTemporaryFile("w", dir=home, delete=False) as stream:
+            stream.write(text)
+        file = Path(stream.name).replace(home / name)
     except OSError:  # no home, or one that is not writable
         file = Path(tempfile.mkdtemp()) / name
         file.write_text(text)

@@ -115,11 +115,11 @@ class GuardedRobot:
         command = self._to_radians([action.get(key, np.nan) for key in self._keys])
         self.last = self._guard.update(self._positions, command, dt)
         self._positions = None
-        sent = dict(action)
+        sent_action = dict(action)
         if self.last.command is not command:
-            granted = (self.last.command - self._offset) / self._unit
-            sent.update(zip(self._keys, granted.tolist(), strict=True))
-        returned: dict[str, Any] = self._robot.send_action(sent)
+            granted_positions = (self.last.command - self._offset) / self._unit
+            sent_action.update(zip(self._keys, granted_positions.tolist(), strict=True))
+        returned: dict[str, Any] = self._robot.send_action(sent_action)
         return returned
 
     @property

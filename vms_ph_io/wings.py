@@ -59,10 +59,10 @@ class Wing:
     @property
     def remedy(self) -> str:
         """How the wing is installed."""
-        words = f"vms-ph[{self.extra}]" if self.extra else "vms-ph"
+        target = f"vms-ph[{self.extra}]" if self.extra else "vms-ph"
         core = Path(__file__).resolve().parents[1]
         return (
-            f"pip install '{words}' brings it; where vms_ph was not installed by pip, its folder "
+            f"pip install '{target}' brings it; where vms_ph was not installed by pip, its folder "
             f"{self.package} belongs into {core}"
         )
 

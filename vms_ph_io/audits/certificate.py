@@ -116,13 +116,13 @@ class RecordedCertificate(PortCertificate):
         yield "weight", f"{self.weight_work:.6g} J, booked apart"
 
 
-class _Sums:
+class _EnergySums:
     """Energies along a recording, block by block."""
 
     def __init__(self, motion: RecordedMotion) -> None:
         self._model = motion.model
-        self.supplied = self.largest = self.when = self.rise = self.step = self.weight_work = 0.0
-        self._lowest = self._coarse_error = self.quadrature_error = 0.0
+        self.supplied = self.peak = self.peak_time = self.largest_rise = self.largest_step = 0.0
+        self.weight_work = self._lowest = self._coarse_error = self.quadrature_error = 0.0
 
     def add(self, block: Block) -> None:
         samples = block.samples
@@ -130,22 +130,22 @@ class _Sums:
             return
         potential = np.diff(self._model.evaluate_batch(samples.q, samples.v).potential_energy)
         work, coarse = self._work(block)
-        steps = work - potential
+        gains = work - potential
         self.weight_work += float(potential.sum())
-        path = self.supplied + np.concatenate([[0.0], np.cumsum(steps)])
-        top = int(np.argmax(path))
-        if path[top] > self.largest:
-            self.largest, self.when = float(path[top]), float(samples.t[top])
-        lowest = np.minimum(np.minimum.accumulate(path), self._lowest)
-        self.rise = max(self.rise, float(np.max(path - lowest)))
+        supplied = self.supplied + np.concatenate([[0.0], np.cumsum(gains)])
+        peak = int(np.argmax(supplied))
+        if supplied[peak] > self.peak:
+            self.peak, self.peak_time = float(supplied[peak]), float(samples.t[peak])
+        lowest = np.minimum(np.minimum.accumulate(supplied), self._lowest)
+        self.largest_rise = max(self.largest_rise, float(np.max(supplied - lowest)))
         self._lowest = float(lowest[-1])
-        self.step = max(self.step, float(np.abs(steps).max()))
+        self.largest_step = max(self.largest_step, float(np.abs(gains).max()))
         if coarse is not None and len(coarse):
             fine = np.cumsum(work)[1 : 2 * len(coarse) : 2]
             coarse_error = self._coarse_error + np.cumsum(coarse) - fine
             self.quadrature_error = max(self.quadrature_error, float(np.abs(coarse_error).max()))
             self._coarse_error = float(coarse_error[-1])
-        self.supplied = float(path[-1])
+        self.supplied = float(supplied[-1])
 
     def _work(self, block: Block) -> tuple[Array, Array | None]:
         """Return the work between samples, (N-1,), and that with twice the period, or None."""
@@ -169,8 +169,8 @@ class _Sums:
             return (effort[:-1] * displacements).sum(axis=1), None
         power = (effort * rate).sum(axis=1)
         fine = 0.5 * dt * (power[:-1] + power[1:])
-        even = power[::2]
-        return fine, 0.5 * np.diff(samples.t[::2]) * (even[:-1] + even[1:])
+        even_power = power[::2]
+        return fine, 0.5 * np.diff(samples.t[::2]) * (even_power[:-1] + even_power[1:])
 
 
 def certify(
@@ -183,18 +183,18 @@ def certify(
         budget: energy that controllers may give, J; None to find out what they gave.
         progress: called with the share that is done.
     """
-    sums, model, gaps = _Sums(motion), motion.model, motion.order.gaps
-    duration, done, lost = 0.0, 0, 0
+    sums, model, gaps = _EnergySums(motion), motion.model, motion.order.gaps
+    duration, done_steps, lost = 0.0, 0, 0
     for block in motion.blocks():
         steps = np.diff(block.samples.t)
         if len(steps):
             period = float(np.median(steps))
-            late = steps[steps > _DELAYED_PERIODS * period]
-            lost += int(np.round(late / period - 1.0).sum())
+            long_steps = steps[steps > _DELAYED_PERIODS * period]
+            lost += int(np.round(long_steps / period - 1.0).sum())
         duration += float(steps.sum())
         sums.add(block)
-        done += len(steps)
-        progress(done / len(motion), "certifying")
+        done_steps += len(steps)
+        progress(done_steps / len(motion), "certifying")
     is_exact = motion.recording.port_energies is not None
     has_base = "base" in motion.ports or (is_exact and model.b > 0)
     names = [*(["wrench_base"] if has_base else []), *model.joint_names]
@@ -203,10 +203,10 @@ def certify(
         method = "port energies that the simulation has integrated"
     elif motion.options.commanded:
         method = "efforts held from sample to sample"
-    margin = None if budget is None else budget - sums.largest
+    margin = None if budget is None else budget - sums.peak
     return RecordedCertificate(
         tuple(names), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
-        sums.supplied, sums.largest, sums.when, sums.rise, sums.step,
+        sums.supplied, sums.peak, sums.peak_time, sums.largest_rise, sums.largest_step,
         sums.quadrature_error, sums.weight_work, budget, margin, method,
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
         yield "Record efforts in N m while the robot moves."
         return
-    least = _CLOSED_SHARE * ledger.exchanged
+    threshold = _CLOSED_SHARE * ledger.exchanged
     is_within_band = ledger.largest <= ledger.band[-1]
     if share >= _NOISY_SHARE and is_within_band:
         yield (
@@ -44,7 +44,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "Look at the clock and the noise below, and whether two robots share a topic."
     elif share < _CLOSED_SHARE or is_within_band:
         noise = max(float(ledger.band[-1]), ledger.sampling_bound)
-        differs = abs(ledger.from_samples) > max(least, noise)
+        differs = abs(ledger.from_samples) > max(threshold, noise)
         yield (
             f"{'By its port energies the recording' if differs else 'The energy'} adds up: of "
             f"{ledger.exchanged:.3g} J that joints and ports exchanged, at most "
@@ -52,7 +52,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         if differs:
             yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
-        elif ledger.joints and ledger.largest > max(10.0 * noise, 0.1 * least):
+        elif ledger.joints and ledger.largest > max(10.0 * noise, 0.1 * threshold):
             yield from _joint_sentences(audit, "unaccounted", "It is little, but not noise: ")
         else:
             yield "The energies show nothing to mend."
@@ -70,7 +70,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "Do that first, and audit again."
     else:
         yield from _joint_sentences(audit, "unaccounted")
-    reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > least]
+    reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
     for appearance in audit.appearances[:1] if share >= _CLOSED_SHARE else ():
         verb = "appeared" if appearance.energy > 0.0 else "vanished"
@@ -101,26 +101,26 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"{amount} is missing."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
-    rows = [ledger.balanced.index(n) for n in ledger.joints]
-    joints = ledger.series["residual_by_joint"][:, rows]
-    total = joints[largest] - joints[0]
-    order = np.argsort(-np.abs(total))
+    columns = [ledger.balanced.index(n) for n in ledger.joints]
+    residuals = ledger.series["residual_by_joint"][:, columns]
+    changes = residuals[largest] - residuals[0]
+    order = np.argsort(-np.abs(changes))
     worst = int(order[0])
-    shares = 100 * np.abs(total) / (np.abs(total).sum() or 1.0)
+    shares = 100 * np.abs(changes) / (np.abs(changes).sum() or 1.0)
     if shares[worst] > _DOMINANT_SHARE:
         names, percent = ledger.joints[worst], shares[worst]
-        verb = "vanished" if total[worst] < 0.0 else "appeared from nowhere"
+        verb = "vanished" if changes[worst] < 0.0 else "appeared from nowhere"
     else:
         names, percent = " and ".join(ledger.joints[k] for k in order[:2]), shares[order[:2]].sum()
         verb = "is unaccounted for"
     yield f"{amount} {verb}, {percent:.0f} % of the residuals at {names}."
     if audit.identified:
-        head = f"friction.{ledger.joints[worst]}."
+        prefix = f"friction.{ledger.joints[worst]}."
         texts = [
-            f"{name.removeprefix(head)} {one['value']:.4g} {one['unit']} "
-            f"({'unsure, ' if one.get('meaning') else ''}{one['low']:.4g} to {one['high']:.4g})"
-            for name, one in audit.identified.items()
-            if name.startswith(head)
+            f"{name.removeprefix(prefix)} {p['value']:.4g} {p['unit']} "
+            f"({'unsure, ' if p.get('meaning') else ''}{p['low']:.4g} to {p['high']:.4g})"
+            for name, p in audit.identified.items()
+            if name.startswith(prefix)
         ]
         where = f"friction at {ledger.joints[worst]}, {'; '.join(texts)}; all " if texts else ""
         yield f"What --identify found: {where}stands below."
@@ -130,20 +130,20 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
         yield "Check signs, zeros and gears of the joints up to there, and the load."
         return
-    coulomb, viscous, explained = _friction(audit, joints[:, worst], worst)
+    coulomb, viscous, explained = _friction(audit, residuals[:, worst], worst)
     unit = "N" if audit.model.joints.prismatic[worst] else "N m"
-    if total[worst] < 0.0 and explained > _EXPLAINED_SHARE:
+    if changes[worst] < 0.0 and explained > _EXPLAINED_SHARE:
         yield (
             f"At {ledger.joints[worst]} it looks like friction of {coulomb:.2g} {unit} and "
             f"{viscous:.2g} {unit} s/rad that the model lacks (all joints: --identify friction)."
         )
         modelled = ledger.series["dissipated_by_joint"][:, worst]
-        coulomb, viscous, _ = _friction(audit, joints[:, worst] - modelled, worst)
+        coulomb, viscous, _ = _friction(audit, residuals[:, worst] - modelled, worst)
         yield (
             f'Set about damping="{viscous:.2g}" friction="{coulomb:.2g}" in <dynamics> of the '
             f"joint '{ledger.joints[worst]}' of the URDF: the total, with what it states now."
         )
-    elif total[worst] < 0.0:
+    elif changes[worst] < 0.0:
         yield (
             "It does not look like friction of that joint alone: see what --identify "
             "payload,friction finds."
@@ -161,15 +161,15 @@ def _friction(audit: Audit, energy: Array, joint: int) -> tuple[float, float, fl
     if model.nq - model.nq_base != model.n or len(time) < 20:
         return 0.0, 0.0, 0.0
     count = min(200, len(time) // 4)
-    index = np.linspace(0, len(time) - 1, count + 1).astype(int)
-    step = np.diff(audit.q[:, model.nq_base + joint])
+    edges = np.linspace(0, len(time) - 1, count + 1).astype(int)
+    displacement = np.diff(audit.q[:, model.nq_base + joint])
     dt = np.maximum(np.diff(time), 1e-12)
 
     def binned(values: Array) -> Array:
-        return np.diff(np.concatenate([[0.0], np.cumsum(values)])[index])
+        return np.diff(np.concatenate([[0.0], np.cumsum(values)])[edges])
 
-    columns = np.column_stack([binned(np.abs(step)), binned(step**2 / dt)])
-    loss = -np.diff(energy[index])
+    columns = np.column_stack([binned(np.abs(displacement)), binned(displacement**2 / dt)])
+    loss = -np.diff(energy[edges])
     x = np.linalg.lstsq(columns, loss, rcond=1e-8)[0]
     if x.min() < 0.0:  # one of them alone
         k = int(np.argmax(x))
@@ -183,14 +183,14 @@ def document(audit: Audit) -> dict[str, Any]:
 
     What is not defined, such as a number that is not finite, is None.
     """
-    return dict(_finite(_document(audit)))
+    return dict(_nonfinite_to_none(_document(audit)))
 
 
-def _finite(value: Any) -> Any:
+def _nonfinite_to_none(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: _nonfinite_to_none(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return [_nonfinite_to_none(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
@@ -222,7 +222,7 @@ def _document(audit: Audit) -> dict[str, Any]:
                 for k, name in enumerate(ledger.joints)
             },
             "base": _residuals(audit, "base") if model.b else None,
-            "port": _ports(audit),
+            "port": _port_energies(audit),
             **_fields(ledger, "supplied dissipated stored unobserved unaccounted"),
         },
         "appearances": [asdict(appearance) for appearance in audit.appearances],
@@ -245,7 +245,7 @@ def _residuals(audit: Audit, name: str) -> dict[str, float]:
     return {"residual": float(residual), "residual_effort": float(effort)}
 
 
-def _ports(audit: Audit) -> dict[str, float]:
+def _port_energies(audit: Audit) -> dict[str, float]:
     ledger = audit.ledger
     ports = {"torque": float(ledger.supplied_by_joint.sum())}
     for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
@@ -266,10 +266,10 @@ def lines(audit: Audit) -> Iterator[str]:
     )
     for note in recording.notes:
         yield f"damage     {note}"
-    reading, auditing = (recording.seconds.get(k, 0.0) for k in ("read", "audited"))
+    read_time, audit_time = (recording.seconds.get(k, 0.0) for k in ("read", "audited"))
     yield (
-        f"read       in {reading:.3g} s; audited in {auditing:.3g} s, "
-        f"{ledger.duration / max(auditing, 1e-9):.3g} times as fast as recorded"
+        f"read       in {read_time:.3g} s; audited in {audit_time:.3g} s, "
+        f"{ledger.duration / max(audit_time, 1e-9):.3g} times as fast as recorded"
     )
     yield "energy balance, from the start to the end"
     for entry in balance(audit):

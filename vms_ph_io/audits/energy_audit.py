@@ -84,13 +84,13 @@ class Audit(WithHints):
         ledger = self.ledger
         entries = [entry for entry in balance(self) if entry.name != "unaccounted"]
         largest = sorted(entries[1:], key=lambda entry: -abs(entry.energy))[:6]
-        rows = [entries[0], *(entry for entry in entries[1:] if entry in largest)]
-        more = [f"  and {len(entries) - len(rows)} smaller"] if len(entries) > len(rows) else []
+        shown = [entries[0], *(entry for entry in entries[1:] if entry in largest)]
+        more = [f"  and {len(entries) - len(shown)} smaller"] if len(entries) > len(shown) else []
         return "\n".join(
             [
                 f"Audit of {ledger.duration:.3f} s of '{self.model.name}' in "
                 f"{self.recording.path.name}, energies in J",
-                *(f"  {entry.name:<24}{entry.energy:+.6g}" for entry in rows),
+                *(f"  {entry.name:<24}{entry.energy:+.6g}" for entry in shown),
                 *more,
                 f"  {'unaccounted':<24}{ledger.unaccounted:+.3g}, 95 % within "
                 f"{ledger.band[-1]:.2g} by noise and sampling",
@@ -114,11 +114,11 @@ class Audit(WithHints):
         for k, port in enumerate(ledger.ports):
             energy[port_name(port)] = series["supplied_by_port"][:, k]
         energy["dissipated"] = -(series["dissipated_by_joint"].sum(1) + series["drag"][:, 0])
-        powers = _rates(time, series["supplied_by_joint"])
-        power = {name: powers[:, k] for k, name in enumerate(ledger.joints)}
-        ports = _rates(time, series["supplied_by_port"])
-        power |= {port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)}
-        friction_power = _rates(time, series["dissipated_by_joint"])
+        joint_powers = _mean_powers(time, series["supplied_by_joint"])
+        power = {name: joint_powers[:, k] for k, name in enumerate(ledger.joints)}
+        port_powers = _mean_powers(time, series["supplied_by_port"])
+        power |= {port_name(port): port_powers[:, k] for k, port in enumerate(ledger.ports)}
+        friction_power = _mean_powers(time, series["dissipated_by_joint"])
         residual = series["residual_by_joint"]
         return Curves(
             time,
@@ -164,7 +164,7 @@ class Audit(WithHints):
         return "wrench_end_effector" if port == self.model.end_effector else port
 
 
-def _rates(time: Array, energy: Array) -> Array:
+def _mean_powers(time: Array, energy: Array) -> Array:
     """Return mean powers between the instants, the first one twice."""
     if len(time) < 2 or not energy.shape[1]:
         return np.zeros_like(energy)
@@ -187,9 +187,9 @@ def audit_motion(
         friction_name: where the friction is from, for the report.
         progress: called with the share that is done.
     """
-    begin = perf_counter()
+    start_time = perf_counter()
     model = motion.model
-    name = friction_name or "URDF"
+    friction_source = friction_name or "URDF"
     conditioning = motion.conditioning
     has_payload = isfinite(_last_energy(motion, "payload"))
     if has_payload:
@@ -197,21 +197,21 @@ def audit_motion(
         conditioning = replace(conditioning, notes=(*conditioning.notes, note))
     is_exact = friction is None and not has_payload
     if friction is None:
-        friction, name = _default_friction(motion)
+        friction, friction_source = _default_friction(motion)
     stride = max(1, -(-len(motion) // MAX_INSTANTS))
     writer = LedgerWriter(model, motion.ports, friction, motion.conditioning.noise, stride)
-    configurations, done = [], 0
+    configurations, done_samples = [], 0
     for block in motion.blocks():
         writer.add(block.samples, block.continues, block.exact if is_exact else None)
         configurations.append(block.samples.q[writer.rows_in_series])
-        done += len(block.samples)
-        progress(min(1.0, done / max(len(motion), 1)), "auditing")
+        done_samples += len(block.samples)
+        progress(min(1.0, done_samples / max(len(motion), 1)), "auditing")
     ledger = writer.ledger()
-    motion.recording.seconds["audited"] = perf_counter() - begin
+    motion.recording.seconds["audited"] = perf_counter() - start_time
     return Audit(
         motion.recording,
         model,
-        name,
+        friction_source,
         ledger,
         conditioning,
         unaccounted_intervals(ledger),
@@ -284,12 +284,12 @@ def recorded_robot(
         text = "the recording contains no robot description; give the robot: a name or a file "
         text += "(--robot on the command line)"
         raise VmsPhError(text)
-    given = settings.robot
-    settings = settings.updated({"robot": given or robots.vehicle_of(description)})
+    chosen_robot = settings.robot
+    settings = settings.updated({"robot": chosen_robot or robots.vehicle_of(description)})
     model = settings.model(description)
     frames = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
     frame = next(frames, "").rpartition("/")[2]
-    is_chosen = given or settings.end_effector or frame == model.end_effector
+    is_chosen = chosen_robot or settings.end_effector or frame == model.end_effector
     if not is_chosen and model.tree.has_frame(frame):
         settings = settings.updated({"end_effector": frame})
         model = settings.model(description)
@@ -314,11 +314,11 @@ def _last_energy(motion: RecordedMotion, name: str) -> float:
     series = motion.recording.port_energies
     if series is None or not len(series.table) or name not in series.table.columns:
         return nan
-    last = series.table.rows(len(series.table) - 1, len(series.table))[0]
-    return float(last[series.table.columns.index(name)])
+    last_row = series.table.rows(len(series.table) - 1, len(series.table))[0]
+    return float(last_row[series.table.columns.index(name)])
 
 
-class Entry(NamedTuple):
+class BalanceEntry(NamedTuple):
     """One entry: name, energy (J, positive into the robot), and whether it is the sum."""
 
     name: str
@@ -326,24 +326,24 @@ class Entry(NamedTuple):
     is_sum: bool = False
 
 
-def balance(audit: Audit) -> list[Entry]:
+def balance(audit: Audit) -> list[BalanceEntry]:
     """Return the stored energy and its parts."""
     ledger = audit.ledger
-    entries = [Entry("stored", ledger.stored, True)]
+    entries = [BalanceEntry("stored", ledger.stored, True)]
     if ledger.exact:
         entries += [
-            Entry(label_of(name), energy)
+            BalanceEntry(label_of(name), energy)
             for name, energy in ledger.exact.items()
             if name != DISSIPATED and (energy or name == "torque")
         ]
     else:
-        entries.append(Entry(label_of("torque"), float(ledger.supplied_by_joint.sum())))
+        entries.append(BalanceEntry(label_of("torque"), float(ledger.supplied_by_joint.sum())))
         entries += [
-            Entry(label_of(audit.port_name(name)), float(energy))
+            BalanceEntry(label_of(audit.port_name(name)), float(energy))
             for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True)
         ]
-    entries.append(Entry(label_of("dissipated"), 0.0 - ledger.dissipated))
-    entries.append(Entry("unaccounted", ledger.unaccounted))
+    entries.append(BalanceEntry(label_of("dissipated"), 0.0 - ledger.dissipated))
+    entries.append(BalanceEntry("unaccounted", ledger.unaccounted))
     if ledger.gaps and ledger.unobserved:
-        entries.append(Entry(label_of("gaps"), ledger.unobserved, True))
+        entries.append(BalanceEntry(label_of("gaps"), ledger.unobserved, True))
     return entries

@@ -81,17 +81,17 @@ def with_identification(
         VmsPhError: what is asked for cannot be identified.
     """
     known_loads = [
-        Reference(one.name, one.load, _parts(one.motion), one.session) for one in references
+        Reference(ref.name, ref.load, _gapless_parts(ref.motion), ref.session) for ref in references
     ]
-    if "payload" in parameters and any(one.motion is motions[0] for one in references):
+    if "payload" in parameters and any(ref.motion is motions[0] for ref in references):
         raise VmsPhError("a recording whose load is asked for cannot be a reference for itself")
-    unreferenced = [
-        motion for motion in motions if all(motion is not one.motion for one in references)
+    other_motions = [
+        motion for motion in motions if all(motion is not ref.motion for ref in references)
     ]
-    unknown_samples = [part for motion in unreferenced for part in _parts(motion)]
+    unknown_samples = [part for motion in other_motions for part in _gapless_parts(motion)]
     samples = [*unknown_samples]
     if "payload" not in parameters:
-        samples += [part for one in known_loads if one.load == 0.0 for part in one.samples]
+        samples += [part for ref in known_loads if ref.load == 0.0 for part in ref.samples]
     if not samples:
         raise VmsPhError(f"no part of the recording without a gap has {_MIN_SAMPLES} samples")
     friction_law = None if friction is None else (lambda rate: -friction.force(rate))
@@ -118,16 +118,16 @@ def with_identification(
         "largest_unaccounted": identification.unaccounted,
     }
     if identification.posterior.references:
-        identified["references"] = [asdict(one) for one in identification.posterior.references]
-    entries = tuple(
+        identified["references"] = [asdict(ref) for ref in identification.posterior.references]
+    finding_entries = tuple(
         finding.as_dictionary()
-        for part in _parts(motions[0])
+        for part in _gapless_parts(motions[0])
         for finding in findings(audit.model, part, identification, friction_law)
     )
-    return replace(audit, identified=identified, findings=entries), identification
+    return replace(audit, identified=identified, findings=finding_entries), identification
 
 
-def _parts(motion: RecordedMotion) -> list[MotionSamples]:
+def _gapless_parts(motion: RecordedMotion) -> list[MotionSamples]:
     """Return the parts of a motion without gaps, those that are long enough."""
     parts = [block.samples for block in motion.blocks(len(motion))]
     return [part for part in parts if len(part) >= _MIN_SAMPLES]
@@ -155,8 +155,8 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
     yield from _reference_lines(identification)
     if identification.not_excited:
         yield "  not excited: " + ", ".join(p.name for p in identification.not_excited)
-    for one in audit.findings:
-        yield f"finding    {one['text']}"
+    for finding in audit.findings:
+        yield f"finding    {finding['text']}"
 
 
 def _reference_lines(identification: Identification) -> Iterator[str]:
@@ -170,10 +170,10 @@ def _reference_lines(identification: Identification) -> Iterator[str]:
                 "from one to another: --reference"
             )
         return
-    for one in loads:
+    for ref in loads:
         yield (
-            f"  reference {one.name}: load {one.estimate:.4g} kg found, {one.load:.4g} kg known "
-            f"(noise {one.deviation:.2g} kg)"
+            f"  reference {ref.name}: load {ref.estimate:.4g} kg found, {ref.load:.4g} kg known "
+            f"(noise {ref.deviation:.2g} kg)"
         )
     if loads:
         deviation, sessions = scatter(loads)
@@ -192,7 +192,7 @@ def write_identified(
         "names": identification.posterior.names,
         "mean": identification.posterior.mean.tolist(),
         "covariance": identification.posterior.covariance.tolist(),
-        "references": [asdict(one) for one in identification.posterior.references],
+        "references": [asdict(ref) for ref in identification.posterior.references],
     }
     texts = {"prior.json": json.dumps(belief) + "\n"}
     if any(p.kind in ("friction", "payload", "inertia") for p in identification.claimed):
@@ -230,12 +230,12 @@ def read_prior(path: Path) -> Posterior:
         names = tuple(str(name) for name in content["names"])
         mean = np.array(content["mean"], dtype=np.float64)
         covariance = np.array(content["covariance"], dtype=np.float64)
-        references = tuple(LoadEstimate(**one) for one in content.get("references", ()))
+        references = tuple(LoadEstimate(**estimate) for estimate in content.get("references", ()))
     except (ValueError, KeyError, TypeError):
         raise VmsPhError(
             f"{path} is no belief of an identification; give a prior.json that --out wrote"
         ) from None
-    size = len(names)
-    if mean.shape != (size,) or covariance.shape != (size, size):
-        raise VmsPhError(f"{path} has {size} names, but numbers of shape {covariance.shape}")
+    count = len(names)
+    if mean.shape != (count,) or covariance.shape != (count, count):
+        raise VmsPhError(f"{path} has {count} names, but numbers of shape {covariance.shape}")
     return Posterior(names, mean, covariance, references)

@@ -31,38 +31,38 @@ def plot_run(run: RunRecord, file: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 11), layout="constrained", dpi=110)
-    energy, balance, power, error = figure.subplots(4, 1, sharex=True)
+    energy_axes, balance_axes, power_axes, error_axes = figure.subplots(4, 1, sharex=True)
     control = run.control
     if control:
         energies = {"total": control["closed_loop_energy"], **run.law_energies}
-        draw_lines(energy, control["time"], energies, "closed-loop energy (J)")
+        draw_lines(energy_axes, control["time"], energies, "closed-loop energy (J)")
     else:
         energies = {"total": run.energy["total"], **run.robot_energies}
-        draw_lines(energy, run.energy["time"], energies, "energy of the robot (J)")
+        draw_lines(energy_axes, run.energy["time"], energies, "energy of the robot (J)")
     draw_lines(
-        balance,
+        balance_axes,
         run.power["time"],
         {
             "stored": run.power["stored"],
-            **_of_shown_ports(run, run.port_energies),
+            **_shown_series(run, run.port_energies),
             "dissipated": -run.power["dissipated_energy"],
         },
         "energy since the start (J)",
     )
     draw_lines(
-        power,
+        power_axes,
         run.power["time"],
-        {**_of_shown_ports(run, run.port_powers), "dissipated": -run.power["dissipated"]},
+        {**_shown_series(run, run.port_powers), "dissipated": -run.power["dissipated"]},
         "power into the robot (W)",
     )
     task_error = control.get("task_error")
     draw_lines(
-        error,
+        error_axes,
         control.get("time"),
         {"distance to the reference": None if task_error is None else 1e3 * task_error},
         "task error (mm)",
     )
-    error.set_xlabel("time (s)")
+    error_axes.set_xlabel("time (s)")
     figure.suptitle(
         f"{run.name}: largest power-balance residual {run.largest_residual:.1e} W, "
         f"unaccounted energy {run.unaccounted_energy:+.1e} J",
@@ -71,7 +71,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
     figure.savefig(file)
 
 
-def _of_shown_ports(run: RunRecord, series: Series) -> dict[str, Array]:
+def _shown_series(run: RunRecord, series: Series) -> dict[str, Array]:
     return {port: series[port] for port in run.shown_ports}
 
 
@@ -87,10 +87,10 @@ def draw_lines(
     axes: Any, time: Array | None, series: Mapping[str, Array | None], label: str
 ) -> None:
     """Draw curves over time (s) with a legend; ports have the same colours in all plots."""
-    for name, (text, colour, dashes) in styles(series).items():
+    for name, (legend, colour, dashes) in styles(series).items():
         if time is not None and series[name] is not None:
-            line: Any = (0, dashes) if dashes else "-"
-            axes.plot(time, series[name], label=text, color=colour, linestyle=line, linewidth=1.3)
+            dash: Any = (0, dashes) if dashes else "-"
+            axes.plot(time, series[name], label=legend, color=colour, linestyle=dash, linewidth=1.3)
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if axes.lines:

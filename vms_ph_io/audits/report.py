@@ -19,7 +19,7 @@ from ..settings.bounded_text import writing
 from .document import document
 from .energy_audit import Audit, balance
 
-_INSTANTS = 1500
+_MAX_INSTANTS = 1500
 
 _STYLE = """
 html { overflow-y: scroll; }
@@ -101,7 +101,7 @@ def write_page(audit: Audit, file: Path) -> None:
         f"'{model.name}' on a {model.base} base: {model.n} joints, {model.total_mass:.4g} kg, end "
         f"effector {model.end_effector}"
     )
-    parts = [
+    sections = [
         f"<h1>Energy audit of {escape(audit.recording.path.name)}</h1>",
         "<div class='answers'>",
         *(f"<p>{escape(sentence)}</p>" for sentence in content["answers"]),
@@ -110,33 +110,33 @@ def write_page(audit: Audit, file: Path) -> None:
         "<h2>Where the energy went</h2>",
         _figure_html(_sankey(go, audit)),
         "<h2>Energy balance (J)</h2>",
-        _table([{"": entry.name, "energy": entry.energy} for entry in balance(audit)]),
+        _html_table([{"": entry.name, "energy": entry.energy} for entry in balance(audit)]),
         f"<p>{escape(robot)}<br>{ledger.duration:.3f} s, {ledger.samples} samples, "
         f"gross {ledger.gross:.6g} J; unaccounted {ledger.unaccounted:+.4g} J at the end "
         f"(95 % within {ledger.band[-1]:.2g} J by noise and sampling, not counting errors of the "
         f"model), largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s.</p>",
         "<h2>By joint (J; residual effort: root mean square, N m or N)</h2>",
-        _table([*joints, *([{"joint": "base", **base}] if base else [])]),
+        _html_table([*joints, *([{"joint": "base", **base}] if base else [])]),
         "<h2>Energy that appeared or disappeared (J, from begin to end in s)</h2>",
-        _table(content["appearances"]),
+        _html_table(content["appearances"]),
         "<h2>Passivity</h2>",
         "<p>What a port supplied at most since the start, beyond what it had taken (J), and its "
         "largest rise. A passive neighbour, and friction that is left at a joint, can never have "
         "supplied energy.</p>",
-        _table([{**row, "name": label_of(row["name"])} for row in content["passivity"]]),
-        *_identified(content),
-        *_plots(go, audit),
+        _html_table([{**row, "name": label_of(row["name"])} for row in content["passivity"]]),
+        *_identified_sections(content),
+        *_plot_sections(go, audit),
         "<h2>Signals</h2>",
-        _list(content["conditioning"]["statements"]),
+        _html_list(content["conditioning"]["statements"]),
     ]
-    data = json.dumps(content).replace("<", "\\u003c")
+    json_text = json.dumps(content).replace("<", "\\u003c")
     file.write_text(
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>Energy audit of {escape(audit.recording.path.name)}</title>"
         f"<style>{_STYLE}</style><script>{get_plotlyjs()}</script></head><body>\n"
-        + "\n".join(parts)
-        + f"\n<script type='application/json' id='audit'>{data}</script></body></html>\n",
+        + "\n".join(sections)
+        + f"\n<script type='application/json' id='audit'>{json_text}</script></body></html>\n",
         encoding="utf-8",
     )
 
@@ -175,7 +175,7 @@ def _sankey(go: Any, audit: Audit) -> Any:
     links = [link for link in links if link[2] > threshold]
     names = list(dict.fromkeys(name for link in links for name in link[:2]))
     colours = [styles(["torque", name])[name].colour for *_, name in links]
-    flow = {
+    link_columns = {
         "source": [names.index(a) for a, *_ in links],
         "target": [names.index(b) for _, b, *_ in links],
         "value": [joules for _, _, joules, _ in links],
@@ -185,7 +185,7 @@ def _sankey(go: Any, audit: Audit) -> Any:
     for (source, target, *_), colour in zip(links, colours, strict=True):
         nodes[source if target == robot else target] = colour
     node = {"label": names, "pad": 12, "color": [nodes[name] for name in names]}
-    figure = go.Figure(go.Sankey(node=node, link=flow, valuesuffix=" J"))
+    figure = go.Figure(go.Sankey(node=node, link=link_columns, valuesuffix=" J"))
     return figure.update_layout(
         height=200 + 22 * len(names), margin={"t": 20, "b": 20, "l": 5, "r": 5}
     )
@@ -197,19 +197,19 @@ def _signed_link(name: str, robot: str, energy: float) -> tuple[str, str, float,
     return robot, f"{label_of(name)} ", -energy, name
 
 
-def _plots(go: Any, audit: Audit) -> list[str]:
-    series = audit.curves(_INSTANTS)
+def _plot_sections(go: Any, audit: Audit) -> list[str]:
+    series = audit.curves(_MAX_INSTANTS)
     titles = {
         "energy": "Energy over time",
         "power": "Power by joint and port",
         "friction": "Friction power by joint",
         "residual": "Energy of the residual of each momentum balance",
     }
-    parts = []
+    sections = []
     for name, (label, lines) in series.groups.items():
-        figure = _curves(go, series.time, lines)
-        parts += [f"<h2>{titles[name]}</h2>", _figure_html(_over_time(figure, label))]
-    figure = _curves(go, series.time, {"unaccounted": series.unaccounted})
+        figure = _curve_figure(go, series.time, lines)
+        sections += [f"<h2>{titles[name]}</h2>", _figure_html(_with_time_axis(figure, label))]
+    figure = _curve_figure(go, series.time, {"unaccounted": series.unaccounted})
     low, high = series.unaccounted - series.band, series.unaccounted + series.band
     figure.add_scatter(x=_rounded(series.time), y=_rounded(high), mode="lines", line={"width": 0},
                        showlegend=False)  # fmt: skip
@@ -220,11 +220,11 @@ def _plots(go: Any, audit: Audit) -> list[str]:
         figure.add_vrect(
             x0=appearance.begin, x1=appearance.end, fillcolor=GREY, opacity=0.25, line_width=0
         )
-    parts += ["<h2>Unaccounted energy</h2>", _figure_html(_over_time(figure, "J"))]
-    return parts
+    sections += ["<h2>Unaccounted energy</h2>", _figure_html(_with_time_axis(figure, "J"))]
+    return sections
 
 
-def _curves(go: Any, time: Array, lines: Mapping[str, Array]) -> Any:
+def _curve_figure(go: Any, time: Array, lines: Mapping[str, Array]) -> Any:
     figure = go.Figure()
     for name, (label, colour, dashes) in styles(lines).items():
         dash = ",".join(f"{length}px" for length in dashes) or "solid"
@@ -233,7 +233,7 @@ def _curves(go: Any, time: Array, lines: Mapping[str, Array]) -> Any:
     return figure
 
 
-def _over_time(figure: Any, label: str) -> Any:
+def _with_time_axis(figure: Any, label: str) -> Any:
     return figure.update_layout(
         xaxis_title="time (s)",
         yaxis_title=label,
@@ -248,20 +248,20 @@ def _rounded(values: Any) -> list[float]:
     return [float(f"{value:.6g}") for value in np.asarray(values)]
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def _html_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a table of rows with names of columns and their content."""
     if not rows:
         return "<p>None.</p>"
     names = list(dict.fromkeys(name for row in rows for name in row))
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_text(row.get(name)))}</td>" for name in names) + "</tr>"
+        "<tr>" + "".join(f"<td>{escape(_cell(row.get(name)))}</td>" for name in names) + "</tr>"
         for row in rows
     )
     return f"<div class='wide'><table><tr>{head}</tr>{body}</table></div>"
 
 
-def _text(value: Any) -> str:
+def _cell(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return "yes" if value else ""
     if isinstance(value, Mapping):
@@ -269,25 +269,25 @@ def _text(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
-def _list(sentences: Iterable[str]) -> str:
+def _html_list(sentences: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
 
 
-def _identified(content: Mapping[str, Any]) -> list[str]:
+def _identified_sections(content: Mapping[str, Any]) -> list[str]:
     identified, columns = content["identified"], ("value", "low", "high", "unit")
     rows = []
     for name, entry in identified.items():
         if isinstance(entry, Mapping) and "low" in entry:
             by_energy = entry.get("energy") or {}
             row = {"parameter": name, **{column: entry[column] for column in columns}}
-            row["by energy"] = " to ".join(_text(by_energy[k]) for k in columns[1:3] if by_energy)
+            row["by energy"] = " to ".join(_cell(by_energy[k]) for k in columns[1:3] if by_energy)
             rows.append(row)
     if not identified:
         return []
-    sections = ["<h2>Identified (low and high: 95 % interval)</h2>", _table(rows)]
-    if left_out := ", ".join(identified.get("not_excited", ())):
-        sections.append(f"<p>Not excited by this recording: {escape(left_out)}.</p>")
+    sections = ["<h2>Identified (low and high: 95 % interval)</h2>", _html_table(rows)]
+    if not_excited := ", ".join(identified.get("not_excited", ())):
+        sections.append(f"<p>Not excited by this recording: {escape(not_excited)}.</p>")
     if content["findings"]:
         sections.append("<h2>What the recording tells of the model</h2>")
-        sections.append(_list(str(one["text"]) for one in content["findings"]))
+        sections.append(_html_list(str(finding["text"]) for finding in content["findings"]))
     return sections

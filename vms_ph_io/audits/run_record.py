@@ -28,7 +28,7 @@ from ..recordings.messages import Messages, decoded
 Series = Mapping[str, Array]
 """Columns by field name; ``time`` in s since the first energy message."""
 
-_RESTART = 500_000_000  # by how much time goes back where a run begins anew, ns
+_RESTART_JUMP = 500_000_000  # by how much time goes back where a run begins anew, ns
 
 _TOPICS = {"vms_ph/energy": "energy", "vms_ph/power": "power", "controller/state": "control"}
 
@@ -130,11 +130,11 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
         VmsPhError: no bag, or a bag without energy and power.
     """
     prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
-    names = {prefix + topic: table for topic, table in _TOPICS.items()}
+    table_of_topic = {prefix + topic: table for topic, table in _TOPICS.items()}
     rows: dict[str, list[dict[str, float]]] = {table: [] for table in _TOPICS.values()}
     frame = ""
-    for message in Messages(bag).on_topics(names):
-        content, table = decoded(message), names[message.topic]
+    for message in Messages(bag).on_topics(table_of_topic):
+        content, table = decoded(message), table_of_topic[message.topic]
         if content is not None:
             rows[table].append(_scalars(content))
             frame = frame or (content.header.frame_id if table == "energy" else "")
@@ -143,36 +143,36 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
             f"{bag} contains no {prefix}vms_ph/energy and {prefix}vms_ph/power; record them with "
             "the energy_monitor node running"
         )
-    begins = {name: _restarts(table) for name, table in rows.items()}
-    rows = {name: table[begins[name][-1] :] for name, table in rows.items()}
+    run_starts = {name: _run_starts(table) for name, table in rows.items()}
+    rows = {name: table[run_starts[name][-1] :] for name, table in rows.items()}
     start = rows["energy"][0]["time"]
     tables = {name: _table(table, start) for name, table in rows.items()}
-    repeats = len(begins["energy"])
+    repeats = len(run_starts["energy"])
     return RunRecord(bag.name, tables["energy"], tables["power"], tables["control"], frame, repeats)
 
 
-def _restarts(rows: list[dict[str, float]]) -> list[int]:
+def _run_starts(rows: list[dict[str, float]]) -> list[int]:
     """Return where a table begins and where its time goes back."""
     times = [row["time"] for row in rows]
-    return [0, *(k for k in range(1, len(times)) if times[k] < times[k - 1] - _RESTART)]
+    return [0, *(k for k in range(1, len(times)) if times[k] < times[k - 1] - _RESTART_JUMP)]
 
 
 def _scalars(message: Any) -> dict[str, float]:
     stamp = message.header.stamp
     # In integer nanoseconds: a float of seconds since 1970 resolves only a quarter microsecond.
-    values: dict[str, float] = {"time": stamp.sec * 10**9 + stamp.nanosec}
+    scalars: dict[str, float] = {"time": stamp.sec * 10**9 + stamp.nanosec}
     for name in message.__dataclass_fields__:
         value = getattr(message, name)
         if isinstance(value, (int, float)) and not name.isupper():
-            values[name] = value
+            scalars[name] = value
     for name, power, energy in zip(
         getattr(message, "tool_names", ()),
         getattr(message, "tool_power", ()),
         getattr(message, "tool_energy", ()),
         strict=False,
     ):
-        values[name], values[f"{name}_energy"] = power, energy
-    return values
+        scalars[name], scalars[f"{name}_energy"] = power, energy
+    return scalars
 
 
 def _table(rows: list[dict[str, float]], start: float) -> Series:
@@ -187,19 +187,19 @@ def _table(rows: list[dict[str, float]], start: float) -> Series:
 
 def report(run: RunRecord) -> Iterator[str]:
     """Return the lines of the report; the parts of a sum are indented and add up to it."""
-    last = f", the last of {run.repeats} runs" if run.repeats > 1 else ""
-    yield f"recorded  {run.seconds:.2f} s, {len(run.energy['time'])} energy messages{last}"
+    run_note = f", the last of {run.repeats} runs" if run.repeats > 1 else ""
+    yield f"recorded  {run.seconds:.2f} s, {len(run.energy['time'])} energy messages{run_note}"
     yield "energy balance, from the start to the end"
-    yield from _sum("stored", run.power["stored"][-1], balance(run))
+    yield from _sum_lines("stored", run.power["stored"][-1], balance(run))
     yield "energy of the robot, at the end"
-    finals = {name: values[-1] for name, values in run.robot_energies.items()}
-    yield from _sum("total", run.energy["total"][-1], finals)
+    final_energies = {name: values[-1] for name, values in run.robot_energies.items()}
+    yield from _sum_lines("total", run.energy["total"][-1], final_energies)
     if run.control:
         yield "energy of the closed loop, at the end"
         # The law may report for longer.
         k = max(int(np.searchsorted(run.control["time"], run.energy["time"][-1], "right")), 1) - 1
-        finals = {name: values[k] for name, values in run.law_energies.items()}
-        yield from _sum("total", run.control["closed_loop_energy"][k], finals)
+        final_energies = {name: values[k] for name, values in run.law_energies.items()}
+        yield from _sum_lines("total", run.control["closed_loop_energy"][k], final_energies)
     yield f"largest power-balance residual  {run.largest_residual:.3e} W"
     yield f"unaccounted energy                {run.unaccounted_energy:+.3e} J"
 
@@ -212,7 +212,7 @@ def balance(run: RunRecord) -> dict[str, float]:
     return {name: float(value) for name, value in parts.items()}
 
 
-def _sum(name: str, total: float, parts: dict[str, float]) -> Iterator[str]:
+def _sum_lines(name: str, total: float, parts: dict[str, float]) -> Iterator[str]:
     yield f"  {name:<22}{_joules(total)}"
     for part, value in parts.items():
         yield f"    {label_of(part):<20}{_joules(value)}"

@@ -103,20 +103,20 @@ class PresentNames:
 _types = cache(MessageTypes.of_project)
 
 
-def _serialised(kind: str, recorded: object, renamed: dict[str, str]) -> bytes:
+def _serialised(kind: str, recorded: object, new_names: dict[str, str]) -> bytes:
     """Return a recorded message serialised with the present definition of its type."""
     store = _types().store
     values: dict[str, Any] = dict(vars(recorded))
-    values.update({new: values[old] for old, new in renamed.items() if old in values})
+    values.update({new: values[old] for old, new in new_names.items() if old in values})
     fields = store.fielddefs[kind][1]
-    present = {name: values[name] if name in values else _empty(desc) for name, desc in fields}
+    present = {name: values[name] if name in values else _default(desc) for name, desc in fields}
     return bytes(store.serialize_cdr(store.types[kind](**present), kind))
 
 
-def _empty(description: FieldDesc) -> Any:
+def _default(description: FieldDesc) -> Any:
     """Return the default of a number, string or sequence that was not recorded."""
     kind, content = description
     if kind == Nodetype.SEQUENCE:
-        item = cast("tuple[FieldDesc, int]", content)[0]
-        return [] if item[1] == ("string", 0) else np.zeros(0, dtype=cast(str, item[1][0]))
+        element = cast("tuple[FieldDesc, int]", content)[0]
+        return [] if element[1] == ("string", 0) else np.zeros(0, dtype=cast(str, element[1][0]))
     return "" if content == ("string", 0) else 0

@@ -68,11 +68,11 @@ def bag_info(path: str | Path) -> BagInfo:
     """
     reader = BagReader(path)
     topics: dict[str, TopicInfo] = {}
-    for item in reader.records():
-        if isinstance(item, BagTopic):
-            topics.setdefault(item.name, TopicInfo(item))
-        elif isinstance(item, BagMessage):
-            topics[item.topic].add(item.log_time)
+    for record in reader.records():
+        if isinstance(record, BagTopic):
+            topics.setdefault(record.name, TopicInfo(record))
+        elif isinstance(record, BagMessage):
+            topics[record.topic].add(record.log_time)
     return BagInfo(
         reader.path,
         reader.files,
@@ -83,11 +83,11 @@ def bag_info(path: str | Path) -> BagInfo:
         any(is_being_recorded(file) for file in reader.files),
         reader.unreadable_bytes,
         reader.compression,
-        _distro(reader.path),
+        _recorded_distro(reader.path),
     )
 
 
-def _distro(path: Path) -> str:
+def _recorded_distro(path: Path) -> str:
     try:
         return BagMetadata.read(path if path.is_dir() else path.parent).ros_distro
     except BagError:
@@ -128,7 +128,7 @@ def recover(path: str | Path, output: str | Path | None = None) -> Recovery:
     if folder.exists():
         raise BagError(f"{folder} exists; give a folder that does not exist")
     try:
-        count = _copy(info, folder)
+        count = _copy_messages(info, folder)
     except BagError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise BagError(
@@ -138,7 +138,7 @@ def recover(path: str | Path, output: str | Path | None = None) -> Recovery:
     return Recovery(folder, count, info.unreadable_bytes)
 
 
-def _copy(info: BagInfo, folder: Path) -> int:
+def _copy_messages(info: BagInfo, folder: Path) -> int:
     """Copy the messages, of the first type of each topic; return their number."""
     types = {item.topic.name: item.topic.type for item in info.topics}
     with BagWriter(folder, compression=info.compression, ros_distro=info.ros_distro) as bag:

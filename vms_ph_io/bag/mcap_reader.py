@@ -26,8 +26,8 @@ from .errors import BagError
 
 MAGIC = b"\x89MCAP0\r\n"
 
-_FRAME = struct.Struct("<BQ")
-_MESSAGE = struct.Struct("<HIQQ")
+_RECORD_HEADER = struct.Struct("<BQ")
+_MESSAGE_HEADER = struct.Struct("<HIQQ")
 
 
 Record = Channel | Message
@@ -68,13 +68,13 @@ class McapReader:
             raise BagError(f"{self.name} is not an MCAP file: its magic bytes are missing")
         position = len(magic)
         while len(magic) == len(MAGIC):
-            frame = self.file.read(_FRAME.size)
-            if len(frame) < _FRAME.size:
+            header = self.file.read(_RECORD_HEADER.size)
+            if len(header) < _RECORD_HEADER.size:
                 break
-            opcode, length = _FRAME.unpack(frame)
-            if length > self.size - position - _FRAME.size:
+            opcode, length = _RECORD_HEADER.unpack(header)
+            if length > self.size - position - _RECORD_HEADER.size:
                 break
-            if opcode in _SKIPPED:
+            if opcode in _SKIPPED_OPCODES:
                 self.file.seek(length, 1)
             else:
                 body = self.file.read(length)
@@ -83,13 +83,13 @@ class McapReader:
                     break
                 try:
                     yield from (
-                        self._chunk(body)
+                        self._chunk_records(body)
                         if opcode == Opcode.CHUNK
-                        else self._record(opcode, memoryview(body))
+                        else self._parsed_records(opcode, memoryview(body))
                     )
-                except _DAMAGE:
-                    self.unreadable_bytes += _FRAME.size + length
-            position += _FRAME.size + length
+                except _DAMAGE_ERRORS:
+                    self.unreadable_bytes += _RECORD_HEADER.size + length
+            position += _RECORD_HEADER.size + length
             self.position = position
             if opcode == Opcode.FOOTER:
                 self.is_complete = self.file.read(len(MAGIC)) == MAGIC
@@ -97,7 +97,7 @@ class McapReader:
                 break
         self.unreadable_bytes += self.size - position
 
-    def _chunk(self, body: bytes) -> Iterator[Record]:
+    def _chunk_records(self, body: bytes) -> Iterator[Record]:
         chunk = Chunk.read(_stream(body))
         if self.compression is None:
             self.compression = chunk.compression or "none"
@@ -107,20 +107,20 @@ class McapReader:
             raise ValueError("checksum")
         position = 0
         while position < len(content):
-            opcode, length = _FRAME.unpack_from(content, position)
-            position += _FRAME.size
+            opcode, length = _RECORD_HEADER.unpack_from(content, position)
+            position += _RECORD_HEADER.size
             record = content[position : position + length]
             if len(record) < length:
                 raise ValueError("a record reaches beyond its chunk")
             position += length
-            yield from self._record(opcode, record)
+            yield from self._parsed_records(opcode, record)
 
-    def _record(self, opcode: int, record: memoryview) -> Iterator[Record]:
+    def _parsed_records(self, opcode: int, record: memoryview) -> Iterator[Record]:
         if opcode == Opcode.MESSAGE:
-            number, sequence, log_time, publish_time = _MESSAGE.unpack_from(record)
-            if number in self.channels:
-                data = bytes(record[_MESSAGE.size :])
-                yield Message(number, log_time, data, publish_time, sequence)
+            channel_id, sequence, log_time, publish_time = _MESSAGE_HEADER.unpack_from(record)
+            if channel_id in self.channels:
+                data = bytes(record[_MESSAGE_HEADER.size :])
+                yield Message(channel_id, log_time, data, publish_time, sequence)
             else:  # its channel was defined in a damaged chunk
                 self.unreadable_bytes += len(record)
         elif opcode == Opcode.SCHEMA:
@@ -134,13 +134,13 @@ class McapReader:
 
 
 # Skipped, as they only serve indexed reading; message indexes have a tenth of the size of messages.
-_SKIPPED = {
+_SKIPPED_OPCODES = {
     Opcode.MESSAGE_INDEX, Opcode.CHUNK_INDEX, Opcode.ATTACHMENT_INDEX, Opcode.METADATA_INDEX,
     Opcode.STATISTICS, Opcode.SUMMARY_OFFSET, Opcode.DATA_END, Opcode.FOOTER,
 }  # fmt: skip
 
 # The exceptions that the mcap package raises for damaged records.
-_DAMAGE = (
+_DAMAGE_ERRORS = (
     struct.error, ValueError, RuntimeError, MemoryError, OverflowError, zstandard.ZstdError,
     McapError, DecompressionError,
 )  # fmt: skip

@@ -34,8 +34,8 @@ def _check_arrays(types: Typesdict) -> None:
         for field_name, (kind, content) in members:
             if kind != Nodetype.ARRAY:
                 continue
-            (item, item_content), length = cast("tuple[FieldDesc, int]", content)
-            is_numeric = item == Nodetype.BASE and item_content[0] not in ("string", "wstring")
+            (item_kind, item_type), length = cast("tuple[FieldDesc, int]", content)
+            is_numeric = item_kind == Nodetype.BASE and item_type[0] not in ("string", "wstring")
             if length < 1 or (length > LONGEST_ARRAY and not is_numeric):
                 raise BagError(
                     f"the array {field_name} of {name} has the length {length}; accepted are 1 to "
@@ -103,7 +103,7 @@ class SchemaDecoder:
             raise BagError(text)
         store = get_typestore(Stores.EMPTY)
         try:
-            for types in self._types():
+            for types in self._parsed_types():
                 _check_arrays(types)
                 store.register(types)
         except Exception as error:  # the parser, and code generated of what it has accepted
@@ -114,7 +114,7 @@ class SchemaDecoder:
             raise BagError(f"the bag contains no definition of {self._type}")
         return store
 
-    def _types(self) -> Iterator[Typesdict]:
+    def _parsed_types(self) -> Iterator[Typesdict]:
         text = self._definition.text
         if self._definition.encoding == "ros2msg":
             yield get_types_from_msg(text, self._type)
@@ -207,7 +207,7 @@ def dump_profiles(profiles: Sequence[QosProfile]) -> str:
 
 
 # Older versions of rosbag2 write numbers, which are indices of these names.
-_NUMBERED: dict[str, tuple[str, ...]] = {
+_NAMES_BY_NUMBER: dict[str, tuple[str, ...]] = {
     "history": ("system_default", "keep_last", "keep_all", "unknown"),
     "reliability": ("system_default", "reliable", "best_effort", "unknown", "best_available"),
     "durability": ("system_default", "transient_local", "volatile", "unknown", "best_available"),
@@ -224,26 +224,26 @@ def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
     Invalid profiles do not prevent reading a bag.
     """
     try:
-        items = _parsed(content) if isinstance(content, str) else content
+        items = _cached_yaml(content) if isinstance(content, str) else content
         return tuple(_profile(item) for item in items or ())
     except (YamlError, LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return ()
 
 
 # Cached, as most topics of a bag have equal profiles and YAML parsing is slow.
-_parsed = functools.lru_cache(maxsize=256)(parse_yaml)
+_cached_yaml = functools.lru_cache(maxsize=256)(parse_yaml)
 
 
 def _profile(item: Any) -> QosProfile:
-    def entry(name: str) -> Any:
+    def setting(name: str) -> Any:
         value = item[name]
         if name in _DURATIONS:
             return min(int(value["sec"]) * _NANOSECONDS + int(value["nsec"]), INFINITE)
         if name == "depth":
             return int(value)
-        return _NUMBERED[name][value] if isinstance(value, int) else str(value)
+        return _NAMES_BY_NUMBER[name][value] if isinstance(value, int) else str(value)
 
-    return QosProfile(*(entry(field.name) for field in fields(QosProfile)))
+    return QosProfile(*(setting(field.name) for field in fields(QosProfile)))
 
 
 @dataclass(frozen=True, slots=True)

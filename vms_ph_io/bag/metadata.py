@@ -106,7 +106,7 @@ class BagMetadata:
         return {
             "version": VERSION,
             "storage_identifier": self.storage,
-            **_span(*time_span(self.files)),
+            **_time_entries(*time_span(self.files)),
             "message_count": self.message_count,
             "topics_with_message_count": [
                 {
@@ -127,7 +127,7 @@ class BagMetadata:
             "files": [
                 {
                     "path": file.path,
-                    **dict(reversed(_span(file.start_time, file.end_time).items())),
+                    **dict(reversed(_time_entries(file.start_time, file.end_time).items())),
                     "message_count": file.message_count,
                 }
                 for file in self.files
@@ -184,10 +184,10 @@ class BagMetadata:
             format_ = str(topic["serialization_format"])
             recorded = BagTopic(str(topic["name"]), definition, qos, format_)
             topics.append(TopicInfo(recorded, int(item["message_count"])))
-        described = {str(item["path"]): item for item in content.get("files") or ()}
+        file_entries = {str(item["path"]): item for item in content.get("files") or ()}
         files = []
         for path in content["relative_file_paths"]:
-            item = described.get(path, {"message_count": content["message_count"], **content})
+            item = file_entries.get(path, {"message_count": content["message_count"], **content})
             start = int(item["starting_time"]["nanoseconds_since_epoch"])
             end = start + int(item["duration"]["nanoseconds"])
             count = int(item["message_count"])
@@ -198,7 +198,7 @@ class BagMetadata:
         return cls(tuple(files), tuple(topics), storage, distro, custom, mode)
 
 
-def _span(start: int | None, end: int | None) -> dict[str, dict[str, int]]:
+def _time_entries(start: int | None, end: int | None) -> dict[str, dict[str, int]]:
     duration = 0 if start is None or end is None else end - start
     return {
         "duration": {"nanoseconds": duration},

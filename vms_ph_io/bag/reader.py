@@ -57,9 +57,9 @@ class BagReader:
         Raises:
             BagError: A file is not of the format of its suffix, or cannot be opened.
         """
-        for item in self.records():
-            if isinstance(item, BagMessage) and (topics is None or item.topic in topics):
-                yield item
+        for record in self.records():
+            if isinstance(record, BagMessage) and (topics is None or record.topic in topics):
+                yield record
 
     def records(self) -> Iterator[BagMessage | BagTopic]:
         """Yield the messages, and each topic of each file once before its first message.

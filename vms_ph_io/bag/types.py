@@ -78,9 +78,9 @@ class MessageTypes:
     def _text(self, type_name: str) -> str:
         """Return the registered text, with comments, or a generated one."""
         generated, _ = self.store.generate_msgdef(type_name, ros_version=2)
-        definition, *used = generated.split(_SEPARATOR)
+        definition, *used_types = generated.split(_SEPARATOR)
         sections = [self._texts.get(type_name, definition)]
-        for section in used:
+        for section in used_types:
             heading, _, body = section.partition("\n")
             package, _, name = heading.removeprefix("MSG: ").rpartition("/")
             body = self._texts.get(f"{package.removesuffix('/msg')}/msg/{name}", body)

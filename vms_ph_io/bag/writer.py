@@ -73,20 +73,20 @@ class _File:
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        self._size, self._written = 0, bytearray()
+        self._size, self._buffer = 0, bytearray()
         # The lock shows other processes that the file is being written, until this process ends.
         with contextlib.suppress(OSError):  # the file system does not support locks
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def write(self, data: bytes) -> None:
-        self._written += data
+        self._buffer += data
 
     def tell(self) -> int:
-        return self._size + len(self._written)
+        return self._size + len(self._buffer)
 
     def flush(self) -> None:
-        data, self._written = self._written, bytearray()
-        unwritten = memoryview(data)
+        buffer, self._buffer = self._buffer, bytearray()
+        unwritten = memoryview(buffer)
         try:
             while unwritten:
                 unwritten = unwritten[os.write(self._descriptor, unwritten) :]
@@ -94,7 +94,7 @@ class _File:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
             raise
-        self._size += len(data)
+        self._size += len(buffer)
 
     def sync(self) -> None:
         os.fsync(self._descriptor)
@@ -141,7 +141,7 @@ class BagWriter:
         self._failure: BagError | None = None
         self._metadata_is_old = False
         self._closed = threading.Event()
-        self._stream = self._create()
+        self._stream = self._create_file()
         self._writer: Any = Writer(self._stream, 2**62, _COMPRESSIONS[compression])  # type: ignore[arg-type]
         try:
             self._writer.start("ros2", "vms_ph")
@@ -155,7 +155,7 @@ class BagWriter:
         )
         self._flusher.start()
 
-    def _create(self) -> _File:
+    def _create_file(self) -> _File:
         try:
             self.folder.mkdir(parents=True)
             return _File(self.file)
@@ -228,9 +228,9 @@ class BagWriter:
                 "encoding": definition.encoding,
                 "data": definition.text.encode(),
             }
-            number = self._writer.register_schema(**schema)
-            self._schemas[definition] = number
-            self._write_record(Schema(id=number, **schema))
+            record_id = self._writer.register_schema(**schema)
+            self._schemas[definition] = record_id
+            self._write_record(Schema(id=record_id, **schema))
         channel: dict[str, Any] = {
             "topic": topic.name,
             "message_encoding": topic.serialization_format,
@@ -240,9 +240,9 @@ class BagWriter:
                 "topic_type_hash": definition.hash,
             },
         }
-        number = self._writer.register_channel(**channel)
-        self._write_record(Channel(id=number, **channel))
-        return number
+        record_id = self._writer.register_channel(**channel)
+        self._write_record(Channel(id=record_id, **channel))
+        return record_id
 
     def _write_record(self, record: Schema | Channel) -> None:
         builder = RecordBuilder()
@@ -346,12 +346,12 @@ class BagWriter:
         if self._failure is not None:
             raise self._failure
         self._write_chunk()
-        final = self._metadata({})
-        self._writer.add_metadata("rosbag2", {"serialized_metadata": final.as_text()})
+        metadata = self._metadata({})
+        self._writer.add_metadata("rosbag2", {"serialized_metadata": metadata.as_text()})
         self._writer.finish()
         self._stream.flush()
         self._stream.sync()
-        final.write(self.folder)
+        metadata.write(self.folder)
 
     def __enter__(self) -> "BagWriter":
         return self

@@ -54,8 +54,8 @@ def main(folder: Path, arguments: list[str]) -> None:
         lock = os.open(folder / ".packages.lock", os.O_CREAT | os.O_RDWR)
         fcntl.flock(lock, fcntl.LOCK_EX)
         # Before pip is installed: a part of pip with a description would be taken for all of it.
-        for packages in folder.glob("lib/python3*/site-packages"):
-            remove_incomplete(packages)
+        for site_packages in folder.glob("lib/python3*/site-packages"):
+            remove_incomplete(site_packages)
         if not has_pip(python):
             if python.is_symlink() and not python.exists():  # its Python was removed
                 shutil.rmtree(python.parent)
@@ -63,9 +63,9 @@ def main(folder: Path, arguments: list[str]) -> None:
             upgrade = ["--upgrade-deps"] if sys.version_info < (3, 11) else []
             subprocess.run([sys.executable, "-m", "venv", *upgrade, folder])
         if not has_pip(python):
-            full = shutil.disk_usage(folder).free < 20_000_000  # bytes; pip is larger
-            way = "its disk is full: free some space" if full else "it has no pip: remove it"
-            sys.exit(f"vms: the environment in {folder} could not be made; {way} and run again.")
+            is_full = shutil.disk_usage(folder).free < 20_000_000  # bytes; pip is larger
+            remedy = "its disk is full: free some space" if is_full else "it has no pip: remove it"
+            sys.exit(f"vms: the environment in {folder} could not be made; {remedy} and run again.")
     except OSError as error:
         text = f"vms: the environment could not be made in {folder}: {error}\n"
         text += "     VMS_VENV names another folder."

@@ -23,7 +23,7 @@ from . import environment
 
 # Largest memory of one compiler with the headers of Pinocchio, and space on a disk below which a
 # failure is explained by it, bytes; where compilers put their temporary files.
-_MEMORY, _ROOM = 1_500_000_000, 20_000_000
+_COMPILER_MEMORY, _MIN_SPACE = 1_500_000_000, 20_000_000
 _TEMPORARY = os.environ.get("TMPDIR") or "/tmp"
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -96,12 +96,12 @@ def build(
 def parallel_jobs() -> int:
     """Return how many files to compile at once: on all processors, as far as the memory allows."""
     affinity = getattr(os, "sched_getaffinity", None)
-    processors = len(affinity(0)) if affinity else os.cpu_count() or 1
+    jobs = len(affinity(0)) if affinity else os.cpu_count() or 1
     with suppress(OSError):
         available = re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
         if available is not None:
-            processors = min(processors, int(available[1]) * 1024 // _MEMORY)
-    return max(1, processors)
+            jobs = min(jobs, int(available[1]) * 1024 // _COMPILER_MEMORY)
+    return max(1, jobs)
 
 
 def install(folder: Path) -> Path:
@@ -129,11 +129,11 @@ def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[
     Raises:
         VmsPhError: CMake failed; the message contains the end of its output.
     """
-    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    search_path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     lines = []
     with subprocess.Popen(
         [sys.executable, "-m", "cmake", *map(str, arguments)],
-        env={"CMAKE_BUILD_PARALLEL_LEVEL": str(parallel_jobs()), **os.environ, "PATH": tools},
+        env={"CMAKE_BUILD_PARALLEL_LEVEL": str(parallel_jobs()), **os.environ, "PATH": search_path},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         pass_fds=files,
@@ -146,12 +146,12 @@ def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[
             if listener is not None:
                 listener(line)
     if process.returncode:
-        end = "".join(lines[-40:]).rstrip("\n")
-        places = filter(Path.is_dir, (FOLDER, FOLDER.parent, Path(sys.prefix), Path(_TEMPORARY)))
-        full = next((place for place in places if shutil.disk_usage(place).free < _ROOM), None)
+        output = "".join(lines[-40:]).rstrip("\n")
+        paths = filter(Path.is_dir, (FOLDER, FOLDER.parent, Path(sys.prefix), Path(_TEMPORARY)))
+        full = next((path for path in paths if shutil.disk_usage(path).free < _MIN_SPACE), None)
         if full is not None:
-            end = f"{end}\nthe disk of {full} is full: free some space and run again"
-        raise VmsPhError(f"cmake {' '.join(map(str, arguments[:2]))} failed:\n{end}")
+            output = f"{output}\nthe disk of {full} is full: free some space and run again"
+        raise VmsPhError(f"cmake {' '.join(map(str, arguments[:2]))} failed:\n{output}")
 
 
 def require_packages() -> None:
@@ -183,14 +183,14 @@ def install_packages() -> None:
         if not marker.exists():
             return
     marker.touch()
-    needed = [
+    requirements = [
         text.partition(";")[0].strip()
         for text in requires("vms-ph") or []
         if re.search(r"""extra\s*==\s*['"]native['"]""", text)
     ]
     command = [sys.executable, environment.__file__, sys.prefix, "--disable-pip-version-check"]
-    if subprocess.run([*command, "--quiet", *needed], check=False).returncode:
-        raise VmsPhError(f"pip could not install {', '.join(needed)}")
+    if subprocess.run([*command, "--quiet", *requirements], check=False).returncode:
+        raise VmsPhError(f"pip could not install {', '.join(requirements)}")
     marker.unlink(missing_ok=True)
 
 

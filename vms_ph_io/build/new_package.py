@@ -68,7 +68,7 @@ class NewPackage:
         if folder.exists():
             raise VmsPhError(f"{folder} exists already; choose another name or folder")
         description = self.settings.description()
-        values = self._values(description)
+        values = self._template_values(description)
         with writing(folder):
             self._write(folder, description, values)
         return folder
@@ -82,7 +82,7 @@ class NewPackage:
                 f"{', '.join(_RESERVED)}; given: '{self.name}'"
             )
 
-    def _values(self, description: str) -> dict[str, str]:
+    def _template_values(self, description: str) -> dict[str, str]:
         model = self.settings.model(description)
         law_path = f"$(dirname)/../{self.name}/law.py:Law"
         options = {"base": model.base, "end_effector": model.end_effector}

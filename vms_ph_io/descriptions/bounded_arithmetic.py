@@ -48,10 +48,10 @@ def _product(left: Any, right: Any) -> Any:
     return left * right
 
 
-def _shifted(number: Any, places: Any) -> Any:
-    if isinstance(number, int) and isinstance(places, int):
-        check_bits(number.bit_length() + max(places, 0))
-    return number << places
+def _shifted(number: Any, shift: Any) -> Any:
+    if isinstance(number, int) and isinstance(shift, int):
+        check_bits(number.bit_length() + max(shift, 0))
+    return number << shift
 
 
 def _remainder(left: Any, right: Any) -> Any:

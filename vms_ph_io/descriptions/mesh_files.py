@@ -52,27 +52,27 @@ def check_mesh(path: str) -> None:
 
 def _drawn_characters(content: bytes) -> int:
     """Return the characters of the geometries of a Collada file, as often as they are drawn."""
-    named = {e.get("id"): e for e in ET.fromstring(content).iter() if e.get("id")}
+    elements = {e.get("id"): e for e in ET.fromstring(content).iter() if e.get("id")}
     ancestors: list[str | None] = []
 
     @cache
-    def count(name: str | None) -> int:
+    def character_count(name: str | None) -> int:
         if name in ancestors:
             raise ModelError(f"the node {name!r} of a mesh contains itself")
         ancestors.append(name)
         total = 0
-        for element in named[name].iter():
+        for element in elements[name].iter():
             url = element.get("url", "")[1:] if "}instance_" in element.tag else ""
-            total += count(url) if url in named else len(element.text or "")
+            total += character_count(url) if url in elements else len(element.text or "")
         ancestors.pop()
         return total
 
-    return max((count(name) for name in named), default=0)
+    return max((character_count(name) for name in elements), default=0)
 
 
 def _accessor_bytes(content: bytes) -> int:
     """Return the bytes of the arrays of a glTF file, which need not be in the file."""
     if content[:4] == b"glTF":
         content = content[20 : 20 + int.from_bytes(content[12:16], "little")]
-    listed = json.loads(content).get("accessors", ())
-    return sum(_MAX_VERTEX_BYTES * int(accessor["count"]) for accessor in listed)
+    accessors = json.loads(content).get("accessors", ())
+    return sum(_MAX_VERTEX_BYTES * int(accessor["count"]) for accessor in accessors)

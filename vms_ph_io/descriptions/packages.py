@@ -37,35 +37,35 @@ def package_directory(
     """
     if name == PACKAGE:
         return share_directory()
-    enclosing = None if beside is None else _package_above(beside)
-    if enclosing is not None and enclosing[0] == name:
-        return enclosing[1]
+    own_package = None if beside is None else _package_above(beside)
+    if own_package is not None and own_package[0] == name:
+        return own_package[1]
     prefixes = [Path(p) for p in environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
-    modules = [Path(p) / "cmeel.prefix" for p in sys.path if p]
-    for prefix in (*prefixes, *modules, Path(sys.prefix)):
+    python_prefixes = [Path(p) / "cmeel.prefix" for p in sys.path if p]
+    for prefix in (*prefixes, *python_prefixes, Path(sys.prefix)):
         folder = prefix / "share" / name
         if os.path.isdir(folder):  # False, too, for a name that no folder can have
             return folder
     sources = [Path(p) for p in environment.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
-    found = [package for folder in sources for package in _packages_in(folder, name)]
-    if beside is not None and not found:
-        start = beside.absolute().parent if enclosing is None else enclosing[1]
-        near = (p for folder in (start, *start.parents[:3]) for p in _packages_in(folder, name))
-        found = [p for p in near if p.stat().st_uid in (0, beside.stat().st_uid)]
-    return next(iter(found), None)
+    candidates = [package for folder in sources for package in _packages_in(folder, name)]
+    if beside is not None and not candidates:
+        start = beside.absolute().parent if own_package is None else own_package[1]
+        nearby = (p for folder in (start, *start.parents[:3]) for p in _packages_in(folder, name))
+        candidates = [p for p in nearby if p.stat().st_uid in (0, beside.stat().st_uid)]
+    return next(iter(candidates), None)
 
 
 def _packages_in(folder: Path, name: str) -> Iterator[Path]:
     """Yield the folders in a folder, and one level below, that are a package or are named so."""
     for pattern in ("*/package.xml", "*/*/package.xml"):
         with suppress(OSError):  # a folder that is removed meanwhile
-            yield from (f.parent for f in sorted(folder.glob(pattern)) if _name_in(f) == name)
-    named = folder / name
-    if os.path.isdir(named):  # False, too, for a name that no folder can have
-        yield named
+            yield from (f.parent for f in sorted(folder.glob(pattern)) if _package_name(f) == name)
+    candidate = folder / name
+    if os.path.isdir(candidate):  # False, too, for a name that no folder can have
+        yield candidate
 
 
-def _name_in(manifest: Path) -> str | None:
+def _package_name(manifest: Path) -> str | None:
     with suppress(VmsPhError):
         match = _PACKAGE_NAME.search(read_text(manifest))
         return None if match is None else match[1]
@@ -74,7 +74,7 @@ def _name_in(manifest: Path) -> str | None:
 
 def _package_above(file: Path) -> tuple[str, Path] | None:
     """Return name and folder of the package in which a file is."""
-    names = ((_name_in(folder / "package.xml"), folder) for folder in file.absolute().parents)
+    names = ((_package_name(folder / "package.xml"), folder) for folder in file.absolute().parents)
     return next(((name, folder) for name, folder in names if name is not None), None)
 
 

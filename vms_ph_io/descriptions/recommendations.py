@@ -38,25 +38,25 @@ def recommendations(model: VMSModel) -> Iterator[str]:
             "move: if it flies, floats or rolls, choose --base floating or --base planar"
         )
     pin_model = model.tree.pinocchio
-    size = sum(np.linalg.norm(placement.translation) for placement in pin_model.jointPlacements)
+    extent = sum(np.linalg.norm(placement.translation) for placement in pin_model.jointPlacements)
     for name, body in list(zip(pin_model.names, pin_model.inertias, strict=True))[1:]:
         moment = float(np.linalg.eigvalsh(body.inertia)[-1])
         radius = np.sqrt(moment / body.mass) if body.mass > 0.0 else 0.0
-        if radius > _LARGE_RADIUS + 2.0 * size:
+        if radius > _LARGE_RADIUS + 2.0 * extent:
             yield (
                 f"what '{name}' moves has {body.mass:.3g} kg and {moment:.3g} kg m^2, a radius of "
                 f"gyration of {radius:.3g} m: is its inertia in kg m^2?"
             )
-    table = model.joints
-    for values, quantity, why in (
-        (table.effort, "effort limit", "the controllers cannot bound their torques"),
-        (table.velocity, "velocity limit", "implausible speeds are judged by general bounds"),
+    joints = model.joints
+    for values, quantity, consequence in (
+        (joints.effort, "effort limit", "the controllers cannot bound their torques"),
+        (joints.velocity, "velocity limit", "implausible speeds are judged by general bounds"),
     ):
         missing = [n for n, x in zip(model.joint_names, values, strict=True) if not np.isfinite(x)]
         if missing:
             more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
-            yield f"no {quantity} for {', '.join(missing[:4])}{more}: {why}"
-    if model.n and not (table.damping.any() or table.friction.any()):
+            yield f"no {quantity} for {', '.join(missing[:4])}{more}: {consequence}"
+    if model.n and not (joints.damping.any() or joints.friction.any()):
         yield (
             "no joint has friction (<dynamics damping=... friction=...>): on a real robot it will "
             "appear as unaccounted energy"

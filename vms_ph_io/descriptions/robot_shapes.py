@@ -42,15 +42,15 @@ def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
             f"the collision geometry of '{robot.name}' cannot be read: {error}"
         ) from None
     tree, shapes = robot.tree, []
-    for item in geometry.geometryObjects:
-        urdf_frame = full_model.frames[item.parentFrame]
+    for solid in geometry.geometryObjects:
+        urdf_frame = full_model.frames[solid.parentFrame]
         if not tree.has_frame(urdf_frame.name):
             continue
         link_frame = tree.pinocchio.frames[tree.frame_id(urdf_frame.name)]
         if link_frame.parentJoint == 0:
             continue
-        pose = (link_frame.placement * urdf_frame.placement.actInv(item.placement)).homogeneous
-        if (shape := _shape(item.geometry, pose)) is not None:
+        pose = (link_frame.placement * urdf_frame.placement.actInv(solid.placement)).homogeneous
+        if (shape := _shape(solid.geometry, pose)) is not None:
             shapes.append(RobotShape(link_frame.parentJoint, shape))
     return shapes
 

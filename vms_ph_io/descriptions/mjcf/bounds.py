@@ -28,8 +28,8 @@ MAX_FILES = 200
 MAX_GENERATED = 100.0
 """Largest parameter of a generated mesh."""
 
-_DEFORMABLE = ("flexcomp", "composite", "flex", "skin")
-_GENERATED = ("mesh", "hfield", "texture")
+_DEFORMABLE_TAGS = ("flexcomp", "composite", "flex", "skin")
+_GENERATED_TAGS = ("mesh", "hfield", "texture")
 
 
 def check_bounds(path: Path) -> None:
@@ -44,40 +44,40 @@ def check_bounds(path: Path) -> None:
 class _Scan:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._files = self._bytes = 0
-        self._elements = 0.0
+        self._file_count = self._byte_count = 0
+        self._element_count = 0.0
 
     def scan(self, path: Path, ancestors: tuple[Path, ...], multiplicity: float) -> None:
         real_path = Path(os.path.realpath(path))
         if real_path in ancestors:
             raise ModelError(f"{path.name} includes itself")
-        self._files += 1
-        if self._files > MAX_FILES:
+        self._file_count += 1
+        if self._file_count > MAX_FILES:
             raise ModelError(f"it includes more than {MAX_FILES} files")
         content = read_bytes(path)
-        self._bytes += len(content)
-        if self._bytes > MAX_FILE_BYTES:
+        self._byte_count += len(content)
+        if self._byte_count > MAX_FILE_BYTES:
             raise ModelError(f"its files have more than {MAX_FILE_BYTES} bytes")
         includes: list[tuple[str, float]] = []
-        counts = [multiplicity]
+        multiplicities = [multiplicity]
 
-        def start(tag: str, attributes: dict[str, str]) -> None:
-            if len(counts) > MAX_DEPTH:
+        def start_element(tag: str, attributes: dict[str, str]) -> None:
+            if len(multiplicities) > MAX_DEPTH:
                 raise ModelError(f"its elements are nested more than {MAX_DEPTH} deep")
             _check_element(tag, attributes)
             count = _number(attributes.get("count", "1")) if tag == "replicate" else 1.0
-            counts.append(counts[-1] * max(count, 1.0))
-            self._elements += counts[-1]
-            if not self._elements <= MAX_ELEMENTS:
+            multiplicities.append(multiplicities[-1] * max(count, 1.0))
+            self._element_count += multiplicities[-1]
+            if not self._element_count <= MAX_ELEMENTS:
                 raise ModelError(
                     f"it has more than {MAX_ELEMENTS} elements with all files and repetitions"
                 )
             if tag in ("include", "model") and "file" in attributes:
-                includes.append((attributes["file"], counts[-1]))
+                includes.append((attributes["file"], multiplicities[-1]))
 
         parser = expat.ParserCreate()
-        parser.StartElementHandler = start
-        parser.EndElementHandler = lambda _tag: counts.pop() and None
+        parser.StartElementHandler = start_element
+        parser.EndElementHandler = lambda _tag: multiplicities.pop() and None
         try:
             parser.Parse(content, True)
         except ModelError:  # is a ValueError, too
@@ -104,11 +104,11 @@ def require_file(path: Path) -> None:
 
 
 def _check_element(tag: str, attributes: dict[str, str]) -> None:
-    if tag in _DEFORMABLE[:3]:
+    if tag in _DEFORMABLE_TAGS[:3]:
         text = f"<{tag}> '{attributes.get('name', attributes.get('prefix', ''))}' is deformable; "
         text += "accepted are rigid bodies: remove it"
         raise ModelError(text)
-    if tag in _GENERATED:
+    if tag in _GENERATED_TAGS:
         for key in ("params", "nrow", "ncol", "width", "height"):
             for word in attributes.get(key, "").split():
                 largest = MAX_GENERATED if key == "params" else 1e5

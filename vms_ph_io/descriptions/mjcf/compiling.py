@@ -38,7 +38,7 @@ class Appearance:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledModel:
     """MuJoCo's model of a file.
 
     Attributes:
@@ -72,7 +72,7 @@ def import_mujoco() -> Any:
     return mujoco
 
 
-def compile_mjcf(path: Path) -> Compiled:
+def compile_mjcf(path: Path) -> CompiledModel:
     """Return MuJoCo's model of an MJCF file.
 
     Raises:
@@ -88,7 +88,7 @@ def compile_mjcf(path: Path) -> Compiled:
     # Everything that MuJoCo raises about a file, whose texts have several lines.
     try:
         spec = mujoco.MjSpec.from_file(os.path.abspath(path))
-        appearances = _trim(mujoco, spec)
+        appearances = _remove_appearances(mujoco, spec)
         model = spec.compile()
     except ModelError:  # is a ValueError, too
         raise
@@ -96,10 +96,10 @@ def compile_mjcf(path: Path) -> Compiled:
         reason = " ".join(str(error).split()) or repr(error)
         raise ModelError(f"{path.name} cannot be compiled by MuJoCo: {reason}") from None
     has_name = spec.modelname not in ("", "MuJoCo Model")
-    return Compiled(model, appearances, spec.modelname if has_name else path.stem)
+    return CompiledModel(model, appearances, spec.modelname if has_name else path.stem)
 
 
-def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
+def _remove_appearances(mujoco: Any, spec: Any) -> dict[str, Appearance]:
     """Remove from a ``mujoco.MjSpec`` what has no influence on the dynamics."""
     spec.compiler.discardvisual = False  # its meshes are drawn
     for name in ("nkey", "nuserdata"):
@@ -108,8 +108,8 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
         setattr(spec, f"nuser_{kind}", -1)
     colours = {m.name: tuple(m.rgba.tolist()) for m in spec.materials}
     meshes = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes}
-    shapes = mujoco.mjtGeom
-    appearances, used = {}, set()
+    geom_types = mujoco.mjtGeom
+    appearances, used_meshes = {}, set()
     for i, geom in enumerate(list(spec.geoms)):
         # Names are needed afterwards; those of geoms that pairs refer to are kept.
         if not geom.name:
@@ -120,8 +120,8 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
         geom.material = ""
         appearances[geom.name] = Appearance(rgba)
         mesh = meshes.get(geom.meshname)
-        if geom.type == shapes.mjGEOM_HFIELD:
-            geom.type, geom.hfieldname, geom.size = shapes.mjGEOM_SPHERE, "", [1.0, 0.0, 0.0]
+        if geom.type == geom_types.mjGEOM_HFIELD:
+            geom.type, geom.hfieldname, geom.size = geom_types.mjGEOM_SPHERE, "", [1.0, 0.0, 0.0]
         if mesh is None:
             continue
         gives_inertia = _gives_inertia(mujoco, spec, geom)
@@ -129,11 +129,11 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
         file = os.path.abspath(folder / mesh.file) if mesh.file else ""
         appearances[geom.name] = Appearance(rgba, file, tuple(mesh.scale.tolist()), gives_inertia)
         if gives_inertia:
-            used.add(geom.meshname)
+            used_meshes.add(geom.meshname)
             if file and os.path.exists(file):
                 require_file(Path(file))
             continue
-        geom.type, geom.meshname, geom.size = shapes.mjGEOM_SPHERE, "", [1.0, 0.0, 0.0]
+        geom.type, geom.meshname, geom.size = geom_types.mjGEOM_SPHERE, "", [1.0, 0.0, 0.0]
         geom.mass = 0.0
     for element in (*spec.sites, *spec.tendons):
         element.material = ""
@@ -141,7 +141,7 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
         spec.delete(unused)
     for name, mesh in meshes.items():
         mesh.material = ""
-        if name not in used:
+        if name not in used_meshes:
             spec.delete(mesh)
     for material in list(spec.materials):
         spec.delete(material)
@@ -156,7 +156,7 @@ def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:
     first, last = compiler.inertiagrouprange
     if not first <= geom.group <= last:
         return False
-    rule = mujoco.mjtInertiaFromGeom
-    if compiler.inertiafromgeom == rule.mjINERTIAFROMGEOM_AUTO:
+    modes = mujoco.mjtInertiaFromGeom
+    if compiler.inertiafromgeom == modes.mjINERTIAFROMGEOM_AUTO:
         return not body.explicitinertial
-    return bool(compiler.inertiafromgeom == rule.mjINERTIAFROMGEOM_TRUE)
+    return bool(compiler.inertiafromgeom == modes.mjINERTIAFROMGEOM_TRUE)

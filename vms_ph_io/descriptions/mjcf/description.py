@@ -25,9 +25,9 @@ import pinocchio as pin
 
 from vms_ph_dynamics import Array, ModelError
 
-from .compiling import Appearance, Compiled, compile_mjcf, import_mujoco
+from .compiling import Appearance, CompiledModel, compile_mjcf, import_mujoco
 from .notes import MjcfNotes, left_out, numbers
-from .tree import FREE, HINGE, WORLD, Names, Tree, body_name, drives, joints_of, robot_tree
+from .tree import FREE, HINGE, WORLD, Tree, UniqueNames, body_name, drives, joints_of, robot_tree
 
 
 def origin(pose: Any) -> ET.Element:
@@ -64,7 +64,7 @@ LAST_VISIBLE_GROUP = 2
 """Last group of geoms that MuJoCo's viewer shows at first; shapes for collisions come after it."""
 
 
-def add_visuals(link: ET.Element, mujoco: Any, compiled: Compiled, body: int) -> None:
+def add_visuals(link: ET.Element, mujoco: Any, compiled: CompiledModel, body: int) -> None:
     """Add the visible geoms of a body to its link; ellipsoids have no equivalent in a URDF."""
     m = compiled.model
     first = int(m.body_geomadr[body])
@@ -120,10 +120,10 @@ class _UrdfWriter:
     The end effector is a site with a usual name for one, else the last body.
     """
 
-    def __init__(self, mujoco: Any, compiled: Compiled, tree: Tree) -> None:
+    def __init__(self, mujoco: Any, compiled: CompiledModel, tree: Tree) -> None:
         self._m, self._compiled, self._tree = compiled.model, compiled, tree
         self._root = ET.Element("robot", name=compiled.name)
-        self._links, self._joints = Names(), Names()
+        self._link_names, self._joint_names = UniqueNames(), UniqueNames()
         self._drives = drives(mujoco, self._m, tree)
         disabled, bits = int(self._m.opt.disableflags), mujoco.mjtDisableBit
         self._has_damping = not disabled & int(bits.mjDSBL_DAMPER)
@@ -134,36 +134,36 @@ class _UrdfWriter:
     def text(self, notes: MjcfNotes) -> str:
         m, tree = self._m, self._tree
         if tree.free is None:
-            self._link("world")
+            self._add_link("world")
         # Joints keep their names; those of fixed joints make way.
         joints = tree.joints
         for joint in joints.values():
-            self._joints.take(joint)
+            self._joint_names.reserve(joint)
         frames = {} if tree.free is not None else {WORLD: "world"}
         for i in tree.bodies:
-            frames[i] = self._links.take(body_name(m, i))
+            frames[i] = self._link_names.reserve(body_name(m, i))
         for i in tree.bodies:
-            self._body(i, frames, joints)
+            self._add_body(i, frames, joints)
         end_effector = ""
         for k in range(m.nsite):
             body = int(m.site_bodyid[k])
             if body in frames:
-                name = self._link(m.site(k).name or f"site{k}")
+                name = self._add_link(m.site(k).name or f"site{k}")
                 if not end_effector and _END_EFFECTOR.search(name.lower()):
                     end_effector = name
-                self._fixed_joint(frames[body], name, pose_of(m.site_pos[k], m.site_quat[k]))
+                self._add_fixed_joint(frames[body], name, pose_of(m.site_pos[k], m.site_quat[k]))
         end_effector = end_effector or frames[tree.bodies[-1]]
         self._root.append(replace(notes, end_effector=end_effector).element())
         ET.indent(self._root)
         return ET.tostring(self._root, encoding="unicode")
 
-    def _body(self, i: int, frames: dict[int, str], joint_names: Mapping[int, str]) -> None:
+    def _add_body(self, i: int, frames: dict[int, str], joint_names: Mapping[int, str]) -> None:
         m = self._m
         name = frames[i]
         pose = pose_of(m.body_pos[i], m.body_quat[i])
         joints = list(joints_of(m, i))
         link = ET.SubElement(self._root, "link", name=name)
-        self._inertial(link, i)
+        self._add_inertial(link, i)
         add_visuals(link, self._mujoco, self._compiled, i)
         if i == self._tree.free:
             return  # the root link of a floating base
@@ -171,32 +171,33 @@ class _UrdfWriter:
         anchor = np.zeros(3)
         for k, j in enumerate(joints):
             axis = np.array(m.jnt_axis[j])
-            reference, last = float(m.qpos0[m.jnt_qposadr[j]]), k == len(joints) - 1
+            reference, is_last = float(m.qpos0[m.jnt_qposadr[j]]), k == len(joints) - 1
             if m.jnt_type[j] == HINGE:
-                rotation_by = pin.SE3(pin.exp3(-reference * axis), np.zeros(3))
-                pose = pose * translation_by(m.jnt_pos[j] - anchor) * rotation_by
+                reference_rotation = pin.SE3(pin.exp3(-reference * axis), np.zeros(3))
+                pose = pose * translation_by(m.jnt_pos[j] - anchor) * reference_rotation
                 anchor = np.array(m.jnt_pos[j])
             else:
                 pose = pose * translation_by(-reference * axis)
             # The link of the body has the axes and the origin of the body.
-            child = name if last and not anchor.any() else self._link(f"{name}_{joint_names[j]}")
-            self._moving_joint(j, joint_names[j], parent, child, pose)
+            is_body_link = is_last and not anchor.any()
+            child = name if is_body_link else self._add_link(f"{name}_{joint_names[j]}")
+            self._add_moving_joint(j, joint_names[j], parent, child, pose)
             parent, pose = child, pin.SE3.Identity()
         if parent != name:
-            self._fixed_joint(parent, name, pose * translation_by(-anchor))
+            self._add_fixed_joint(parent, name, pose * translation_by(-anchor))
 
-    def _moving_joint(self, j: int, name: str, parent: str, child: str, pose: Any) -> None:
+    def _add_moving_joint(self, j: int, name: str, parent: str, child: str, pose: Any) -> None:
         m = self._m
-        limited = bool(m.jnt_limited[j]) and self._has_limits
-        hinge = m.jnt_type[j] == HINGE
-        kind = ("revolute" if limited else "continuous") if hinge else "prismatic"
-        joint = self._joint(name, kind, parent, child, pose)
+        is_limited = bool(m.jnt_limited[j]) and self._has_limits
+        is_hinge = m.jnt_type[j] == HINGE
+        kind = ("revolute" if is_limited else "continuous") if is_hinge else "prismatic"
+        joint = self._add_joint(name, kind, parent, child, pose)
         ET.SubElement(joint, "axis", xyz=numbers(m.jnt_axis[j]))
         effort = self._drives.effort.get(j, np.inf)
         # By the convention of URDF writers, 0 is "not given" for efforts and rates.
         limit = {"effort": repr(effort if np.isfinite(effort) else 0.0), "velocity": "0"}
-        if limited or not hinge:
-            low, high = m.jnt_range[j].tolist() if limited else (-_NO_LIMIT, _NO_LIMIT)
+        if is_limited or not is_hinge:
+            low, high = m.jnt_range[j].tolist() if is_limited else (-_NO_LIMIT, _NO_LIMIT)
             limit |= {"lower": repr(low), "upper": repr(high)}
         ET.SubElement(joint, "limit", limit)
         dof = int(m.jnt_dofadr[j])
@@ -214,7 +215,7 @@ class _UrdfWriter:
             dynamics.set("stiffness", repr(stiffness))
             dynamics.set("rest", repr(float(m.qpos_spring[m.jnt_qposadr[j]])))
 
-    def _inertial(self, link: ET.Element, i: int) -> None:
+    def _add_inertial(self, link: ET.Element, i: int) -> None:
         m = self._m
         if not (m.body_mass[i] or m.body_inertia[i].any()):
             return
@@ -223,19 +224,19 @@ class _UrdfWriter:
         inertial = ET.SubElement(link, "inertial")
         ET.SubElement(inertial, "origin", xyz=numbers(m.body_ipos[i]), rpy="0 0 0")
         ET.SubElement(inertial, "mass", value=repr(float(m.body_mass[i])))
-        entries = zip(*np.triu_indices(3), strict=True)
-        values = {f"i{'xyz'[r]}{'xyz'[c]}": repr(float(tensor[r, c])) for r, c in entries}
-        ET.SubElement(inertial, "inertia", values)
+        indices = zip(*np.triu_indices(3), strict=True)
+        components = {f"i{'xyz'[r]}{'xyz'[c]}": repr(float(tensor[r, c])) for r, c in indices}
+        ET.SubElement(inertial, "inertia", components)
 
-    def _link(self, preferred: str) -> str:
-        name = self._links.take(preferred)
+    def _add_link(self, preferred: str) -> str:
+        name = self._link_names.reserve(preferred)
         ET.SubElement(self._root, "link", name=name)
         return name
 
-    def _fixed_joint(self, parent: str, child: str, pose: Any) -> None:
-        self._joint(self._joints.take(f"{child}_fixed"), "fixed", parent, child, pose)
+    def _add_fixed_joint(self, parent: str, child: str, pose: Any) -> None:
+        self._add_joint(self._joint_names.reserve(f"{child}_fixed"), "fixed", parent, child, pose)
 
-    def _joint(self, name: str, kind: str, parent: str, child: str, pose: Any) -> ET.Element:
+    def _add_joint(self, name: str, kind: str, parent: str, child: str, pose: Any) -> ET.Element:
         joint = ET.SubElement(self._root, "joint", name=name, type=kind)
         ET.SubElement(joint, "parent", link=parent)
         ET.SubElement(joint, "child", link=child)
@@ -261,9 +262,9 @@ def convert(file: Path) -> str:
 
 
 def _notes(mujoco: Any, m: Any, tree: Tree) -> MjcfNotes:
-    weightless = int(m.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-    x, y, z = (0.0, 0.0, 0.0) if weightless else m.opt.gravity.tolist()
-    qpos = _home(m)
+    is_weightless = int(m.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    x, y, z = (0.0, 0.0, 0.0) if is_weightless else m.opt.gravity.tolist()
+    qpos = _home_positions(m)
     if not np.isfinite(qpos).all():
         raise ModelError(f"the positions of its first or home keyframe are not finite: {qpos}")
     home: dict[str, float] = {}
@@ -272,16 +273,15 @@ def _notes(mujoco: Any, m: Any, tree: Tree) -> MjcfNotes:
         for j in joints_of(m, body):
             address = int(m.jnt_qposadr[j])
             if m.jnt_type[j] == FREE:
-                w, *vector = qpos[address + 3 : address + 7] / np.linalg.norm(
-                    qpos[address + 3 : address + 7]
-                )
+                quaternion = qpos[address + 3 : address + 7]
+                w, *vector = quaternion / np.linalg.norm(quaternion)
                 base = tuple(float(x) for x in (*qpos[address : address + 3], *vector, w))
             elif qpos[address]:
                 home[tree.joints[j]] = float(qpos[address])
     return MjcfNotes((x, y, z), home, base, tuple(left_out(mujoco, m, tree)))
 
 
-def _home(m: Any) -> Any:
+def _home_positions(m: Any) -> Any:
     """Return the keyframe ``home``, else the first one, else the reference configuration."""
     if not m.nkey:
         return m.qpos0

@@ -70,18 +70,18 @@ _MAX_NAMES = 8
 
 def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
     """Yield a text for each kind of thing in a ``mujoco.MjModel`` that the model leaves out."""
-    yield from _list("free objects beside the robot", tree.objects)
-    yield from _list("bodies fixed to the world beside the robot", tree.scenery)
-    yield from _list("tendons", (m.tendon(i).name or f"tendon{i}" for i in range(m.ntendon)))
+    yield from _named_list("free objects beside the robot", tree.objects)
+    yield from _named_list("bodies fixed to the world beside the robot", tree.scenery)
+    yield from _named_list("tendons", (m.tendon(i).name or f"tendon{i}" for i in range(m.ntendon)))
     kinds = {int(v): k.removeprefix("mjEQ_").lower() for k, v in mujoco.mjtEq.__members__.items()}
-    yield from _list(
+    yield from _named_list(
         "equality constraints",
         [f"{kinds[int(m.eq_type[i])]} '{m.equality(i).name or i}'" for i in range(m.neq)],
     )
-    yield from _joints(m, tree)
-    yield from _actuators(mujoco, m, tree)
+    yield from _joint_notes(m, tree)
+    yield from _actuator_notes(mujoco, m, tree)
     compensated = [i for i in tree.bodies if m.body_gravcomp[i]]
-    yield from _list("gravity compensation of bodies", (m.body(i).name for i in compensated))
+    yield from _named_list("gravity compensation of bodies", (m.body(i).name for i in compensated))
     if m.opt.density or m.opt.viscosity:
         yield (
             f"the fluid around it, density {m.opt.density:g} kg/m^3 and viscosity "
@@ -95,13 +95,13 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
         yield f"contacts: {colliding} geoms that collide, {m.npair} pairs"
 
 
-def _joints(m: Any, tree: Tree) -> Iterator[str]:
+def _joint_notes(m: Any, tree: Tree) -> Iterator[str]:
     joints = [j for i in tree.bodies for j in joints_of(m, i)]
     movable = [j for j in joints if m.jnt_type[j] in (HINGE, SLIDE)]
-    sprung = [j for j in movable if _is_given(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
-    yield from _list("springs of joints", (joint_name(m, j) for j in sprung))
-    poly = [j for j in movable if _is_given(m, m.jnt_dofadr[j], "dof_dampingpoly")]
-    yield from _list("damping not linear in the rate", (joint_name(m, j) for j in poly))
+    with_spring = [j for j in movable if _is_nonzero(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
+    yield from _named_list("springs of joints", (joint_name(m, j) for j in with_spring))
+    nonlinear = [j for j in movable if _is_nonzero(m, m.jnt_dofadr[j], "dof_dampingpoly")]
+    yield from _named_list("damping not linear in the rate", (joint_name(m, j) for j in nonlinear))
     if tree.free is not None:
         first = int(m.body_dofadr[tree.free])
         for name in ("armature", "damping", "frictionloss"):
@@ -110,38 +110,38 @@ def _joints(m: Any, tree: Tree) -> Iterator[str]:
                 yield f"{name} of the free joint: {values.tolist()} (write <freejoint/> for none)"
 
 
-def _actuators(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
+def _actuator_notes(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
     covered = covered_actuators(mujoco, m, tree)
     count = len(m.actuator_trntype)
-    yield from _list(
+    yield from _named_list(
         "actuators that do not drive one hinge or slide of the robot",
-        (_actuator(m, i) for i in range(count) if i not in covered),
+        (_actuator_name(m, i) for i in range(count) if i not in covered),
     )
     motor = (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtBias.mjBIAS_NONE))
     without_dynamics = int(mujoco.mjtDyn.mjDYN_NONE)
-    yield from _list(
+    yield from _named_list(
         "the laws of actuators, in place of which efforts are commanded",
         (
-            _actuator(m, i)
+            _actuator_name(m, i)
             for i in covered
             if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != motor
             or int(m.actuator_dyntype[i]) != without_dynamics
         ),
     )
-    poly = [i for i in covered if _is_given(m, i, "actuator_dampingpoly")]
-    yield from _list("damping of actuators not linear in the rate", (_actuator(m, i) for i in poly))
+    names = [_actuator_name(m, i) for i in covered if _is_nonzero(m, i, "actuator_dampingpoly")]
+    yield from _named_list("damping of actuators not linear in the rate", names)
 
 
-def _actuator(m: Any, i: int) -> str:
+def _actuator_name(m: Any, i: int) -> str:
     return str(m.actuator(i).name or i)
 
 
-def _is_given(m: Any, i: int, *fields: str) -> bool:
+def _is_nonzero(m: Any, i: int, *fields: str) -> bool:
     """Return whether a row of some field is not zero; older versions of MuJoCo lack some."""
     return any(np.any(getattr(m, name)[i]) for name in fields if hasattr(m, name))
 
 
-def _list(kind: str, names: Iterable[str]) -> Iterator[str]:
+def _named_list(kind: str, names: Iterable[str]) -> Iterator[str]:
     names = list(names)
     if names:
         more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""

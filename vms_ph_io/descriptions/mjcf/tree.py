@@ -58,8 +58,8 @@ def robot_tree(m: Any) -> Tree:
     if not robots and not arms:
         raise ModelError("it has no joint that moves a body")
     base = robots[0] if robots else None
-    selected = [base] if base is not None else fixed
-    bodies = tuple(i for root in sorted(selected) for i in subtrees[root])
+    robot_roots = [base] if base is not None else fixed
+    bodies = tuple(i for root in sorted(robot_roots) for i in subtrees[root])
     balls = [joint_name(m, j) for i in bodies for j in joints_of(m, i) if m.jnt_type[j] == BALL]
     if balls:
         raise ModelError(
@@ -96,13 +96,13 @@ def joint_name(m: Any, joint: int) -> str:
     return m.joint(joint).name or f"joint{joint}"
 
 
-class Names:
+class UniqueNames:
     """Unique names."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
 
-    def take(self, preferred: str) -> str:
+    def reserve(self, preferred: str) -> str:
         """Return the name, or the name with the first number that makes it a new one."""
         name, k = preferred, 2
         while name in self._names:
@@ -111,12 +111,12 @@ class Names:
         return name
 
 
-def _joint_names(m: Any, bodies: tuple[int, ...], is_free: bool) -> dict[int, str]:
-    names = Names()
-    if is_free:
-        names.take("root_joint")  # Pinocchio's name of a floating base
+def _joint_names(m: Any, bodies: tuple[int, ...], has_free_base: bool) -> dict[int, str]:
+    names = UniqueNames()
+    if has_free_base:
+        names.reserve("root_joint")  # Pinocchio's name of a floating base
     movable = [j for i in bodies for j in joints_of(m, i) if m.jnt_type[j] != FREE]
-    return {j: names.take(joint_name(m, j)) for j in movable}
+    return {j: names.reserve(joint_name(m, j)) for j in movable}
 
 
 @dataclass(frozen=True)

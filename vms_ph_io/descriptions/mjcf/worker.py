@@ -65,16 +65,16 @@ class Worker:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
-        line, expired = b"", False
+        line, is_expired = b"", False
         with suppress(BrokenPipeError):
             process.stdin.write(json.dumps(os.path.abspath(path)).encode() + b"\n")
             process.stdin.flush()
-            expired = not select.select([process.stdout], [], [], timeout)[0]
-            line = b"" if expired else process.stdout.readline()
+            is_expired = not select.select([process.stdout], [], [], timeout)[0]
+            line = b"" if is_expired else process.stdout.readline()
         if not line.endswith(b"\n"):
             process.kill()
             code = process.wait()
-            reason = f"takes longer than {timeout:g} s" if expired else f"ended it ({code})"
+            reason = f"takes longer than {timeout:g} s" if is_expired else f"ended it ({code})"
             raise ModelError(
                 f"{path.name} cannot be compiled by MuJoCo: the file {reason}; open it in MuJoCo's "
                 "own viewer to see what is wrong with it"
@@ -104,13 +104,13 @@ class Worker:
 
 def answer_all() -> None:
     """Convert the files whose paths arrive on stdin; one line of JSON each."""
-    answers = os.dup(1)
+    answer_stream = os.dup(1)
     os.dup2(2, 1)  # what MuJoCo prints is no answer
     _bound_memory()
     for line in sys.stdin:
-        text = json.dumps(_answer(Path(json.loads(line)))).encode() + b"\n"
-        while text:
-            text = text[os.write(answers, text) :]
+        answer = json.dumps(_answer(Path(json.loads(line)))).encode() + b"\n"
+        while answer:
+            answer = answer[os.write(answer_stream, answer) :]
 
 
 def _answer(path: Path) -> dict[str, Any]:
@@ -121,8 +121,8 @@ def _answer(path: Path) -> dict[str, Any]:
     except VmsPhError as error:
         return {"error": str(error), "model": isinstance(error, ModelError)}
     except Exception as error:  # the process goes on, and the message is one sentence
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        line = f"{Path(where.filename).name}:{where.lineno}"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        line = f"{Path(frame.filename).name}:{frame.lineno}"
         return {"error": f"{path.name}: {DEFECT} at {line}: {error!r}", "model": True}
 
 

@@ -58,10 +58,10 @@ def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> F
         defects = inertia_defects(xml, base)
     except ModelError as error:
         return Findings((str(error),), structure.warnings)
-    rejected = refused_defects(defects, inertia)
+    refused = refused_defects(defects, inertia)
     repaired = repaired_defects(defects, inertia)
     warnings = (*structure.warnings, *(f"repaired: {defect}" for defect in repaired))
-    return Findings(tuple(map(str, rejected)), warnings, defects)
+    return Findings(tuple(map(str, refused)), warnings, defects)
 
 
 def _ungraded_defects(xml: str) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _joint_errors(root: ET.Element) -> Iterator[str]:
                     yield f"the {term} of joint '{name}' must not be negative; given: {value}"
         limit, axis = joint.find("limit"), joint.find("axis")
         if kind in ("revolute", "prismatic") and limit is not None:
-            lower, upper = (float(limit.get(end, "0")) for end in ("lower", "upper"))
+            lower, upper = (float(limit.get(bound, "0")) for bound in ("lower", "upper"))
             if not lower <= upper:
                 yield (
                     f"the lower limit of joint '{name}' must be at most the upper one; given: "

@@ -31,34 +31,34 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
     root = ET.fromstring(description)
     joints = {str(joint.get("name")): joint for joint in root.findall("joint")}
     for p in identification.claimed:
-        parts = p.name.rsplit(".", 1)
-        if p.kind != "friction" or parts[1] not in ("viscous", "coulomb"):
+        joint_key, _, term = p.name.rpartition(".")
+        if p.kind != "friction" or term not in ("viscous", "coulomb"):
             continue
-        joint = joints.get(parts[0].removeprefix("friction."))
+        joint = joints.get(joint_key.removeprefix("friction."))
         if joint is None or p.value is None:
             continue
         dynamics = joint.find("dynamics")
         if dynamics is None:
             dynamics = ET.SubElement(joint, "dynamics")
-        dynamics.set("damping" if parts[1] == "viscous" else "friction", f"{p.value:.9g}")
+        dynamics.set("damping" if term == "viscous" else "friction", f"{p.value:.9g}")
     regressor = EnergyRegressor(model)
-    values = dict(
+    estimates = dict(
         zip((u.name for u in identification.unknowns), identification.consistent, strict=True)
     )
     body, transform = regressor.of_frame(identification.frame)
     mass = next((p.value for p in identification.claimed if p.name == "payload_mass"), None)
-    payload = np.array([v for name, v in values.items() if name.startswith("payload.")])
-    changed: dict[int, Array] = {}
+    payload = np.array([x for name, x in estimates.items() if name.startswith("payload.")])
+    new_parameters: dict[int, Array] = {}
     if any(p.kind == "inertia" for p in identification.claimed):
         for k, name in enumerate(regressor.bodies):
-            change = [v for key, v in values.items() if key.startswith(f"inertia.{name}.")]
-            changed[k] = regressor.parameters[10 * k : 10 * k + 10] + np.array(change)
+            differences = [x for key, x in estimates.items() if key.startswith(f"inertia.{name}.")]
+            new_parameters[k] = regressor.parameters[10 * k : 10 * k + 10] + np.array(differences)
     if mass is not None and mass > 0.0:
         _add_payload(root, identification.frame, payload)
     elif mass is not None:
-        body_parameters = changed.get(body, regressor.parameters[10 * body : 10 * body + 10])
-        changed[body] = body_parameters + transform @ payload
-    for k, parameters in changed.items():
+        body_parameters = new_parameters.get(body, regressor.parameters[10 * body : 10 * body + 10])
+        new_parameters[body] = body_parameters + transform @ payload
+    for k, parameters in new_parameters.items():
         _set_body(root, model, k + 1, parameters)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
@@ -95,12 +95,12 @@ def _set_body(root: ET.Element, model: VMSModel, joint: int, parameters: Array) 
     links[link_name].append(_inertial(parameters))
 
 
-def _inertial(p: Array) -> ET.Element:
+def _inertial(parameters: Array) -> ET.Element:
     """Return the tag of ten parameters at the origin of a link."""
-    body, tag = pin.Inertia.FromDynamicParameters(p), ET.Element("inertial")
+    body, tag = pin.Inertia.FromDynamicParameters(parameters), ET.Element("inertial")
     ET.SubElement(tag, "mass", value=f"{body.mass:.9g}")
     ET.SubElement(tag, "origin", xyz=" ".join(f"{c:.9g}" for c in body.lever), rpy="0 0 0")
-    entries = zip(*np.triu_indices(3), strict=True)
-    values = {f"i{'xyz'[r]}{'xyz'[c]}": f"{body.inertia[r, c]:.9g}" for r, c in entries}
-    ET.SubElement(tag, "inertia", values)
+    indices = zip(*np.triu_indices(3), strict=True)
+    components = {f"i{'xyz'[r]}{'xyz'[c]}": f"{body.inertia[r, c]:.9g}" for r, c in indices}
+    ET.SubElement(tag, "inertia", components)
     return tag

@@ -34,7 +34,7 @@ def kind_of(text: str, path: Path) -> str:
     roots: list[str] = []
     uses_xacro = False
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
+    def start_element(tag: str, attributes: dict[str, str]) -> None:
         nonlocal uses_xacro
         roots.append(tag) if not roots else None
         names = (tag, *attributes)
@@ -43,7 +43,7 @@ def kind_of(text: str, path: Path) -> str:
         )
 
     parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartElementHandler = start
+    parser.StartElementHandler = start_element
     with suppress(expat.ExpatError, ValueError, LookupError):
         parser.Parse(text, True)
     if uses_xacro:
@@ -56,9 +56,9 @@ def kind_of(text: str, path: Path) -> str:
 def split_arguments(address: str | Path) -> tuple[str, dict[str, str]]:
     """Split ``"arm.xacro name:=value name:=value"`` into the path and the arguments of xacro."""
     words = str(address).split(" ")
-    first = next((k for k, word in enumerate(words) if ":=" in word), len(words))
-    pairs = (word.partition(":=") for word in words[first:] if word)
-    return " ".join(words[:first]), {name: value for name, _, value in pairs}
+    first_argument = next((k for k, word in enumerate(words) if ":=" in word), len(words))
+    pairs = (word.partition(":=") for word in words[first_argument:] if word)
+    return " ".join(words[:first_argument]), {name: value for name, _, value in pairs}
 
 
 def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None) -> str:

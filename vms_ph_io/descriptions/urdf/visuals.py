@@ -104,8 +104,8 @@ _SIZES = {
 
 def _rgba(colour: ET.Element) -> Rgba:
     text = colour.get("rgba") or ""
-    opaque = " 1" if len(text.split()) == 3 else ""
-    r, g, b, a = _numbers(text + opaque, _GREY)
+    alpha = " 1" if len(text.split()) == 3 else ""
+    r, g, b, a = _numbers(text + alpha, _GREY)
     return r, g, b, a
 
 

@@ -29,7 +29,7 @@ MAX_ELEMENTS = 50_000
 
 
 # What xacro makes of an error of its parts: its class, and its text twice.
-_REPEATED = re.compile(r"<class '[\w.]+'>: (?:(.+) \1)?| \[Errno \d+\] .*")
+_REPEATED_ERROR = re.compile(r"<class '[\w.]+'>: (?:(.+) \1)?| \[Errno \d+\] .*")
 
 _UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
 
@@ -68,7 +68,7 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
     mappings, missing = _Arguments(arguments), dict[str, None]()
     problem = f"{file} is not a xacro file that can be processed: "
     try:
-        with _bounded(file, missing):
+        with _bounded_xacro(file, missing):
             text = str(xacro.process_file(str(file), mappings=mappings).toxml())
     except RecursionError:
         raise ModelError(
@@ -77,7 +77,7 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
     except OSError:
         raise
     except Exception as error:  # its Python expressions raise anything
-        reason = _REPEATED.sub(r"\1", " ".join(str(error).split())) or repr(error)
+        reason = _REPEATED_ERROR.sub(r"\1", " ".join(str(error).split())) or repr(error)
         reason = _UNDEFINED_ARGUMENT.sub(r"its argument \1 has no default: give \1:=VALUE", reason)
         raise ModelError(problem + "; ".join([reason, *missing])) from None
     unknown = sorted(mappings.keys() - mappings.used)
@@ -90,7 +90,7 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def _bounded(file: Path, missing: dict[str, None]) -> Iterator[None]:
+def _bounded_xacro(file: Path, missing: dict[str, None]) -> Iterator[None]:
     """Count what xacro evaluates; it has no bound of its own, and its state is global anyway.
 
     A file of a package that is missing is not included: most such files only have macros of parts
@@ -133,7 +133,7 @@ def _bounded(file: Path, missing: dict[str, None]) -> Iterator[None]:
         return str(installed_file(Path(absolute(specification))))
 
     replacements = eval_all, eval_text, safe_eval, get_include_files, abs_filename_spec
-    substitution_args._eval_find = cache(partial(_folder, file))
+    substitution_args._eval_find = cache(partial(_package_folder, file))
     try:
         vars(xacro).update({function.__name__: function for function in replacements})
         yield
@@ -142,7 +142,7 @@ def _bounded(file: Path, missing: dict[str, None]) -> Iterator[None]:
         substitution_args._eval_find = find_in_ros
 
 
-def _folder(file: Path, package: str) -> str:
+def _package_folder(file: Path, package: str) -> str:
     """Return what ``$(find package)`` stands for, also where the package is one of Python's."""
     folder = package_directory(package, file)
     if folder is None:
