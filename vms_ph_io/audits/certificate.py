@@ -150,7 +150,7 @@ class _EnergySums:
     def _work(self, block: Block) -> tuple[Array, Array | None]:
         """Return the work between samples, (N-1,), and that with twice the period, or None."""
         samples, b = block.samples, self._model.b
-        exact = block.exact
+        exact = block.exact_energies
         if exact is not None and not np.diff(exact[RESETS]).any():
             names = [name for name in ("torque", "wrench_base") if name in exact]
             return sum((np.diff(exact[name]) for name in names), np.zeros(len(samples) - 1)), None

@@ -202,7 +202,7 @@ def audit_motion(
     writer = LedgerWriter(model, motion.ports, friction, motion.conditioning.noise, stride)
     configurations, done_samples = [], 0
     for block in motion.blocks():
-        writer.add(block.samples, block.continues, block.exact if is_exact else None)
+        writer.add(block.samples, block.continues, block.exact_energies if is_exact else None)
         configurations.append(block.samples.q[writer.rows_in_series])
         done_samples += len(block.samples)
         progress(min(1.0, done_samples / max(len(motion), 1)), "auditing")

@@ -9,14 +9,14 @@ from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed_velocity, white_noise
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
-from .joint_signals import Companion
+from .joint_signals import AlignedSeries
 from .recording import LARGEST_NUMBER, POSE, Recording, RecordingError, Series
 from .signal_checks import STANDSTILL
 
 _MAX_ROWS = 20_000  # poses with which the twist is compared
 _MIN_ROWS = 64  # poses from which that is possible
 _MISFIT_RATIO = 0.25  # share of the misfit below which other axes fit clearly better
-_PARTS = {"linear": slice(0, 3), "angular": slice(3, 6)}  # of a twist
+_TWIST_PARTS = {"linear": slice(0, 3), "angular": slice(3, 6)}  # of a twist
 _PLANAR_TWIST = [0, 1, 5]
 
 
@@ -34,20 +34,20 @@ class BaseStates:
     """
 
     def __init__(
-        self, recording: Recording, model: VMSModel, stamps: Array, chosen: str = ""
+        self, recording: Recording, model: VMSModel, stamps: Array, topic: str = ""
     ) -> None:
         self.model = model
         self.notes: list[str] = []
-        self.companions: list[Companion] = []
+        self.used_series: list[AlignedSeries] = []
         """The series that are used."""
-        self._pose: Companion | None = None
-        self._twist: Companion | None = None
+        self._pose: AlignedSeries | None = None
+        self._twist: AlignedSeries | None = None
         if not model.b:
             return
         root = LinkTree(model.tree).root
-        candidates = [s for s in recording.bases if not chosen or s.name == chosen]
+        candidates = [s for s in recording.bases if not topic or s.name == topic]
         of_root = [s for s in candidates if s.child.rpartition("/")[2] in ("", root)] or candidates
-        with_pose = [s for s in of_root if _has(s, 0)]
+        with_pose = [s for s in of_root if _has_column(s, 0)]
         if not with_pose:
             names = ", ".join(s.name for s in recording.bases) or "none"
             raise RecordingError(
@@ -55,16 +55,16 @@ class BaseStates:
                 f"a pose; recorded are {names}. If it stood still, choose --base fixed"
             )
         # Odometry has a twist, which is more exact than a difference of poses.
-        pose = max(with_pose, key=lambda s: (_has(s, len(POSE)), len(s.table)))
-        self._pose = Companion(pose, stamps)
-        if _has(pose, len(POSE)):
+        pose = max(with_pose, key=lambda s: (_has_column(s, len(POSE)), len(s.table)))
+        self._pose = AlignedSeries(pose, stamps)
+        if _has_column(pose, len(POSE)):
             self._twist = self._pose
-        elif with_twist := [s for s in of_root if _has(s, len(POSE))]:
-            self._twist = Companion(max(with_twist, key=lambda s: len(s.table)), stamps)
+        elif with_twist := [s for s in of_root if _has_column(s, len(POSE))]:
+            self._twist = AlignedSeries(max(with_twist, key=lambda s: len(s.table)), stamps)
         else:
             self.notes.append(f"the twist of the base is estimated from the poses on {pose.name}")
         self._axes = self._twist_axes() if self._twist is not None else {}
-        self.companions += {id(c): c for c in (self._pose, self._twist) if c is not None}.values()
+        self.used_series += {id(c): c for c in (self._pose, self._twist) if c is not None}.values()
 
     def at(self, begin: int, end: int, t: Array) -> tuple[Array, Array]:
         """Return base parts of configurations (N, nq_base) and velocities (N, b)."""
@@ -79,7 +79,7 @@ class BaseStates:
             twist = np.where(np.abs(twist) <= LARGEST_NUMBER, twist, 0.0)
             slopes = _twist_of(t, position, quaternion) if "none" in self._axes.values() else None
             for name, axes in self._axes.items():
-                part = _PARTS[name]
+                part = _TWIST_PARTS[name]
                 if axes == "world":
                     twist[:, part] = _in_base_axes(quaternion, twist[:, part])
                 elif slopes is not None and axes == "none":
@@ -100,21 +100,21 @@ class BaseStates:
         rows = min(len(times), _MAX_ROWS)
         if rows < _MIN_ROWS:
             return {}
-        pose, recorded = (
-            Companion(c.series, times[:rows]).at(0, rows) for c in (self._pose, self._twist)
+        pose, twist = (
+            AlignedSeries(c.series, times[:rows]).at(0, rows) for c in (self._pose, self._twist)
         )
-        pose, recorded = _with_continuous_signs(pose[:, : len(POSE)]), recorded[:, len(POSE) :]
+        pose, twist = _with_continuous_signs(pose[:, : len(POSE)]), twist[:, len(POSE) :]
         t = (times[:rows] - times[0]) * 1e-9
         if not bool(np.all(np.diff(t) > 0.0)):
             return {}
         slope = _twist_of(t, pose[:, :3], pose[:, 3:])
         axes: dict[str, str] = {}
         topic, frame = self._twist.series.name, self._twist.series.frame or "the world"
-        for name, part in _PARTS.items():
+        for name, part in _TWIST_PARTS.items():
             size = float((slope[:, part] ** 2).sum())
             if size < rows * STANDSTILL**2:
                 continue  # at rest, nothing tells
-            candidates = recorded[:, part], _in_base_axes(pose[:, 3:], recorded[:, part])
+            candidates = twist[:, part], _in_base_axes(pose[:, 3:], twist[:, part])
             body, world = (float(((v - slope[:, part]) ** 2).sum()) / size for v in candidates)
             if world < _MISFIT_RATIO * body:
                 axes[name] = "world"
@@ -143,14 +143,14 @@ def moving_root(recording: Recording, model: VMSModel) -> str:
     """Return the root link of a robot if its pose is recorded and changes, or an empty text."""
     root = LinkTree(model.tree).root
     for series in recording.bases:
-        if series.child.rpartition("/")[2] == root and _has(series, 0):
+        if series.child.rpartition("/")[2] == root and _has_column(series, 0):
             pose = series.table.rows(0, 100_000)[:, 1 : 1 + len(POSE)]
             if np.max(np.ptp(pose, axis=0)) > 0.0:
                 return root
     return ""
 
 
-def _has(series: Series, column: int) -> bool:
+def _has_column(series: Series, column: int) -> bool:
     return len(series.table) > 0 and bool(np.isfinite(series.table.rows(0, 1)[0, 1 + column]))
 
 

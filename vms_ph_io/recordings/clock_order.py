@@ -13,7 +13,7 @@ from vms_ph_dynamics import Array
 
 from .recording import Table
 
-GAP = 5.0
+GAP_PERIODS = 5.0
 """Periods without a sample that count as a gap."""
 
 SHORTEST_GAP = 0.02
@@ -27,62 +27,62 @@ class ClockOrder:
     """Samples in the order of time.
 
     Attributes:
-        index: (N,) rows of the table, without repeated times.
+        rows: (N,) rows of the table, without repeated times.
         t: (N,) s since the first, strictly increasing.
         stamps: (N,) ns, of the clock of the recording.
         segments: (first, stop) of samples without gaps between them.
         source: "stamps" or "log times".
         rate: Hz, from the median period.
         jitter: standard deviation of the periods, without gaps, s.
-        longest: longest period that is no gap, s.
+        longest_period: longest period that is no gap, s.
         repeated: samples left out because they repeat a time.
-        late: samples that were out of order and are sorted in.
-        set_back: times at which the clock was set back, s.
+        out_of_order: samples that were out of order and are sorted in.
+        reset_times: times at which the clock was set back, s.
     """
 
-    index: Array
+    rows: Array
     t: Array
     stamps: Array
     segments: tuple[tuple[int, int], ...]
     source: str
     rate: float
     jitter: float
-    longest: float
+    longest_period: float
     repeated: int
-    late: int
-    set_back: tuple[float, ...]
+    out_of_order: int
+    reset_times: tuple[float, ...]
 
     @property
     def gaps(self) -> tuple[tuple[float, float], ...]:
         """Begin and length of the gaps, s."""
-        ends = pairwise(self.segments)
+        neighbours = pairwise(self.segments)
         return tuple(
-            (float(self.t[a[1] - 1]), float(self.t[b[0]] - self.t[a[1] - 1])) for a, b in ends
+            (float(self.t[a[1] - 1]), float(self.t[b[0]] - self.t[a[1] - 1])) for a, b in neighbours
         )
 
-    def select(self, used: npt.NDArray[np.bool_]) -> "ClockOrder":
+    def select(self, is_used: npt.NDArray[np.bool_]) -> "ClockOrder":
         """Return the order of some samples (N,); what is left out between them is a gap."""
-        if used.all():
+        if is_used.all():
             return self
-        new_row: npt.NDArray[np.int_] = np.cumsum(used) - used
+        new_row: npt.NDArray[np.int_] = np.cumsum(is_used) - is_used
         segments: list[tuple[int, int]] = []
         for first, stop in self.segments:
-            edges = np.flatnonzero(np.diff(used[first:stop], prepend=False, append=False))
+            edges = np.flatnonzero(np.diff(is_used[first:stop], prepend=False, append=False))
             for a, b in edges.reshape(-1, 2) + first:
                 begin, end = int(new_row[a]), int(new_row[b - 1]) + 1
-                is_close = segments and self.t[a] - self.t[used][segments[-1][1] - 1] <= max(
-                    GAP / max(self.rate, 1e-9), SHORTEST_GAP
+                is_close = segments and self.t[a] - self.t[is_used][segments[-1][1] - 1] <= max(
+                    GAP_PERIODS / max(self.rate, 1e-9), SHORTEST_GAP
                 )
                 if is_close and a > first:
                     segments[-1] = (segments[-1][0], end)
                 else:
                     segments.append((begin, end))
-        t = self.t[used]
+        t = self.t[is_used]
         return replace(
             self,
-            index=self.index[used],
+            rows=self.rows[is_used],
             t=t - t[0] if len(t) else t,
-            stamps=self.stamps[used],
+            stamps=self.stamps[is_used],
             segments=tuple(segments),
         )
 
@@ -90,39 +90,39 @@ class ClockOrder:
 def clock_order(table: Table) -> ClockOrder:
     """Return the samples of a table in the order of time."""
     stamps, source = np.array(table.times), "stamps"
-    advancing = np.diff(stamps) > 0
-    if len(stamps) > 2 and advancing.mean() < 0.5:
+    is_advancing = np.diff(stamps) > 0
+    if len(stamps) > 2 and is_advancing.mean() < 0.5:
         delays = np.concatenate(
             [table.rows(k, k + 100_000)[:, 0] for k in range(0, len(stamps), 100_000)]
         )
         stamps, source = stamps + np.round(delays * 1e9).astype(np.int64), "log times"
-    recorded = stamps
-    stamps, breaks = _without_resets(stamps)
+    recorded_stamps = stamps
+    stamps, reset_times = _without_resets(stamps)
     order = np.argsort(stamps, kind="stable")
     late = int((np.diff(order) < 0).sum())
     ordered = stamps[order]
     is_first = np.concatenate([[True], np.diff(ordered) > 0])
-    index, ordered = order[is_first], ordered[is_first]
+    rows, ordered = order[is_first], ordered[is_first]
     t = (ordered - ordered[0]) * 1e-9 if len(ordered) else np.empty(0)
     period = np.diff(t)
-    median = float(np.median(period)) if len(period) else 0.0
-    gap = period > max(GAP * median, SHORTEST_GAP)
-    for time in breaks:
-        gap |= (ordered[1:] >= time) & (ordered[:-1] < time)
-    borders = [0, *(np.flatnonzero(gap) + 1).tolist(), len(t)]
-    regular = period[~gap]
+    median_period = float(np.median(period)) if len(period) else 0.0
+    is_gap = period > max(GAP_PERIODS * median_period, SHORTEST_GAP)
+    for time in reset_times:
+        is_gap |= (ordered[1:] >= time) & (ordered[:-1] < time)
+    borders = [0, *(np.flatnonzero(is_gap) + 1).tolist(), len(t)]
+    regular_periods = period[~is_gap]
     return ClockOrder(
-        index,
+        rows,
         t,
-        recorded[index],
+        recorded_stamps[rows],
         tuple((a, b) for a, b in pairwise(borders) if b > a),
         source,
-        1.0 / median if median > 0.0 else 0.0,
-        float(regular.std()) if len(regular) else 0.0,
-        float(np.max(regular)) if len(regular) else 0.0,
-        len(order) - len(index),
+        1.0 / median_period if median_period > 0.0 else 0.0,
+        float(regular_periods.std()) if len(regular_periods) else 0.0,
+        float(np.max(regular_periods)) if len(regular_periods) else 0.0,
+        len(order) - len(rows),
         late,
-        tuple((time - ordered[0]) * 1e-9 for time in breaks),
+        tuple((time - ordered[0]) * 1e-9 for time in reset_times),
     )
 
 
@@ -131,9 +131,9 @@ def _without_resets(stamps: Array) -> tuple[Array, list[int]]:
     resets = np.flatnonzero(np.diff(stamps) < -_RESET) + 1
     if not len(resets):
         return stamps, []
-    result, reset_times = np.array(stamps), []
-    median = int(np.median(np.abs(np.diff(stamps))))
+    continuous, reset_times = np.array(stamps), []
+    median_period = int(np.median(np.abs(np.diff(stamps))))
     for k in resets:
-        result[k:] += np.max(result[:k]) + 10 * median - result[k]
-        reset_times.append(int(result[k]))
-    return result, reset_times
+        continuous[k:] += np.max(continuous[:k]) + 10 * median_period - continuous[k]
+        reset_times.append(int(continuous[k]))
+    return continuous, reset_times

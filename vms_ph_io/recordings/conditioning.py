@@ -24,14 +24,14 @@ class Conditioning:
         order: times of the joint states.
         clock: source of the times that are used: "stamps", "log times", "uniform" or "motion".
         clock_jitter: deviation of the stamps from even times of that source, s; 0 for stamps.
-        velocity: by joint, why velocities were not taken as they are; empty if all were.
+        velocity_defects: by joint, why velocities were not taken as they are; empty if all were.
         lag: by which recorded velocities lag the positions, s; NaN if none is found.
         lag_corrected: whether velocities were shifted by it.
         effort_lag: by which efforts followed the motion, s, and were shifted.
         noise: of the samples.
         saturated: by joint, share of the samples at its largest effort.
         meaning: how well each meaning of the efforts fits; None without efforts or motion.
-        chosen: the meaning that is used.
+        chosen_meaning: the meaning that is used.
         commands_held: whether efforts are commands that act until the next sample.
         rates: Hz, of each other series that is used.
         notes: further statements, in sentences.
@@ -40,14 +40,14 @@ class Conditioning:
     order: ClockOrder
     clock: str
     clock_jitter: float
-    velocity: Mapping[str, VelocityDefect]
+    velocity_defects: Mapping[str, VelocityDefect]
     lag: float
     lag_corrected: bool
     effort_lag: float
     noise: SampleNoise
     saturated: Mapping[str, float]
     meaning: EffortMeaning | None
-    chosen: str
+    chosen_meaning: str
     commands_held: bool
     rates: Mapping[str, float]
     notes: tuple[str, ...] = field(default=())
@@ -58,7 +58,7 @@ class Conditioning:
         sentences = [
             f"{len(order.t)} samples at {order.rate:.4g} Hz; the periods vary by "
             f"{1e3 * order.jitter:.3g} ms (standard deviation), the longest is "
-            f"{1e3 * order.longest:.3g} ms"
+            f"{1e3 * order.longest_period:.3g} ms"
         ]
         if order.source != "stamps":
             sentences.append("the stamps do not advance; the times of the log are used")
@@ -70,10 +70,10 @@ class Conditioning:
             )
         if order.repeated:
             sentences.append(f"{order.repeated} samples repeat a time and were left out")
-        if order.late:
-            sentences.append(f"{order.late} samples were out of order and were sorted")
+        if order.out_of_order:
+            sentences.append(f"{order.out_of_order} samples were out of order and were sorted")
         sentences += [f"the clock was set back at {t:.3f} s; the recording goes on there" for t in
-                 order.set_back]  # fmt: skip
+                 order.reset_times]  # fmt: skip
         sentences += [
             f"a gap of {length:.3f} s begins at {begin:.3f} s; what happened in it is not accounted"
             for begin, length in order.gaps[:20]
@@ -82,7 +82,7 @@ class Conditioning:
             sentences.append(f"{len(order.gaps) - 20} further gaps")
         sentences += [
             f"the velocity of {joint} is estimated from the positions: {defect.reason}"
-            for joint, defect in self.velocity.items()
+            for joint, defect in self.velocity_defects.items()
         ]
         sentences.append(self._lag_sentence())
         if self.effort_lag:
@@ -120,10 +120,10 @@ class Conditioning:
         return f"velocities lagged positions by {1e3 * self.lag:.2f} ms and were shifted"
 
     def _effort_sentences(self, joints: tuple[str, ...]) -> list[str]:
-        acting = "act until the next sample (commands)" if self.commands_held else (
+        timing = "act until the next sample (commands)" if self.commands_held else (
             "are samples of continuous signals (measurements)"
         )  # fmt: skip
-        sentences = [f"efforts are taken as {MEANINGS[self.chosen]}; they {acting}"]
+        sentences = [f"efforts are taken as {MEANINGS[self.chosen_meaning]}; they {timing}"]
         meaning = self.meaning
         if meaning is None:
             return sentences
@@ -138,7 +138,7 @@ class Conditioning:
             sentences.append(text)
         elif remedy := self.remedy(joints):
             sentences.append(remedy)
-        if self.chosen == "torque" and meaning.best == "torque":
+        if self.chosen_meaning == "torque" and meaning.best == "torque":
             sentences += [
                 f"the effort of {joint} is no torque of this joint: neither the model nor a "
                 "multiple of it explains it better than friction alone"
@@ -156,9 +156,9 @@ class Conditioning:
         meaning = self.meaning
         if meaning is None:
             return ""
-        if meaning.best == self.chosen:
-            is_other = meaning.has_other_sign(self.chosen)
-            names = ", ".join(joint for joint, is_so in zip(joints, is_other, strict=True) if is_so)
+        if meaning.best == self.chosen_meaning:
+            is_other = meaning.has_other_sign(self.chosen_meaning)
+            names = ", ".join(joint for joint, wrong in zip(joints, is_other, strict=True) if wrong)
             gains = np.where(is_other, -1, 1).tolist()
             text = f"the sign of the effort of {names} is opposite"
             return f"{text} (a column map can give it: gain: {gains})" if names else ""
@@ -170,16 +170,16 @@ class Conditioning:
             gains = ", ".join(f"{gain:.4g}" for gain in meaning.gains)
             return f"{text} (a column map can give them: gain: [{gains}])"
         pairs = list(zip(joints, meaning.gains, is_scaled, strict=True))
-        gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, ok in pairs if ok)
-        undetermined = ", ".join(joint for joint, _, ok in pairs if not ok)
+        gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
+        undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)
         return f"{text}: {gains}; no gain is found for {undetermined}"
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""
-        order, meaning = self.order, self.meaning
+        order, meaning, defects = self.order, self.meaning, self.velocity_defects
         effort: dict[str, Any]
         base = len(self.noise.velocity) - len(joints)
-        effort = {"taken_as": self.chosen, "held": self.commands_held, "fits_best_as": None}
+        effort = {"taken_as": self.chosen_meaning, "held": self.commands_held, "fits_best_as": None}
         effort |= {"misfit": {}, "gains": {}}
         if meaning is not None:
             gains = zip(joints, meaning.gains, meaning.gain_errors, strict=True)
@@ -198,13 +198,11 @@ class Conditioning:
             "clock_jitter": self.clock_jitter,
             "period_deviation": order.jitter,
             "repeated": order.repeated,
-            "out_of_order": order.late,
-            "set_back": list(order.set_back),
+            "out_of_order": order.out_of_order,
+            "set_back": list(order.reset_times),
             "gaps": [{"begin": a, "length": b} for a, b in order.gaps],
-            "velocity_estimated": {joint: defect.reason for joint, defect in self.velocity.items()},
-            "velocity_factor": {
-                j: defect.factor for j, defect in self.velocity.items() if defect.factor != 1.0
-            },
+            "velocity_estimated": {joint: defect.reason for joint, defect in defects.items()},
+            "velocity_factor": {j: d.factor for j, d in defects.items() if d.factor != 1.0},
             "velocity_lag": self.lag,
             "velocity_lag_corrected": self.lag_corrected,
             "effort_lag": self.effort_lag,

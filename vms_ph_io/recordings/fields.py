@@ -52,7 +52,7 @@ def numbers_of(message: Any) -> dict[str, float]:
     others by their numbers, as in ``data[0]``.
     """
     numbers: dict[str, float] = {}
-    _collect(message, "", numbers)
+    _collect_numbers(message, "", numbers)
     return numbers
 
 
@@ -87,7 +87,7 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
     return columns_by_topic, messages.notes
 
 
-def _collect(message: Any, path: str, numbers: dict[str, float]) -> None:
+def _collect_numbers(message: Any, path: str, numbers: dict[str, float]) -> None:
     fields = getattr(message, "__dataclass_fields__", None)
     if fields is None:
         return
@@ -95,14 +95,14 @@ def _collect(message: Any, path: str, numbers: dict[str, float]) -> None:
     for name in fields:
         if name in ("header", "__msgtype__") or name.isupper():
             continue
-        for key, value in _items(name, getattr(message, name), names):
+        for key, value in _numbered_items(name, getattr(message, name), names):
             if isinstance(value, (bool, int, float, np.number)):
                 numbers[path + key] = float(value)
             else:
-                _collect(value, f"{path}{key}.", numbers)
+                _collect_numbers(value, f"{path}{key}.", numbers)
 
 
-def _items(name: str, value: Any, names: Any) -> Iterator[tuple[str, Any]]:
+def _numbered_items(name: str, value: Any, names: Any) -> Iterator[tuple[str, Any]]:
     if not isinstance(value, (list, tuple, np.ndarray)):
         if not isinstance(value, (str, bytes)):
             yield name, value
@@ -144,15 +144,15 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
                     f".npz file. There are {', '.join(columns)}"
                 )
             (columns_of_topic,) = columns.values()
-            return [_write(columns_of_topic, out)]
+            return [_write_csv(columns_of_topic, out)]
         out.mkdir(parents=True, exist_ok=True)
         return [
-            _write(c, out / (topic.strip("/").replace("/", "__") + ".csv"))
+            _write_csv(c, out / (topic.strip("/").replace("/", "__") + ".csv"))
             for topic, c in columns.items()
         ]
 
 
-def _write(columns: Columns, file: Path) -> Path:
+def _write_csv(columns: Columns, file: Path) -> Path:
     times = columns.table.times
     with file.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)

@@ -28,7 +28,7 @@ _KINDS = {".npz": "NPZ", ".mat": "MAT", ".parquet": "Parquet"}
 ARRAY_SUFFIXES = tuple(_KINDS)
 TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
 
-_LATEST = 9e9
+_LATEST_TIME = 9e9
 """Latest time in s that stamps of 64 bits in ns can have; what is later is a damaged row."""
 
 
@@ -48,16 +48,16 @@ def read_columns(
     column_map = ColumnMap(Path(), (), {}) if columns is None else read_map(columns)
     recording = Recording(path, _KINDS.get(path.suffix, "CSV"))
     has_files = any(quantity.file for quantity in column_map.quantities.values())
-    kind = _Arrays if path.suffix in ARRAY_SUFFIXES or has_files else _Text
-    source = kind(recording, column_map, progress)
+    source_type = _ArraySource if path.suffix in ARRAY_SUFFIXES or has_files else _TextSource
+    source = source_type(recording, column_map, progress)
     quantities, joints = _quantities(path, column_map, source)
-    _fill(recording, source.blocks(quantities, len(joints)), quantities, joints, column_map.rate)
+    _store(recording, source.blocks(quantities, len(joints)), quantities, joints, column_map.rate)
     if not len(recording.joints[0].table):
         raise RecordingError(f"{path} contains no rows of numbers")
     return recording
 
 
-def _fill(
+def _store(
     recording: Recording,
     blocks: Iterator[dict[str, Array]],
     quantities: Mapping[str, Quantity],
@@ -81,16 +81,16 @@ def _fill(
         seconds = block.get("time")
         if seconds is None:
             seconds = (len(recording.joints[0].table) + np.arange(rows)[:, None]) / rate
-        if rows and not np.any(np.abs(seconds) < _LATEST) and np.isfinite(seconds).any():
+        if rows and not np.any(np.abs(seconds) < _LATEST_TIME) and np.isfinite(seconds).any():
             text = f"the times of {name} reach {np.nanmax(np.abs(seconds)):.3g} s, which no clock "
             text += "shows; if they are nanoseconds, give time the unit ns in a column map"
             raise RecordingError(text)
         if epoch is None:
-            epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST][0])) if rows else 0.0
-        is_valid = (np.abs(seconds) < _LATEST).all(axis=1)  # nor what is not a number
+            epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST_TIME][0])) if rows else 0.0
+        is_valid = (np.abs(seconds) < _LATEST_TIME).all(axis=1)  # nor what is not a number
         # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
-        fine = seconds[is_valid, 0] - epoch + seconds[is_valid, 1:].sum(axis=1)
-        times = np.round(fine * 1e9).astype(np.int64) + int(epoch) * 10**9
+        seconds_of_epoch = seconds[is_valid, 0] - epoch + seconds[is_valid, 1:].sum(axis=1)
+        times = np.round(seconds_of_epoch * 1e9).astype(np.int64) + int(epoch) * 10**9
         if not is_valid.all():
             recording.notes.append(f"{int((~is_valid).sum())} rows without a time were left out")
         for table, sizes in tables:
@@ -99,12 +99,12 @@ def _fill(
 
 
 def _quantities(
-    path: Path, column_map: ColumnMap, source: "_Text | _Arrays"
+    path: Path, column_map: ColumnMap, source: "_TextSource | _ArraySource"
 ) -> tuple[Mapping[str, Quantity], tuple[str, ...]]:
     """Return where the quantities stand, by the map or else by names, and the joints."""
     quantities = column_map.quantities
     if column_map.is_empty:
-        return (source.joint_arrays() if isinstance(source, _Arrays) else None) or _by_name(
+        return (source.joint_arrays() if isinstance(source, _ArraySource) else None) or _by_name(
             path, source.names
         )
     if "position" not in quantities:
@@ -141,33 +141,33 @@ def _by_name(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Quantity], t
     return quantities, joints
 
 
-class _Text:
+class _TextSource:
     """Quantities in the columns of one text file, block by block."""
 
     def __init__(self, recording: Recording, column_map: ColumnMap, progress: Progress) -> None:
         self._recording, self._progress = recording, progress
-        self._text = _text(recording.path, column_map)
+        self._text = _open_text(recording.path, column_map)
         self.names = self._text.names
 
     def blocks(
         self, quantities: Mapping[str, Quantity], _joints: int
     ) -> Iterator[dict[str, Array]]:
         """Yield the quantities of some rows, each (N, columns)."""
-        places = {
+        indices = {
             name: [_index(column, self._text) for column in quantity.columns]
             for name, quantity in quantities.items()
         }
-        columns = sorted({column for index in places.values() for column in index})
-        places = {name: [columns.index(k) for k in index] for name, index in places.items()}
+        columns = sorted({column for index in indices.values() for column in index})
+        indices = {name: [columns.index(k) for k in index] for name, index in indices.items()}
         for rows in self._text.blocks(self._progress, columns):
             yield {
-                name: rows[:, places[name]] * q.scale + q.offset for name, q in quantities.items()
+                name: rows[:, indices[name]] * q.scale + q.offset for name, q in quantities.items()
             }
-        if self._text.reason:
-            self._recording.notes.append(self._text.reason)
+        if self._text.damage_note:
+            self._recording.notes.append(self._text.damage_note)
 
 
-def _text(path: Path, column_map: ColumnMap) -> TextColumns:
+def _open_text(path: Path, column_map: ColumnMap) -> TextColumns:
     return TextColumns(path, column_map.header, column_map.delimiter, column_map.skip)
 
 
@@ -184,7 +184,7 @@ def _index(column: str | int, text: TextColumns) -> int:
     return text.names.index(column)
 
 
-class _Arrays:
+class _ArraySource:
     """Quantities of which each is an array, of an archive or of a file of its own."""
 
     def __init__(self, recording: Recording, column_map: ColumnMap, _progress: Progress) -> None:
@@ -212,12 +212,12 @@ class _Arrays:
             name: self._array(name, q, sizes.get(name, len(WRENCH))) * q.scale + q.offset
             for name, q in quantities.items()
         }
-        rows = {name: len(values) for name, values in arrays.items()}
-        shortest = min(rows.values())
-        if max(rows.values()) > shortest:
+        lengths = {name: len(values) for name, values in arrays.items()}
+        shortest = min(lengths.values())
+        if max(lengths.values()) > shortest:
             self._recording.notes.append(
                 "the arrays have different lengths; read as far as the shortest goes: "
-                + ", ".join(f"{name} {count}" for name, count in rows.items())
+                + ", ".join(f"{name} {count}" for name, count in lengths.items())
             )
         yield {name: values[:shortest] for name, values in arrays.items()}
 
@@ -233,19 +233,19 @@ class _Arrays:
                     f"{path.name} has no array '{label}'; its arrays are {', '.join(arrays)}"
                 )
         if is_single:
-            value = np.asarray(arrays[quantity.array or name], dtype=float)
-            value = value.reshape(-1, 1) if value.ndim == 1 else value
-            if value.ndim == 2 and value.shape[1] != size and value.shape[0] == size:
-                value = value.T
+            array = np.asarray(arrays[quantity.array or name], dtype=float)
+            array = array.reshape(-1, 1) if array.ndim == 1 else array
+            if array.ndim == 2 and array.shape[1] != size and array.shape[0] == size:
+                array = array.T
             if quantity.columns and all(isinstance(c, int) for c in quantity.columns):
-                value = value[:, [int(c) - 1 for c in quantity.columns]]
+                array = array[:, [int(c) - 1 for c in quantity.columns]]
         else:
-            value = np.column_stack([np.ravel(arrays[str(c)]) for c in quantity.columns])
-        if value.ndim != 2 or value.shape[1] != size:
+            array = np.column_stack([np.ravel(arrays[str(c)]) for c in quantity.columns])
+        if array.ndim != 2 or array.shape[1] != size:
             raise RecordingError(
-                f"{path.name}: {name} must have {size} columns; given: shape {value.shape}"
+                f"{path.name}: {name} must have {size} columns; given: shape {array.shape}"
             )
-        return value
+        return array
 
     def _archive(self, path: Path) -> dict[str, Any]:
         if path not in self._archives:
@@ -253,13 +253,13 @@ class _Arrays:
         return self._archives[path]
 
     def _from_text(self, path: Path, quantity: Quantity, size: int) -> Array:
-        text = _text(path, self._column_map)
+        text = _open_text(path, self._column_map)
         columns = [_index(c, text) for c in quantity.columns] or range(text.width)
         blocks = list(text.blocks(no_progress, columns))
-        if text.reason:
-            self._recording.notes.append(text.reason)
+        if text.damage_note:
+            self._recording.notes.append(text.damage_note)
         rows = np.vstack(blocks) if blocks else np.empty((0, len(columns)))
         if quantity.interleaved:
-            rows_complete = rows.size // size
-            return rows.ravel()[: rows_complete * size].reshape(rows_complete, size)
+            row_count = rows.size // size
+            return rows.ravel()[: row_count * size].reshape(row_count, size)
         return rows

@@ -27,39 +27,39 @@ _NAN = float("nan")
 _NO_POSE, _NO_TWIST = (_NAN,) * 7, (_NAN,) * 6
 
 
-def _pose(path: str, position: str = "position", orientation: str = "orientation") -> Any:
+def _pose_getter(path: str, position: str = "position", orientation: str = "orientation") -> Any:
     """Return a function from a message to the numbers of the pose in one of its fields."""
     axes = [*(f"{position}.{x}" for x in "xyz"), *(f"{orientation}.{x}" for x in "xyzw")]
     return attrgetter(*(f"{path}.{axis}" for axis in axes))
 
 
-def _twist(path: str, linear: str = "linear", angular: str = "angular") -> Any:
+def _twist_getter(path: str, linear: str = "linear", angular: str = "angular") -> Any:
     """Return a function from a message to the numbers of the twist in one of its fields."""
     return attrgetter(*(f"{path}.{part}.{x}" for part in (linear, angular) for x in "xyz"))
 
 
-_TRANSFORM = (_pose("transform", "translation", "rotation"), None)
-_MOTIONS: Mapping[str, tuple[Any, Any]] = {
-    "nav_msgs/msg/Odometry": (_pose("pose.pose"), _twist("twist.twist")),
-    "geometry_msgs/msg/PoseStamped": (_pose("pose"), None),
-    "geometry_msgs/msg/PoseWithCovarianceStamped": (_pose("pose.pose"), None),
-    "geometry_msgs/msg/TwistStamped": (None, _twist("twist")),
-    "geometry_msgs/msg/TwistWithCovarianceStamped": (None, _twist("twist.twist")),
-    "tf2_msgs/msg/TFMessage": _TRANSFORM,
-    "tf/msg/tfMessage": _TRANSFORM,
+_TRANSFORM_GETTERS = (_pose_getter("transform", "translation", "rotation"), None)
+_MOTION_GETTERS: Mapping[str, tuple[Any, Any]] = {
+    "nav_msgs/msg/Odometry": (_pose_getter("pose.pose"), _twist_getter("twist.twist")),
+    "geometry_msgs/msg/PoseStamped": (_pose_getter("pose"), None),
+    "geometry_msgs/msg/PoseWithCovarianceStamped": (_pose_getter("pose.pose"), None),
+    "geometry_msgs/msg/TwistStamped": (None, _twist_getter("twist")),
+    "geometry_msgs/msg/TwistWithCovarianceStamped": (None, _twist_getter("twist.twist")),
+    "tf2_msgs/msg/TFMessage": _TRANSFORM_GETTERS,
+    "tf/msg/tfMessage": _TRANSFORM_GETTERS,
 }
 """What gives pose and twist of a base in a message, by its type."""
 
-_FORCES = _twist("wrench", "force", "torque")
+_WRENCH_GETTER = _twist_getter("wrench", "force", "torque")
 
 # Frames whose transform to a base is the pose of the base (REP-105).
-_INERTIAL = ("odom", "map", "world", "earth")
+_INERTIAL_FRAMES = ("odom", "map", "world", "earth")
 
 ROLES = ("joints", "base", "wrench")
 """What a topic can be chosen for, see ``topics`` of :func:`read_messages`."""
 
 
-class _Reader:
+class _SeriesCollector:
     """Sorts messages into series."""
 
     def __init__(self, path: Path, kind: str, chosen: Mapping[str, str]) -> None:
@@ -72,12 +72,12 @@ class _Reader:
         """Of the messages that were taken."""
         self._handlers: dict[str, tuple[str, Callable[[BagMessage, Any], None]]] = {
             "sensor_msgs/msg/JointState": ("joints", self._joint_state),
-            **dict.fromkeys(_MOTIONS, ("base", self._motion)),
+            **dict.fromkeys(_MOTION_GETTERS, ("base", self._motion)),
             "tf2_msgs/msg/TFMessage": ("base", self._transforms),
             "tf/msg/tfMessage": ("base", self._transforms),
             "geometry_msgs/msg/WrenchStamped": ("wrench", self._wrench),
             "vms_ph/msg/PortEnergy": ("", self._port_energy),
-            "std_msgs/msg/String": ("", self._text),
+            "std_msgs/msg/String": ("", self._description),
         }
         """What a type is used for, see :data:`ROLES`, and what reads it."""
 
@@ -114,8 +114,8 @@ class _Reader:
         """Make one series of those of a topic that follow each other, such as with more joints."""
         joined: list[Series] = []
         for series in sorted(self.recording.joints, key=lambda s: int(s.table.times[0])):
-            same = [s for s in joined if s.name == series.name and {*s.names} & {*series.names}]
-            for earlier in [s for s in same if s.table.times[-1] < series.table.times[0]][:1]:
+            common = [s for s in joined if s.name == series.name and {*s.names} & {*series.names}]
+            for earlier in [s for s in common if s.table.times[-1] < series.table.times[0]][:1]:
                 joined.remove(earlier)
                 series = earlier.followed_by(series)
             joined.append(series)
@@ -126,17 +126,17 @@ class _Reader:
         joints = max(self.recording.joints, key=lambda s: len(s.table), default=None)
         namespace = "" if joints is None else joints.name.rpartition("/")[0]
 
-        def match(topic: str) -> tuple[bool, int]:
+        def rank(topic: str) -> tuple[bool, int]:
             prefix = topic.rpartition("/")[0]
             return f"{namespace}/".startswith(f"{prefix}/"), len(prefix)
 
         if self._descriptions:
-            self.recording.description = self._descriptions[max(self._descriptions, key=match)]
+            self.recording.description = self._descriptions[max(self._descriptions, key=rank)]
 
     def _is_chosen(self, topic: str, role: str) -> bool:
         """Return whether no other topic was chosen for what a topic is used for."""
-        chosen = [name for key, name in self._chosen.items() if key.partition(".")[0] == role]
-        return not chosen or topic in chosen
+        topics = [name for key, name in self._chosen.items() if key.partition(".")[0] == role]
+        return not topics or topic in topics
 
     def _joint_state(self, message: BagMessage, content: Any) -> None:
         names = tuple(content.name)
@@ -145,32 +145,32 @@ class _Reader:
             return
         # A driver that starts again may change the order.
         series = self._series_of("joints", message.topic, (*sorted(names),), (), names=names)
-        places = [names.index(name) for name in series.names] if series.names != names else ...
-        unknown = np.full(len(names), _NAN)
-        values = [part[places] if len(part) == len(names) else unknown for part in parts]
+        order = [names.index(name) for name in series.names] if series.names != names else ...
+        missing = np.full(len(names), _NAN)
+        values = [part[order] if len(part) == len(names) else missing for part in parts]
         self._append(series, message, content, np.concatenate(values).tolist())
 
     def _motion(self, message: BagMessage, content: Any) -> None:
-        pose, twist = _MOTIONS[message.type]
-        position = pose(content) if pose else _NO_POSE
-        if not all(map(math.isfinite, position)):
-            position = _NO_POSE
+        pose_of, twist_of = _MOTION_GETTERS[message.type]
+        pose = pose_of(content) if pose_of else _NO_POSE
+        if not all(map(math.isfinite, pose)):
+            pose = _NO_POSE
         frame, child = content.header.frame_id, getattr(content, "child_frame_id", "")
         series = self._series_of(
             "bases", message.topic, (frame, child), (*POSE, *TWIST), frame=frame, child=child
         )
-        row = (*position, *(twist(content) if twist else _NO_TWIST))
+        row = (*pose, *(twist_of(content) if twist_of else _NO_TWIST))
         self._append(series, message, content, row)
 
     def _transforms(self, message: BagMessage, content: Any) -> None:
         for transform in content.transforms:
-            if transform.header.frame_id.rpartition("/")[2] in _INERTIAL:
+            if transform.header.frame_id.rpartition("/")[2] in _INERTIAL_FRAMES:
                 self._motion(message, transform)
 
     def _wrench(self, message: BagMessage, content: Any) -> None:
         frame = content.header.frame_id
         series = self._series_of("wrenches", message.topic, (), WRENCH, frame=frame)
-        self._append(series, message, content, _FORCES(content))
+        self._append(series, message, content, _WRENCH_GETTER(content))
 
     def _port_energy(self, message: BagMessage, content: Any) -> None:
         tools = tuple(content.tool_names)
@@ -181,7 +181,7 @@ class _Reader:
         self._append(series, message, content, row)
         self.recording.port_energies = series
 
-    def _text(self, message: BagMessage, content: Any) -> None:
+    def _description(self, message: BagMessage, content: Any) -> None:
         if message.topic.endswith("robot_description") and "<robot" in content.data:
             self._descriptions[message.topic] = content.data
 
@@ -229,7 +229,7 @@ def read_messages(
             text += "and wrench.FRAME"
             raise RecordingError(text)
     messages = Messages(path, progress)
-    reader = _Reader(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", chosen)
+    reader = _SeriesCollector(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", chosen)
     types_by_topic: dict[str, str] = {}
     for message in messages:
         check_decompressed(path.name, messages.bytes, reader.bytes, "`ros2 bag convert` unpacks it")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from vms_ph_dynamics import Array, VMSModel
 
 from .. import robots
-from .clock_order import GAP, SHORTEST_GAP, ClockOrder
+from .clock_order import GAP_PERIODS, SHORTEST_GAP, ClockOrder
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
 from .signal_checks import interpolated
 
@@ -40,8 +40,8 @@ class JointSource(NamedTuple):
     effort: Column
 
 
-def sources(
-    model: VMSModel, recording: Recording, renamed: Mapping[str, str] | None = None
+def find_sources(
+    model: VMSModel, recording: Recording, recorded_names: Mapping[str, str] | None = None
 ) -> list[JointSource]:
     """Return the source of every joint of the model, in its order.
 
@@ -51,14 +51,14 @@ def sources(
     Args:
         model: the robot.
         recording: the recording.
-        renamed: recorded names by names of the model, where they differ.
+        recorded_names: recorded names by names of the model, where they differ.
 
     Raises:
         RecordingError: a joint was not recorded; the message has both lists of joints, and what is
             nearest.
     """
-    names = {joint: (renamed or {}).get(joint, joint) for joint in model.joint_names}
-    for joint in renamed or {}:
+    names = {joint: (recorded_names or {}).get(joint, joint) for joint in model.joint_names}
+    for joint in recorded_names or {}:
         if joint not in names:
             raise RecordingError(
                 f"'{joint}' is no joint of '{model.name}'; its joints are "
@@ -72,33 +72,33 @@ def sources(
         return has_positions, not is_command, len(common), len(series.table)
 
     ranked = sorted(recording.joints, key=rank, reverse=True)
-    matches = []
+    sources = []
     for name in names.values():
-        series = [s for s in ranked if name in s.names]
-        if not series:
+        candidates = [s for s in ranked if name in s.names]
+        if not candidates:
             raise _mismatch(model, recording, names)
         columns = []
         for quantity in range(3):
-            choices = [Column(s, quantity * len(s.names) + s.names.index(name)) for s in series]
+            choices = [Column(s, quantity * len(s.names) + s.names.index(name)) for s in candidates]
             columns.append(next((c for c in choices if c.series.table.has(c.number)), choices[0]))
-        matches.append(JointSource(*columns))
-    return matches
+        sources.append(JointSource(*columns))
+    return sources
 
 
-def unused(matches: list[JointSource], recording: Recording) -> list[str]:
+def unused_notes(sources: list[JointSource], recording: Recording) -> list[str]:
     """Return sentences about other topics that have joints of the robot, and are not used."""
-    used = {id(column.series): column.series for source in matches for column in source}
-    names = {c.series.names[c.number % len(c.series.names)] for s in matches for c in s}
+    used = {id(column.series): column.series for source in sources for column in source}
+    names = {c.series.names[c.number % len(c.series.names)] for s in sources for c in s}
     sentences = []
     for series in recording.joints:
         if id(series) not in used and (common := names & set(series.names)):
-            taken = ", ".join(dict.fromkeys(s.name for s in used.values()))
+            used_names = ", ".join(dict.fromkeys(s.name for s in used.values()))
             text = f"{series.name} has {len(common)} of the joints too and is not used; used is "
-            text += f"{taken} (choose with --topic joints={series.name})"
+            text += f"{used_names} (choose with --topic joints={series.name})"
             sentences.append(text)
         elif id(series) not in used and any(series.name == s.name for s in used.values()):
             sentences.append(f"not used: {len(series.table)} messages of {', '.join(series.names)}")
-    for source in matches:
+    for source in sources:
         for quantity, column in zip(("velocity", "effort"), source[1:], strict=True):
             if column.series is not source.position.series:
                 joint = source.position.series.names[source.position.number]
@@ -110,7 +110,7 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
     recorded = recording.joint_names
     missing = [joint for joint, name in names.items() if name not in recorded]
     unmatched = [name for name in recorded if name not in names.values()]
-    lines = [
+    text_lines = [
         f"the recording does not have the joints of '{model.name}'",
         f"  joints of the model:     {', '.join(model.joint_names)}",
         f"  joints of the recording: {', '.join(recorded) or 'none'}",
@@ -119,13 +119,13 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
     pairs = _nearest(missing, unmatched)
     if pairs:
         pairing = " ".join(f"--joint {joint}={name}" for joint, name in pairs.items())
-        lines.append(f"  nearest match:           {pairing}")
+        text_lines.append(f"  nearest match:           {pairing}")
     if len(missing) < model.n:
         locked = ",".join(joint for joint in missing if joint not in pairs) or ",".join(missing)
-        lines.append(f"  joints that stood still:  --locked-joints {locked}")
+        text_lines.append(f"  joints that stood still:  --locked-joints {locked}")
     if robot := _robot_like(recorded, model.joint_names):
-        lines.append(f"  a bundled robot that has the recorded joints: {robot}")
-    return RecordingError("\n".join(lines))
+        text_lines.append(f"  a bundled robot that has the recorded joints: {robot}")
+    return RecordingError("\n".join(text_lines))
 
 
 def _nearest(missing: list[str], unmatched: list[str]) -> dict[str, str]:
@@ -154,7 +154,7 @@ def _robot_like(recorded: tuple[str, ...], model_joints: tuple[str, ...]) -> str
 _STAMP_TOLERANCE = 1000  # ns within which two stamps are one
 
 
-class Companion:
+class AlignedSeries:
     """A series, interpolated to the stamps of the samples.
 
     Args:
@@ -183,7 +183,7 @@ class Companion:
 
     def at(self, begin: int, end: int) -> Array:
         """Return the values at samples begin..end, linear between rows, (end - begin, columns)."""
-        low, high = self._range(begin, end)
+        low, high = self._row_range(begin, end)
         rows = self._rows(low, high)
         if not len(rows):
             return np.zeros((end - begin, len(self.series.table.columns) - 1))
@@ -203,17 +203,17 @@ class Companion:
         if len(self._times) < 2:
             return np.zeros(len(stamps), dtype=bool)
         period = np.diff(self._times)
-        longest = max(GAP * float(np.median(period)), SHORTEST_GAP * 1e9)
-        after, hit = self._first_rows(stamps)
-        inside = period[np.clip(after - 1, 0, len(period) - 1)] <= longest
-        return np.asarray(inside & (after > 0) & (after <= len(period)) | hit)
+        longest_period = max(GAP_PERIODS * float(np.median(period)), SHORTEST_GAP * 1e9)
+        next_rows, is_row = self._first_rows(stamps)
+        is_continuous = period[np.clip(next_rows - 1, 0, len(period) - 1)] <= longest_period
+        return np.asarray(is_continuous & (next_rows > 0) & (next_rows <= len(period)) | is_row)
 
     def rows_at_stamps(self, begin: int, end: int) -> Array:
         """Return the rows of the same stamps, NaN where there is none."""
-        low, high = self._range(begin, end)
+        low, high = self._row_range(begin, end)
         matched = np.full((end - begin, len(self.series.table.columns) - 1), np.nan)
-        near, hit = self._first_rows(self.stamps[begin:end])
-        matched[hit] = self._rows(low, high)[near[hit] - low]
+        first_rows, is_row = self._first_rows(self.stamps[begin:end])
+        matched[is_row] = self._rows(low, high)[first_rows[is_row] - low]
         return matched
 
     def _first_rows(self, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
@@ -222,7 +222,7 @@ class Companion:
         following = np.append(self._times, 0)[rows]
         return rows, (rows < len(self._times)) & (following - stamps <= _STAMP_TOLERANCE)
 
-    def _range(self, begin: int, end: int) -> tuple[int, int]:
+    def _row_range(self, begin: int, end: int) -> tuple[int, int]:
         low = int(np.searchsorted(self._times, self.stamps[begin], side="right")) - 1
         high = int(np.searchsorted(self._times, self.stamps[end - 1], side="left")) + 1
         low = max(low - 1, 0)
@@ -257,25 +257,25 @@ class JointSignals:
     def __init__(self, sources: list[JointSource], main: Series, order: ClockOrder) -> None:
         self._sources, self._main, self.order = sources, main, order
         series = {id(c.series): c.series for s in sources for c in s if c.series is not main}
-        self._others = {key: Companion(other, order.stamps) for key, other in series.items()}
-        self.companions = list(self._others.values())
+        self._others = {key: AlignedSeries(other, order.stamps) for key, other in series.items()}
+        self.used_series = list(self._others.values())
         """The other series."""
 
-    def are_known(self) -> npt.NDArray[np.bool_]:
+    def have_positions(self) -> npt.NDArray[np.bool_]:
         """Return whether a sample has the positions of all joints that are recorded, (N,)."""
         columns = [1 + s.position.number for s in self._sources if s.position.series is self._main]
         columns = [column for column in columns if self._main.table.has(column - 1)]
-        known = np.ones(len(self.order.index), dtype=bool)
-        for k in range(0, len(known), _CHUNK):
-            rows = self._main.table.at(self.order.index[k : k + _CHUNK])
-            known[k : k + _CHUNK] = np.isfinite(rows[:, columns]).all(axis=1)
-        return known
+        is_complete = np.ones(len(self.order.rows), dtype=bool)
+        for k in range(0, len(is_complete), _CHUNK):
+            rows = self._main.table.at(self.order.rows[k : k + _CHUNK])
+            is_complete[k : k + _CHUNK] = np.isfinite(rows[:, columns]).all(axis=1)
+        return is_complete
 
     def at(self, low: int, high: int) -> Signals:
         """Return the signals at samples low..high."""
         rows = {key: other.at(low, high) for key, other in self._others.items()}
         if self._sources:
-            rows[id(self._main)] = self._main.table.at(self.order.index[low:high])[:, 1:]
+            rows[id(self._main)] = self._main.table.at(self.order.rows[low:high])[:, 1:]
         signals = Signals(*(np.empty((high - low, len(self._sources))) for _ in range(3)))
         for joint, source in enumerate(self._sources):
             for values, column in zip(signals, source, strict=True):
@@ -291,14 +291,14 @@ class JointSignals:
         n = len(self._main.names)
         best, largest_spread = first, -1.0
         for low in np.linspace(first, stop - count, _PARTS).astype(int).tolist():
-            places = self.order.index[np.linspace(low, low + count - 1, _PROBES).astype(int)]
-            probed = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in places.tolist()]
+            rows = self.order.rows[np.linspace(low, low + count - 1, _PROBES).astype(int)]
+            probed = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in rows.tolist()]
             spread = float(np.nan_to_num(np.ptp(np.array(probed), axis=0)).sum())
             if spread > largest_spread:
                 best, largest_spread = low, spread
         return best, best + count
 
 
-def filled(values: Array, t: Array) -> Array:
+def gapless(values: Array, t: Array) -> Array:
     """Return values interpolated where they are not known, zero where none is."""
     return np.nan_to_num(interpolated(t, t, values))

@@ -49,7 +49,7 @@ class Messages:
     def on_topics(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         """Yield the messages of some topics, or all, with their present names."""
         self.notes, count = [], 0
-        source = self._ros1(topics) if self._is_ros1 else self._rosbag2(topics)
+        source = self._ros1_messages(topics) if self._is_ros1 else self._rosbag2_messages(topics)
         try:
             for message in source:
                 count += 1
@@ -64,19 +64,19 @@ class Messages:
                 raise RecordingError(f"{error}") from None
             self.notes.append(f"the file is damaged: read up to message {count}; {error}")
 
-    def _rosbag2(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
+    def _rosbag2_messages(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         with tempfile.TemporaryDirectory(prefix="vms_ph_") as folder:
-            files, per_message = self._unpacked(Path(folder))
-            present = PresentNames()
-            for index, file in enumerate(files):
+            files, is_per_message = self._unpacked_files(Path(folder))
+            present_names = PresentNames()
+            for file_index, file in enumerate(files):
                 reader = BagReader(file)
                 size = max(file.stat().st_size, 1)
                 for count, recorded in enumerate(reader.messages()):
                     if count % _REPORT_PERIOD == 0:
                         share = reader.position / size if reader.position else 0.5
-                        self._progress((index + share) / len(files), "reading")
-                    message = _unpacked_message(recorded) if per_message else recorded
-                    message = present.translated(message)
+                        self._progress((file_index + share) / len(files), "reading")
+                    message = _unpacked_message(recorded) if is_per_message else recorded
+                    message = present_names.translated(message)
                     if topics is None or message.topic in topics:
                         yield message
                 if file.suffix == ".mcap" and not reader.is_complete:
@@ -88,29 +88,29 @@ class Messages:
                         f"{file.name} is damaged: {reader.unreadable_bytes} bytes were left out"
                     )
 
-    def _unpacked(self, folder: Path) -> tuple[list[Path], bool]:
+    def _unpacked_files(self, folder: Path) -> tuple[list[Path], bool]:
         """Return the files of a rosbag2, decompressed if they are compressed as files."""
         compressed = [self.path] if self.path.suffix == ".zstd" else []
         if not self.path.exists():
             raise RecordingError(f"there is no recording at {self.path}")
-        per_message = False
+        is_per_message = False
         if self.path.is_dir():
             compressed = sorted(
                 self.path.glob("*.zstd"), key=lambda file: by_number(Path(file.stem))
             )
             try:
                 metadata = BagMetadata.read(self.path)
-                per_message = metadata.compression_mode == "message"
+                is_per_message = metadata.compression_mode == "message"
                 listed = [self.path / Path(file.path).name for file in metadata.files]
                 compressed = [
                     f for f in listed if f.suffix == ".zstd" and f.is_file()
                 ] or compressed
             except BagError:
                 pass
-        if not compressed or per_message:
+        if not compressed or is_per_message:
             files = BagReader(self.path).files
             self.bytes = sum(file.stat().st_size for file in files)
-            return list(files), per_message
+            return list(files), is_per_message
         self.bytes = sum(file.stat().st_size for file in compressed)
         return [self._decompressed(file, folder) for file in compressed], False
 
@@ -127,7 +127,7 @@ class Messages:
             ) from None
         return target
 
-    def _ros1(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
+    def _ros1_messages(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         self.bytes = self.path.stat().st_size
         try:
             with _BoundedRos1Reader(self.path) as reader:

@@ -24,7 +24,7 @@ from vms_ph_dynamics.identification.torque import effort_lag
 from .base_states import BaseStates, in_world_axes
 from .clock_order import ClockOrder, clock_order
 from .conditioning import Conditioning
-from .joint_signals import Companion, JointSignals, Signals, filled, sources, unused
+from .joint_signals import AlignedSeries, JointSignals, Signals, find_sources, gapless, unused_notes
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
 from .signal_checks import (
     MARGIN,
@@ -89,13 +89,13 @@ class Block:
     Attributes:
         samples: the motion.
         continues: whether the first sample is the last one of the block before.
-        exact: recorded port energies at the samples, or None, see
+        exact_energies: recorded port energies at the samples, or None, see
             :meth:`.RecordedEnergies.unaccounted`.
     """
 
     samples: MotionSamples
     continues: bool
-    exact: Mapping[str, Array] | None
+    exact_energies: Mapping[str, Array] | None
 
 
 class RecordedMotion:
@@ -115,27 +115,27 @@ class RecordedMotion:
     ) -> None:
         self.recording, self.model = recording, model
         self.options = options or MotionOptions()
-        self._sources = sources(model, recording, self.options.joints)
+        self._sources = find_sources(model, recording, self.options.joints)
         self._main = self._leading_series()
         self.order = clock_order(self._main.table)
         self._signals = JointSignals(self._sources, self._main, self.order)
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
-        self._companions = [*self._signals.companions, *self._base.companions]
-        self._notes = unused(self._sources, recording)
-        self._leave_out_unknown()
+        self._used_series = [*self._signals.used_series, *self._base.used_series]
+        self._notes = unused_notes(self._sources, recording)
+        self._leave_out_incomplete()
         if len(self.order.t) < 2:
             note = "; ".join(("", *self._notes))
             raise RecordingError(f"{recording.path} has fewer than two samples of the robot{note}")
         self._t, self._rate = self.order.t, self.order.rate
         self.ports, self._wrenches = self._find_wrenches()
-        self._exact = None
+        self._port_energies = None
         if recording.port_energies is not None:
-            self._exact = Companion(recording.port_energies, self.order.stamps)
-            self._companions.append(self._exact)
-        self._estimated: dict[int, VelocityDefect] = {}
+            self._port_energies = AlignedSeries(recording.port_energies, self.order.stamps)
+            self._used_series.append(self._port_energies)
+        self._velocity_defects: dict[int, VelocityDefect] = {}
         self._lag = self._effort_lag = 0.0
         self._split_at_jumps()
-        self.conditioning = self._study()
+        self.conditioning = self._find_conditioning()
 
     def __len__(self) -> int:
         return len(self._t)
@@ -156,39 +156,39 @@ class RecordedMotion:
                 start = max(begin - 1, origin)
                 if end - start > 1 or stop - first == 1:
                     samples = self._samples(start, end, first, stop)
-                    yield Block(samples, begin > origin, self._exact_at(start, end))
+                    yield Block(samples, begin > origin, self._port_energies_at(start, end))
                 begin = end
 
-    def _leave_out_unknown(self) -> None:
+    def _leave_out_incomplete(self) -> None:
         """Leave out samples at which not every position of joints and base is known."""
         order = self.order
-        known = self._signals.are_known()
-        if not known.all():
-            self._notes.append(f"{int((~known).sum())} samples without positions were left out")
-        for companion in self._companions:
-            covered = companion.covers(order.stamps)
-            if not covered.all():
-                share = float((~covered).mean())
-                begin, end = order.t[covered][[0, -1]] if covered.any() else (0.0, 0.0)
+        is_known = self._signals.have_positions()
+        if not is_known.all():
+            self._notes.append(f"{int((~is_known).sum())} samples without positions were left out")
+        for aligned in self._used_series:
+            is_covered = aligned.covers(order.stamps)
+            if not is_covered.all():
+                share = float((~is_covered).mean())
+                begin, end = order.t[is_covered][[0, -1]] if is_covered.any() else (0.0, 0.0)
                 self._notes.append(
-                    f"{companion.series.name} has no values in {100 * share:.3g} % of the time: it "
+                    f"{aligned.series.name} has no values in {100 * share:.3g} % of the time: it "
                     f"goes from {begin:.3f} s to {end:.3f} s of {order.t[-1]:.3f} s of "
                     f"{self._main.name}; the rest is not accounted"
                 )
-            known &= covered
-        if not known.all():
-            self._set_order(order.select(known))
+            is_known &= is_covered
+        if not is_known.all():
+            self._set_order(order.select(is_known))
 
     def _split_at_jumps(self) -> None:
         """Begin a gap where the robot is farther from where it was than any speed explains."""
         jumps: list[int] = []
         for first, stop in self.order.segments:
             for k in range(first, stop - 1, BLOCK):
-                s = self._samples(k, min(k + BLOCK + 1, stop), first, stop)
-                speed = np.max(np.abs(s.v), axis=1, initial=_USUAL_SPEED)
-                reach = _JUMP + 2.0 * np.maximum(speed[1:], speed[:-1]) * np.diff(s.t)
-                step = np.max(np.abs(np.diff(s.q, axis=0)), axis=1, initial=0.0)
-                jumps += (k + 1 + np.flatnonzero(step > reach)).tolist()
+                samples = self._samples(k, min(k + BLOCK + 1, stop), first, stop)
+                speed = np.max(np.abs(samples.v), axis=1, initial=_USUAL_SPEED)
+                largest_step = _JUMP + 2.0 * np.maximum(speed[1:], speed[:-1]) * np.diff(samples.t)
+                step = np.max(np.abs(np.diff(samples.q, axis=0)), axis=1, initial=0.0)
+                jumps += (k + 1 + np.flatnonzero(step > largest_step)).tolist()
         # A reset is rare; many jumps are another unit, or noise.
         if 0 < len(jumps) <= max(3, len(self) // 1000):
             times = ", ".join(f"{self._t[k]:.3f}" for k in jumps)
@@ -198,23 +198,23 @@ class RecordedMotion:
 
     def _set_order(self, order: ClockOrder) -> None:
         self.order = self._signals.order = order
-        for companion in self._companions:
-            companion.stamps = order.stamps
+        for aligned in self._used_series:
+            aligned.stamps = order.stamps
 
     def _leading_series(self) -> Series:
         """Return the series whose times the samples have."""
         if self._sources:
-            tally = [s.position.series for s in self._sources]
-            return max(tally, key=lambda s: (sum(x is s for x in tally), len(s.table)))
+            series = [s.position.series for s in self._sources]
+            return max(series, key=lambda s: (sum(x is s for x in series), len(s.table)))
         if not self.recording.bases:
             raise RecordingError(f"{self.recording.path} contains no motion of the base")
         return max(self.recording.bases, key=lambda s: len(s.table))
 
-    def _find_wrenches(self) -> tuple[tuple[str, ...], dict[str, Companion]]:
+    def _find_wrenches(self) -> tuple[tuple[str, ...], dict[str, AlignedSeries]]:
         """Return the wrench ports with the series of their wrenches."""
         chosen = dict(self.options.wrenches or {})
         by_name = {series.name: series for series in self.recording.wrenches}
-        companions: dict[str, Companion] = {}
+        wrench_series: dict[str, AlignedSeries] = {}
         for frame, name in chosen.items():
             if name not in by_name:
                 raise RecordingError(
@@ -224,27 +224,27 @@ class RecordedMotion:
                 self.model.frame_id(frame)
             elif not self.model.b:
                 raise RecordingError(f"'{self.model.name}' has a fixed base, which no wrench moves")
-            companions[frame] = Companion(by_name[name], self.order.stamps)
+            wrench_series[frame] = AlignedSeries(by_name[name], self.order.stamps)
         for series in self.recording.wrenches if not chosen else ():
             frame = self._frame_of(series)
-            if frame and frame not in companions:
-                companions[frame] = Companion(series, self.order.stamps)
+            if frame and frame not in wrench_series:
+                wrench_series[frame] = AlignedSeries(series, self.order.stamps)
             elif not frame and series.frame:
                 self._notes.append(self._unknown_frame(series))
-        self._companions += companions.values()
-        return tuple(companions), companions
+        self._used_series += wrench_series.values()
+        return tuple(wrench_series), wrench_series
 
     def _unknown_frame(self, series: Series) -> str:
         """Return that the frame of a wrench is unknown; where it is like a known one, raise."""
         names = [frame.name for frame in self.model.pinocchio.frames]
-        near = difflib.get_close_matches(series.frame, names, 3, 0.7)
+        nearest = difflib.get_close_matches(series.frame, names, 3, 0.7)
         text = (
             f"the wrench on {series.name} is given at '{series.frame}', which is no frame of "
             f"'{self.model.name}'"
         )
         remedy = f"choose its frame by --topic wrench.FRAME={series.name}"
-        if near:
-            raise RecordingError(f"{text}; nearest are {', '.join(near)}: {remedy}")
+        if nearest:
+            raise RecordingError(f"{text}; nearest are {', '.join(nearest)}: {remedy}")
         return f"{text}; it is not used ({remedy})"
 
     def _frame_of(self, series: Series) -> str:
@@ -263,26 +263,26 @@ class RecordedMotion:
         low, high = max(begin - margin, first), min(end + margin, stop)
         t = self._t[low:high]
         signals = self._signals.at(low, high)
-        position, velocity = self._positions(signals, t), filled(signals.velocity, t)
+        position, velocity = self._positions(signals, t), gapless(signals.velocity, t)
         q_base, v_base = self._base.at(low, high, t)
         if self._lag and len(t) > 1:
             velocity = shifted(t, velocity, self._lag)
-        for joint in self._estimated:
+        for joint in self._velocity_defects:
             velocity[:, joint] = slopes(self._rate, t, position[:, [joint]])[0][:, 0]
-        cut = slice(begin - low, end - low)
-        q = np.hstack([q_base, configuration(self.model, position)])[cut]
-        v = np.hstack([v_base, velocity])[cut]
-        effort = filled(signals.effort, t)
+        inner = slice(begin - low, end - low)
+        q = np.hstack([q_base, configuration(self.model, position)])[inner]
+        v = np.hstack([v_base, velocity])[inner]
+        effort = gapless(signals.effort, t)
         if self._effort_lag and len(t) > 1:
             effort = shifted(t, effort, self._effort_lag)
-        torque = self._acting_efforts(q, effort[cut])
+        torque = self._acting_efforts(q, effort[inner])
         wrenches = {
             port: np.where(
                 s.spans(self.order.stamps[begin:end])[:, None], _plausible(s.at(begin, end)), 0.0
             )
             for port, s in self._wrenches.items()
         }
-        return MotionSamples(t[cut].copy(), q, v, torque, wrenches, self.options.commanded)
+        return MotionSamples(t[inner].copy(), q, v, torque, wrenches, self.options.commanded)
 
     def _acting_efforts(self, q: Array, effort: Array) -> Array:
         """Return the efforts that act, from recorded ones."""
@@ -293,45 +293,45 @@ class RecordedMotion:
             return effort + self.model.evaluate_batch(q, zero).g[:, self.model.b :]
         return effort.copy()
 
-    def _exact_at(self, begin: int, end: int) -> Mapping[str, Array] | None:
-        if self._exact is None:
+    def _port_energies_at(self, begin: int, end: int) -> Mapping[str, Array] | None:
+        if self._port_energies is None:
             return None
-        rows = self._exact.rows_at_stamps(begin, end)
-        energies = dict(zip(self._exact.series.table.columns[1:], rows.T, strict=True))
+        rows = self._port_energies.rows_at_stamps(begin, end)
+        energies = dict(zip(self._port_energies.series.table.columns[1:], rows.T, strict=True))
         if not self.model.b:
             energies.pop("wrench_base", None)
         return energies
 
-    def _study(self) -> Conditioning:
+    def _find_conditioning(self) -> Conditioning:
         """Find out about the signals from a part of the recording, and choose what is done."""
-        source, jitter = self._clock()
+        clock_source, jitter = self._clock()
         first, stop = max(self.order.segments, key=lambda s: s[1] - s[0])
         low, high = self._signals.most_active(first, stop, _MAX_FIT_SAMPLES)
         t, signals = self._t[low:high], self._signals.at(low, high)
-        position, velocity = self._positions(signals, t), filled(signals.velocity, t)
-        effort = filled(signals.effort, t)
-        measured = np.asarray(np.isfinite(signals.effort).any(axis=0))
+        position, velocity = self._positions(signals, t), gapless(signals.velocity, t)
+        effort = gapless(signals.effort, t)
+        is_measured = np.asarray(np.isfinite(signals.effort).any(axis=0))
         n, names, rate, lag = self.model.n, self.model.joint_names, self._rate, 0.0
         # A simulation stamps its samples with its own time, and knows its velocities.
-        keeps_velocity = self.options.as_recorded or self._exact is not None
+        keeps_velocity = self.options.as_recorded or self._port_energies is not None
         if n and high - low >= 16:
             if not keeps_velocity:
                 check_units(self.model, t, position, velocity)
-                self._estimated = velocity_defects(rate, t, position, signals.velocity)
-            sound = [joint for joint in range(n) if joint not in self._estimated]
-            lag, is_sure = lag_of(rate, t, position[:, sound], velocity[:, sound])
+                self._velocity_defects = velocity_defects(rate, t, position, signals.velocity)
+            consistent = [joint for joint in range(n) if joint not in self._velocity_defects]
+            lag, is_sure = lag_of(rate, t, position[:, consistent], velocity[:, consistent])
             self._lag = lag if is_sure and not keeps_velocity else 0.0
         samples = self._samples(low, high, first, stop)
         self._check_axes(samples)
         notes = [*self._base.notes, *self._notes]
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
-        elif not measured.all():
-            missing = ", ".join(name for name, ok in zip(names, measured, strict=True) if not ok)
+        elif not is_measured.all():
+            missing = ", ".join(name for name, ok in zip(names, is_measured, strict=True) if not ok)
             text = f"no effort of {missing} is recorded: the energy that it supplies is not known, "
             text += "and is part of what is unaccounted"
             notes.append(text)
-        jumps = np.abs(position - filled(signals.position, t)).max(axis=0, initial=0.0) > 1.0
+        jumps = np.abs(position - gapless(signals.position, t)).max(axis=0, initial=0.0) > 1.0
         notes += [
             f"the angle of {joint} is recorded within a turn; its jumps are taken as whole turns"
             for joint, is_wrapped in zip(names, jumps, strict=True)
@@ -350,18 +350,18 @@ class RecordedMotion:
                     f"the wrench on {wrench.series.name} is not recorded in {100 * share:.3g} % of "
                     f"the time; it is taken as zero at {port} there"
                 )
-        companions = [companion for companion in self._companions if companion is not self._exact]
-        meaning = self._meaning(samples, effort, measured)
-        if meaning is not None and not keeps_velocity and measured.all():
+        others = [s for s in self._used_series if s is not self._port_energies]
+        meaning = self._meaning(samples, effort, is_measured)
+        if meaning is not None and not keeps_velocity and is_measured.all():
             misfit = meaning.misfit["scaled"][1]
             if shift := self._lag_of_efforts(samples, effort, misfit):
                 self._effort_lag, effort = shift, shifted(samples.t, effort, shift)
-                meaning = self._meaning(samples, effort, measured)
+                meaning = self._meaning(samples, effort, is_measured)
         return Conditioning(
             self.order,
-            source,
+            clock_source,
             jitter,
-            {names[j]: defect for j, defect in self._estimated.items()},
+            {names[j]: defect for j, defect in self._velocity_defects.items()},
             lag,
             bool(self._lag),
             self._effort_lag,
@@ -370,7 +370,7 @@ class RecordedMotion:
             meaning,
             self.options.effort,
             self.options.commanded,
-            {c.series.name: c.rate for c in companions if not c.is_synchronous and c.rate > 0.0},
+            {c.series.name: c.rate for c in others if not c.is_synchronous and c.rate > 0.0},
             tuple(notes),
         )
 
@@ -379,40 +379,40 @@ class RecordedMotion:
         is_continuous = (
             len(self.order.segments) == 1 and 16 <= len(self) <= _MAX_CLOCK_SAMPLES and self.model.n
         )
-        if self.options.as_recorded or not is_continuous or self._exact is not None:
+        if self.options.as_recorded or not is_continuous or self._port_energies is not None:
             return self.order.source, 0.0
         signals = self._signals.at(0, len(self))
         position = self._positions(signals, self._t)
-        clock = clock_of(self._t, np.diff(position, axis=0), filled(signals.velocity, self._t))
-        uneven = clock.jitter * self.order.rate > _MAX_JITTER
+        clock = clock_of(self._t, np.diff(position, axis=0), gapless(signals.velocity, self._t))
+        is_uneven = clock.jitter * self.order.rate > _MAX_JITTER
         # Jitter is a matter of times, another duration one of units.
-        uneven &= abs(float(clock.t[-1]) / float(self._t[-1]) - 1.0) < _MAX_STRETCH
-        if clock.source == "stamps" or not uneven or not bool(np.all(np.diff(clock.t) >= 0.0)):
+        is_uneven &= abs(float(clock.t[-1]) / float(self._t[-1]) - 1.0) < _MAX_STRETCH
+        if clock.source == "stamps" or not is_uneven or not bool(np.all(np.diff(clock.t) >= 0.0)):
             return self.order.source, 0.0
         # Samples that have the same time as the one before are left out.
-        increasing = np.diff(clock.t, prepend=-np.inf) > 0.0
-        if not increasing.all():
-            repeated = self.order.repeated + int((~increasing).sum())
-            self._set_order(replace(self.order.select(increasing), repeated=repeated))
-        self._t = np.ascontiguousarray(clock.t[increasing])
+        is_increasing = np.diff(clock.t, prepend=-np.inf) > 0.0
+        if not is_increasing.all():
+            repeated = self.order.repeated + int((~is_increasing).sum())
+            self._set_order(replace(self.order.select(is_increasing), repeated=repeated))
+        self._t = np.ascontiguousarray(clock.t[is_increasing])
         return clock.source, clock.jitter
 
     def _positions(self, signals: Signals, t: Array) -> Array:
         """Return the positions (N, n) without jumps of turns where the record wraps angles."""
-        position = filled(signals.position, t)
+        position = gapless(signals.position, t)
         revolute = ~np.array(self.model.joints.prismatic, dtype=bool)
         position[:, revolute] = np.unwrap(position[:, revolute], axis=0)
         return position
 
     def _meaning(
-        self, samples: MotionSamples, effort: Array, measured: npt.NDArray[np.bool_]
+        self, samples: MotionSamples, effort: Array, is_measured: npt.NDArray[np.bool_]
     ) -> EffortMeaning | None:
         speeds = np.sqrt(np.mean(samples.v[:, self.model.b :] ** 2, axis=0))
         if not effort.any() or self.model.fluid is not None or not np.any(speeds > STANDSTILL):
             return None
         if any(wrench.any() for wrench in samples.wrenches.values()):
             return None  # with other forces, the balances say nothing about the efforts
-        return effort_meaning(self.model, samples.t, samples.q, samples.v, effort, measured)
+        return effort_meaning(self.model, samples.t, samples.q, samples.v, effort, is_measured)
 
     def _check_axes(self, samples: MotionSamples) -> None:
         """Refuse a flight whose wrench carries the weight downwards: its axes are NED and FRD."""
@@ -431,15 +431,15 @@ class RecordedMotion:
     def _lag_of_efforts(self, samples: MotionSamples, effort: Array, misfit: float) -> float:
         """Return by how much efforts follow the motion, s; zero where it is not certain."""
         stride = slice(None, None, max(1, len(samples.t) // _MAX_LAG_SAMPLES))
-        rows = [values[stride] for values in (samples.t, samples.q, samples.v, effort)]
-        lag = effort_lag(self.model, *rows) if misfit > _SMALL_MISFIT else 0.0
+        signals = [values[stride] for values in (samples.t, samples.q, samples.v, effort)]
+        lag = effort_lag(self.model, *signals) if misfit > _SMALL_MISFIT else 0.0
         return lag if abs(lag) > max(_SHORTEST_LAG, 2.0 / self._rate) else 0.0
 
     def _noise(self, samples: MotionSamples, position: Array, effort: Array) -> SampleNoise:
         b = self.model.b
         velocity = white_noise(samples.v)
         joint_noise = white_noise(position)
-        for joint in self._estimated:
+        for joint in self._velocity_defects:
             spread = slopes(self._rate, samples.t, position[:, [joint]])[1]
             velocity[b + joint] = float(np.sqrt(np.mean(spread**2)))
         positions = np.concatenate([self._base.noise(samples.q), joint_noise])

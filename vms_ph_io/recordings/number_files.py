@@ -45,13 +45,13 @@ class TextColumns:
         self, path: Path, header: bool | None = None, delimiter: str = "", skip: int = 0
     ) -> None:
         self.path, self.skip = path, skip
-        self.damaged = 0
+        self.damaged_lines = 0
         """Number of lines that were left out, valid once all blocks are read."""
-        self.reason = ""
+        self.damage_note = ""
         self._wrong_cell = ""
-        first = self._first_line(skip)
-        self.delimiter = delimiter or next((d for d in _DELIMITERS if d in first), "")
-        cells = self._cells(first)
+        first_line = self._first_line(skip)
+        self.delimiter = delimiter or next((d for d in _DELIMITERS if d in first_line), "")
+        cells = self._cells(first_line)
         numbers = [self._number(cell) is not None for cell in cells if cell]
         self.has_header = 2 * sum(numbers) <= len(numbers) if header is None else header
         self.names = tuple(cells) if self.has_header else ()
@@ -83,13 +83,13 @@ class TextColumns:
                 count += len(rows)
                 if len(rows):
                     yield rows
-        if self.damaged:
-            self.reason = (
-                f"{self.path.name}: {self.damaged} lines are no rows of {self.width} numbers"
+        if self.damaged_lines:
+            self.damage_note = (
+                f"{self.path.name}: {self.damaged_lines} lines are no rows of {self.width} numbers"
                 f"{self._wrong_cell}"
             )
-        if self.damaged and not count:
-            raise RecordingError(self.reason)
+        if self.damaged_lines and not count:
+            raise RecordingError(self.damage_note)
 
     def numeric_columns(self) -> list[int]:
         """Return the columns whose cells in the first lines are numbers or times."""
@@ -116,17 +116,17 @@ class TextColumns:
                     comments=None,
                     usecols=columns,
                 )
-        valid = []
+        rows = []
         for line in lines:
             cells = self._cells(line.decode("utf-8", "replace").strip())
             if not cells or cells == [""]:
                 continue
             row = self._row(cells, columns)
             if row is None:
-                self.damaged += 1
+                self.damaged_lines += 1
             else:
-                valid.append(row)
-        return np.array(valid).reshape(-1, len(columns))
+                rows.append(row)
+        return np.array(rows).reshape(-1, len(columns))
 
     def _row(self, cells: list[str], columns: Sequence[int]) -> list[float] | None:
         if len(cells) != self.width and not (len(cells) == self.width + 1 and not cells[-1]):

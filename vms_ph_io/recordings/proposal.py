@@ -25,14 +25,14 @@ from .number_files import TextColumns, load_arrays
 from .recording import RecordingError
 from .signal_checks import configuration, interpolated, shifted
 
-_WORDS = {
+_QUANTITY_WORDS = {
     "acceleration": r"acc\w*|ddq|qdd|qddot|q_?ddot",
     "velocity": r"vel\w*|speed\w*|dq|qd|qdot|q_?dot|omega|rates?|qvel",
     "effort": r"eff\w*|tau\w*|torques?|trq|currents?|curr|moments?|amp\w*|m",
     "time": r"t|zeit|time\w*|stamp\w*|timestamp\w*|secs?|seconds?|clock",
     "position": r"pos\w*|q|angles?|theta|qpos|state",
 }
-_PATTERNS = {k: re.compile(rf"(?:^|[^a-z])(?:{w})(?:[^a-z]|$)") for k, w in _WORDS.items()}
+_PATTERNS = {k: re.compile(rf"(?:^|[^a-z])(?:{w})(?:[^a-z]|$)") for k, w in _QUANTITY_WORDS.items()}
 _COMMAND = re.compile(
     r"(?:^|[^a-z])(?:cmd|command\w*|des|desired|target|ref|reference|goal|setpoint|action|d)(?:[^a-z0-9]|$)"
 )
@@ -51,7 +51,7 @@ _FAR_GAIN = 0.7  # logarithm of a gain
 _GAIN_ERROR = 0.025  # of gains that are certain; the masses of links err as well
 _GAP = 20.0  # periods without a sample
 _POSSIBLE = 0.95  # share of the squared error with which a lag is asked about
-_NODES = 2.0 * np.pi * np.arange(5) / 5.0  # angles of a joint that give all its harmonics
+_ANGLES = 2.0 * np.pi * np.arange(5) / 5.0  # angles of a joint that give all its harmonics
 _LAG_RANGE = 0.045  # s, of the lags that fit nearly as well as a certain one
 _LAGS = (0.0, 0.06, 0.14, 0.22)  # s, of efforts, from which an order is searched
 _RESTARTS = 8  # from any order, where the search from that of the columns ends in a poor one
@@ -138,13 +138,13 @@ class _Columns:
                 self._add(name, column, "", name if self.has_names else k + 1)
         lengths = [len(v) for v in self.values.values()]
         size = max(set(lengths), key=lengths.count, default=0)
-        kept = {n: v for n, v in self.values.items() if len(v) == size and np.isfinite(v).any()}
-        self.values = kept
+        usable = {n: v for n, v in self.values.items() if len(v) == size and np.isfinite(v).any()}
+        self.values = usable
         ends = r"(?:^|[._ /])secs?$", r"(?:nano|n)secs?$"
-        parts = [next((n for n in self.values if re.search(end, n)), "") for end in ends]
-        self._stamp = parts if all(parts) else []
+        stamp = [next((n for n in self.values if re.search(end, n)), "") for end in ends]
+        self._stamp = stamp if all(stamp) else []
         if self._stamp:
-            self.values[parts[0]] = self.values[parts[0]] + 1e-9 * self.values.pop(parts[1])
+            self.values[stamp[0]] = self.values[stamp[0]] + 1e-9 * self.values.pop(stamp[1])
 
     def _add_array(self, name: str, array: Array) -> None:
         if array.dtype.kind not in "fiub" or array.ndim > 2 or array.size < 2:
@@ -161,7 +161,7 @@ class _Columns:
     def _add(self, name: str, values: Array, array: str, column: str | int) -> None:
         self.values[name], self._addresses[name] = values, (array, column)
 
-    def entry(self, names: Sequence[str]) -> dict[str, Any]:
+    def map_entry(self, names: Sequence[str]) -> dict[str, Any]:
         """Return how a map refers to some columns."""
         if self._stamp and list(names) == self._stamp[:1]:
             return {"columns": self._stamp, "unit": ["s", "ns"]}
@@ -187,71 +187,71 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
         RecordingError: the file cannot be read, or has no columns for the positions.
     """
     proposal, columns = Proposal(Path(path)), _Columns(Path(path))
-    groups, time = _groups(columns, model, proposal)
+    groups, time = _quantity_groups(columns, model, proposal)
     if "position" not in groups:
         text = f"{proposal.path.name} has no {model.n} columns that could be the positions of "
         text += f"'{model.name}'; its columns are {', '.join(columns.values) or 'no numbers'}"
         raise RecordingError(text)
     proposal.content["joints"] = list(model.joint_names)
-    size = len(columns.values[groups["position"][0]])
+    row_count = len(columns.values[groups["position"][0]])
     raw = {k: np.stack([columns.values[c] for c in v], axis=1) for k, v in groups.items()}
-    t = columns.values[time] if time else np.arange(size) * 1.0
+    t = columns.values[time] if time else np.arange(row_count) * 1.0
     valid = np.flatnonzero(np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1))
     valid = valid[np.diff(t[valid], prepend=np.nan) != 0.0]  # the first of those of one time
     if len(valid) < 16:
         raise RecordingError(f"{proposal.path.name} has fewer than 16 rows with positions and time")
     # The longest part without a gap, and without a clock that is set back.
-    steps = np.diff(t[valid])
-    step = float(np.median(steps[steps > 0.0]))
-    edges = np.flatnonzero((steps < 0.0) | (steps > _GAP * step)) + 1
+    periods = np.diff(t[valid])
+    period = float(np.median(periods[periods > 0.0]))
+    edges = np.flatnonzero((periods < 0.0) | (periods > _GAP * period)) + 1
     valid = max(np.split(valid, edges), key=len)
     t, raw = t[valid], {name: values[valid] for name, values in raw.items()}
-    angle = _angle_unit(proposal, model, raw["position"], groups["position"])
-    q = raw["position"] * UNITS[angle]
+    angle_unit = _angle_unit(proposal, model, raw["position"], groups["position"])
+    q = raw["position"] * UNITS[angle_unit]
     revolute = ~np.array(model.joints.prismatic, dtype=bool)
     q[:, revolute] = np.unwrap(q[:, revolute], axis=0)
     has_efforts = "effort" in raw and model.b == 0
     effort = interpolated(t, t, raw["effort"]) if has_efforts else np.zeros_like(q)
     start = t[0]
-    t, q, effort = (_means(rows, _MAX_SAMPLES) for rows in (t - start, q, np.nan_to_num(effort)))
+    t, q, effort = (_thin(rows, _MAX_SAMPLES) for rows in (t - start, q, np.nan_to_num(effort)))
     if not time:
         proposal.content["rate"] = 1000.0
         proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a guess")
-    unit = _time_unit(proposal, model, time, t + start, step, q) if time else "ms"
-    t = (t - t[0]) * _TIME_UNITS[unit]
+    time_unit = _time_unit(proposal, model, time, t + start, period, q) if time else "ms"
+    t = (t - t[0]) * _TIME_UNITS[time_unit]
     motion = _Motion(t, q, smoothed(t, q, 5)[1], effort)
     order = _order(proposal, model, groups["position"], motion)
     motion = motion.ordered(order)
-    offsets = _zeros(proposal, model, motion)
+    offsets = _zero_offsets(proposal, model, motion)
     if offsets.any():
         motion = motion._replace(q=motion.q + offsets)
-        if any(item.part == "joints" and item.question for item in proposal.evidence):
-            proposal.evidence = [item for item in proposal.evidence if item.part != "joints"]
-            again = _order(proposal, model, groups["position"], motion)
-            order, offsets, motion = order[again], offsets[again], motion.ordered(again)
+        if any(e.part == "joints" and e.question for e in proposal.evidence):
+            proposal.evidence = [e for e in proposal.evidence if e.part != "joints"]
+            new_order = _order(proposal, model, groups["position"], motion)
+            order, offsets, motion = order[new_order], offsets[new_order], motion.ordered(new_order)
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
     if time:
-        proposal.content["time"] = {"unit": unit, **columns.entry([time])}
-    proposal.content["position"] = {**columns.entry(groups["position"]), "unit": angle}
+        proposal.content["time"] = {"unit": time_unit, **columns.map_entry([time])}
+    proposal.content["position"] = {**columns.map_entry(groups["position"]), "unit": angle_unit}
     if offsets.any():
         proposal.content["position"]["offset"] = [float(f"{x:.4f}") for x in offsets]
     if "velocity" in raw and (
-        rate := _velocity_unit(proposal, motion.v, _means(raw["velocity"][:, order], _MAX_SAMPLES))
+        unit := _velocity_unit(proposal, motion.v, _thin(raw["velocity"][:, order], _MAX_SAMPLES))
     ):
-        proposal.content["velocity"] = {**columns.entry(groups["velocity"]), "unit": rate}
+        proposal.content["velocity"] = {**columns.map_entry(groups["velocity"]), "unit": unit}
     if has_efforts:
-        entry = columns.entry(groups["effort"])
+        entry = columns.map_entry(groups["effort"])
         proposal.content["effort"], error = _effort_entry(proposal, entry, model, motion)
-        asked = {item.part for item in proposal.evidence if item.question}
-        if asked == {"position"} and error < _MAX_REORDERED:
-            items = [replace(item, question="") for item in proposal.evidence]
-            proposal.evidence = [*items, Evidence("position", "the efforts confirm them")]
+        uncertain_parts = {e.part for e in proposal.evidence if e.question}
+        if uncertain_parts == {"position"} and error < _MAX_REORDERED:
+            certain = [replace(e, question="") for e in proposal.evidence]
+            proposal.evidence = [*certain, Evidence("position", "the efforts confirm them")]
     elif "effort" in raw:
-        proposal.content["effort"] = {**columns.entry(groups["effort"]), "unit": "N m"}
+        proposal.content["effort"] = {**columns.map_entry(groups["effort"]), "unit": "N m"}
         proposal.note("effort", "this kind of robot is not compared", "are the efforts in N m?")
     else:
-        named = angle != "rad" or _named_unit(groups["position"], ("rad",))
-        question = "" if named else "are positions radians? Nothing but efforts would show it"
+        is_named = angle_unit != "rad" or _named_unit(groups["position"], ("rad",))
+        question = "" if is_named else "are positions radians? Nothing but efforts would show it"
         proposal.note("effort", "there are no efforts: the joints supply no energy", question)
     return proposal
 
@@ -288,7 +288,7 @@ class _Motion(NamedTuple):
 
     def thinned(self) -> "_Motion":
         """Return the motion with fewer samples."""
-        return _Motion(*(_means(rows, _FIT_SAMPLES) for rows in self))
+        return _Motion(*(_thin(rows, _FIT_SAMPLES) for rows in self))
 
     def meaning(self, model: VMSModel) -> efforts.EffortMeaning:
         """Return what the efforts are."""
@@ -302,25 +302,25 @@ class _Motion(NamedTuple):
         return efforts.balances(model, *self._replace(q=configuration(model, self.q)))
 
 
-def _means(rows: Array, count: int) -> Array:
+def _thin(rows: Array, count: int) -> Array:
     """Return about so many means (M, ...) of neighbouring rows (N, ...): nothing is thrown away."""
     stride = max(1, len(rows) // count)
-    whole = rows[: len(rows) // stride * stride]
-    return np.asarray(whole.reshape(-1, stride, *rows.shape[1:]).mean(axis=1))
+    complete = rows[: len(rows) // stride * stride]
+    return np.asarray(complete.reshape(-1, stride, *rows.shape[1:]).mean(axis=1))
 
 
-def _normal(name: str) -> str:
+def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-def _groups(
+def _quantity_groups(
     columns: _Columns, model: VMSModel, proposal: Proposal
 ) -> tuple[dict[str, list[str]], str]:
     """Return the columns of each quantity in the order of the joints, and that of the time."""
     names = list(columns.values)
     quantity: dict[str, list[str]] = {}
     for name in names:
-        words = re.sub("|".join(map(re.escape, model.joint_names)).lower(), " ", _normal(name))
+        words = re.sub("|".join(map(re.escape, model.joint_names)).lower(), " ", _snake(name))
         kind = next((kind for kind, p in _PATTERNS.items() if p.search(words)), "")
         if columns.has_names and kind:
             quantity.setdefault(kind, []).append(name)
@@ -336,8 +336,8 @@ def _groups(
         text = f"'{time}' increases, and so do {', '.join(times[1:4])}"
         proposal.note("time", text, f"is '{time}' the time?")
     kinds = ("position", "velocity", "effort")
-    found = {kind: _joint_columns(quantity.get(kind, []), model) for kind in kinds}
-    groups = {kind: names for kind, names in found.items() if names}
+    candidates = {kind: _joint_columns(quantity.get(kind, []), model) for kind in kinds}
+    groups = {kind: names for kind, names in candidates.items() if names}
     if "position" not in groups:
         names = [n for n in names if n not in (time, *counters)]
         if len(names) % model.n:  # a status never changes
@@ -352,7 +352,7 @@ def _groups(
 
 def _joint_columns(names: Sequence[str], model: VMSModel) -> list[str]:
     """Return the names of the columns of the joints of the model in its order, or nothing."""
-    measured = [n for n in names if not _COMMAND.search(_normal(n))]
+    measured = [n for n in names if not _COMMAND.search(_snake(n))]
     for candidates in (measured, list(names)):
         by_joint: dict[str, str] = {}
         for name in candidates:
@@ -362,7 +362,7 @@ def _joint_columns(names: Sequence[str], model: VMSModel) -> list[str]:
         if len(by_joint) == model.n:
             return [by_joint[joint] for joint in model.joint_names]
         numbers = {name: re.findall(r"\d+", name) for name in reversed(candidates)}
-        by_number = {int(found[-1]): name for name, found in numbers.items() if found}
+        by_number = {int(digits[-1]): name for name, digits in numbers.items() if digits}
         order = sorted(by_number)
         if len(order) == model.n and order == list(range(order[0], order[0] + model.n)):
             return [by_number[k] for k in order]
@@ -377,7 +377,7 @@ def _by_content(
     """Return groups of neighbouring columns of which one has the slopes of another."""
     n = model.n
     blocks = [list(names[k : k + n]) for k in range(len(names) - n + 1)]
-    best, pair = 0.9, (-1, -1)
+    best, best_pair = 0.9, (-1, -1)
     if len(blocks) > n:
         stride = max(1, len(columns.values[names[0]]) // 1000)  # slopes above the noise
         rows = np.stack([columns.values[name][::stride] for name in names], axis=1)
@@ -386,24 +386,24 @@ def _by_content(
         # Gaps and turns are steps, not slopes.
         slope = np.clip(slope, *np.percentile(slope, (1, 99), axis=0))
         index = np.arange(len(blocks))
-        inner = index[:, None] + np.arange(n)
+        block_columns = index[:, None] + np.arange(n)
         for lag in range(len(rows) // 60):
             x, y = slope[: len(rows) - lag], rows[lag:]
             sizes = [np.sqrt((z**2).sum(axis=0)) for z in (x, y)]
             correlation = (x.T @ y) / np.maximum(np.outer(*sizes), 1e-300)
             # Some joints stand still, and some angles are wrapped.
-            score = np.quantile(correlation[inner[:, None], inner], 0.75, axis=2)
+            score = np.quantile(correlation[block_columns[:, None], block_columns], 0.75, axis=2)
             score[np.abs(index[:, None] - index) < n] = 0.0
             if score.max() > best:
-                best, pair = score.max(), np.unravel_index(score.argmax(), score.shape)
-    if pair == (-1, -1):
+                best, best_pair = score.max(), np.unravel_index(score.argmax(), score.shape)
+    if best_pair == (-1, -1):
         if len(names) not in (n, 2 * n):
             return {}
         question = "which columns are positions, and which efforts?" if len(names) > n else ""
         proposal.note("position", _NO_NAMES, question)
         groups = {"position": list(names[:n])}
         return groups | ({"effort": list(names[n:])} if len(names) > n else {})
-    a, b = pair
+    a, b = best_pair
     text = f"columns from '{blocks[b][0]}' are the slopes of those from '{blocks[a][0]}'"
     proposal.note("position", text)
     others = [name for name in names if name not in (*blocks[a], *blocks[b])]
@@ -419,7 +419,7 @@ def _named_unit(names: Sequence[str], units: Sequence[str]) -> str:
     """Return the unit that all names of columns state, or nothing."""
     for unit in units:
         pattern = re.compile(rf"(?:^|[^a-z])(?:{_NAMED_UNITS[unit]})(?:[^a-z]|$)")
-        if all(pattern.search(_normal(name)) for name in names):
+        if all(pattern.search(_snake(name)) for name in names):
             return unit
     return ""
 
@@ -429,23 +429,23 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
     revolute = ~np.array(joints.prismatic, dtype=bool)
     if not revolute.any():
         return "m"
-    reach = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
-    reach = np.where(np.isfinite(reach), reach, 2.0 * np.pi)[revolute]
-    middle = np.nan_to_num(0.5 * (joints.lower + joints.upper), posinf=0.0, neginf=0.0)[revolute]
+    limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
+    limit = np.where(np.isfinite(limit), limit, 2.0 * np.pi)[revolute]
+    centre = np.nan_to_num(0.5 * (joints.lower + joints.upper), posinf=0.0, neginf=0.0)[revolute]
 
     def ratio_of(size: float) -> float:
         """Return how far angles reach, with whole turns taken off those that may be wrapped."""
         angles = size * position[:, revolute]
-        reached = [np.abs(angles).max(axis=0)]
-        for m in (0.0, middle) if reached[0].max() < 2.01 * np.pi else ():
-            turned = m + np.remainder(angles - m + np.pi, 2.0 * np.pi) - np.pi
-            reached.append(np.abs(turned).max(axis=0))
-        return float(np.min(reached, axis=0).max() / reach.max())  # in any order of the joints
+        candidates = [np.abs(angles).max(axis=0)]
+        for c in (0.0, centre) if candidates[0].max() < 2.01 * np.pi else ():
+            wrapped = c + np.remainder(angles - c + np.pi, 2.0 * np.pi) - np.pi
+            candidates.append(np.abs(wrapped).max(axis=0))
+        return float(np.min(candidates, axis=0).max() / limit.max())  # in any order of the joints
 
     largest = np.abs(position[:, revolute]).max(axis=0)
-    worst = int(np.argmax(largest / reach))
+    worst = int(np.argmax(largest / limit))
     ratio = ratio_of(1.0)
-    text = f"positions reach {largest[worst]:.4g}; the limits are {reach[worst]:.3g}"
+    text = f"positions reach {largest[worst]:.4g}; the limits are {limit[worst]:.3g}"
     named = _named_unit(names, ("deg", "mrad", "rad"))
     if ratio > 1.3:
         # A wrong zero may be beyond the limits.
@@ -463,8 +463,8 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
         unit = "rad"
         text += f": radians; as degrees nothing would move further than {np.deg2rad(travel):.2g}"
         # Angles beyond the limits are wrapped ones only where they jump by a turn.
-        turns = np.abs(np.diff(position[:, revolute], axis=0)).max() > 1.8 * np.pi
-        is_certain = travel > 0.1 and bool(turns or named or largest.max() < 1.3 * reach.max())
+        jumps = np.abs(np.diff(position[:, revolute], axis=0)).max() > 1.8 * np.pi
+        is_certain = travel > 0.1 and bool(jumps or named or largest.max() < 1.3 * limit.max())
         question = "" if is_certain else "are the positions radians?"
     proposal.note("position", text, question)
     return unit
@@ -474,31 +474,31 @@ def _time_unit(
     proposal: Proposal, model: VMSModel, name: str, t: Array, step: float, q: Array
 ) -> str:
     """Return the unit of the time, by rate, epoch, name and the speeds of the joints."""
-    limit = np.asarray(model.joints.velocity, dtype=float)
-    limit = np.where(np.isfinite(limit) & (limit > 0.0), limit, 10.0)
+    speed_limit = np.asarray(model.joints.velocity, dtype=float)
+    speed_limit = np.where(np.isfinite(speed_limit) & (speed_limit > 0.0), speed_limit, 10.0)
     slope = smoothed(t - t[0], q, 5)[1]
-    speed = np.percentile(np.abs(slope), 99, axis=0) / limit
-    fitting = {}
+    speed = np.percentile(np.abs(slope), 99, axis=0) / speed_limit
+    possible_units = {}
     for unit, size in _TIME_UNITS.items():
         rate, share = 1.0 / (step * size), float(speed.max()) / size
         if _RATES[0] <= rate <= _RATES[1] and share < 1.5:
-            fitting[unit] = (rate, share)
+            possible_units[unit] = (rate, share)
     named = _named_unit([name], ("ms", "us", "ns"))
     epoch = next((u for u, s in _TIME_UNITS.items() if 1e9 < float(t[0]) * s < 4e9), "")
-    if not fitting:
+    if not possible_units:
         proposal.note("time", f"'{name}' steps by {step:.3g}", "which unit is the time in?")
         return named or epoch or "s"
     # Of several units the one in which the robot moves at a usual speed.
-    unit = max(fitting, key=lambda u: (u == epoch, u == named, fitting[u][1]))
-    rate, share = fitting[unit]
+    unit = max(possible_units, key=lambda u: (u == epoch, u == named, possible_units[u][1]))
+    rate, share = possible_units[unit]
     text = f"'{name}' steps by {step:.3g}: {rate:.4g} Hz in {unit}, "
     text += f"at most {share:.0%} of the speed"
-    agreeing = 1 + (unit == epoch) + (unit == named) + (len(fitting) == 1) + (share > 0.01)
+    agreeing = 1 + (unit == epoch) + (unit == named) + (len(possible_units) == 1) + (share > 0.01)
     others = [u for u in (named, epoch) if u and u != unit]
     question = "" if agreeing >= 2 and not others else f"is the time in {unit}?"
-    if len(fitting) > 1 and unit not in (epoch, named):
-        question = f"is the time in {' or '.join(fitting)}?"
-        if min(fit[1] for u, fit in fitting.items() if u != unit) < 0.003 < 0.03 < share:
+    if len(possible_units) > 1 and unit not in (epoch, named):
+        question = f"is the time in {' or '.join(possible_units)}?"
+        if min(fit[1] for u, fit in possible_units.items() if u != unit) < 0.003 < 0.03 < share:
             question = ""
     proposal.note("time", text, question)
     return unit
@@ -507,9 +507,9 @@ def _time_unit(
 def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
     """Return the unit of recorded velocities, or nothing where they are none."""
     speed = np.sqrt(np.mean(slope**2, axis=0))
-    moving = speed > 0.05 * speed.max(initial=0.0)
-    ratio = np.sqrt(np.nanmean(recorded**2, axis=0))[moving] / np.maximum(speed[moving], 1e-12)
-    factor = float(np.median(ratio)) if moving.any() else 0.0
+    moves = speed > 0.05 * speed.max(initial=0.0)
+    ratio = np.sqrt(np.nanmean(recorded**2, axis=0))[moves] / np.maximum(speed[moves], 1e-12)
+    factor = float(np.median(ratio)) if moves.any() else 0.0
     for unit in ("rad/s", "deg/s", "rpm", "mrad/s"):
         if abs(factor * UNITS[unit] - 1.0) < 0.1 and np.ptp(ratio) < 0.3 * factor:
             proposal.note("velocity", f"they are {factor:.4g} times the slopes: {unit}")
@@ -577,41 +577,41 @@ def _effort_entry(
     return entry, error
 
 
-def _turned(model: VMSModel, motion: _Motion, joint: int) -> tuple[float, int, float]:
+def _best_zero(model: VMSModel, motion: _Motion, joint: int) -> tuple[float, int, float]:
     """Return the least :meth:`.Balances.log_error` with a joint turned, the joint and the angle."""
     # What is required has two harmonics of the angle of a joint.
     axis = np.eye(model.n)[joint]
-    turned = [motion._replace(q=motion.q + angle * axis).balances(model) for angle in _NODES]
-    required = np.array([balance.required for balance in turned])
+    balances = [motion._replace(q=motion.q + angle * axis).balances(model) for angle in _ANGLES]
+    required = np.array([balance.required for balance in balances])
 
     def error(angle: float) -> float:
-        x = angle - _NODES
+        x = angle - _ANGLES
         weights = (1.0 + 2.0 * np.cos(x) + 2.0 * np.cos(2.0 * x)) / 5.0
-        return turned[0].log_error(np.tensordot(weights, required, 1))
+        return balances[0].log_error(np.tensordot(weights, required, 1))
 
     best = min(np.linspace(-np.pi, np.pi, 25)[1:], key=error)
     best = min(best + np.linspace(-0.26, 0.26, 53), key=error)
     return error(best), joint, float(best)
 
 
-def _zeros(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array:
+def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array:
     """Return what is to be added to positions, (n,), where the zero of a joint is clearly wrong."""
-    some = motion.advanced(motion.lag(model)[0]).thinned()
-    found, revolute = some.balances(model), ~np.array(model.joints.prismatic, dtype=bool)
-    start = found.log_error(found.required)
-    turned = sorted(_turned(model, some, int(joint)) for joint in np.flatnonzero(revolute))
-    best, joint, angle = turned[0] if turned else (start, 0, 0.0)
-    second = min([start, *(error for error, *_ in turned[1:])])
+    thinned = motion.advanced(motion.lag(model)[0]).thinned()
+    balances, revolute = thinned.balances(model), ~np.array(model.joints.prismatic, dtype=bool)
+    original = balances.log_error(balances.required)
+    turns = sorted(_best_zero(model, thinned, int(joint)) for joint in np.flatnonzero(revolute))
+    best, joint, angle = turns[0] if turns else (original, 0, 0.0)
+    second = min([original, *(error for error, *_ in turns[1:])])
     offsets, name = angle * np.eye(model.n)[joint], model.joint_names[joint]
-    for _ in range(_SWEEPS if start - best > _LOG_MARGIN else 0):  # a zero and a lag look alike
+    for _ in range(_SWEEPS if original - best > _LOG_MARGIN else 0):  # a zero and a lag look alike
         lag = motion._replace(q=motion.q + offsets).lag(model)[0]
-        best, _, angle = _turned(model, motion.advanced(lag).thinned(), joint)
+        best, _, angle = _best_zero(model, motion.advanced(lag).thinned(), joint)
         if abs(angle - offsets[joint]) < 0.011:
             break
         offsets[joint] = angle
-    if start - best < _LOG_MARGIN or abs(angle) < 0.05:
+    if original - best < _LOG_MARGIN or abs(angle) < 0.05:
         return np.zeros(model.n)
-    shares = np.exp(np.array([best, start, second]) / np.count_nonzero(found.null))
+    shares = np.exp(np.array([best, original, second]) / np.count_nonzero(balances.null))
     text = f"with {angle:.2f} rad added to {name} the efforts leave {shares[0]:.0%} of what "
     text += f"friction alone leaves, else {shares[1]:.0%}; another joint turned {shares[2]:.0%}"
     is_sure = second - best > 2.0 * _LOG_MARGIN and shares[0] < _MAX_TURNED
@@ -633,11 +633,11 @@ def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _M
 
     def error(order: Any) -> float:
         """Return the geometric mean of the errors of the joints, relative to friction alone."""
-        found = aligned.ordered(order).balances(model)
-        return float(np.exp(found.log_error(found.required) / np.count_nonzero(found.null)))
+        balance = aligned.ordered(order).balances(model)
+        return float(np.exp(balance.log_error(balance.required) / np.count_nonzero(balance.null)))
 
-    margin, identity, start = np.exp(_LOG_MARGIN / model.n), order, np.inf
-    rng, climbed = np.random.default_rng(0), []
+    margin, identity, original = np.exp(_LOG_MARGIN / model.n), order, np.inf
+    rng, attempts = np.random.default_rng(0), []
     for restart in range(_RESTARTS if model.n < 9 else len(_LAGS)):
         order = rng.permutation(model.n) if restart >= len(_LAGS) else identity
         lag = _LAGS[restart % len(_LAGS)]
@@ -650,26 +650,26 @@ def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _M
             for swap in combinations(range(model.n), 2):
                 swapped = order.copy()
                 swapped[list(swap)] = order[list(swap)[::-1]]
-                other = error(swapped)
-                if other < 0.97 * best:
-                    order, best, is_settled = swapped, other, False
-                elif other < second:
-                    second, pair = other, swap
+                swapped_error = error(swapped)
+                if swapped_error < 0.97 * best:
+                    order, best, is_settled = swapped, swapped_error, False
+                elif swapped_error < second:
+                    second, pair = swapped_error, swap
             if is_settled:
                 break
         is_same = bool(np.all(order == identity))
-        start = min(start, best if is_same else error(identity))
+        original = min(original, best if is_same else error(identity))
         is_sure = is_settled and best < min(0.9, second / margin)
-        is_sure &= is_same or best < min(_MAX_REORDERED, start / margin**2)
-        climbed.append((best, order, second, pair, is_sure))
+        is_sure &= is_same or best < min(_MAX_REORDERED, original / margin**2)
+        attempts.append((best, order, second, pair, is_sure))
         if is_sure or best < _MAX_REORDERED:
             break
-    best, order, second, pair, is_sure = min(climbed, key=lambda found: found[0])
-    if not is_sure and best > start / margin**2:
-        order, best, second = identity, start, best
-    words = " and ".join(model.joint_names[k] for k in pair)
+    best, order, second, pair, is_sure = min(attempts, key=lambda attempt: attempt[0])
+    if not is_sure and best > original / margin**2:
+        order, best, second = identity, original, best
+    both = " and ".join(model.joint_names[k] for k in pair)
     text = f"in this order the efforts leave {best:.0%} of what friction alone leaves"
-    question = "" if is_sure else f"are {words} in this order?"
-    others = f"any two swapped {second:.0%} or more" if is_sure else f"{words} swapped {second:.0%}"
+    question = "" if is_sure else f"are {both} in this order?"
+    others = f"any two swapped {second:.0%} or more" if is_sure else f"{both} swapped {second:.0%}"
     proposal.note("joints", f"{text}, with {others}", question)
     return order

@@ -43,19 +43,19 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
             time, in which the rate is usual.
     """
     steps = [np.abs(position[k:] - position[:-k])[: len(t) - 2] for k in (1, 2)]
-    near, far = (float(np.median(step.max(axis=1, initial=0.0))) for step in steps)
-    if near > max(_ALTERNATION, 5.0 * far):
+    single_step, double_step = (float(np.median(step.max(axis=1, initial=0.0))) for step in steps)
+    if single_step > max(_ALTERNATION, 5.0 * double_step):
         raise RecordingError(
             "the positions alternate between two motions from sample to sample, as if two robots "
             "with the same names of joints were on one topic: record each on its own"
         )
     joints = model.joints
-    reach = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
-    bounded = np.isfinite(reach) & ~np.array(joints.prismatic, dtype=bool)
+    limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
+    is_bounded = np.isfinite(limit) & ~np.array(joints.prismatic, dtype=bool)
     largest = np.abs(position).max(axis=0)
-    beyond = bounded & (largest > _LIMIT_RATIO * reach)
-    if beyond.any() and np.all(np.deg2rad(largest[bounded]) < 1.1 * reach[bounded]):
-        worst = int(np.argmax(np.where(beyond, largest / np.where(bounded, reach, 1.0), 0.0)))
+    is_beyond = is_bounded & (largest > _LIMIT_RATIO * limit)
+    if is_beyond.any() and np.all(np.deg2rad(largest[is_bounded]) < 1.1 * limit[is_bounded]):
+        worst = int(np.argmax(np.where(is_beyond, largest / np.where(is_bounded, limit, 1.0), 0.0)))
         raise RecordingError(
             f"the positions of {joints.names[worst]} reach {largest[worst]:.4g}, its limits are "
             f"{joints.lower[worst]:.4g} and {joints.upper[worst]:.4g} rad: they look like degrees; "
@@ -63,8 +63,8 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
         )
     rate = 1.0 / float(np.median(np.diff(t)))
     slope = np.gradient(position, t, axis=0)
-    size = float((slope**2).sum())
-    factor = float((slope * velocity).sum()) / size if size > 0.0 else 0.0
+    slope_square = float((slope**2).sum())
+    factor = float((slope * velocity).sum()) / slope_square if slope_square > 0.0 else 0.0
     misfit = float(((velocity - factor * slope) ** 2).sum())
     is_scaled = misfit < 0.1 * float((velocity**2).sum())
     for unit, name in _TIME_UNITS.items():
@@ -93,8 +93,8 @@ def slopes(rate: float, t: Array, position: Array) -> tuple[Array, Array]:
         t: (N,) s.
         position: (N, k).
     """
-    half = int(np.clip(round(_HALF_WINDOW * rate), 3, MARGIN // 2))
-    return smoothed_velocity(t, position, (half,))
+    half_width = int(np.clip(round(_HALF_WINDOW * rate), 3, MARGIN // 2))
+    return smoothed_velocity(t, position, (half_width,))
 
 
 @dataclass(frozen=True)
@@ -116,22 +116,22 @@ def velocity_defects(
         position: (N, n).
         recorded: (N, n) velocities, NaN where there are none.
     """
-    slope, spread = slopes(rate, t, position)
+    slope, deviation = slopes(rate, t, position)
     defects: dict[int, VelocityDefect] = {}
     for joint in range(position.shape[1]):
         expected, v = slope[:, joint], recorded[:, joint]
-        error = float(np.sqrt(np.mean(spread[:, joint] ** 2)))
+        error = float(np.sqrt(np.mean(deviation[:, joint] ** 2)))
         is_moving = float(np.sqrt(np.mean(expected**2))) > max(STANDSTILL, 5.0 * error)
-        finite = np.isfinite(v)
+        valid = np.isfinite(v)
         suffix = f"; its standard deviation is {error:.2g}"
-        if finite.mean() < 0.5:
+        if valid.mean() < 0.5:
             defects[joint] = VelocityDefect("none is recorded" + suffix)
-        elif is_moving and not v[finite].any():
+        elif is_moving and not v[valid].any():
             defects[joint] = VelocityDefect("it is recorded as zero while the joint moves" + suffix)
         elif is_moving:
-            factor = float(v[finite] @ expected[finite] / (expected[finite] @ expected[finite]))
-            residual = v[finite] - factor * expected[finite]
-            explained = 1.0 - float(residual @ residual) / max(float(v[finite] @ v[finite]), 1e-300)
+            factor = float(v[valid] @ expected[valid] / (expected[valid] @ expected[valid]))
+            residual = v[valid] - factor * expected[valid]
+            explained = 1.0 - float(residual @ residual) / max(float(v[valid] @ v[valid]), 1e-300)
             if explained < 0.5:
                 defects[joint] = VelocityDefect(
                     "what is recorded does not follow the positions" + suffix
@@ -171,7 +171,7 @@ def interpolated(t: Array, times: Array, rows: Array) -> Array:
     """Return rows (M, k) of some times (M,) at others, (N,), where they are known; else NaN."""
     columns = []
     for column in rows.T:
-        finite = np.isfinite(column)
-        values = np.interp(t, times[finite], column[finite]) if finite.any() else 0.0 * t + np.nan
+        valid = np.isfinite(column)
+        values = np.interp(t, times[valid], column[valid]) if valid.any() else 0.0 * t + np.nan
         columns.append(values)
     return np.array(columns).reshape(-1, len(t)).T

@@ -71,7 +71,7 @@ class RobotSettings:
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of the settings."""
-        return tuple(item.name for item in fields(cls))
+        return tuple(f.name for f in fields(cls))
 
     def updated(self, changes: Mapping[str, str]) -> "RobotSettings":
         """Return these settings with those of ``changes`` that are not empty."""
@@ -136,11 +136,11 @@ class RobotSettings:
         # The topic robot_description may have the friction of the URDF.
         description = self._with_friction(description)
         options: dict[str, Any] = {
-            "locked_joints": _positions(self.locked_joints, "locked_joints"),
+            "locked_joints": _per_joint(self.locked_joints, "locked_joints"),
             "inertia": self.inertia or "auto",
         }
         if self.gravity:  # else that of the robot, or of the description
-            options["gravity"] = _three(self.gravity, "gravity")
+            options["gravity"] = _vec3(self.gravity, "gravity")
         end_effector = self.end_effector or None
         if self.is_bundled:
             model = robots.get(self.robot).model(description, base or None, end_effector, **options)
@@ -156,7 +156,7 @@ class RobotSettings:
         """
         home = model.joint_positions(model.home)
         positions = dict(zip(model.joint_names, home.tolist(), strict=True))
-        for name, value in _positions(self.initial_positions, "initial_positions", True).items():
+        for name, value in _per_joint(self.initial_positions, "initial_positions", True).items():
             if name not in model.joint_names:
                 raise OptionError(
                     f"initial_positions: '{name}' is no joint of '{model.name}'"
@@ -205,7 +205,7 @@ class RobotSettings:
             OptionError: it is not three finite numbers, or not horizontal, or the robot is not in
                 water.
         """
-        current_velocity = _three(self.current, "current")
+        current_velocity = _vec3(self.current, "current")
         if current_velocity is None or not any(current_velocity):
             return None
         import numpy as np
@@ -228,7 +228,7 @@ class RobotSettings:
         Raises:
             VmsPhError: the base is not planar, a joint turns no wheel, or a radius is not positive.
         """
-        radii = _positions(self.wheels, "wheels", True)
+        radii = _per_joint(self.wheels, "wheels", True)
         if not radii:
             return None
         from vms_ph_dynamics.nonholonomic import on_wheels
@@ -306,7 +306,7 @@ def _words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def _three(text: str, setting: str) -> tuple[float, float, float] | None:
+def _vec3(text: str, setting: str) -> tuple[float, float, float] | None:
     if not text:
         return None
     unit, example = ("m/s^2", "0 0 -9.81") if setting == "gravity" else ("m/s", "0.2 0.1 0")
@@ -319,7 +319,7 @@ def _three(text: str, setting: str) -> tuple[float, float, float] | None:
     return x, y, z
 
 
-def _positions(text: str, setting: str, needs_value: bool = False) -> dict[str, float]:
+def _per_joint(text: str, setting: str, needs_value: bool = False) -> dict[str, float]:
     positions = {}
     for word in _words(text):
         name, equals, value = word.partition("=")

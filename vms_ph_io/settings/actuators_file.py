@@ -53,7 +53,7 @@ def actuators_in(content: Mapping[str, Any], prefix: str, origin: str) -> Actuat
     try:
         check_keys(content, origin, (), _TOP_KEYS)
         actuators = [
-            one for section in SECTIONS if section in content for one in _section(section, content)
+            a for section in SECTIONS if section in content for a in _actuators(section, content)
         ]
         if not actuators:
             raise ModelError(f"{origin} has none of {', '.join(SECTIONS)}")
@@ -66,7 +66,7 @@ def actuators_in(content: Mapping[str, Any], prefix: str, origin: str) -> Actuat
         raise ModelError(f"{prefix}: {error}") from None
 
 
-def _section(section: str, content: Mapping[str, Any]) -> list[Actuator]:
+def _actuators(section: str, content: Mapping[str, Any]) -> list[Actuator]:
     defaults = content.get("defaults") or {}
     check_keys(defaults, "defaults", (), SECTIONS)
     common = defaults.get(section) or {}
@@ -75,12 +75,12 @@ def _section(section: str, content: Mapping[str, Any]) -> list[Actuator]:
     if section == "rotors":
         shared = {name: content[name] for name in ("thrust", "drag_ratio") if name in content}
         common = {**shared, **common}
-    singular, kind = section[:-1].replace("_", " "), _KINDS[section]
+    singular, make = section[:-1].replace("_", " "), _CONSTRUCTORS[section]
     actuators = []
-    for i, item in enumerate(items(content[section], section)):
-        if not isinstance(item, Mapping):
-            raise ModelError(f"{singular} {i} must be a mapping; given: {item!r}")
-        actuators.append(kind({**common, **item}, f"{singular} {i}"))
+    for i, entry in enumerate(items(content[section], section)):
+        if not isinstance(entry, Mapping):
+            raise ModelError(f"{singular} {i} must be a mapping; given: {entry!r}")
+        actuators.append(make({**common, **entry}, f"{singular} {i}"))
     return actuators
 
 
@@ -124,7 +124,7 @@ def _tilt(value: Any, name: str) -> Tilt:
 
 
 _FILE_KEYS = ("thrust", "orientation", "torque_sign")  # keys of a rotor that are no fields
-_KINDS: dict[str, Callable[[Mapping[str, Any], str], Actuator]] = {
+_CONSTRUCTORS: dict[str, Callable[[Mapping[str, Any], str], Actuator]] = {
     "rotors": _rotor,
     "thrusters": _rotor,
     "wheels": lambda item, name: Wheel(**fields_of(Wheel, item, name, _FLOOR_READERS)),
@@ -166,20 +166,20 @@ def actuators_of_urdf(description: str) -> Actuators | None:
             f"{subject} must stand once in a description; it stands {len(elements)} times"
         )
     try:
-        content = _content(elements[0])
+        content = _file_content(elements[0])
     except ModelError as error:
         raise ModelError(f"{subject} is not valid: {error}") from None
     return actuators_in(content, f"{subject} is not valid", "the element")
 
 
-def _content(element: ET.Element) -> dict[str, Any]:
+def _file_content(element: ET.Element) -> dict[str, Any]:
     """Return an element as the content of a YAML file."""
     content = _attributes(element)
     for child in element:
         if child.tag == "defaults":
-            content["defaults"] = {_section_of(common): _item(common) for common in child}
+            content["defaults"] = {_section_of(common): _entry(common) for common in child}
         else:
-            content.setdefault(_section_of(child), []).append(_item(child))
+            content.setdefault(_section_of(child), []).append(_entry(child))
     return content
 
 
@@ -192,7 +192,7 @@ def _section_of(element: ET.Element) -> str:
     return _TAGS[element.tag]
 
 
-def _item(element: ET.Element) -> dict[str, Any]:
+def _entry(element: ET.Element) -> dict[str, Any]:
     item = _attributes(element)
     for part in element:
         if part.tag in item:

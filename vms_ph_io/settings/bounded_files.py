@@ -114,13 +114,13 @@ def load_npz(path: Path) -> dict[str, Any]:
 
     size = path.stat().st_size
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-        stated = sum(entry.file_size for entry in archive.infolist())  # no more of it is read
-        check_decompressed(path.name, size, stated, "save it with numpy.savez")
+        declared = sum(entry.file_size for entry in archive.infolist())  # no more of it is read
+        check_decompressed(path.name, size, declared, "save it with numpy.savez")
         with np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
 
 
-_COMPRESSED = 15  # the type of an element of a MAT file
+_COMPRESSED_TYPE = 15  # the type of an element of a MAT file
 _NUMERIC = [
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
     "logical", "char",
@@ -162,29 +162,29 @@ def _declared_entries(content: bytes) -> int:
 
     What loads them makes room for as many, whatever follows.
     """
-    order: Any = {b"IM": "little", b"MI": "big"}[content[126:128]]
-    total, parts = 0, [(128, len(content), 0)]
-    while parts:
-        position, end, depth = parts.pop()
+    byte_order: Any = {b"IM": "little", b"MI": "big"}[content[126:128]]
+    total, stack = 0, [(128, len(content), 0)]
+    while stack:
+        position, end, depth = stack.pop()
         if depth > _MAX_DEPTH:
             raise DecompressionError(f"structs are nested more than {_MAX_DEPTH} deep")
         while position + 8 <= end:
-            kind, count = (
-                int.from_bytes(content[k : k + 4], order) for k in (position, position + 4)
+            element_type, byte_count = (
+                int.from_bytes(content[k : k + 4], byte_order) for k in (position, position + 4)
             )
-            start, following = position + 8, position + 8 + count + -count % 8
-            if kind >> 16:  # up to four bytes within the tag
-                kind, count, start, following = (
-                    kind & 0xFFFF,
-                    kind >> 16,
+            start, following = position + 8, position + 8 + byte_count + -byte_count % 8
+            if element_type >> 16:  # up to four bytes within the tag
+                element_type, byte_count, start, following = (
+                    element_type & 0xFFFF,
+                    element_type >> 16,
                     position + 4,
                     position + 8,
                 )
-            if kind == _MATRIX:
-                parts.append((start, min(start + count, end), depth + 1))
-            elif kind == _DIMENSIONS:
-                sizes = [content[k : k + 4] for k in range(start, min(start + count, end), 4)]
-                total += math.prod(int.from_bytes(size, order) for size in sizes)
+            if element_type == _MATRIX:
+                stack.append((start, min(start + byte_count, end), depth + 1))
+            elif element_type == _DIMENSIONS:
+                sizes = [content[k : k + 4] for k in range(start, min(start + byte_count, end), 4)]
+                total += math.prod(int.from_bytes(size, byte_order) for size in sizes)
             position = following
     return total
 
@@ -192,20 +192,20 @@ def _declared_entries(content: bytes) -> int:
 def _decompressed_mat(path: Path, size: int, remedy: str) -> bytes:
     """Return a MAT file whose elements are not compressed; only those of version 5 can be."""
     data = path.read_bytes()
-    order = {b"IM": "little", b"MI": "big"}.get(data[126:128])
-    if order is None:
+    byte_order = {b"IM": "little", b"MI": "big"}.get(data[126:128])
+    if byte_order is None:
         return data
-    parts, position, total = [data[:128]], 128, 128
+    elements, position, total = [data[:128]], 128, 128
     while position < len(data):
-        kind = int.from_bytes(data[position : position + 4], order)  # type: ignore[arg-type]
-        end = position + 8 + int.from_bytes(data[position + 4 : position + 8], order)  # type: ignore[arg-type]
-        part = data[position:end]
-        if kind == _COMPRESSED:
-            part = decompress(part[8:], "zlib", max(max_decompressed(size) - total, 0))
-            if int.from_bytes(part[:4], order) == _COMPRESSED:  # type: ignore[arg-type]
+        element_type = int.from_bytes(data[position : position + 4], byte_order)  # type: ignore[arg-type]
+        end = position + 8 + int.from_bytes(data[position + 4 : position + 8], byte_order)  # type: ignore[arg-type]
+        element = data[position:end]
+        if element_type == _COMPRESSED_TYPE:
+            element = decompress(element[8:], "zlib", max(max_decompressed(size) - total, 0))
+            if int.from_bytes(element[:4], byte_order) == _COMPRESSED_TYPE:  # type: ignore[arg-type]
                 raise DecompressionError("an element is compressed twice")
-        total += len(part)
+        total += len(element)
         check_decompressed(path.name, size, total, remedy)
-        parts.append(part)
+        elements.append(element)
         position = end
-    return b"".join(parts)
+    return b"".join(elements)

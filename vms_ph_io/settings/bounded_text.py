@@ -123,7 +123,7 @@ class BoundedLoader(yaml.SafeLoader):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self._depth = self._values = 0
+        self._depth = self._value_count = 0
         self._size_of: dict[int, int] = {}  # of nodes that are complete
 
     def compose_node(self, parent: Any, index: Any) -> Any:
@@ -133,17 +133,17 @@ class BoundedLoader(yaml.SafeLoader):
             node = super().compose_node(parent, index)
             if id(node) not in self._size_of:
                 _refuse("a value contains itself", mark)
-            self._values += self._size_of[id(node)]
+            self._value_count += self._size_of[id(node)]
         else:
             self._depth += 1
             if self._depth > MAX_YAML_DEPTH:
                 _refuse(f"values are nested more than {MAX_YAML_DEPTH} deep", mark)
-            count = self._values
+            count_before = self._value_count
             node = super().compose_node(parent, index)
-            self._values += 1
-            self._size_of[id(node)] = self._values - count
+            self._value_count += 1
+            self._size_of[id(node)] = self._value_count - count_before
             self._depth -= 1
-        if self._values > MAX_YAML_VALUES:
+        if self._value_count > MAX_YAML_VALUES:
             _refuse(f"it has more than {MAX_YAML_VALUES} values", mark)
         return node
 

@@ -14,7 +14,7 @@ from vms_ph_dynamics.energy.joint_friction import JointFriction
 
 from .bounded_text import read_yaml
 
-_MOVING = ("revolute", "continuous", "prismatic")
+_MOVABLE_TYPES = ("revolute", "continuous", "prismatic")
 
 FIELDS = ("viscous", "coulomb", "slip", "shift", "offset")
 """Numbers of a joint, see :class:`.JointFriction`; those left out are zero, ``slip`` 0.01."""
@@ -32,12 +32,12 @@ def read_friction(path: Path, model: VMSModel) -> JointFriction:
     Raises:
         VmsPhError: the file cannot be read, or names a joint or a number that does not exist.
     """
-    values = {name: np.zeros(model.n) for name in FIELDS}
-    values["slip"][:] = 0.01
-    for joint, numbers in _joints(path, model.joint_names, model.name).items():
+    parameters = {name: np.zeros(model.n) for name in FIELDS}
+    parameters["slip"][:] = 0.01
+    for joint, numbers in _by_joint(path, model.joint_names, model.name).items():
         for name, value in numbers.items():
-            values[name][model.joint_index(joint)] = value
-    return JointFriction(**values)
+            parameters[name][model.joint_index(joint)] = value
+    return JointFriction(**parameters)
 
 
 def with_friction(description: str, path: Path, warn: Callable[[str], None] | None = None) -> str:
@@ -58,10 +58,10 @@ def with_friction(description: str, path: Path, warn: Callable[[str], None] | No
     joints = {
         str(joint.get("name")): joint
         for joint in root.findall("joint")
-        if joint.get("type") in _MOVING
+        if joint.get("type") in _MOVABLE_TYPES
     }
-    friction = _joints(path, tuple(joints), str(root.get("name")))
-    left_out: dict[str, list[str]] = {}
+    friction = _by_joint(path, tuple(joints), str(root.get("name")))
+    unsupported: dict[str, list[str]] = {}
     for name, joint in joints.items():
         numbers = friction.get(name, {})
         dynamics = joint.find("dynamics")
@@ -76,14 +76,14 @@ def with_friction(description: str, path: Path, warn: Callable[[str], None] | No
             dynamics.set(attribute, repr(float(value)))
         for term in numbers:
             if term not in DYNAMICS and numbers[term] != 0.0:
-                left_out.setdefault(term, []).append(name)
-    if left_out and warn is not None:
-        terms = "; ".join(f"{term} of {', '.join(names)}" for term, names in left_out.items())
+                unsupported.setdefault(term, []).append(name)
+    if unsupported and warn is not None:
+        terms = "; ".join(f"{term} of {', '.join(names)}" for term, names in unsupported.items())
         warn(f"{path.name}: nodes have viscous and Coulomb friction; left out: {terms}")
     return ET.tostring(root, encoding="unicode")
 
 
-def _joints(path: Path, joint_names: tuple[str, ...], robot: str) -> dict[str, dict[str, float]]:
+def _by_joint(path: Path, joint_names: tuple[str, ...], robot: str) -> dict[str, dict[str, float]]:
     """Return the numbers in a file by joint."""
     content = read_yaml(path)
     joints = content.get("friction", content) if isinstance(content, dict) else None

@@ -42,34 +42,34 @@ def allocation_tag(actuators: "Actuators") -> ET.Element:
         ALLOCATION_TAG, base=actuators.base, weights=_numbers(actuators.weights.tolist())
     )
     for i, name in enumerate(actuators.names):
-        item = ET.SubElement(element, "input", name=name, column=_numbers(allocation.matrix[:, i]))
-        item.set("lower", _numbers([allocation.lower[i]]))
-        item.set("upper", _numbers([allocation.upper[i]]))
+        tag = ET.SubElement(element, "input", name=name, column=_numbers(allocation.matrix[:, i]))
+        tag.set("lower", _numbers([allocation.lower[i]]))
+        tag.set("upper", _numbers([allocation.upper[i]]))
         if i in actuators.reaction:
-            item.set("kind", REACTION_WHEEL)
+            tag.set("kind", REACTION_WHEEL)
         for key in _CONSTANTS:
             value = getattr(actuators, key)[i]
             if 0.0 < value < inf:
-                item.set(key, _numbers([value]))
-        _add_spin(actuators, i, item)
-        _add_turn(actuators, i, item)
+                tag.set(key, _numbers([value]))
+        _add_spin(actuators, i, tag)
+        _add_column_rotation(actuators, i, tag)
     return element
 
 
-def _add_spin(actuators: "Actuators", i: int, item: ET.Element) -> None:
+def _add_spin(actuators: "Actuators", i: int, tag: ET.Element) -> None:
     """Add the momentum of what spins, and the rate at the start, to an input."""
     if actuators.start_rates[i]:
-        item.set("rate", _numbers([actuators.start_rates[i]]))
+        tag.set("rate", _numbers([actuators.start_rates[i]]))
     if not actuators.inertia[i]:
         return
-    item.set("inertia", _numbers([actuators.inertia[i]]))
+    tag.set("inertia", _numbers([actuators.inertia[i]]))
     spin = actuators.spin_columns
-    item.set("spin_axis", _numbers((spin.fixed + spin.cosine)[:, i]))
+    tag.set("spin_axis", _numbers((spin.fixed + spin.cosine)[:, i]))
     if i in actuators.tilting:
-        item.set("spin_axis_sin", _numbers(spin.sine[:, i]))
+        tag.set("spin_axis_sin", _numbers(spin.sine[:, i]))
 
 
-def _add_turn(actuators: "Actuators", i: int, item: ET.Element) -> None:
+def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> None:
     """Add what turns the column of an input, and its parts."""
     columns = actuators.columns
     actuator = int(columns.by[i])
@@ -78,23 +78,23 @@ def _add_turn(actuators: "Actuators", i: int, item: ET.Element) -> None:
     parts = (("column_cos", columns.cosine), ("column_sin", columns.sine))
     for key, part in (("column_fixed", columns.fixed), *parts):
         if part[:, i].any():
-            item.set(key, _numbers(part[:, i]))
+            tag.set(key, _numbers(part[:, i]))
     if i in actuators.tilting:
         for key in ("tilt_lower", "tilt_upper", "tilt_rate"):
-            item.set(key, _numbers([getattr(actuators, key)[i]]))
+            tag.set(key, _numbers([getattr(actuators, key)[i]]))
         return
-    item.set("steering", actuators.names[actuator])
+    tag.set("steering", actuators.names[actuator])
     if actuator == i:  # the angle is at the wheel, which comes before its steering
-        item.set("angle", _numbers([actuators.start_angles[i - 1]]))
+        tag.set("angle", _numbers([actuators.start_angles[i - 1]]))
 
 
 def fluid_tag(fluid: "Fluid") -> ET.Element:
     """Return a fluid as an element with the coefficients of each body; matrices row by row."""
     element = ET.Element(FLUID_TAG, density=_numbers([fluid.density]))
     for body in fluid.bodies:
-        item = ET.SubElement(element, "body", link=body.link)
+        tag = ET.SubElement(element, "body", link=body.link)
         for name in ("volume", "centre_of_buoyancy", "added_mass", "linear_drag", "quadratic_drag"):
-            item.set(name, _numbers(np.ravel(getattr(body, name))))
+            tag.set(name, _numbers(np.ravel(getattr(body, name))))
     return element
 
 

@@ -29,7 +29,7 @@ from .yaml_files import (
 _FOLDER = "config/scenes"
 _POSE_KEYS, _MOVE_KEYS = ("position", "rpy"), ("to", "push")
 _LAW_KEYS = ("initial_positions", "gains", "moves", "point")
-_three = sized(3)
+_vec3 = sized(3)
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def load(name: str) -> SceneFile:
 def _scene_file(name: str, content: Any) -> SceneFile:
     check_keys(content, "the scene", ("title",), ("bodies", "tool", "surface", "task"))
     bodies = mapping(content.get("bodies", {}), "bodies", "bodies")
-    above_zero = {field.name: positive for field in fields(Surface)}
-    surface = fields_of(Surface, content.get("surface", {}), "the surface", above_zero)
+    positive_readers = {field.name: positive for field in fields(Surface)}
+    surface = fields_of(Surface, content.get("surface", {}), "the surface", positive_readers)
     scene = Scene(
         name,
         str(content["title"]),
@@ -92,10 +92,10 @@ def _shapes(entries: Any, owner: str) -> tuple[Shape, ...]:
 def _shape(item: Any, subject: str) -> Shape:
     kinds = [kind for kind in SIZES if kind != "mesh"]
     check_keys(item, subject, (), (*kinds, *_POSE_KEYS, "colour"))
-    named = [kind for kind in kinds if kind in item]
-    if len(named) != 1:
-        raise ModelError(f"{subject} must be one of {', '.join(kinds)}; given: {named or 'none'}")
-    (kind,) = named
+    chosen = [kind for kind in kinds if kind in item]
+    if len(chosen) != 1:
+        raise ModelError(f"{subject} must be one of {', '.join(kinds)}; given: {chosen or 'none'}")
+    (kind,) = chosen
     lengths = vector(item[kind] or [], len(SIZES[kind]), f"{kind} of {subject}").tolist()
     colour: dict[str, Any] = {}
     if "colour" in item:
@@ -105,7 +105,7 @@ def _shape(item: Any, subject: str) -> Shape:
 
 def _pose(item: Mapping[str, Any], owner: str) -> Array:
     """Return the pose (4,4) of an entry with ``position`` and ``rpy``; both zero if left out."""
-    position, rpy = (_three(item.get(key, [0.0] * 3), f"{key} of {owner}") for key in _POSE_KEYS)
+    position, rpy = (_vec3(item.get(key, [0.0] * 3), f"{key} of {owner}") for key in _POSE_KEYS)
     return frozen(pin.SE3(pin.rpy.rpyToMatrix(rpy), position).homogeneous)
 
 
@@ -137,7 +137,7 @@ def _task(item: Any, scene: Scene) -> Task:
 
 def _move(item: Any, subject: str) -> Move:
     check_keys(item, subject, ("at", "to"), ("push",))
-    position, push = (_three(item.get(key, [0.0] * 3), f"{key} of {subject}") for key in _MOVE_KEYS)
+    position, push = (_vec3(item.get(key, [0.0] * 3), f"{key} of {subject}") for key in _MOVE_KEYS)
     return Move(number(item["at"], f"at of {subject}"), position, push)
 
 

@@ -147,11 +147,11 @@ def fields_of(
         if f.name in needed or (names is None and f.default is f.default_factory is MISSING)
     ]
     check_keys(item, owner, needed, [f.name for f in possible if f.name not in needed])
-    hints = get_type_hints(kind)
+    types = get_type_hints(kind)
     values = {}
     for name, value in item.items():
         if value is not None or name in needed:
-            read = (readers or {}).get(name) or _READERS[hints[name]]
+            read = (readers or {}).get(name) or _READERS[types[name]]
             values[name] = read(value, f"{name} of {owner}")
     return values
 

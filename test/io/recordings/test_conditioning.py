@@ -37,7 +37,7 @@ def unaccounted(motion: RecordedMotion) -> float:
     """The largest unaccounted energy, relative to gross."""
     writer = LedgerWriter(motion.model, motion.ports)
     for block in motion.blocks(300):
-        writer.add(block.samples, block.continues, block.exact)
+        writer.add(block.samples, block.continues, block.exact_energies)
     ledger = writer.ledger()
     return ledger.largest / ledger.gross
 
@@ -53,7 +53,7 @@ def test_a_clean_recording_is_left_as_it_is(panda: VMSModel, known: Known, tmp_p
     np.testing.assert_allclose(samples.v, known.v, atol=1e-14)
     np.testing.assert_allclose(samples.torque, known.effort, atol=1e-14)
     found = motion.conditioning
-    assert (found.clock, found.velocity, found.lag_corrected) == ("stamps", {}, False)
+    assert (found.clock, found.velocity_defects, found.lag_corrected) == ("stamps", {}, False)
     assert abs(found.lag) < 1e-4
     assert found.meaning is not None
     assert found.meaning.best == "torque"
@@ -89,7 +89,7 @@ def test_velocities_that_are_no_use_are_estimated_from_the_positions(
     }[kind]
     noisy = known.q + 1e-5 * rng.normal(size=known.q.shape)
     motion = motion_of(known.changed(v=velocity, q=noisy), panda, tmp_path)
-    assert list(motion.conditioning.velocity) == [panda.joint_names[2]]
+    assert list(motion.conditioning.velocity_defects) == [panda.joint_names[2]]
     why = {
         "missing": "none is recorded", "zero": "recorded as zero",
         "junk": "does not follow", "degrees": "57.3 times",
@@ -199,7 +199,7 @@ def test_a_clock_that_was_set_back_goes_on() -> None:
     for k in range(200):
         table.append(10**12 + (k if k < 100 else k - 5000) * 1_000_000, (0.0,))
     found = clock_order(table)
-    assert len(found.set_back) == 1
+    assert len(found.reset_times) == 1
     assert found.segments == ((0, 100), (100, 200))
     assert np.all(np.diff(found.t) > 0.0)
 

@@ -232,7 +232,7 @@ def test_time_zero_is_that_of_a_simulation(known: Known, panda: VMSModel, tmp_pa
     rows = zip(stamps(known), known.q, known.v, known.effort, strict=True)
     messages = [(s, "/joint_states", state(s - START, known.joints, *row)) for s, *row in rows]
     order = audit(write(tmp_path / "bag", messages), panda).conditioning.order
-    assert not order.set_back
+    assert not order.reset_times
     assert not order.gaps
     unstamped = [
         (s, "/joint_states", state(0, known.joints, *row))
