@@ -53,7 +53,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
 
 # The module of each name. Importing Pinocchio takes a tenth of a second, which a user of the error
 # classes alone (a launcher, a command that lists topics) need not wait for.
-_HOME = {
+_MODULE_OF = {
     name: module
     for module, names in {
         "arrays": "Array",
@@ -78,7 +78,7 @@ _HOME = {
     for name in names.split()
 }
 
-__all__ = sorted(_HOME)
+__all__ = sorted(_MODULE_OF)
 
 _HINTS = {
     "VMSModel": "Model Robot RobotModel MultibodyModel",
@@ -93,12 +93,12 @@ _HINTS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise import_module(".errors", __name__).missing_name(__name__, name, __all__, _HINTS)
-    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_MODULE_OF})

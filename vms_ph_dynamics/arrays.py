@@ -16,15 +16,15 @@ from .errors import ModelError, StateError
 Array = npt.NDArray[np.floating[Any]]
 
 
-def summary(thing: object, *facts: object) -> str:
+def summary(instance: object, *details: object) -> str:
     """Return one line that shows an object: its class, and arrays and texts about it."""
-    return f"{type(thing).__name__}({', '.join(map(_short, facts))})"
+    return f"{type(instance).__name__}({', '.join(map(_short_text, details))})"
 
 
-def _short(fact: object) -> str:
-    if not isinstance(fact, np.ndarray):
-        return str(fact)
-    text = np.array2string(fact, precision=4, suppress_small=True, separator=", ", threshold=24)
+def _short_text(detail: object) -> str:
+    if not isinstance(detail, np.ndarray):
+        return str(detail)
+    text = np.array2string(detail, precision=4, suppress_small=True, separator=", ", threshold=24)
     return " ".join(text.split())
 
 
@@ -33,7 +33,7 @@ class ArrayRecord:
 
     def __repr__(self) -> str:
         """Return the shapes, in one line."""
-        arrays = {k: field for k, field in vars(self).items() if isinstance(field, np.ndarray)}
+        arrays = {k: value for k, value in vars(self).items() if isinstance(value, np.ndarray)}
         return summary(self, *(f"{name} {array.shape}" for name, array in arrays.items()))
 
 
@@ -56,8 +56,8 @@ def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
         raise StateError(f"{name} must have shape ({size},); given: shape {x.shape}")
     # The square is not finite if an entry is not; the converse fails for large entries.
     if not isfinite(x.dot(x)) and not np.isfinite(x).all():
-        bad = [i for i in range(size) if not isfinite(x[i])]
-        raise StateError(f"{name} must be finite; entries {bad} are {x[bad].tolist()}")
+        invalid = [i for i in range(size) if not isfinite(x[i])]
+        raise StateError(f"{name} must be finite; entries {invalid} are {x[invalid].tolist()}")
     return x
 
 
@@ -94,9 +94,9 @@ def frozen(x: Array) -> Array:
 
 def restore(instance: Any, state: dict[str, Any]) -> None:
     """Give an object the parts of a copy or a pickle, whose arrays were read-only."""
-    for part in state.values():
-        if isinstance(part, np.ndarray):
-            frozen(part)
+    for value in state.values():
+        if isinstance(value, np.ndarray):
+            frozen(value)
     vars(instance).update(state)
 
 
@@ -108,10 +108,10 @@ def zeros(*shape: int) -> Array:
 T = TypeVar("T")
 
 
-def copy_with(instance: T, **parts: Any) -> T:
+def copy_with(instance: T, **attributes: Any) -> T:
     """Return a shallow copy of an object with other parts."""
     other = copy(instance)
-    vars(other).update(parts)
+    vars(other).update(attributes)
     return other
 
 

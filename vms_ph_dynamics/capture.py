@@ -46,9 +46,9 @@ class Body:
         """
         centre, inertia = np.asarray(self.centre, float), np.asarray(self.inertia, float)
         if centre.shape != (3,) or inertia.shape != (3, 3):
-            text = f"a body needs centre (3,) and inertia (3,3); given: {centre.shape} and "
-            text += f"{inertia.shape}"
-            raise ModelError(text)
+            message = f"a body needs centre (3,) and inertia (3,3); given: {centre.shape} and "
+            message += f"{inertia.shape}"
+            raise ModelError(message)
         is_body = (
             np.isfinite([self.mass, *centre, *inertia.ravel()]).all()
             and self.mass > 0.0

@@ -9,14 +9,14 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-Called = TypeVar("Called", bound=Callable[..., Any])
+Target = TypeVar("Target", bound=Callable[..., Any])
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a hint at the one of the accepted names that is most like a name, or an empty text."""
     accepted = {entry.lower(): entry for entry in names if entry != name}
-    close = get_close_matches(name[:100].lower(), accepted, n=1)
-    return f" (did you mean '{accepted[close[0]]}'?)" if close else ""
+    matches = get_close_matches(name[:100].lower(), accepted, n=1)
+    return f" (did you mean '{accepted[matches[0]]}'?)" if matches else ""
 
 
 def hint_for(name: str, hints: Mapping[str, str]) -> str:
@@ -45,9 +45,9 @@ def missing_name(
     """
     if hint := hint_for(name, hints):
         return ImportError(f"{module} has no '{name}'; use {hint}")
-    known = ", ".join(entry for entry in names if not entry.startswith("_"))
+    accepted = ", ".join(entry for entry in names if not entry.startswith("_"))
     return AttributeError(
-        f"module '{module}' has no attribute '{name}'{did_you_mean(name, names)}; it has {known}"
+        f"module '{module}' has no attribute '{name}'{did_you_mean(name, names)}; it has {accepted}"
     )
 
 
@@ -115,16 +115,16 @@ class InertiaWarning(UserWarning):
     """A robot has inertias that were repaired; the message says which, and what that changes."""
 
 
-def check_arguments(hints: Mapping[str, str]) -> Callable[[Called], Called]:
+def check_arguments(hints: Mapping[str, str]) -> Callable[[Target], Target]:
     """Return a decorator by which a function or class says what is meant by a wrong argument.
 
     Args:
         hints: see :func:`hint_for`.
     """
 
-    def decorate(called: Called) -> Called:
-        function: Any = called.__init__ if isinstance(called, type) else called  # type: ignore[misc]
-        accepted = signature(called).parameters
+    def decorate(target: Target) -> Target:
+        function: Any = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
+        accepted = signature(target).parameters
 
         @wraps(function)
         def checked(*arguments: Any, **keywords: Any) -> Any:
@@ -133,15 +133,15 @@ def check_arguments(hints: Mapping[str, str]) -> Callable[[Called], Called]:
             except TypeError:
                 for name in keywords.keys() - accepted.keys():
                     remedy, names = hint_for(name, hints), ", ".join(accepted)
-                    known = f"{did_you_mean(name, accepted)}; its arguments are {names}"
-                    hint = f"; use {remedy}" if remedy else known
-                    message = f"{called.__qualname__}() has no argument '{name}'{hint}"
+                    suggestion = f"{did_you_mean(name, accepted)}; its arguments are {names}"
+                    hint = f"; use {remedy}" if remedy else suggestion
+                    message = f"{target.__qualname__}() has no argument '{name}'{hint}"
                     raise OptionError(message) from None
                 raise
 
-        if not isinstance(called, type):
+        if not isinstance(target, type):
             return checked  # type: ignore[return-value]
-        called.__init__ = checked  # type: ignore[misc]
-        return called
+        target.__init__ = checked  # type: ignore[misc]
+        return target
 
     return decorate

@@ -18,8 +18,8 @@ from .robot.kinematic_tree import Kinematics
 from .robot_model import RobotModel
 
 
-def _at_state(kind: type["Evaluation"], model: RobotModel, q: Array, v: Array) -> "Evaluation":
-    return kind(model, frozen(q), frozen(v))
+def _restored(cls: type["Evaluation"], model: RobotModel, q: Array, v: Array) -> "Evaluation":
+    return cls(model, frozen(q), frozen(v))
 
 
 class Evaluation(Kinematics, WithHints):
@@ -70,12 +70,12 @@ class Evaluation(Kinematics, WithHints):
         """
         super().__init__(model.tree, q, v)
         self.model = model
-        self._in_cpp = in_cpp = model.plain_core
-        self._core = None if in_cpp is None else in_cpp.dynamics
+        self._native_core = native_core = model.plain_core
+        self._native_dynamics = None if native_core is None else native_core.dynamics
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy robot and state; a copy computes its terms anew."""
-        return _at_state, (type(self), self.model, self.q, self.v)
+        return _restored, (type(self), self.model, self.q, self.v)
 
     def __repr__(self) -> str:
         """Return robot and state, in a few lines."""
@@ -85,7 +85,7 @@ class Evaluation(Kinematics, WithHints):
     @property
     def sampled_algebra(self) -> Any:
         """The workspace in C++ for the algebra of sampled laws; None without it."""
-        return None if self._in_cpp is None else self._in_cpp.sampled_algebra
+        return None if self._native_core is None else self._native_core.sampled_algebra
 
     @cached_property
     def M(self) -> Array:
@@ -112,8 +112,8 @@ class Evaluation(Kinematics, WithHints):
     @cached_property
     def A(self) -> Array:
         """Mechanical connection ``M_b^-1 M_bm``, (b,n) [A (53)]."""
-        if self._core is not None:
-            return self._core.connection(self.q)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.connection(self.q)
         return frozen(self.M_b_inverse.dot(self.M_bm))
 
     @cached_property
@@ -125,31 +125,31 @@ class Evaluation(Kinematics, WithHints):
     @cached_property
     def M_b_inverse(self) -> Array:
         """Inverse of the locked inertia, (b,b)."""
-        if self._core is not None:
-            return self._core.locked_inverse(self.q)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.locked_inverse(self.q)
         return frozen(np.linalg.inv(self.M_b))
 
     @cached_property
     def M_hat_m(self) -> Array:
         """Shape inertia ``M_m - A^T M_bm``, (n,n) [A (55)]."""
-        if self._core is not None:
-            return self._core.shape_inertia(self.q)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.shape_inertia(self.q)
         shape = self.M_m - self.A.T @ self.M_bm
         return frozen((shape + shape.T) / 2)
 
     @cached_property
     def v_hat(self) -> Array:
         """Locked velocity ``v_b + A qdot``, (b,) in the base frame, m/s and rad/s [A (54)]."""
-        if self._core is not None:
-            return self._core.locked_velocity(self.q, self.v)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.locked_velocity(self.q, self.v)
         b = self.model.b
         return frozen(self.v[:b] + self.A @ self.v[b:])
 
     @cached_property
     def momentum(self) -> Array:
         """Generalised momentum ``M v = (p, pi)``, (nv,)."""
-        if self._core is not None:
-            return self._core.momentum(self.q, self.v)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.momentum(self.q, self.v)
         return frozen(self.M @ self.v)
 
     @cached_property
@@ -165,8 +165,8 @@ class Evaluation(Kinematics, WithHints):
     @cached_property
     def pi_hat(self) -> Array:
         """Shape momentum ``pi - A^T p = M_hat_m qdot``, (n,) [A (56)]."""
-        if self._core is not None:
-            return self._core.shape_momentum(self.q, self.v)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.shape_momentum(self.q, self.v)
         return frozen(self.pi - self.A.T @ self.p)
 
     @cached_property
@@ -193,14 +193,14 @@ class Evaluation(Kinematics, WithHints):
         """
         check_moving_rigid(self)
         b = self.model.b
-        base, rates = self.v[:b], self.v[b:]
-        c = self.C + self.C.T
-        c[:b] -= base_group(self.model.base).coad(base) @ self.M[:b]
+        twist, rates = self.v[:b], self.v[b:]
+        matrix = self.C + self.C.T
+        matrix[:b] -= base_group(self.model.base).coad(twist) @ self.M[:b]
         # Row k: half of v_b^T dM_bb/dq_k; v_b^T dM_bq/dq_k and half of qdot^T dM_qq/dq_k.
-        by_base, by_arm = base @ self.dM[:, :b], rates @ self.dM[:, b:, b:]
-        c[b:, :b] -= 0.5 * by_base[:, :b]
-        c[b:, b:] -= by_base[:, b:] + 0.5 * by_arm
-        return frozen(c)
+        by_base, by_arm = twist @ self.dM[:, :b], rates @ self.dM[:, b:, b:]
+        matrix[b:, :b] -= 0.5 * by_base[:, :b]
+        matrix[b:, b:] -= by_base[:, b:] + 0.5 * by_arm
+        return frozen(matrix)
 
     @cached_property
     def dM(self) -> Array:
@@ -223,36 +223,36 @@ class Evaluation(Kinematics, WithHints):
 
     def lifting_power(self, q: Array) -> float:
         """Return the power ``v^T g(q)`` that raises the robot at another configuration (nq,), W."""
-        if self._core is not None:
-            return self._core.lifting_power(q, self.v)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.lifting_power(q, self.v)
         return float(self.v @ Evaluation(self.model, q, np.zeros(self.model.nv)).g)
 
     def coriolis_power(self, x: Array, y: Array) -> float:
         """Return ``x^T C y`` of two velocities (nv,), W."""
-        if self._core is not None:
-            return self._core.coriolis_power(self.q, self.v, x, y)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.coriolis_power(self.q, self.v, x, y)
         return float(x @ (self.C @ y))
 
     @cached_property
     def kinetic_energy(self) -> float:
         """``1/2 v^T M v``, J."""
-        if self._core is not None:
-            return self._core.kinetic_energy(self.q, self.v)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.kinetic_energy(self.q, self.v)
         return 0.5 * float(self.v @ self.momentum)
 
     @cached_property
     def potential_energy(self) -> float:
         """Gravity potential, J; zero with the centre of mass at the inertial frame's origin."""
         model = self.model
-        if self._core is not None:
-            return self._core.potential_energy(self.q)
-        local = self.tree.algorithms.potential_energy(self)
+        if self._native_dynamics is not None:
+            return self._native_dynamics.potential_energy(self.q)
+        potential = self.tree.algorithms.potential_energy(self)
         size = BASE_POSITION_SIZE[model.base]
-        weight = model.total_mass
+        net_mass = model.total_mass
         if model.fluid is not None:
-            local += model.fluid.buoyancy_potential(self)
-            weight -= model.fluid.displaced_mass
-        return float(local - weight * (model.base_gravity[:size] @ self.q[:size]))
+            potential += model.fluid.buoyancy_potential(self)
+            net_mass -= model.fluid.displaced_mass
+        return float(potential - net_mass * (model.base_gravity[:size] @ self.q[:size]))
 
     @cached_property
     def J_end_effector(self) -> Array:
@@ -321,8 +321,8 @@ def momenta(d: Evaluation) -> Momenta:
     """
     centre, momentum = d.tree.algorithms.centroidal(d)
     if d.model.fluid is not None:
-        from_base = centre - d.tree.base_displacement(d.q)
-        momentum = momentum + d.model.fluid.momentum(d, from_base)
+        centre_from_base = centre - d.tree.base_displacement(d.q)
+        momentum = momentum + d.model.fluid.momentum(d, centre_from_base)
     # numpy's cross takes longer than all the rest.
     (x, y, z), (fx, fy, fz) = centre.tolist(), momentum[:3].tolist()
     moment = np.array([y * fz - z * fy, z * fx - x * fz, x * fy - y * fx])

@@ -31,9 +31,9 @@ _MOMENTA = {
     "spatial_momentum": "spatial",
 }
 
-_BLOCKS = {"M_b": "M", "M_bm": "M", "M_m": "M", "p": "momentum", "pi": "momentum"}
+_BLOCK_OF = {"M_b": "M", "M_bm": "M", "M_m": "M", "p": "momentum", "pi": "momentum"}
 
-TERMS = (*_CORE_TERMS, *_BLOCKS)
+TERMS = (*_CORE_TERMS, *_BLOCK_OF)
 """Names of the terms of a batch."""
 
 _HINTS = {
@@ -103,26 +103,26 @@ class EvaluationBatch:
         Raises:
             OptionError: there is no such term.
         """
-        names_of_terms = dict.fromkeys(terms)
-        if unknown := [name for name in names_of_terms if name not in TERMS]:
+        requested = dict.fromkeys(terms)
+        if unknown := [name for name in requested if name not in TERMS]:
             raise OptionError(f"there is no term '{unknown[0]}'; the terms are {', '.join(TERMS)}")
-        missing = dict.fromkeys(_BLOCKS.get(name, name) for name in names_of_terms)
-        names = [name for name in missing if name not in self._terms]
+        needed = dict.fromkeys(_BLOCK_OF.get(name, name) for name in requested)
+        names = [name for name in needed if name not in self._terms]
         if names:
-            in_cpp = self.model.tree.in_cpp if self.model.fluid is None else None
-            arrays = self._by_states(names) if in_cpp is None else self._in_cpp(in_cpp, names)
+            core = self.model.tree.in_cpp if self.model.fluid is None else None
+            arrays = self._python_terms(names) if core is None else self._core_terms(core, names)
             self._terms.update({name: frozen(array) for name, array in arrays.items()})
-        self._terms.update({name: self._block(name) for name in names_of_terms if name in _BLOCKS})
+        self._terms.update({name: self._block(name) for name in requested if name in _BLOCK_OF})
 
     def _block(self, name: str) -> Array:
-        matrices, b = self._terms[_BLOCKS[name]], self.model.b
+        array, b = self._terms[_BLOCK_OF[name]], self.model.b
         base, joints = slice(None, b), slice(b, None)
         rows = base if name in ("M_b", "M_bm", "p") else joints
-        if matrices.ndim == 2:
-            return matrices[:, rows]
-        return matrices[:, rows, base if name == "M_b" else joints]
+        if array.ndim == 2:
+            return array[:, rows]
+        return array[:, rows, base if name == "M_b" else joints]
 
-    def _in_cpp(self, core: Any, names: list[str]) -> Mapping[str, Array]:
+    def _core_terms(self, core: Any, names: list[str]) -> Mapping[str, Array]:
         model, tree = self.model, self.model.tree
         arrays: dict[str, Array] = core.batch(self._threads).evaluate(
             tree.full_configuration(self.Q),
@@ -145,16 +145,16 @@ class EvaluationBatch:
         }
         return {name: project[name](x) if name in project else x for name, x in arrays.items()}
 
-    def _by_states(self, names: list[str]) -> Mapping[str, Array]:
+    def _python_terms(self, names: list[str]) -> Mapping[str, Array]:
         model = self.model
-        rows = [
+        states = [
             [_term(d, name) for name in names]
             for d in (Evaluation(model, q, v) for q, v in zip(self.Q, self.V, strict=True))
         ]
-        if rows:
+        if states:
             return {
-                name: np.array(row)
-                for name, row in zip(names, zip(*rows, strict=True), strict=True)
+                name: np.array(term)
+                for name, term in zip(names, zip(*states, strict=True), strict=True)
             }
         neutral = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
         return {name: np.zeros((0, *np.shape(_term(neutral, name)))) for name in names}
@@ -176,20 +176,20 @@ def checked_rows(
         StateError: a shape is wrong, or an entry; the message names the first such state.
     """
     q, x = (
-        _table(value, size, label)
+        _checked_table(value, size, label)
         for value, size, label in ((Q, model.nq, "Q"), (X, model.nv, name))
     )
     if len(q) != len(x):
         raise StateError(f"Q has {len(q)} states and {name} {len(x)}; give one row for each state")
-    bad = np.zeros(len(q), dtype=bool)
+    invalid = np.zeros(len(q), dtype=bool)
     # A sum is finite only if all entries are, and takes a fraction of the time.
     if not (isfinite(q.sum()) and isfinite(x.sum())):
-        bad |= ~(np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1))
+        invalid |= ~(np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1))
     for rotation in model.tree.rotations:
-        pairs = q[:, rotation.entries]
-        bad |= ~(np.abs(np.sqrt(np.einsum("ij,ij->i", pairs, pairs)) - 1.0) <= NORM_TOLERANCE)
-    if bad.any():
-        first = int(np.argmax(bad))
+        units = q[:, rotation.entries]
+        invalid |= ~(np.abs(np.sqrt(np.einsum("ij,ij->i", units, units)) - 1.0) <= NORM_TOLERANCE)
+    if invalid.any():
+        first = int(np.argmax(invalid))
         try:
             model.checked_configuration(q[first])
             vector(x[first], model.nv, "v")
@@ -198,7 +198,7 @@ def checked_rows(
     return (frozen(q.copy()), frozen(x.copy())) if copy else (q, x)
 
 
-def _table(value: npt.ArrayLike, size: int, label: str) -> Array:
+def _checked_table(value: npt.ArrayLike, size: int, label: str) -> Array:
     try:
         x = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -118,7 +118,7 @@ class VMSModel(RobotModel):
             inertia=inertia,
         )
         model.urdf = xml if gravity is None and not locked_joints else ""
-        _warn(model.repairs)
+        _warn_of_repairs(model.repairs)
         if built.home or built.home_base:
             joints = {name: x for name, x in built.home.items() if name in model.joint_names}
             pose = built.home_base if model.base == "floating" else None
@@ -153,7 +153,7 @@ class VMSModel(RobotModel):
             if not copy.existFrame(copy.names[i], pin.FrameType.JOINT):
                 copy.addJointFrame(i)
         model = cls(copy, end_effector, inertia=inertia)
-        _warn(model.repairs)
+        _warn_of_repairs(model.repairs)
         return model.with_tools(tools)
 
     def evaluate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
@@ -232,7 +232,7 @@ class VMSModel(RobotModel):
         return self.evaluate(q, np.zeros(self.nv)).jacobian(frame, axes)
 
 
-def _warn(repairs: Sequence[InertiaDefect]) -> None:
+def _warn_of_repairs(repairs: Sequence[InertiaDefect]) -> None:
     if repairs:
         changes = "; ".join(f"{repair}" for repair in repairs)
         # Of the caller of the class method that calls this.

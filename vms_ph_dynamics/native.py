@@ -36,7 +36,7 @@ def native_module() -> ModuleType | None:
 
 
 def native_part(
-    native: bool | None, obstacle: str | None, make: Callable[[ModuleType], Part], otherwise: str
+    native: bool | None, obstacle: str | None, make: Callable[[ModuleType], Part], fallback: str
 ) -> Part | None:
     """Return a part of the core, or None where Python is to be used.
 
@@ -44,7 +44,7 @@ def native_part(
         native: True requires it, False excludes it, None uses it where it exists.
         obstacle: why the core does not cover the case, or None.
         make: returns the part; raises ValueError where the core does not cover the robot.
-        otherwise: what is used without it, for the error.
+        fallback: what is used without it, for the error.
 
     Raises:
         ModelError: ``native=True``, but there is no such part.
@@ -60,5 +60,5 @@ def native_part(
         except ValueError as error:  # the ModelError of C++, which covers fewer robots
             obstacle = str(error)
     if native:
-        raise ModelError(f"native=True: {obstacle}; without it {otherwise}")
+        raise ModelError(f"native=True: {obstacle}; without it {fallback}")
     return None

@@ -88,7 +88,7 @@ class RobotModel(WithHints):
         self.end_effector_id, self.urdf = tree.frame_id(self.end_effector), ""
         self.tools: tuple[str, ...] = ()
         self.tool_ids: tuple[int, ...] = ()
-        self.home = frozen(self._within_limits())
+        self.home = frozen(self._neutral_within_limits())
         self.fluid = fluid
         if fluid is not None:
             fluid.check(tree)
@@ -149,7 +149,7 @@ class RobotModel(WithHints):
         """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
         return self.tree.neutral()
 
-    def _within_limits(self) -> Array:
+    def _neutral_within_limits(self) -> Array:
         """Return the neutral configuration, with joints that exclude zero inside their limits."""
         v, lower, upper = np.zeros(self.nv), self.joints.lower, self.joints.upper
         for k in np.flatnonzero((lower > 0.0) | (upper < 0.0)):
@@ -219,8 +219,8 @@ class RobotModel(WithHints):
                 "robot without the fluid"
             )
         tree = self.tree.without_gravity()
-        parts = {"gravity": tree.gravity, "base_gravity": tree.base_gravity, "urdf": ""}
-        return copy_with(self, tree=tree, **parts)
+        attributes = {"gravity": tree.gravity, "base_gravity": tree.base_gravity, "urdf": ""}
+        return copy_with(self, tree=tree, **attributes)
 
     def with_home(self: Model, home: Array) -> Model:
         """Return this robot with another configuration in which it starts, (nq,).
@@ -358,11 +358,11 @@ class RobotModel(WithHints):
             for k, name in enumerate(self.joint_names)
         )
         names = ("joint", "lower", "upper", "velocity", "effort")
-        head = "".join(f"<th>{name}</th>" for name in names)
-        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{rows}</table>"
+        header = "".join(f"<th>{name}</th>" for name in names)
+        return f"<p>{escape(repr(self))}</p><table><tr>{header}</tr>{rows}</table>"
 
 
-def require_model(model: object, user: object) -> None:
+def require_model(model: object, requester: object) -> None:
     """Check that what is given as a robot is its model.
 
     Raises:
@@ -370,6 +370,6 @@ def require_model(model: object, user: object) -> None:
     """
     if not isinstance(model, RobotModel):
         raise ModelError(
-            f"{type(user).__name__} is made for the model of a robot, from load(file) or "
+            f"{type(requester).__name__} is made for the model of a robot, from load(file) or "
             f"robots.load(name) of vms_ph_io; given: {model!r}"
         )

@@ -88,8 +88,8 @@ class ActuatorDynamics:
     def __init__(self, actuators: Actuators, dt: float) -> None:
         self.actuators, self._dt = actuators, dt
         with np.errstate(divide="ignore"):
-            share = [exp(-dt / t) if t > 0.0 else 0.0 for t in actuators.time_constant]
-        self._decay = np.array(share)
+            decay = [exp(-dt / t) if t > 0.0 else 0.0 for t in actuators.time_constant]
+        self._decay = np.array(decay)
         self._failed = np.zeros(len(actuators.names), dtype=bool)
         self._unreported = self._failed.copy()
         self.reset()
@@ -142,7 +142,7 @@ class ActuatorDynamics:
     @property
     def failed(self) -> tuple[str, ...]:
         """Names of the inputs that have failed."""
-        return tuple(n for n, lost in zip(self.actuators.names, self._failed, strict=True) if lost)
+        return tuple(self.actuators.names[k] for k in np.flatnonzero(self._failed))
 
     @property
     def spins(self) -> bool:
@@ -169,8 +169,8 @@ class ActuatorDynamics:
         """
         a, dt = self.actuators, self._dt
         matrix = a.matrix(self.tilts, self.angles)
-        relative = self._relative_rates(matrix, v_base, self.rates)
-        lower, upper = self._limits(relative)
+        relative_rates = self._relative_rates(matrix, v_base, self.rates)
+        lower, upper = self._input_bounds(relative_rates)
         tilts: Array = self.tilts
         if a.tilting.size:
             commands, missing, tilts = self._tilted_commands(wrench, lower, upper)
@@ -180,21 +180,21 @@ class ActuatorDynamics:
             commands, missing = allocated.inputs, allocated.missing
         commanded = np.where(np.abs(commands) < a.dead_zone, 0.0, commands)
         commanded[self._failed] = 0.0
-        inputs, rates = self._lagged(commanded)
-        friction = -a.friction * relative
+        inputs, rates = self._lagged_inputs(commanded)
+        friction = -a.friction * relative_rates
         rates[a.reaction] += dt * (inputs + friction)[a.reaction] / a.inertia[a.reaction]
         momentum = self.momentum
         end_momentum = a.spins(tilts) @ (a.inertia * rates)
-        change = (end_momentum - momentum) / dt
-        active = inputs + friction
-        active[a.reaction] = 0.0  # their reaction is the change of their momentum
-        applied = matrix @ active
+        moment = (end_momentum - momentum) / dt
+        active_inputs = inputs + friction
+        active_inputs[a.reaction] = 0.0  # their reaction is the change of their momentum
+        applied = matrix @ active_inputs
         if len(applied) == 6:
-            applied[3:] -= change
+            applied[3:] -= moment
         else:
-            applied[2] -= change[2]
+            applied[2] -= moment[2]
         self.step_efforts = StepEfforts(
-            commands, inputs, friction, rates, tilts, matrix, applied, momentum, change, missing
+            commands, inputs, friction, rates, tilts, matrix, applied, momentum, moment, missing
         )
         return self.step_efforts
 
@@ -207,14 +207,14 @@ class ActuatorDynamics:
             v_end: at the end.
         """
         a, dt, efforts = self.actuators, self._dt, self.step_efforts
-        mean = 0.5 * (v_start + v_end)
+        mean_twist = 0.5 * (v_start + v_end)
         stored, mean_rates = self.stored, 0.5 * (self.rates + efforts.rates)
-        shaft = self.shaft_torques(efforts, mean_rates, mean)
-        relative = self._relative_rates(efforts.matrix, mean, mean_rates)
+        torques = self.shaft_torques(efforts, mean_rates, mean_twist)
+        relative_rates = self._relative_rates(efforts.matrix, mean_twist, mean_rates)
         losses = {
             "fluid": dt * a.loss_ratio * a.thrust_constant * np.abs(mean_rates) ** 3,
-            "friction": -dt * efforts.friction * relative,
-            "winding": dt * self.winding_losses(shaft),
+            "friction": -dt * efforts.friction * relative_rates,
+            "winding": dt * self.winding_losses(torques),
         }
         for name, energy in losses.items():
             self.lost[name] += energy
@@ -222,7 +222,7 @@ class ActuatorDynamics:
         self.thrusts = efforts.inputs
         if a.steered.size:
             self.angles = self.angles.copy()
-            self.angles[a.steered] += dt * (efforts.matrix.T @ mean)[a.steered + 1]
+            self.angles[a.steered] += dt * (efforts.matrix.T @ mean_twist)[a.steered + 1]
         self.electric += work + self.stored - stored + sum(float(e.sum()) for e in losses.values())
 
     def shaft_rates(self, v_base: Array) -> Array:
@@ -231,24 +231,24 @@ class ActuatorDynamics:
         rates[w] = (self.step_efforts.matrix.T @ v_base)[w]
         return rates
 
-    def shaft_torques(self, efforts: StepEfforts, spun: Array, v_base: Array) -> Array:
+    def shaft_torques(self, efforts: StepEfforts, shaft_rates: Array, v_base: Array) -> Array:
         """Return the torques of all motors, (m,), N m.
 
         Args:
             efforts: those of the step.
-            spun: (m,) rates of shafts, rad/s.
+            shaft_rates: (m,) rates of shafts, rad/s.
             v_base: (b,) twist of the base.
         """
         a = self.actuators
-        torque: Array = efforts.inputs.copy()
+        torques: Array = efforts.inputs.copy()
         rotors = a.rotors[a.thrust_constant[a.rotors] > 0.0]
-        torque[a.rotors] = 0.0
-        speed = np.abs(spun[rotors])
-        drag = a.loss_ratio[rotors] * speed * spun[rotors]
+        torques[a.rotors] = 0.0
+        speed = np.abs(shaft_rates[rotors])
+        drag = a.loss_ratio[rotors] * speed * shaft_rates[rotors]
         climb = speed * (efforts.matrix.T @ v_base)[rotors]
         spin_up = a.inertia[rotors] * (efforts.rates - self.rates)[rotors] / self._dt
-        torque[rotors] = a.thrust_constant[rotors] * (drag + climb) + spin_up
-        return torque
+        torques[rotors] = a.thrust_constant[rotors] * (drag + climb) + spin_up
+        return torques
 
     def winding_losses(self, torque: Array) -> Array:
         """Return the heat of the windings at motor torques (m,), (m,), W."""
@@ -261,17 +261,17 @@ class ActuatorDynamics:
     def losses(self) -> Mapping[str, float]:
         """Return the energy lost since the last reset by ``"actuator/how"``, J."""
         energies: dict[str, float] = {}
-        for cause, values in self.lost.items():
-            for name, value in zip(self.actuators.names, values, strict=True):
+        for mechanism, energies_by_input in self.lost.items():
+            for name, value in zip(self.actuators.names, energies_by_input, strict=True):
                 if value:
-                    energies[f"{name}/{cause}"] = float(value)
+                    energies[f"{name}/{mechanism}"] = float(value)
         return energies
 
     def _relative_rates(self, matrix: Array, v_base: Array, rates: Array) -> Array:
         """Return the rates of wheels, and of reaction wheels relative to the base, (m,)."""
-        r, relative = self.actuators.reaction, matrix.T @ v_base
-        relative[r] += rates[r]
-        return np.asarray(relative)
+        r, wheel_rates = self.actuators.reaction, matrix.T @ v_base
+        wheel_rates[r] += rates[r]
+        return np.asarray(wheel_rates)
 
     def _rotor_rates(self, thrusts: Array) -> Array:
         """Return the rates at which rotors give thrusts, both of rotors alone; zero for others."""
@@ -279,16 +279,16 @@ class ActuatorDynamics:
         rates = np.sign(thrusts) * np.sqrt(np.abs(thrusts) / np.where(k > 0.0, k, 1.0))
         return np.where(k > 0.0, rates, 0.0)
 
-    def _limits(self, relative: Array) -> tuple[Array, Array]:
+    def _input_bounds(self, relative_rates: Array) -> tuple[Array, Array]:
         """Return the bounds of the inputs now, (m,) each."""
         a, dt = self.actuators, self._dt
         lower: Array = a.lower.copy()
         upper: Array = a.upper.copy()
         w, r = a.wheels, a.reaction
-        upper[w] = np.where(relative[w] >= a.largest_rate[w], 0.0, upper[w])
-        lower[w] = np.where(relative[w] <= -a.largest_rate[w], 0.0, lower[w])
+        upper[w] = np.where(relative_rates[w] >= a.largest_rate[w], 0.0, upper[w])
+        lower[w] = np.where(relative_rates[w] <= -a.largest_rate[w], 0.0, lower[w])
         # A reaction wheel ends no step beyond its largest spin.
-        drag = a.friction[r] * relative[r]
+        drag = a.friction[r] * relative_rates[r]
         per_rate = a.inertia[r] / dt
         upper[r] = np.minimum(upper[r], per_rate * (a.largest_rate[r] - self.rates[r]) + drag)
         lower[r] = np.maximum(lower[r], per_rate * (-a.largest_rate[r] - self.rates[r]) + drag)
@@ -297,16 +297,16 @@ class ActuatorDynamics:
         lower[reported] = upper[reported] = 0.0
         return lower, upper
 
-    def _lagged(self, commanded: Array) -> tuple[Array, Array]:
+    def _lagged_inputs(self, commanded: Array) -> tuple[Array, Array]:
         """Return the inputs (m,) over a step and the rates (m,) of rotors at its end."""
         a, inputs, rates = self.actuators, commanded.copy(), self.rates.copy()
         r = a.rotors
         k, decay, target = a.thrust_constant[r], self._decay[r], self._rotor_rates(commanded[r])
-        end = target + decay * (rates[r] - target)
-        mean = 0.5 * (rates[r] + end)
-        static = commanded[r] + decay * (self.thrusts[r] - commanded[r])
-        inputs[r] = np.where(k > 0.0, k * mean * np.abs(mean), static)
-        rates[r] = end
+        end_rates = target + decay * (rates[r] - target)
+        mean_rates = 0.5 * (rates[r] + end_rates)
+        lagged_thrusts = commanded[r] + decay * (self.thrusts[r] - commanded[r])
+        inputs[r] = np.where(k > 0.0, k * mean_rates * np.abs(mean_rates), lagged_thrusts)
+        rates[r] = end_rates
         return inputs, rates
 
     def _tilted_commands(
@@ -319,23 +319,23 @@ class ActuatorDynamics:
         least. It is allocated by these, and turns to their sum. What then acts is the wrench of the
         angles that are reached, for which the thrusts are allocated once more.
         """
-        a, t, dt = self.actuators, self.actuators.tilting, self._dt
+        a, i, dt = self.actuators, self.actuators.tilting, self._dt
         m, middle = len(a.names), 0.5 * (a.tilt_lower + a.tilt_upper)
-        ends = [a.matrix(angles, self.angles)[:, t] for angles in (a.tilt_lower, a.tilt_upper)]
-        parts = np.hstack([a.matrix(middle, self.angles), *ends])
-        low, high = np.zeros(m + 2 * t.size), np.concatenate([upper, upper[t], upper[t]])
+        ends = [a.matrix(angles, self.angles)[:, i] for angles in (a.tilt_lower, a.tilt_upper)]
+        columns = np.hstack([a.matrix(middle, self.angles), *ends])
+        low, high = np.zeros(m + 2 * i.size), np.concatenate([upper, upper[i], upper[i]])
         low[:m] = lower
-        inputs = _least_norm(a.weights[:, None] * parts, a.weights * wrench, low, high)
-        left, right = inputs[m : m + t.size], inputs[m + t.size :]
-        half = 0.5 * (a.tilt_upper[t] - a.tilt_lower[t])
-        lateral = (right - left) * np.sin(half)
-        axial = inputs[t] + (left + right) * np.cos(half)
-        angles = middle[t] + np.arctan2(lateral, axial)
-        angles = np.where(np.hypot(lateral, axial) > 1e-9, angles, self.tilts[t])
-        angles = np.clip(angles, a.tilt_lower[t], a.tilt_upper[t])
-        largest_step = dt * a.tilt_rate[t]
+        inputs = _least_norm(a.weights[:, None] * columns, a.weights * wrench, low, high)
+        lower_forces, upper_forces = inputs[m : m + i.size], inputs[m + i.size :]
+        half_range = 0.5 * (a.tilt_upper[i] - a.tilt_lower[i])
+        lateral = (upper_forces - lower_forces) * np.sin(half_range)
+        axial = inputs[i] + (lower_forces + upper_forces) * np.cos(half_range)
+        angles = middle[i] + np.arctan2(lateral, axial)
+        angles = np.where(np.hypot(lateral, axial) > 1e-9, angles, self.tilts[i])
+        angles = np.clip(angles, a.tilt_lower[i], a.tilt_upper[i])
+        largest_step = dt * a.tilt_rate[i]
         tilts = self.tilts.copy()
-        tilts[t] = np.clip(angles, self.tilts[t] - largest_step, self.tilts[t] + largest_step)
+        tilts[i] = np.clip(angles, self.tilts[i] - largest_step, self.tilts[i] + largest_step)
         matrix = a.matrix(0.5 * (self.tilts + tilts), self.angles)
         allocated = nearest_inputs(matrix, wrench, lower, upper, a.weights)
         return allocated.inputs, allocated.missing, tilts
@@ -347,13 +347,13 @@ def _least_norm(A: Array, b: Array, lower: Array, upper: Array) -> Array:
     There are many more entries than equations; the search within bounds alone leaves open to 1e-7
     which of them have a share.
     """
-    free: Array = np.linalg.pinv(A) @ b
-    if ((free >= lower) & (free <= upper)).all():
-        return free
+    unbounded: Array = np.linalg.pinv(A) @ b
+    if ((unbounded >= lower) & (unbounded <= upper)).all():
+        return unbounded
     m = A.shape[1]
     stacked = np.vstack([A, sqrt(_REGULARISATION * float((A * A).sum())) * np.eye(m)])
-    target, zeros = b, np.zeros(m)
+    target, zero = b, np.zeros(m)
     for _ in range(_ROUNDS):
-        x = bounded_least_squares(stacked, np.concatenate([target, zeros]), lower, upper)
-        target = target + (b - A @ x)
-    return x
+        solution = bounded_least_squares(stacked, np.concatenate([target, zero]), lower, upper)
+        target = target + (b - A @ solution)
+    return solution

@@ -199,36 +199,36 @@ class TurningColumns:
 
     Args:
         columns: of all inputs.
-        by: (m,) index of the input whose angle turns a column; -1 for one that does not turn.
+        turned_by: (m,) index of the input whose angle turns a column, or -1.
         rows: components of the columns that count, such as those of a wrench on a planar base.
 
     Attributes:
-        by: (m,).
+        turned_by: (m,).
         fixed, cosine, sine: (b,m).
     """
 
     def __init__(
         self,
         columns: Sequence[Column],
-        by: Sequence[int],
+        turned_by: Sequence[int],
         rows: slice | NDArray[np.integer] = slice(None),
     ) -> None:
-        def stacked(parts: list[Array | None]) -> Array:
+        def stacked(vectors: list[Array | None]) -> Array:
             zero = np.zeros(len(columns[0].fixed))
-            return frozen(np.stack([zero if p is None else p for p in parts], axis=1)[rows])
+            return frozen(np.stack([zero if v is None else v for v in vectors], axis=1)[rows])
 
-        self.by = frozen(np.array(by, np.intp))
+        self.turned_by = frozen(np.array(turned_by, np.intp))
         self.fixed = stacked([column.fixed for column in columns])
         self.cosine = stacked([column.cosine for column in columns])
         self.sine = stacked([column.sine for column in columns])
-        self._turns = bool((self.by >= 0).any())
+        self._has_turning = bool((self.turned_by >= 0).any())
 
     def matrix(self, angles: Array) -> Array:
         """Return all columns, (b,m), at the angles (m,) of inputs, rad."""
-        if not self._turns:
+        if not self._has_turning:
             return self.fixed
-        steering = np.where(self.by >= 0, angles[self.by], 0.0)
-        return self.fixed + np.cos(steering) * self.cosine + np.sin(steering) * self.sine
+        column_angles = np.where(self.turned_by >= 0, angles[self.turned_by], 0.0)
+        return self.fixed + np.cos(column_angles) * self.cosine + np.sin(column_angles) * self.sine
 
 
 def unit_axis(value: Array, label: str) -> Array:
@@ -286,11 +286,11 @@ def tilting_column(rotor: Rotor, i: int) -> Column:
     untilted = rotor_column(rotor, i)
     if rotor.tilt is None:
         return Column(untilted)
-    position, tilted = np.asarray(rotor.position, np.float64), quarter_turn(rotor, rotor.tilt)
-    return Column(np.zeros(6), untilted, axis_wrench(position, tilted, rotor.drag_ratio))
+    position, axis = np.asarray(rotor.position, np.float64), tilted_axis(rotor, rotor.tilt)
+    return Column(np.zeros(6), untilted, axis_wrench(position, axis, rotor.drag_ratio))
 
 
-def quarter_turn(rotor: Rotor, tilt: Tilt) -> Array:
+def tilted_axis(rotor: Rotor, tilt: Tilt) -> Array:
     """Return the axis of a rotor that has tilted by a quarter turn, (3,)."""
     return np.cross(unit_axis(tilt.axis, "a tilt"), unit_axis(rotor.axis, "a rotor"))
 
@@ -305,7 +305,7 @@ def spin_column(actuator: Actuator) -> Column:
     axis = sign * unit_axis(actuator.axis, "a rotor")
     if actuator.tilt is None:
         return Column(axis)
-    return Column(np.zeros(3), axis, sign * quarter_turn(actuator, actuator.tilt))
+    return Column(np.zeros(3), axis, sign * tilted_axis(actuator, actuator.tilt))
 
 
 def caster_columns(caster: Caster) -> tuple[Column, Column]:
@@ -315,10 +315,10 @@ def caster_columns(caster: Caster) -> tuple[Column, Column]:
     the steering ``n . v / trail - w_z`` for n to the left of d, with v that of the steering axis.
     """
     position = np.array([caster.position[0], caster.position[1], 0.0])
-    x, y = axis_wrench(position, np.eye(3)[0], 0.0), axis_wrench(position, np.eye(3)[1], 0.0)
-    wheel = Column(np.zeros(6), x / caster.radius, y / caster.radius)
+    along_x, along_y = (axis_wrench(position, axis, 0.0) for axis in np.eye(3)[:2])
+    wheel = Column(np.zeros(6), along_x / caster.radius, along_y / caster.radius)
     steering = Column(
-        np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0]), y / caster.trail, -x / caster.trail
+        np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0]), along_y / caster.trail, -along_x / caster.trail
     )
     return wheel, steering
 

@@ -65,18 +65,18 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
     H[np.diag_indices(m)] += regularisation
     g = A.T @ b
     x = np.minimum(np.maximum(np.zeros(m), lower), upper)
-    bound_sides = np.zeros(m, dtype=np.intp)
-    bound_sides[x == lower], bound_sides[x == upper] = -1, 1
+    active_bounds = np.zeros(m, dtype=np.intp)
+    active_bounds[x == lower], active_bounds[x == upper] = -1, 1
     for _ in ("least error", "smallest"):
-        _search(H, g, lower, upper, x, bound_sides)
+        _minimise(H, g, lower, upper, x, active_bounds)
         for _ in range(_CORRECTIONS):
-            _search(H, g + regularisation * x, lower, upper, x, bound_sides)
+            _minimise(H, g + regularisation * x, lower, upper, x, active_bounds)
         g = H @ x - regularisation * x
     return np.minimum(np.maximum(x, lower), upper)
 
 
-def _search(
-    H: Array, g: Array, lower: Array, upper: Array, x: Array, bound_sides: NDArray[np.intp]
+def _minimise(
+    H: Array, g: Array, lower: Array, upper: Array, x: Array, active_bounds: NDArray[np.intp]
 ) -> None:
     """Move x (m,), with its active bounds, to the least of x.H x / 2 - g.x.
 
@@ -86,31 +86,31 @@ def _search(
         lower: (m,) bounds.
         upper: (m,) bounds.
         x: (m,) within them.
-        bound_sides: (m,) -1 or 1 for an entry at its lower or upper bound, else 0.
+        active_bounds: (m,) -1 or 1 for an entry at its lower or upper bound, else 0.
     """
     fixed = lower == upper
     largest_entry, largest_g = float(np.abs(H).max(initial=0.0)), float(np.abs(g).max(initial=0.0))
     for _ in range(10 * x.size):
-        free = np.flatnonzero(bound_sides == 0)
+        free = np.flatnonzero(active_bounds == 0)
         if free.size:
             step = np.linalg.solve(H[free[:, None], free], g[free] - H[free] @ x)
             bound = np.where(step > 0.0, upper[free], lower[free])
-            step_share = np.full(free.size, np.inf)
+            step_fraction = np.full(free.size, np.inf)
             is_moving = step != 0.0
-            step_share[is_moving] = (bound[is_moving] - x[free][is_moving]) / step[is_moving]
-            first = int(np.argmin(step_share))
-            if step_share[first] < 1.0:
-                x[free] += step_share[first] * step
+            step_fraction[is_moving] = (bound[is_moving] - x[free][is_moving]) / step[is_moving]
+            first = int(np.argmin(step_fraction))
+            if step_fraction[first] < 1.0:
+                x[free] += step_fraction[first] * step
                 x[free[first]] = bound[first]
-                bound_sides[free[first]] = 1 if step[first] > 0.0 else -1
+                active_bounds[free[first]] = 1 if step[first] > 0.0 else -1
                 continue
             x[free] += step
-        multipliers = np.where(fixed, 0.0, bound_sides * (H @ x - g))
+        multipliers = np.where(fixed, 0.0, active_bounds * (H @ x - g))
         index = int(np.argmax(multipliers))
-        size = largest_g + largest_entry * float(np.abs(x).max(initial=0.0))
-        if multipliers[index] <= _ROUNDING * size:
+        scale = largest_g + largest_entry * float(np.abs(x).max(initial=0.0))
+        if multipliers[index] <= _ROUNDING * scale:
             break
-        bound_sides[index] = 0
+        active_bounds[index] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,40 +304,40 @@ class Actuators:
         if base not in ("floating", "planar"):
             raise ModelError(f"actuators act on a floating or planar base; given: {base!r}")
         self.kinds, self.base = tuple(actuators), base
-        self._rows = np.arange(6) if base == "floating" else PLANAR
+        self._wrench_rows = np.arange(6) if base == "floating" else PLANAR
         names: list[str] = []
         owners: list[int] = []
-        by: list[int] = []
+        turned_by: list[int] = []
         columns: list[Column] = []
         counts: dict[str, int] = {}
-        for i, kind in enumerate(self.kinds):
-            check(kind, i)
-            kind_name = _word(kind)
-            name = f"{kind_name}_{counts.get(kind_name, 0)}"
-            counts[kind_name] = counts.get(kind_name, 0) + 1
-            parts: tuple[Column, ...]
-            inputs, k = [name], len(names)
-            steered_by = [-1]
-            if isinstance(kind, Rotor):
-                parts = (tilting_column(kind, i),)
-                steered_by = [-1 if kind.tilt is None else k]
-            elif isinstance(kind, Wheel):
-                parts = (Column(wheel_column(kind)),)
-            elif isinstance(kind, Caster):
-                parts = caster_columns(kind)
-                inputs, steered_by = [f"{name}/wheel", f"{name}/steering"], [k + 1, k + 1]
+        for i, actuator in enumerate(self.kinds):
+            check(actuator, i)
+            type_name = _type_name(actuator)
+            name = f"{type_name}_{counts.get(type_name, 0)}"
+            counts[type_name] = counts.get(type_name, 0) + 1
+            input_columns: tuple[Column, ...]
+            input_names, k = [name], len(names)
+            turning_inputs = [-1]
+            if isinstance(actuator, Rotor):
+                input_columns = (tilting_column(actuator, i),)
+                turning_inputs = [-1 if actuator.tilt is None else k]
+            elif isinstance(actuator, Wheel):
+                input_columns = (Column(wheel_column(actuator)),)
+            elif isinstance(actuator, Caster):
+                input_columns = caster_columns(actuator)
+                input_names, turning_inputs = [f"{name}/wheel", f"{name}/steering"], [k + 1, k + 1]
             else:
-                parts = (Column(reaction_column(kind, i)),)
-            columns += parts
-            names += inputs
-            owners += [i] * len(inputs)
-            by += steered_by
+                input_columns = (Column(reaction_column(actuator, i)),)
+            columns += input_columns
+            names += input_names
+            owners += [i] * len(input_names)
+            turned_by += turning_inputs
         self.names, self.owners = tuple(names), frozen(np.array(owners))
-        self.columns = TurningColumns(columns, by, self._rows)
-        self._collect(by)
+        self.columns = TurningColumns(columns, turned_by, self._wrench_rows)
+        self._collect_arrays(turned_by)
         matrix = self.matrix(np.zeros(len(names)), self.start_angles)
         row_weights = default_weights(matrix) if weights is None else weights
-        self.weights = frozen(parameter(row_weights, len(self._rows), "weights").copy())
+        self.weights = frozen(parameter(row_weights, len(self._wrench_rows), "weights").copy())
         if (self.weights <= 0.0).any():
             raise ModelError(f"weights must be above zero; given: {self.weights.tolist()}")
 
@@ -389,45 +389,45 @@ class Actuators:
                 return int(owner)
         raise ModelError(f"there is no actuator '{name}'; there are {', '.join(self.names)}")
 
-    def _collect(self, by: Sequence[int]) -> None:
+    def _collect_arrays(self, turned_by: Sequence[int]) -> None:
         """Collect what the inputs have, in arrays (m,)."""
-        kinds = [self.kinds[i] for i in self.owners]
-        steering = np.array([name.endswith("/steering") for name in self.names])
+        actuators = [self.kinds[i] for i in self.owners]
+        steers = np.array([name.endswith("/steering") for name in self.names])
 
-        def values(name: str, otherwise: float = 0.0, parts: Sequence[Any] = kinds) -> Array:
-            return np.array([getattr(part, name, otherwise) for part in parts], np.float64)
+        def array_of(name: str, default: float = 0.0, sources: Sequence[Any] = actuators) -> Array:
+            return np.array([getattr(instance, name, default) for instance in sources], np.float64)
 
-        motors, tilts = [kind.motor for kind in kinds], [getattr(k, "tilt", None) for k in kinds]
-        self.thrust_constant = values("thrust_constant")
-        self.time_constant = values("time_constant")
-        self.loss_ratio, self.dead_zone = values("fluid_ratio"), values("dead_zone")
-        self.inertia, self.largest_rate = values("inertia"), values("largest_rate", np.inf)
-        self.friction = np.where(steering, 0.0, values("friction"))
-        self.start_angles = np.where(steering, 0.0, values("angle"))
-        self.torque_constant = values("torque_constant", parts=motors)
-        self.resistance = values("resistance", parts=motors)
+        motors, tilts = [a.motor for a in actuators], [getattr(k, "tilt", None) for k in actuators]
+        self.thrust_constant = array_of("thrust_constant")
+        self.time_constant = array_of("time_constant")
+        self.loss_ratio, self.dead_zone = array_of("fluid_ratio"), array_of("dead_zone")
+        self.inertia, self.largest_rate = array_of("inertia"), array_of("largest_rate", np.inf)
+        self.friction = np.where(steers, 0.0, array_of("friction"))
+        self.start_angles = np.where(steers, 0.0, array_of("angle"))
+        self.torque_constant = array_of("torque_constant", sources=motors)
+        self.resistance = array_of("resistance", sources=motors)
         self.tilt_lower, self.tilt_upper, self.tilt_rate = (
-            values(name, parts=tilts) for name in ("lower", "upper", "rate")
+            array_of(name, sources=tilts) for name in ("lower", "upper", "rate")
         )
-        torque = np.where(steering, values("largest_steering_torque"), values("largest_torque"))
-        self.lower, self.upper = values("lower") - torque, values("upper") + torque
-        self.start_rates = values("rate") + values("idle_rate")
-        self.rotors = np.flatnonzero([isinstance(kind, Rotor) for kind in kinds])
-        self.reaction = np.flatnonzero([isinstance(kind, ReactionWheel) for kind in kinds])
-        self.wheels = np.flatnonzero([isinstance(kind, Wheel | Caster) for kind in kinds])
-        self.steered = np.flatnonzero([isinstance(kind, Caster) for kind in kinds] & ~steering)
+        torque = np.where(steers, array_of("largest_steering_torque"), array_of("largest_torque"))
+        self.lower, self.upper = array_of("lower") - torque, array_of("upper") + torque
+        self.start_rates = array_of("rate") + array_of("idle_rate")
+        self.rotors = np.flatnonzero([isinstance(a, Rotor) for a in actuators])
+        self.reaction = np.flatnonzero([isinstance(a, ReactionWheel) for a in actuators])
+        self.wheels = np.flatnonzero([isinstance(a, Wheel | Caster) for a in actuators])
+        self.steered = np.flatnonzero([isinstance(a, Caster) for a in actuators] & ~steers)
         self.tilting = np.flatnonzero([tilt is not None for tilt in tilts])
-        self.spin_columns = TurningColumns([spin_column(kind) for kind in kinds], by)
+        self.spin_columns = TurningColumns([spin_column(a) for a in actuators], turned_by)
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 frozen(value)
 
 
-def _word(actuator: Actuator) -> str:
+def _type_name(actuator: Actuator) -> str:
     """Return what an actuator is called; a rotor without reaction torque is a thruster."""
     if isinstance(actuator, Rotor) and not actuator.drag_ratio:
         return "thruster"
-    return _WORDS[type(actuator)]
+    return _TYPE_NAMES[type(actuator)]
 
 
 def check(actuator: Actuator, i: int) -> None:
@@ -436,14 +436,14 @@ def check(actuator: Actuator, i: int) -> None:
     Raises:
         ModelError: one is not accepted; the message names it and states what is.
     """
-    label = f"{_word(actuator).replace('_', ' ')} {i}"
-    positive = {
+    label = f"{_type_name(actuator).replace('_', ' ')} {i}"
+    positive_names = {
         Rotor: (),
         Wheel: ("radius", "largest_torque", "largest_rate"),
         Caster: ("radius", "trail", "largest_torque", "largest_steering_torque"),
         ReactionWheel: ("inertia", "largest_torque", "largest_rate"),
     }[type(actuator)]
-    for name in positive:
+    for name in positive_names:
         if not getattr(actuator, name) > 0.0:
             raise ModelError(
                 f"{name} of {label} must be above zero; given: {getattr(actuator, name)}"
@@ -477,8 +477,8 @@ def _check_rotor(rotor: Rotor, label: str) -> None:
     if rotor.tilt is None:
         return
     tilt = rotor.tilt
-    axis, turn = unit_axis(rotor.axis, label), unit_axis(tilt.axis, f"the tilt of {label}")
-    if abs(float(axis @ turn)) > 1e-6:
+    axis, tilt_axis = unit_axis(rotor.axis, label), unit_axis(tilt.axis, f"the tilt of {label}")
+    if abs(float(axis @ tilt_axis)) > 1e-6:
         raise ModelError(f"the axis of the tilt of {label} must be perpendicular to its thrust")
     if not (tilt.lower <= 0.0 <= tilt.upper and tilt.upper - tilt.lower <= pi and tilt.rate > 0.0):
         raise ModelError(
@@ -489,7 +489,7 @@ def _check_rotor(rotor: Rotor, label: str) -> None:
         raise ModelError(f"the thrust of {label}, which tilts, must not be negative")
 
 
-_WORDS: dict[type, str] = {
+_TYPE_NAMES: dict[type, str] = {
     Rotor: "rotor",
     Wheel: "wheel",
     Caster: "caster",

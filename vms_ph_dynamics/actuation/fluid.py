@@ -54,7 +54,7 @@ class ImmersedBody:
             object.__setattr__(
                 self, name, frozen(parameter(getattr(self, name), size, label).copy())
             )
-        object.__setattr__(self, "added_mass", self._checked_mass())
+        object.__setattr__(self, "added_mass", self._checked_added_mass())
         if not (np.isfinite(self.volume) and self.volume >= 0):
             raise ModelError(
                 f"the volume of '{self.link}' must not be negative; given: {self.volume} m^3"
@@ -66,7 +66,7 @@ class ImmersedBody:
                     f"add energy; given: {getattr(self, name).tolist()}"
                 )
 
-    def _checked_mass(self) -> Array:
+    def _checked_added_mass(self) -> Array:
         label = f"the added mass of '{self.link}'"
         mass = np.array(self.added_mass, dtype=np.float64)
         if mass.shape != (6, 6):
@@ -239,26 +239,26 @@ def immersed_cylinder(
     start, end = parameter(start, 3, f"{label}: start"), parameter(end, 3, f"{label}: end")
     length = float(np.linalg.norm(end - start))
     if not (radius > 0 and length > 0):
-        text = f"the cylinder of '{link}' must have a positive radius and length; given: radius "
-        text += f"{radius} m, length {length} m"
-        raise ModelError(text)
+        message = f"the cylinder of '{link}' must have a positive radius and length; given: radius "
+        message += f"{radius} m, length {length} m"
+        raise ModelError(message)
     centre, axis = (start + end) / 2, (end - start) / length
     normal = np.eye(3) - np.outer(axis, axis)
-    per_length = density * np.pi * radius**2
-    about_centre = np.zeros((6, 6))
-    about_centre[:3, :3] = per_length * length * normal
-    about_centre[3:, 3:] = per_length * length**3 / 12 * normal
-    to_centre = _velocity_at(centre)
+    mass_per_length = density * np.pi * radius**2
+    added_mass = np.zeros((6, 6))
+    added_mass[:3, :3] = mass_per_length * length * normal
+    added_mass[3:, 3:] = mass_per_length * length**3 / 12 * normal
+    centre_velocity = _point_velocity(centre)
     transform = np.eye(6)
-    transform[:3] = to_centre
+    transform[:3] = centre_velocity
     drag = np.zeros(6)
     for node, weight in zip(_GAUSS_NODES, _GAUSS_WEIGHTS, strict=True):
         # Columns: the velocity across the axis for each unit component of the twist.
-        u = normal @ _velocity_at(centre + 0.5 * length * node * axis)
+        u = normal @ _point_velocity(centre + 0.5 * length * node * axis)
         drag += 0.5 * length * weight * np.linalg.norm(u, axis=0) ** 3
     return ImmersedBody(
         link,
-        transform.T @ about_centre @ transform,
+        transform.T @ added_mass @ transform,
         np.pi * radius**2 * length,
         centre,
         np.zeros(6),
@@ -266,6 +266,6 @@ def immersed_cylinder(
     )
 
 
-def _velocity_at(point: Array) -> Array:
+def _point_velocity(point: Array) -> Array:
     """Return the map from the twist at the origin to the velocity of a point, (3,6)."""
     return np.hstack([np.eye(3), -skew(point)])

@@ -47,12 +47,12 @@ class Friction:
     def __post_init__(self) -> None:
         """Check that friction dissipates energy at every joint."""
         for name in ("viscous", "coulomb"):
-            values = np.array(getattr(self, name), dtype=np.float64)
-            if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
+            numbers = np.array(getattr(self, name), dtype=np.float64)
+            if numbers.ndim != 1 or not np.isfinite(numbers).all() or (numbers < 0).any():
                 raise ModelError(
-                    f"{name} friction must be one number per joint, not negative; given: {values}"
+                    f"{name} friction must be one number per joint, not negative; given: {numbers}"
                 )
-            object.__setattr__(self, name, frozen(values))
+            object.__setattr__(self, name, frozen(numbers))
         if self.viscous.shape != self.coulomb.shape:
             raise ModelError(
                 f"viscous friction is given for {len(self.viscous)} joints, Coulomb friction for "

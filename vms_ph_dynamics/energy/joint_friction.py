@@ -41,12 +41,12 @@ class JointFriction:
                 slip speed is not positive.
         """
         for name in ("viscous", "coulomb", "slip", "shift", "offset"):
-            values = np.array(getattr(self, name), dtype=np.float64)
-            if values.ndim == 0:  # the same at all joints
-                values = np.full(np.shape(self.viscous), values)
-            if values.shape != np.shape(self.viscous) or not np.isfinite(values).all():
-                raise ModelError(f"{name} friction must be one number per joint; given: {values}")
-            object.__setattr__(self, name, frozen(values))
+            numbers = np.array(getattr(self, name), dtype=np.float64)
+            if numbers.ndim == 0:  # the same at all joints
+                numbers = np.full(np.shape(self.viscous), numbers)
+            if numbers.shape != np.shape(self.viscous) or not np.isfinite(numbers).all():
+                raise ModelError(f"{name} friction must be one number per joint; given: {numbers}")
+            object.__setattr__(self, name, frozen(numbers))
         if (self.viscous < 0.0).any() or (self.coulomb < 0.0).any() or (self.slip <= 0.0).any():
             text = "viscous and Coulomb friction must not be negative and slip speeds positive; "
             text += f"given: viscous {self.viscous}, coulomb {self.coulomb}, slip {self.slip}"
@@ -64,5 +64,5 @@ class JointFriction:
 
     def force(self, rates: Array) -> Array:
         """Return the joint efforts of friction at joint rates, both (..., n)."""
-        smooth = np.tanh((rates + self.shift) / self.slip)
-        return np.asarray(-(self.viscous * rates + self.coulomb * smooth + self.offset))
+        direction = np.tanh((rates + self.shift) / self.slip)
+        return np.asarray(-(self.viscous * rates + self.coulomb * direction + self.offset))

@@ -43,16 +43,16 @@ class MotionSamples:
     zero_order_hold: bool = False
 
     def __post_init__(self) -> None:
-        rows = {"q": self.q, "v": self.v, "torque": self.torque, **self.wrenches}
-        for name, value in rows.items():
-            if value.ndim != 2 or value.shape[0] != self.t.size:
+        arrays = {"q": self.q, "v": self.v, "torque": self.torque, **self.wrenches}
+        for name, array in arrays.items():
+            if array.ndim != 2 or array.shape[0] != self.t.size:
                 text = f"{name} must have one row for each of the {self.t.size} times; "
-                text += f"given: shape {value.shape}"
+                text += f"given: shape {array.shape}"
                 raise StateError(text)
         if self.t.ndim != 1 or not bool(np.all(np.diff(self.t) > 0.0)):
             raise StateError("the times t must be one vector that strictly increases")
-        for value in (self.t, *rows.values()):
-            frozen(value)
+        for array in (self.t, *arrays.values()):
+            frozen(array)
 
     def __len__(self) -> int:
         return int(self.t.size)
@@ -81,9 +81,9 @@ def white_noise(x: Array) -> Array:
     """
     if len(x) < 8:
         return np.zeros(x.shape[1])
-    third = np.abs(np.diff(x, 3, axis=0))
-    noise = np.median(third, axis=0) / (_NORMAL_MEDIAN * _THIRD_DIFFERENCE)
-    return np.asarray(np.maximum(noise, quantum(x) / np.sqrt(12.0)))
+    third_differences = np.abs(np.diff(x, 3, axis=0))
+    deviation = np.median(third_differences, axis=0) / (_NORMAL_MEDIAN * _THIRD_DIFFERENCE)
+    return np.asarray(np.maximum(deviation, quantum(x) / np.sqrt(12.0)))
 
 
 def quantum(x: Array) -> Array:
@@ -95,14 +95,14 @@ def quantum(x: Array) -> Array:
     steps = np.zeros(x.shape[1])
     for j in range(x.shape[1]):
         differences = np.abs(np.diff(x[:, j]))
-        nonzero = differences[differences > 0.0]
-        if nonzero.size < 20 or nonzero.size == differences.size:
+        changes = differences[differences > 0.0]
+        if changes.size < 20 or changes.size == differences.size:
             continue
-        smallest = float(nonzero.min())
-        if smallest < 1e-12 * float(nonzero.max()):
+        smallest = float(changes.min())
+        if smallest < 1e-12 * float(changes.max()):
             continue
-        multiple = nonzero / smallest
-        if np.mean(np.abs(multiple - np.round(multiple)) < 0.05) > 0.95:
+        multiples = changes / smallest
+        if np.mean(np.abs(multiples - np.round(multiples)) < 0.05) > 0.95:
             steps[j] = smallest
     return steps
 
@@ -160,18 +160,18 @@ def smoothed_velocity(
     """
     count, columns = positions.shape
     velocity, deviation = np.zeros((count, columns)), np.zeros((count, columns))
-    best = np.full(columns, np.inf)
-    usable = [w for w in widths if 2 * w + 1 <= count] or [max(1, (count - 1) // 2)]
-    for width in usable:
-        values, slopes, leverage, spread = _local_cubic(t, positions, width)
-        cross_validation_error = (positions - values) / np.maximum(1.0 - leverage, 0.05)[:, None]
+    best_score = np.full(columns, np.inf)
+    usable_widths = [w for w in widths if 2 * w + 1 <= count] or [max(1, (count - 1) // 2)]
+    for width in usable_widths:
+        fitted, slope, leverage, slope_variance = _local_cubic(t, positions, width)
+        cross_validation_error = (positions - fitted) / np.maximum(1.0 - leverage, 0.05)[:, None]
         score = np.mean(cross_validation_error**2, axis=0)
         # A slope needs wider windows than a value: the widest that is nearly as good.
-        is_better = score <= 1.3 * best
-        best = np.minimum(best, score)
-        noise = np.mean((positions - values) ** 2, axis=0) / max(1.0 - np.mean(leverage), 0.05)
-        velocity[:, is_better] = slopes[:, is_better]
-        deviation[:, is_better] = np.sqrt(spread[:, None] * noise)[:, is_better]
+        is_better = score <= 1.3 * best_score
+        best_score = np.minimum(best_score, score)
+        noise = np.mean((positions - fitted) ** 2, axis=0) / max(1.0 - np.mean(leverage), 0.05)
+        velocity[:, is_better] = slope[:, is_better]
+        deviation[:, is_better] = np.sqrt(slope_variance[:, None] * noise)[:, is_better]
     return velocity, deviation
 
 
@@ -198,18 +198,18 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
     fits = powers @ weights, derivatives @ weights
     size = 1 << (count + 2 * width).bit_length()
     spectrum = np.fft.rfft(x - x[:1], size, axis=0)
-    results = []
+    smooth = []
     for kernel, fit, offset in ((weights[0], fits[0], x[:1]), (weights[1], fits[1], 0.0)):
-        full = np.fft.irfft(spectrum * np.fft.rfft(kernel[::-1], size)[:, None], size, axis=0)
-        inner = full[2 * width : count]
-        ends = (fit[:width] @ (x[: 2 * width + 1] - x[:1]),
+        convolved = np.fft.irfft(spectrum * np.fft.rfft(kernel[::-1], size)[:, None], size, axis=0)
+        inner = convolved[2 * width : count]
+        end_values = (fit[:width] @ (x[: 2 * width + 1] - x[:1]),
                 fit[width + 1 :] @ (x[count - 2 * width - 1 :] - x[:1]))  # fmt: skip
-        results.append(np.concatenate([ends[0], inner, ends[1]]) + offset)
-    variance = np.einsum("ij,jk,ik->i", powers, inverse, powers)
-    slopes = np.einsum("ij,jk,ik->i", derivatives, inverse, derivatives) / scale**2
-    index = np.clip(np.arange(count), 0, width)
-    index[count - width :] = np.arange(width + 1, 2 * width + 1)
-    return results[0], results[1] / scale, variance[index], slopes[index]
+        smooth.append(np.concatenate([end_values[0], inner, end_values[1]]) + offset)
+    leverage = np.einsum("ij,jk,ik->i", powers, inverse, powers)
+    slope_variance = np.einsum("ij,jk,ik->i", derivatives, inverse, derivatives) / scale**2
+    window_row = np.clip(np.arange(count), 0, width)
+    window_row[count - width :] = np.arange(width + 1, 2 * width + 1)
+    return smooth[0], smooth[1] / scale, leverage[window_row], slope_variance[window_row]
 
 
 def _is_uniform(t: Array) -> bool:
@@ -221,18 +221,18 @@ def _cubic_windows(t: Array, x: Array, width: int, order: int) -> tuple[Array, A
     count = len(t)
     window = np.arange(-width, width + 1)
     scale = max(width * float(np.median(np.diff(t))), 1e-12)
-    normal = np.zeros((count, order + 1, order + 1))
-    right = np.zeros((count, order + 1, x.shape[1]))
+    normal_matrix = np.zeros((count, order + 1, order + 1))
+    right_side = np.zeros((count, order + 1, x.shape[1]))
     indices = np.arange(count)
     for offset in window:
         # At the ends the window keeps its samples inside the recording.
         index = np.clip(indices, width, count - 1 - width) + offset
         powers = ((t[index] - t) / scale)[:, None] ** np.arange(order + 1)
-        normal += powers[:, :, None] * powers[:, None, :]
-        right += powers[:, :, None] * (x[index] - x)[:, None, :]
-    normal += 1e-12 * np.eye(order + 1)
-    inverse = np.linalg.inv(normal)
-    fit = inverse @ right
+        normal_matrix += powers[:, :, None] * powers[:, None, :]
+        right_side += powers[:, :, None] * (x[index] - x)[:, None, :]
+    normal_matrix += 1e-12 * np.eye(order + 1)
+    inverse = np.linalg.inv(normal_matrix)
+    fit = inverse @ right_side
     return x + fit[:, 0], fit[:, 1] / scale, inverse[:, 0, 0], inverse[:, 1, 1] / scale**2
 
 
@@ -272,8 +272,8 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
         steps: (N-1,k) displacements between samples, as of :func:`.steps`.
         v: (N,k) recorded velocities.
     """
-    mean, intervals = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)
-    speed = np.sqrt((mean**2).sum(axis=1))
+    mean_velocity, intervals = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)
+    speed = np.sqrt((mean_velocity**2).sum(axis=1))
     is_moving = speed > _MIN_SPEED_SHARE * speed.max(initial=0.0)
     repeats = ~np.any(steps != 0.0, axis=1)
     candidates = {
@@ -282,14 +282,14 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     }
     period = 0.0
     if np.count_nonzero(is_moving) > 20:
-        elapsed = (steps * mean).sum(axis=1) / np.where(is_moving, speed**2, 1.0)
-        period = _period(elapsed[is_moving])
+        step_durations = (steps * mean_velocity).sum(axis=1) / np.where(is_moving, speed**2, 1.0)
+        period = _period(step_durations[is_moving])
     if period > 0.0:
         # Where the robot hardly moves only the stamps tell how many periods have passed.
-        periods = np.rint(np.where(is_moving, elapsed, intervals) / period)
+        periods = np.rint(np.where(is_moving, step_durations, intervals) / period)
         candidates["motion"] = np.maximum(np.where(repeats & is_moving, 0.0, periods), 0.0) * period
     mismatch = {
-        name: float(np.sqrt(np.mean(((steps - mean * dt[:, None]) ** 2)[is_moving])))
+        name: float(np.sqrt(np.mean(((steps - mean_velocity * dt[:, None]) ** 2)[is_moving])))
         if is_moving.any()
         else 0.0
         for name, dt in candidates.items()
@@ -299,13 +299,13 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     if mismatch[source] > 0.7 * mismatch["stamps"]:
         source = "stamps"
     t = np.concatenate([[0.0], np.cumsum(candidates[source])]) + stamps[0]
-    deviation = stamps - t
-    deviation = deviation - np.median(deviation)
+    deviations = stamps - t
+    deviations = deviations - np.median(deviations)
     dt = {"stamps": 0.0, "uniform": float(np.mean(intervals)), "motion": period}[source]
     repeated = int(np.count_nonzero(repeats & is_moving))
     # What was sampled evenly was stamped with the deviations from even times.
     return Clock(
-        t, source, dt, float(deviation.std()), float(np.abs(deviation).max()), repeated, mismatch
+        t, source, dt, float(deviations.std()), float(np.abs(deviations).max()), repeated, mismatch
     )
 
 
@@ -343,17 +343,17 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
     if count and abs(lag) >= _LAG_STEP * count:
         return float("nan")
     for _ in range(8):
-        shifted = np.stack([np.interp(t - lag, t, x) for x in slope.T], axis=1)
-        rate = np.stack([np.interp(t - lag, t, x) for x in acceleration.T], axis=1)
-        inner = (t - lag > t[0]) & (t - lag < t[-1])
-        error = (v - shifted)[inner]
-        rate = rate[inner]
-        power = np.sum(rate**2, axis=0)
-        is_excited = power > 1e-6 * np.max(excitation, initial=0.0)
+        shifted_slope = np.stack([np.interp(t - lag, t, x) for x in slope.T], axis=1)
+        shifted_rate = np.stack([np.interp(t - lag, t, x) for x in acceleration.T], axis=1)
+        is_inside = (t - lag > t[0]) & (t - lag < t[-1])
+        error = (v - shifted_slope)[is_inside]
+        shifted_rate = shifted_rate[is_inside]
+        weights = np.sum(shifted_rate**2, axis=0)
+        is_excited = weights > 1e-6 * np.max(excitation, initial=0.0)
         if not is_excited.any():
             return 0.0
-        correction = -np.sum(error * rate, axis=0)[is_excited] / power[is_excited]
-        step = _weighted_median(correction, power[is_excited])
+        correction = -np.sum(error * shifted_rate, axis=0)[is_excited] / weights[is_excited]
+        step = _weighted_median(correction, weights[is_excited])
         lag += step
         if abs(lag) >= largest:
             return float("nan")
@@ -370,8 +370,8 @@ def _misfit(t: Array, slope: Array, v: Array, lag: float, largest: float) -> flo
 
 def _weighted_median(x: Array, weights: Array) -> float:
     order = np.argsort(x)
-    total = np.cumsum(weights[order])
-    return float(x[order][np.searchsorted(total, 0.5 * total[-1])])
+    cumulative = np.cumsum(weights[order])
+    return float(x[order][np.searchsorted(cumulative, 0.5 * cumulative[-1])])
 
 
 def _period(durations: Array) -> float:
