@@ -203,7 +203,7 @@ class TurningColumns:
         rows: components of the columns that count, such as those of a wrench on a planar base.
 
     Attributes:
-        turned_by: (m,).
+        by: (m,) as ``turned_by``.
         fixed, cosine, sine: (b,m).
     """
 
@@ -217,17 +217,17 @@ class TurningColumns:
             zero = np.zeros(len(columns[0].fixed))
             return frozen(np.stack([zero if v is None else v for v in vectors], axis=1)[rows])
 
-        self.turned_by = frozen(np.array(turned_by, np.intp))
+        self.by = frozen(np.array(turned_by, np.intp))
         self.fixed = stacked([column.fixed for column in columns])
         self.cosine = stacked([column.cosine for column in columns])
         self.sine = stacked([column.sine for column in columns])
-        self._has_turning = bool((self.turned_by >= 0).any())
+        self._has_turning = bool((self.by >= 0).any())
 
     def matrix(self, angles: Array) -> Array:
         """Return all columns, (b,m), at the angles (m,) of inputs, rad."""
         if not self._has_turning:
             return self.fixed
-        column_angles = np.where(self.turned_by >= 0, angles[self.turned_by], 0.0)
+        column_angles = np.where(self.by >= 0, angles[self.by], 0.0)
         return self.fixed + np.cos(column_angles) * self.cosine + np.sin(column_angles) * self.sine
 
 

@@ -89,17 +89,17 @@ class EnergyAudit:
             self.dissipated = self.stored = self.residual = 0.0
             self.exact = sample.simulated is not None
             return
-        previous, seconds = self.unaccounted_energy, (sample.time - last.time) * 1e-9
+        previous_unaccounted, elapsed = self.unaccounted_energy, (sample.time - last.time) * 1e-9
         if sample.simulated is not None and first.simulated is not None:
-            supplied, start = sample.simulated.supplied, first.simulated.supplied
-            self.port_energy = {name: supplied[name] - start[name] for name in start}
+            supplied, at_start = sample.simulated.supplied, first.simulated.supplied
+            self.port_energy = {name: supplied[name] - at_start[name] for name in at_start}
             self.dissipated = sample.simulated.dissipated - first.simulated.dissipated
         else:
             for name in self.port_energy:
-                self.port_energy[name] += 0.5 * seconds * (last.power[name] + sample.power[name])
-            self.dissipated += 0.5 * seconds * (last.dissipated + sample.dissipated)
+                self.port_energy[name] += 0.5 * elapsed * (last.power[name] + sample.power[name])
+            self.dissipated += 0.5 * elapsed * (last.dissipated + sample.dissipated)
         self.stored = sample.energy - first.energy
-        self.residual = (self.unaccounted_energy - previous) / seconds
+        self.residual = (self.unaccounted_energy - previous_unaccounted) / elapsed
         self._last = sample
 
 

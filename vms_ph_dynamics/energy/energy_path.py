@@ -31,15 +31,15 @@ def generalised_forces(model: VMSModel, q: Array, wrench: Array, frame: int) -> 
         wrench: (N,6) linear first, N and N m.
         frame: Pinocchio's index of the frame.
     """
-    result, tree = np.empty((len(q), model.nv)), model.tree
+    forces, tree = np.empty((len(q), model.nv)), model.tree
     for k in range(len(q)):
-        full = tree.full_configuration(q[k])
-        jacobian = pin.computeFrameJacobian(tree.pinocchio, tree.data(), full, frame, pin.LOCAL)
-        result[k] = tree.columns(jacobian).T @ wrench[k]
-    return result
+        q_full = tree.full_configuration(q[k])
+        jacobian = pin.computeFrameJacobian(tree.pinocchio, tree.data(), q_full, frame, pin.LOCAL)
+        forces[k] = tree.columns(jacobian).T @ wrench[k]
+    return forces
 
 
-COMPONENTS = ("linear", "quadratic")
+DRAG_COMPONENTS = ("linear", "quadratic")
 """Drag in proportion to a component of the twist, and to its square."""
 
 
@@ -69,8 +69,8 @@ def drag_names(model: VMSModel) -> tuple[str, ...]:
     return tuple(
         f"{body.link}.{name}"
         for body in bodies
-        for name, values in zip(COMPONENTS, (body.linear_drag, body.quadratic_drag), strict=True)
-        if values.any()
+        for name, drag in zip(DRAG_COMPONENTS, (body.linear_drag, body.quadratic_drag), strict=True)
+        if drag.any()
     )
 
 
@@ -82,8 +82,8 @@ def fluid_path(model: VMSModel, q: Array, v: Array) -> FluidPath:
     tree, data = model.tree, model.tree.pinocchio.createData()
     bodies = [(body, model.frame_id(body.link)) for body in model.fluid.bodies]
     for k in range(len(q)):
-        full = tree.full_configuration(q[k]), tree.full_velocity(v[k])
-        pin.forwardKinematics(tree.pinocchio, data, *full)
+        state = tree.full_configuration(q[k]), tree.full_velocity(v[k])
+        pin.forwardKinematics(tree.pinocchio, data, *state)
         for body, frame in bodies:
             twist = pin.getFrameVelocity(tree.pinocchio, data, frame).vector
             centre = pin.updateFramePlacement(tree.pinocchio, data, frame).act(
@@ -92,7 +92,7 @@ def fluid_path(model: VMSModel, q: Array, v: Array) -> FluidPath:
             mass = model.fluid.density * body.volume
             energy[k] += 0.5 * twist @ body.added_mass @ twist + mass * tree.gravity @ centre
             powers = body.linear_drag @ twist**2, body.quadratic_drag @ np.abs(twist) ** 3
-            for component, power in zip(COMPONENTS, powers, strict=True):
+            for component, power in zip(DRAG_COMPONENTS, powers, strict=True):
                 if f"{body.link}.{component}" in drag:
                     drag[f"{body.link}.{component}"][k] = power
     return FluidPath(energy, drag)

@@ -42,7 +42,7 @@ class RecordedEnergies:
     energies: dict[str, float] = field(default_factory=dict)
     stored: float = 0.0
     _start: tuple[float, dict[str, float], float] | None = None  # energy, ports, resets
-    _at_reset: tuple[float, dict[str, float]] = (0.0, {})
+    _before_reset: tuple[float, dict[str, float]] = (0.0, {})
     _residual: float = 0.0
 
     @property
@@ -64,17 +64,17 @@ class RecordedEnergies:
         for k in range(len(total)):
             if is_recorded[k]:
                 energies = {name: float(recorded[name][k]) for name in names}
-                self._residual = self._next(energies, float(recorded[RESETS][k]), float(total[k]))
+                self._residual = self._update(energies, float(recorded[RESETS][k]), float(total[k]))
             residuals[k] = self._residual
         return residuals
 
-    def _next(self, sums: dict[str, float], resets: float, total: float) -> float:
+    def _update(self, sums: dict[str, float], resets: float, total: float) -> float:
         if self._start is None or self._start[2] != resets:
-            self._at_reset = (self.stored, dict(self.energies))
+            self._before_reset = (self.stored, dict(self.energies))
             self._start = (total, sums, resets)
-        energy, start, _ = self._start
-        stored, before = self._at_reset
-        self.stored = stored + total - energy
+        start_energy, start, _ = self._start
+        stored_before, before = self._before_reset
+        self.stored = stored_before + total - start_energy
         self.energies = {name: before.get(name, 0.0) + sums[name] - start[name] for name in sums}
         dissipated = self.energies[DISSIPATED]
         return self.stored - (sum(self.energies.values()) - dissipated) + dissipated
@@ -93,29 +93,29 @@ class ResidualWindows:
 
     def __init__(self, nv: int) -> None:
         self._impulse, self._squares = np.zeros(nv), np.zeros(nv)
-        self._time, self._begin, self._windows = 0.0, 0.0, 0
+        self._time, self._begin, self._count = 0.0, 0.0, 0
 
     def add(self, impulses: Array, dt: Array) -> None:
         """Add residual impulses (N, nv) over intervals (N,), s."""
         if not len(dt):
             return
         elapsed = self._time + np.cumsum(dt)
-        number = np.floor(np.concatenate([[self._time], elapsed]) / WINDOW + 1e-6)
-        ends = np.flatnonzero(np.diff(number))
-        total = np.cumsum(impulses, axis=0)
-        partial, start, since = self._impulse, np.zeros_like(self._impulse), self._begin
+        window_numbers = np.floor(np.concatenate([[self._time], elapsed]) / WINDOW + 1e-6)
+        ends = np.flatnonzero(np.diff(window_numbers))
+        cumulative = np.cumsum(impulses, axis=0)
+        impulse, start, begin = self._impulse, np.zeros_like(self._impulse), self._begin
         for k in ends:
-            mean = (partial + total[k] - start) / (elapsed[k] - since)
+            mean = (impulse + cumulative[k] - start) / (elapsed[k] - begin)
             self._squares = self._squares + mean**2
-            self._windows += 1
-            partial, start, since = np.zeros_like(partial), total[k], float(elapsed[k])
-        self._impulse = partial + total[-1] - start
-        self._time, self._begin = float(elapsed[-1]), since
+            self._count += 1
+            impulse, start, begin = np.zeros_like(impulse), cumulative[k], float(elapsed[k])
+        self._impulse = impulse + cumulative[-1] - start
+        self._time, self._begin = float(elapsed[-1]), begin
 
     @property
     def root_mean_square(self) -> Array:
         """Of the residual efforts, (nv,), N m or N."""
-        return np.asarray(np.sqrt(self._squares / max(self._windows, 1)))
+        return np.asarray(np.sqrt(self._squares / max(self._count, 1)))
 
 
 BASE = "base"
@@ -272,79 +272,79 @@ class LedgerWriter:
         states = self.model.evaluate_batch(
             samples.q, samples.v, terms=("kinetic_energy", "potential_energy", "momentum", "C", "g")
         )
-        total = states.kinetic_energy + states.potential_energy
+        energy = states.kinetic_energy + states.potential_energy
         dt = np.diff(t)[:, None]
         rates = samples.v[:, b:]
-        power = samples.torque * rates
-        work = _trapezoid(power, dt)
+        joint_power = samples.torque * rates
+        joint_work = _trapezoid(joint_power, dt)
         if samples.zero_order_hold:
-            work = samples.torque[:-1] * steps(self.model, samples.q)[:, b:]
+            joint_work = samples.torque[:-1] * steps(self.model, samples.q)[:, b:]
         friction = np.zeros_like(rates) if self.friction is None else self.friction.force(rates)
         friction_power = -friction * rates
-        port_power, efforts = self._port_forces(samples)
+        port_power, forces = self._port_forces(samples)
         friction_work, port_work = _trapezoid(friction_power, dt), _trapezoid(port_power, dt)
-        drag_power, drag_force = self._drag(samples)
+        drag_power, drag_force = self._drag_power_and_force(samples)
         drag = _trapezoid(drag_power[:, None], dt)
-        efforts = efforts + drag_force
-        efforts[:, b:] += friction
-        impulse = _trapezoid(momentum_drift(states) + efforts, dt)
+        forces = forces + drag_force
+        forces[:, b:] += friction
+        impulse = _trapezoid(momentum_drift(states) + forces, dt)
         impulse[:, b:] += (
             samples.torque[:-1] * dt if samples.zero_order_hold else _trapezoid(samples.torque, dt)
         )
         residual = np.diff(states.momentum, axis=0) - impulse
         mean_velocity = 0.5 * (samples.v[1:] + samples.v[:-1])
-        by_balance = residual * mean_velocity
+        residuals = residual * mean_velocity
         if b:
-            by_balance = np.hstack([by_balance[:, :b].sum(1, keepdims=True), by_balance[:, b:]])
-        net_work = work.sum(1) + port_work.sum(1) - friction_work.sum(1) - drag.sum(1)
+            residuals = np.hstack([residuals[:, :b].sum(1, keepdims=True), residuals[:, b:]])
+        net_work = joint_work.sum(1) + port_work.sum(1) - friction_work.sum(1) - drag.sum(1)
         total_power = port_power.sum(1) - friction_power.sum(1) - drag_power
         if not samples.zero_order_hold:
-            total_power = total_power + power.sum(1)
+            total_power = total_power + joint_power.sum(1)
 
-        def integral(part: Callable[[Array], Array]) -> Array:
-            return part(work) if samples.zero_order_hold else _trapezoid(part(power), dt)
+        def integral(f: Callable[[Array], Array]) -> Array:
+            return f(joint_work) if samples.zero_order_hold else _trapezoid(f(joint_power), dt)
 
         increments = {
-            "supplied_by_joint": work,
+            "supplied_by_joint": joint_work,
             "gross_by_joint": integral(np.abs),
             "returned_by_joint": integral(lambda supplied: np.minimum(supplied, 0.0)),
             "dissipated_by_joint": friction_work,
             "supplied_by_port": port_work,
             "drag": drag,
-            "residual_by_joint": by_balance,
-            "variance": self._variance(samples, power, dt)[:, None],
+            "residual_by_joint": residuals,
+            "variance": self._supply_variance(samples, joint_power, dt)[:, None],
             "sampling": _doubling_errors(t, total_power, dt),
         }
         if self._last is None:
-            self._sums = {name: np.zeros((1, part.shape[1])) for name, part in increments.items()}
-            origin = (float(t[0]), float(total[0]), 0.0)
+            self._sums = {name: np.zeros((1, step.shape[1])) for name, step in increments.items()}
+            origin = (float(t[0]), float(energy[0]), 0.0)
         elif continues:
             origin = self._last
         else:
             self._gaps += 1
-            self._unobserved += float(total[0]) - self._last[1]
-            origin = (float(t[0]), float(total[0]), self._last[2])
-        running = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
+            self._unobserved += float(energy[0]) - self._last[1]
+            origin = (float(t[0]), float(energy[0]), self._last[2])
+        sums = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
                  for name, step in increments.items()}  # fmt: skip
         supplied = np.concatenate([[0.0], np.cumsum(net_work)])
-        from_samples = origin[2] + (total - origin[1]) - supplied
-        unaccounted = from_samples if exact is None else self._recorded.unaccounted(exact, total)
-        largest = int(np.argmax(np.abs(unaccounted)))
-        if abs(unaccounted[largest]) > self._largest[0]:
-            self._largest = (float(abs(unaccounted[largest])), float(t[largest]))
-        variance = self._state_variance(states)
+        from_samples = origin[2] + (energy - origin[1]) - supplied
+        unaccounted = from_samples if exact is None else self._recorded.unaccounted(exact, energy)
+        peak = int(np.argmax(np.abs(unaccounted)))
+        if abs(unaccounted[peak]) > self._largest[0]:
+            self._largest = (float(abs(unaccounted[peak])), float(t[peak]))
+        state_variance = self._state_variance(states)
         if not self._count:
-            self._first_variance = float(variance[0])
+            self._first_variance = float(state_variance[0])
         first = self._count - continues
         indices = np.flatnonzero((first + np.arange(len(t))) % self.stride == 0)
         indices = np.union1d(indices[indices >= continues], [len(t) - 1])
         self.rows_in_series = indices
         kinetic, potential = states.kinetic_energy, states.potential_energy
         series = {"time": t, "kinetic": kinetic, "potential": potential, "unaccounted": unaccounted}
-        series |= {"from_samples": from_samples, "state_variance": variance, **running}
+        series |= {"from_samples": from_samples, "state_variance": state_variance, **sums}
         self._series.append({name: values[indices] for name, values in series.items()})
-        self._sums = {name: rows[-1:] for name, rows in running.items()}
-        self._last = (float(t[-1]), float(total[-1]), float(from_samples[-1]))
+        self._sums = {name: rows[-1:] for name, rows in sums.items()}
+        self._last = (float(t[-1]), float(energy[-1]), float(from_samples[-1]))
         self._duration += float(t[-1] - t[0])
         self._count += len(t) - continues
         self._windows.add(residual, dt[:, 0])
@@ -372,7 +372,7 @@ class LedgerWriter:
         recorded = self._recorded
         sums = {name: rows[0] for name, rows in self._sums.items()}
         energy = series["kinetic"] + series["potential"]
-        change = float(energy[-1] - energy[0]) - self._unobserved
+        energy_change = float(energy[-1] - energy[0]) - self._unobserved
         joint_series = ("gross", "supplied", "returned", "dissipated", "residual")
         return Ledger(
             **{f"{name}_by_joint": sums[f"{name}_by_joint"] for name in joint_series},
@@ -383,7 +383,7 @@ class LedgerWriter:
             ports=self.ports,
             time=time,
             series=series,
-            stored=recorded.stored if recorded.energies else change,
+            stored=recorded.stored if recorded.energies else energy_change,
             unobserved=self._unobserved,
             unaccounted=float(series["unaccounted"][-1]),
             band=band,
@@ -416,7 +416,7 @@ class LedgerWriter:
                 power[:, k] = (frame_force * samples.v).sum(1)
         return power, force
 
-    def _drag(self, samples: MotionSamples) -> tuple[Array, Array]:
+    def _drag_power_and_force(self, samples: MotionSamples) -> tuple[Array, Array]:
         fluid = self.model.fluid
         force = np.zeros((len(samples), self.model.nv))
         if fluid is not None:
@@ -424,7 +424,7 @@ class LedgerWriter:
                 force[k] = fluid.drag(self.model.evaluate(samples.q[k], samples.v[k]))
         return -(force * samples.v).sum(1), force
 
-    def _variance(self, samples: MotionSamples, power: Array, dt: Array) -> Array:
+    def _supply_variance(self, samples: MotionSamples, power: Array, dt: Array) -> Array:
         """Return the variance of the supplied energy that the noise of an interval adds, J^2."""
         if self.noise is None:
             return np.zeros(len(dt))
@@ -524,7 +524,7 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
     spread = _MAD_TO_DEVIATION * float(np.median(np.abs(rate - median)))
     is_outlier = np.abs(rate - median) > max(_MIN_DEVIATION * spread, 1e-12)
     sign = np.where(is_outlier, np.sign(rate - median), 0.0)
-    by_balance = np.array(
+    residual_energy = np.array(
         [np.interp(edges, time, column) for column in ledger.series["residual_by_joint"].T]
     )
     band = np.interp(edges, time, ledger.band)
@@ -534,25 +534,25 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
         noise = float(band[end] - band[first])
         if abs(total) < max(_MIN_SHARE * ledger.gross, 2.0 * noise):
             continue
-        energies = by_balance[:, end] - by_balance[:, first]
+        energies = residual_energy[:, end] - residual_energy[:, first]
         shares = {ledger.balanced[k]: float(energies[k]) for k in np.argsort(-np.abs(energies))[:3]}
         intervals.append(UnaccountedInterval(float(edges[first]), float(edges[end]), total, shares))
-    return sorted(intervals, key=lambda a: -abs(a.energy))[:count]
+    return sorted(intervals, key=lambda interval: -abs(interval.energy))[:count]
 
 
 def port_supplies(ledger: Ledger) -> list[PortSupply]:
     """Return what each wrench port, and what is unexplained at each joint, supplied at most."""
     threshold = max(float(ledger.band[-1]), _MIN_SHARE * ledger.gross)
-    time, ports = ledger.time, []
+    time, supplies = ledger.time, []
     for names, key in ((ledger.ports, "supplied_by_port"), (ledger.balanced, "residual_by_joint")):
         for name, energy in zip(names, ledger.series[key].T, strict=True):
             peak = int(np.argmax(energy))
             end = int(np.argmax(energy - np.minimum.accumulate(energy)))
             begin, net = int(np.argmin(energy[: end + 1])), max(float(energy[peak]), 0.0)
             rise = float(energy[end] - energy[begin])
-            times = float(time[peak]), rise, float(time[begin]), float(time[end])
-            ports.append(PortSupply(name, net, *times, net > threshold))
-    return ports
+            rise_and_times = float(time[peak]), rise, float(time[begin]), float(time[end])
+            supplies.append(PortSupply(name, net, *rise_and_times, net > threshold))
+    return supplies
 
 
 def _runs(sign: Array) -> list[tuple[int, int]]:

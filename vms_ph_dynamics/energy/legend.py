@@ -103,8 +103,8 @@ LEGEND: Mapping[str, Style] = {
 """By the name that a port, a store or a loss has in records, messages and results."""
 
 # Joints are parts of the joint torques; tools are like the end effector. No two lines are alike.
-_JOINTS = tuple(product((_SOLID, _DASHED, _DOTTED, _DOT_DASHED), (BLUE, GREEN, SKY, GREY)))
-_TOOLS = tuple(product((_DASHED, _DOTTED), (PURPLE, BLUE, GREEN)))
+_JOINT_LINES = tuple(product((_SOLID, _DASHED, _DOTTED, _DOT_DASHED), (BLUE, GREEN, SKY, GREY)))
+_TOOL_LINES = tuple(product((_DASHED, _DOTTED), (PURPLE, BLUE, GREEN)))
 
 
 def styles(names: Iterable[str]) -> dict[str, Style]:
@@ -114,15 +114,15 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
     is among the names; otherwise they are those of joints or links.
     """
     names = (*names,)
-    cycled = cycle(_TOOLS if "torque" in names else _JOINTS)
-    result = {}
+    line_styles = cycle(_TOOL_LINES if "torque" in names else _JOINT_LINES)
+    style_by_name = {}
     for name in names:
         if name in LEGEND:
-            result[name] = LEGEND[name]
+            style_by_name[name] = LEGEND[name]
         else:
-            dashes, colour = next(cycled)
-            result[name] = Style(name, colour, dashes)
-    return result
+            dashes, colour = next(line_styles)
+            style_by_name[name] = Style(name, colour, dashes)
+    return style_by_name
 
 
 def label_of(name: str) -> str:

@@ -16,7 +16,7 @@ from ..model import VMSModel
 from ..tasks import Task
 
 # Below this smallest singular value the task inertia, and with it the split, is not meaningful.
-_SINGULAR = 1e-3
+_MIN_SINGULAR_VALUE = 1e-3
 
 
 def kinetic_null(d: Evaluation, task: Task) -> float:
@@ -24,12 +24,12 @@ def kinetic_null(d: Evaluation, task: Task) -> float:
 
     The null-space part is computed without the inverse of a nearly singular matrix.
     """
-    _, values, right = np.linalg.svd(task.jacobian(d))
-    if values[-1] <= _SINGULAR:
+    _, singular_values, right_vectors = np.linalg.svd(task.jacobian(d))
+    if singular_values[-1] <= _MIN_SINGULAR_VALUE:
         return float("nan")
-    z = right[task.dimension :]
-    momentum = z @ d.momentum
-    return 0.5 * float(momentum @ np.linalg.solve(z @ d.M @ z.T, momentum))
+    basis = right_vectors[task.dimension :]
+    momentum = basis @ d.momentum
+    return 0.5 * float(momentum @ np.linalg.solve(basis @ d.M @ basis.T, momentum))
 
 
 def energy_parts(d: Evaluation, task: Task) -> dict[str, float]:

@@ -48,11 +48,11 @@ class FormArrays(ArrayNamespace):
         Its method ``solve`` takes a vector or a matrix (n,m).
         """
 
-    def repeat(self, improve: Callable[[Any], Any], start: Any, times: int) -> Any:
+    def repeat(self, improve: Callable[[Any], Any], arrays: Any, times: int) -> Any:
         """Return what a function makes of some arrays when it is applied some times."""
         for _ in range(times):
-            start = improve(start)
-        return start
+            arrays = improve(arrays)
+        return arrays
 
     def inverse(self, matrix: Expression) -> Expression:
         """Return the inverse of a symmetric positive definite matrix, symmetric."""
@@ -261,8 +261,8 @@ class TaskTerms(FormTerms):
 
     def kinetic(self, z: Expression, v: Expression) -> dict[str, Expression]:
         """Return the energies of the task and of its null space [D, after (26)]."""
-        rates, m = self.rates(z), self.m
-        task, null = z[:m].T @ rates[:m] / 2, z[m:].T @ rates[m:] / 2
+        velocities, m = self.rates(z), self.m
+        task, null = z[:m].T @ velocities[:m] / 2, z[m:].T @ velocities[m:] / 2
         return {"kinetic_task": task, "kinetic_null": null}
 
     def momentum_rate(self, z: Expression, v: Expression, force: Expression) -> Expression:
@@ -279,8 +279,8 @@ def orthonormal_rows(xp: FormArrays, matrix: Expression) -> Expression:
     for i in range(matrix.shape[0]):
         row = matrix[i : i + 1, :]
         for _ in range(2):
-            for other in rows:
-                row = row - (row @ other.T) * other
+            for previous in rows:
+                row = row - (row @ previous.T) * previous
             row = row / (row @ row.T) ** 0.5
         rows.append(row)
     return xp.vstack(rows)
@@ -357,6 +357,6 @@ class CoordinateRates:
             twice_rate = q[6:7] * w + xp.cross(vector, w)
             parts = [rotation_of(xp, xp.column(q[3:7])) @ v[:3], twice_rate / 2]
             parts.append(-(q[3:4] * w[0:1] + q[4:5] * w[1:2] + q[5:6] * w[2:3]) / 2)
-        pairs = np.abs(self._sign)
-        columns = self._sign * q[self._partner] + (1.0 - pairs)
-        return xp.concatenate([*parts, columns * v[self._velocity]])
+        is_pair = np.abs(self._sign)
+        factors = self._sign * q[self._partner] + (1.0 - is_pair)
+        return xp.concatenate([*parts, factors * v[self._velocity]])

@@ -112,9 +112,9 @@ class Placement(NamedTuple):
 
     def inverse_adjoint(self) -> Expression:
         """Return the matrix that maps twists in the parent to those in the body, (6,6)."""
-        xp, inverse = self.xp, self.rotation.T
-        corner = xp.skew(-inverse @ self.position) @ inverse
-        return xp.vstack([xp.hstack([inverse, corner]), xp.hstack([xp.zeros(3, 3), inverse])])
+        xp, transposed = self.xp, self.rotation.T
+        corner = xp.skew(-transposed @ self.position) @ transposed
+        return xp.vstack([xp.hstack([transposed, corner]), xp.hstack([xp.zeros(3, 3), transposed])])
 
 
 class BodyInertia(NamedTuple):
@@ -126,8 +126,8 @@ class BodyInertia(NamedTuple):
         moment: mass times centre of mass, (3,1) kg m.
         rotational: about the origin, (3,3) kg m^2.
         added: of a surrounding fluid, (6,6).
-        weight: mass less that of the displaced fluid, (1,1) kg.
-        weight_moment: the same for the moment, (3,1) kg m.
+        net_mass: mass less that of the displaced fluid, (1,1) kg.
+        net_moment: the same for the moment, (3,1) kg m.
     """
 
     xp: ArrayNamespace
@@ -135,8 +135,8 @@ class BodyInertia(NamedTuple):
     moment: Expression
     rotational: Expression
     added: Expression
-    weight: Expression
-    weight_moment: Expression
+    net_mass: Expression
+    net_moment: Expression
 
     @classmethod
     def of_parameters(cls, xp: ArrayNamespace, parameters: Expression) -> "BodyInertia":
@@ -152,8 +152,8 @@ class BodyInertia(NamedTuple):
         moment = self.xp.constant(displaced_mass * np.reshape(centre, (3, 1)))
         return self._replace(
             added=self.added + self.xp.constant(added),
-            weight=self.weight - displaced_mass,
-            weight_moment=self.weight_moment - moment,
+            net_mass=self.net_mass - displaced_mass,
+            net_moment=self.net_moment - moment,
         )
 
     def momentum(self, twist: Expression) -> Expression:
@@ -166,24 +166,24 @@ class BodyInertia(NamedTuple):
         linear = self.mass * v + self.xp.cross(w, self.moment)
         return self.xp.vstack([linear, self.rotational @ w + self.xp.cross(self.moment, v)])
 
-    def weight_at(self, gravity: Expression) -> Expression:
+    def weight_wrench(self, gravity: Expression) -> Expression:
         """Return the wrench of gravity and buoyancy, (6,1), under gravity (3,1) in body axes."""
-        moment = self.xp.cross(self.weight_moment, gravity)
-        return self.xp.vstack([self.weight * gravity, moment])
+        moment = self.xp.cross(self.net_moment, gravity)
+        return self.xp.vstack([self.net_mass * gravity, moment])
 
     def in_parent(self, placement: Placement) -> "BodyInertia":
         """Return the inertia in the axes and about the origin of the parent."""
         xp, rotation, p = self.xp, placement.rotation, placement.position
         moment = rotation @ self.moment
-        first, cross = xp.skew(moment), xp.skew(p)
+        m_hat, p_hat = xp.skew(moment), xp.skew(p)
         # Symmetric products are computed once: their upper triangle is mirrored.
-        shift = first @ cross + (first @ cross).T + self.mass * (cross @ cross)
+        shift = m_hat @ p_hat + (m_hat @ p_hat).T + self.mass * (p_hat @ p_hat)
         rotational = xp.mirrored(rotation @ self.rotational @ rotation.T - shift)
-        inverse = placement.inverse_adjoint()
-        added = inverse.T @ self.added @ inverse
-        weight_moment = rotation @ self.weight_moment + self.weight * p
+        adjoint = placement.inverse_adjoint()
+        added = adjoint.T @ self.added @ adjoint
+        net_moment = rotation @ self.net_moment + self.net_mass * p
         return BodyInertia(
-            xp, self.mass, moment + self.mass * p, rotational, added, self.weight, weight_moment
+            xp, self.mass, moment + self.mass * p, rotational, added, self.net_mass, net_moment
         )
 
     def plus(self, other: "BodyInertia") -> "BodyInertia":

@@ -30,13 +30,13 @@ def task_jacobian(tree: Any, task: Task) -> Expression:
         return tree.centre_of_mass_jacobian
     if isinstance(task, DistanceTask):
         first, second = task.points
-        separation, relative = tree.pose(first.frame).position, _frame_rows(tree, first)
+        separation, relative_jacobian = tree.pose(first.frame).position, _frame_rows(tree, first)
         if second is None:
             separation -= tree.xp.constant(np.reshape(task.to, (3, 1)))
         else:
             separation -= tree.pose(second.frame).position
-            relative -= _frame_rows(tree, second)
-        return (separation / (separation.T @ separation) ** 0.5).T @ relative
+            relative_jacobian -= _frame_rows(tree, second)
+        return (separation / (separation.T @ separation) ** 0.5).T @ relative_jacobian
     raise ModelError(
         f"a {type(task).__name__} has no export; exported are PoseTask, PositionTask, "
         "OrientationTask, CentreOfMassTask, DistanceTask and StackedTask of these"

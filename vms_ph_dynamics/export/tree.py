@@ -106,19 +106,19 @@ class ExportedTree(MimicMap):
             parameters: (10 bodies,1) likewise; those of the model when None.
         """
         self.model, self.xp, self.q, self._pin = model, xp, q, model.tree.pinocchio
-        p, numbers = model.tree.projection, model.tree.inertial_parameters()[:, None]
+        p, described = model.tree.projection, model.tree.inertial_parameters()[:, None]
         self.projection = None if p is None else xp.constant(p)
-        self.parameters = xp.constant(numbers) if parameters is None else parameters
+        self.parameters = xp.constant(described) if parameters is None else parameters
         self.bodies = self._bodies()
 
     @cached_property
     def composite(self) -> list[BodyInertia]:
         """The inertia of each body with all that it carries; the first entry is the whole robot."""
-        total = [body.inertia for body in self.bodies]
-        for i in reversed(range(1, len(total))):
+        sums = [body.inertia for body in self.bodies]
+        for i in reversed(range(1, len(sums))):
             body = self.bodies[i]
-            total[body.parent] = total[body.parent].plus(total[i].in_parent(body.placement))
-        return total
+            sums[body.parent] = sums[body.parent].plus(sums[i].in_parent(body.placement))
+        return sums
 
     @cached_property
     def M(self) -> Expression:
@@ -126,14 +126,14 @@ class ExportedTree(MimicMap):
         xp, bodies, count = self.xp, self.bodies, len(self.bodies)
         blocks = {}
         for i in range(1, count):
-            force, index = self._by_columns(self.composite[i].momentum, bodies[i].subspace), i
+            force, index = self._map_columns(self.composite[i].momentum, bodies[i].subspace), i
             while index > 0:
                 blocks[index, i] = bodies[index].subspace.T @ force
-                force = self._by_columns(bodies[index].placement.wrench_in_parent, force)
+                force = self._map_columns(bodies[index].placement.wrench_in_parent, force)
                 index = bodies[index].parent
-        width = [body.subspace.shape[1] for body in bodies]
+        widths = [body.subspace.shape[1] for body in bodies]
         rows = [
-            xp.hstack([blocks.get((i, k), xp.zeros(width[i], width[k])) for k in range(1, count)])
+            xp.hstack([blocks.get((i, k), xp.zeros(widths[i], widths[k])) for k in range(1, count)])
             for i in range(1, count)
         ]
         armature = xp.constant(np.diag(np.asarray(self._pin.armature)))
@@ -144,7 +144,7 @@ class ExportedTree(MimicMap):
         """Jacobian of the centre of mass in inertial axes, without added mass, (3,nv)."""
         columns = []
         for i, body in enumerate(self.bodies[1:], 1):
-            momentum = self._by_columns(self.composite[i].rigid_momentum, body.subspace)
+            momentum = self._map_columns(self.composite[i].rigid_momentum, body.subspace)
             force, index = momentum[:3, :], i
             while index > 0:
                 force = self.bodies[index].placement.rotation @ force
@@ -171,19 +171,19 @@ class ExportedTree(MimicMap):
         v, w, zero = self.full_velocity(v), self.full_velocity(w), self.xp.zeros(6, 1)
         twists, rates = self._twists(w), [zero]
         for i, body in enumerate(self.bodies[1:], 1):
-            rate = body.subspace @ v[body.rows, :]
+            joint_twist = body.subspace @ v[body.rows, :]
             parent = twists[i] - body.subspace @ w[body.rows, :]
             rates.append(
-                body.placement.twist_in_body(rates[body.parent]) - self.xp.ad(rate, parent)
+                body.placement.twist_in_body(rates[body.parent]) - self.xp.ad(joint_twist, parent)
             )
         momenta = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(twists))]
-        slopes = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(rates))]
+        wrenches = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(rates))]
         rows: list[Expression] = [None] * len(self.bodies)
         for i in reversed(range(1, len(self.bodies))):
             body = self.bodies[i]
-            rows[i] = body.subspace.T @ slopes[i]
-            slope = slopes[i] - self.xp.coad(body.subspace @ v[body.rows, :], momenta[i])
-            slopes[body.parent] = slopes[body.parent] + body.placement.wrench_in_parent(slope)
+            rows[i] = body.subspace.T @ wrenches[i]
+            wrench = wrenches[i] - self.xp.coad(body.subspace @ v[body.rows, :], momenta[i])
+            wrenches[body.parent] = wrenches[body.parent] + body.placement.wrench_in_parent(wrench)
             momentum = body.placement.wrench_in_parent(momenta[i])
             momenta[body.parent] = momenta[body.parent] + momentum
         return self.restrict(self.xp.vstack(rows[1:]))
@@ -191,16 +191,16 @@ class ExportedTree(MimicMap):
     @cached_property
     def gravity(self) -> Expression:
         """The generalised force that holds the robot at rest, (nv,): gravity less buoyancy."""
-        fields, rows = [self.xp.constant(self.model.gravity[:, None])], []
+        body_gravity, rows = [self.xp.constant(self.model.gravity[:, None])], []
         for i, body in enumerate(self.bodies[1:], 1):
-            fields.append(body.placement.rotation.T @ fields[body.parent])
-            rows.append(-body.subspace.T @ self.composite[i].weight_at(fields[i]))
+            body_gravity.append(body.placement.rotation.T @ body_gravity[body.parent])
+            rows.append(-body.subspace.T @ self.composite[i].weight_wrench(body_gravity[i]))
         return self.restrict(self.xp.vstack(rows))
 
     @cached_property
     def potential(self) -> Expression:
         """Potential of gravity and buoyancy, J, zero at the origin of the inertial frame."""
-        return -self.xp.constant(self.model.gravity[None]) @ self.composite[0].weight_moment
+        return -self.xp.constant(self.model.gravity[None]) @ self.composite[0].net_moment
 
     def pose(self, frame: str) -> Placement:
         """Return the pose of a frame in the inertial frame."""
@@ -215,7 +215,7 @@ class ExportedTree(MimicMap):
         blocks = {}
         while index > 0:
             body = self.bodies[index]
-            blocks[index] = self._by_columns(pose.twist_in_body, body.subspace)
+            blocks[index] = self._map_columns(pose.twist_in_body, body.subspace)
             pose, index = body.placement.compose(pose), body.parent
         return self.columns(
             self.xp.hstack(
@@ -237,20 +237,20 @@ class ExportedTree(MimicMap):
         return twists
 
     def _subtree_sums(self, momenta: list[Expression]) -> list[Expression]:
-        total = [self.xp.zeros(6, 1), *momenta]
+        sums = [self.xp.zeros(6, 1), *momenta]
         for i in reversed(range(1, len(self.bodies))):
             body = self.bodies[i]
-            total[body.parent] = total[body.parent] + body.placement.wrench_in_parent(total[i])
-        return total
+            sums[body.parent] = sums[body.parent] + body.placement.wrench_in_parent(sums[i])
+        return sums
 
     def _frame(self, name: str) -> tuple[int, Placement]:
         frame = self._pin.frames[self.model.frame_id(name)]
-        return int(frame.parentJoint), self._constant(frame.placement)
+        return int(frame.parentJoint), self._pose_of(frame.placement)
 
-    def _by_columns(self, map_: Callable[[Expression], Expression], matrix: Expression) -> Any:
-        return self.xp.hstack([map_(matrix[:, k : k + 1]) for k in range(matrix.shape[1])])
+    def _map_columns(self, operator: Callable[[Expression], Expression], matrix: Expression) -> Any:
+        return self.xp.hstack([operator(matrix[:, k : k + 1]) for k in range(matrix.shape[1])])
 
-    def _constant(self, placement: Any) -> Placement:
+    def _pose_of(self, placement: Any) -> Placement:
         rotation = self.xp.constant(np.asarray(placement.rotation))
         position = self.xp.constant(np.asarray(placement.translation)[:, None])
         return Placement(self.xp, rotation, position)
@@ -258,27 +258,27 @@ class ExportedTree(MimicMap):
     def _bodies(self) -> list[Body]:
         xp = self.xp
         massless = BodyInertia.of_parameters(xp, xp.zeros(PARAMETERS, 1))
-        world = Body(-1, slice(0, 0), xp.zeros(6, 0), self._constant(pin.SE3.Identity()), massless)
-        bodies, full, neutral = [world], self.full_configuration(self.q), pin.neutral(self._pin)
+        world = Body(-1, slice(0, 0), xp.zeros(6, 0), self._pose_of(pin.SE3.Identity()), massless)
+        bodies, q_full, neutral = [world], self.full_configuration(self.q), pin.neutral(self._pin)
         for i in range(1, self._pin.njoints):
             joint = self._pin.joints[i]
             data = joint.createData()
             joint.calc(data, neutral)
             subspace = np.asarray(data.S).reshape(6, joint.nv)
-            pose = joint_pose(xp, joint, subspace, full[joint.idx_q : joint.idx_q + joint.nq, :])
+            pose = joint_pose(xp, joint, subspace, q_full[joint.idx_q : joint.idx_q + joint.nq, :])
             parameters = self.parameters[PARAMETERS * (i - 1) : PARAMETERS * i, :]
             bodies.append(
                 Body(
                     int(self._pin.parents[i]),
                     slice(joint.idx_v, joint.idx_v + joint.nv),
                     xp.constant(subspace),
-                    self._constant(self._pin.jointPlacements[i]).compose(pose),
-                    self._immersed(i, BodyInertia.of_parameters(xp, parameters)),
+                    self._pose_of(self._pin.jointPlacements[i]).compose(pose),
+                    self._with_fluid(i, BodyInertia.of_parameters(xp, parameters)),
                 )
             )
         return bodies
 
-    def _immersed(self, joint: int, inertia: BodyInertia) -> BodyInertia:
+    def _with_fluid(self, joint: int, inertia: BodyInertia) -> BodyInertia:
         fluid = self.model.fluid
         if fluid is None:
             return inertia

@@ -58,7 +58,7 @@ def port_powers(
 def dissipation_matrix(tree: ExportedTree, v: Expression, friction: Friction | None) -> Expression:
     """Return D(q, v) with the force ``-D v`` of friction and drag, (nv,nv), semidefinite."""
     model, b = tree.model, tree.model.b
-    total = ca.SX(model.nv, model.nv)
+    damping = ca.SX(model.nv, model.nv)
     if friction is not None:
         for k in range(model.n):
             x = v[b + k] / friction.slip
@@ -66,11 +66,11 @@ def dissipation_matrix(tree: ExportedTree, v: Expression, friction: Friction | N
             nonzero = ca.if_else(is_small, 1.0, x)
             quotient = ca.if_else(is_small, 1 - x * x / 3, ca.tanh(nonzero) / nonzero)
             coulomb = float(friction.coulomb[k]) / friction.slip
-            dry = coulomb * quotient if coulomb else 0
-            total[b + k, b + k] = float(friction.viscous[k]) + dry
+            dry_damping = coulomb * quotient if coulomb else 0
+            damping[b + k, b + k] = float(friction.viscous[k]) + dry_damping
     for body in () if model.fluid is None else model.fluid.bodies:
         jacobian = tree.jacobian(body.link)
-        twist = ca.fabs(jacobian @ v)
-        drag = ca.DM(np.asarray(body.linear_drag)) + ca.DM(np.asarray(body.quadratic_drag)) * twist
-        total += jacobian.T @ ca.diag(drag) @ jacobian
-    return total
+        speeds = ca.fabs(jacobian @ v)
+        drag = ca.DM(np.asarray(body.linear_drag)) + ca.DM(np.asarray(body.quadratic_drag)) * speeds
+        damping += jacobian.T @ ca.diag(drag) @ jacobian
+    return damping

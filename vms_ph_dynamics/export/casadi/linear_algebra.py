@@ -73,9 +73,9 @@ class Factorised:
                     factor = self._factors[k][i] = rows[k][i] / pivot
                     rows[i] = rows[i] - factor * rows[k][: i + 1]
 
-    def solve(self, right: Expression) -> Expression:
+    def solve(self, right_side: Expression) -> Expression:
         """Return ``M^-1`` times a matrix (n,m)."""
-        rows = [right[i, :] for i in range(len(self._pivots))]
+        rows = [right_side[i, :] for i in range(len(self._pivots))]
         for k in reversed(range(len(rows))):
             for i, factor in self._factors[k].items():
                 rows[i] = rows[i] - factor * rows[k]
@@ -83,4 +83,4 @@ class Factorised:
             rows[k] = rows[k] / pivot
             for i, factor in self._factors[k].items():
                 rows[k] = rows[k] - factor * rows[i]
-        return ca.vertcat(*rows) if rows else right
+        return ca.vertcat(*rows) if rows else right_side

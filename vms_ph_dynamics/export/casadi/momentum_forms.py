@@ -42,7 +42,7 @@ class CasadiStandardForm(CasadiForm):
     def interconnection(self) -> Function:
         """``(q, z)`` to ``J = diag(ad~_p, [[0, I], [-I, 0]])``, (b+2n,b+2n) [A (48)]."""
         b, n = self.model.b, self.model.n
-        matrix = _canonical(b, n)
+        matrix = _canonical_structure(b, n)
         matrix[:b, :b] = coadjoint_matrix(self._z[:b])
         return self._function("interconnection", {"J": matrix})
 
@@ -69,13 +69,13 @@ class CasadiDecoupledForm(CasadiForm):
         if b:
             # dK/dq at fixed (p, pi) is that at fixed (p, pi_hat), less L^T of the joint rates.
             slope += self._connection_slope.T @ v[b:]
-        return self._function("gradient", {"dH": ca.vertcat(self._locked, slope, v[b:])})
+        return self._function("gradient", {"dH": ca.vertcat(self._locked_velocity, slope, v[b:])})
 
     @cached_property
     def interconnection(self) -> Function:
         """``(q, z)`` to ``J_hat``, (b+2n,b+2n) [A (68)]."""
         b, n = self.model.b, self.model.n
-        matrix = _canonical(b, n)
+        matrix = _canonical_structure(b, n)
         if b:
             a, slope = self._terms.connection, self._connection_slope
             poisson = coadjoint_matrix(self._z[:b])
@@ -99,7 +99,7 @@ class CasadiDecoupledForm(CasadiForm):
         return matrix
 
     @cached_property
-    def _locked(self) -> Expression:
+    def _locked_velocity(self) -> Expression:
         return self._terms.locked_inverse @ self._z[: self.model.b]
 
     @cached_property
@@ -112,7 +112,7 @@ class CasadiDecoupledForm(CasadiForm):
         return result
 
 
-def _canonical(b: int, n: int) -> Expression:
+def _canonical_structure(b: int, n: int) -> Expression:
     matrix = ca.SX(b + 2 * n, b + 2 * n)
     matrix[b : b + n, b + n :] = ca.SX.eye(n)
     matrix[b + n :, b : b + n] = -ca.SX.eye(n)

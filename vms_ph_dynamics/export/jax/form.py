@@ -65,20 +65,20 @@ class JaxForm:
 
     def mass_matrix(self, q: Expression) -> Expression:
         """Return M, (nv,nv)."""
-        return self._at(q).M
+        return self._tree_at(q).M
 
     def generalised_gravity(self, q: Expression) -> Expression:
         """Return g, (nv,), whether gravity acts in the form or not."""
-        return self._at(q).gravity
+        return self._tree_at(q).gravity
 
     def coriolis_force(self, q: Expression, v: Expression) -> Expression:
         """Return ``C v``, (nv,): the bias of the equations of motion without gravity."""
-        tree = self._at(q)
+        tree = self._tree_at(q)
         return tree.mass_rate_times(v, v) - tree.slope(v)
 
     def connection(self, q: Expression) -> Expression:
         """Return the mechanical connection A, (b,n) [A (53)]."""
-        return DecoupledTerms(self._at(q)).connection
+        return DecoupledTerms(self._tree_at(q)).connection
 
     def locked_velocity(self, q: Expression, v: Expression) -> Expression:
         """Return ``v_hat = v_b + A qdot``, (b,) [A (54)]."""
@@ -89,7 +89,7 @@ class JaxForm:
 
         The Jacobian is in the axes of the frame, linear first; the end effector when None.
         """
-        tree, name = self._at(q), self.model.end_effector if name is None else name
+        tree, name = self._tree_at(q), self.model.end_effector if name is None else name
         pose = tree.pose(name)
         upper = jnp.hstack([pose.rotation, pose.position])
         bottom = jnp.array([[0.0, 0.0, 0.0, 1.0]])
@@ -128,8 +128,8 @@ class JaxForm:
             rate = self.rate(*x, **ports)
             return self.coordinate_rate(x[0], rate["qdot"]), rate["zdot"]
 
-        def advanced(share: Any, k: tuple[Any, Any]) -> tuple[Any, Any]:
-            return q + share * k[0], z + share * k[1]
+        def advanced(duration: Any, k: tuple[Any, Any]) -> tuple[Any, Any]:
+            return q + duration * k[0], z + duration * k[1]
 
         first = slope((q, z))
         second = slope(advanced(dt / 2, first))
@@ -137,18 +137,18 @@ class JaxForm:
         fourth = slope(advanced(dt, third))
         stages = zip(first, second, third, fourth, strict=True)
         q_step, z_step = ((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in stages)
-        after_q, after_z = advanced(dt, (q_step, z_step))
+        q_next, z_next = advanced(dt, (q_step, z_step))
         for rotation in self.model.tree.rotations:
-            part = after_q[rotation.entries]
-            after_q = after_q.at[rotation.entries].set(part / jnp.linalg.norm(part))
-        return after_q, after_z
+            rotation_part = q_next[rotation.entries]
+            q_next = q_next.at[rotation.entries].set(rotation_part / jnp.linalg.norm(rotation_part))
+        return q_next, z_next
 
-    def _at(self, q: Expression) -> PlacedTree:
+    def _tree_at(self, q: Expression) -> PlacedTree:
         return PlacedTree(self._tree, jnp.asarray(q))
 
     def _terms(self, q: Expression) -> FormTerms:
         """The form at a configuration."""
-        return self._make_terms(self._at(q))
+        return self._make_terms(self._tree_at(q))
 
     def _force(
         self,
@@ -220,5 +220,5 @@ class JaxTaskForm(JaxForm):
             rate = self.coordinate_rate(q, v)
             return jax.jvp(lambda q: self._terms(q).inverse_map.T @ p, (q,), (rate,))[1]
 
-        terms = TaskTerms(self._at(q), self.task, self._reference, drift)
+        terms = TaskTerms(self._tree_at(q), self.task, self._reference, drift)
         return terms

@@ -70,11 +70,11 @@ def dual_bracket(v: Expression, h: Expression) -> Expression:
 
 def momentum(inertias: Expression, twists: Expression) -> Expression:
     """Return momenta (...,6): inertias (...,10) are mass, its moment, xx, xy, xz, yy, yz, zz."""
-    mass, first = inertias[..., :1], inertias[..., 1:4]
+    mass, moments = inertias[..., :1], inertias[..., 1:4]
     rotational = inertias[..., _ROTATIONAL]
     v, w = twists[..., :3], twists[..., 3:]
-    angular = jnp.cross(first, v) + jnp.einsum("...ab,...b->...a", rotational, w)
-    return jnp.concatenate([mass * v + jnp.cross(w, first), angular], axis=-1)
+    angular = jnp.cross(moments, v) + jnp.einsum("...ab,...b->...a", rotational, w)
+    return jnp.concatenate([mass * v + jnp.cross(w, moments), angular], axis=-1)
 
 
 class EliminationFactors:
@@ -83,14 +83,14 @@ class EliminationFactors:
     def __init__(self, matrix: Expression) -> None:
         self._matrix = matrix
 
-    def solve(self, right: Expression) -> Expression:
+    def solve(self, right_side: Expression) -> Expression:
         """Return the inverse times a vector (n,) or a matrix (n,m)."""
-        if right.ndim == 1:
-            return solve(self._matrix, right[:, None])[:, 0]
-        return solve(self._matrix, right)
+        if right_side.ndim == 1:
+            return solve(self._matrix, right_side[:, None])[:, 0]
+        return solve(self._matrix, right_side)
 
 
-def solve(matrix: Expression, right: Expression) -> Expression:
+def solve(matrix: Expression, right_side: Expression) -> Expression:
     """Return the inverse of a positive definite matrix (n,n) times a matrix (n,m).
 
     It needs no pivots. Solvers of LAPACK that run beside each other on batches may wait for each
@@ -98,13 +98,13 @@ def solve(matrix: Expression, right: Expression) -> Expression:
     """
     size = len(matrix)
     if size == 0:
-        return right
+        return right_side
 
     def eliminate(k: Any, rows: Expression) -> Expression:
         row = rows[k] / rows[k, k]
         return (rows - jnp.outer(rows[:, k], row)).at[k].set(row)
 
-    rows = jnp.concatenate([matrix, right], axis=1)
+    rows = jnp.concatenate([matrix, right_side], axis=1)
     return jax.lax.fori_loop(0, size, eliminate, rows, unroll=size <= _MAX_UNROLLED)[:, size:]
 
 
@@ -118,9 +118,9 @@ class JaxTree:
 
     Attributes:
         model: the robot.
-        moves: (nv_full,bodies) whether a velocity moves a body; the root is the first.
+        is_moved: (nv_full,bodies) whether a velocity moves a body; the root is the first.
         descendants: (nv_full,nv_full) whether velocity j moves the body of velocity k, or is of it.
-        body: (nv_full,) the body of each velocity.
+        body_of_velocity: (nv_full,) the body of each velocity.
     """
 
     def __init__(self, model: VMSModel) -> None:
@@ -139,34 +139,34 @@ class JaxTree:
             raise ModelError("the export to JAX covers joints of one axis beside the base")
         count = len(joints) + 1
         self.parents = np.array([-1, *(int(m.parents[i]) - root for i in joints)])
-        turns, offsets = np.zeros((3, count, 3, 3)), np.zeros((2, count, 3))
-        turns[0, 0] = np.eye(3)
+        rotations, offsets = np.zeros((3, count, 3, 3)), np.zeros((2, count, 3))
+        rotations[0, 0] = np.eye(3)
         screws = np.zeros((count, 6))
-        self.entries, self.pairs = np.zeros(count, dtype=int), np.zeros(count, dtype=bool)
+        self.entries, self.is_pair = np.zeros(count, dtype=int), np.zeros(count, dtype=bool)
         neutral = model.tree.full_configuration(model.neutral_configuration())
         for k, i in enumerate(joints, 1):
             joint, data = m.joints[i], m.joints[i].createData()
             joint.calc(data, neutral)
             s = screws[k] = np.asarray(data.S).reshape(6)
-            self.entries[k], self.pairs[k] = joint.idx_q, joint.nq == 2
+            self.entries[k], self.is_pair[k] = joint.idx_q, joint.nq == 2
             placement, axis = m.jointPlacements[i], s[3:]
             outer = np.outer(axis, axis) if axis.any() else np.eye(3)
             cross = np.cross(axis[None], -np.eye(3))
             for part, matrix in enumerate((outer, np.eye(3) - outer, cross)):
-                turns[part, k] = placement.rotation @ matrix
+                rotations[part, k] = placement.rotation @ matrix
             offsets[:, k] = placement.translation, placement.rotation @ s[:3]
-        self.turns, self.offsets, self.screws = turns, offsets, screws
+        self.rotations, self.offsets, self.screws = rotations, offsets, screws
         inertias = [m.inertias[i] for i in range(1, m.njoints)]
-        self.mass, self.lever, self.inertia = np.zeros(count), np.zeros((count, 3)), turns[0] * 0.0
+        self.mass, self.lever, self.inertia = np.zeros(count), offsets[0] * 0.0, rotations[0] * 0.0
         for k, inertia in enumerate(inertias, 1 - root):
             self.mass[k], self.lever[k] = inertia.mass, inertia.lever
             self.inertia[k] = inertia.inertia
         carries = np.eye(count)
         for k in reversed(range(1, count)):
             carries[self.parents[k]] += carries[k]
-        self.body = np.array([0] * b + list(range(1, count)), dtype=int)
-        self.moves = carries[self.body]
-        self.descendants = self.moves[:, self.body] > 0.0
+        self.body_of_velocity = np.array([0] * b + list(range(1, count)), dtype=int)
+        self.is_moved = carries[self.body_of_velocity]
+        self.descendants = self.is_moved[:, self.body_of_velocity] > 0.0
         self.units = np.eye(6)[[0, 1, 5] if b == 3 else range(b)]
         self.armature = np.asarray(m.armature).copy()
         self.mount: Any = m.jointPlacements[1] if b else None
@@ -185,29 +185,29 @@ class PlacedTree(MimicMap):
 
     def __init__(self, tree: JaxTree, q: Expression) -> None:
         self.tree, self.q, self.model = tree, q, tree.model
-        b, full, self.projection = self.model.b, self.full_configuration(q), tree.projection
+        b, q_full, self.projection = self.model.b, self.full_configuration(q), tree.projection
         self.root_rotation, self.root_position = jnp.eye(3), jnp.zeros(3)
         if b:
-            turn = rotation_of(JAX, q[3:7, None]) if b == 6 else _planar(q)
+            base_rotation = rotation_of(JAX, q[3:7, None]) if b == 6 else _planar(q)
             base_position = q[:3] if b == 6 else jnp.append(q[:2], 0.0)
-            self.root_rotation = tree.mount.rotation @ turn
+            self.root_rotation = tree.mount.rotation @ base_rotation
             self.root_position = tree.mount.rotation @ base_position + tree.mount.translation
-        self.field = self.root_rotation.T @ jnp.asarray(tree.gravity)
-        x = full[tree.entries]
-        next_entry = full[np.minimum(tree.entries + 1, len(full) - 1)]
-        cosine = jnp.where(tree.pairs, x, jnp.cos(x))[:, None, None]
-        sine = jnp.where(tree.pairs, next_entry, jnp.sin(x))[:, None, None]
-        rotation = tree.turns[0] + cosine * tree.turns[1] + sine * tree.turns[2]
+        self.g_base = self.root_rotation.T @ jnp.asarray(tree.gravity)
+        x = q_full[tree.entries]
+        next_entry = q_full[np.minimum(tree.entries + 1, len(q_full) - 1)]
+        cosine = jnp.where(tree.is_pair, x, jnp.cos(x))[:, None, None]
+        sine = jnp.where(tree.is_pair, next_entry, jnp.sin(x))[:, None, None]
+        rotation = tree.rotations[0] + cosine * tree.rotations[1] + sine * tree.rotations[2]
         position = tree.offsets[0] + x[:, None] * tree.offsets[1]
         # Poses against the parent, its parent, the fourth body before, and so on.
         ancestors = tree.parents
         while (ancestors >= 0).any():
-            is_carried, carrier = (ancestors >= 0)[:, None], np.maximum(ancestors, 0)
-            composed = rotation[carrier] @ rotation
-            shifted = jnp.einsum("iab,ib->ia", rotation[carrier], position) + position[carrier]
-            rotation = jnp.where(is_carried[..., None], composed, rotation)
-            position = jnp.where(is_carried, shifted, position)
-            ancestors = np.where(ancestors >= 0, ancestors[carrier], -1)
+            has_ancestor, ancestor = (ancestors >= 0)[:, None], np.maximum(ancestors, 0)
+            composed = rotation[ancestor] @ rotation
+            shifted = jnp.einsum("iab,ib->ia", rotation[ancestor], position) + position[ancestor]
+            rotation = jnp.where(has_ancestor[..., None], composed, rotation)
+            position = jnp.where(has_ancestor, shifted, position)
+            ancestors = np.where(ancestors >= 0, ancestors[ancestor], -1)
         self.rotation, self.position = rotation, position
         local = tree.screws
         angular = jnp.einsum("iab,ib->ia", rotation, local[:, 3:])
@@ -215,13 +215,13 @@ class PlacedTree(MimicMap):
         joints = jnp.concatenate([linear, angular], axis=1)[1:]
         self.screws = jnp.concatenate([jnp.asarray(tree.units), joints])
         centre = position + jnp.einsum("iab,ib->ia", rotation, tree.lever)
-        first = tree.mass[:, None] * centre
+        moments = tree.mass[:, None] * centre
         rotational = rotation @ tree.inertia @ rotation.swapaxes(1, 2)
-        rotational -= first[:, :, None] * centre[:, None, :]
-        square = jnp.sum(first * centre, axis=1)[:, None, None] * np.eye(3)
-        rows = (rotational + square)[:, _UPPER[0], _UPPER[1]]
-        self.inertias = jnp.concatenate([jnp.asarray(tree.mass)[:, None], first, rows], axis=1)
-        self.composite = tree.moves @ self.inertias
+        rotational -= moments[:, :, None] * centre[:, None, :]
+        squared_distance = jnp.sum(moments * centre, axis=1)[:, None, None] * np.eye(3)
+        rows = (rotational + squared_distance)[:, _UPPER[0], _UPPER[1]]
+        self.inertias = jnp.concatenate([jnp.asarray(tree.mass)[:, None], moments, rows], axis=1)
+        self.composite = tree.is_moved @ self.inertias
         self.total = self.inertias.sum(axis=0)
 
     @cached_property
@@ -240,36 +240,36 @@ class PlacedTree(MimicMap):
     @cached_property
     def gravity(self) -> Expression:
         """The generalised force that holds the robot at rest, (nv,)."""
-        mass, first = self.composite[:, :1], self.composite[:, 1:4]
-        weight = jnp.concatenate([mass * self.field, jnp.cross(first, self.field)], axis=1)
+        mass, moments = self.composite[:, :1], self.composite[:, 1:4]
+        weight = jnp.concatenate([mass * self.g_base, jnp.cross(moments, self.g_base)], axis=1)
         return self.restrict(-jnp.sum(self.screws * weight, axis=1))
 
     @cached_property
     def potential(self) -> Expression:
         """Potential of gravity, J, zero at the origin of the inertial frame."""
-        moment = self.root_rotation @ self.total[1:4] + self.total[0] * self.root_position
-        return -moment @ jnp.asarray(self.tree.gravity)
+        moments = self.root_rotation @ self.total[1:4] + self.total[0] * self.root_position
+        return -moments @ jnp.asarray(self.tree.gravity)
 
     def twists(self, v: Expression) -> Expression:
         """Return the twists of all bodies under a full velocity, (bodies,6)."""
-        return self.tree.moves.T @ (v[:, None] * self.screws)
+        return self.tree.is_moved.T @ (v[:, None] * self.screws)
 
     def slope(self, v: Expression) -> Expression:
         """Return ``C^T v``, (nv,): ``ad_v^T p`` and the gradient of the kinetic energy."""
         twists = self.twists(self.full_velocity(v))
-        momenta = self.tree.moves @ momentum(self.inertias, twists)
-        screw_rates = bracket(twists[self.tree.body], self.screws)
+        momenta = self.tree.is_moved @ momentum(self.inertias, twists)
+        screw_rates = bracket(twists[self.tree.body_of_velocity], self.screws)
         return self.restrict(jnp.sum(screw_rates * momenta, axis=1))
 
     def mass_rate_times(self, v: Expression, w: Expression) -> Expression:
         """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
         v, w, tree = self.full_velocity(v), self.full_velocity(w), self.tree
-        relative = self.twists(v * np.repeat([0.0, 1.0], [self.model.b, len(v) - self.model.b]))
-        rates = bracket(relative[tree.body], self.screws)
-        twists, h = self.twists(w), momentum(self.inertias, self.twists(w))
-        twist_rates = tree.moves.T @ (w[:, None] * rates) - bracket(relative, twists)
-        h_rates = momentum(self.inertias, twist_rates) + dual_bracket(relative, h)
-        rows = rates * (tree.moves @ h) + self.screws * (tree.moves @ h_rates)
+        joint_twists = self.twists(v * np.repeat([0.0, 1.0], [self.model.b, len(v) - self.model.b]))
+        rates = bracket(joint_twists[tree.body_of_velocity], self.screws)
+        twists, momenta = self.twists(w), momentum(self.inertias, self.twists(w))
+        twist_rates = tree.is_moved.T @ (w[:, None] * rates) - bracket(joint_twists, twists)
+        momentum_rates = momentum(self.inertias, twist_rates) + dual_bracket(joint_twists, momenta)
+        rows = rates * (tree.is_moved @ momenta) + self.screws * (tree.is_moved @ momentum_rates)
         return self.restrict(jnp.sum(rows, axis=1))
 
     def jacobian(self, name: str) -> Expression:
@@ -277,7 +277,7 @@ class PlacedTree(MimicMap):
         body, rotation, position = self._frame_pose(name)
         linear = self.screws[:, :3] + jnp.cross(self.screws[:, 3:], position)
         rows = jnp.concatenate([linear @ rotation, self.screws[:, 3:] @ rotation], axis=1)
-        return self.columns((rows * self.tree.moves[:, body : body + 1]).T)
+        return self.columns((rows * self.tree.is_moved[:, body : body + 1]).T)
 
     def pose(self, name: str) -> Placement:
         """Return the pose of a frame in the inertial frame."""
