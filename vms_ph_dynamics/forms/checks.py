@@ -53,7 +53,7 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
     smallest_eigenvalue = float(np.linalg.eigvalsh(d.M)[0])
     energy = decoupled.hamiltonian(x_hat)
     kinetic = d.kinetic_energy
-    values = {
+    errors = {
         "the mass matrix has an eigenvalue below zero": max(-smallest_eigenvalue, 0.0),
         "the mass matrix is not symmetric": _relative(d.M - d.M.T, d.M),
         "the rate of the mass matrix is not C + C^T": _relative(_mass_rate(d) - d.C - d.C.T, d.C),
@@ -68,17 +68,17 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
         "the power at the ports is not the rate of the stored energy": abs(balance.residual) / size,
     }
     if model.is_plain:
-        values["the momentum rates are not those of Pinocchio's articulated bodies"] = _against_aba(
+        errors["the momentum rates are not those of Pinocchio's articulated bodies"] = _aba_error(
             d, ports, rates[0].zdot
         )
     limits = {
         "the mass matrix has an eigenvalue below zero": 0.0,
         "the rate of the mass matrix is not C + C^T": _DIFFERENCE_TOLERANCE,
     }
-    return [StructureCheck(name, x, limits.get(name, _TOLERANCE)) for name, x in values.items()]
+    return [StructureCheck(name, x, limits.get(name, _TOLERANCE)) for name, x in errors.items()]
 
 
-def _against_aba(d: Evaluation, ports: Ports, zdot: Array) -> float:
+def _aba_error(d: Evaluation, ports: Ports, zdot: Array) -> float:
     tree = d.tree
     force = ports.force(d) + d.g
     acceleration = pin.aba(tree.pinocchio, tree.data(), d.q_origin, d.v, force)

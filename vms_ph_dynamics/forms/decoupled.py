@@ -193,9 +193,9 @@ class DecoupledForm(Form):
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(v_hat, N_b^T p + N_hat_m^T pi_hat, qdot)``, (b+2n,) [A (61)-(63)]."""
-        compiled = native_gradient(self.model, self._decoupled, x)
-        if compiled is not None:
-            return compiled
+        core_gradient = native_gradient(self.model, self._decoupled, x)
+        if core_gradient is not None:
+            return core_gradient
         t = self.terms(x)
         by_q = t.N_b.T @ t.d.p + t.N_hat_m.T @ t.d.pi_hat
         return np.concatenate([t.d.v_hat, by_q, t.d.v[self.model.b :]])
@@ -220,9 +220,9 @@ class DecoupledForm(Form):
         ``pdot = ad_v^T p + w``,
         ``pi_hat_dot = dT/dq + tau - Mdot_bm^T v_hat + M_bm^T M_b^-1 (Mdot_b v_hat - pdot)``.
         """
-        compiled = native_rate(self.model, self._decoupled, q, z, ports)
-        if compiled is not None:
-            return compiled
+        core_rate = native_rate(self.model, self._decoupled, q, z, ports)
+        if core_rate is not None:
+            return core_rate
         b, v = self.model.b, self.velocity_arrays(q, z)
         d = Evaluation(self.model, q, v)
         rate = d.C.T @ v + ports.force(d)

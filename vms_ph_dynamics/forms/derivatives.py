@@ -90,12 +90,12 @@ def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDe
         >>> energy_derivatives(form, form.state(panda.home, np.zeros(panda.nv))).by_q.shape
         (7,)
     """
-    _check(form)
+    _check_coverage(form)
     core = form.model.plain_core
     if core is not None:
-        compiled = core.dynamics.energy_derivatives(form._decoupled, x.q, x.z, gravity)
-        if compiled is not None:
-            return EnergyDerivatives(*compiled)
+        arrays = core.dynamics.energy_derivatives(form._decoupled, x.q, x.z, gravity)
+        if arrays is not None:
+            return EnergyDerivatives(*arrays)
     return _Sensitivity(form, form.checked_state(x), Ports(gravity=gravity)).energy()
 
 
@@ -125,13 +125,13 @@ def rate_derivatives(
         >>> rate_derivatives(form, x, Ports()).zdot_by_q.shape
         (7, 7)
     """
-    _check(form)
+    _check_coverage(form)
     core = form.model.plain_core
     arguments = core_arguments(form.model, ports)
     if core is not None and arguments is not None:
-        compiled = core.dynamics.rate_derivatives(form._decoupled, parameters, x.q, x.z, *arguments)
-        if compiled is not None:
-            return RateDerivatives(*compiled)
+        arrays = core.dynamics.rate_derivatives(form._decoupled, parameters, x.q, x.z, *arguments)
+        if arrays is not None:
+            return RateDerivatives(*arrays)
     ports = Ports.checked(form.model, ports)
     return _Sensitivity(form, form.checked_state(x), ports, parameters).rate()
 
@@ -160,29 +160,29 @@ def rate_derivatives_batch(
         StateError: an array has a wrong shape, or a row is not a state.
         ModelError, OptionError: as above; the number of threads is not positive.
     """
-    _check(form)
+    _check_coverage(form)
     model, threads = form.model, threads_of(threads)
     q, z = checked_rows(model, Q, Z, "Z", copy=False)
     efforts = Ports.checked(model, Ports() if ports is None else ports, len(q))
     core, arguments = model.plain_core, core_arguments(model, efforts)
     if core is not None and arguments is not None:
         batch = core.batch(threads)
-        compiled = batch.rate_derivatives(form._decoupled, parameters, q, z, *arguments)
-        return RateDerivatives(*compiled)
+        core_arrays = batch.rate_derivatives(form._decoupled, parameters, q, z, *arguments)
+        return RateDerivatives(*core_arrays)
     states = [
         _Sensitivity(form, PHState(q[i], z[i]), ports_of_state(efforts, i), parameters).rate()
         for i in range(len(q))
     ]
     width = PARAMETERS * (model.pinocchio.njoints - 1) if parameters else 0
-    parts = {}
+    arrays = {}
     for field in fields(RateDerivatives):
         shape = len(q), model.nv, width if "parameters" in field.name else model.nv
         rows = [getattr(state, field.name) for state in states]
-        parts[field.name] = frozen(np.array(rows).reshape(shape))
-    return RateDerivatives(**parts)
+        arrays[field.name] = frozen(np.array(rows).reshape(shape))
+    return RateDerivatives(**arrays)
 
 
-def _check(form: Form) -> None:
+def _check_coverage(form: Form) -> None:
     if not isinstance(form, StandardForm | DecoupledForm):
         raise ModelError(
             f"a {type(form).__name__} has no closed derivatives; take StandardForm or "
@@ -235,13 +235,13 @@ class _Bodies:
         self.ad = adjoints(self.screws)
         self.placements = [data.oMi[i].copy() for i in bodies]
         self.inertias = np.stack([data.oMi[i].act(model.inertias[i]).matrix() for i in bodies])
-        self.into_bodies = np.stack([placement.actionInverse for placement in self.placements])
-        self.body = np.concatenate([[i - 1] * model.joints[i].nv for i in bodies]).astype(int)
+        self.to_body_axes = np.stack([placement.actionInverse for placement in self.placements])
+        self.body_index = np.concatenate([[i - 1] * model.joints[i].nv for i in bodies]).astype(int)
         carries = np.zeros((len(bodies), len(bodies)), dtype=bool)
         for i in bodies:
-            carries[[above - 1 for above in model.supports[i] if above], i - 1] = True
-        self.is_moved = carries[self.body]
-        self.descendants = self.is_moved[:, self.body]
+            carries[[ancestor - 1 for ancestor in model.supports[i] if ancestor], i - 1] = True
+        self.is_moved = carries[self.body_index]
+        self.descendants = self.is_moved[:, self.body_index]
         self.composite = self.subtree_sums(self.inertias)
 
     def subtree_sums(self, body_values: Array) -> Array:
@@ -256,12 +256,12 @@ class _Bodies:
         """Return the motion of a velocity (nv,)."""
         twists = self.twists(v)
         momenta = self.subtree_sums(_times(self.inertias, twists))
-        ad_screw = _times(adjoints(twists)[self.body], self.screws)
+        ad_screw = _times(adjoints(twists)[self.body_index], self.screws)
         ad_screw[: self.b] = 0.0
         slope = _times(self.composite, ad_screw) - _times(self.ad.transpose(0, 2, 1), momenta)
         return _Motion(twists, momenta, ad_screw, slope)
 
-    def pairs(self, descendants: tuple[Array, Array], ancestors: tuple[Array, Array]) -> Array:
+    def products(self, descendants: tuple[Array, Array], ancestors: tuple[Array, Array]) -> Array:
         """Return products of rows, (nv,nv): the first pair where j moves k, the other where k j."""
         first, other = (rows @ columns.T for rows, columns in (descendants, ancestors))
         return np.where(self.descendants.T, first, np.where(self.descendants, other, 0.0))
@@ -272,11 +272,11 @@ class _Bodies:
         Args:
             twists: (bodies,6); an acceleration gives its inertial wrench.
         """
-        local = _times(self.into_bodies, twists)
+        local = _times(self.to_body_axes, twists)
         at_rest = pin.Motion.Zero()
         # From rest, the wrench of an acceleration is the momentum of the same twist.
         body_values = [pin.bodyRegressor(at_rest, pin.Motion(twist)) for twist in local]
-        return self.into_bodies.transpose(0, 2, 1) @ np.array(body_values)
+        return self.to_body_axes.transpose(0, 2, 1) @ np.array(body_values)
 
     def by_parameters(self, left: Array, regressor: Array) -> Array:
         """Return ``left_k^T sum(momenta that k moves)`` by all parameters, (nv,10 bodies)."""
@@ -298,25 +298,25 @@ class _Sensitivity:
         self.decoupled = isinstance(form, DecoupledForm) and model.b > 0
         d = self.d = Evaluation(model, x.q, form.velocity_arrays(x.q, x.z))
         self.ports, self.bodies = ports, _Bodies(d)
-        self.columns = 2 * self.nv
+        self.column_count = 2 * self.nv
         if parameters:
-            self.columns += PARAMETERS * len(self.bodies.inertias)
+            self.column_count += PARAMETERS * len(self.bodies.inertias)
         self.motion = self.bodies.motion(d.v_full)
         self.locked = self.bodies.motion(self._base_velocity(d.v_hat))
         # Of the momenta M v and M (v_hat, 0) at fixed velocities.
-        self.momentum = self._momentum(self.motion, self.nv)
-        self.locked_momentum = self._momentum(self.locked, self.b)
-        conjugate = -self.momentum
+        self.momentum_derivatives = self._momentum_derivatives(self.motion, self.nv)
+        self.locked_derivatives = self._momentum_derivatives(self.locked, self.b)
+        conjugate = -self.momentum_derivatives
         if self.decoupled:
             # pi = pi_hat + M_bm^T v_hat.
-            conjugate[self.b :] += self._shape_rows(self.locked_momentum)
-        self.conjugate = self.momentum + conjugate
-        self.velocity = np.linalg.solve(d.M, conjugate)
+            conjugate[self.b :] += self._shape_rows(self.locked_derivatives)
+        self.conjugate_derivatives = self.momentum_derivatives + conjugate
+        self.velocity_derivatives = np.linalg.solve(d.M, conjugate)
 
     def energy(self) -> EnergyDerivatives:
         nv, d = self.nv, self.d
         # K = c^T M^-1 c / 2 of the conjugate momentum c; the columns of z are those of momenta.
-        gradient = d.v @ (self.conjugate - 0.5 * self.momentum)
+        gradient = d.v @ (self.conjugate_derivatives - 0.5 * self.momentum_derivatives)
         gradient[nv : 2 * nv] = d.v
         if self.decoupled:
             gradient[nv : nv + self.b] = d.v_hat
@@ -332,44 +332,44 @@ class _Sensitivity:
     def rate(self) -> RateDerivatives:
         b, nv, d = self.b, self.nv, self.d
         # The slope of the kinetic energy changes with the velocity as M v does with the joints.
-        by_v = self.momentum[:, :nv].T.copy()
+        by_v = self.momentum_derivatives[:, :nv].T.copy()
         by_v[:b] = 0.0
         by_v[:b, :b] = coadjoint_matrix(self.model, d.p)
         if self.ports.friction is not None:
             by_v[b:, b:] -= np.diag(self.ports.friction.slope(d.v[b:]))
-        rate, by_force = self._slope() + by_v @ self.velocity, np.eye(nv)
+        rate, by_force = self._force_derivatives() + by_v @ self.velocity_derivatives, np.eye(nv)
         if self.decoupled:
             by_force[b:, :b] = -d.A.T
             mass_rate = d.C + d.C.T
             connection_rate = d.M_b_inverse @ (mass_rate[:b, b:] - mass_rate[:b, :b] @ d.A)
-            locked = self.locked_momentum
+            locked = self.locked_derivatives
             rate[b:] += connection_rate.T @ locked[:b] - d.A.T @ rate[:b]
-            rate[b:] -= self._shape_rows(locked)[:, b:nv] @ self.velocity[b:]
+            rate[b:] -= self._shape_rows(locked)[:, b:nv] @ self.velocity_derivatives[b:]
             rate[b:] -= self._shape_rows(self._locked_rate(mass_rate[:b, :b]))
-        velocity = np.split(self.velocity, [nv, 2 * nv], axis=1)
+        velocity = np.split(self.velocity_derivatives, [nv, 2 * nv], axis=1)
         zdot = np.split(rate, [nv, 2 * nv], axis=1)
         derivatives = (*velocity, *zdot[:2], by_force, zdot[2])
         return RateDerivatives(*(frozen(x.copy()) for x in derivatives))
 
-    def _momentum(self, motion: _Motion, momenta: int) -> Array:
+    def _momentum_derivatives(self, motion: _Motion, momenta: int) -> Array:
         """The derivatives of ``M w`` at fixed w, less those of some momenta by themselves."""
         bodies = self.bodies
         reactions = _times(bodies.composite, bodies.screws)
-        by_q = bodies.pairs((reactions, motion.ad_screw), (bodies.screws, motion.slope))
-        result = self._columns(by_q, [(bodies.screws, bodies.regressor(motion.twists))])
+        by_q = bodies.products((reactions, motion.ad_screw), (bodies.screws, motion.slope))
+        result = self._derivative_columns(by_q, [(bodies.screws, bodies.regressor(motion.twists))])
         result[:momenta, self.nv : self.nv + momenta] = -np.eye(momenta)
         return result
 
-    def _slope(self) -> Array:
+    def _force_derivatives(self) -> Array:
         """The derivatives of ``C^T v`` and of all forces at fixed v."""
         b, nv, bodies, motion = self.b, self.nv, self.bodies, self.motion
-        by_q = bodies.pairs((motion.slope, motion.ad_screw), (motion.ad_screw, motion.slope))
+        by_q = bodies.products((motion.slope, motion.ad_screw), (motion.ad_screw, motion.slope))
         regressors = [(motion.ad_screw, bodies.regressor(motion.twists))]
         if self.ports.gravity:
             gravity_field = np.concatenate([self.model.tree.gravity, np.zeros(3)])
             weight = bodies.regressor(np.tile(gravity_field, (len(bodies.inertias), 1)))
             regressors.append((bodies.screws, weight))
-        result = self._columns(by_q + self._force_by_q(), regressors)
+        result = self._derivative_columns(by_q + self._force_by_q(), regressors)
         if b:
             result[:b, nv : nv + b] = base_group(self.model.base).ad(self.d.v[:b]).T
         return result
@@ -390,7 +390,7 @@ class _Sensitivity:
             root_wrench = (bodies.placements[body] * frame.placement).dualAction @ wrench
             wrench_rate = -np.einsum("jba,b->ja", bodies.ad, root_wrench)
             wrench_rate *= bodies.is_moved[:, body, None]
-            total += bodies.pairs((0.0 * wrench_rate, wrench_rate), (bodies.screws, wrench_rate))
+            total += bodies.products((0.0 * wrench_rate, wrench_rate), (bodies.screws, wrench_rate))
         return total
 
     def _locked_rate(self, locked_inertia_rate: Array) -> Array:
@@ -405,23 +405,23 @@ class _Sensitivity:
         composite_rate = -bodies.subtree_sums(
             relative_inertia + relative_inertia.transpose(0, 2, 1)
         )
-        rates = _times(relative[bodies.body], bodies.screws)
-        ad_screw_rate = _times(adjoints(accelerations)[bodies.body], bodies.screws)
-        ad_screw_rate += _times(adjoints(locked.twists)[bodies.body], rates)
+        rates = _times(relative[bodies.body_index], bodies.screws)
+        ad_screw_rate = _times(adjoints(accelerations)[bodies.body_index], bodies.screws)
+        ad_screw_rate += _times(adjoints(locked.twists)[bodies.body_index], rates)
         ad_screw_rate[:b] = 0.0
-        momenta_rate = _times(composite_rate, locked.twists[bodies.body])
-        momenta_rate += _times(composite, accelerations[bodies.body])
+        momenta_rate = _times(composite_rate, locked.twists[bodies.body_index])
+        momenta_rate += _times(composite, accelerations[bodies.body_index])
         slope_rate = _times(composite_rate, locked.ad_screw) + _times(composite, ad_screw_rate)
         slope_rate -= _times(adjoints(rates).transpose(0, 2, 1), locked.momenta)
         slope_rate -= _times(bodies.ad.transpose(0, 2, 1), momenta_rate)
         reactions = _times(composite, bodies.screws)
         reaction_rates = _times(composite_rate, bodies.screws) + _times(composite, rates)
-        by_q = bodies.pairs((reaction_rates, locked.ad_screw), (rates, locked.slope))
-        by_q += bodies.pairs((reactions, ad_screw_rate), (bodies.screws, slope_rate))
+        by_q = bodies.products((reaction_rates, locked.ad_screw), (rates, locked.slope))
+        by_q += bodies.products((reactions, ad_screw_rate), (bodies.screws, slope_rate))
         momenta = bodies.regressor(locked.twists)
         locked_regressor = bodies.regressor(accelerations - _times(relative, locked.twists))
         locked_regressor -= relative.transpose(0, 2, 1) @ momenta
-        return self._columns(by_q, [(rates, momenta), (bodies.screws, locked_regressor)])
+        return self._derivative_columns(by_q, [(rates, momenta), (bodies.screws, locked_regressor)])
 
     def _shape_rows(self, rows: Array) -> Array:
         """From derivatives of ``M (w, 0)`` at fixed w, those of ``M_bm^T M_b^-1 p`` at fixed p."""
@@ -431,11 +431,11 @@ class _Sensitivity:
         velocity = np.concatenate([twist, np.zeros(self.model.n)])
         return self.model.tree.full_velocity(velocity)
 
-    def _columns(self, by_q: Array, regressors: list[tuple[Array, Array]]) -> Array:
+    def _derivative_columns(self, by_q: Array, regressors: list[tuple[Array, Array]]) -> Array:
         """Columns of derivatives by q and by the parameters, zero by momenta."""
-        tree, result = self.model.tree, np.zeros((self.nv, self.columns))
+        tree, result = self.model.tree, np.zeros((self.nv, self.column_count))
         result[:, : self.nv] = tree.projected(by_q)
-        if self.columns > 2 * self.nv:
+        if self.column_count > 2 * self.nv:
             rows = sum(self.bodies.by_parameters(*pair) for pair in regressors)
             p = tree.projection
             result[:, 2 * self.nv :] = rows if p is None else p.T @ rows

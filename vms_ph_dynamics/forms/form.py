@@ -164,9 +164,9 @@ class Form(WithHints, ABC):
             StateError: a state or effort has the wrong shape or is not finite.
         """
         if self._decoupled is not None:
-            compiled = native_rate(self.model, self._decoupled, x.q, x.z, ports)
-            if compiled is not None:  # the core has checked the arguments
-                return compiled
+            core_rate = native_rate(self.model, self._decoupled, x.q, x.z, ports)
+            if core_rate is not None:  # the core has checked the arguments
+                return core_rate
         x = self.checked_state(x)
         return self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
 

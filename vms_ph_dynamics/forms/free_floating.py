@@ -43,8 +43,8 @@ class FreeFloating:
             ModelError: the base is not floating, or the robot is in a fluid.
         """
         if model.base != "floating" or model.fluid is not None:
-            where = "in a fluid" if model.fluid is not None else f"on a {model.base} base"
-            raise ModelError(f"free-floating means a floating base in space; given: {where}")
+            situation = "in a fluid" if model.fluid is not None else f"on a {model.base} base"
+            raise ModelError(f"free-floating means a floating base in space; given: {situation}")
         self.model = model
         self.base_centre = frozen(np.array(model.tree.pinocchio.inertias[1].lever))
 
@@ -170,9 +170,9 @@ class FreeFloatingEvaluation:
 
         The null space of :attr:`H_w_phi` (Yoshida's reaction null space).
         """
-        _, values, right = np.linalg.svd(self.H_w_phi)
-        rank = int(np.sum(values > _RANK_TOLERANCE * max(float(values[0]), 1e-300)))
-        return frozen(right[rank:].T.copy())
+        _, sigma, right_vectors = np.linalg.svd(self.H_w_phi)
+        rank = int(np.sum(sigma > _RANK_TOLERANCE * max(float(sigma[0]), 1e-300)))
+        return frozen(right_vectors[rank:].T.copy())
 
     @cached_property
     def Hdot(self) -> Array:

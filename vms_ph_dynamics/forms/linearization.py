@@ -77,9 +77,9 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
     model, nv, b = form.model, form.model.nv, form.model.b
     standard = StandardForm(model)
     x = standard.state(x.q, form.velocity(x))
-    by = rate_derivatives(standard, x, ports, parameters=False)
+    deriv = rate_derivatives(standard, x, ports, parameters=False)
     rate = standard.rate(x, ports)
-    a = np.block([[by.velocity_by_q, by.velocity_by_z], [by.zdot_by_q, by.zdot_by_z]])
+    a = np.block([[deriv.velocity_by_q, deriv.velocity_by_z], [deriv.zdot_by_q, deriv.zdot_by_z]])
     coordinates, coordinates_rate = np.eye(2 * nv), np.zeros((2 * nv, 2 * nv))
     if b:
         # Errors in the base frame are transported by the motion of the base.
@@ -94,12 +94,12 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
     a[nv:] += friction @ a[:nv]
     stiffness, mixed = -a[nv:, :nv], (a[:nv, :nv] - a[nv:, nv:].T) / 2.0
     mobility = (a[:nv, nv:] + a[:nv, nv:].T) / 2.0
-    q = np.block([[(stiffness + stiffness.T) / 2.0, mixed.T], [mixed, mobility]])
+    hessian = np.block([[(stiffness + stiffness.T) / 2.0, mixed.T], [mixed, mobility]])
     unit, zero = np.eye(nv), np.zeros((nv, nv))
     return LinearPortHamiltonian(
         frozen(np.block([[zero, unit], [-unit, zero]])),
         frozen(np.block([[zero, zero], [zero, friction]])),
-        frozen(q),
+        frozen(hessian),
         frozen(np.vstack([zero, unit])),
         frozen((stiffness - stiffness.T) / 2.0),
         frozen(coordinates),

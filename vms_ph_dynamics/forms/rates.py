@@ -27,11 +27,11 @@ def native_rate(
     if arguments is None:
         return None
     try:
-        compiled = core.dynamics.rate(decoupled, q, z, *arguments)
+        core_rate = core.dynamics.rate(decoupled, q, z, *arguments)
     except TypeError:  # an argument is no array of numbers
         return None
-    # Half the time of PHRate(*compiled).
-    return None if compiled is None else tuple.__new__(PHRate, compiled)
+    # Half the time of PHRate(*core_rate).
+    return None if core_rate is None else tuple.__new__(PHRate, core_rate)
 
 
 def frame_wrenches(model: VMSModel, ports: Ports) -> list[tuple[int, Array]]:

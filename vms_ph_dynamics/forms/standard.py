@@ -55,9 +55,9 @@ class StandardForm(Form):
 
         They are the base twist, ``-C^T v`` in its joint rows, and the joint rates [A (26), (27)].
         """
-        compiled = native_gradient(self.model, self._decoupled, x)
-        if compiled is not None:
-            return compiled
+        core_gradient = native_gradient(self.model, self._decoupled, x)
+        if core_gradient is not None:
+            return core_gradient
         d, b = self.evaluation(x), self.model.b
         return np.concatenate([d.v[:b], -(d.C.T @ d.v)[b:], d.v[b:]])
 
@@ -95,9 +95,9 @@ class StandardForm(Form):
         The base rows of ``C^T v`` are ``ad_v^T p``, the joint rows the gradient of the kinetic
         energy at fixed velocity: (47) without its derivative tensor.
         """
-        compiled = native_rate(self.model, self._decoupled, q, z, ports)
-        if compiled is not None:
-            return compiled
+        core_rate = native_rate(self.model, self._decoupled, q, z, ports)
+        if core_rate is not None:
+            return core_rate
         v = self.velocity_arrays(q, z)
         d = Evaluation(self.model, q, v)
         return PHRate(v, v.dot(d.C) + ports.force(d))

@@ -83,9 +83,9 @@ class TaskCoupling:
         covector = t.pi[:, None] * (n - u) + self._null_space.transpose(t.nu, d.momentum)
         # The map that completes a derivative of J near a singularity is its own transpose.
         gradient = self._task_gradient
-        result = t.regular.rate(covector).ravel() @ gradient.reshape(-1, gradient.shape[2])
-        result[b:] -= self._mass_slope(u, n)
-        return frozen(result)
+        slopes = t.regular.rate(covector).ravel() @ gradient.reshape(-1, gradient.shape[2])
+        slopes[b:] -= self._mass_slope(u, n)
+        return frozen(slopes)
 
     @cached_property
     def G_eta(self) -> Array:
@@ -137,8 +137,8 @@ class TaskCoupling:
     def _regular_gradient(self) -> Array:
         if self._t.is_regular:
             return self._task_gradient
-        slices = self._t.regular.rate(np.moveaxis(self._task_gradient, 2, 0))
-        return np.moveaxis(slices, 0, 2)
+        derivatives = self._t.regular.rate(np.moveaxis(self._task_gradient, 2, 0))
+        return np.moveaxis(derivatives, 0, 2)
 
     def _drift(self, jacobian_rate: Array, mass_rate: Array) -> Array:
         # d(J_sharp^T p) and d(Z p) at fixed p, for one derivative of (J, M) or a stack of them;

@@ -152,10 +152,10 @@ class TaskSpaceForm(Form):
         ``(xdot, qdot, -(eta, nu))``.
         """
         nv = self.model.nv
-        j = self.interconnection(x)
+        structure = self.interconnection(x)
         to_momenta = np.vstack([np.zeros((nv, nv)), np.eye(nv)])
-        ports = np.hstack([-self.input_map(x), to_momenta])
-        return np.block([[j, ports], [-ports.T, np.zeros((2 * nv, 2 * nv))]])
+        port_columns = np.hstack([-self.input_map(x), to_momenta])
+        return np.block([[structure, port_columns], [-port_columns.T, np.zeros((2 * nv, 2 * nv))]])
 
     def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(qdot, zdot)``; see :meth:`Form.rate_arrays`.
@@ -185,13 +185,13 @@ class TaskSpaceForm(Form):
         return self.evaluate(q, np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z))
 
     def _regular_configuration(self) -> Array:
-        middle = _middle(self.model)
-        if self._min_singular_value(middle) >= self.singular_below:
-            return middle
+        q_middle = _middle_configuration(self.model)
+        if self._min_singular_value(q_middle) >= self.singular_below:
+            return q_middle
         # A fixed seed: a form must not depend on chance.
         rng = np.random.default_rng(0)
-        samples = [self.model.random_configuration(rng) for _ in range(_TRIALS)]
-        best = max(samples, key=self._min_singular_value)
+        candidates = [self.model.random_configuration(rng) for _ in range(_TRIALS)]
+        best = max(candidates, key=self._min_singular_value)
         if self._min_singular_value(best) < self.singular_below:
             raise ModelError(
                 f"the task has no full row rank: in {_TRIALS} configurations its smallest singular "
@@ -205,7 +205,7 @@ class TaskSpaceForm(Form):
         return float(np.linalg.svd(jacobian, compute_uv=False)[-1])
 
 
-def _middle(model: VMSModel) -> Array:
+def _middle_configuration(model: VMSModel) -> Array:
     bounded = np.isfinite(model.joints.lower) & np.isfinite(model.joints.upper)
     middle = np.zeros(model.n)
     middle[bounded] = (model.joints.lower[bounded] + model.joints.upper[bounded]) / 2

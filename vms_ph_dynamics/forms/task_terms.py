@@ -46,8 +46,8 @@ def aligned_basis(basis: Array, reference: Array) -> AlignedBasis:
         basis: any orthonormal rows that span the space, (nv-m,nv).
         reference: Zref (nv-m,nv), orthonormal rows.
     """
-    left, values, right = np.linalg.svd(reference @ basis.T)
-    return AlignedBasis((left @ right) @ basis, float(values[-1]))
+    left, singular_values, right = np.linalg.svd(reference @ basis.T)
+    return AlignedBasis((left @ right) @ basis, float(singular_values[-1]))
 
 
 class NullSpaceRate:
@@ -65,16 +65,16 @@ class NullSpaceRate:
 
     def __init__(self, pseudo_inverse: Array, null_space: Array, reference: Array) -> None:
         self._inverse, self._null_space, self._reference = pseudo_inverse, null_space, reference
-        s = reference @ null_space.T  # symmetric up to rounding
-        values, self._vectors = np.linalg.eigh((s + s.T) / 2)
-        self._sums = values[:, None] + values
+        symmetric = reference @ null_space.T  # symmetric up to rounding
+        eigenvalues, self._eigenvectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
+        self._eigenvalue_sums = eigenvalues[:, None] + eigenvalues
 
     def rate(self, jacobian_rate: Array) -> Array:
         """Return Zdot (...,nv-m,nv) of ``Jdot`` (...,m,nv), of one motion or of several."""
         row_part = -self._null_space @ np.swapaxes(self._inverse @ jacobian_rate, -1, -2)
         f = self._reference @ np.swapaxes(row_part, -1, -2)
-        vectors = self._vectors
-        skew = vectors.T @ (f - np.swapaxes(f, -1, -2)) @ vectors / self._sums
+        vectors = self._eigenvectors
+        skew = vectors.T @ (f - np.swapaxes(f, -1, -2)) @ vectors / self._eigenvalue_sums
         return vectors @ skew @ vectors.T @ self._null_space + row_part
 
     def transpose(self, nu: Array, momentum: Array) -> Array:
@@ -86,10 +86,10 @@ class NullSpaceRate:
             nu: (nv-m,).
             momentum: p (nv,).
         """
-        vectors = self._vectors
+        vectors = self._eigenvectors
         a, b = nu @ vectors, (self._null_space @ momentum) @ vectors
         product = a[:, None] * b
-        quotient = (product - product.T) / self._sums
+        quotient = (product - product.T) / self._eigenvalue_sums
         rotation = (self._reference @ self._inverse).T @ (vectors @ quotient @ vectors.T)
         row_part = (momentum @ self._inverse)[:, None] * (nu @ self._null_space)
         return -row_part - rotation @ self._null_space

@@ -12,7 +12,7 @@ from ..errors import ModelError
 from .group import Group
 from .spatial import SE3, stumpff
 
-_QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
+_QUARTER_TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
 class SE2(Group):
@@ -30,7 +30,7 @@ class SE2(Group):
         """Return the pose reached by the twist x in unit time."""
         v, w = x[:2], x[2]
         c = stumpff(w * w).c
-        return _pose(_rotation(np.cos(w), np.sin(w)), c[1] * v + c[2] * w * (_QUARTER @ v))
+        return _pose(_rotation(np.cos(w), np.sin(w)), c[1] * v + c[2] * w * (_QUARTER_TURN @ v))
 
     def log(self, g: Array) -> Array:
         """Return the twist that reaches g in unit time."""
@@ -38,7 +38,7 @@ class SE2(Group):
         e = stumpff(w * w).inverse().value
         # V^-1 = I - w J/2 + e w^2 J^2 with J the rotation by pi/2, J^2 = -I.
         t = g[:2, 2]
-        return np.append((1.0 - e * w * w) * t - 0.5 * w * (_QUARTER @ t), w)
+        return np.append((1.0 - e * w * w) * t - 0.5 * w * (_QUARTER_TURN @ t), w)
 
     def dexp(self, x: Array) -> Array:
         """Return ``I - c_2 ad + c_3 ad^2``."""
@@ -53,13 +53,13 @@ class SE2(Group):
     def cayley(self, x: Array) -> Array:
         """Return the Cayley map, that of SE(3) within the plane."""
         v, w = x[:2], x[2]
-        position = (v + 0.5 * w * (_QUARTER @ v)) / (1.0 + 0.25 * w * w)
+        position = (v + 0.5 * w * (_QUARTER_TURN @ v)) / (1.0 + 0.25 * w * w)
         return _pose(_cayley_rotation(w), position)
 
     def cayley_inverse(self, g: Array) -> Array:
         """Return the twist whose Cayley map is g."""
         w, t = 2.0 * g[1, 0] / (1.0 + g[0, 0]), g[:2, 2]
-        return np.append(t - 0.5 * w * (_QUARTER @ t), w)
+        return np.append(t - 0.5 * w * (_QUARTER_TURN @ t), w)
 
     def dcayley_inverse(self, x: Array) -> Array:
         """Return ``I + ad/2 + w (x e_3^T + ...)/4``, the planar part of that of SE(3)."""
@@ -71,19 +71,19 @@ class SE2(Group):
     def Ad(self, g: Array) -> Array:
         """Return ``[[R, -J p], [0, 1]]`` with J the rotation by pi/2."""
         matrix = g.copy()
-        matrix[:2, 2] = -_QUARTER @ g[:2, 2]
+        matrix[:2, 2] = -_QUARTER_TURN @ g[:2, 2]
         return matrix
 
     def ad(self, x: Array) -> Array:
         """Return ``[[w J, -J v], [0, 0]]``."""
         matrix = np.zeros((3, 3))
-        matrix[:2, :2], matrix[:2, 2] = x[2] * _QUARTER, -_QUARTER @ x[:2]
+        matrix[:2, :2], matrix[:2, 2] = x[2] * _QUARTER_TURN, -_QUARTER_TURN @ x[:2]
         return matrix
 
     def hat(self, x: Array) -> Array:
         """Return ``[[w J, v], [0, 0]]``."""
         matrix = np.zeros((3, 3))
-        matrix[:2, :2], matrix[:2, 2] = x[2] * _QUARTER, x[:2]
+        matrix[:2, :2], matrix[:2, 2] = x[2] * _QUARTER_TURN, x[:2]
         return matrix
 
     def vee(self, matrix: Array) -> Array:

@@ -198,12 +198,12 @@ class SE3(Group):
     def dexp(self, x: Array) -> Array:
         """Return ``I - c_2 ad + c_3 ad^2``, dual c."""
         functions, ad = stumpff(float(x[3:] @ x[3:])), self.ad(x)
-        c2, c3 = (_dual(functions.function(n), x) for n in (2, 3))
+        c2, c3 = (_dual_matrix(functions.function(n), x) for n in (2, 3))
         return np.eye(6) - c2 @ ad + c3 @ ad @ ad
 
     def dexp_inverse(self, x: Array) -> Array:
         """Return ``I + ad/2 + e ad^2``, dual e."""
-        e, ad = _dual(stumpff(float(x[3:] @ x[3:])).inverse(), x), self.ad(x)
+        e, ad = _dual_matrix(stumpff(float(x[3:] @ x[3:])).inverse(), x), self.ad(x)
         return np.eye(6) + 0.5 * ad + e @ ad @ ad
 
     def cayley(self, x: Array) -> Array:
@@ -260,7 +260,7 @@ def _triangular(diagonal: Array, corner: Array) -> Array:
     return matrix
 
 
-def _dual(f: Dual, x: Array) -> Array:
+def _dual_matrix(f: Dual, x: Array) -> Array:
     matrix = f.value * np.eye(6)
     matrix[:3, 3:] = f.slope * 2.0 * float(x[:3] @ x[3:]) * np.eye(3)
     return matrix

@@ -120,7 +120,7 @@ class JaxTree:
         model: the robot.
         is_moved: (nv_full,bodies) whether a velocity moves a body; the root is the first.
         descendants: (nv_full,nv_full) whether velocity j moves the body of velocity k, or is of it.
-        body_of_velocity: (nv_full,) the body of each velocity.
+        body_index: (nv_full,) the body of each velocity.
     """
 
     def __init__(self, model: VMSModel) -> None:
@@ -164,9 +164,9 @@ class JaxTree:
         carries = np.eye(count)
         for k in reversed(range(1, count)):
             carries[self.parents[k]] += carries[k]
-        self.body_of_velocity = np.array([0] * b + list(range(1, count)), dtype=int)
-        self.is_moved = carries[self.body_of_velocity]
-        self.descendants = self.is_moved[:, self.body_of_velocity] > 0.0
+        self.body_index = np.array([0] * b + list(range(1, count)), dtype=int)
+        self.is_moved = carries[self.body_index]
+        self.descendants = self.is_moved[:, self.body_index] > 0.0
         self.units = np.eye(6)[[0, 1, 5] if b == 3 else range(b)]
         self.armature = np.asarray(m.armature).copy()
         self.mount: Any = m.jointPlacements[1] if b else None
@@ -258,14 +258,14 @@ class PlacedTree(MimicMap):
         """Return ``C^T v``, (nv,): ``ad_v^T p`` and the gradient of the kinetic energy."""
         twists = self.twists(self.full_velocity(v))
         momenta = self.tree.is_moved @ momentum(self.inertias, twists)
-        screw_rates = bracket(twists[self.tree.body_of_velocity], self.screws)
+        screw_rates = bracket(twists[self.tree.body_index], self.screws)
         return self.restrict(jnp.sum(screw_rates * momenta, axis=1))
 
     def mass_rate_times(self, v: Expression, w: Expression) -> Expression:
         """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
         v, w, tree = self.full_velocity(v), self.full_velocity(w), self.tree
         joint_twists = self.twists(v * np.repeat([0.0, 1.0], [self.model.b, len(v) - self.model.b]))
-        rates = bracket(joint_twists[tree.body_of_velocity], self.screws)
+        rates = bracket(joint_twists[tree.body_index], self.screws)
         twists, momenta = self.twists(w), momentum(self.inertias, self.twists(w))
         twist_rates = tree.is_moved.T @ (w[:, None] * rates) - bracket(joint_twists, twists)
         momentum_rates = momentum(self.inertias, twist_rates) + dual_bracket(joint_twists, momenta)
