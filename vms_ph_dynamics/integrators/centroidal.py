@@ -60,7 +60,9 @@ class Fall(NamedTuple):
         """Return its velocity, (k,), m/s."""
         return self.linear / self.mass + ((t - self.since) + elapsed) * self.gravity
 
-    def pushed(self, t: float, displacement: Array, impulse: Array, elapsed: float = 0.0) -> "Fall":
+    def after_impulse(
+        self, t: float, displacement: Array, impulse: Array, elapsed: float = 0.0
+    ) -> "Fall":
         """Return the parabola from then on, after an impulse and the displacement by it."""
         linear = self.mass * self.velocity_at(t, elapsed) + impulse
         centre = self.centre_at(t, elapsed) + displacement
@@ -112,7 +114,7 @@ class Centroidal:
         model: the robot.
         k: dimension of the motion of the centre of mass; r: that of the rotation of the base.
         mass: kg.
-        fall: (k,) gravitational acceleration of the centre of mass, m/s^2.
+        fall_acceleration: (k,) gravitational acceleration of the centre of mass, m/s^2.
         acceleration: (q, v, force) -> (nv,), with the part of gravity that does not accelerate the
             centre of mass.
         integrate: as :meth:`VMSModel.integrate`, without checks.
@@ -136,15 +138,15 @@ class Centroidal:
         self.r = model.b - self.k
         self.mass = model.total_mass
         # The positions of a moving base count along the axes of its mount.
-        field = np.array(model.base_gravity) if gravity else np.zeros(3)
-        self.fall = field[: self.k].copy()
-        field[: self.k] = 0.0
+        gravity_vector = np.array(model.base_gravity) if gravity else np.zeros(3)
+        self.fall_acceleration = gravity_vector[: self.k].copy()
+        gravity_vector[: self.k] = 0.0
         self._pin = model.pinocchio
         if self.k:
             self._pin.jointPlacements[1] = pin.SE3.Identity()
-        self._pin.gravity.linear = field
+        self._pin.gravity.linear = gravity_vector
         self._data = self._pin.createData()
-        self.has_potential = bool(field.any())
+        self.has_potential = bool(gravity_vector.any())
         self.integrate = partial(pin.integrate, self._pin) if model.is_plain else model.integrate
         self.acceleration = (
             partial(pin.aba, self._pin, self._data) if model.is_plain else self._acceleration
@@ -158,22 +160,24 @@ class Centroidal:
             fall = Fall(t, empty, empty, self.mass, empty)
             return CentroidalState(q, v, fall, empty, CompensatedSum(self.energy(q, v)), t)
         rotation = base_rotation(self.model.base, q)
-        robot = self.locked(q, v)
-        lever, linear = rotation @ robot.lever, robot.momentum[: self.k].copy()
+        locked_robot = self.locked(q, v)
+        lever, linear = rotation @ locked_robot.lever, locked_robot.momentum[: self.k].copy()
         relative_q, relative_v = q.copy(), v.copy()
         relative_q[: self.k] = -lever
         relative_v[: self.k] -= linear / self.mass
-        robot = self.locked(relative_q, relative_v)
+        locked_robot = self.locked(relative_q, relative_v)
         return CentroidalState(
             relative_q,
             relative_v,
-            Fall(t, q[: self.k] + lever, rotation @ linear, self.mass, self.fall),
-            self.mount_momentum(rotation, robot.momentum, robot.lever),
+            Fall(t, q[: self.k] + lever, rotation @ linear, self.mass, self.fall_acceleration),
+            self.angular_momentum(rotation, locked_robot.momentum, locked_robot.lever),
             CompensatedSum(self.energy(relative_q, relative_v)),
             t,
         )
 
-    def inertial(self, q: Array, v: Array, position: Array, velocity: Array) -> tuple[Array, Array]:
+    def to_inertial(
+        self, q: Array, v: Array, position: Array, velocity: Array
+    ) -> tuple[Array, Array]:
         """Return the motion in the inertial frame, from that in a moving frame.
 
         Args:
@@ -189,7 +193,7 @@ class Centroidal:
         q[: self.k] += position
         return q, v
 
-    def mount_momentum(self, rotation: Array, momentum: Array, lever: Array) -> Array:
+    def angular_momentum(self, rotation: Array, momentum: Array, lever: Array) -> Array:
         """Return the angular momentum about the centre of mass in mount axes, (r,)."""
         p, k = momentum, self.k
         if k == 2:
@@ -208,11 +212,11 @@ class Centroidal:
             force = force - self.weight(q)
         return np.linalg.solve(d.M, force - d.C @ v)
 
-    def shape_slope(self, q: Array, v: Array) -> Array:
+    def lagrangian_gradient(self, q: Array, v: Array) -> Array:
         """Return ``dT/dq - dV/dq`` at fixed velocity, (n,), V being :meth:`potential`."""
         b = self.model.b
-        slope = v.dot(Evaluation(self.model, q, v).C)[b:]
-        return slope - self.weight(q)[b:] if self.has_potential else slope
+        gradient = v.dot(Evaluation(self.model, q, v).C)[b:]
+        return gradient - self.weight(q)[b:] if self.has_potential else gradient
 
     def weight(self, q: Array) -> Array:
         """Return the gradient of :meth:`potential`, (nv,)."""
@@ -240,7 +244,7 @@ class Centroidal:
         d = Evaluation(self.model, q, v)
         return LockedRobot(d.M_b_inverse, lever_of(d.M, self.mass, self.k), d.p, d.kinetic_energy)
 
-    def centre_base(self, q: Array, robot: LockedRobot, angular: Array) -> Array:
+    def move_centre_to_origin(self, q: Array, robot: LockedRobot, angular: Array) -> Array:
         """Move the centre of mass of ``q`` to the origin, in place.
 
         Returns the angular momentum ``angular`` (r,) in base axes.

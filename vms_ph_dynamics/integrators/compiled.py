@@ -31,12 +31,12 @@ COMPILED = ("projected_rk4", "projected_midpoint", "discrete_gradient")
 _STEPS_PER_CALL = 10_000
 
 
-def prefer_compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotStepper:
+def prefer_compiled(name: str, python_stepper: RobotStepper, native: bool | None) -> RobotStepper:
     """Return the compiled counterpart of a scheme, or the scheme itself if there is none.
 
     Args:
         name: of the scheme.
-        inner: the scheme in Python.
+        python_stepper: the scheme in Python.
         native: True requires the compiled one, False excludes it, None uses it where it exists.
 
     Raises:
@@ -44,14 +44,14 @@ def prefer_compiled(name: str, inner: RobotStepper, native: bool | None) -> Robo
     """
     compiled = native_part(
         native,
-        _missing_support(name, inner.model),
-        lambda module: CompiledStepper(name, inner, module),
+        _unsupported_reason(name, python_stepper.model),
+        lambda module: CompiledStepper(name, python_stepper, module),
         "the scheme in Python is used",
     )
-    return inner if compiled is None else compiled
+    return python_stepper if compiled is None else compiled
 
 
-def _missing_support(name: str, model: VMSModel) -> str | None:
+def _unsupported_reason(name: str, model: VMSModel) -> str | None:
     if name not in COMPILED:
         return f"there is no compiled '{name}', only {', '.join(COMPILED)}"
     if model.fluid is not None:
@@ -81,38 +81,38 @@ class CompiledStepper(RobotStepper):
     Both have the same solver state, so that one run may alternate between them.
     """
 
-    def __init__(self, name: str, inner: RobotStepper, module: Any) -> None:
+    def __init__(self, name: str, python_stepper: RobotStepper, module: Any) -> None:
         """Wrap a scheme in Python, by its name."""
-        super().__init__(inner.form, inner.gravity)
-        self.order = inner.order
-        self.closes_balance = inner.closes_balance
-        self._inner, self._native, self._name = inner, module, name
+        super().__init__(python_stepper.form, python_stepper.gravity)
+        self.order = python_stepper.order
+        self.closes_balance = python_stepper.closes_balance
+        self._python_stepper, self._module, self._name = python_stepper, module, name
         self._robot = native_robot(module, self.model.tree, self.model.end_effector)
-        self._core = module.Scheme(self._robot, name, inner.gravity)
+        self._native_scheme = module.Scheme(self._robot, name, python_stepper.gravity)
         self._no_efforts = module.Ports(self._robot)
         self._has_past = name == "discrete_gradient"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the scheme in Python, which is compiled again where the core is installed."""
-        return prefer_compiled, (self._name, self._inner, None), {"name": self.name}
+        return prefer_compiled, (self._name, self._python_stepper, None), {"name": self.name}
 
     def begin(self, state: PHState, t: float) -> SolverState:
         """Return the solver state in C++."""
-        return self._core.begin(state.q, self.form.velocity(state), t)
+        return self._native_scheme.begin(state.q, self.form.velocity(state), t)
 
     def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
         """Return configuration and velocity in the inertial frame."""
-        return self._core.motion(solver_state)
+        return self._native_scheme.motion(solver_state)
 
     def step(self, solver_state: SolverState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if not isinstance(ports, Ports) or ports.wrench_tools:
-            result = self._inner.step(self._to_python(solver_state), ports, t, dt)
-            return result._replace(solver_state=self._to_core(result.solver_state, solver_state))
-        after, result = self._core.step(solver_state, self._native_ports(ports), t, dt)
+            result = self._python_stepper.step(self._to_python(solver_state), ports, t, dt)
+            return result._replace(solver_state=self._to_native(result.solver_state, solver_state))
+        end, result = self._native_scheme.step(solver_state, self._native_ports(ports), t, dt)
         if result.failed:
             raise StepFailure(result.reason)
-        return _step_result(after, result)
+        return _step_result(end, result)
 
     def multi_step(
         self,
@@ -126,13 +126,13 @@ class CompiledStepper(RobotStepper):
         """Return the result of many steps; see :meth:`Stepper.multi_step`."""
         if not isinstance(ports, Ports) or ports.wrench_tools:
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
-        after, result, count = self._core.run(
+        end, result, count = self._native_scheme.run(
             solver_state, self._native_ports(ports), t0, dt, first, min(steps, _STEPS_PER_CALL)
         )
         if count == 0:
             # The first step fails; a single step gives the reason.
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
-        return _step_result(after, result)._replace(steps=count)
+        return _step_result(end, result)._replace(steps=count)
 
     def run_batch(
         self,
@@ -156,14 +156,14 @@ class CompiledStepper(RobotStepper):
             self._no_efforts if run_ports is None else self._native_ports(run_ports)
             for run_ports in (ports[:1] if is_shared else ports)
         ]
-        batch: dict[str, Any] = self._native.run_batch(
+        batch: dict[str, Any] = self._module.run_batch(
             self._robot, self._name, self.gravity, Q, V, efforts, *span, threads
         )
         return batch
 
     def closed_loop(self) -> Any:
         """Return a new ``vms_ph_native.ClosedLoop`` of this scheme."""
-        return self._native.ClosedLoop(self._core, self._floor)
+        return self._module.ClosedLoop(self._native_scheme, self._floor)
 
     def run_loop(
         self,
@@ -182,13 +182,13 @@ class CompiledStepper(RobotStepper):
             command: torque and base wrench over the first step.
             span: time at step zero, time step, index of the first step, and number of steps.
         """
-        after, result, steps, *efforts, error = run(
+        end, result, steps, *efforts, error = run(
             solver_state, self._native_ports(external), command.torque, command.wrench_base, *span
         )
         last, upcoming = Ports(*efforts[:2]), Ports(*efforts[2:])
-        return LoopSteps(_step_result(after, result)._replace(steps=steps), last, upcoming, error)
+        return LoopSteps(_step_result(end, result)._replace(steps=steps), last, upcoming, error)
 
-    def closes(
+    def balanced_runs(
         self, energy: Array, supplied: Array, dissipated: Array, steps: int
     ) -> npt.NDArray[np.bool_]:
         """Return which runs (N,) close their energy balances; see :func:`.check_balance`.
@@ -202,9 +202,9 @@ class CompiledStepper(RobotStepper):
         if not self.closes_balance:
             return np.ones(len(energy), dtype=bool)
         net_supply = supplied.sum(axis=0) - dissipated
-        size = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
-        size = size + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
-        tolerance = steps * (BALANCE_TOLERANCE * size + 2.0 * self._floor)
+        scale = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
+        scale = scale + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
+        tolerance = steps * (BALANCE_TOLERANCE * scale + 2.0 * self._floor)
         return np.all(np.abs(np.diff(energy, axis=1) - net_supply) <= tolerance, axis=1)
 
     def _native_ports(self, ports: Ports) -> Any:
@@ -212,7 +212,7 @@ class CompiledStepper(RobotStepper):
         if ports.is_free:
             return self._no_efforts
         try:
-            return self._native.Ports(
+            return self._module.Ports(
                 self._robot,
                 ports.torque,
                 ports.wrench_base,
@@ -233,27 +233,27 @@ class CompiledStepper(RobotStepper):
         times, values = zip(*x.past, strict=True) if x.past else ((), ())
         return MidpointState(x.q, fall, angular, x.pi, energy, x.t, PastSteps(times, values))
 
-    def _to_core(self, x: CentroidalState | MidpointState, template: SolverState) -> SolverState:
+    def _to_native(self, x: CentroidalState | MidpointState, template: SolverState) -> SolverState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
-        core = copy(template)
-        core.q, core.t, core.energy = x.q, x.t, tuple(x.energy)
-        core.fall.since = x.fall.since
-        core.fall.centre = [*x.fall.centre, *[0.0] * (3 - k)]
-        core.fall.linear = [*x.fall.linear, *[0.0] * (3 - k)]
-        core.angular = [*[0.0] * (3 - (b - k)), *x.angular]
+        native_state = copy(template)
+        native_state.q, native_state.t, native_state.energy = x.q, x.t, tuple(x.energy)
+        native_state.fall.since = x.fall.since
+        native_state.fall.centre = [*x.fall.centre, *[0.0] * (3 - k)]
+        native_state.fall.linear = [*x.fall.linear, *[0.0] * (3 - k)]
+        native_state.angular = [*[0.0] * (3 - (b - k)), *x.angular]
         if isinstance(x, CentroidalState):
-            core.v = x.v
+            native_state.v = x.v
         else:
-            core.pi = x.pi
-            core.past = list(zip(x.past.times, x.past.values, strict=True))
-        return core
+            native_state.pi = x.pi
+            native_state.past = list(zip(x.past.times, x.past.unknowns, strict=True))
+        return native_state
 
 
-def _step_result(after: SolverState, result: Any) -> StepResult:
+def _step_result(end: SolverState, result: Any) -> StepResult:
     supplied = dict(zip(PORTS, result.supplied, strict=True))
-    return StepResult(after, supplied, result.dissipated, result.iterations)
+    return StepResult(end, supplied, result.dissipated, result.iterations)
 
 
 def has_compiled(name: str, form: Form) -> bool:
     """Return whether a scheme is installed in C++ and covers this robot."""
-    return _missing_support(name, form.model) is None and native_module() is not None
+    return _unsupported_reason(name, form.model) is None and native_module() is not None

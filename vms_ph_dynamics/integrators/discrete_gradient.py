@@ -33,28 +33,28 @@ class PastSteps(NamedTuple):
 
     Attributes:
         times: s.
-        values: the unknown of :func:`solve` at these times.
+        unknowns: the unknown of :func:`solve` at these times.
     """
 
     times: tuple[float, ...] = ()
-    values: tuple[Array, ...] = ()
+    unknowns: tuple[Array, ...] = ()
 
-    def with_point(self, t: float, value: Array) -> "PastSteps":
+    def with_point(self, t: float, unknown: Array) -> "PastSteps":
         """Return the past with one more point, without the oldest one if full."""
         indices = [i for i, time in enumerate(self.times) if time != t][1 - _MAX_POINTS :]
         return PastSteps(
-            (*(self.times[i] for i in indices), t), (*(self.values[i] for i in indices), value)
+            (*(self.times[i] for i in indices), t), (*(self.unknowns[i] for i in indices), unknown)
         )
 
     def extrapolated(self, t: float) -> Array:
         """Return the polynomial through the points, at another time."""
-        total = 0.0 * self.values[0]
+        total = 0.0 * self.unknowns[0]
         for i, time in enumerate(self.times):
             weight = 1.0
             for j, node in enumerate(self.times):
                 if j != i:
                     weight *= (t - node) / (time - node)
-            total += weight * self.values[i]
+            total += weight * self.unknowns[i]
         return total
 
 
@@ -84,17 +84,17 @@ class MidstepForces(NamedTuple):
     """The forces and efforts in the middle of a step.
 
     Attributes:
-        slope: (n,) ``dT/dq - dV/dq``.
-        torque: (r,) moment of the ports about the centre of mass, base axes.
-        force: (n,) of the ports on the shape at a fixed centre of mass.
-        thrust: (k,) total force of the ports, mount axes.
+        gradient: (n,) ``dT/dq - dV/dq``.
+        moment: (r,) moment of the ports about the centre of mass, base axes.
+        shape_force: (n,) of the ports on the shape at a fixed centre of mass.
+        total_force: (k,) total force of the ports, mount axes.
         efforts: at the ports, and d: the evaluation there; None without port efforts.
     """
 
-    slope: Array
-    torque: Array
-    force: Array
-    thrust: Array
+    gradient: Array
+    moment: Array
+    shape_force: Array
+    total_force: Array
     efforts: Ports | None = None
     d: Evaluation | None = None
 
@@ -105,7 +105,7 @@ class IterateTerms(NamedTuple):
     Attributes:
         velocity: (nv, then further unknowns) in the middle, from the momenta there.
         l0, l1: (r,) angular momenta at both ends, base axes.
-        slope: (n,) ``dT/dq - dV/dq``.
+        gradient: (n,) ``dT/dq - dV/dq``.
         dq: (n,) displacement of the joints in the step.
         dt: time, s.
     """
@@ -113,7 +113,7 @@ class IterateTerms(NamedTuple):
     velocity: Array
     l0: Array
     l1: Array
-    slope: Array
+    gradient: Array
     dq: Array
     dt: float
 
@@ -135,9 +135,9 @@ class DiscreteGradient(RobotStepper):
         super().__init__(form, gravity)
         self.robot = Centroidal(form.model, gravity)
         at_zero = self.robot.mass_matrix(form.model.neutral_configuration())
-        self._weights = np.diag(at_zero)[form.model.b :].copy()
+        self._inertia_diagonal = np.diag(at_zero)[form.model.b :].copy()
         # Scales the multiplier to a velocity; only the magnitude matters.
-        self._root_inertia = sqrt(float(self._weights.mean()))
+        self._root_inertia = sqrt(float(self._inertia_diagonal.mean()))
 
     def begin(self, state: PHState, t: float) -> MidpointState:
         """Return the motion relative to the centre of mass."""
@@ -149,7 +149,7 @@ class DiscreteGradient(RobotStepper):
         """Return configuration and velocity in the inertial frame."""
         x = self._centroidal(solver_state)
         fall, t = solver_state.fall, solver_state.t
-        return self.robot.inertial(x.q, x.v, fall.centre_at(t), fall.velocity_at(t))
+        return self.robot.to_inertial(x.q, x.v, fall.centre_at(t), fall.velocity_at(t))
 
     def step(self, solver_state: MidpointState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
@@ -176,11 +176,11 @@ class DiscreteGradient(RobotStepper):
             # An extrapolation across a jump, or a change of step, may not be a usable guess.
             restart = self._guess(solver_state._replace(past=PastSteps()), t, dt)
             solution = solve(sweep, np.concatenate([restart, centre]))
-        end, middle, dq = solution.end
-        end = self._corrected(end, dq)
+        end, midstep, dq = solution.end
+        end = self._energy_corrected(end, dq)
         energies = PowerQuadrature()
-        if middle.efforts is not None:
-            energies.add(middle.efforts, middle.d, dt)
+        if midstep.efforts is not None:
+            energies.add(midstep.efforts, midstep.d, dt)
         past = solver_state.past.with_point(t + 0.5 * dt, solution.unknown[: nv + 1])
         return StepResult(
             end._replace(past=past), energies.supplied, energies.dissipated, solution.iterations
@@ -208,14 +208,14 @@ class DiscreteGradient(RobotStepper):
         if not isfinite(q_end.dot(q_end)):
             raise StepFailure("the motion within the step is not finite")
         mass = robot.mass_matrix(q_mid)
-        middle = self._middle(x, ports, t, dt, q_mid, y, centre_velocity, mass)
-        pi: Array = x.pi + dt * (middle.slope + middle.force)
+        midstep = self._midstep_forces(x, ports, t, dt, q_mid, y, centre_velocity, mass)
+        pi: Array = x.pi + dt * (midstep.gradient + midstep.shape_force)
         pi = pi - self._correction(float(unknown[nv]), dq[b:])
         energy, angular = x.energy, x.angular
-        if middle.efforts is not None:
-            energy = energy.plus(dt * float(middle.torque @ y[k:b] + middle.force @ y[b:]))
+        if midstep.efforts is not None:
+            energy = energy.plus(dt * float(midstep.moment @ y[k:b] + midstep.shape_force @ y[b:]))
             if k:
-                angular = angular + dt * self._impulse(q_end, angle, middle.torque)
+                angular = angular + dt * self._moment_in_mount(q_end, angle, midstep.moment)
         l1: Array = self._in_base(q_end, angular)
         momentum: Array = np.zeros(nv)
         momentum[b:] = 0.5 * (x.pi + pi)
@@ -226,12 +226,12 @@ class DiscreteGradient(RobotStepper):
         next_guess[:nv] = np.linalg.solve(mass, momentum)
         if len(unknown) > nv + 1:
             # A constant force over the step: the mean of the velocity it adds is half of the end.
-            added = (0.5 * dt / robot.mass) * middle.thrust
-            next_guess[nv + 1 :] = fall.velocity_at(x.t, 0.5 * dt) + added
-            if middle.thrust.any():
-                fall = fall.pushed(x.t, dt * added, dt * middle.thrust, dt)._replace(since=t + dt)
+            dv, impulse = (0.5 * dt / robot.mass) * midstep.total_force, dt * midstep.total_force
+            next_guess[nv + 1 :] = fall.velocity_at(x.t, 0.5 * dt) + dv
+            if impulse.any():
+                fall = fall.after_impulse(x.t, dt * dv, impulse, dt)._replace(since=t + dt)
         end = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
-        terms = IterateTerms(next_guess, l0, l1, middle.slope, dq[b:], dt)
+        terms = IterateTerms(next_guess, l0, l1, midstep.gradient, dq[b:], dt)
         next_guess[nv] = multiplier = self._multiplier(x, end, terms)
         if multiplier != unknown[nv]:
             # The newer multiplier is used at once: the sweeps contract twice as fast.
@@ -239,9 +239,9 @@ class DiscreteGradient(RobotStepper):
             momentum[b:] = 0.5 * (x.pi + pi)
             next_guess[:nv] = np.linalg.solve(mass, momentum)
             end = end._replace(pi=pi)
-        return Sweep(next_guess, (end, middle, dq[b:]))
+        return Sweep(next_guess, (end, midstep, dq[b:]))
 
-    def _middle(
+    def _midstep_forces(
         self,
         x: MidpointState,
         ports: Efforts | None,
@@ -253,31 +253,31 @@ class DiscreteGradient(RobotStepper):
         mass: Array,
     ) -> MidstepForces:
         robot, k, b = self.robot, self.robot.k, self.model.b
-        slope = robot.shape_slope(q, y)
+        gradient = robot.lagrangian_gradient(q, y)
         if ports is None:
-            return MidstepForces(slope, np.zeros(robot.r), robot.zeros[b:], robot.zeros[:k])
+            return MidstepForces(gradient, np.zeros(robot.r), robot.zeros[b:], robot.zeros[:k])
         if k:
             rotation = base_rotation(self.model.base, q)
             q[:k] = -(rotation @ lever_of(mass, robot.mass, k))
             centre = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
-            q, y = robot.inertial(q, y, centre, centre_velocity)
+            q, y = robot.to_inertial(q, y, centre, centre_velocity)
         efforts = self.efforts_at(ports, t + 0.5 * dt, q, y)
         d = Evaluation(self.model, q, y)
         force = efforts.external_force(d)
         if not k:
-            return MidstepForces(slope, force[:0], force, force[:0], efforts, d)
+            return MidstepForces(gradient, force[:0], force, force[:0], efforts, d)
         # The effect of a force at a fixed centre of mass, whose motion is integrated separately.
         reduced = force[k:] - mass[:k, k:].T @ force[:k] / robot.mass
         return MidstepForces(
-            slope, reduced[: robot.r], reduced[robot.r :], rotation @ force[:k], efforts, d
+            gradient, reduced[: robot.r], reduced[robot.r :], rotation @ force[:k], efforts, d
         )
 
-    def _impulse(self, q: Array, angle: Array, torque: Array) -> Array:
+    def _moment_in_mount(self, q: Array, angle: Array, moment: Array) -> Array:
         """Return the torque in mount axes, such that its work is ``w . torque``."""
         if self.robot.k == 2:
-            return torque
+            return moment
         half = 0.5 * angle
-        numerator = torque - cross(half, torque) + half * float(half @ torque)
+        numerator = moment - cross(half, moment) + half * float(half @ moment)
         return base_rotation("floating", q) @ numerator / (1.0 + float(half @ half))
 
     def _in_base(self, q: Array, angular: Array) -> Array:
@@ -300,37 +300,37 @@ class DiscreteGradient(RobotStepper):
         return np.append(motion.v + (0.5 * dt) * acceleration, 0.0)
 
     def _correction(self, multiplier: float, dq: Array) -> Array:
-        weighted = self._weights * dq
+        weighted = self._inertia_diagonal * dq
         square = float(dq.dot(weighted))
         if square == 0.0:
             return self.robot.zeros[self.model.b :]
         return (multiplier * self._root_inertia / sqrt(square)) * weighted
 
-    def _multiplier(self, x: MidpointState, end: MidpointState, guess: IterateTerms) -> float:
-        square = float(guess.dq.dot(self._weights * guess.dq))
+    def _multiplier(self, x: MidpointState, end: MidpointState, terms: IterateTerms) -> float:
+        square = float(terms.dq.dot(self._inertia_diagonal * terms.dq))
         if square == 0.0:
             return 0.0
         k, b, nv = self.robot.k, self.model.b, self.model.nv
-        energy, scale, *_ = self._energy(end.q, guess.l1, end.pi)
-        y = guess.velocity
+        energy, scale, *_ = self._energy_at(end.q, terms.l1, end.pi)
+        y = terms.velocity
         # The energy error of the midpoint rule: it vanishes with dq, for any guess.
         error = (
-            energy - x.energy.value - float(y[b:nv].dot(end.pi - x.pi) - guess.slope.dot(guess.dq))
+            energy - x.energy.value - float(y[b:nv] @ (end.pi - x.pi) - terms.gradient @ terms.dq)
         )
         if k:
-            error -= float(y[k:b].dot(guess.l1 - guess.l0))
+            error -= float(y[k:b].dot(terms.l1 - terms.l0))
         if abs(error) <= _ROUNDING * scale:
             return 0.0
-        return guess.dt * error / (self._root_inertia * sqrt(square))
+        return terms.dt * error / (self._root_inertia * sqrt(square))
 
-    def _corrected(self, end: MidpointState, dq: Array) -> MidpointState:
+    def _energy_corrected(self, end: MidpointState, dq: Array) -> MidpointState:
         angular = self._in_base(end.q, end.angular)
-        energy, scale, velocity, mass = self._energy(end.q, angular, end.pi)
+        energy, scale, velocity, mass = self._energy_at(end.q, angular, end.pi)
         energy_error = energy - end.energy.value
         if abs(energy_error) <= _ROUNDING * scale:
             return end
         direction: Array = np.zeros(self.model.nv)
-        direction[self.model.b :] = self._weights * dq
+        direction[self.model.b :] = self._inertia_diagonal * dq
         # The kinetic energy of momentum - factor * direction is quadratic; the small root.
         slope, curvature = direction.dot(velocity), direction.dot(np.linalg.solve(mass, direction))
         discriminant = slope * slope - 2.0 * curvature * energy_error
@@ -342,7 +342,7 @@ class DiscreteGradient(RobotStepper):
             raise StepFailure(f"the solution misses an energy of {energy_error:.3g} J")
         return end
 
-    def _energy(self, q: Array, angular: Array, pi: Array) -> tuple[float, float, Array, Array]:
+    def _energy_at(self, q: Array, angular: Array, pi: Array) -> tuple[float, float, Array, Array]:
         """Return the energy of momenta, the size of its terms, the velocity and the inertia."""
         momentum: Array = np.zeros(self.model.nv)
         b = self.model.b

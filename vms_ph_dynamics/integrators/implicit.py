@@ -22,7 +22,7 @@ _CONTRACTION = 0.5
 _FIXED_POINT_LIMIT = 60
 _NEWTON_LIMIT = 30
 _DIFFERENCE_STEP = 1e-7
-_MIN_LENGTH = 1.0 / 64.0
+_MIN_STEP_SCALE = 1.0 / 64.0
 
 
 class Sweep(NamedTuple):
@@ -52,17 +52,17 @@ def solve(sweep: Callable[[Array], Sweep], guess: Array) -> Solution:
         StepFailure: neither iteration converges.
     """
     y = guess
-    previous = older = np.inf
+    previous_change = older_change = np.inf
     for count in range(1, _FIXED_POINT_LIMIT + 1):
         result = sweep(y)
         size = _norm(result.unknown)
         change = _norm(result.unknown - y)
-        stalls = change > _CONTRACTION * older
-        if change <= _TOLERANCE * size + _FLOOR or (stalls and change <= _rounding(size)):
+        is_stalling = change > _CONTRACTION * older_change
+        if change <= _TOLERANCE * size + _FLOOR or (is_stalling and change <= _rounding(size)):
             return Solution(y, result.end, count)
-        if stalls or not change < np.inf:
+        if is_stalling or not change < np.inf:
             break
-        y, previous, older = result.unknown, change, previous
+        y, previous_change, older_change = result.unknown, change, previous_change
     return _newton(sweep, guess, count)
 
 
@@ -76,20 +76,20 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
         if _norm(residual) <= _TOLERANCE * size + _FLOOR:
             return Solution(y, result.end, count + step_count)
         step: Array = np.linalg.solve(_jacobian(sweep, y, residual, size), -residual)
-        length = 1.0
+        step_scale = 1.0
         while True:
-            trial = sweep(y + length * step)
-            trial_residual = trial.unknown - (y + length * step)
-            if _norm(trial_residual) < (1.0 - 0.1 * length) * _norm(residual):
+            trial = sweep(y + step_scale * step)
+            trial_residual = trial.unknown - (y + step_scale * step)
+            if _norm(trial_residual) < (1.0 - 0.1 * step_scale) * _norm(residual):
                 break
-            length *= 0.5
-            if length < _MIN_LENGTH:
+            step_scale *= 0.5
+            if step_scale < _MIN_STEP_SCALE:
                 if _norm(residual) <= _rounding(size):
                     return Solution(y, result.end, count + step_count)
                 raise StepFailure(
                     f"Newton's iteration stalls at a residual of {_norm(residual):.3g}"
                 )
-        y, result, residual = y + length * step, trial, trial_residual
+        y, result, residual = y + step_scale * step, trial, trial_residual
     raise StepFailure(f"Newton's iteration has not converged in {_NEWTON_LIMIT} steps")
 
 

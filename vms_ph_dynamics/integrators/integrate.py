@@ -146,7 +146,7 @@ class _Run:
     def __post_init__(self) -> None:
         self.times.append(self.t)
         self.observations.append(self.stepper.observe(self.solver_state))
-        self.values = self._values(self.t, self.solver_state)
+        self.event_values = self._event_values(self.t, self.solver_state)
 
     def advance(self, t0: float, dt: float, first: int, end: int) -> None:
         """Integrate from one step up to another, or to an event that ends the run."""
@@ -168,20 +168,20 @@ class _Run:
             first += result.steps
             self._accept(result, failures, t0 + first * dt)
 
-    def _step(self, t: float, dt: float, end: float) -> None:
+    def _step(self, t: float, dt: float, end_time: float) -> None:
         """Integrate one step, divided at the events."""
         while not self.ended:
             result, failures = self._trial_step(t, dt)
-            elapsed, occurred = self._first_crossing(result, t, dt)
-            if occurred:
+            elapsed, crossed_events = self._first_crossing(result, t, dt)
+            if crossed_events:
                 result, failures = self._trial_step(t, elapsed)
                 self._accept(result, failures, t + elapsed)
-                self._record_events(occurred)
-                t, dt = t + elapsed, end - (t + elapsed)
-                if abs(dt) > 1e-12 * abs(end - t + elapsed):
+                self._record_events(crossed_events)
+                t, dt = t + elapsed, end_time - (t + elapsed)
+                if abs(dt) > 1e-12 * abs(end_time - t + elapsed):
                     continue
                 return
-            self._accept(result, failures, end)
+            self._accept(result, failures, end_time)
             return
 
     def _trial_step(self, t: float, dt: float) -> RetriedStep:
@@ -230,9 +230,9 @@ class _Run:
         self.iterations = max(self.iterations, result.iterations)
         self.failures += failures
         if self.events:
-            self.values = self._values(t, self.solver_state)
+            self.event_values = self._event_values(t, self.solver_state)
 
-    def _values(self, t: float, solver_state: SolverState) -> list[float]:
+    def _event_values(self, t: float, solver_state: SolverState) -> list[float]:
         if not self.events:
             return []
         state = self.stepper.observe(solver_state).state
@@ -242,30 +242,30 @@ class _Run:
         self, result: StepResult, t: float, dt: float
     ) -> tuple[float, tuple[Event, ...]]:
         """Return the time after ``t`` of the first events, and these events."""
-        ends = self._values(t + dt, result.solver_state)
-        first, occurred = dt, []
+        end_values = self._event_values(t + dt, result.solver_state)
+        earliest, crossed_events = dt, []
         for i, event in enumerate(self.events):
-            if not event.crossed(self.values[i], ends[i]):
+            if not event.crossed(self.event_values[i], end_values[i]):
                 continue
 
             def value(s: float, i: int = i) -> float:
                 trial, _ = self._trial_step(t, s)
-                return self._values(t + s, trial.solver_state)[i]
+                return self._event_values(t + s, trial.solver_state)[i]
 
-            elapsed = locate(value, self.values[i], ends[i], dt)
-            if abs(elapsed) < abs(first):
-                first, occurred = elapsed, [event]
-            elif elapsed == first:
-                occurred.append(event)
-        return first, tuple(occurred)
+            elapsed = find_crossing(value, self.event_values[i], end_values[i], dt)
+            if abs(elapsed) < abs(earliest):
+                earliest, crossed_events = elapsed, [event]
+            elif elapsed == earliest:
+                crossed_events.append(event)
+        return earliest, tuple(crossed_events)
 
-    def _record_events(self, occurred: Sequence[Event]) -> None:
+    def _record_events(self, crossed_events: Sequence[Event]) -> None:
         state = self.stepper.observe(self.solver_state).state
-        self.occurrences += [Occurrence(event.name, self.t, state) for event in occurred]
-        self.ended = any(event.terminal for event in occurred)
+        self.occurrences += [Occurrence(event.name, self.t, state) for event in crossed_events]
+        self.ended = any(event.terminal for event in crossed_events)
 
 
-def locate(value: Callable[[float], float], before: float, after: float, dt: float) -> float:
+def find_crossing(value: Callable[[float], float], before: float, after: float, dt: float) -> float:
     """Return the first time found, within (0, dt] or [dt, 0), at which the sign has changed.
 
     Regula falsi with the Illinois weights, on a bracket whose right end has the new sign.
@@ -277,21 +277,21 @@ def locate(value: Callable[[float], float], before: float, after: float, dt: flo
         dt: time step, s; negative for integration backwards in time.
     """
     left, right = 0.0, 1.0
-    low, high = before, after
-    side = 0
+    left_value, right_value = before, after
+    last_side = 0
     for _ in range(_ITERATIONS):
-        if right - left <= _TIME_TOLERANCE or high == 0.0:
+        if right - left <= _TIME_TOLERANCE or right_value == 0.0:
             break
-        middle = right - high * (right - left) / (high - low)
+        middle = right - right_value * (right - left) / (right_value - left_value)
         if not left < middle < right:
             middle = 0.5 * (left + right)
         y = value(middle * dt)
         if (y < 0.0) == (before < 0.0) and y != 0.0:
-            left, low = middle, y
-            high = 0.5 * high if side == -1 else high
-            side = -1
+            left, left_value = middle, y
+            right_value = 0.5 * right_value if last_side == -1 else right_value
+            last_side = -1
         else:
-            right, high = middle, y
-            low = 0.5 * low if side == 1 else low
-            side = 1
+            right, right_value = middle, y
+            left_value = 0.5 * left_value if last_side == 1 else left_value
+            last_side = 1
     return right * dt

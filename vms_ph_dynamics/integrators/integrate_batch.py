@@ -108,17 +108,17 @@ def integrate_batch(
     states = [form.checked_state(x) for x in states]
     efforts = _efforts_of_runs(form, ports, len(states))
     model, record_steps = form.model, np.append(np.arange(0, steps, every), steps)
-    count, instants = len(states), len(record_steps)
+    run_count, record_count = len(states), len(record_steps)
 
     def nans(*shape: int) -> Array:
-        return np.full((count, *shape), np.nan)
+        return np.full((run_count, *shape), np.nan)
 
-    q, v, energy = nans(instants, model.nq), nans(instants, model.nv), nans(instants)
-    supplied = {name: nans(instants - 1) for name in port_names(model)}
-    dissipated = nans(instants - 1)
-    failures: list[tuple[FailedStep, ...]] = [()] * count
+    q, v, energy = nans(record_count, model.nq), nans(record_count, model.nv), nans(record_count)
+    supplied = {name: nans(record_count - 1) for name in port_names(model)}
+    dissipated = nans(record_count - 1)
+    failures: list[tuple[FailedStep, ...]] = [()] * run_count
     errors: dict[int, str] = {}
-    remaining = set(range(count))
+    remaining_runs = set(range(run_count))
     for gravity in (True, False):
         held_efforts = {
             i: run_ports
@@ -137,18 +137,18 @@ def integrate_batch(
             (t0, dt, steps, every),
             threads_of(threads),
         )
-        complete = (batch["steps"] == steps) & stepper.closes(
+        complete = (batch["steps"] == steps) & stepper.balanced_runs(
             batch["energy"], batch["supplied"], batch["dissipated"], every
         )
-        rows = np.array(list(held_efforts))[complete]
-        q[rows], v[rows] = batch["q"][complete], batch["v"][complete]
-        energy[rows], dissipated[rows] = batch["energy"][complete], batch["dissipated"][complete]
-        for name, values in supplied.items():
-            values[rows] = (
+        runs = np.array(list(held_efforts))[complete]
+        q[runs], v[runs] = batch["q"][complete], batch["v"][complete]
+        energy[runs], dissipated[runs] = batch["energy"][complete], batch["dissipated"][complete]
+        for name, energies in supplied.items():
+            energies[runs] = (
                 0.0 if name not in PORTS else batch["supplied"][PORTS.index(name)][complete]
             )
-        remaining -= set(rows.tolist())
-    for i in sorted(remaining):
+        remaining_runs -= set(runs.tolist())
+    for i in sorted(remaining_runs):
         options: dict[str, Any] = {"scheme": scheme, "native": native, "every": every, "t0": t0}
         try:
             trajectory = integrate(form, states[i], efforts[i], dt=dt, steps=steps, **options)
@@ -157,8 +157,8 @@ def integrate_batch(
             continue
         q[i], v[i], energy[i] = trajectory.q, trajectory.v, trajectory.energy
         dissipated[i], failures[i] = trajectory.audit.dissipated, trajectory.failures
-        for name, values in supplied.items():
-            values[i] = trajectory.audit.supplied.get(name, 0.0)
+        for name, energies in supplied.items():
+            energies[i] = trajectory.audit.supplied.get(name, 0.0)
     for array in (q, v, energy, dissipated, *supplied.values()):
         frozen(array)
     return TrajectoryBatch(

@@ -63,10 +63,8 @@ class ProjectedRungeKutta(RobotStepper):
 
     def motion(self, solver_state: CentroidalState) -> tuple[Array, Array]:
         """Return configuration and velocity in the inertial frame."""
-        fall, t = solver_state.fall, solver_state.t
-        return self.robot.inertial(
-            solver_state.q, solver_state.v, fall.centre_at(t), fall.velocity_at(t)
-        )
+        x, fall, t = solver_state, solver_state.fall, solver_state.t
+        return self.robot.to_inertial(x.q, x.v, fall.centre_at(t), fall.velocity_at(t))
 
     def step(
         self, solver_state: CentroidalState, ports: Efforts, t: float, dt: float
@@ -97,15 +95,15 @@ class ProjectedRungeKutta(RobotStepper):
         rate: Array = np.zeros(model.nv)
         a = mean_rate = mean_a = rate
         impulse: Array = np.zeros(k)
-        spin: Array = np.zeros(robot.r)
-        offsets = impulse
+        angular_impulse: Array = np.zeros(robot.r)
+        mass_shift = impulse
         for fraction, weight, displacement_weight in self.stages:
             s = fraction * dt
             u = s * rate
             q = robot.integrate(x.q, u) if fraction else x.q
             v = x.v + s * a if fraction else x.v
             centre, velocity = x.fall.centre_at(x.t, s), x.fall.velocity_at(x.t, s)
-            motion = robot.inertial(q, v, centre, velocity)
+            motion = robot.to_inertial(q, v, centre, velocity)
             efforts, d = self.efforts_at(ports, t + s, *motion), Evaluation(model, *motion)
             force = efforts.external_force(d)
             a = robot.acceleration(q, v, force)
@@ -116,12 +114,12 @@ class ProjectedRungeKutta(RobotStepper):
                 energies.add(efforts, d, weight * dt)
             if k:
                 rotation = base_rotation(model.base, q)
-                thrust = rotation @ force[:k]
-                impulse = impulse + weight * dt * thrust
+                total_force = rotation @ force[:k]
+                impulse = impulse + weight * dt * total_force
                 moment = force[k : model.b] if k == 2 else rotation @ force[k : model.b]
-                spin = spin + weight * dt * (moment + robot.moment(q[:k], thrust))
-                offsets = offsets + displacement_weight * dt * dt * thrust
-        end = self._end_state(x, energies, t, dt, impulse, spin, offsets / robot.mass)
+                angular_impulse += weight * dt * (moment + robot.moment(q[:k], total_force))
+                mass_shift = mass_shift + displacement_weight * dt * dt * total_force
+        end = self._end_state(x, energies, t, dt, impulse, angular_impulse, mass_shift / robot.mass)
         return robot.integrate(x.q, dt * mean_rate), x.v + dt * mean_a, end, energies
 
     def _end_state(
@@ -131,7 +129,7 @@ class ProjectedRungeKutta(RobotStepper):
         t: float,
         dt: float,
         impulse: Array,
-        spin: Array,
+        angular_impulse: Array,
         displacement: Array,
     ) -> CentroidalState:
         """Advance momenta, centre of mass and energy by ``dt``, given the impulses of the ports."""
@@ -142,14 +140,12 @@ class ProjectedRungeKutta(RobotStepper):
         # potential energy of that motion, so only differences by the impulse appear: no large
         # numbers are subtracted after a long fall.
         velocity = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot.mass)
-        centre_energy = float(impulse @ velocity - robot.mass * robot.fall @ displacement)
+        work = float(impulse @ velocity - robot.mass * robot.fall_acceleration @ displacement)
         fall = x.fall
         if impulse.any():
-            fall = fall.pushed(x.t, displacement, impulse, dt)._replace(since=t + dt)
-        angular = x.angular + spin - robot.moment(displacement, impulse)
-        return CentroidalState(
-            x.q, x.v, fall, angular, x.energy.plus(energies.net - centre_energy), t + dt
-        )
+            fall = fall.after_impulse(x.t, displacement, impulse, dt)._replace(since=t + dt)
+        angular = x.angular + angular_impulse - robot.moment(displacement, impulse)
+        return CentroidalState(x.q, x.v, fall, angular, x.energy.plus(energies.net - work), t + dt)
 
 
 class ProjectedRK4(ProjectedRungeKutta):

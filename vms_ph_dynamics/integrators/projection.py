@@ -39,12 +39,12 @@ class ProjectedMotion(NamedTuple):
 
     Attributes:
         q: (nq,); v: (nv,).
-        dropped: rounding of the energy that is dropped from the solver state, J.
+        dropped_energy: rounding of the energy that is dropped from the solver state, J.
     """
 
     q: Array
     v: Array
-    dropped: float = 0.0
+    dropped_energy: float = 0.0
 
 
 def project(
@@ -76,33 +76,33 @@ def project(
     angular, energy = conserved.angular, conserved.energy.value
     potential = robot.potential(q)
     if robot.k == 0:
-        shape, base = robot.energy(q, v) - potential, 0.0
+        shape_energy, base_energy = robot.energy(q, v) - potential, 0.0
     else:
         locked = robot.locked(q, v)
         v_hat_initial = locked.inverse.dot(locked.momentum)
-        shape = locked.kinetic - 0.5 * locked.momentum.dot(v_hat_initial)
-        momentum = robot.centre_base(q, locked, angular)
+        shape_energy = locked.kinetic - 0.5 * locked.momentum.dot(v_hat_initial)
+        momentum = robot.move_centre_to_origin(q, locked, angular)
         v_hat = locked.inverse[:, robot.k :].dot(momentum)
-        base = 0.5 * momentum.dot(v_hat[robot.k :])
-    target = energy - potential - base
-    energy_error, dropped = target - shape, 0.0
-    if abs(energy_error) <= _MAX_ERROR * shape and shape > 0.0:
-        scale = sqrt(target / shape)
-    elif abs(energy_error) <= _rounding(robot, conserved, abs(potential) + base + shape, dt):
+        base_energy = 0.5 * momentum.dot(v_hat[robot.k :])
+    target_energy = energy - potential - base_energy
+    error, dropped_energy = target_energy - shape_energy, 0.0
+    if abs(error) <= _MAX_ERROR * shape_energy and shape_energy > 0.0:
+        scale = sqrt(target_energy / shape_energy)
+    elif abs(error) <= _rounding(robot, conserved, abs(potential) + base_energy + shape_energy, dt):
         scale = 1.0
-        dropped = energy_error if abs(energy_error) <= _rest_energy(robot, dt) else 0.0
+        dropped_energy = error if abs(error) <= _rest_energy(robot, dt) else 0.0
     else:
-        return _descend(robot, q, v, conserved, dt, _energy_scale(robot, port_energies, dt))
+        return _descend(robot, q, v, conserved, dt, _exchanged_energy(robot, port_energies, dt))
     v = scale * v
     if robot.k:
         v[: robot.model.b] += v_hat - scale * v_hat_initial
-    return ProjectedMotion(q, v, dropped)
+    return ProjectedMotion(q, v, dropped_energy)
 
 
-def _rounding(robot: Centroidal, conserved: CentroidalState, terms: float, dt: float) -> float:
+def _rounding(robot: Centroidal, conserved: CentroidalState, energy_sum: float, dt: float) -> float:
     """Return the rounding error of an energy with terms of a given sum, J."""
     velocity = conserved.fall.velocity_at(conserved.t)
-    size = terms + abs(conserved.energy.value) + robot.mass * float(velocity @ velocity)
+    size = energy_sum + abs(conserved.energy.value) + robot.mass * float(velocity @ velocity)
     return _ROUNDING * size + _rest_energy(robot, dt)
 
 
@@ -117,10 +117,10 @@ def _rest_energy(robot: Centroidal, dt: float) -> float:
 
 def _fall_energy(robot: Centroidal, dt: float) -> float:
     """Return the kinetic energy of a robot that falls from rest for a step, J."""
-    return 0.5 * robot.mass * dt * dt * float(robot.fall @ robot.fall)
+    return 0.5 * robot.mass * dt * dt * float(robot.fall_acceleration @ robot.fall_acceleration)
 
 
-def _energy_scale(robot: Centroidal, port_energies: PowerQuadrature, dt: float) -> float:
+def _exchanged_energy(robot: Centroidal, port_energies: PowerQuadrature, dt: float) -> float:
     """Return the sum of the energies that a step exchanges, J.
 
     They are those that crossed the ports, and in the frame of the falling centre of mass that which
@@ -135,39 +135,39 @@ def _descend(
 ) -> ProjectedMotion:
     """Move along the gradient of the energy, in shape and shape velocity, to the given energy."""
     b, angular, energy = robot.model.b, conserved.angular, conserved.energy.value
-    q_initial, rates = q, v[b:]
+    q_initial, joint_rates = q, v[b:]
     d = Evaluation(robot.model, q, v)
     motion = np.zeros(robot.model.nv)
     if b:
         locked = robot.locked(q, v)
-        motion[:b] = locked.inverse[:, robot.k :] @ robot.centre_base(q, locked, angular)
+        motion[:b] = locked.inverse[:, robot.k :] @ robot.move_centre_to_origin(q, locked, angular)
     # The slope of potential and locked energy along the shape at constant momentum.
-    slope = -(Evaluation(robot.model, q, motion).C.T @ motion)[b:]
+    energy_slope = -(Evaluation(robot.model, q, motion).C.T @ motion)[b:]
     if robot.has_potential:
-        slope = slope + robot.weight(q)[b:]
+        energy_slope = energy_slope + robot.weight(q)[b:]
     direction = np.zeros(robot.model.nv)
-    direction[b:] = dt**2 * np.linalg.solve(d.M_hat_m, slope)
-    twice_kinetic = float(rates @ d.M_hat_m @ rates)
-    slope_square = twice_kinetic + float(slope @ direction[b:])
+    direction[b:] = dt**2 * np.linalg.solve(d.M_hat_m, energy_slope)
+    twice_kinetic = float(joint_rates @ d.M_hat_m @ joint_rates)
+    directional_slope = twice_kinetic + float(energy_slope @ direction[b:])
     step, energy_error, scale = 0.0, 0.0, 1.0
     for count in range(_ITERATIONS):
         q = robot.model.integrate(q_initial, step * direction)
-        v = np.concatenate([np.zeros(b), (1.0 + step) * rates])
+        v = np.concatenate([np.zeros(b), (1.0 + step) * joint_rates])
         if b:
             locked = robot.locked(q, v)
-            target = locked.inverse[:, robot.k :] @ robot.centre_base(q, locked, angular)
-            v[:b] = target - locked.inverse @ locked.momentum
-        current = robot.energy(q, v)
-        energy_error, scale = energy - current, abs(energy) + abs(current)
-        is_too_large = count == 0 and abs(energy_error) > _MAX_ERROR * slope_square
+            twist = locked.inverse[:, robot.k :] @ robot.move_centre_to_origin(q, locked, angular)
+            v[:b] = twist - locked.inverse @ locked.momentum
+        current_energy = robot.energy(q, v)
+        energy_error, scale = energy - current_energy, abs(energy) + abs(current_energy)
+        is_too_large = count == 0 and abs(energy_error) > _MAX_ERROR * directional_slope
         if abs(energy_error) <= _ROUNDING * scale or is_too_large:
             break
-        step += energy_error / slope_square
+        step += energy_error / directional_slope
     centre_velocity = conserved.fall.velocity_at(conserved.t)
     scale += 0.5 * robot.mass * float(centre_velocity @ centre_velocity) + exchanged
     if abs(energy_error) > _MAX_DEFERRED * scale + _rest_energy(robot, dt):
         raise StepFailure(
             f"the energy is off by {energy_error:.3g} J after the step, too much for the "
-            f"{0.5 * slope_square:.3g} J of the shape: the step is too long for the motion"
+            f"{0.5 * directional_slope:.3g} J of the shape: the step is too long for the motion"
         )
     return ProjectedMotion(q, v)

@@ -36,18 +36,18 @@ def check_balance(stepper: Stepper, initial: SolverState, result: StepResult) ->
         EnergyBalanceError: the residual is far above rounding.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        first = stepper.stored(initial)
-        last = None if first is None else stepper.stored(result.solver_state)
-        if first is None or last is None:
+        before = stepper.stored(initial)
+        after = None if before is None else stepper.stored(result.solver_state)
+        if before is None or after is None:
             return
-        exchanged = [*result.supplied.values(), -result.dissipated]
-        residual = last.total - first.total - sum(exchanged)
-        size = first.size + last.size + sum(map(abs, exchanged))
-        tolerance = result.steps * (BALANCE_TOLERANCE * size + first.floor + last.floor)
+        port_energies = [*result.supplied.values(), -result.dissipated]
+        residual = after.total - before.total - sum(port_energies)
+        scale = before.scale + after.scale + sum(map(abs, port_energies))
+        tolerance = result.steps * (BALANCE_TOLERANCE * scale + before.floor + after.floor)
     if not abs(residual) <= tolerance:  # not a number is not accepted either
         raise EnergyBalanceError(
             f"the energy changes by {residual:.3g} J that crossed no port, beside energies of "
-            f"{size:.3g} J; rounding leaves at most {tolerance:.3g} J"
+            f"{scale:.3g} J; rounding leaves at most {tolerance:.3g} J"
         )
 
 

@@ -36,7 +36,7 @@ class RobotStepper(Stepper):
         self.model = form.model
         self.gravity = gravity
         self.no_ports = Ports(gravity=gravity)
-        self._stored: tuple[SolverState, StoredEnergy | None] = None, None
+        self._last_energy: tuple[SolverState, StoredEnergy | None] = None, None
         # Potentials of the bodies, at heights of a metre, may cancel in the sum; and the schemes
         # drop the kinetic energy of the speed that counts as rest.
         weight = self.model.total_mass * float(np.linalg.norm(self.model.gravity))
@@ -60,13 +60,13 @@ class RobotStepper(Stepper):
         if not self.closes_balance:
             return None
         # The end of one step is the beginning of the next.
-        last, stored = self._stored
-        if last is not solver_state:
+        last_state, stored = self._last_energy
+        if last_state is not solver_state:
             q, v = self.motion(solver_state)
             d = Evaluation(self.model, q, v)
             kinetic, potential = d.kinetic_energy, d.potential_energy if self.gravity else 0.0
             stored = StoredEnergy(kinetic + potential, kinetic + abs(potential), self._floor)
-            self._stored = solver_state, stored
+            self._last_energy = solver_state, stored
         return stored
 
     def observe(self, solver_state: SolverState) -> Observation:

@@ -43,7 +43,7 @@ class RK4(RobotStepper):
             stage = PHState(self._configuration_at(x.q, u), x.z + fraction * dt * zdot)
             efforts = self.ports_at_state(ports, t + fraction * dt, stage)
             v, zdot = self.form.rate_arrays(stage.q, stage.z, efforts)
-            rate = self._rate(x.q, u, v)
+            rate = self._coordinate_rate(x.q, u, v)
             mean_rate, mean_zdot = mean_rate + weight * rate, mean_zdot + weight * zdot
             energies.add(efforts, Evaluation(self.model, stage.q, v), weight * dt)
         end = PHState(self._configuration_at(x.q, dt * mean_rate), x.z + dt * mean_zdot)
@@ -72,12 +72,12 @@ class RK4(RobotStepper):
         """Return the configuration (nq,) at coordinates of the step that begins at ``q``."""
         if not u.any():
             return q
-        after = q + u
-        if not isfinite(after.dot(after)):
+        q_end = q + u
+        if not isfinite(q_end.dot(q_end)):
             raise StepFailure("the configuration within the step is not finite")
-        return self.model.normalise_configuration(after) if len(q) > self.model.nv else after
+        return self.model.normalise_configuration(q_end) if len(q) > self.model.nv else q_end
 
-    def _rate(self, q: Array, u: Array, v: Array) -> Array:
+    def _coordinate_rate(self, q: Array, u: Array, v: Array) -> Array:
         """Return the rate of these coordinates at a velocity (nv,)."""
         return coordinate_rate(self.model, q + u, v)
 
@@ -96,6 +96,6 @@ class RKMK4(RK4):
     def _configuration_at(self, q: Array, u: Array) -> Array:
         return self.model.integrate(q, u) if u.any() else q
 
-    def _rate(self, q: Array, u: Array, v: Array) -> Array:
+    def _coordinate_rate(self, q: Array, u: Array, v: Array) -> Array:
         base = self.model.base
         return v if base == "fixed" else inverse_differential(base, u, v)

@@ -42,10 +42,10 @@ def make_stepper(
             ``native=True``.
     """
     try:
-        kind = SCHEMES[name]
+        scheme_class = SCHEMES[name]
     except KeyError:
         raise OptionError(f"there is no scheme '{name}'; there are {', '.join(SCHEMES)}") from None
-    stepper = prefer_compiled(name, kind(form, gravity), native)
+    stepper = prefer_compiled(name, scheme_class(form, gravity), native)
     stepper.name = name
     return stepper
 

@@ -48,12 +48,12 @@ class StoredEnergy(NamedTuple):
 
     Attributes:
         total: J.
-        size: of the terms that it is the sum of, J: what its rounding is a share of.
+        scale: of the terms that it is the sum of, J: what its rounding is a share of.
         floor: rounding that is left where all terms cancel, J.
     """
 
     total: float
-    size: float
+    scale: float
     floor: float
 
 

@@ -27,7 +27,7 @@ from vms_ph_dynamics.integrators import (
     StepResult,
     integrate,
 )
-from vms_ph_dynamics.integrators.integrate import locate
+from vms_ph_dynamics.integrators.integrate import find_crossing
 from vms_ph_io import robots
 
 from .conftest import moving, panda_on
@@ -112,7 +112,9 @@ def test_an_instant_is_located_in_few_evaluations_however_the_value_curves(power
         times.append(t)
         return t**power - 0.3**power
 
-    assert locate(value, -(0.3**power), 1.0 - 0.3**power, 1.0) == pytest.approx(0.3, abs=1e-12)
+    assert find_crossing(value, -(0.3**power), 1.0 - 0.3**power, 1.0) == pytest.approx(
+        0.3, abs=1e-12
+    )
     assert len(times) <= 12
 
 

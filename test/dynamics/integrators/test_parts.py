@@ -16,7 +16,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.integrators import integrate
 from vms_ph_dynamics.integrators.discrete_gradient import _angle_ratio
-from vms_ph_dynamics.integrators.integrate import locate
+from vms_ph_dynamics.integrators.integrate import find_crossing
 from vms_ph_dynamics.integrators.moving_base import spatial_momentum
 from vms_ph_dynamics.integrators.retry import EnergyBalanceError, multi_step_with_retry
 from vms_ph_dynamics.integrators.trajectory import EnergyBalance
@@ -34,7 +34,7 @@ def test_a_straight_line_is_followed_to_its_root_at_once(dt: float) -> None:
         tried.append(t)
         return 3.0 - 4.0 * t / dt
 
-    assert locate(value, 3.0, -1.0, dt) == pytest.approx(0.75 * dt, abs=1e-14)
+    assert find_crossing(value, 3.0, -1.0, dt) == pytest.approx(0.75 * dt, abs=1e-14)
     assert len(tried) <= 2
 
 
@@ -45,7 +45,7 @@ def test_a_bend_is_found_in_a_few_steps() -> None:
         tried.append(t)
         return t**3 - 0.3
 
-    assert locate(value, -0.3, 0.7, 1.0) == pytest.approx(0.3 ** (1.0 / 3.0), abs=1e-9)
+    assert find_crossing(value, -0.3, 0.7, 1.0) == pytest.approx(0.3 ** (1.0 / 3.0), abs=1e-9)
     assert len(tried) < 20
 
 
