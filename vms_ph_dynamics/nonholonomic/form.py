@@ -67,16 +67,16 @@ class WheelConstraint(Task):
             raise ModelError(f"'{wheel}' is no joint of '{model.name}'; its joints are {joints}")
         self.wheel, self.radius = wheel, radius
         self.dimension = 2 if roller_angle is None else 1
-        self._rollers = roller_angle
+        self._roller_angle = roller_angle
         self.has_rollers = roller_angle is not None
         joint = tree.getJointId(wheel)
         self._frame = tree.getFrameId(wheel, pin.FrameType.JOINT)
-        unit = model.tree.full_velocity(np.eye(model.nv))[:, tree.idx_vs[joint]]
-        self._wheel_index = int(np.argmax(np.abs(unit)))
-        rest = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
-        axle = self._joint_jacobian(rest)[3:, self._wheel_index]
-        self._length = float(np.linalg.norm(axle))
-        if self._length < 1e-9 or abs(float(axle @ _UP)) > 1e-6 * self._length:
+        joint_rates = model.tree.full_velocity(np.eye(model.nv))[:, tree.idx_vs[joint]]
+        self._wheel_index = int(np.argmax(np.abs(joint_rates)))
+        d = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
+        axle = self._joint_jacobian(d)[3:, self._wheel_index]
+        self._axis_length = float(np.linalg.norm(axle))
+        if self._axis_length < 1e-9 or abs(float(axle @ _UP)) > 1e-6 * self._axis_length:
             raise ModelError(
                 f"'{wheel}' must turn a wheel about an axis that is parallel to the plane of the "
                 "base; its axis has a component along the normal, or it does not turn"
@@ -87,31 +87,31 @@ class WheelConstraint(Task):
 
     def _axle(self, jacobian: Array) -> Array:
         """Return the axis of the joint in inertial axes, (3,), which the wheel turns about."""
-        return jacobian[3:, self._wheel_index] / self._length
+        return jacobian[3:, self._wheel_index] / self._axis_length
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return the rows of the velocity of the point of contact, (m,nv)."""
         jacobian = self._joint_jacobian(d)
-        return self._directions(self._axle(jacobian)) @ self._contact(jacobian)
+        return self._directions(self._axle(jacobian)) @ self._J_contact(jacobian)
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative along ``d.v``, (m,nv)."""
-        jacobian = self._joint_jacobian(d)
-        axle = self._axle(jacobian)
-        axle_rate = skew(jacobian[3:] @ d.v) @ axle
-        rate = self._contact(d.jacobian_rate(self._frame, "world"))
-        return self._directions(axle) @ rate + self._directions(axle_rate) @ self._contact(jacobian)
+        J = self._joint_jacobian(d)
+        axle = self._axle(J)
+        axle_rate = skew(J[3:] @ d.v) @ axle
+        rate = self._J_contact(d.jacobian_rate(self._frame, "world"))
+        return self._directions(axle) @ rate + self._directions(axle_rate) @ self._J_contact(J)
 
-    def _contact(self, jacobian: Array) -> Array:
+    def _J_contact(self, jacobian: Array) -> Array:
         """Return the Jacobian of the velocity of the point of contact, (3,nv)."""
         return jacobian[:3] + self.radius * (_UP_CROSS @ jacobian[3:])
 
     def _directions(self, axle: Array) -> Array:
         """Return the constrained directions, (m,3); linear in the axle."""
         travel = -(_UP_CROSS @ axle)
-        if self._rollers is None:
+        if self._roller_angle is None:
             return np.stack([travel, axle])
-        return (np.cos(self._rollers) * travel + np.sin(self._rollers) * axle)[None, :]
+        return (np.cos(self._roller_angle) * travel + np.sin(self._roller_angle) * axle)[None, :]
 
 
 def _check_planar(model: VMSModel) -> None:
@@ -176,7 +176,7 @@ class NonholonomicForm:
         """Return the independent rows of the constraints, and dependent and independent entries."""
         model, rng = self.model, np.random.default_rng(0)
         samples = [
-            self._all_rows(Evaluation(model, q, np.zeros(model.nv)))
+            self._stacked_jacobian(Evaluation(model, q, np.zeros(model.nv)))
             for q in [model.neutral_configuration()]
             + [model.random_configuration(rng) for _ in range(4)]
         ]
@@ -184,10 +184,10 @@ class NonholonomicForm:
         if rank == model.nv:
             raise ModelError("the constraints leave the robot no motion; take away those too many")
         # The Gram matrix over several configurations orders rows and columns by what they add.
-        rows = _pivots(
+        rows = _pivot_rows(
             np.concatenate([r / max(1e-300, np.abs(r).max()) for r in samples], axis=1), rank
         )
-        columns = _pivots(np.concatenate([r[rows] for r in samples]).T, rank)
+        columns = _pivot_rows(np.concatenate([r[rows] for r in samples]).T, rank)
         return np.sort(rows), np.sort(columns), np.setdiff1d(np.arange(model.nv), columns)
 
     def chart(self, q: Array) -> "NonholonomicForm":
@@ -198,7 +198,7 @@ class NonholonomicForm:
         """
         chart = copy(self)
         rows = self.constraint_jacobian(Evaluation(self.model, q, np.zeros(self.model.nv)))
-        chart._dependent = np.sort(_pivots(rows.T, len(rows)))
+        chart._dependent = np.sort(_pivot_rows(rows.T, len(rows)))
         chart.independent = np.setdiff1d(np.arange(self.model.nv), chart._dependent)
         return chart
 
@@ -211,12 +211,12 @@ class NonholonomicForm:
         d = Evaluation(self.model, q, v)
         return self.basis(d).T @ d.momentum
 
-    def _all_rows(self, d: Evaluation) -> Array:
+    def _stacked_jacobian(self, d: Evaluation) -> Array:
         return np.concatenate([task.jacobian(d) for task in self.constraints])
 
     def constraint_jacobian(self, d: Evaluation) -> Array:
         """Return the independent rows of ``J_c``, (nv-m,nv)."""
-        return self._all_rows(d)[self._rows]
+        return self._stacked_jacobian(d)[self._rows]
 
     def basis(self, d: Evaluation) -> Array:
         """Return S, (nv,m): a column for each independent velocity.
@@ -225,8 +225,8 @@ class NonholonomicForm:
             StateError: the others are not determined by these at this posture.
         """
         rows = self.constraint_jacobian(d)
-        inner = rows[:, self._dependent]
-        if np.linalg.svd(inner, compute_uv=False)[-1] <= _RANK_TOLERANCE * np.linalg.norm(rows):
+        block = rows[:, self._dependent]
+        if np.linalg.svd(block, compute_uv=False)[-1] <= _RANK_TOLERANCE * np.linalg.norm(rows):
             velocities = [
                 *("base x", "base y", "base yaw")[: self.model.b],
                 *self.model.joint_names,
@@ -238,7 +238,7 @@ class NonholonomicForm:
             )
         basis = np.zeros((self.model.nv, self.dimension))
         basis[self.independent] = np.eye(self.dimension)
-        basis[self._dependent] = -np.linalg.solve(inner, rows[:, self.independent])
+        basis[self._dependent] = -np.linalg.solve(block, rows[:, self.independent])
         return frozen(basis)
 
     def terms(self, q: Array, nu: Array) -> "NonholonomicTerms":
@@ -249,9 +249,9 @@ class NonholonomicForm:
     def rate_of_basis(self, d: Evaluation, basis: Array) -> Array:
         """Return the derivative of S along ``d.v``, (nv,m)."""
         rates = np.concatenate([task.jacobian_rate(d) for task in self.constraints])[self._rows]
-        inner = self.constraint_jacobian(d)[:, self._dependent]
+        block = self.constraint_jacobian(d)[:, self._dependent]
         basis_rate = np.zeros_like(basis)
-        basis_rate[self._dependent] = -np.linalg.solve(inner, rates @ basis)
+        basis_rate[self._dependent] = -np.linalg.solve(block, rates @ basis)
         return basis_rate
 
     def state(self, q: Array, v: Array) -> PHState:
@@ -262,7 +262,7 @@ class NonholonomicForm:
                 valid.
         """
         d = self.model.evaluate(q, v)
-        violation = float(np.abs(self._all_rows(d) @ d.v).max())
+        violation = float(np.abs(self._stacked_jacobian(d) @ d.v).max())
         if violation > _MAX_VIOLATION * max(1.0, float(np.abs(d.v).max())):
             raise StateError(
                 f"the velocity violates a constraint by {violation:.3g} m/s; a velocity that they "
@@ -306,13 +306,13 @@ class NonholonomicForm:
         Hamiltonian has ``dT/dq + g``: gravity is a force, as in :meth:`.Form.gradient`.
         """
         t, model = self._terms_at(x), self.model
-        slopes = []
+        energy_gradient = []
         for unit in np.eye(model.nv):
             d = Evaluation(model, t.d.q, unit)
-            inner = t.basis.T @ (t.d.M @ self.rate_of_basis(d, t.basis))
-            inertia = t.basis.T @ (d.C + d.C.T) @ t.basis + inner + inner.T
-            slopes.append(-0.5 * float(t.nu @ inertia @ t.nu))
-        return np.concatenate([slopes, t.nu])
+            basis_part = t.basis.T @ (t.d.M @ self.rate_of_basis(d, t.basis))
+            inertia = t.basis.T @ (d.C + d.C.T) @ t.basis + basis_part + basis_part.T
+            energy_gradient.append(-0.5 * float(t.nu @ inertia @ t.nu))
+        return np.concatenate([energy_gradient, t.nu])
 
     def interconnection(self, x: PHState) -> Array:
         """Return the skew-symmetric J of :meth:`gradient`, (nv+m,nv+m)."""
@@ -414,17 +414,17 @@ class NonholonomicTerms:
         return self.d.M @ rate + self.d.C @ self.d.v - force
 
 
-def _pivots(matrix: Array, count: int) -> Array:
+def _pivot_rows(matrix: Array, count: int) -> Array:
     """Return the indices of rows that are independent, by pivoted Gram-Schmidt, (count,)."""
-    rows = np.array(matrix, float)
+    residuals = np.array(matrix, float)
     pivots: list[int] = []
     for _ in range(count):
-        sizes = np.linalg.norm(rows, axis=1)
-        sizes[pivots] = -1.0
-        best = int(np.argmax(np.round(sizes, 9)))
+        norms = np.linalg.norm(residuals, axis=1)
+        norms[pivots] = -1.0
+        best = int(np.argmax(np.round(norms, 9)))
         pivots.append(best)
-        unit = rows[best] / np.linalg.norm(rows[best])
-        rows = rows - np.outer(rows @ unit, unit)
+        unit = residuals[best] / np.linalg.norm(residuals[best])
+        residuals = residuals - np.outer(residuals @ unit, unit)
     return np.array(pivots)
 
 

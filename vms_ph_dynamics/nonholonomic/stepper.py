@@ -84,7 +84,7 @@ class NonholonomicRK4(Stepper):
             if not isfinite(float(nu @ nu)) or not isfinite(float(q @ q)):
                 raise StepFailure("the motion within the step is not finite")
             terms = form.terms(q, nu)
-            efforts = self._ports_at(ports, t + fraction * dt, q, terms.d.v)
+            efforts = self._efforts_at(ports, t + fraction * dt, q, terms.d.v)
             if not fraction:
                 start = terms.d
             # The coordinates of the base within the step are those of the exponential.
@@ -95,13 +95,13 @@ class NonholonomicRK4(Stepper):
         q, nu = model.integrate(x.q, dt * mean_q), start_nu + dt * mean_nu
         if not isfinite(float(nu @ nu) + float(q @ q)):
             raise StepFailure("the motion after the step is not finite")
-        end, kinetic = form.terms(q, nu).d, start.kinetic_energy + energies.net
+        end, target_energy = form.terms(q, nu).d, start.kinetic_energy + energies.net
         if efforts.gravity:
-            kinetic += start.potential_energy - end.potential_energy
-        v = end.v * _speed_factor(end.kinetic_energy, kinetic)
+            target_energy += start.potential_energy - end.potential_energy
+        v = end.v * _speed_factor(end.kinetic_energy, target_energy)
         return StepResult(_Motion(q, v), energies.supplied, energies.dissipated)
 
-    def _ports_at(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
+    def _efforts_at(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
         efforts = ports if isinstance(ports, Ports) else ports(t, self._state(q, v))
         return Ports.checked(self.form.model, efforts)
 

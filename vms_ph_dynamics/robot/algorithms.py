@@ -13,7 +13,7 @@ import pinocchio as pin
 from ..arrays import Array
 
 
-class Motion(Protocol):
+class TreeState(Protocol):
     """A state of a tree; see :class:`.Kinematics`."""
 
     tree: Any
@@ -45,34 +45,34 @@ class TreeAlgorithms:
     caller; those of the C++ core are read-only.
     """
 
-    def mass(self, d: Motion) -> Array:
+    def mass(self, d: TreeState) -> Array:
         """Return the mass matrix, (nv_full,nv_full)."""
         tree = d.tree
         return tree.symmetric(pin.crba(tree.pinocchio, tree.data(), d.q_origin))
 
-    def coriolis(self, d: Motion) -> Array:
+    def coriolis(self, d: TreeState) -> Array:
         """Return the Coriolis matrix, (nv_full,nv_full)."""
         tree = d.tree
         return pin.computeCoriolisMatrix(tree.pinocchio, tree.data(), d.q_origin, d.v_full).copy()
 
-    def gravity(self, d: Motion) -> Array:
+    def gravity(self, d: TreeState) -> Array:
         """Return the generalised gravity, (nv_full,)."""
         tree = d.tree
         return pin.computeGeneralizedGravity(tree.pinocchio, tree.data(), d.q_origin).copy()
 
-    def potential_energy(self, d: Motion) -> float:
+    def potential_energy(self, d: TreeState) -> float:
         """Return the potential of gravity with the base at the origin, J."""
         tree = d.tree
         return float(pin.computePotentialEnergy(tree.pinocchio, tree.data(), d.q_origin))
 
-    def centroidal(self, d: Motion) -> CentroidalMomentum:
+    def centroidal(self, d: TreeState) -> CentroidalMomentum:
         """Return the centre of mass and the momentum."""
         tree, data = d.tree, d.tree.data()
         momentum = pin.computeCentroidalMomentum(tree.pinocchio, data, d.q_origin, d.v_full)
         centre = np.array(data.com[0]) + tree.base_displacement(d.q)
         return CentroidalMomentum(centre, np.array(momentum.vector))
 
-    def mass_rates(self, d: Motion, velocities: Array) -> Array:
+    def mass_rates(self, d: TreeState, velocities: Array) -> Array:
         """Return the rates of the mass matrix along velocities (k,nv_full), as (k,...)."""
         tree, data, rates = d.tree, d.tree.data(), []
         for v in velocities:
@@ -80,18 +80,18 @@ class TreeAlgorithms:
             rates.append(c + c.T)
         return np.array(rates).reshape(-1, tree.pinocchio.nv, tree.pinocchio.nv)
 
-    def placement(self, d: Motion, frame_id: int) -> Array:
+    def placement(self, d: TreeState, frame_id: int) -> Array:
         """Return the pose of a frame in the inertial frame, (4,4)."""
         tree, data = d.tree, d.tree.data()
         pin.forwardKinematics(tree.pinocchio, data, d.q_full)
         return pin.updateFramePlacement(tree.pinocchio, data, frame_id).homogeneous
 
-    def jacobian(self, d: Motion, frame_id: int, in_world: bool) -> Array:
+    def jacobian(self, d: TreeState, frame_id: int, in_world: bool) -> Array:
         """Return the Jacobian of a frame, in its axes or in inertial ones, (6,nv_full)."""
         tree, axes = d.tree, _AXES[in_world]
         return pin.computeFrameJacobian(tree.pinocchio, tree.data(), d.q_origin, frame_id, axes)
 
-    def jacobian_rate(self, d: Motion, frame_id: int, in_world: bool) -> Array:
+    def jacobian_rate(self, d: TreeState, frame_id: int, in_world: bool) -> Array:
         """Return the derivative of the Jacobian of a frame along the velocity, (6,nv_full)."""
         tree, data = d.tree, d.tree.data()
         pin.computeJointJacobiansTimeVariation(tree.pinocchio, data, d.q_origin, d.v_full)
@@ -146,39 +146,39 @@ class NativeAlgorithms(TreeAlgorithms):
         except TypeError:  # no arrays of numbers
             return None
 
-    def mass(self, d: Motion) -> Array:
+    def mass(self, d: TreeState) -> Array:
         """Return the mass matrix; see :class:`TreeAlgorithms`."""
         return self.dynamics.mass(d.q_full)
 
-    def coriolis(self, d: Motion) -> Array:
+    def coriolis(self, d: TreeState) -> Array:
         """Return the Coriolis matrix; see :class:`TreeAlgorithms`."""
         return self.dynamics.coriolis(d.q_full, d.v_full)
 
-    def gravity(self, d: Motion) -> Array:
+    def gravity(self, d: TreeState) -> Array:
         """Return the generalised gravity; see :class:`TreeAlgorithms`."""
         return self.dynamics.gravity(d.q_full)
 
-    def potential_energy(self, d: Motion) -> float:
+    def potential_energy(self, d: TreeState) -> float:
         """Return the potential of gravity; see :class:`TreeAlgorithms`."""
         return self.dynamics.potential_energy(d.q_origin)
 
-    def centroidal(self, d: Motion) -> CentroidalMomentum:
+    def centroidal(self, d: TreeState) -> CentroidalMomentum:
         """Return centre of mass and momentum; see :class:`TreeAlgorithms`."""
         centre, momentum, _ = self.dynamics.momenta(d.q_full, d.v_full)
         return CentroidalMomentum(centre, momentum)
 
-    def mass_rates(self, d: Motion, velocities: Array) -> Array:
+    def mass_rates(self, d: TreeState, velocities: Array) -> Array:
         """Return rates of the mass matrix; see :class:`TreeAlgorithms`."""
         return self.dynamics.mass_rates(d.q_full, velocities)
 
-    def placement(self, d: Motion, frame_id: int) -> Array:
+    def placement(self, d: TreeState, frame_id: int) -> Array:
         """Return the pose of a frame; see :class:`TreeAlgorithms`."""
         return self.dynamics.placement(d.q_full, frame_id)
 
-    def jacobian(self, d: Motion, frame_id: int, in_world: bool) -> Array:
+    def jacobian(self, d: TreeState, frame_id: int, in_world: bool) -> Array:
         """Return the Jacobian of a frame; see :class:`TreeAlgorithms`."""
         return self.dynamics.jacobian(d.q_full, frame_id, in_world)
 
-    def jacobian_rate(self, d: Motion, frame_id: int, in_world: bool) -> Array:
+    def jacobian_rate(self, d: TreeState, frame_id: int, in_world: bool) -> Array:
         """Return the derivative of a Jacobian; see :class:`TreeAlgorithms`."""
         return self.dynamics.jacobian_rate(d.q_full, d.v_full, frame_id, in_world)

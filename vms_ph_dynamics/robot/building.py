@@ -32,7 +32,7 @@ from .inertia_repair import repair
 from .joints import BASE_DIMENSION, base_of, check_joints, make_root_joint
 from .mimic import Mimic, Projection, read_mimics, resolve_mimics
 
-_NUMBERS = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
+_INERTIAL_NUMBERS = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
 
 
 class Inertial(NamedTuple):
@@ -55,7 +55,7 @@ def inertial_errors(description: ET.Element) -> Iterator[str]:
         inertial, name = link.find("inertial"), link.get("name")
         if inertial is None or not has_content(inertial):
             continue
-        for tag, keys in _NUMBERS.items():
+        for tag, keys in _INERTIAL_NUMBERS.items():
             element = inertial.find(tag)
             missing = [key for key in keys if element is None or element.get(key) is None]
             if missing:
@@ -75,13 +75,13 @@ def read_inertials(description: ET.Element) -> dict[str, Inertial]:
     inertials = {}
     for link in description.findall("link"):
         element = link.find("inertial")
-        inertial = None if element is None else _read(element)
+        inertial = None if element is None else _read_inertial(element)
         if inertial is not None:
             inertials[str(link.get("name"))] = inertial
     return inertials
 
 
-def _read(element: ET.Element) -> Inertial | None:
+def _read_inertial(element: ET.Element) -> Inertial | None:
     attributes = {part.tag: part.attrib for part in reversed(element)}
     origin, inertia = (attributes.get(tag, {}) for tag in ("origin", "inertia"))
     try:
@@ -133,8 +133,8 @@ def add_armature(model: Any, description: ET.Element) -> None:
     """Set the armature of the joints of a ``pinocchio.Model`` that move."""
     armature = model.armature.copy()
     for joint in description.findall("joint"):
-        tag, name = joint.find("dynamics"), str(joint.get("name"))
-        value = 0.0 if tag is None else float(tag.get("armature", 0.0))
+        dynamics, name = joint.find("dynamics"), str(joint.get("name"))
+        value = 0.0 if dynamics is None else float(dynamics.get("armature", 0.0))
         if value and model.existJointName(name):
             i = model.getJointId(name)
             armature[model.idx_vs[i] : model.idx_vs[i] + model.nvs[i]] = value
@@ -178,11 +178,11 @@ def build(
         description = parse_description(xml)
         if errors := description_errors(description):
             raise ModelError("; ".join(errors))
-        notes, home = mjcf_attributes(description), description.findall("mjcf/home/joint")
+        mjcf, home = mjcf_attributes(description), description.findall("mjcf/home/joint")
         positions = {str(joint.get("name")): float(joint.get("position", "")) for joint in home}
         poses = [element.get("base", "").split() for element in description.findall("mjcf/home")]
         moves = any(joint.get("type") != "fixed" for joint in description.findall("joint"))
-        if base == "auto" and (notes.get("base") == "floating" or not moves):
+        if base == "auto" and (mjcf.get("base") == "floating" or not moves):
             base = "floating"  # the free joint of an MJCF, or a single body
         root, text = make_root_joint(base), dynamics_text(description)
         model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
@@ -198,15 +198,15 @@ def build(
             f"'{model.name}' is {base_kind}; use base='auto', or make that joint fixed"
         )
     if gravity is None:
-        words = notes.get("gravity", "").split()
+        words = mjcf.get("gravity", "").split()
         gravity = [float(word) for word in words] or GRAVITY
     model.gravity.linear = vector(gravity, 3, "gravity")
     add_armature(model, description)
-    locked = _positions(locked_joints)
+    locked = _locked_positions(locked_joints)
     mimics, locked = resolve_mimics(read_mimics(description), locked)
-    model = _lock(model, locked)
-    base_pose = [float(word) for pose in poses for word in pose]
-    return BuiltRobot(model, mimics, links_of_urdf(description, model), positions, base_pose)
+    model = _lock_joints(model, locked)
+    home_base = [float(word) for pose in poses for word in pose]
+    return BuiltRobot(model, mimics, links_of_urdf(description, model), positions, home_base)
 
 
 def check_base(base: str) -> None:
@@ -233,7 +233,7 @@ def inertia_defects(
     return repair(model, links, Projection(model, mimics).matrix if mimics else None).defects
 
 
-def _positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
+def _locked_positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
     if isinstance(locked, str):
         locked = (locked,)
     positions = locked if isinstance(locked, Mapping) else dict.fromkeys(locked, 0.0)
@@ -243,7 +243,7 @@ def _positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _lock(model: Any, positions: Mapping[str, float]) -> Any:
+def _lock_joints(model: Any, positions: Mapping[str, float]) -> Any:
     if not positions:
         return model
     v = np.zeros(model.nv)

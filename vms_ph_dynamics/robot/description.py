@@ -28,9 +28,9 @@ def tree_errors(root: ET.Element) -> Iterator[str]:
         yield f"the root element must be <robot>; given: <{root.tag}>{sdf * (root.tag == 'sdf')}"
         return
     links, joints = root.findall("link"), root.findall("joint")
-    nameless = [*_nameless("link", links), *_nameless("joint", joints)]
-    if nameless or not links:
-        yield from nameless or (
+    name_errors = [*_name_errors("link", links), *_name_errors("joint", joints)]
+    if name_errors or not links:
+        yield from name_errors or (
             "it has no links; where it only has macros of xacro, give the file that uses them",
         )
         return
@@ -44,7 +44,7 @@ def tree_errors(root: ET.Element) -> Iterator[str]:
     yield from _connection_errors(joints, names)
 
 
-def _nameless(kind: str, elements: list[ET.Element]) -> Iterator[str]:
+def _name_errors(kind: str, elements: list[ET.Element]) -> Iterator[str]:
     for number, element in enumerate(elements, 1):
         if not element.get("name"):
             yield f"the <{kind}> number {number} has no name; give it one"
@@ -80,20 +80,20 @@ def _joint_errors(joint: ET.Element, joints: list[ET.Element]) -> Iterator[str]:
 def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[str]:
     parent_of: dict[str, str] = {}
     mounts = missing_mounts(joints, links)
-    complete = True
+    all_links_exist = True
     for joint in joints:
-        ends = {}
+        links_of_joint = {}
         for role in ("parent", "child"):
-            ends[role] = link = _link_at(joint, role)
+            links_of_joint[role] = link = _link_at(joint, role)
             if link not in links and not (role == "parent" and link in mounts):
-                complete = False
+                all_links_exist = False
                 yield (
                     f"joint '{joint.get('name')}' has no <{role}> with a link"
                     if link is None
                     else f"the {role} link '{link}' of joint '{joint.get('name')}' does not exist; "
                     f"add a <link> of that name, or take the joint out"
                 )
-        parent, child = ends["parent"], ends["child"]
+        parent, child = links_of_joint["parent"], links_of_joint["child"]
         if parent is None or child is None:
             continue
         if child in parent_of:
@@ -102,11 +102,11 @@ def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[s
                 "tree without closed loops"
             )
         parent_of[child] = parent
-    loop = _loop(parent_of)
+    loop = _closed_loop(parent_of)
     if loop:
         yield f"the joints form a loop through {', '.join(map(repr, loop))}; a URDF is a tree"
     roots = [link for link in (*mounts, *links) if link not in parent_of]
-    if len(roots) > 1 and complete:
+    if len(roots) > 1 and all_links_exist:
         yield (
             f"the tree is disconnected: {', '.join(repr(r) for r in roots)} have no parent; "
             "connect them by joints so that one root is left"
@@ -131,7 +131,7 @@ def _link_at(joint: ET.Element, role: str) -> str | None:
     return None if element is None else element.get("link")
 
 
-def _loop(parent_of: Mapping[str, str]) -> list[str]:
+def _closed_loop(parent_of: Mapping[str, str]) -> list[str]:
     """Return the links of a loop, or none; each is followed to its root once."""
     visited: set[str] = set()
     for start in parent_of:
@@ -164,7 +164,7 @@ NOT_DYNAMICS = (
 )  # fmt: skip
 """Elements without influence on the dynamics, at which parsers fail or warn."""
 
-NAMELESS = "robot"
+DEFAULT_NAME = "robot"
 """The name of a robot whose description gives none."""
 
 # Blanks, and the comments that some put before the declaration.
@@ -234,12 +234,12 @@ def dynamics_text(root: ET.Element) -> str:
         for element in [child for child in parent if child.tag in NOT_DYNAMICS]:
             parent.remove(element)
     if not copy.get("name"):
-        copy.set("name", NAMELESS)
+        copy.set("name", DEFAULT_NAME)
     for link in copy.findall("link"):
         for inertial in link.findall("inertial"):
             if not has_content(inertial):
                 link.remove(inertial)
-    for mount in _mounts(copy):
+    for mount in _mounts_of(copy):
         ET.SubElement(copy, "link", {"name": mount})
     leaders = {mimic.get("joint") for mimic in copy.iterfind("joint/mimic")}
     for joint in copy.findall("joint"):
@@ -270,8 +270,8 @@ def dynamics_text(root: ET.Element) -> str:
 def completions(root: ET.Element) -> Iterator[str]:
     """Yield what :func:`dynamics_text` completes, in words."""
     if not root.get("name"):
-        yield f"the <robot> has no name; it is called '{NAMELESS}'"
-    for mount in _mounts(root):
+        yield f"the <robot> has no name; it is called '{DEFAULT_NAME}'"
+    for mount in _mounts_of(root):
         yield f"the link '{mount}', to which the robot is fixed, is missing; it becomes the root"
     for link in root.findall("link"):
         for inertial in link.findall("inertial"):
@@ -297,7 +297,7 @@ def has_content(inertial: ET.Element) -> bool:
     return any(part.keys() for tag in ("mass", "inertia") for part in inertial.findall(tag))
 
 
-def _mounts(root: ET.Element) -> list[str]:
+def _mounts_of(root: ET.Element) -> list[str]:
     names = [str(link.get("name")) for link in root.findall("link")]
     return missing_mounts(root.findall("joint"), names)
 
@@ -333,9 +333,9 @@ def number_errors(root: ET.Element) -> Iterator[str]:
                 largest = math.inf if element.tag in ("axis", "limit") else LARGEST_NUMBER
                 if not _is_numbers(text, count, largest):
                     accepted = "a finite number" if count == 1 else f"{count} finite numbers"
-                    size = f" of at most {largest:g}" if math.isfinite(largest) else ""
+                    bound = f" of at most {largest:g}" if math.isfinite(largest) else ""
                     yield (
-                        f"{key} of <{element.tag}> of {label} must be {accepted}{size}; "
+                        f"{key} of <{element.tag}> of {label} must be {accepted}{bound}; "
                         f"given: {text[:80]!r}"
                     )
 

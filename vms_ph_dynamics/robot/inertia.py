@@ -79,10 +79,10 @@ class InertiaDefect:
                 f"the motion of joint '{self.joint}' moves no inertia: give '{self.link}' and what "
                 "is fixed to it a mass and an inertia, or make the joint fixed"
             )
-        return problem(self.kind, self.link, self.original[0], self.original[1:])
+        return describe(self.kind, self.link, self.original[0], self.original[1:])
 
 
-def problem(kind: Kind, link: str, mass: float, moments: Sequence[float]) -> str:
+def describe(kind: Kind, link: str, mass: float, moments: Sequence[float]) -> str:
     """Return what is wrong with the inertia of a link."""
     if kind == "negative mass":
         return f"the mass of '{link}' must not be negative; given: {mass:g} kg"
@@ -145,8 +145,8 @@ def is_rounding(defect: BodyDefect, mass: float, rotational: Array) -> bool:
     if defect.kind not in ("triangle", "negative moment"):
         return False
     largest = float(np.abs(np.linalg.eigvalsh(rotational)).max())
-    digits = TRIANGLE_TOLERANCE * largest if defect.kind == "triangle" else 0.0
-    return defect.excess <= max(digits, _ZERO_LENGTH**2 * mass)
+    digit_tolerance = TRIANGLE_TOLERANCE * largest if defect.kind == "triangle" else 0.0
+    return defect.excess <= max(digit_tolerance, _ZERO_LENGTH**2 * mass)
 
 
 def nearest_inertia(mass: float, rotational: Array) -> PhysicalInertia:
@@ -165,11 +165,11 @@ def nearest_inertia(mass: float, rotational: Array) -> PhysicalInertia:
     if mass <= 0.0:
         return PhysicalInertia(0.0, np.zeros((3, 3)))
     moments, axes = np.linalg.eigh(symmetric)
-    second = 0.5 * moments.sum() - moments
-    if second.min() >= 0.0:
+    second_moments = 0.5 * moments.sum() - moments
+    if second_moments.min() >= 0.0:
         return PhysicalInertia(mass, symmetric)
-    second = np.maximum(second, 0.0)
-    nearest = axes @ np.diag(second.sum() - second) @ axes.T
+    second_moments = np.maximum(second_moments, 0.0)
+    nearest = axes @ np.diag(second_moments.sum() - second_moments) @ axes.T
     return PhysicalInertia(mass, 0.5 * (nearest + nearest.T))
 
 
@@ -201,10 +201,10 @@ class LinkInertia:
 
 
 # Below this ratio of extreme eigenvalues the mass matrix cannot be inverted to useful precision.
-_SINGULAR = 1e-12
-_SAMPLES = 5
+_SINGULAR_RATIO = 1e-12
+_SAMPLE_COUNT = 5
 
-LARGEST = 256
+MAX_DOF = 256
 """Largest number of degrees of freedom of a robot; the terms are dense matrices of that size."""
 
 
@@ -226,7 +226,7 @@ def check_inertia(name: str, mass: float, rotational: Array) -> None:
         raise ModelError(f"the inertia of '{name}' must be finite; given: mass {mass}")
     defect = defect_of(mass, rotational)
     if defect is not None and not is_rounding(defect, mass, rotational):
-        raise ModelError(problem(defect.kind, name, mass, np.linalg.eigvalsh(rotational).tolist()))
+        raise ModelError(describe(defect.kind, name, mass, np.linalg.eigvalsh(rotational).tolist()))
 
 
 def check_rotors(model: Any) -> None:
@@ -267,10 +267,10 @@ def check_rotors(model: Any) -> None:
 
 
 def check_size(model: Any) -> None:
-    """Check that a Pinocchio model has at most :data:`LARGEST` degrees of freedom."""
-    if model.nv > LARGEST:
+    """Check that a Pinocchio model has at most :data:`MAX_DOF` degrees of freedom."""
+    if model.nv > MAX_DOF:
         raise ModelError(
-            f"the robot '{model.name}' has {model.nv} degrees of freedom; at most {LARGEST} are "
+            f"the robot '{model.name}' has {model.nv} degrees of freedom; at most {MAX_DOF} are "
             "accepted: lock joints, or make them fixed"
         )
 
@@ -278,7 +278,7 @@ def check_size(model: Any) -> None:
 def sampled_configurations(model: Any) -> Iterator[Array]:
     """Yield the configurations at which mass matrices are checked, the neutral one first."""
     generator = np.random.default_rng(0)
-    for k in range(_SAMPLES):
+    for k in range(_SAMPLE_COUNT):
         v = generator.uniform(-1.0, 1.0, model.nv) * min(k, 1)
         yield pin.integrate(model, pin.neutral(model), v)
 
@@ -303,7 +303,7 @@ def mass_matrix(model: Any, data: Any, q: Array, projection: Array | None = None
 
 
 def joints_without_inertia(
-    model: Any, projection: Array | None = None, *, everywhere: bool = False
+    model: Any, projection: Array | None = None, *, require_positive: bool = False
 ) -> list[int]:
     """Return the joints whose motion moves no inertia, the most singular motion first.
 
@@ -314,23 +314,23 @@ def joints_without_inertia(
     Args:
         model: a ``pinocchio.Model``.
         projection: (nv_full,nv) where joints mimic others.
-        everywhere: whether a mass matrix that has a negative eigenvalue at one of these
+        require_positive: whether a mass matrix that has a negative eigenvalue at one of these
             configurations is rejected, too; a physical robot has none.
 
     Returns:
         Indices of joints; empty if the mass matrix is positive definite.
     """
-    data, regular = model.createData(), False
+    data, is_regular = model.createData(), False
     for q in sampled_configurations(model):
         eigenvalues, eigenvectors = np.linalg.eigh(mass_matrix(model, data, q, projection))
-        tolerance = _SINGULAR * np.abs(eigenvalues).max()
-        regular |= eigenvalues[0] > tolerance
-        if regular and not everywhere:
+        tolerance = _SINGULAR_RATIO * np.abs(eigenvalues).max()
+        is_regular |= eigenvalues[0] > tolerance
+        if is_regular and not require_positive:
             return []
-        if everywhere and eigenvalues[0] < -tolerance:
-            regular = False
+        if require_positive and eigenvalues[0] < -tolerance:
+            is_regular = False
             break
-    if regular:
+    if is_regular:
         return []
     motion = eigenvectors[:, 0] if projection is None else projection @ eigenvectors[:, 0]
     joint_of = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
@@ -338,7 +338,7 @@ def joints_without_inertia(
 
 
 def check_mass_matrix(
-    model: Any, projection: Array | None = None, *, everywhere: bool = False
+    model: Any, projection: Array | None = None, *, require_positive: bool = False
 ) -> None:
     """Check that the mass matrix of a model is positive definite.
 
@@ -347,11 +347,11 @@ def check_mass_matrix(
     Raises:
         ModelError: the motion of a joint, which the message names, moves no mass.
     """
-    joints = joints_without_inertia(model, projection, everywhere=everywhere)
+    joints = joints_without_inertia(model, projection, require_positive=require_positive)
     if joints:
-        defect = "is not positive definite" if everywhere else "is singular"
+        defect = "is not positive definite" if require_positive else "is singular"
         raise ModelError(
-            f"the mass matrix {defect}: motion of joint '{model.names[joints[0]]}' moves no "
-            f"{'positive ' if everywhere else ''}inertia; give the links behind it a mass and an "
-            "inertia, or lock the joint"
+            f"the mass matrix {defect}: motion of joint '{model.names[joints[0]]}' moves "
+            f"no {'positive ' if require_positive else ''}inertia; give the links behind it a mass "
+            "and an inertia, or lock the joint"
         )

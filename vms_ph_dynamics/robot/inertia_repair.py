@@ -55,7 +55,7 @@ class RepairGrading:
         joint_of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
         rows = np.array([joint in added for joint in joint_of_row])
         columns = rows if projection is None else np.abs(projection[rows]).sum(axis=0) > 0.0
-        self._not_added = ~columns
+        self._had_inertia = ~columns
         data = model.createData()
         for q in sampled_configurations(model):
             mass = mass_matrix(model, data, q, projection)
@@ -78,7 +78,7 @@ class RepairGrading:
             J = J if self._projection is None else J @ self._projection
             change = J.T @ difference @ J
             if exclude_added:
-                rows = np.ix_(self._not_added, self._not_added)
+                rows = np.ix_(self._had_inertia, self._had_inertia)
                 change, mass = change[rows], (factor @ factor.T)[rows]
                 if not change.size:
                     continue
@@ -122,7 +122,7 @@ class RepairGrading:
         has_other_masses = any(
             model.inertias[i].mass > 0.0 for i in range(1, model.njoints) if i not in self._added
         )
-        negligible = isolated and has_other_masses and change <= NEGLIGIBLE
+        is_negligible = isolated and has_other_masses and change <= NEGLIGIBLE
         links_of_joint = [link for link in links if link.joint == joint]
         original = (sum(link.mass for link in links_of_joint), 0.0, 0.0, 0.0)
         mass, moment = added.mass, added.inertia[0, 0]
@@ -135,7 +135,7 @@ class RepairGrading:
             "no inertia",
             self._link_of(joint),
             model.names[joint],
-            "negligible" if negligible else "grave",
+            "negligible" if is_negligible else "grave",
             0.0,
             change,
             original,
@@ -159,8 +159,8 @@ def _mass_and_moments(mass: float, rotational: Array) -> tuple[float, float, flo
 
 
 # Part of the inertia of the body that carries it that a link without inertia gets.
-_ADDED_SHARE = 1e-3
-_MIN_SHARE = 1e-6  # of the mass of the heaviest body: too light to be the measure of others
+_ADDED_RATIO = 1e-3
+_MIN_RATIO = 1e-6  # of the mass of the heaviest body: too light to be the measure of others
 _OUTSIZED_RATIO = 100.0  # times the reach of the robot, a radius of gyration
 _MIN_RADIUS = 0.01  # m, radius of gyration of a point mass for that purpose
 
@@ -219,7 +219,7 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     }
     repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
     if joints_without_inertia(repaired, projection):
-        for link, defect, reduced in _outsized(model, links, nearest):
+        for link, defect, reduced in _outsized_moments(model, links, nearest):
             nearest[id(link)] = reduced
             defective = [
                 *((body, cause) for body, cause in defective if body is not link),
@@ -249,7 +249,7 @@ def _with_nearest(
     return repaired
 
 
-def _outsized(
+def _outsized_moments(
     model: Any, links: Sequence[LinkInertia], nearest: Mapping[int, PhysicalInertia]
 ) -> Iterator[tuple[LinkInertia, BodyDefect, PhysicalInertia]]:
     """Yield moments that a body of this mass has only if it is far larger than the robot.
@@ -284,27 +284,27 @@ def _with_additions(
         joint for joint in joints_without_inertia(trial, projection) if joint not in added
     ]:
         joint = massless[0]
-        body = _carrier(model, joint)
+        body = _carrying_inertia(model, joint)
         # The inertia of the link that stands may be that of no body.
         radius_squared = float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass
         radius = min(max(radius_squared, _MIN_RADIUS**2) ** 0.5, _reach(model, links))
-        mass = _ADDED_SHARE * body.mass
+        mass = _ADDED_RATIO * body.mass
         added[joint] = pin.Inertia(mass, np.zeros(3), mass * radius**2 * np.eye(3))
         trial = model.copy() if trial is model else trial
         trial.inertias[joint] += added[joint]
     return trial, added
 
 
-def _carrier(model: Any, joint: int) -> Any:
+def _carrying_inertia(model: Any, joint: int) -> Any:
     """Return the inertia of the body that carries a joint, or of the heaviest if that is light."""
     masses = [inertia.mass for inertia in model.inertias]
     heaviest = int(np.argmax(masses))
     if not masses[heaviest] > 0.0:
         raise ModelError("no link has an <inertial> with a mass, so there is no dynamics")
     parent = model.parents[joint]
-    while parent > 0 and masses[parent] < _MIN_SHARE * masses[heaviest]:
+    while parent > 0 and masses[parent] < _MIN_RATIO * masses[heaviest]:
         parent = model.parents[parent]
-    return model.inertias[parent if masses[parent] >= _MIN_SHARE * masses[heaviest] else heaviest]
+    return model.inertias[parent if masses[parent] >= _MIN_RATIO * masses[heaviest] else heaviest]
 
 
 InertiaMode = Literal["auto", "strict", "repair", "as_given"]
@@ -334,11 +334,11 @@ def accept(
         ModelError: a defect that the mode refuses; the message lists all of them.
     """
     if check_mode(mode) == "as_given":
-        check_mass_matrix(model, projection, everywhere=True)
+        check_mass_matrix(model, projection, require_positive=True)
         return Repair(model, ())
     repaired, defects = repair(model, links, projection)
-    if unacceptable := refused_defects(defects, mode):
-        listed = "; ".join(str(defect) for defect in unacceptable)
+    if refused := refused_defects(defects, mode):
+        listed = "; ".join(str(defect) for defect in refused)
         raise ModelError(f"{listed}; {_HINTS[mode]}")
     check_mass_matrix(repaired, projection)
     return Repair(repaired, repaired_defects(defects, mode))

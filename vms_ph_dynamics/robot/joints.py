@@ -50,16 +50,16 @@ class Rotation:
         return f"the {kind} q[{self.entries.start}:{self.entries.stop}] of '{self.joint}'"
 
 
-def rotations_of(model: Any, left_out: Container[str] = ()) -> tuple[Rotation, ...]:
+def rotations_of(model: Any, excluded: Container[str] = ()) -> tuple[Rotation, ...]:
     """Return the entries of a configuration that must have length one.
 
     Args:
         model: a ``pinocchio.Model``.
-        left_out: names of joints without entries of their own.
+        excluded: names of joints without entries of their own.
     """
     rotations, end = [], 0
     for i in range(1, model.njoints):
-        if model.names[i] in left_out:
+        if model.names[i] in excluded:
             continue
         joint = model.joints[i]
         end += joint.nq
@@ -88,8 +88,8 @@ def check_joints(model: Any) -> None:
             joints are not in depth-first order.
     """
     base = base_of(model)
-    first = 1 if base == "fixed" else 2
-    for i in range(first, model.njoints):
+    first_joint = 1 if base == "fixed" else 2
+    for i in range(first_joint, model.njoints):
         kind, name = model.joints[i].shortname(), model.names[i]
         if not kind.startswith(_ARM_JOINTS) or kind in _NOT_ARM_JOINTS:
             raise ModelError(
@@ -159,7 +159,7 @@ def joint_table(model: Any, joints: Sequence[int], projection: Array | None = No
         joints: their indices.
         projection: (nv_full,nv) from the rates of independent joints to all, where some mimic.
     """
-    rows = [model.joints[i].idx_v for i in joints]
+    idx_v = [model.joints[i].idx_v for i in joints]
     # Pinocchio 4 renamed the symmetric limits of 3.
     effort = getattr(model, "upperEffortLimit", None)
     velocity = getattr(model, "upperVelocityLimit", None)
@@ -167,35 +167,35 @@ def joint_table(model: Any, joints: Sequence[int], projection: Array | None = No
     lower, upper = _position_limits(model, joints)
     return JointTable(
         tuple(model.names[i] for i in joints),
-        _limits(model.effortLimit if effort is None else effort, rows),
-        _limits(model.velocityLimit if velocity is None else velocity, rows),
+        _limits(model.effortLimit if effort is None else effort, idx_v),
+        _limits(model.velocityLimit if velocity is None else velocity, idx_v),
         lower,
         upper,
-        _projected(model.damping, rows, projection, 2),
-        _projected(model.friction if friction is None else friction, rows, projection, 1),
+        _with_followers(model.damping, idx_v, projection, 2),
+        _with_followers(model.friction if friction is None else friction, idx_v, projection, 1),
         tuple(model.joints[i].shortname().startswith("JointModelP") for i in joints),
     )
 
 
-def _values(values: Array, rows: list[int]) -> Array:
+def _selected(values: Array, rows: list[int]) -> Array:
     return frozen(np.array(values, dtype=np.float64)[rows])
 
 
-def _projected(values: Array, rows: list[int], projection: Array | None, power: int) -> Array:
+def _with_followers(values: Array, rows: list[int], projection: Array | None, power: int) -> Array:
     """Return friction per joint, including that of its followers.
 
     A follower with the multiplier m moves m times as fast and its torque is multiplied by m:
     viscous friction grows with the square of m, Coulomb friction with its magnitude.
     """
     if projection is None:
-        return _values(values, rows)
-    of_leader = (np.abs(projection) ** power).T @ np.array(values, dtype=np.float64)
+        return _selected(values, rows)
+    leader_values = (np.abs(projection) ** power).T @ np.array(values, dtype=np.float64)
     columns = [int(np.flatnonzero(projection[row])[0]) for row in rows]
-    return frozen(of_leader[columns])
+    return frozen(leader_values[columns])
 
 
 def _limits(limits: Array, rows: list[int]) -> Array:
-    values = _values(limits, rows)
+    values = _selected(limits, rows)
     # URDF writers put 0 where they mean "not given", Pinocchio the largest double.
     return frozen(np.where((values > 0) & (values < _NO_LIMIT), values, np.inf))
 

@@ -103,22 +103,22 @@ class KinematicTree:
         self.nq: int = pinocchio.nq if self._map is None else self._map.nq
         self.nv: int = pinocchio.nv if self.projection is None else self.projection.shape[1]
         self.n = self.nv - self.b
-        first = 1 if self.base == "fixed" else 2
+        first_joint = 1 if self.base == "fixed" else 2
         names = list(pinocchio.names)
-        independent = [i for i in range(first, len(names)) if names[i] not in self.mimics]
+        independent = [i for i in range(first_joint, len(names)) if names[i] not in self.mimics]
         table = joint_table(pinocchio, independent, self.projection)
         self.joints = table if self._map is None else self._map.within_followers(pinocchio, table)
         self.rotations = rotations_of(pinocchio, self.mimics)
         self.total_mass = float(pin.computeTotalMass(pinocchio))
         self.gravity = frozen(np.array(pinocchio.gravity.linear))
-        moves = self.base != "fixed"
+        base_moves = self.base != "fixed"
         self.mount = frozen(
-            np.array(pinocchio.jointPlacements[1].homogeneous) if moves else np.eye(4)
+            np.array(pinocchio.jointPlacements[1].homogeneous) if base_moves else np.eye(4)
         )
         self.base_gravity = frozen(self.mount[:3, :3].T @ self.gravity)
         self._position_size = BASE_POSITION_SIZE[self.base]
         # Configurations are vectors: no base, no pairs (cos, sin), no joints that mimic others.
-        self._is_flat = self._map is None and pinocchio.nq == pinocchio.nv
+        self._is_vector_space = self._map is None and pinocchio.nq == pinocchio.nv
         self._local = threading.local()
         # crba fills the upper triangle only; these masks mirror it and do not read the lower one.
         self._upper = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
@@ -256,14 +256,14 @@ class KinematicTree:
 
     def integrate(self, q: Array, dv: Array) -> Array:
         """Return the configuration reached from ``q`` by the constant velocity ``dv``, (nq,)."""
-        if self._is_flat:
+        if self._is_vector_space:
             return np.add(q, dv)
         full = pin.integrate(self.pinocchio, self.full_configuration(q), self.full_velocity(dv))
         return self.independent(full)
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,)."""
-        if self._is_flat:
+        if self._is_vector_space:
             return np.subtract(q1, q0)
         full = pin.difference(
             self.pinocchio, self.full_configuration(q0), self.full_configuration(q1)
@@ -425,7 +425,7 @@ class LinkTree:
     def __init__(self, tree: KinematicTree) -> None:
         self._tree = tree
         frames = tree.pinocchio.frames
-        self._pairs: list[tuple[int, int]] = []
+        self._frame_pairs: list[tuple[int, int]] = []
         edges, roots = [], []
         for i, frame in enumerate(frames):
             if frame.type != pin.FrameType.BODY:
@@ -440,7 +440,7 @@ class LinkTree:
                 roots.append(frame.name)
                 continue
             edges.append(Edge(frames[parent].name, frame.name, moves))
-            self._pairs.append((parent, i))
+            self._frame_pairs.append((parent, i))
         self.root: str = roots[0]
         self.edges = tuple(edges)
 
@@ -455,5 +455,5 @@ class LinkTree:
         pin.framesForwardKinematics(tree.pinocchio, data, tree.full_configuration(q))
         placements = data.oMf
         return np.array(
-            [pin.SE3ToXYZQUAT(placements[j].actInv(placements[i])) for j, i in self._pairs]
+            [pin.SE3ToXYZQUAT(placements[j].actInv(placements[i])) for j, i in self._frame_pairs]
         )

@@ -105,13 +105,13 @@ class Projection:
         self.joints = [i for i in range(1, model.njoints) if model.names[i] not in mimics]
         if not self.joints:
             raise ModelError(f"every joint of the robot '{model.name}' mimics another one")
-        self._nq, self._names = model.nq, dict(mimics)
-        self._copies: list[tuple[slice, slice]] = []
+        self._nq, self._mimics = model.nq, dict(mimics)
+        self._slices: list[tuple[slice, slice]] = []
         self._followers: list[tuple[int, int, float, float]] = []
         columns, nq = [], 0
         for i in self.joints:
             joint = model.joints[i]
-            self._copies.append(
+            self._slices.append(
                 (slice(joint.idx_q, joint.idx_q + joint.nq), slice(nq, nq + joint.nq))
             )
             nq += joint.nq
@@ -119,13 +119,13 @@ class Projection:
         self.nq = nq
         matrix = np.stack(columns, axis=1)
         for name, mimic in mimics.items():
-            self._add(model, name, mimic, matrix)
+            self._add_mimic(model, name, mimic, matrix)
         self.matrix: Array = frozen(matrix)
 
     def configuration(self, q: Array) -> Array:
         """Return the full configuration of an independent one, or of each of several (...,nq)."""
         full = np.empty((*q.shape[:-1], self._nq))
-        for target, source in self._copies:
+        for target, source in self._slices:
             full[..., target] = q[..., source]
         for follower, leader, multiplier, offset in self._followers:
             full[..., follower] = multiplier * full[..., leader] + offset
@@ -137,15 +137,15 @@ class Projection:
         Raises:
             ModelError: limits cannot be satisfied together.
         """
-        table = joint_table(model, [model.getJointId(name) for name in self._names])
+        table = joint_table(model, [model.getJointId(name) for name in self._mimics])
         lower, upper = joints.lower.copy(), joints.upper.copy()
         velocity = joints.velocity.copy()
-        for k, (name, mimic) in enumerate(self._names.items()):
+        for k, (name, mimic) in enumerate(self._mimics.items()):
             if mimic.multiplier == 0.0:
                 continue
             i = joints.names.index(mimic.of)
-            ends = (np.array([table.lower[k], table.upper[k]]) - mimic.offset) / mimic.multiplier
-            lower[i], upper[i] = max(lower[i], np.min(ends)), min(upper[i], np.max(ends))
+            limits = (np.array([table.lower[k], table.upper[k]]) - mimic.offset) / mimic.multiplier
+            lower[i], upper[i] = max(lower[i], np.min(limits)), min(upper[i], np.max(limits))
             velocity[i] = min(velocity[i], table.velocity[k] / abs(mimic.multiplier))
             if lower[i] > upper[i]:
                 raise ModelError(
@@ -156,20 +156,20 @@ class Projection:
 
     def independent(self, full: Array) -> Array:
         """Return the independent part of a full configuration."""
-        return np.concatenate([full[target] for target, _ in self._copies])
+        return np.concatenate([full[target] for target, _ in self._slices])
 
-    def _add(self, model: Any, name: str, mimic: Mimic, matrix: Array) -> None:
+    def _add_mimic(self, model: Any, name: str, mimic: Mimic, matrix: Array) -> None:
         joints = []
-        for which in (name, mimic.of):
-            if not model.existJointName(which):
+        for joint_name in (name, mimic.of):
+            if not model.existJointName(joint_name):
                 raise ModelError(
-                    f"joint '{name}' mimics '{mimic.of}': there is no moving joint '{which}'"
+                    f"joint '{name}' mimics '{mimic.of}': there is no moving joint '{joint_name}'"
                 )
-            joint = model.joints[model.getJointId(which)]
+            joint = model.joints[model.getJointId(joint_name)]
             if joint.nq != 1:
                 raise ModelError(
-                    f"joint '{name}' mimics '{mimic.of}': '{which}' has no single position; take "
-                    "the <mimic> out"
+                    f"joint '{name}' mimics '{mimic.of}': '{joint_name}' has no single position; "
+                    "take the <mimic> out"
                 )
             joints.append(joint)
         follower, leader = joints

@@ -47,7 +47,7 @@ class Misreporting(ProjectedRK4):
 def test_gravity_in_wrong_axes_ends_the_run(base: str, kind: type[ProjectedRK4]) -> None:
     form, x = moving(panda_on(base, (1.0, -2.0, -9.0)))
     stepper = kind(form)
-    stepper.robot.fall = stepper.robot.fall[::-1].copy()
+    stepper.robot.fall_acceleration = stepper.robot.fall_acceleration[::-1].copy()
     with pytest.raises(IntegrationError, match="does not close its energy balance in parts either"):
         integrate(form, x, dt=1e-3, steps=1000, scheme=stepper)
 

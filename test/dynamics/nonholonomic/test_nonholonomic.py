@@ -11,7 +11,7 @@ from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import PHState, Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
-from vms_ph_dynamics.nonholonomic.form import _pivots
+from vms_ph_dynamics.nonholonomic.form import _pivot_rows
 from vms_ph_io import robots
 
 from .carts import RADIUS, Axle, bicycle, differential_drive, mecanum_cart, swinging_fork
@@ -256,7 +256,7 @@ def test_a_long_step_without_efforts_keeps_the_kinetic_energy(drive: Nonholonomi
 
 def test_rows_that_repeat_others_are_no_pivots(rng: np.random.Generator) -> None:
     rows = rng.normal(size=(3, 4)) * [[1.0], [0.5], [0.1]]
-    chosen = _pivots(np.vstack([rows, rows[:2], rows[0] + rows[1]]), 3)
+    chosen = _pivot_rows(np.vstack([rows, rows[:2], rows[0] + rows[1]]), 3)
     assert np.linalg.matrix_rank(np.vstack([rows, rows[:2], rows[0] + rows[1]])[chosen]) == 3
 
 
