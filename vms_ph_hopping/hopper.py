@@ -109,7 +109,7 @@ class Hopper:
         if phase is None:
             phase = Phase.FLIGHT if system.foot_height(y)[0] >= 0.0 else Phase.PRESSED
         if phase is Phase.PRESSED:
-            phase = system.grip(y)
+            phase = system.contact_phase(y)
         self.system, self.phase = system, phase
         zeros = np.zeros(len(system.channels))
         self._stepper = RadauStepper(
@@ -164,7 +164,7 @@ class Hopper:
         for fraction in _SEARCH_FRACTIONS:
             kind = margins(step.state(fraction))[1]
             if kind is not None:
-                root = self._root(lambda p: margins(step.state(p))[0], start, fraction)
+                root = self._margin_root(lambda p: margins(step.state(p))[0], start, fraction)
                 # Another kind of phase change may occur before the crossing.
                 return self._refine(step, root, margins(step.state(root))[1] or kind)
             start = fraction
@@ -194,7 +194,7 @@ class Hopper:
         return refined, kind
 
     @staticmethod
-    def _root(margin: Callable[[float], float], low: float, high: float) -> float:
+    def _margin_root(margin: Callable[[float], float], low: float, high: float) -> float:
         """Return where a margin that is not negative at ``low`` has just become negative.
 
         The Illinois rule is used: the secant method, halving the value of an end that is retained.
@@ -255,9 +255,9 @@ class Hopper:
         elif kind is EventKind.RELIEF:
             self.phase = Phase.RELIEVED
         else:
-            self.phase = Phase.PRESSED if kind is EventKind.GRIP else self.system.grip(y)
+            self.phase = Phase.PRESSED if kind is EventKind.GRIP else self.system.contact_phase(y)
             if kind is EventKind.SLIP and self.phase is Phase.PRESSED:
                 # Located too early by a rounding error.
-                self.phase = self.system.leaning(y)
+                self.phase = self.system.sliding_phase(y)
         stiff = kind in (EventKind.TOUCH_DOWN, EventKind.PRESSING)
         stepper.restart(y, _FIRST_STEP_STIFF if stiff else _FIRST_STEP)

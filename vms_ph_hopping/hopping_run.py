@@ -30,7 +30,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     hopping_task = hopping_tasks.load(task) if isinstance(task, str) else task
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
-    law, system, q, v = prepared(hopping_task)
+    law, system, q, v = prepare(hopping_task)
     start, failure = clock.process_time(), ""
     try:
         run = hop(
@@ -47,10 +47,10 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     processor_time, end_time = clock.process_time() - start, float(run.times[-1])
     if run.stopped:
         failure = f"the leg has fallen at {end_time:.3g} s"
-    ended = flights(run)
+    ended_flights = flights(run)
     residual = run.leg(-1).energy - run.leg(0).energy - float(run.energies[-1, :3].sum())
-    goals = {name: _judge(goal, ended, law.model) for name, goal in hopping_task.goals.items()}
-    goals["efforts"] = _efforts(run, law)
+    goals = {name: _judge(g, ended_flights, law.model) for name, g in hopping_task.goals.items()}
+    goals["efforts"] = _effort_goal(run, law)
     goals["unaccounted"] = {
         "what": "residual of the energy balance (J)",
         "wanted": hopping_task.unaccounted,
@@ -67,7 +67,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
         "robot": hopping_task.robot,
         "controller": f"{type(law).__name__} {law.kind}",
         "seconds": end_time,
-        "hops": max(len(ended) - 1, 0),
+        "hops": max(len(ended_flights) - 1, 0),
         "goals": goals,
         "met": not failure and all(goal["met"] for goal in goals.values()),
         "failure": failure,
@@ -77,7 +77,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     }
 
 
-def prepared(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, Any]:
+def prepare(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, Any]:
     """Return law, leg on its floor, and state at the start."""
     settings = robots.get(task.robot)
     if not settings.on_floor:
@@ -96,12 +96,12 @@ def prepared(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, Any
     return law, LegOnFloor(law.leg, law.law, floor), q, v
 
 
-def _judge(goal: HopGoal, ended: list[Flight], model: VMSModel) -> dict[str, Any]:
+def _judge(goal: HopGoal, ended_flights: list[Flight], model: VMSModel) -> dict[str, Any]:
     """Return what was wanted and obtained of a goal.
 
     Args:
         goal: of the hops.
-        ended: the flights, the fall at the beginning first.
+        ended_flights: the flights, the fall at the beginning first.
         model: of the robot that has hopped.
     """
     gravity = float(np.linalg.norm(model.gravity))
@@ -110,7 +110,7 @@ def _judge(goal: HopGoal, ended: list[Flight], model: VMSModel) -> dict[str, Any
         "speed": lambda flight: flight.horizontal_momentum / model.total_mass,
     }
     # The fall at the beginning is no hop.
-    errors = [abs(values[goal.of](f) - goal.at) for f in ended[1:] if f.start >= goal.after]
+    errors = [abs(values[goal.of](f) - goal.at) for f in ended_flights[1:] if f.start >= goal.after]
     return {
         "what": HOP_ERRORS[goal.of],
         "wanted": goal.within,
@@ -119,18 +119,18 @@ def _judge(goal: HopGoal, ended: list[Flight], model: VMSModel) -> dict[str, Any
     }
 
 
-def _efforts(run: HoppingRun, law: HoppingController) -> dict[str, Any]:
+def _effort_goal(run: HoppingRun, law: HoppingController) -> dict[str, Any]:
     """Return the largest share of the joint's limit, over the samples of a run."""
     limit, b = law.model.joints.effort, law.model.b
-    share = 0.0
+    largest_share = 0.0
     for y, phase in zip(run.states, run.phases, strict=True):
         efforts = run.system.law.efforts(
             run.system.leg_state(y), Phase(int(phase)) is not Phase.FLIGHT
         )
-        share = max(share, float(np.max(np.abs(efforts.force[b:]) / limit)))
+        largest_share = max(largest_share, float(np.max(np.abs(efforts.force[b:]) / limit)))
     return {
         "what": "joint efforts, share of their limits",
         "wanted": 1.0,
-        "obtained": share,
-        "met": share <= 1.0,
+        "obtained": largest_share,
+        "met": largest_share <= 1.0,
     }

@@ -84,23 +84,23 @@ def load(name: str) -> HoppingTask:
         OptionError: there is no such task.
         ModelError: the file does not have the format of those in config/hops.
     """
-    return load_named(name, _FOLDER, "task of a leg", _task)
+    return load_named(name, _FOLDER, "task of a leg", _read_task)
 
 
-def _task(name: str, content: Any) -> HoppingTask:
+def _read_task(name: str, content: Any) -> HoppingTask:
     allowed = [f.name for f in fields(HoppingTask) if f.name not in ("name", "title", "robot")]
     check_keys(content, "the task", ("title", "robot", "goals"), allowed)
     options: dict[str, Any] = {}
     for key in _POSITIVE:
         if key in content:
-            options[key] = _positive(content[key], key)
+            options[key] = _positive_number(content[key], key)
     for key in ("start", "velocity"):
         if key in content:
             options[key] = tuple(moderate(vector(content[key], 4, key), key).tolist())
     if "law" in content:
         options["law"] = str(content["law"])
     if "friction" in content:
-        options["friction"] = _positive(content["friction"], "friction")
+        options["friction"] = _positive_number(content["friction"], "friction")
     gains = content.get("gains", {})
     if not isinstance(gains, Mapping):
         raise ModelError(f"gains must be a mapping from names to numbers; given: {gains!r}")
@@ -108,26 +108,26 @@ def _task(name: str, content: Any) -> HoppingTask:
     goals = content["goals"]
     if not isinstance(goals, Mapping) or not goals:
         raise ModelError(f"goals must be a mapping from names to goals; given: {goals!r}")
-    goals_by_name = {str(key): _goal(goal, f"the goal '{key}'") for key, goal in goals.items()}
+    goals_by_name = {str(key): _read_goal(goal, f"the goal '{key}'") for key, goal in goals.items()}
     return HoppingTask(name, str(content["title"]), str(content["robot"]), goals_by_name, **options)
 
 
-def _goal(item: Any, label: str) -> HopGoal:
-    check_keys(item, label, ("of", "at", "within"), ("after",))
-    quantity = str(item["of"])
+def _read_goal(settings: Any, label: str) -> HopGoal:
+    check_keys(settings, label, ("of", "at", "within"), ("after",))
+    quantity = str(settings["of"])
     if quantity not in HOP_ERRORS:
         raise ModelError(
             f"'of' of {label} must be one of {', '.join(HOP_ERRORS)}; given: '{quantity}'"
         )
     return HopGoal(
         quantity,
-        number(item["at"], f"at of {label}"),
-        _positive(item["within"], f"within of {label}"),
-        number(item.get("after", 0.0), f"after of {label}"),
+        number(settings["at"], f"at of {label}"),
+        _positive_number(settings["within"], f"within of {label}"),
+        number(settings.get("after", 0.0), f"after of {label}"),
     )
 
 
-def _positive(value: Any, label: str) -> float:
+def _positive_number(value: Any, label: str) -> float:
     positive = number(value, label)
     if positive <= 0.0:
         raise ModelError(f"{label} must be above zero; given: {positive:g}")

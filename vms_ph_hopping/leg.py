@@ -29,15 +29,15 @@ class FloorForce:
 
     Attributes:
         tangential, normal: force on the foot, N.
-        slide: rate of the tangential deflection of the floor, m/s; equal to the speed of a sticking
-            foot.
+        deflection_rate: of the tangential deflection of the floor, m/s; equal to the speed of a
+            sticking foot.
         stored: energy in the floor's springs, J.
         dissipated: power dissipated by the floor, W; never negative.
     """
 
     tangential: float
     normal: float
-    slide: float
+    deflection_rate: float
     stored: float
     dissipated: float
 
@@ -81,27 +81,27 @@ class Floor:
         """
         return -self.stiffness[1] * height - self.damping[1] * rate
 
-    def excess(self, height: float, rate: float, deflection: float, along: float) -> float:
+    def cone_excess(self, height: float, rate: float, deflection: float, v_x: float) -> float:
         """Return the excess of a sticking foot's force over the cone, N; signed as the force.
 
         The arguments are those of :meth:`force`.
         """
-        tangential = -self.stiffness[0] * deflection - self.damping[0] * along
+        tangential = -self.stiffness[0] * deflection - self.damping[0] * v_x
         limit = inf if self.friction is None else self.friction * self.pressure(height, rate)
         return max(tangential - limit, 0.0) if tangential > 0.0 else min(tangential + limit, 0.0)
 
-    def grip(self, height: float, rate: float, deflection: float, along: float) -> Phase:
+    def contact_phase(self, height: float, rate: float, deflection: float, v_x: float) -> Phase:
         """Return whether a foot that presses sticks or slides, and its direction.
 
         The arguments are those of :meth:`force`.
         """
-        excess = self.excess(height, rate, deflection, along)
-        if excess == 0.0:
+        cone_excess = self.cone_excess(height, rate, deflection, v_x)
+        if cone_excess == 0.0:
             return Phase.PRESSED
-        return Phase.SLIDES_BACK if excess > 0.0 else Phase.SLIDES_FORWARD
+        return Phase.SLIDES_BACK if cone_excess > 0.0 else Phase.SLIDES_FORWARD
 
     def force(
-        self, phase: Phase, height: float, rate: float, deflection: float, along: float
+        self, phase: Phase, height: float, rate: float, deflection: float, v_x: float
     ) -> FloorForce:
         """Return the force on a foot and the energy of the floor.
 
@@ -110,7 +110,7 @@ class Floor:
             height: y of the foot, m.
             rate: its derivative, m/s.
             deflection: s, m.
-            along: tangential velocity of the foot, m/s.
+            v_x: tangential velocity of the foot, m/s.
         """
         if phase is Phase.FLIGHT:
             return FloorForce(0.0, 0.0, 0.0, 0.0, 0.0)
@@ -118,18 +118,18 @@ class Floor:
         normal = self.pressure(height, rate) if pressed else 0.0
         k, d = self.stiffness[0], self.damping[0]
         if phase is Phase.PRESSED or self.friction is None:
-            tangential, slide = -k * deflection - d * along, along
+            tangential, deflection_rate = -k * deflection - d * v_x, v_x
         else:
             # On the cone the anchor moves with the foot; without pressure the deflection relaxes.
             sign = {Phase.SLIDES_FORWARD: -1.0, Phase.SLIDES_BACK: 1.0}.get(phase, 0.0)
             tangential = sign * self.friction * normal
-            slide = -(tangential + k * deflection) / d
+            deflection_rate = -(tangential + k * deflection) / d
         stored = 0.5 * (k * deflection**2 + self.stiffness[1] * height**2)
         # The power supplied at the foot less that stored in the springs. A floor without pressure
         # relaxes and dissipates its stored energy.
-        dissipated = -tangential * along - k * deflection * slide
+        dissipated = -tangential * v_x - k * deflection * deflection_rate
         dissipated += self.damping[1] * rate**2 if pressed else -self.stiffness[1] * height * rate
-        return FloorForce(tangential, normal, slide, stored, dissipated)
+        return FloorForce(tangential, normal, deflection_rate, stored, dissipated)
 
 
 # Rows of a spatial Jacobian that are motion in the plane.
@@ -150,7 +150,7 @@ class LegState:
         foot_axes: (2,2) the axes of the foot's frame in the inertial frame.
         J_foot: (3,nv) ``(foot_rate, its angular velocity) = J_foot v``.
         centre, centre_rate: (2,) of the centre of mass, in the inertial frame, m and m/s.
-        line: (2,) from the centre of mass to the foot, inertial axes, m.
+        foot_offset: (2,) from the centre of mass to the foot, inertial axes, m.
         length, length_rate: its length r_cf, m and m/s.
         angle, angle_rate: alpha_i,cf from the downward vertical, positive towards x, rad
             and rad/s.
@@ -170,7 +170,7 @@ class LegState:
     J_foot: Array
     centre: Array
     centre_rate: Array
-    line: Array
+    foot_offset: Array
     length: float
     length_rate: float
     angle: float
@@ -253,8 +253,8 @@ class Leg:
         """Return the derivative of the coordinates under a velocity (nv,)."""
         theta = float(coordinates[2])
         c, s = cos(theta), sin(theta)
-        along, up, *others = v.tolist()
-        return np.array([c * along - s * up, s * along + c * up, *others])
+        v_x, v_y, *joint_rates = v.tolist()
+        return np.array([c * v_x - s * v_y, s * v_x + c * v_y, *joint_rates])
 
     def foot_motion(self, q: Array, v: Array) -> tuple[float, float, float]:
         """Return the height of the foot, m, its rate and its speed along x, m/s; unchecked."""
@@ -262,8 +262,8 @@ class Leg:
         pin.forwardKinematics(m, data, q, v)
         height = pin.updateFramePlacement(m, data, self._foot_id).translation[1]
         velocity = pin.getFrameVelocity(m, data, self._foot_id, pin.LOCAL_WORLD_ALIGNED).linear
-        along, rate, _ = velocity.tolist()
-        return float(height), rate, along
+        v_x, rate, _ = velocity.tolist()
+        return float(height), rate, v_x
 
     def at(self, q: Array, v: Array) -> LegState:
         """Return the leg at a state; unchecked, for integrators and controllers."""
@@ -276,8 +276,8 @@ class Leg:
         ox, oy = px - cx, py - cy
         r = (ox * ox + oy * oy) ** 0.5
         inverse_radius = 1.0 / r if r > 0.0 else inf  # a foot at the centre of mass has no rates
-        along, across = ox * inverse_radius, oy * inverse_radius
-        polar = np.array([[along, across], [-across * inverse_radius, along * inverse_radius]])
+        ux, uy = ox * inverse_radius, oy * inverse_radius
+        polar = np.array([[ux, uy], [-uy * inverse_radius, ux * inverse_radius]])
         j_polar = polar.dot(j_foot[:2] - data.Jcom[:2])
         length_rate, angle_rate = j_polar.dot(v).tolist()
         return LegState(
@@ -294,7 +294,7 @@ class Leg:
             J_foot=j_foot,
             centre=np.array([cx, cy]),
             centre_rate=data.vcom[0][:2].copy(),
-            line=np.array([ox, oy]),
+            foot_offset=np.array([ox, oy]),
             length=r,
             length_rate=length_rate,
             angle=atan2(ox, -oy) if oy < 0 or ox else pi,

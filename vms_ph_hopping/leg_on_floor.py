@@ -100,7 +100,7 @@ class LegOnFloor:
 
     def foot_height(self, y: Array) -> tuple[float, float]:
         """Return the height of the foot, m, and its rate, m/s."""
-        height, rate, _ = self._foot(y)
+        height, rate, _ = self._foot_motion(y)
         return height, rate
 
     def floor_force(self, phase: Phase, leg: LegState, y: Array) -> FloorForce:
@@ -112,14 +112,14 @@ class LegOnFloor:
         """Return the pressure on the floor divided by its normal stiffness, m."""
         return self.floor.pressure(*self.foot_height(y)) / self.floor.stiffness[1]
 
-    def grip(self, y: Array) -> Phase:
+    def contact_phase(self, y: Array) -> Phase:
         """Return whether a foot that presses sticks or slides."""
-        return self.floor.grip(*self._contact(y))
+        return self.floor.contact_phase(*self._contact_motion(y))
 
-    def leaning(self, y: Array) -> Phase:
+    def sliding_phase(self, y: Array) -> Phase:
         """Return the direction in which a foot at the edge of the cone slides."""
-        _, _, deflection, along = self._contact(y)
-        tangential = -self.floor.stiffness[0] * deflection - self.floor.damping[0] * along
+        _, _, deflection, v_x = self._contact_motion(y)
+        tangential = -self.floor.stiffness[0] * deflection - self.floor.damping[0] * v_x
         return Phase.SLIDES_BACK if tangential > 0.0 else Phase.SLIDES_FORWARD
 
     def cone_depth(self, y: Array, sign: float) -> float:
@@ -129,18 +129,18 @@ class LegOnFloor:
             y: the state.
             sign: of the force, 1 or -1; 0 for either.
         """
-        height, rate, deflection, along = self._contact(y)
+        height, rate, deflection, v_x = self._contact_motion(y)
         floor = self.floor
         assert floor.friction is not None
-        tangential = -floor.stiffness[0] * deflection - floor.damping[0] * along
+        tangential = -floor.stiffness[0] * deflection - floor.damping[0] * v_x
         tangential = sign * tangential if sign else abs(tangential)
         return (floor.friction * floor.pressure(height, rate) - tangential) / floor.stiffness[1]
 
-    def _contact(self, y: Array) -> tuple[float, float, float, float]:
-        height, rate, along = self._foot(y)
-        return height, rate, float(y[-1]), along
+    def _contact_motion(self, y: Array) -> tuple[float, float, float, float]:
+        height, rate, v_x = self._foot_motion(y)
+        return height, rate, float(y[-1]), v_x
 
-    def _foot(self, y: Array) -> tuple[float, float, float]:
+    def _foot_motion(self, y: Array) -> tuple[float, float, float]:
         nv = self.nv
         return self.leg.foot_motion(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
 
@@ -150,25 +150,25 @@ class LegOnFloor:
         force = self.law.efforts(leg, phase is not Phase.FLIGHT).force - leg.bias
         if self.push is not None:
             force = force + self.push.at(leg) @ leg.J_foot
-        slide = 0.0
+        deflection_rate = 0.0
         if phase is not Phase.FLIGHT:
-            floor = self.floor_force(phase, leg, y)
-            force = force + floor.tangential * leg.J_foot[0] + floor.normal * leg.J_foot[1]
-            slide = floor.slide
+            reaction = self.floor_force(phase, leg, y)
+            force = force + reaction.tangential * leg.J_foot[0] + reaction.normal * leg.J_foot[1]
+            deflection_rate = reaction.deflection_rate
         pose_rate = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
-        return np.concatenate([pose_rate, np.linalg.solve(leg.M, force), [slide]])
+        return np.concatenate([pose_rate, np.linalg.solve(leg.M, force), [deflection_rate]])
 
     def powers(self, phase: Phase, y: Array) -> Array:
         """Return the power through every channel, W."""
         leg = self.leg_state(y)
         efforts = self.law.efforts(leg, phase is not Phase.FLIGHT)
-        floor = self.floor_force(phase, leg, y)
+        reaction = self.floor_force(phase, leg, y)
         return np.array(
             [
                 efforts.force[:3] @ leg.v[:3],
                 efforts.force[3:] @ leg.v[3:],
-                floor.tangential * leg.foot_rate[0] + floor.normal * leg.foot_rate[1],
-                floor.dissipated,
+                reaction.tangential * leg.foot_rate[0] + reaction.normal * leg.foot_rate[1],
+                reaction.dissipated,
                 0.0 if self.push is None else self.push.at(leg) @ (leg.J_foot @ leg.v),
                 *efforts.powers,
             ]

@@ -74,11 +74,11 @@ class RadauTableau:
         """The number s of stages."""
         return len(self.c)
 
-    def _weights_up_to(self, part: float) -> Array:
-        """Return weights that integrate from the start of a step to ``part`` of it, (s,)."""
+    def _weights_up_to(self, fraction: float) -> Array:
+        """Return weights that integrate from the start of a step to ``fraction`` of it, (s,)."""
         # As _integrals, by plain numbers: this is called for every root of a contact.
-        x, p_previous, p = 2.0 * part - 1.0, 1.0, 2.0 * part - 1.0
-        integrals = [part]
+        x, p_previous, p = 2.0 * fraction - 1.0, 1.0, 2.0 * fraction - 1.0
+        integrals = [fraction]
         for k in range(1, self.stages):
             p_next = ((2 * k + 1) * x * p - k * p_previous) / (k + 1)
             integrals.append((p_next - p_previous) / (2 * (2 * k + 1)))
@@ -137,13 +137,13 @@ class CollocationStep:
         """The powers integrated over the step, (P,), J."""
         return self.length * (self.tableau.A[-1] @ self.powers)
 
-    def state(self, part: float) -> Array:
+    def state(self, fraction: float) -> Array:
         """Return the state at a fraction of the step, by the collocation polynomial, (N,)."""
-        return self.before + self.length * (self.tableau.weights_up_to(part) @ self.rates)
+        return self.before + self.length * (self.tableau.weights_up_to(fraction) @ self.rates)
 
-    def energies_until(self, part: float) -> Array:
+    def energies_until(self, fraction: float) -> Array:
         """Return the powers integrated up to a fraction of the step, (P,), J."""
-        return self.length * (self.tableau.weights_up_to(part) @ self.powers)
+        return self.length * (self.tableau.weights_up_to(fraction) @ self.powers)
 
 
 class RadauStepper:
@@ -187,17 +187,17 @@ class RadauStepper:
         self.state, self.time = state.copy(), time
         self.tableau = _tableau(stages)
         self._scale, self._tolerance = scale, tolerance
-        self._h, self._largest = first_step, largest_step
+        self._step_size, self._largest = first_step, largest_step
         self._jacobian: Array | None = None
         self._jacobian_is_fresh = False
         self._factors: tuple[float, Array, Array] | None = None
-        self._last: CollocationStep | None = None
+        self._last_step: CollocationStep | None = None
         self.evaluations = 0
 
     def restart(self, state: Array, first_step: float) -> None:
         """Continue from another state after an event that changed the motion."""
-        self.state, self._h = state.copy(), first_step
-        self._jacobian, self._factors, self._last = None, None, None
+        self.state, self._step_size = state.copy(), first_step
+        self._jacobian, self._factors, self._last_step = None, None, None
 
     def propose(self, until: float) -> CollocationStep:
         """Return a step, no further than ``until``, whose error is within the tolerance.
@@ -208,7 +208,7 @@ class RadauStepper:
             StiffStepError: the step size would have to be below rounding.
         """
         while True:
-            desired_step = min(self._h, self._largest)
+            desired_step = min(self._step_size, self._largest)
             if desired_step <= 1e-14 * max(1.0, abs(self.time)):
                 raise StiffStepError(
                     f"the motion at t = {self.time:.9g} s needs steps below "
@@ -220,37 +220,37 @@ class RadauStepper:
             if step is None:
                 self._reduce_step(0.25 * h)
                 continue
-            error = self._error(step)
+            error = self._error_estimate(step)
             factor = self._SAFETY * max(error, 1e-12) ** (-1.0 / (self.tableau.stages + 1))
             if error < 1.0:
                 # A longer step costs a factorisation, so that a slightly longer one does not pay
                 # off.
                 if factor > 1.3 and h == desired_step:
-                    self._h = h * min(factor, 6.0)
+                    self._step_size = h * min(factor, 6.0)
                 return step
             self._reduce_step(h * max(0.2, factor))
 
     def attempt(self, h: float) -> CollocationStep | None:
         """Return the step of length h from the present state; None if Newton did not converge."""
-        stages = self._solve(h)
-        if stages is None:
+        increments = self._solve(h)
+        if increments is None:
             return None
-        rates = self.tableau.A_inverse @ stages / h
-        nodes = self.state + stages
+        rates = self.tableau.A_inverse @ increments / h
+        nodes = self.state + increments
         return CollocationStep(
             self.time, self.time + h, self.state, rates, nodes, self.powers, self.tableau
         )
 
     def accept(self, step: CollocationStep) -> None:
         """Move to the end of a step."""
-        self.state, self.time, self._last = step.after, step.end, step
+        self.state, self.time, self._last_step = step.after, step.end, step
         self._jacobian_is_fresh = False
 
     def _solve(self, h: float) -> Array | None:
         """Newton's method for the increments of the stages, (s,N)."""
         tableau, y, size = self.tableau, self.state, len(self.state)
         z = self._guess(h)
-        inverse, _ = self._factor(h)
+        inverse, _ = self._factorised(h)
         previous_norm, contraction = np.inf, 0.0
         for _ in range(self._MAX_NEWTON):
             # An iterate may leave the domain of the motion, which counts as divergence.
@@ -287,16 +287,16 @@ class RadauStepper:
         return self._solve(h)
 
     def _guess(self, h: float) -> Array:
-        last = self._last
+        last = self._last_step
         if last is None:
             return np.zeros((self.tableau.stages, len(self.state)))
         fractions = (1.0 + self.tableau.c * (h / last.length)).tolist()
-        weights = np.array([self.tableau.weights_up_to(part) for part in fractions])
+        weights = np.array([self.tableau.weights_up_to(fraction) for fraction in fractions])
         return (last.before - self.state) + last.length * (weights @ last.rates)
 
-    def _factor(self, h: float) -> tuple[Array, Array]:
+    def _factorised(self, h: float) -> tuple[Array, Array]:
         if self._jacobian is None:
-            self._jacobian = self._differences()
+            self._jacobian = self._differenced_jacobian()
             self._jacobian_is_fresh, self._factors = True, None
         if self._factors is None or self._factors[0] != h:
             stages, size = self.tableau.stages, len(self.state)
@@ -307,20 +307,20 @@ class RadauStepper:
             self._factors = (h, np.linalg.inv(newton), np.linalg.inv(error))
         return self._factors[1], self._factors[2]
 
-    def _differences(self) -> Array:
-        y, base = self.state, self.rate(self.state)
+    def _differenced_jacobian(self) -> Array:
+        y, rate_at_state = self.state, self.rate(self.state)
         columns = []
         for i, size in enumerate(self._scale):
             shifted = y.copy()
             # The square root of rounding, relative to the size of the entry.
             shifted[i] += 1e-8 * max(abs(y[i]), size)
-            columns.append((self.rate(shifted) - base) / (shifted[i] - y[i]))
+            columns.append((self.rate(shifted) - rate_at_state) / (shifted[i] - y[i]))
         self.evaluations += len(y) + 1
         return np.stack(columns, axis=1)
 
-    def _error(self, step: CollocationStep) -> float:
+    def _error_estimate(self, step: CollocationStep) -> float:
         h = step.length
-        _, inverse = self._factor(h)
+        _, inverse = self._factorised(h)
         inner = h * (self.tableau.embedded @ step.rates)
         error = inverse @ (inner + h * self.tableau.gamma * self.rate(step.before))
         error_norm = self._relative_error(error)
@@ -339,7 +339,7 @@ class RadauStepper:
         return sqrt(float(relative.dot(relative)) / relative.size)
 
     def _reduce_step(self, h: float) -> None:
-        self._h = h
+        self._step_size = h
         if not self._jacobian_is_fresh:
             self._jacobian = None
         self._factors = None

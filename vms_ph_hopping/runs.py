@@ -121,10 +121,10 @@ def hop(
         count += 1
         while len(times) * sample <= step.end + 1e-12:
             time = len(times) * sample
-            part = min(1.0, (time - step.start) / step.length)
+            fraction = min(1.0, (time - step.start) / step.length)
             times.append(time)
-            states.append(step.state(part))
-            energies.append(hopper.energies + step.energies_until(part))
+            states.append(step.state(fraction))
+            energies.append(hopper.energies + step.energies_until(fraction))
             phases.append(int(hopper.phase))
         stopped = stop is not None and stop(system.leg_state(hopper.state))
         if stopped:

@@ -31,11 +31,13 @@ def test_the_floor_never_gives_more_than_it_was_given(
     if (floor.pressure(height, rate) >= 0.0) != (phase is Phase.PRESSED):
         return
     if phase is Phase.PRESSED:
-        phase = floor.grip(height, rate, deflection, along)
+        phase = floor.contact_phase(height, rate, deflection, along)
     found, h = floor.force(phase, height, rate, deflection, along), 1e-7
     incoming = -(found.tangential * along + found.normal * rate)
     ahead, back = (
-        floor.force(phase, height + s * h * rate, rate, deflection + s * h * found.slide, along)
+        floor.force(
+            phase, height + s * h * rate, rate, deflection + s * h * found.deflection_rate, along
+        )
         for s in (1, -1)
     )
     stored_rate = (ahead.stored - back.stored) / (2 * h)
@@ -52,13 +54,13 @@ def test_a_floor_with_friction_stays_in_its_cone(
     height = -abs(height)
     phase = Phase.RELIEVED
     if floor.pressure(height, rate) > 0:
-        phase = floor.grip(height, rate, deflection, along)
+        phase = floor.contact_phase(height, rate, deflection, along)
     found = floor.force(phase, height, rate, deflection, along)
     assert found.normal >= 0.0
     assert abs(found.tangential) <= friction * found.normal + 1e-12
     if abs(found.tangential) < friction * found.normal:
         # It sticks: the deflection follows the foot.
-        assert found.slide == along
+        assert found.deflection_rate == along
 
 
 def test_the_floor_of_the_source_pulls_sideways_without_pressing() -> None:

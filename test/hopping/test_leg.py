@@ -62,7 +62,7 @@ def test_no_spring_of_the_leg_moves_the_centre_of_mass(
         turn = d.placement("foot")[:2, :2]
         jacobian = d.jacobian("foot")[:2]
         internal = turn @ (jacobian[:, 3:] - jacobian[:, :3] @ d.A)
-        row = seen.line @ internal / seen.length
+        row = seen.foot_offset @ internal / seen.length
         np.testing.assert_allclose(seen.J_length[3:], row, atol=1e-12)
 
 

@@ -64,7 +64,7 @@ class HeldMechanism:
     def reset(self, form: SimulatedForm, q: Array, v: Array) -> None:
         """Take hold of the handle at angle zero, with q (nq,) and v (nv,) of a robot."""
         self.form = form
-        position, velocity, *_ = self._end_effector(q, v)
+        position, velocity, *_ = self._end_effector_terms(q, v)
         self._grip = self._next = _GripState(0.0, 0.0, position, np.zeros(3), np.zeros(3), velocity)
         # The guess of the motion of a step misses about as much as that of the step before.
         self._previous_velocity, self._error, self._next_error = velocity, np.zeros(3), np.zeros(3)
@@ -107,7 +107,7 @@ class HeldMechanism:
 
     def wrench(self, q: Array) -> Array:
         """Return that of the grip over the last step, (6,) in the axes of the end effector."""
-        return self._rotated(q, self._grip.force)
+        return self._wrench(q, self._grip.force)
 
     def with_last_force(self, efforts: Efforts) -> Efforts:
         """Return efforts with the force of the grip over the step before."""
@@ -133,18 +133,18 @@ class HeldMechanism:
         """
         m, grip, (q, v) = self.mechanism, self._grip, motion
         k, c = m.grip_stiffness, m.grip_damping
-        gain = 0.5 * k + c / dt
-        position, velocity, jacobian, inertia = self._end_effector(q, v)
+        stiffness = 0.5 * k + c / dt
+        position, velocity, jacobian, inertia = self._end_effector_terms(q, v)
         mobility = 0.5 * dt * dt * (jacobian @ np.linalg.solve(inertia, jacobian.T))
-        factor = np.linalg.inv(np.eye(3) + gain * mobility)
+        factor = np.linalg.inv(np.eye(3) + stiffness * mobility)
         ground_step = dt * self._ground
         guess = dt * (1.5 * velocity - 0.5 * self._previous_velocity)
         force, displacement = grip.force, guess + self._error
         for _ in range(_ITERATIONS):
-            push = k * grip.stretch + gain * (ground_step - displacement + mobility @ force)
-            angle, force = m.step(grip.angle, grip.rate, dt, factor @ push, gain * factor)
+            push = k * grip.stretch + stiffness * (ground_step - displacement + mobility @ force)
+            angle, force = m.step(grip.angle, grip.rate, dt, factor @ push, stiffness * factor)
             step = predict(self._with_force(efforts, force))
-            displacement = self._position(step.q) - position
+            displacement = self._end_effector_position(step.q) - position
             handle_step = m.displacement(grip.angle + angle) - m.displacement(grip.angle)
             stretch_change = handle_step + ground_step - displacement
             error = force - k * (grip.stretch + 0.5 * stretch_change) - c / dt * stretch_change
@@ -184,16 +184,16 @@ class HeldMechanism:
         self.energy_to_robot += energy_to_robot
         self.from_ground += from_ground
 
-    def _position(self, q: Array) -> Array:
+    def _end_effector_position(self, q: Array) -> Array:
         model = self.form.model
         return model.placement(model.end_effector, q)[:3, 3].copy()
 
-    def _rotated(self, q: Array, force: Array) -> Array:
+    def _wrench(self, q: Array, force: Array) -> Array:
         """Return a force (3,) in inertial axes as a wrench (6,) in those of the end effector."""
         tool = self.form.model.placement(self.form.model.end_effector, q)
         return np.concatenate([force @ tool[:3, :3], np.zeros(3)])
 
-    def _end_effector(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
+    def _end_effector_terms(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
         """Return place and velocity (3,) of the end effector, its Jacobian (3,m), and M (m,m)."""
         model = self.form.model
         d = model.evaluate(q, v)
@@ -205,7 +205,7 @@ class HeldMechanism:
     def _with_force(self, efforts: Efforts, force: Array) -> Efforts:
         """Return efforts with a force on the end effector in inertial axes, (3,)."""
 
-        def total(t: float, x: PHState) -> Ports:
-            return efforts_at(efforts, t, x) + Ports(wrench_end_effector=self._rotated(x.q, force))
+        def with_grip(t: float, x: PHState) -> Ports:
+            return efforts_at(efforts, t, x) + Ports(wrench_end_effector=self._wrench(x.q, force))
 
-        return total
+        return with_grip

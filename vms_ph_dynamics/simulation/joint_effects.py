@@ -90,18 +90,18 @@ class HeldFriction:
         if isinstance(form, NonholonomicForm):
             form = form.chart(q)
         x = form.state(q, v)
-        at_end = PHState(model.integrate(q, dt * v), x.z + dt * form.rate(x, ports).zdot)
-        free = form.velocity(at_end)
-        inertia, basis, velocity = independent_motion(form, at_end.q, free)
-        joints = basis[model.b :]
+        end_state = PHState(model.integrate(q, dt * v), x.z + dt * form.rate(x, ports).zdot)
+        free_velocity = form.velocity(end_state)
+        inertia, basis, velocity = independent_motion(form, end_state.q, free_velocity)
+        joint_basis = basis[model.b :]
         momentum = inertia @ velocity
         # The secant slope F(v) / v of friction falls with the speed: each iteration solves a linear
         # friction above the true one, decreases the same convex function, and cannot overshoot.
-        speed = free[model.b :]
+        speed = free_velocity[model.b :]
         for _ in range(_ITERATIONS):
             slope = self._friction.secant(speed)
-            damped = inertia + (joints.T * (dt * slope)) @ joints
-            new_speed = joints @ solve(damped, momentum)
+            damped = inertia + (joint_basis.T * (dt * slope)) @ joint_basis
+            new_speed = joint_basis @ solve(damped, momentum)
             change, speed = np.abs(new_speed - speed).max(), new_speed
             if change < _TOLERANCE:
                 break
@@ -126,12 +126,12 @@ class JointStops:
         self._lower, self._upper = joints.lower, joints.upper
         self.has_limits = bool(np.isfinite(np.concatenate([self._lower, self._upper])).any())
 
-    def near(self, q: Array, v: Array, time: float) -> bool:
+    def is_near(self, q: Array, v: Array, time: float) -> bool:
         """Return whether a joint may reach a stop within ``time`` (s)."""
         below, above, rates = *self._distances(q), np.abs(v[self._form.model.b :])
         return bool((np.minimum(below, above) < _WATCH_DISTANCE + 2.0 * time * rates).any())
 
-    def passed(self, q: Array, v: Array, dt: float) -> bool:
+    def is_passed(self, q: Array, v: Array, dt: float) -> bool:
         """Return whether a joint can no longer come to rest before its stop in a step."""
         below, above, braking_distance = *self._distances(q), 0.5 * dt * v[self._form.model.b :]
         return bool((below + np.minimum(braking_distance, 0.0) < 0.0).any()) or bool(
@@ -148,8 +148,8 @@ class JointStops:
         """
         model, zero_velocity = self._form.model, np.zeros(self._form.model.nv)
         inertia, basis, _ = independent_motion(self._form, free[0], zero_velocity)
-        joints = basis[model.b :]
-        mobility = joints @ np.linalg.inv(inertia) @ joints.T
+        joint_basis = basis[model.b :]
+        mobility = joint_basis @ np.linalg.inv(inertia) @ joint_basis.T
         (below, above), half = self._distances(before[0]), 0.5 * before[1][model.b :]
         lower = np.minimum(0.0, -below / dt - half)
         upper = np.maximum(0.0, above / dt - half)
@@ -161,7 +161,7 @@ class JointStops:
         return positions - self._lower, self._upper - positions
 
 
-def stop_impulses(mobility: Array, free: Array, lower: Array, upper: Array) -> Array:
+def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array) -> Array:
     """Return the impulses that keep joint rates within bounds, (n,), N m s or N s.
 
     They solve ``v = free + mobility impulse`` with ``lower <= v <= upper``, each impulse zero
@@ -169,18 +169,18 @@ def stop_impulses(mobility: Array, free: Array, lower: Array, upper: Array) -> A
 
     Args:
         mobility: (n,n) change of the rates per impulse.
-        free: (n,) rates without impulses.
+        free_rates: (n,) rates without impulses.
         lower: (n,) lowest rates, minus infinity for none.
         upper: (n,) highest rates, infinity for none.
 
     Raises:
         IntegrationError: the sweeps do not converge.
     """
-    impulse, rates = np.zeros(len(free)), free.copy()
-    limited = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
+    impulse, rates = np.zeros(len(free_rates)), free_rates.copy()
+    limited_joints = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
     for _ in range(_SWEEPS):
         change = 0.0
-        for i in limited:
+        for i in limited_joints:
             rate_without = rates[i] - mobility[i, i] * impulse[i]
             solution = (min(max(rate_without, lower[i]), upper[i]) - rate_without) / mobility[i, i]
             increment = solution - impulse[i]
@@ -188,7 +188,7 @@ def stop_impulses(mobility: Array, free: Array, lower: Array, upper: Array) -> A
                 impulse[i] = solution
                 rates += mobility[:, i] * increment
                 change = max(change, abs(mobility[i, i] * increment))
-        if change <= _TOLERANCE * max(1.0, np.abs(free).max()):
+        if change <= _TOLERANCE * max(1.0, np.abs(free_rates).max()):
             return impulse
     raise IntegrationError(
         f"impulses of the joint stops still change a rate by {change:.2g} rad/s or m/s after "

@@ -98,8 +98,8 @@ class Mechanism:
         ``force . mean_lever angle_change``.
         """
         half = 0.5 * angle_change
-        share = sin(half) / half if abs(half) > 1e-8 else 1.0
-        return share * self.lever(angle + half)
+        factor = sin(half) / half if abs(half) > 1e-8 else 1.0
+        return factor * self.lever(angle + half)
 
     def energy(self, angle: float, rate: float) -> float:
         """Return kinetic energy and that of the closer, J."""

@@ -115,8 +115,8 @@ class Payload:
         remaining = self.at - time
         rotation = _SO3.exp(-remaining * self.spin)
         centre_velocity = self.velocity + np.cross(self.spin, self.centre)
-        moved = self.centre - rotation @ self.centre - remaining * centre_velocity
-        return pose(rotation, handle + moved)
+        displacement = self.centre - rotation @ self.centre - remaining * centre_velocity
+        return pose(rotation, handle + displacement)
 
     def in_grasp(self, d: Evaluation, handle: Array) -> tuple[Body, Array]:
         """Return it in the axes of the end effector, and its twist at the origin of these.
@@ -144,9 +144,9 @@ def plastic_loss(d: Evaluation, body: Body, twist: Array) -> float:
         twist: (6,) of the body in these.
     """
     j = d.J_end_effector
-    relative = twist - j @ d.v
+    relative_twist = twist - j @ d.v
     mobility = j @ np.linalg.solve(d.M, j.T) + np.linalg.inv(body.spatial())
-    return 0.5 * float(relative @ np.linalg.solve(mobility, relative))
+    return 0.5 * float(relative_twist @ np.linalg.solve(mobility, relative_twist))
 
 
 def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[float, float]:

@@ -147,13 +147,13 @@ class RobotTask:
         """Check that targets and goals are those of what there is."""
         turns = [t for t in self.targets if t.mechanism is not None]
         of = {g.of: name for name, g in self.goals.items()}
-        required = {
+        requirements = {
             **{f"the target at {t.at:g} s turns a mechanism": self.mechanism for t in turns},
             **{
                 f"the goal '{of[e]}' is of a {e}": self.mechanism for e in _OF_MECHANISMS if e in of
             },
         }
-        for need, available in required.items():
+        for need, available in requirements.items():
             if available is None:
                 raise ModelError(f"{need}; the task lacks 'mechanism'")
         for target in turns:

@@ -204,10 +204,10 @@ class Simulation:
             self.actuation.settle(model.evaluate(self._home, np.zeros(model.nv)).g[: model.b])
         if self.mechanism is not None:
             self.mechanism.reset(self.form, self.q, self.v)
-        self._update()
+        self._update_control()
         self._store_efforts()
-        self._mechanical_at_start = self._mechanical()
-        self._stored_at_start = sum(self._stored().values())
+        self._mechanical_start = self._mechanical_energy()
+        self._stored_start = sum(self._stored_energies().values())
 
     @property
     def time(self) -> float:
@@ -227,7 +227,7 @@ class Simulation:
                 step, and wrenches follow the motion where it is a function of time and state.
         """
         self._external = external
-        self._combine(self._command)
+        self._apply_command(self._command)
 
     def advance(self, steps: int, external: Efforts | None = None) -> None:
         """Integrate a number of steps.
@@ -258,7 +258,7 @@ class Simulation:
                 return
             if k == steps - 1 and external is not None:
                 self._external = external
-            self._update()
+            self._update_control()
 
     def _light_joint_hint(self) -> str:
         """Return which joint without a rotor is too light for its torque in a step, in words."""
@@ -281,7 +281,7 @@ class Simulation:
             friction = self._friction_torque(efforts)
             efforts = add(efforts, Ports(friction))
         step = self._predict(efforts)
-        if self._stops is not None and self._stops.passed(step.q, step.v, self.dt):
+        if self._stops is not None and self._stops.is_passed(step.q, step.v, self.dt):
             stop_torque = self._stops.torque((self.q, self.v), (step.q, step.v), self.dt)
             step = self._predict(add(efforts, Ports(stop_torque)))
         self.engine.accept(step, self._applied, friction, stop_torque)
@@ -291,16 +291,16 @@ class Simulation:
             self.actuation.commit(work, self.twist, step.v[: model.b])
         if self.mechanism is not None:
             self.mechanism.commit()
-        self._account(step.supplied, step.dissipated)
+        self._add_energies(step.supplied, step.dissipated)
         for torque in (friction, stop_torque):
             if torque is not None:
                 work = float(torque @ model.difference(self.q, step.q)[model.b :])
-                self._account({"torque": -work}, -work)
+                self._add_energies({"torque": -work}, -work)
         self.q, self.v = step.q, step.v
         self.steps += 1
         self.failures += step.failures
 
-    def _account(self, supplied: Mapping[str, float], dissipated: float) -> None:
+    def _add_energies(self, supplied: Mapping[str, float], dissipated: float) -> None:
         for name, energy in supplied.items():
             if name in self._port_energy:
                 self._port_energy[name] += energy
@@ -317,7 +317,7 @@ class Simulation:
             or self.mechanism is not None
             or self.current is not None
             or self._held_friction is not None
-            or (self._stops is not None and self._stops.near(self.q, self.v, steps * self.dt))
+            or (self._stops is not None and self._stops.is_near(self.q, self.v, steps * self.dt))
         ):
             return 0
         wrench_base = ports.wrench_base if self.form.model.b else None
@@ -328,14 +328,14 @@ class Simulation:
             return 0
         self.q, self.v = self.engine.motion()
         self.steps += loop.result.steps
-        self._account(loop.result.supplied, loop.result.dissipated)
+        self._add_energies(loop.result.supplied, loop.result.dissipated)
         if loop.error is not None:
             raise loop.error
-        self._combine(loop.last_efforts)
+        self._apply_command(loop.last_efforts)
         self._store_efforts()
         if loop.result.steps == steps and external is not None:
             self._external = external
-        self._combine(loop.next_efforts)
+        self._apply_command(loop.next_efforts)
         return loop.result.steps
 
     def sample(self) -> Sample:
@@ -347,7 +347,7 @@ class Simulation:
         model = self.form.model
         wrenches = {name: np.zeros(6) for name in (model.end_effector, *model.tools)}
         for efforts in (self._previous_external, self._external):
-            ports = self._at_present(efforts)
+            ports = self._present_efforts(efforts)
             at_frames = {model.end_effector: ports.wrench_end_effector}
             for name, wrench in {**at_frames, **(ports.wrench_tools or {})}.items():
                 if wrench is not None:
@@ -359,7 +359,7 @@ class Simulation:
         assert total.wrench_base is not None
         return Sample(
             self.time,
-            *self._over_ground(),
+            *self._motion_over_ground(),
             0.5 * total.torque,
             0.5 * total.wrench_base,
             wrenches.pop(model.end_effector),
@@ -382,7 +382,7 @@ class Simulation:
 
     def unaccounted(self) -> float:
         """Return the error of the energy balance of the robot's motion since the last reset, J."""
-        stored = self._mechanical() - self._mechanical_at_start
+        stored = self._mechanical_energy() - self._mechanical_start
         return stored - sum(self._port_energy.values()) + self._dissipated
 
     def exergy_map(self) -> ExergyMap:
@@ -391,7 +391,7 @@ class Simulation:
         The supply of actuators is a store that has lost what it gave. Without temperatures in the
         model, energy that is lost counts as exergy destroyed.
         """
-        stored, destroyed = self._stored(), self.engine.destroyed()
+        stored, destroyed = self._stored_energies(), self.engine.destroyed()
         supplied = dict(sorted(self._port_energy.items()))
         if destroyed is None:
             destroyed = {"joints_and_drag": self._dissipated}
@@ -400,7 +400,7 @@ class Simulation:
         if self.actuation is not None:
             supplied.pop("wrench_base", None)
             destroyed |= self.actuation.losses()
-        residual = sum(stored.values()) - self._stored_at_start - sum(supplied.values())
+        residual = sum(stored.values()) - self._stored_start - sum(supplied.values())
         residual += sum(destroyed.values())
         return ExergyMap(self.time, stored, destroyed, supplied, residual, *self.engine.electric())
 
@@ -417,11 +417,11 @@ class Simulation:
                 report["failed actuators"] = ", ".join(self.actuation.failed)
         return report | self.engine.diagnostics()
 
-    def _mechanical(self) -> float:
+    def _mechanical_energy(self) -> float:
         d = self.form.model.evaluate(self.q, self.v)
         return d.kinetic_energy + d.potential_energy
 
-    def _stored(self) -> dict[str, float]:
+    def _stored_energies(self) -> dict[str, float]:
         d = self.form.model.evaluate(self.q, self.v)
         stored = {"kinetic": d.kinetic_energy, "potential": d.potential_energy}
         if self.actuation is not None:
@@ -429,7 +429,7 @@ class Simulation:
             stored["supply"] = -self.actuation.electric
         return stored | self.engine.stored()
 
-    def _over_ground(self) -> tuple[Array, Array]:
+    def _motion_over_ground(self) -> tuple[Array, Array]:
         if self.current is None:
             return self.q, self.v
         return self.current.over_ground(self.form.model, self.q, self.v, self.time)
@@ -438,23 +438,23 @@ class Simulation:
         """Keep the efforts in force, for the sample at the end of the step."""
         self._previous_applied, self._previous_external = self._applied, self._external
 
-    def _update(self) -> None:
+    def _update_control(self) -> None:
         """Call the controller, and put its efforts and the external ones in force."""
         model = self.form.model
         command: Actuation = Ports()
         if self._control is not None:
-            command = self._control(*self._over_ground(), self.dt)
+            command = self._control(*self._motion_over_ground(), self.dt)
         torque, base = command.torque, command.wrench_base
         torque = np.zeros(model.n) if torque is None else np.array(torque)
-        self._combine(Ports(torque, np.zeros(model.b) if base is None else np.array(base)))
+        self._apply_command(Ports(torque, np.zeros(model.b) if base is None else np.array(base)))
 
-    def _combine(self, command: Ports) -> None:
+    def _apply_command(self, command: Ports) -> None:
         """Put efforts of the controller in force, as far as drives and actuators give them."""
         self._command = command
         external = self._external
         if isinstance(external, WorldFramePorts):  # only its wrenches follow the motion
             external = external.ports
-        external = self._at_present(external)
+        external = self._present_efforts(external)
         total = command + Ports(external.torque, external.wrench_base)
         applied = self.engine.limit(total, self.v)
         if self.actuation is not None:
@@ -465,7 +465,7 @@ class Simulation:
             applied = replace(applied, wrench_base=wrench)
         self._applied = applied
 
-    def _at_present(self, efforts: Efforts) -> Ports:
+    def _present_efforts(self, efforts: Efforts) -> Ports:
         if not callable(efforts):  # the state takes as long as the rest of a sample
             return efforts
         return efforts(self.time, self.form.state(self.q, self.v))
@@ -475,7 +475,7 @@ class Simulation:
         external, applied, friction = self._external, self._applied, self._friction
         b, actuation, start = self.form.model.b, self.actuation, self.time
 
-        def total(ports: Ports, base: Array | None) -> Ports:
+        def all_ports(ports: Ports, base: Array | None) -> Ports:
             wrench, tools = ports.wrench_end_effector, ports.wrench_tools
             if wrench is not None and not wrench.any():
                 wrench = None
@@ -487,14 +487,14 @@ class Simulation:
 
         if actuation is None or not actuation.spins or b == 3:
             if callable(external):
-                return lambda t, x: total(external(t, x), applied.wrench_base)
-            return total(external, applied.wrench_base)
+                return lambda t, x: all_ports(external(t, x), applied.wrench_base)
+            return all_ports(external, applied.wrench_base)
         actuator_efforts = actuation.step_efforts
 
         def with_spins(t: float, x: PHState) -> Ports:
             """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
             base = actuator_efforts.wrench_at(t - start, self.form.velocity(x)[:6])
-            return total(efforts_at(external, t, x), base)
+            return all_ports(efforts_at(external, t, x), base)
 
         return with_spins
 
@@ -511,6 +511,6 @@ class Simulation:
         assert self._held_friction is not None
         if self.mechanism is not None:
             efforts = self.mechanism.with_last_force(efforts)
-        ports = self._at_present(efforts)
+        ports = self._present_efforts(efforts)
         friction = self.engine.present_friction(self._held_friction)
         return HeldFriction(self.form, friction).torque(self.q, self.v, ports, self.dt)

@@ -142,14 +142,14 @@ class HoppingController(Controller):
         limit = self.model.joints.effort
         torque = np.clip(efforts.force[3:], -limit, limit)
         clipped = float((torque - efforts.force[3:]) @ state.v[3:])
-        flows = dict(zip(CHANNELS, efforts.powers, strict=True))
+        powers = dict(zip(CHANNELS, efforts.powers, strict=True))
         energy = ControlEnergy(
             closed_loop_energy=leg.energy + efforts.stored,
             shaped_potential=leg.potential + efforts.stored,
             kinetic_base=leg.kinetic_base,
             kinetic_shape=leg.kinetic - leg.kinetic_base,
-            damping_task=flows["radial_damping"] + flows["polar_damping"],
-            reference_power=flows["regulator"],
+            damping_task=powers["radial_damping"] + powers["polar_damping"],
+            reference_power=powers["regulator"],
             clipped_power=clipped,
         )
         saturated = bool((torque != efforts.force[3:]).any())
@@ -192,14 +192,14 @@ class HoppingController(Controller):
             polar_damping /= 1.0 + h * gains.polar_damping * _mobility(leg, row, h)
             force = force + (polar - polar_damping) * row
             stored += 0.5 * gains.polar_stiffness * error * error
-        flows = (
+        powers = (
             spring * speed,
             damping * speed,
             regulator * speed,
             polar * polar_rate,
             polar_damping * polar_rate,
         )
-        return LegEfforts(force, flows, stored)
+        return LegEfforts(force, powers, stored)
 
     @staticmethod
     def _connection(leg: LegState) -> float:

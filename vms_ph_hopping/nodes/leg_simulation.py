@@ -47,7 +47,7 @@ class LegParameters:
         home: Array,
         step: float,
         control: Control | None,
-        loop: ControllerNode | None,
+        controller_node: ControllerNode | None,
     ) -> HoppingSimulation:
         """Return the simulation of a leg.
 
@@ -56,14 +56,14 @@ class LegParameters:
             home: (nq,) configuration at the start.
             step: control step, s.
             control: called at every step, or None.
-            loop: whose law may have a law in continuous time, or None.
+            controller_node: whose law may have a law in continuous time, or None.
 
         Raises:
             ModelError: the robot is not a leg.
         """
 
         def law() -> LegLaw | None:
-            controller = None if loop is None else loop.controller
+            controller = None if controller_node is None else controller_node.controller
             return controller.law if isinstance(controller, HoppingController) else None
 
         return HoppingSimulation(

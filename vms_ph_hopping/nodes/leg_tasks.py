@@ -93,7 +93,7 @@ class LegScore:
     def reset(self, reference: TaskReference, home: Array) -> None:
         """Begin anew; a leg has no references."""
         self._actuators = ActuatorUse(self._model, None)
-        self._worst: dict[str, float] = {}
+        self._max_errors: dict[str, float] = {}
         self._flight_start: float | None = None
         self._has_landed = False
         self._residual: float | None = None
@@ -117,24 +117,24 @@ class LegScore:
         for name, goal in self._task.goals.items():
             if self._flight_start >= goal.after:
                 error = abs(values[goal.of] - goal.at)
-                self._worst[name] = max(self._worst.get(name, 0.0), error)
+                self._max_errors[name] = max(self._max_errors.get(name, 0.0), error)
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained; None where nothing was received yet."""
         task = self._task
         goals: dict[str, dict[str, Any]] = {}
         for name, goal in task.goals.items():
-            goals[name] = _goal(HOP_ERRORS[goal.of], goal.within, self._worst.get(name))
+            goals[name] = _verdict(HOP_ERRORS[goal.of], goal.within, self._max_errors.get(name))
         goals["efforts"] = self._actuators.goals()["torques"]
         if self._simulated:
             description = "residual of the energy balance (J)"
-            goals["unaccounted"] = _goal(description, task.unaccounted, self._residual)
+            goals["unaccounted"] = _verdict(description, task.unaccounted, self._residual)
         return goals
 
     def _on_power(self, message: Power) -> None:
         self._residual = message.unaccounted_energy
 
 
-def _goal(description: str, limit: float, obtained: float | None) -> dict[str, Any]:
+def _verdict(description: str, limit: float, obtained: float | None) -> dict[str, Any]:
     met = obtained is not None and abs(obtained) <= limit
     return {"what": description, "wanted": limit, "obtained": obtained, "met": met}

@@ -207,8 +207,8 @@ def test_stops_are_looked_at_where_a_joint_may_reach_one() -> None:
     model = robots.load("panda")
     stops = JointStops(StandardForm(model))
     q, away = model.home.copy(), np.zeros(7)
-    assert not stops.near(q, away, 0.1)
+    assert not stops.is_near(q, away, 0.1)
     q[3] = model.joints.upper[3] - 0.05
     away[3] = 0.6
-    assert stops.near(q, away, 0.1)
-    assert stops.near(q, -away, 0.1)
+    assert stops.is_near(q, away, 0.1)
+    assert stops.is_near(q, -away, 0.1)

@@ -30,7 +30,7 @@ def test_a_leg_under_nodes_hops_as_in_its_task_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     seconds = 0.2
-    alone = hopping_run.prepared(hopping_tasks.load("hop_forward"))
+    alone = hopping_run.prepare(hopping_tasks.load("hop_forward"))
     run = hop(alone[1], *alone[2:], seconds)
     with running("hop_forward", monkeypatch, tmp_path):
         nodes = closed_loop.make()

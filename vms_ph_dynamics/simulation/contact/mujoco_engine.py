@@ -20,7 +20,7 @@ from ..efforts import efforts_at
 from ..engine import Engine, PlantEffects, Prediction
 from ..joint_effects import SimulatedForm
 from .coordinates import Coordinates
-from .mujoco_robot import MujocoRobot, RobotShape, build, import_mujoco, specify
+from .mujoco_robot import MujocoRobot, RobotShape, build, import_mujoco, make_spec
 from .scene import Scene
 
 CONTACT = "contact"
@@ -66,7 +66,7 @@ class MujocoEngine(Engine):
         self.scene, self._shapes = Scene() if scene is None else scene, shapes
         self._robot: MujocoRobot | None = None
         self._data: Any = None
-        self._whole_state = self._mujoco.mjtState.mjSTATE_INTEGRATION
+        self._state_spec = self._mujoco.mjtState.mjSTATE_INTEGRATION
 
     def assemble(
         self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, stops: bool
@@ -85,13 +85,13 @@ class MujocoEngine(Engine):
         robot = build(model, self.scene, dt, friction, stops, self._shapes)
         data = self._mujoco.MjData(robot.model)
         if last is not None:  # bodies of the scene stay where they are
-            for name, address in robot.free.items():
-                old = last.free[name]
+            for name, address in robot.free_bodies.items():
+                old = last.free_bodies[name]
                 data.qpos[address : address + 7] = self._data.qpos[old : old + 7]
                 old, new = (r.model.joint(f"scene/{name}/free").dofadr[0] for r in (last, robot))
                 data.qvel[new : new + 6] = self._data.qvel[old : old + 6]
         self._robot, self._data = robot, data
-        self._start_state = np.empty(self._mujoco.mj_stateSize(robot.model, self._whole_state))
+        self._saved_state = np.empty(self._mujoco.mj_stateSize(robot.model, self._state_spec))
         self._is_predicted = False
         self._model, self._form = model, form
         self._coordinates = Coordinates(model, robot)
@@ -126,22 +126,22 @@ class MujocoEngine(Engine):
         assert self._robot is not None
         mujoco, m, data = self._mujoco, self._robot.model, self._data
         if self._is_predicted:
-            self._return_to_start()
+            self._restore_state()
         # Few steps are predicted twice: the state is kept, and its terms are computed anew then.
-        mujoco.mj_getState(m, data, self._start_state, self._whole_state)
+        mujoco.mj_getState(m, data, self._saved_state, self._state_spec)
         self._is_predicted = True
         forces = self._forces(efforts_at(efforts, t, PHState(*self._motion)), data)
         data.qfrc_applied[:] = sum(forces.values())
-        before = data.qvel.copy()
+        v0 = data.qvel.copy()
         mujoco.mj_step2(m, data)
         if data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not (
             is_finite(data.qpos) and is_finite(data.qvel)
         ):
-            self._return_to_start()
+            self._restore_state()
             raise IntegrationError(f"MuJoCo's step at {t:.6g} s does not stay finite")
         displacement = dt * data.qvel
         supplied = {name: float(force @ displacement) for name, force in forces.items()}
-        dissipated = self._constraint_energies(data, before, supplied)
+        dissipated = self._constraint_energies(data, v0, supplied)
         mujoco.mj_step1(m, data)
         return Prediction(*self._coordinates.motion(data), supplied, dissipated, 0, None)
 
@@ -151,11 +151,11 @@ class MujocoEngine(Engine):
         """Go to the end of the step."""
         self._motion, self._is_predicted = (step.q, step.v), False
 
-    def _return_to_start(self) -> None:
+    def _restore_state(self) -> None:
         """Undo a predicted step."""
         mujoco, data = self._mujoco, self._data
         data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number = 0
-        mujoco.mj_setState(self._robot.model, data, self._start_state, self._whole_state)  # type: ignore[union-attr]
+        mujoco.mj_setState(self._robot.model, data, self._saved_state, self._state_spec)  # type: ignore[union-attr]
         mujoco.mj_step1(self._robot.model, data)  # type: ignore[union-attr]
         self._is_predicted = False
 
@@ -169,8 +169,8 @@ class MujocoEngine(Engine):
             is_robot = [not name.startswith("scene/") for name in names]
             if is_robot[0] == is_robot[1] or contact.efc_address < 0:
                 continue
-            local = np.zeros(6)
-            self._mujoco.mj_contactForce(m, self._data, i, local)
+            local_wrench = np.zeros(6)
+            self._mujoco.mj_contactForce(m, self._data, i, local_wrench)
             # The rows of the frame are its axes; the force acts on the second geom.
             axes = contact.frame.reshape(3, 3)
             sign = 1.0 if is_robot[1] else -1.0
@@ -178,8 +178,8 @@ class MujocoEngine(Engine):
                 Contact(
                     names[is_robot.index(False)].removeprefix("scene/"),
                     contact.pos.copy(),
-                    sign * (local[:3] @ axes),
-                    sign * (local[3:] @ axes),
+                    sign * (local_wrench[:3] @ axes),
+                    sign * (local_wrench[3:] @ axes),
                     max(0.0, -float(contact.dist)),
                 )
             )
@@ -203,7 +203,7 @@ class MujocoEngine(Engine):
         pose[:3, :3], pose[:3, 3] = body_data.xmat.reshape(3, 3), body_data.xpos
         return pose
 
-    def _constraint_energies(self, data: Any, before: Array, supplied: dict[str, float]) -> float:
+    def _constraint_energies(self, data: Any, v0: Array, supplied: dict[str, float]) -> float:
         """Add the energies of constraints by port; return that of friction and damping, J.
 
         A step changes the velocity by ``M (v1 - v0) = h (f + J^T f_c - D v1)`` at the mass matrix
@@ -211,17 +211,17 @@ class MujocoEngine(Engine):
 
         Args:
             data: ``mujoco.MjData`` after the step.
-            before: (nv,) velocity before it.
+            v0: (nv,) velocity before it.
             supplied: energies by port, J.
         """
         assert self._robot is not None
-        m, of_robot, h = self._robot.model, self._robot.of_robot, self._robot.model.opt.timestep
-        mean = 0.5 * (before + data.qvel) * of_robot
-        dissipated = h * float((m.dof_damping * of_robot * data.qvel) @ mean)
+        m, robot_mask, h = self._robot.model, self._robot.robot_mask, self._robot.model.opt.timestep
+        mean_velocity = 0.5 * (v0 + data.qvel) * robot_mask
+        dissipated = h * float((m.dof_damping * robot_mask * data.qvel) @ mean_velocity)
         if data.nefc == 0:
             return dissipated
         speed = np.zeros(data.nefc)
-        self._mujoco.mj_mulJacVec(m, data, speed, mean)
+        self._mujoco.mj_mulJacVec(m, data, speed, mean_velocity)
         work, kinds = h * data.efc_force * speed, data.efc_type
         for kind in np.unique(kinds):
             energy = float(work[kinds == kind].sum())
@@ -310,7 +310,7 @@ def mjcf_text(
     assembled = build(robot, scene, dt, joint_friction, True, shapes)
     data = mujoco.MjData(assembled.model)
     Coordinates(robot, assembled).put(data, home, home[: robot.nv] * 0.0)
-    spec = specify(robot, scene, dt, joint_friction, True, shapes)
+    spec = make_spec(robot, scene, dt, joint_friction, True, shapes)
     for name in robot.joint_names:
         motor = spec.add_actuator(name=name, target=name)
         motor.trntype = mujoco.mjtTrn.mjTRN_JOINT

@@ -57,16 +57,16 @@ class MujocoRobot:
         bodies: (njoints,) index of the body that each Pinocchio joint moves.
         joints_q: (n,) addresses of the independent joints in ``qpos``.
         joints_v: (n,) likewise in ``qvel``.
-        of_robot: (nv_mujoco,) whether a velocity is one of the robot.
-        free: addresses in ``qpos`` of the free bodies of the scene, by name.
+        robot_mask: (nv_mujoco,) whether a velocity is one of the robot.
+        free_bodies: addresses in ``qpos`` of the free bodies of the scene, by name.
     """
 
     model: Any
     bodies: Array
     joints_q: Array
     joints_v: Array
-    of_robot: Array
-    free: dict[str, int]
+    robot_mask: Array
+    free_bodies: dict[str, int]
 
 
 def build(
@@ -92,7 +92,7 @@ def build(
         ModelError: MuJoCo cannot represent the robot.
     """
     mujoco = import_mujoco()
-    spec = specify(robot, scene, dt, friction, stops, shapes)
+    spec = make_spec(robot, scene, dt, friction, stops, shapes)
     try:
         model = spec.compile()
     except ValueError as error:
@@ -101,7 +101,7 @@ def build(
     return _compiled_robot(model, robot, scene)
 
 
-def specify(
+def make_spec(
     robot: VMSModel,
     scene: Scene,
     dt: float,
@@ -159,16 +159,16 @@ def _compiled_robot(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
     names = robot.tree.pinocchio.names
     joints_v = np.array([model.joint(name).dofadr[0] for name in robot.joint_names], dtype=int)
     free = {b.name: int(model.joint(_joint(b.name)).qposadr[0]) for b in scene.bodies if b.is_free}
-    of_robot = np.ones(model.nv, dtype=bool)
+    robot_mask = np.ones(model.nv, dtype=bool)
     for body in free:
         address = model.joint(_joint(body)).dofadr[0]
-        of_robot[address : address + 6] = False
+        robot_mask[address : address + 6] = False
     return MujocoRobot(
         model,
         np.array([0, *(model.body(names[i]).id for i in range(1, len(names)))]),
         np.array([model.joint(name).qposadr[0] for name in robot.joint_names], dtype=int),
         joints_v,
-        of_robot,
+        robot_mask,
         free,
     )
 
@@ -176,24 +176,24 @@ def _compiled_robot(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
 def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Scene) -> list[Any]:
     """Add the bodies of the robot, and return them in the order of its joints."""
     tree, m = robot.tree, robot.tree.pinocchio
-    kinds, bodies = mujoco.mjtJoint, [spec.worldbody]
+    joint_types, bodies = mujoco.mjtJoint, [spec.worldbody]
     for i in range(1, m.njoints):
         pose, name = m.jointPlacements[i].homogeneous, m.names[i]
         body = bodies[m.parents[i]].add_body(name=name, **_pose(mujoco, pose))
         _set_inertia(body, m.inertias[i])
         bodies.append(body)
         if i == 1 and tree.base == "floating":
-            body.add_joint(name=name, type=kinds.mjJNT_FREE)
+            body.add_joint(name=name, type=joint_types.mjJNT_FREE)
             continue
         if i == 1 and tree.base == "planar":
             for k, axis in enumerate(np.eye(3)[:2]):
-                body.add_joint(name=f"{name}/{k}", type=kinds.mjJNT_SLIDE, axis=axis)
-            body.add_joint(name=name, type=kinds.mjJNT_HINGE, axis=[0, 0, 1])
+                body.add_joint(name=f"{name}/{k}", type=joint_types.mjJNT_SLIDE, axis=axis)
+            body.add_joint(name=name, type=joint_types.mjJNT_HINGE, axis=[0, 0, 1])
             continue
         linear, angular = joint_axis(m.joints[i])
         if linear.any() and angular.any():
             raise ModelError(f"MuJoCo has no helical joints such as '{name}'; lock it")
-        kind = kinds.mjJNT_HINGE if angular.any() else kinds.mjJNT_SLIDE
+        kind = joint_types.mjJNT_HINGE if angular.any() else joint_types.mjJNT_SLIDE
         joint = body.add_joint(name=name, type=kind, axis=angular + linear)
         joint.armature = m.armature[m.joints[i].idx_v]
         joint.limited = mujoco.mjtLimited.mjLIMITED_FALSE
@@ -229,9 +229,9 @@ def _set_inertia(body: Any, inertia: Any) -> None:
 def _add_mimic(mujoco: Any, spec: Any, name: str, mimic: Any) -> None:
     equality = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=name, name2=mimic.of)
     equality.objtype = mujoco.mjtObj.mjOBJ_JOINT
-    data = np.zeros(len(equality.data))
-    data[:2] = mimic.offset, mimic.multiplier
-    equality.data = data
+    coefficients = np.zeros(len(equality.data))
+    coefficients[:2] = mimic.offset, mimic.multiplier
+    equality.data = coefficients
 
 
 def _add_body(mujoco: Any, spec: Any, body: Any, scene: Scene) -> None:
@@ -251,7 +251,7 @@ def _add_shape(
     shape: Shape,
     placement: Array,
     scene: Scene,
-    kind: tuple[int, int],
+    contact_bits: tuple[int, int],
 ) -> Any:
     kinds = mujoco.mjtGeom
     geoms = {
@@ -270,7 +270,7 @@ def _add_shape(
         name = f"mesh {len(spec.meshes)}"
         spec.add_mesh(name=name, uservert=np.asarray(shape.vertices).ravel())
         geom.meshname = name
-    geom.contype, geom.conaffinity = kind
+    geom.contype, geom.conaffinity = contact_bits
     geom.mass = 0.0
     geom.rgba = shape.rgba
     geom.condim = 3
