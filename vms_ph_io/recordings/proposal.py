@@ -484,7 +484,8 @@ def _time_unit(
         if _RATES[0] <= rate <= _RATES[1] and share < 1.5:
             possible_units[unit] = (rate, share)
     named = _named_unit([name], ("ms", "us", "ns"))
-    epoch = next((u for u, s in _TIME_UNITS.items() if 1e9 < float(t[0]) * s < 4e9), "")
+    units = possible_units or _TIME_UNITS
+    epoch = next((u for u in units if 1e9 < t[0] * _TIME_UNITS[u] < 4e9), "")
     if not possible_units:
         proposal.note("time", f"'{name}' steps by {step:.3g}", "which unit is the time in?")
         return named or epoch or "s"

@@ -210,6 +210,18 @@ def test_units_in_a_second_header_a_pause_and_one_opposite_sign_are_found(tmp_pa
     assert found.content["time"]["unit"] == "ms"
 
 
+def test_nanoseconds_since_the_start_are_no_seconds_since_1970(tmp_path: Path) -> None:
+    model = _model(ROBOTS[1])
+    t, q, _, effort = _motion(model, np.random.default_rng(15))
+    used = t > 2.0  # begins at 2e9 ns
+    names = [f"{kind}_{j}" for kind in ("q", "tau") for j in model.joint_names]
+    columns = [1e9 * t[used, None], q[used], effort[used]]
+    _write(tmp_path / "run.csv", ",".join(["t", *names]), columns)
+    found = propose(tmp_path / "run.csv", model)
+    assert found.content["time"]["unit"] == "ns"
+    assert found.is_sure
+
+
 def test_cells_that_are_empty_and_a_clock_that_is_set_back_leave_the_gains(tmp_path: Path) -> None:
     model = _model(ROBOTS[3])
     t, q, v, effort = _motion(model, np.random.default_rng(8))
