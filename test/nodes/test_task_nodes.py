@@ -113,7 +113,7 @@ def test_what_surrounds_and_loads_the_robot_is_that_of_the_task_alone(
     alone = TaskRun(robot_tasks.load(own))
     if pushed:
         alone.simulation.apply(push)
-    alone.to(steps * alone.simulation.dt)
+    alone.simulate(steps * alone.simulation.dt)
     q, v = alone.state()
     assert found.time == pytest.approx(alone.simulation.time)
     assert np.abs(v).max() > 1e-6

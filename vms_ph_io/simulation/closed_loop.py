@@ -109,8 +109,8 @@ class Push:
                 )
             raise OptionError(f"{error}; {hint}") from None
         is_tool = self.port not in (*sizes, "wrench_end_effector")
-        named: dict[str, Any] = {self.port: effort}
-        ports = Ports(wrench_tools=named) if is_tool else Ports(**named)
+        effort_by_port: dict[str, Any] = {self.port: effort}
+        ports = Ports(wrench_tools=effort_by_port) if is_tool else Ports(**effort_by_port)
         if self.axes == "own" or self.port in sizes:
             return ports
         frame = model.end_effector if self.port == "wrench_end_effector" else self.port
@@ -213,14 +213,14 @@ def simulate(
         raise OptionError(text)
     if every < 1:
         raise OptionError(f"every must be at least 1 step; given: {every}")
-    pushes = tuple(_iterable(disturbances))
+    pushes = tuple(_as_iterable(disturbances))
     if invalid := [push for push in pushes if not isinstance(push, Push)]:
         raise OptionError(
             "a disturbance is Push(port, effort, start=0.5, duration=0.3) with the name of a port; "
             f"given: {invalid[0]!r}"
         )
-    form, allocation = _robot(robot)
-    options = dict(_effect(e, form.model) for e in _iterable(effects))
+    form, allocation = _form_and_allocation(robot)
+    options = dict(_effect_option(e, form.model) for e in _as_iterable(effects))
     if "actuators" in options:
         allocation, link = options["actuators"].allocation, form.model.link_names[0]
         if any(push.port == "wrench_base" for push in pushes):
@@ -268,24 +268,24 @@ class _Run:
         self._control, self._dt, self._urdf, model = control, dt, form.model.urdf, form.model
         self._law_energies: list[ControlEnergy] = []
         payload = options.pop("payload", None)
-        start = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
-        start = uncertainty.start(model, np.array(start))
+        q0 = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
+        q0 = uncertainty.start(model, np.array(q0))
         v0 = None if v is None else vector(v, model.nv, "v")
-        self._payload = None if payload is None else PayloadUse(payload, model, start)
+        self._payload = None if payload is None else PayloadUse(payload, model, q0)
         if payload is not None and payload.in_model and control is not None:
             control.check_new_model()
         law: Callable[..., Any] | None = control
         if control is not None:
-            control.reset(start, np.zeros(model.nv) if v0 is None else v0)
+            control.reset(q0, np.zeros(model.nv) if v0 is None else v0)
             noise, delay = uncertainty.noise, uncertainty.delay
             if noise or delay:
                 control.sensor = Sensor(model, dt, noise, delay, uncertainty.seed)
-        self._carried: CarriedWeight | None = None
+        self._driver_weight: CarriedWeight | None = None
         if weight_is_carried:
-            law = self._carried = CarriedWeight(law, model)
-        self._unloaded = plant = uncertainty.plant(model)
+            law = self._driver_weight = CarriedWeight(law, model)
+        self._unloaded_plant = plant = uncertainty.plant(model)
         plant_form = form if plant is model else StandardForm(plant)
-        self._simulation = Simulation(plant_form, start, dt, law, start_velocity=v0, **options)
+        self._simulation = Simulation(plant_form, q0, dt, law, start_velocity=v0, **options)
 
     def trajectory(self, steps: int, every: int, pushes: Sequence[Push]) -> Trajectory:
         """Return the motion, recorded every so many steps."""
@@ -293,39 +293,39 @@ class _Run:
         with np.errstate(over="ignore"):  # excessively large efforts are left to the steps
             efforts = {push: push.ports(simulation.form.model) for push in pushes}
         times = [time for push in pushes for time in (push.start, push.end)]
-        changes = {round(time / dt) for time in times if time < np.inf}
+        change_steps = {round(time / dt) for time in times if time < np.inf}
         payload_times = () if self._payload is None else self._payload.changes
-        payload_changes = {max(1, round(time / dt)) for time in payload_times}
-        changes |= payload_changes
-        simulation.apply(_total(efforts, 0.0))
+        payload_steps = {max(1, round(time / dt)) for time in payload_times}
+        change_steps |= payload_steps
+        simulation.apply(_total_efforts(efforts, 0.0))
         samples = [self._sample()]
         energies = [self._energies(samples[0])]
         while simulation.steps < steps:
             step = simulation.steps
-            end = min([steps, step - step % every + every, *(k for k in changes if k > step)])
-            simulation.advance(end - step, _total(efforts, end * dt))
+            end = min([steps, step - step % every + every, *(k for k in change_steps if k > step)])
+            simulation.advance(end - step, _total_efforts(efforts, end * dt))
             if simulation.failure or not simulation.is_finite():
                 raise SimulationStopped(
                     f"the motion cannot be integrated beyond {simulation.time:.6g} s: "
                     f"{simulation.failure or 'the state is not finite'}; the error has the "
                     "trajectory up to there",
-                    self._recorded(samples, energies),
+                    self._recorded_run(samples, energies),
                 )
-            if self._payload is not None and end in payload_changes:
-                self._payload.change(simulation, self._unloaded)
+            if self._payload is not None and end in payload_steps:
+                self._payload.change(simulation, self._unloaded_plant)
                 if self._control is not None:
                     law_model = self._payload.law_model(self._control.model)
                     self._control.use_model(law_model, RobotState(simulation.q, simulation.v))
             if end % every == 0 or end == steps:
                 samples.append(self._sample())
                 energies.append(self._energies(samples[-1]))
-        return self._recorded(samples, energies)
+        return self._recorded_run(samples, energies)
 
     def _sample(self) -> Sample:
         """Return the present sample; a payload supplies the energy that it brings."""
         sample, payload = self._simulation.sample(), self._payload
-        if self._carried is not None:
-            work, ports = self._carried.work, sample.port_energy
+        if self._driver_weight is not None:
+            work, ports = self._driver_weight.work, sample.port_energy
             energies = {**ports, "torque": ports["torque"] - work, "driver_weight": work}
             sample = replace(sample, port_energy=energies)
         if payload is None:
@@ -344,12 +344,12 @@ class _Run:
             self._law_energies.append(self._control.energy)
         d = simulation.form.model.evaluate(simulation.q, simulation.v)
         power = sample.ports.supplied(d)
-        if self._carried is not None:
-            carried = float(self._carried.weight @ d.v)
+        if self._driver_weight is not None:
+            carried = float(self._driver_weight.weight @ d.v)
             power |= {"torque": power["torque"] - carried, "driver_weight": carried}
         return d.kinetic_energy, d.potential_energy, power
 
-    def _recorded(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
+    def _recorded_run(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate
         model = self._simulation.form.model
         run = Trajectory.of(model, samples, energies, certificate, self._urdf)
@@ -357,12 +357,12 @@ class _Run:
             run = replace(run, missed_payload=self._payload.miss)
         if self._control is None:
             return run
-        rows, names = self._law_energies, [item.name for item in fields(ControlEnergy)]
-        control = {name: frozen(np.array([getattr(x, name) for x in rows])) for name in names}
+        records, names = self._law_energies, [f.name for f in fields(ControlEnergy)]
+        control = {name: frozen(np.array([getattr(x, name) for x in records])) for name in names}
         return replace(run, limited=self._control.limited, control=control)
 
 
-def _robot(robot: Any) -> tuple[Form | NonholonomicForm, Allocation | None]:
+def _form_and_allocation(robot: Any) -> tuple[Form | NonholonomicForm, Allocation | None]:
     """Return the form of a robot, and how its base is actuated."""
     if isinstance(robot, Form | NonholonomicForm):
         return robot, None
@@ -379,11 +379,11 @@ def _robot(robot: Any) -> tuple[Form | NonholonomicForm, Allocation | None]:
     )
 
 
-def _iterable(items: Any) -> Iterable[Any]:
+def _as_iterable(items: Any) -> Iterable[Any]:
     return items if isinstance(items, Iterable) and not isinstance(items, str) else [items]
 
 
-def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
+def _effect_option(effect: Any, model: VMSModel) -> tuple[str, Any]:
     """Return the argument of :class:`.Simulation` that an effect is."""
     if effect in ("friction", "joint_stops"):
         return effect, True
@@ -397,8 +397,8 @@ def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
     raise OptionError(f"an effect is {_EFFECTS}; given: {effect!r}")
 
 
-def _total(efforts_by_push: dict[Push, Efforts], time: float) -> Efforts:
+def _total_efforts(efforts_by_push: dict[Push, Efforts], time: float) -> Efforts:
     """Return the sum of the pushes that act at a time, s."""
-    present = (efforts for push, efforts in efforts_by_push.items() if push.acts_at(time))
+    active = (efforts for push, efforts in efforts_by_push.items() if push.acts_at(time))
     no_effort: Efforts = Ports()
-    return reduce(add, present, no_effort)
+    return reduce(add, active, no_effort)

@@ -249,24 +249,24 @@ class Trajectory(WithHints):
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(9, 11), layout="constrained")
-        motion, efforts, power, energy = figure.subplots(4, 1, sharex=True)
+        motion_axes, effort_axes, power_axes, energy_axes = figure.subplots(4, 1, sharex=True)
         model, audit = self.model, self.audit
         changes = np.array([model.difference(self.q[0], q) for q in self.q])
-        axes = {0: "", 3: "x y yaw", 6: "x y z rx ry rz"}[model.b].split()
-        k = (len(axes) + 1) // 2  # coordinates of the position
-        changes[:, :k] = self.q[:, :k] - self.q[0, :k]
-        base = {f"base {axis}": changes[:, k] for k, axis in enumerate(axes)}
+        base_coordinates = {0: "", 3: "x y yaw", 6: "x y z rx ry rz"}[model.b].split()
+        count = (len(base_coordinates) + 1) // 2  # coordinates of the position
+        changes[:, :count] = self.q[:, :count] - self.q[0, :count]
+        base = {f"base {axis}": changes[:, k] for k, axis in enumerate(base_coordinates)}
         joints = {name: changes[:, model.b + k] for k, name in enumerate(model.joint_names)}
-        draw_lines(motion, self.t, {**base, **joints}, "change of position (m, rad)")
+        draw_lines(motion_axes, self.t, {**base, **joints}, "change of position (m, rad)")
         torques = {name: self.torque[:, k] for k, name in enumerate(model.joint_names)}
-        draw_lines(efforts, self.t, torques, "joint torques (N m, N)")
-        used = {port: values for port, values in self.power.items() if np.nan_to_num(values).any()}
-        draw_lines(power, self.t, used, "power into the robot (W)")
+        draw_lines(effort_axes, self.t, torques, "joint torques (N m, N)")
+        power = {port: values for port, values in self.power.items() if np.nan_to_num(values).any()}
+        draw_lines(power_axes, self.t, power, "power into the robot (W)")
         supplied = {port: values for port, values in self.port_energy.items() if values.any()}
         stored = {"stored": self.energy - self.energy[0]}
         balance = {**stored, **supplied, "dissipated": -self.dissipated}
-        draw_lines(energy, self.t, balance, "energy since the start (J)")
-        energy.set_xlabel("time (s)")
+        draw_lines(energy_axes, self.t, balance, "energy since the start (J)")
+        energy_axes.set_xlabel("time (s)")
         largest = float(np.abs(np.cumsum(audit.residual)).max(initial=0.0))
         figure.suptitle(f"{model.name}: largest unaccounted energy {largest:.1e} J", fontsize=11)
         if file is not None:
@@ -287,10 +287,10 @@ class Trajectory(WithHints):
         instants = np.searchsorted(self.t, np.arange(0.0, self.t[-1] + 1e-9, 1.0 / rate))
         figure = Figure(figsize=(4, 4), layout="constrained")
         axes = figure.add_subplot(projection="3d")
-        middle = 0.5 * (points.min((0, 1)) + points.max((0, 1)))
-        half = 0.5 * float(np.max(np.ptp(points, (0, 1)))) + 1e-3
-        for name, centre in zip("xyz", middle, strict=True):
-            span = (centre - half, centre + half)
+        centres = 0.5 * (points.min((0, 1)) + points.max((0, 1)))
+        half_width = 0.5 * float(np.max(np.ptp(points, (0, 1)))) + 1e-3
+        for name, centre in zip("xyz", centres, strict=True):
+            span = (centre - half_width, centre + half_width)
             axes.set(**{f"{name}lim": span, f"{name}label": f"{name} (m)"})
         lines = [axes.plot([], [], [], "o-", color=BLUE, ms=3)[0] for _ in parents]
 
@@ -307,13 +307,13 @@ class Trajectory(WithHints):
     def _joint_points(self) -> tuple[Array, list[int]]:
         """Return origins of the joints and of the end effector, (N+1,k,3) m, and their parents."""
         model, tree = self.model.pinocchio, self.model.tree
-        data, end = model.createData(), self.model.end_effector_id
+        data, frame_id = model.createData(), self.model.end_effector_id
         points = []
         for q in self.q:
             pin.framesForwardKinematics(model, data, tree.full_configuration(q))
             origins = [placement.translation.copy() for placement in data.oMi]
-            points.append([*origins, data.oMf[end].translation.copy()])
-        return np.array(points), [*list(model.parents)[1:], int(model.frames[end].parentJoint)]
+            points.append([*origins, data.oMf[frame_id].translation.copy()])
+        return np.array(points), [*list(model.parents)[1:], int(model.frames[frame_id].parentJoint)]
 
     def save(self, folder: str | Path) -> Path:
         """Write a bag that ``vms-ph audit``, ``plot`` and ``bag view`` read; return its path.
@@ -329,14 +329,14 @@ class Trajectory(WithHints):
                 f"a run is saved as a bag, which is a folder; give '{Path(folder).stem}' in place "
                 f"of '{folder}'. np.savez(file, t=run.t, q=run.q, v=run.v) writes arrays"
             )
-        types, moving = MessageTypes.of_project(), ("/vms_ph/wrench_base", "/odom")
+        types, base_topics = MessageTypes.of_project(), ("/vms_ph/wrench_base", "/odom")
         messages = _Messages(self.model, types.store).stream(self.samples(), self.description)
         with BagWriter(folder, ros_distro="") as bag:
-            for topic, kind in _TYPES.items():
-                if self.model.b or topic not in moving:
+            for topic, kind in _TOPIC_TYPES.items():
+                if self.model.b or topic not in base_topics:
                     bag.add_topic(topic, types.definition(kind))
             for time, topic, message in messages:
-                content = types.store.serialize_cdr(message, _TYPES[topic])
+                content = types.store.serialize_cdr(message, _TOPIC_TYPES[topic])
                 bag.write(topic, bytes(content), time)
         return Path(folder)
 
@@ -344,7 +344,7 @@ class Trajectory(WithHints):
 # Stamps begin at one second: a stamp of zero means that there is none.
 _START = 1_000_000_000
 
-_TYPES = {
+_TOPIC_TYPES = {
     "/joint_states": "sensor_msgs/msg/JointState",
     "/vms_ph/wrench_end_effector": "geometry_msgs/msg/WrenchStamped",
     "/vms_ph/wrench_base": "geometry_msgs/msg/WrenchStamped",
@@ -363,7 +363,7 @@ class _Messages:
         self._model, self._store = model, store
         self._audit, self._task = EnergyAudit(), PositionTask(self._model)
         self._root = LinkTree(self._model.tree).root
-        self._inertial = "odom" if self._model.b else self._root
+        self._inertial_frame = "odom" if self._model.b else self._root
 
     def stream(self, samples: Iterable[Sample], description: str) -> Iterator[tuple[int, str, Any]]:
         """Yield time (ns), topic and message of all samples in order."""
@@ -372,7 +372,7 @@ class _Messages:
         for sample in samples:
             time = _START + round(sample.time * 1e9)
             for topic, content in self._contents(time, sample).items():
-                yield time, topic, self._message(_TYPES[topic], content)
+                yield time, topic, self._message(_TOPIC_TYPES[topic], content)
 
     def _message(self, kind: str, content: Any) -> Any:
         """Return the message of a type with the fields of a tuple, in their order, or by name."""
@@ -381,24 +381,24 @@ class _Messages:
         fields = self._store.fielddefs[kind][1]
         if isinstance(content, dict):
             content = tuple(content[name] for name, _ in fields)
-        parts = zip(fields, content, strict=True)
-        return self._store.types[kind](*(self._message(name, x) for (_, (_, name)), x in parts))
+        pairs = zip(fields, content, strict=True)
+        return self._store.types[kind](*(self._message(name, x) for (_, (_, name)), x in pairs))
 
     def _contents(self, time: int, sample: Sample) -> dict[str, Any]:
         model, stamp = self._model, divmod(time, 10**9)
-        head, inertial = (stamp, ""), (stamp, self._inertial)
+        header, inertial_header = (stamp, ""), (stamp, self._inertial_frame)
         d = model.evaluate(sample.q, sample.v)
         parts = energy_parts(d, self._task)
-        energies = {p: e for p, e in sample.port_energy.items() if p not in PORTS}
-        exact = PortEnergies(sample.port_energy, sample.dissipated)
+        tool_energies = {p: e for p, e in sample.port_energy.items() if p not in PORTS}
+        integrated = PortEnergies(sample.port_energy, sample.dissipated)
         power = sample.ports.supplied(d)
         powers = {p: power.get(p, float("nan")) for p in sample.port_energy}
         audit = self._audit
-        audit.add(EnergySample(time, parts["total"], powers, float("nan"), exact))
-        wrench_at_tool = (stamp, model.end_effector), _halves(sample.wrench_end_effector)
+        audit.add(EnergySample(time, parts["total"], powers, float("nan"), integrated))
+        wrench_at_tool = (stamp, model.end_effector), _force_moment(sample.wrench_end_effector)
         contents = {
             "/joint_states": (
-                head,
+                header,
                 list(model.joint_names),
                 model.joint_positions(sample.q),
                 sample.v[model.b :],
@@ -406,22 +406,22 @@ class _Messages:
             ),
             "/vms_ph/wrench_end_effector": wrench_at_tool,
             "/vms_ph/port_energy": (
-                head,
+                header,
                 *(sample.port_energy[p] for p in PORTS),
-                list(energies),
-                np.array(list(energies.values())),
+                list(tool_energies),
+                np.array(list(tool_energies.values())),
                 sample.dissipated,
                 0,
             ),
-            "/vms_ph/energy": {"header": inertial, **parts},
+            "/vms_ph/energy": {"header": inertial_header, **parts},
             "/vms_ph/power": (
-                inertial,
+                inertial_header,
                 *(power[p] for p in PORTS),
-                list(energies),
-                np.array([powers[p] for p in energies]),
+                list(tool_energies),
+                np.array([powers[p] for p in tool_energies]),
                 *3 * [float("nan")],  # what only a monitor knows
                 *(audit.port_energy[p] for p in PORTS),
-                np.array([audit.port_energy[p] for p in energies]),
+                np.array([audit.port_energy[p] for p in tool_energies]),
                 audit.dissipated,
                 audit.stored,
                 audit.unaccounted_energy,
@@ -431,23 +431,23 @@ class _Messages:
         }
         if model.b:
             wrench = np.concatenate(in_space(model.b, sample.wrench_base))
-            contents["/vms_ph/wrench_base"] = (stamp, self._root), _halves(wrench)
-            contents["/odom"] = self._odometry(inertial, sample)
+            contents["/vms_ph/wrench_base"] = (stamp, self._root), _force_moment(wrench)
+            contents["/odom"] = self._odometry(inertial_header, sample)
         return contents
 
-    def _odometry(self, head: Any, sample: Sample) -> tuple[Any, ...]:
+    def _odometry(self, header: Any, sample: Sample) -> tuple[Any, ...]:
         position: Array = np.zeros(3)
         quaternion: Array = np.zeros(4)
         if self._model.base == "planar":
             x, y, c, s = sample.q[:4]
-            half = 0.5 * np.arctan2(s, c)
-            position[:2], quaternion[2:] = (x, y), (np.sin(half), np.cos(half))
+            half_angle = 0.5 * np.arctan2(s, c)
+            position[:2], quaternion[2:] = (x, y), (np.sin(half_angle), np.cos(half_angle))
         else:
             position, quaternion = sample.q[:3], sample.q[3:7]
         linear, angular = in_space(self._model.b, sample.v[: self._model.b])
         pose, twist = (tuple(position), tuple(quaternion)), (tuple(linear), tuple(angular))
-        return head, self._root, (pose, np.zeros(36)), (twist, np.zeros(36))
+        return header, self._root, (pose, np.zeros(36)), (twist, np.zeros(36))
 
 
-def _halves(wrench: Array) -> tuple[Any, ...]:
+def _force_moment(wrench: Array) -> tuple[Any, ...]:
     return tuple(wrench[:3]), tuple(wrench[3:])

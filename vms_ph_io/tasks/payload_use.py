@@ -142,7 +142,7 @@ class PayloadUse:
             return self._final_position
         if self.carried is None:
             return self._handle
-        pose = self._tool(q)
+        pose = self._tool_pose(q)
         return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._grip_offset)
 
     def pose(self, q: Array, time: float) -> Array:
@@ -154,12 +154,12 @@ class PayloadUse:
         """
         if self.carried is None and self._final_position is None:
             return self.payload.free_pose(time, self._handle)
-        rotation = self._tool(q)[:3, :3] @ self._grasp_rotation.T
+        rotation = self._tool_pose(q)[:3, :3] @ self._grasp_rotation.T
         if self._final_position is not None:
             rotation = self._final_rotation
         return pose(rotation, self.handle_position(q))
 
-    def _tool(self, q: Array) -> Array:
+    def _tool_pose(self, q: Array) -> Array:
         return self._model.placement(self._model.end_effector, q)
 
     def supplied_work(self, q: Array, v: Array) -> float:
@@ -208,7 +208,7 @@ def energies_between(start: ExergyMap, end: ExergyMap) -> dict[str, float]:
         end: the same later.
     """
     changes = {name: e - start.stored.get(name, 0.0) for name, e in end.stored.items()}
-    robot = changes.pop("kinetic") + changes.pop("potential")
+    robot_change = changes.pop("kinetic") + changes.pop("potential")
     energies = {"from supply": -changes.pop("supply", 0.0)}
     energies |= {f"stored in {name}": change for name, change in changes.items()}
     energies |= {f"from {name}": energy for name, energy in end.supplied.items()}
@@ -216,7 +216,7 @@ def energies_between(start: ExergyMap, end: ExergyMap) -> dict[str, float]:
         name = f"lost in {part.rpartition('/')[2]}"
         energies[name] = energies.get(name, 0.0) + energy
     shown = {name: energy for name, energy in energies.items() if abs(energy) > _SMALLEST_ENERGY}
-    return {"stored": robot, **shown}
+    return {"stored": robot_change, **shown}
 
 
 def with_grasped(

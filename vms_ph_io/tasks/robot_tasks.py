@@ -31,7 +31,7 @@ from ..settings.yaml_files import (
 )
 
 _FOLDER = "config/tasks"
-_LEGS = "config/hops"
+_LEG_FOLDER = "config/hops"
 
 
 def names() -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def demos() -> tuple[str, ...]:
 
 def names_of_legs() -> tuple[str, ...]:
     """Return the names of the bundled tasks of legs, which the wing ``hopping`` reads and runs."""
-    return bundled_names(_LEGS)
+    return bundled_names(_LEG_FOLDER)
 
 
 def is_of_leg(name: str) -> bool:
@@ -78,12 +78,12 @@ def is_of_leg(name: str) -> bool:
 
 def titles() -> dict[str, tuple[str, str]]:
     """Return title and robot of every bundled task by its name, of legs too."""
-    listed_titles = {}
-    for folder, listed in ((_FOLDER, names()), (_LEGS, names_of_legs())):
-        for name in listed:
+    titles_by_name = {}
+    for folder, task_names in ((_FOLDER, names()), (_LEG_FOLDER, names_of_legs())):
+        for name in task_names:
             content = read_yaml(share_directory() / folder / f"{name}.yaml")
-            listed_titles[name] = (str(content["title"]), str(content["robot"]))
-    return listed_titles
+            titles_by_name[name] = (str(content["title"]), str(content["robot"]))
+    return titles_by_name
 
 
 def settings_of(task: RobotTask) -> RobotSettings:

@@ -25,7 +25,7 @@ from .task_goals import apply_gains, at_most
 
 # What the gains of a task, those of CartesianImpedance, are called by laws that call a spring and
 # a damper of the end effector otherwise.
-_SYNONYMS = {"stiffness": "task_stiffness", "damping": "damping_task"}
+_GAIN_SYNONYMS = {"stiffness": "task_stiffness", "damping": "damping_task"}
 
 # Name of the link at the point that a law controls.
 _POINT = "vms_ph_point"
@@ -58,7 +58,7 @@ def run_scene(
     task = file.task
     if controller:
         task = task.by(controller)
-    return _SceneRun(file.scene, task, step).to(seconds or task.shortest)
+    return _SceneRun(file.scene, task, step).simulate(seconds or task.shortest)
 
 
 class _SceneRun:
@@ -72,16 +72,16 @@ class _SceneRun:
         self._law: Controller | None = None
         if task.controller:
             allocation = settings.allocation()
-            model = self._at_point(settings, description)
+            model = self._model_at_point(settings, description)
             self._law = make_controller(task.controller, model, allocation)
-            names = _SYNONYMS if hasattr(self._law.gains, "task_stiffness") else {}
-            renamed_gains = {names.get(k, k): v for k, v in task.gains.items()}
+            synonyms = _GAIN_SYNONYMS if hasattr(self._law.gains, "task_stiffness") else {}
+            renamed_gains = {synonyms.get(k, k): v for k, v in task.gains.items()}
             accepted_gains = apply_gains(self._law, renamed_gains)
-            self._stiffness = accepted_gains.get(names.get("stiffness", "stiffness"), np.inf)
+            self._stiffness = accepted_gains.get(synonyms.get("stiffness", "stiffness"), np.inf)
             self._supervisor = Supervisor(self._law, allocation)
             self._supervisor.reset(RobotState(q, np.zeros(self._model.nv)))
-        self._move: Any = None
-        self._time, self._calls = 0.0, 0
+        self._last_move: Any = None
+        self._time, self._call_count = 0.0, 0
         self._command: Any = None
         self._forces: dict[str, list[Array]] = {
             goal.body: [] for goal in task.goals.values() if isinstance(goal, ForceGoal)
@@ -97,7 +97,7 @@ class _SceneRun:
             engine=self._engine,
         )
 
-    def _at_point(self, settings: RobotSettings, description: str) -> VMSModel:
+    def _model_at_point(self, settings: RobotSettings, description: str) -> VMSModel:
         """Return the robot with the point that the law controls as its end effector."""
         point = self._task.point
         if not point.any():
@@ -109,16 +109,16 @@ class _SceneRun:
         )
         return replace(settings, end_effector=_POINT).model(description.replace("</robot>", frame))
 
-    def to(self, seconds: float) -> dict[str, Any]:
+    def simulate(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
-        start, simulation = clock.process_time(), self.simulation
+        start_time, simulation = clock.process_time(), self.simulation
         for remaining in range(round(seconds / simulation.dt), 0, -_SAMPLE_STEPS):
             simulation.advance(min(_SAMPLE_STEPS, remaining))
             if not simulation.is_finite():
                 raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
             if self._forces and self._task.judges_forces(simulation.time):
-                self._record()
-        elapsed = clock.process_time() - start
+                self._record_forces()
+        elapsed = clock.process_time() - start_time
         sample = simulation.sample()
         goals = {name: self._goal_state(goal) for name, goal in self._task.goals.items()}
         return {
@@ -136,24 +136,24 @@ class _SceneRun:
 
     def _control(self, q: Array, v: Array, dt: float) -> Any:
         # The first call comes before the first step.
-        self._calls += 1
-        if (self._calls - 1) % _HOLD_STEPS:
+        self._call_count += 1
+        if (self._call_count - 1) % _HOLD_STEPS:
             return self._command
         move = self._task.move(self._time)
         self._time += _HOLD_STEPS * dt
         reference = Reference()
-        if move is not None and move is not self._move:
-            self._move = move
+        if move is not None and move is not self._last_move:
+            self._last_move = move
             reference = Reference(position=move.position + move.push / self._stiffness)
         self._command = self._supervisor.update(RobotState(q, v), reference, _HOLD_STEPS * dt)
         return self._command
 
-    def _record(self) -> None:
-        total = {name: np.zeros(3) for name in self._forces}
+    def _record_forces(self) -> None:
+        contact_forces = {name: np.zeros(3) for name in self._forces}
         for contact in self._engine.contacts():
-            if contact.body in total:
-                total[contact.body] -= contact.force
-        for name, force in total.items():
+            if contact.body in contact_forces:
+                contact_forces[contact.body] -= contact.force
+        for name, force in contact_forces.items():
             self._forces[name].append(force)
 
     def _goal_state(self, goal: Goal) -> dict[str, Any]:

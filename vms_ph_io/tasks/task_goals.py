@@ -46,7 +46,7 @@ class ActuatorUse:
     def __init__(self, model: VMSModel, actuators: Actuators | None) -> None:
         self._effort = model.joints.effort
         self._actuators = actuators
-        self._inputs = self._rates = self._torques = 0.0
+        self._input_share = self._rate_share = self._torque_share = 0.0
 
     def update(self, simulation: Simulation | None) -> None:
         """Take what the actuators did over the last step."""
@@ -56,28 +56,28 @@ class ActuatorUse:
 
     def take(self, inputs: Array, rates: Array) -> None:
         """Take the inputs (k,) of the actuators, N or N m, and the rates (k,) of their shafts."""
-        a = self._actuators
-        assert a is not None
-        middle, half = 0.5 * (a.upper + a.lower), 0.5 * (a.upper - a.lower)
+        limits = self._actuators
+        assert limits is not None
+        centre, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
         # A rotor below its least thrust has failed, or its shaft begins to turn.
-        share = np.abs(inputs - middle) / np.where(half > 0.0, half, np.inf)
-        self._inputs = max(self._inputs, float(share.max()))
-        self._rates = max(self._rates, float((np.abs(rates) / a.largest_rate).max()))
+        share = np.abs(inputs - centre) / np.where(half > 0.0, half, np.inf)
+        self._input_share = max(self._input_share, float(share.max()))
+        self._rate_share = max(self._rate_share, float((np.abs(rates) / limits.largest_rate).max()))
 
     def command(self, torque: Array) -> None:
         """Take the torques (n,) of a command."""
-        limited = np.isfinite(self._effort) & (self._effort > 0.0)
-        if limited.any():
-            share = float(np.max(np.abs(torque[limited]) / self._effort[limited]))
-            self._torques = max(self._torques, share)
+        is_limited = np.isfinite(self._effort) & (self._effort > 0.0)
+        if is_limited.any():
+            share = float(np.max(np.abs(torque[is_limited]) / self._effort[is_limited]))
+            self._torque_share = max(self._torque_share, share)
 
     def goals(self) -> dict[str, GoalState]:
         """Return the shares as goals, which are met up to 1."""
-        shares = {"torques": ("joint torques, share of their limits", self._torques)}
+        shares = {"torques": ("joint torques, share of their limits", self._torque_share)}
         if self._actuators is not None:
-            shares["actuators"] = ("inputs of actuators, share of their limits", self._inputs)
+            shares["actuators"] = ("inputs of actuators, share of their limits", self._input_share)
             if np.isfinite(self._actuators.largest_rate).any():
-                shares["rates"] = ("rates of wheels, share of their limits", self._rates)
+                shares["rates"] = ("rates of wheels, share of their limits", self._rate_share)
         return {name: at_most(1.0, *share, _ROUNDING) for name, share in shares.items()}
 
 
@@ -93,22 +93,23 @@ class WheelUse:
         self._form = form
         joints = [model.joint_index(name) for name in wheels]
         limits = model.joints.velocity[joints]
-        self._wheels = model.b + np.array(joints)
+        self._dofs = model.b + np.array(joints)
         self._limits = np.where(limits > 0.0, limits, np.inf)
-        self._slip = self._rates = 0.0
+        self._largest_slip = self._rate_share = 0.0
 
     def update(self, q: Array, v: Array) -> None:
         """Take a motion."""
-        rows = self._form.constraint_jacobian(Evaluation(self._form.model, q, v))
-        self._slip = max(self._slip, float(np.abs(rows @ v).max()))
-        self._rates = max(self._rates, float((np.abs(v[self._wheels]) / self._limits).max()))
+        jacobian = self._form.constraint_jacobian(Evaluation(self._form.model, q, v))
+        self._largest_slip = max(self._largest_slip, float(np.abs(jacobian @ v).max()))
+        share = np.abs(v[self._dofs]) / self._limits
+        self._rate_share = max(self._rate_share, float(share.max()))
 
     def goals(self) -> dict[str, GoalState]:
         """Return them as goals."""
         slip = "velocity of the wheels' points of contact (m/s)"
         return {
-            "rates": at_most(1.0, "rates of wheels, share of their limits", self._rates),
-            "slip": at_most(_NO_SLIP, slip, self._slip),
+            "rates": at_most(1.0, "rates of wheels, share of their limits", self._rate_share),
+            "slip": at_most(_NO_SLIP, slip, self._largest_slip),
         }
 
 
@@ -129,7 +130,7 @@ class Judge:
             extra: errors now besides those from it, by their names, as far as they are known.
         """
         self._task, self._reference, self._extra = task, reference, extra
-        self._worst: dict[str, float] = {}
+        self._largest: dict[str, float] = {}
 
     def update(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
         """Take the errors of a time (s) that count; ``motion`` gives q (nq,) and v (nv,)."""
@@ -138,12 +139,12 @@ class Judge:
             if self._task.counts(goal, time):
                 errors = errors or {**self._reference.errors(*motion(), time), **self._extra()}
                 if goal.of in errors:
-                    self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
+                    self._largest[name] = max(self._largest.get(name, 0.0), errors[goal.of])
 
     def goals(self) -> dict[str, GoalState]:
         """Return what was wanted and obtained of every goal; None was not judged yet."""
         return {
-            name: at_most(goal.within, ERRORS[goal.of], self._worst.get(name))
+            name: at_most(goal.within, ERRORS[goal.of], self._largest.get(name))
             for name, goal in self._task.goals.items()
         }
 
@@ -169,7 +170,7 @@ class PayloadJudge:
         """
         self._payload, self._gravity = payload, model.gravity
         self.handle: Array = model.placement(model.end_effector, home)[:3, 3] + payload.place
-        self._depth = 0.0
+        self._largest_depth = 0.0
 
     def update(self, position: Array) -> None:
         """Take a place (3,) of its handle while it is carried; it may not go below its support."""
@@ -178,7 +179,7 @@ class PayloadJudge:
             height = float(up @ (position - self.handle))
             target = self._payload.to
             lowest = 0.0 if target is None else min(0.0, float(up @ target))
-            self._depth = max(self._depth, lowest - height)
+            self._largest_depth = max(self._largest_depth, lowest - height)
 
     def goals(
         self,
@@ -199,13 +200,13 @@ class PayloadJudge:
         quantity = "distance to the handle when it is taken (m)"
         goals = {"taken": at_most(payload.reach, quantity, capture_distance)}
         if payload.to is not None:
-            arrived = capture_distance is not None and (is_set_down or payload.release is None)
+            has_arrived = capture_distance is not None and (is_set_down or payload.release is None)
             distance = float(np.linalg.norm(position - self.handle - payload.to))
             quantity = "distance of the payload from its place (m)"
-            goals["payload"] = at_most(payload.within, quantity, distance if arrived else None)
+            goals["payload"] = at_most(payload.within, quantity, distance if has_arrived else None)
         if np.any(self._gravity):
             quantity = "depth of the payload below its support (m)"
-            goals["support"] = at_most(payload.within, quantity, self._depth)
+            goals["support"] = at_most(payload.within, quantity, self._largest_depth)
         if momenta is not None:
             initial, final = momenta
             for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):

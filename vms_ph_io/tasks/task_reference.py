@@ -63,9 +63,10 @@ class TaskReference:
         self._task, self._model = task, model
         has_target = any(t.concerns("end_effector") for t in task.targets)
         self._leads_base = leads_both or not (has_target or self._has_goal("end_effector"))
-        self._home_base = self._base = model.base_pose(home)
-        self._home_tool = self._tool = model.placement(model.end_effector, home)[:3, 3].copy()
-        self._home_joints = self._joints = model.joint_positions(home)
+        self._home_base_pose = self._base_pose = model.base_pose(home)
+        self._position = model.placement(model.end_effector, home)[:3, 3].copy()
+        self._home_position = self._position
+        self._home_joint_positions = self._joint_positions = model.joint_positions(home)
         # Wheels turn as the base drives, whatever their references.
         self._profile = AngleProfile()
         self._non_wheels = np.array([name not in task.wheels for name in model.joint_names])
@@ -90,25 +91,25 @@ class TaskReference:
         """
         pose = position = joints = None
         for target in self._task.due(start, end):
-            self._go_to(target)
+            self._apply_target(target)
             if target.mechanism is not None:
                 angle = self._profile.at(target.at)
                 self._profile = AngleProfile(target.at, target.over, angle, target.mechanism)
             if target.base is not None or target.turn is not None:
-                pose = self._base
+                pose = self._base_pose
             if target.end_effector is not None:
-                position = self._tool
+                position = self._position
             if target.joints is not None:
-                joints = self._joints
+                joints = self._joint_positions
         if self._task.mechanism is not None and self._profile.moves(start):
             angle = self._profile.at(end + lead)
-            self._tool = self._home_tool + self._task.mechanism.displacement(angle)
-            position = self._tool
+            self._position = self._home_position + self._task.mechanism.displacement(angle)
+            position = self._position
         if start < 0.0:
             # The law starts where the robot is, which need not be at home.
-            pose = self._base if self._has_goal("base", "attitude") else pose
-            position = self._tool if self._has_goal("end_effector") else position
-            joints = self._joints if self._has_goal("joints") else joints
+            pose = self._base_pose if self._has_goal("base", "attitude") else pose
+            position = self._position if self._has_goal("end_effector") else position
+            joints = self._joint_positions if self._has_goal("joints") else joints
         pose = pose if self._leads_base else None
         return Reference(position=position, pose=pose, joints=joints)
 
@@ -116,13 +117,13 @@ class TaskReference:
         """Return the errors of a motion by the names of :data:`.robot_task.ERRORS`."""
         model = self._model
         pose = model.base_pose(q)
-        rotation_error = _SO3.log(self._base[:3, :3].T @ pose[:3, :3])
+        rotation_error = _SO3.log(self._base_pose[:3, :3].T @ pose[:3, :3])
         position = model.evaluate(q, v).placement(model.end_effector)[:3, 3]
-        joints = (model.joint_positions(q) - self._joints)[self._non_wheels]
+        joints = (model.joint_positions(q) - self._joint_positions)[self._non_wheels]
         return {
-            "base": float(np.linalg.norm(pose[:3, 3] - self._base[:3, 3])),
+            "base": float(np.linalg.norm(pose[:3, 3] - self._base_pose[:3, 3])),
             "attitude": float(np.linalg.norm(rotation_error)),
-            "end_effector": float(np.linalg.norm(position - self._tool)),
+            "end_effector": float(np.linalg.norm(position - self._position)),
             "joints": float(np.abs(joints).max(initial=0.0)),
         }
 
@@ -133,7 +134,7 @@ class TaskReference:
 
     def _check_limits(self, target: Target) -> None:
         joints = self._model.joints
-        target_positions = self._home_joints + self._changes(target)
+        target_positions = self._home_joint_positions + self._joint_displacements(target)
         for name, position, low, high in zip(
             self._model.joint_names, target_positions, joints.lower, joints.upper, strict=True
         ):
@@ -142,21 +143,21 @@ class TaskReference:
                 text += f"limits from {low:g} to {high:g}"
                 raise OptionError(text)
 
-    def _changes(self, target: Target) -> Array:
+    def _joint_displacements(self, target: Target) -> Array:
         joints = target.joints or {}
         return np.array([joints.get(name, 0.0) for name in self._model.joint_names])
 
     def _has_goal(self, *errors: str) -> bool:
         return any(goal.of in errors for goal in self._task.goals.values())
 
-    def _go_to(self, target: Target) -> None:
+    def _apply_target(self, target: Target) -> None:
         if target.base is not None:
-            self._base = self._base.copy()
-            self._base[:3, 3] = self._home_base[:3, 3] + target.base
+            self._base_pose = self._base_pose.copy()
+            self._base_pose[:3, 3] = self._home_base_pose[:3, 3] + target.base
         if target.turn is not None:
-            self._base = self._base.copy()
-            self._base[:3, :3] = self._home_base[:3, :3] @ _SO3.exp(target.turn)
+            self._base_pose = self._base_pose.copy()
+            self._base_pose[:3, :3] = self._home_base_pose[:3, :3] @ _SO3.exp(target.turn)
         if target.end_effector is not None:
-            self._tool = self._home_tool + target.end_effector
+            self._position = self._home_position + target.end_effector
         if target.joints is not None:
-            self._joints = self._home_joints + self._changes(target)
+            self._joint_positions = self._home_joint_positions + self._joint_displacements(target)

@@ -64,12 +64,12 @@ def run_task(
     Raises:
         VmsPhError: a value is not accepted.
     """
-    robot_task = robot_tasks.load(task) if isinstance(task, str) else task
+    loaded = robot_tasks.load(task) if isinstance(task, str) else task
     if controller:
-        robot_task = replace(robot_task, controller=controller)
+        loaded = replace(loaded, controller=controller)
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
-    return TaskRun(robot_task, uncertainty, make_law, native).to(seconds or robot_task.shortest)
+    return TaskRun(loaded, uncertainty, make_law, native).simulate(seconds or loaded.shortest)
 
 
 class TaskRun:
@@ -124,7 +124,7 @@ class TaskRun:
                 raise OptionError("a payload is for robots without 'wheels' that do not slip")
             self._payload = PayloadUse(task.payload, model, home)
             self._payload_judge = PayloadJudge(task.payload, model, home)
-        self._use_law(model, wheels)
+        self._make_supervised_law(model, wheels)
         self._reference = TaskReference(task, model, home, self.law.LEADS_BASE_AND_TOOL)
         start = uncertainty.start(model, home)
         self._supervisor.reset(RobotState(start, np.zeros(model.nv)))
@@ -135,7 +135,7 @@ class TaskRun:
         if task.wind is not None:
             task.wind.check(model)
             plant = plant.with_tools((*plant.tools, model.link_names[0]))
-        self._plant = self._unloaded = plant
+        self._plant = self._unloaded_plant = plant
         self._actuator_use = ActuatorUse(model, actuators)
         self.simulation = Simulation(
             on_wheels(plant, task.wheels) or StandardForm(plant),
@@ -150,10 +150,10 @@ class TaskRun:
         )
         self._mechanism = self.simulation.mechanism
         self._exergy_at_start = self._exergy()
-        self._momentum = self._total_momentum()
-        self._judge = Judge(task, self._reference, self._mechanism_errors)
+        self._initial_momentum = self._total_momentum()
+        self._error_judge = Judge(task, self._reference, self._mechanism_errors)
 
-    def _use_law(self, model: VMSModel, wheels: NonholonomicForm | None = None) -> None:
+    def _make_supervised_law(self, model: VMSModel, wheels: NonholonomicForm | None = None) -> None:
         """Make the law of the task for a model, and its supervisor."""
         task = self._task
         law = self._make_law(task.controller, model, self._allocation, form=wheels)
@@ -161,40 +161,40 @@ class TaskRun:
         if missing and task.controller == type(law).__name__:
             raise OptionError(f"{task.controller} has no gains {', '.join(missing)}")
         self.law = law
-        actuated = task.base_actuated and wheels is None
-        self._supervisor = Supervisor(law, self._allocation, actuated)
+        is_base_actuated = task.base_actuated and wheels is None
+        self._supervisor = Supervisor(law, self._allocation, is_base_actuated)
 
     def _restart_law(self, model: VMSModel) -> None:
         """Go on with the law for a model with other inertias; it starts where the robot is."""
         if model is not self.law.model:
-            self._use_law(model)
+            self._make_supervised_law(model)
             self._supervisor.reset(RobotState(*self.state()))
             self._reference_until = -1.0
 
-    def to(self, seconds: float) -> dict[str, Any]:
+    def simulate(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
-        start, simulation = clock.process_time(), self.simulation
-        total = round(seconds / simulation.dt)
+        start_time, simulation = clock.process_time(), self.simulation
+        steps = round(seconds / simulation.dt)
         times = () if self._payload is None else self._payload.changes
-        changes = {step for time in times if (step := round(time / simulation.dt)) <= total}
-        for end in sorted({*range(_SAMPLE_STEPS, total, _SAMPLE_STEPS), total, *changes}):
+        payload_steps = {step for time in times if (step := round(time / simulation.dt)) <= steps}
+        for end in sorted({*range(_SAMPLE_STEPS, steps, _SAMPLE_STEPS), steps, *payload_steps}):
             self._integrate(end - simulation.steps)
             if not simulation.is_finite():
                 break
-            if end in changes:
+            if end in payload_steps:
                 assert self._payload is not None
-                self._plant = self._payload.change(simulation, self._unloaded)
+                self._plant = self._payload.change(simulation, self._unloaded_plant)
                 self._restart_law(self._payload.law_model(self.model))
             if self._payload is not None and self._payload.carried is not None:
                 self._payload_judge.update(self._payload.handle_position(simulation.sample().q))
-            self._judge.update(simulation.time, self.state)
-        elapsed = clock.process_time() - start
+            self._error_judge.update(simulation.time, self.state)
+        elapsed = clock.process_time() - start_time
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
-        goals = {**self._judge.goals(), **self._actuator_use.goals()}
+        goals = {**self._error_judge.goals(), **self._actuator_use.goals()}
         goals |= {} if self._wheels is None else self._wheels.goals()
         if self._payload is not None:
-            after = self._total_momentum()
-            momenta = None if self._momentum is None or after is None else (self._momentum, after)
+            initial, final = self._initial_momentum, self._total_momentum()
+            momenta = None if initial is None or final is None else (initial, final)
             goals |= self._payload_judge.goals(
                 self._payload.capture_distance,
                 self._payload.handle_position(simulation.sample().q),

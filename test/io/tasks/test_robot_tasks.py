@@ -77,7 +77,7 @@ def test_a_current_carries_a_vehicle_that_does_nothing_about_it() -> None:
     start, _ = run.state()
     # At first it is at rest above the ground, whatever the water does.
     np.testing.assert_allclose(run.state()[1], 0.0, atol=1e-15)
-    run.to(4.0)
+    run.simulate(4.0)
     (q, v), ground = run.state(), run.model.base_pose(start)[:3, 3]
     along = task.current / np.linalg.norm(task.current)
     moved = run.model.base_pose(q)[:3, 3] - ground
@@ -91,7 +91,7 @@ def test_a_flying_base_that_follows_its_end_effector_stays_upright_where_it_is_t
     task = robot_tasks.load("flight_inspect")
     aside = replace(task.targets[0], at=0.1, end_effector=np.array([0.3, 0.3, 0.2]))
     run = TaskRun(replace(task, step=0.02, targets=(aside,)))
-    run.to(2.6)
+    run.simulate(2.6)
     assert np.arccos(run.model.base_pose(run.state()[0])[2, 2]) < np.radians(6.0)
 
 
@@ -227,7 +227,7 @@ def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:
         for change in ({}, {"push": None})
     )
     for run in (pushed, quiet):
-        run.to(4.25)
+        run.simulate(4.25)
     hands = [
         run.model.evaluate(*run.state()).placement(run.model.end_effector)[:3, 3]
         for run in (pushed, quiet)
@@ -237,7 +237,7 @@ def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:
     # The joints of the satellite are where they were; its attitude is not, and nothing moves.
     run = TaskRun(replace(robot_tasks.load("satellite"), step=SHORT["satellite"]))
     start = run.model.base_pose(run.state()[0])[:3, :3]
-    run.to(21.5)
+    run.simulate(21.5)
     q, v = run.state()
     assert np.abs(run.model.joint_positions(q) - run._reference._home_joints).max() < 0.01
     turned = np.arccos((np.trace(start.T @ run.model.base_pose(q)[:3, :3]) - 1.0) / 2.0)
