@@ -126,16 +126,16 @@ def draw(curves: Curves, title: str, intervals: Iterable[UnaccountedInterval]) -
     count = len(groups) + 1
     # What is zero throughout, such as friction that is not known, takes no room.
     figure = Figure(figsize=(10, 2.6 * count), layout="constrained", dpi=110)
-    *panels, bottom = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+    *panels, unaccounted_axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
     for axes, (label, lines) in zip(panels, groups, strict=True):
         draw_lines(axes, curves.time, lines, label)
-    bottom.fill_between(
+    unaccounted_axes.fill_between(
         curves.time, curves.unaccounted - curves.band, curves.unaccounted + curves.band,
         color=VERMILION, alpha=0.25, linewidth=0, label="95 %",
     )  # fmt: skip
-    draw_lines(bottom, curves.time, {"unaccounted": curves.unaccounted}, "energy (J)")
+    draw_lines(unaccounted_axes, curves.time, {"unaccounted": curves.unaccounted}, "energy (J)")
     for interval in intervals:
-        bottom.axvspan(interval.begin, interval.end, color=GREY, alpha=0.25, linewidth=0)
-    bottom.set_xlabel("time (s)")
+        unaccounted_axes.axvspan(interval.begin, interval.end, color=GREY, alpha=0.25, linewidth=0)
+    unaccounted_axes.set_xlabel("time (s)")
     figure.suptitle(title, fontsize=11)
     return figure

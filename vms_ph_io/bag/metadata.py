@@ -68,11 +68,11 @@ class FileMetadata:
     end_time: int | None = None
 
 
-def time_span(parts: Iterable[TopicInfo | FileMetadata]) -> tuple[int | None, int | None]:
+def time_span(spans: Iterable[TopicInfo | FileMetadata]) -> tuple[int | None, int | None]:
     """Return the log times of the first and of the last message, ns; None without messages."""
-    parts = list(parts)
-    starts = [part.start_time for part in parts if part.start_time is not None]
-    ends = [part.end_time for part in parts if part.end_time is not None]
+    spans = list(spans)
+    starts = [span.start_time for span in spans if span.start_time is not None]
+    ends = [span.end_time for span in spans if span.end_time is not None]
     return min(starts, default=None), max(ends, default=None)
 
 

@@ -110,8 +110,8 @@ def _numbered_items(name: str, value: Any, names: Any) -> Iterator[tuple[str, An
     if len(value) > MAX_ARRAY_LENGTH or not len(value) or isinstance(value[0], str):
         return
     has_names = isinstance(names, (list, tuple)) and len(names) == len(value)
-    for k, item in enumerate(value):
-        yield (f"{name}.{names[k]}" if has_names else f"{name}[{k}]"), item
+    for k, element in enumerate(value):
+        yield (f"{name}.{names[k]}" if has_names else f"{name}[{k}]"), element
 
 
 _CHUNK_ROWS = 20_000

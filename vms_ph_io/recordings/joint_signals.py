@@ -233,7 +233,7 @@ class AlignedSeries:
 
 
 _CHUNK = 100_000  # samples read at once
-_PARTS = 16  # of a long recording, of which the most active is studied
+_STRETCHES = 16  # of a long recording, of which the most active is studied
 _PROBES = 40  # samples read of each
 
 
@@ -290,7 +290,7 @@ class JointSignals:
             return first, min(stop, first + count)
         n = len(self._main.names)
         best, largest_spread = first, -1.0
-        for low in np.linspace(first, stop - count, _PARTS).astype(int).tolist():
+        for low in np.linspace(first, stop - count, _STRETCHES).astype(int).tolist():
             rows = self.order.rows[np.linspace(low, low + count - 1, _PROBES).astype(int)]
             probed = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in rows.tolist()]
             spread = float(np.nan_to_num(np.ptp(np.array(probed), axis=0)).sum())

@@ -45,7 +45,7 @@ _MAX_FIT_SAMPLES = 30_000  # samples from which lag, noise and meaning are found
 _MAX_CLOCK_SAMPLES = 400_000  # largest number of samples whose clock is found from the motion
 _MAX_STRETCH = 0.1  # of the duration, by which other times may differ from the stamps
 # Speed that any robot may reach, and a step that is no jump, rad/s and rad or m/s and m.
-_USUAL_SPEED, _JUMP = 5.0, 0.05
+_USUAL_SPEED, _USUAL_STEP = 5.0, 0.05
 _SMALL_MISFIT = 0.03  # share of the required efforts, below which no lag of them is sought
 _SHORTEST_LAG = 0.015  # s, of efforts, that is found without doubt
 _MAX_LAG_SAMPLES = 4000  # samples from which it is found
@@ -186,9 +186,9 @@ class RecordedMotion:
             for k in range(first, stop - 1, BLOCK):
                 samples = self._samples(k, min(k + BLOCK + 1, stop), first, stop)
                 speed = np.max(np.abs(samples.v), axis=1, initial=_USUAL_SPEED)
-                largest_step = _JUMP + 2.0 * np.maximum(speed[1:], speed[:-1]) * np.diff(samples.t)
+                bound = _USUAL_STEP + 2.0 * np.maximum(speed[1:], speed[:-1]) * np.diff(samples.t)
                 step = np.max(np.abs(np.diff(samples.q, axis=0)), axis=1, initial=0.0)
-                jumps += (k + 1 + np.flatnonzero(step > largest_step)).tolist()
+                jumps += (k + 1 + np.flatnonzero(step > bound)).tolist()
         # A reset is rare; many jumps are another unit, or noise.
         if 0 < len(jumps) <= max(3, len(self) // 1000):
             times = ", ".join(f"{self._t[k]:.3f}" for k in jumps)

@@ -43,22 +43,22 @@ _NAMED_UNITS = {
 _ANGLE_NAMES = {"rad": "radians", "deg": "degrees", "mrad": "milliradians"}
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _NO_NAMES = "the columns have no names"
-_RATES = (4.0, 20_000.0)  # Hz, that recordings have
+_RATE_RANGE = (4.0, 20_000.0)  # Hz, that recordings have
 _MAX_SAMPLES = 4000
 _FIT_SAMPLES = 1200
 _MAX_GAIN_ERROR = 0.15  # of efforts that are called torques
 _FAR_GAIN = 0.7  # logarithm of a gain
-_GAIN_ERROR = 0.025  # of gains that are certain; the masses of links err as well
-_GAP = 20.0  # periods without a sample
-_POSSIBLE = 0.95  # share of the squared error with which a lag is asked about
+_CERTAIN_GAIN_ERROR = 0.025  # of gains that are certain; the masses of links err as well
+_GAP_PERIODS = 20.0  # periods without a sample
+_ASKED_LAG_SHARE = 0.95  # share of the squared error with which a lag is asked about
 _ANGLES = 2.0 * np.pi * np.arange(5) / 5.0  # angles of a joint that give all its harmonics
 _LAG_RANGE = 0.045  # s, of the lags that fit nearly as well as a certain one
 _LAGS = (0.0, 0.06, 0.14, 0.22)  # s, of efforts, from which an order is searched
 _RESTARTS = 8  # from any order, where the search from that of the columns ends in a poor one
 _SWEEPS = 8  # through all pairs of columns
 _LOG_MARGIN = 0.7  # of the summed logarithms of the errors of joints, by which an order is the best
-_MAX_REORDERED = 0.5  # error of an order that is not that of the columns
-_MAX_TURNED = 0.2  # error with the zero of a joint turned
+_MAX_ORDER_ERROR = 0.5  # error of an order that is not that of the columns
+_MAX_ZERO_ERROR = 0.2  # error with the zero of a joint turned
 _ERROR_RATIO = 0.75  # share of the error with which one reading is clearly better than another
 
 
@@ -203,7 +203,7 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     # The longest part without a gap, and without a clock that is set back.
     periods = np.diff(t[valid])
     period = float(np.median(periods[periods > 0.0]))
-    edges = np.flatnonzero((periods < 0.0) | (periods > _GAP * period)) + 1
+    edges = np.flatnonzero((periods < 0.0) | (periods > _GAP_PERIODS * period)) + 1
     valid = max(np.split(valid, edges), key=len)
     t, raw = t[valid], {name: values[valid] for name, values in raw.items()}
     angle_unit = _angle_unit(proposal, model, raw["position"], groups["position"])
@@ -243,7 +243,7 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
         entry = columns.map_entry(groups["effort"])
         proposal.content["effort"], error = _effort_entry(proposal, entry, model, motion)
         uncertain_parts = {e.part for e in proposal.evidence if e.question}
-        if uncertain_parts == {"position"} and error < _MAX_REORDERED:
+        if uncertain_parts == {"position"} and error < _MAX_ORDER_ERROR:
             certain = [replace(e, question="") for e in proposal.evidence]
             proposal.evidence = [*certain, Evidence("position", "the efforts confirm them")]
     elif "effort" in raw:
@@ -281,7 +281,7 @@ class _Motion(NamedTuple):
         lag, share, low, high = effort_lags(model, *self._replace(q=configuration(model, self.q)))
         text = f"they follow the motion {1e3 * np.nan_to_num(lag, nan=high):.0f} ms later"
         text += f" ({1e3 * low:.0f} to {1e3 * high:.0f} ms fit nearly as well)"
-        is_sure = share < 0.8 or (share < _POSSIBLE and high - low < _LAG_RANGE)
+        is_sure = share < 0.8 or (share < _ASKED_LAG_SHARE and high - low < _LAG_RANGE)
         # A shorter one than 15 ms is not certain.
         sure_lag = lag if is_sure and abs(lag) > 2e-3 else 0.0
         return sure_lag, 1.0 if abs(lag) <= 0.015 else share, text
@@ -481,7 +481,7 @@ def _time_unit(
     possible_units = {}
     for unit, size in _TIME_UNITS.items():
         rate, share = 1.0 / (step * size), float(speed.max()) / size
-        if _RATES[0] <= rate <= _RATES[1] and share < 1.5:
+        if _RATE_RANGE[0] <= rate <= _RATE_RANGE[1] and share < 1.5:
             possible_units[unit] = (rate, share)
     named = _named_unit([name], ("ms", "us", "ns"))
     units = possible_units or _TIME_UNITS
@@ -529,7 +529,7 @@ def _effort_entry(
         proposal.note("effort", "all efforts are zero: the joints supply no energy")
         return entry, 1.0
     lag, share, lag_text = motion.lag(model)
-    if share < _POSSIBLE:
+    if share < _ASKED_LAG_SHARE:
         proposal.note("effort", lag_text, "" if lag else "by how much do they follow the motion?")
     motion = motion.advanced(lag)
     meaning = motion.meaning(model)
@@ -550,7 +550,7 @@ def _effort_entry(
             # Where efforts are currents, a gain near one is as likely as any.
             ratio = meaning.ratio
             is_scaled |= ratio["scaled"] < _ERROR_RATIO * np.minimum(ratio["torque"], 1.0)
-            is_sure = is_scaled & (meaning.gain_errors < _GAIN_ERROR * np.abs(factors))
+            is_sure = is_scaled & (meaning.gain_errors < _CERTAIN_GAIN_ERROR * np.abs(factors))
             entry["unit"], gains = "A", np.where(is_scaled, factors, 1.0)
             missing = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
             question = f"what are the gains of {', '.join(missing)}?" if missing else ""
@@ -615,7 +615,7 @@ def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array
     shares = np.exp(np.array([best, original, second]) / np.count_nonzero(balances.null))
     text = f"with {angle:.2f} rad added to {name} the efforts leave {shares[0]:.0%} of what "
     text += f"friction alone leaves, else {shares[1]:.0%}; another joint turned {shares[2]:.0%}"
-    is_sure = second - best > 2.0 * _LOG_MARGIN and shares[0] < _MAX_TURNED
+    is_sure = second - best > 2.0 * _LOG_MARGIN and shares[0] < _MAX_ZERO_ERROR
     question = "" if is_sure else f"is the zero of {name} off by {-angle:.2f} rad?"
     proposal.note("zero", text, question)
     return offsets
@@ -661,9 +661,9 @@ def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _M
         is_same = bool(np.all(order == identity))
         original = min(original, best if is_same else error(identity))
         is_sure = is_settled and best < min(0.9, second / margin)
-        is_sure &= is_same or best < min(_MAX_REORDERED, original / margin**2)
+        is_sure &= is_same or best < min(_MAX_ORDER_ERROR, original / margin**2)
         attempts.append((best, order, second, pair, is_sure))
-        if is_sure or best < _MAX_REORDERED:
+        if is_sure or best < _MAX_ORDER_ERROR:
             break
     best, order, second, pair, is_sure = min(attempts, key=lambda attempt: attempt[0])
     if not is_sure and best > original / margin**2:

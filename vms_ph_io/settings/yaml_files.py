@@ -16,7 +16,7 @@ from vms_ph_dynamics.errors import did_you_mean
 from ..installation import share_directory
 from .bounded_text import YamlError, read_yaml
 
-_LARGEST = 1e12  # in SI units
+_LARGEST_NUMBER = 1e12  # in SI units
 
 
 def number(value: Any, name: str) -> float:
@@ -35,8 +35,8 @@ def moderate(values: Array, name: str) -> Array:
     Raises:
         ModelError: one is too large; the message names it.
     """
-    if (abs(values) > _LARGEST).any():
-        raise ModelError(f"{name} must be at most {_LARGEST:g}; given: {values.tolist()}")
+    if (abs(values) > _LARGEST_NUMBER).any():
+        raise ModelError(f"{name} must be at most {_LARGEST_NUMBER:g}; given: {values.tolist()}")
     return values
 
 

@@ -239,7 +239,7 @@ def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:
     start = run.model.base_pose(run.state()[0])[:3, :3]
     run.simulate(21.5)
     q, v = run.state()
-    assert np.abs(run.model.joint_positions(q) - run._reference._home_joints).max() < 0.01
+    assert np.abs(run.model.joint_positions(q) - run._reference._home_joint_positions).max() < 0.01
     turned = np.arccos((np.trace(start.T @ run.model.base_pose(q)[:3, :3]) - 1.0) / 2.0)
     assert np.degrees(turned) > 10.0
     assert np.abs(v).max() < 0.01

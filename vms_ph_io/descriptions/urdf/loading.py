@@ -31,12 +31,12 @@ def kind_of(text: str, path: Path) -> str:
         text: content of the file.
         path: its path, of which only the suffix .xacro matters.
     """
-    roots: list[str] = []
+    root_tags: list[str] = []
     uses_xacro = False
 
     def start_element(tag: str, attributes: dict[str, str]) -> None:
         nonlocal uses_xacro
-        roots.append(tag) if not roots else None
+        root_tags.append(tag) if not root_tags else None
         names = (tag, *attributes)
         uses_xacro = uses_xacro or any(
             name.rpartition(" ")[0].rstrip("/#") in _XACRO for name in names
@@ -48,7 +48,7 @@ def kind_of(text: str, path: Path) -> str:
         parser.Parse(text, True)
     if uses_xacro:
         return "xacro"
-    if roots == ["mujoco"]:
+    if root_tags == ["mujoco"]:
         return "MJCF"
     return "xacro" if path.suffix == ".xacro" else "URDF"
 
