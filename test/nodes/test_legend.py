@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from vms_ph.msg import ControllerState, Energy, Power
 
-from vms_ph_controllers.guard.certificate import ports_of
+from vms_ph_controllers.guard.certificate import guarded_ports
 from vms_ph_dynamics.energy.legend import LEGEND, rgb, styles
 from vms_ph_dynamics.forms import PORTS, port_names
 from vms_ph_dynamics.simulation.contact.mujoco_engine import CONTACT, JOINT_STOPS, MIMICS
@@ -54,7 +54,9 @@ def test_every_port_and_store_of_robots_laws_effects_and_bags_has_a_word_and_a_c
     }
     assert names - LEGEND.keys() == set()
     joints = {*robots.load("panda").joint_names}
-    assert {name for name in ports_of(robots.load("hextilt")) if name == "wrench_base"} <= names
+    assert {
+        name for name in guarded_ports(robots.load("hextilt")) if name == "wrench_base"
+    } <= names
     assert joints & LEGEND.keys() == set()
 
 

@@ -22,10 +22,10 @@ _ROUNDING = 1e-9
 # The energies do not balance where the kinetic energy rises by more than this beyond the energy
 # given, J, in more than this share of the samples. A push ends; a weight that is not there, or
 # another delay than the declared one, does not.
-_RISE, _RISE_SHARE = 1e-9, 0.25
+_SMALLEST_RISE, _RISE_SHARE = 1e-9, 0.25
 
 # What noise of velocities may add to the kinetic energy: so many J, and a share of it.
-_SMALLEST_SUPPLY, _SUPPLY_SHARE = 1e-3, 0.1
+_SMALLEST_NOISE, _NOISE_SHARE = 1e-3, 0.1
 
 
 class SampleCounts:
@@ -36,12 +36,12 @@ class SampleCounts:
         self.duration = self.weight_work = self.largest_unseen = 0.0
         self.lent = self.unsettled = self.supplied = self._largest_kinetic = 0.0
         self.first_loss = ""
-        self._rises, self._surplus, self._first_surplus = 0, np.nan, np.nan
+        self._rise_count, self._last_surplus, self._first_surplus = 0, np.nan, np.nan
 
-    def count_work(self, unmeasured: float, lent: float) -> None:
+    def count_work(self, unobserved_work: float, largest_loan: float) -> None:
         """Note the work not seen at a sample, and what was lent to repay debts, J."""
-        self.largest_unseen = max(self.largest_unseen, unmeasured)
-        self.lent = lent
+        self.largest_unseen = max(self.largest_unseen, unobserved_work)
+        self.lent = largest_loan
 
     def count_lost(self, largest_work: float, tank: EnergyTank) -> None:
         """Note the largest work since the last state, after which others were lost, J."""
@@ -53,20 +53,20 @@ class SampleCounts:
 
         Where the actuators do not hold the whole weight it falls, and nothing is noted.
         """
-        if not np.isfinite(self._surplus):
+        if not np.isfinite(self._last_surplus):
             self._first_surplus = surplus
         elif holds_weight:
-            rise = surplus - self._surplus
+            rise = surplus - self._last_surplus
             self.supplied = max(self.supplied, surplus - self._first_surplus)
-            self._rises += rise > _RISE and surplus > self._first_surplus
-        self._surplus = surplus
+            self._rise_count += rise > _SMALLEST_RISE and surplus > self._first_surplus
+        self._last_surplus = surplus
         self._largest_kinetic = max(self._largest_kinetic, kinetic)
 
     def count_open_balance(self, margin: float) -> None:
         """Compare the kinetic energy that is not from the ports with a margin of the budget, J."""
         excess = self.supplied - max(0.0, margin)
-        noise = _SMALLEST_SUPPLY + _SUPPLY_SHARE * self._largest_kinetic
-        if self._rises > _RISE_SHARE * self.samples and excess > noise:
+        noise_energy = _SMALLEST_NOISE + _NOISE_SHARE * self._largest_kinetic
+        if self._rise_count > _RISE_SHARE * self.samples and excess > noise_energy:
             self.unsettled = max(self.unsettled, excess)
 
 
@@ -158,9 +158,9 @@ class Certificate(PortCertificate, WithHints):
         counts = copy(counts)
         counts.count_lost(largest_work, tank)
         counts.count_open_balance(tank.margin)
-        counted: dict[str, Any] = {k: x for k, x in vars(counts).items() if k[0] != "_"}
+        counters: dict[str, Any] = {k: x for k, x in vars(counts).items() if k[0] != "_"}
         return cls(
-            ports=ports_of(model),
+            ports=guarded_ports(model),
             budget=tank.budget,
             given=tank.spent,
             largest_given=tank.largest_spent,
@@ -168,19 +168,19 @@ class Certificate(PortCertificate, WithHints):
             level=tank.level,
             delay=delay,
             effort_carries_weight=carries_weight,
-            **counted,
+            **counters,
         )
 
     @property
     def summary(self) -> str:
         """The verdict in words; before it, how often the law failed and a reflex acted."""
-        parts = []
+        statements = []
         if self.law_failures:
-            failed = f"the law failed in {self.law_failures} of {self.samples} updates"
-            parts.append(f"{failed}, first: {self.first_failure}")
+            failures = f"the law failed in {self.law_failures} of {self.samples} updates"
+            statements.append(f"{failures}, first: {self.first_failure}")
         if self.reflexes:
-            parts.append(f"a reflex acted in {self.reflexes} of {self.samples} updates")
-        return "; ".join([*parts, self.VERDICTS[self.verdict]])
+            statements.append(f"a reflex acted in {self.reflexes} of {self.samples} updates")
+        return "; ".join([*statements, self.VERDICTS[self.verdict]])
 
     @property
     def verdict(self) -> str:
@@ -233,6 +233,6 @@ class Certificate(PortCertificate, WithHints):
         yield ("changed", f"{self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes")
 
 
-def ports_of(model: VMSModel) -> tuple[str, ...]:
+def guarded_ports(model: VMSModel) -> tuple[str, ...]:
     """Return the names of the ports at which efforts act: that of a moving base, and the joints."""
     return (*(("wrench_base",) if model.b else ()), *model.joint_names)

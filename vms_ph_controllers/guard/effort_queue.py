@@ -27,20 +27,20 @@ def loan(kinetic: float) -> float:
     return max(SMALLEST_LOAN, _LOAN_SHARE * kinetic)
 
 
-class UnmeasuredWork:
+class UnobservedWork:
     """Energy given over the ``delay + 1`` samples from a decision to the sight of its outcome."""
 
     def __init__(self, delay: int) -> None:
-        self._work = 0.0
-        self._starts = [0.0] * (delay + 1)  # energy given at the start of each of them, J
-        self._next = 0
+        self._total_work = 0.0
+        self._start_energies = [0.0] * (delay + 1)  # energy given at the start of each of them, J
+        self._next_index = 0
 
     def add(self, work: float) -> float:
         """Count the work of a sample, J; return the largest of the last up to its end, J."""
-        self._starts[self._next] = self._work
-        self._next = (self._next + 1) % len(self._starts)
-        self._work += work
-        return max(0.0, self._work - min(self._starts))
+        self._start_energies[self._next_index] = self._total_work
+        self._next_index = (self._next_index + 1) % len(self._start_energies)
+        self._total_work += work
+        return max(0.0, self._total_work - min(self._start_energies))
 
 
 class DebtCeiling:
@@ -64,16 +64,16 @@ class DebtCeiling:
     again, at most a loan, so that it can be repaid.
 
     Attributes:
-        room: what may be risked, J.
+        margin: what may be risked, J.
         largest_loan: largest loan so far, J.
         kinetic: largest energy that the motion has after the last state as long as no more is
             given, J: its kinetic energy and what contacts may hold.
     """
 
     def __init__(self, delay: int) -> None:
-        self._unmeasured = UnmeasuredWork(delay)
+        self._unobserved_work = UnobservedWork(delay)
         self._ceiling = self.kinetic = 0.0
-        self.room, self.largest_loan = np.inf, SMALLEST_LOAN
+        self.margin, self.largest_loan = np.inf, SMALLEST_LOAN
 
     def update(self, level: float, work: float, kinetic: float, friction: float = 0.0) -> float:
         """Note that a sample has led to a level; return the work not seen at its end, J.
@@ -85,42 +85,42 @@ class DebtCeiling:
             friction: energy taken as lost to friction in the sample, J.
         """
         self.kinetic = max(kinetic, self.kinetic + work - friction)
-        unmeasured, debt, largest_loan = self._unmeasured.add(work), -level, loan(kinetic)
+        unobserved_work, debt, largest_loan = self._unobserved_work.add(work), -level, loan(kinetic)
         if debt <= ROUNDING:
-            self._ceiling, self.room = 0.0, np.inf
-            return unmeasured
+            self._ceiling, self.margin = 0.0, np.inf
+            return unobserved_work
         self.largest_loan = max(self.largest_loan, largest_loan)
         # A share of the energy of the motion when the debt began, as it could be risked then.
-        risked = _RISK_SHARE * max(0.0, self.kinetic - debt)
-        self._ceiling = max(self._ceiling, min(unmeasured, risked) + largest_loan)
+        risk_limit = _RISK_SHARE * max(0.0, self.kinetic - debt)
+        self._ceiling = max(self._ceiling, min(unobserved_work, risk_limit) + largest_loan)
         if debt > self._ceiling:
             self._ceiling = debt + min(largest_loan, debt - self._ceiling)
-        self.room = self._ceiling - debt
-        return unmeasured
+        self.margin = self._ceiling - debt
+        return unobserved_work
 
     def share(
-        self, active: Array, under_way: Sequence[Array], level: float, M: Array, dt: float
+        self, active_effort: Array, queued: Sequence[Array], level: float, M: Array, dt: float
     ) -> float:
         """Return the share of an effort beyond the resting one (nv,) that may be risked.
 
         Args:
-            active: (nv,) effort beyond the resting one.
-            under_way: efforts beyond the resting one (nv,) that act before it.
+            active_effort: (nv,) effort beyond the resting one.
+            queued: efforts beyond the resting one (nv,) that act before it.
             level: energy available, J; negative for a debt.
             M: (nv,nv) mass matrix.
             dt: duration of a sample, s.
         """
-        efforts = np.array([active, *under_way])
-        squares = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
-        rise, *rises = (dt * np.sqrt(np.maximum(squares, 0.0))).tolist()
+        efforts = np.array([active_effort, *queued])
+        squared_norms = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
+        speed_rise, *queued_rises = (dt * np.sqrt(np.maximum(squared_norms, 0.0))).tolist()
         speed = float(np.sqrt(2.0 * self.kinetic))
         if level < -ROUNDING:
-            risk = _RISK_SHARE * max(0.0, self.room)
+            risk = _RISK_SHARE * max(0.0, self.margin)
         else:
             risk = max(0.0, level) + _RISK_SHARE * self.kinetic
-        largest = float(np.sqrt(2.0 * (self.kinetic + risk)))
-        room_left = max(0.0, largest - speed - sum(rises))
-        return float(room_left / rise) if rise > room_left else 1.0
+        largest_speed = float(np.sqrt(2.0 * (self.kinetic + risk)))
+        speed_margin = max(0.0, largest_speed - speed - sum(queued_rises))
+        return float(speed_margin / speed_rise) if speed_rise > speed_margin else 1.0
 
 
 # Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is seen.
@@ -143,30 +143,30 @@ class EffortQueue:
     :class:`.DebtCeiling`, which every effort raises by ``dt |f_i|_{M^-1}``.
 
     Attributes:
-        queue: the effort that acts from now on, then those sent after it, ``delay + 1`` in all.
-        active: the part of each beyond the resting effort for which it was sent.
+        efforts: the effort that acts from now on, then those sent after it, ``delay + 1`` in all.
+        active_efforts: the part of each beyond the resting effort for which it was sent.
         is_measured: whether no state was lost since the last one.
     """
 
     def __init__(self, model: VMSModel, delay: int) -> None:
         self._model, self._work = model, SampleWork(model)
         self._zero = np.zeros(model.nv)
-        self.queue: list[Array] = [self._zero] * (delay + 1)
-        self.active: list[Array] = [self._zero] * (delay + 1)
+        self.efforts: list[Array] = [self._zero] * (delay + 1)
+        self.active_efforts: list[Array] = [self._zero] * (delay + 1)
         self.restart(self._zero, self._zero)
 
-    def restart(self, effort: Array, active: Array) -> None:
+    def restart(self, effort: Array, active_effort: Array) -> None:
         """Restart; an effort (nv,) acts until the next one does."""
-        self.queue = [effort] * len(self.queue)
-        self.active = [active] * len(self.queue)
+        self.efforts = [effort] * len(self.efforts)
+        self.active_efforts = [active_effort] * len(self.efforts)
         self._work.restart()
-        self._start: Evaluation | None = None
+        self._last_state: Evaluation | None = None
         self.is_measured = True
 
-    def send(self, effort: Array, active: Array) -> None:
+    def send(self, effort: Array, active_effort: Array) -> None:
         """Take an effort (nv,) into the queue; the first one in it begins to act."""
-        self.queue = [*self.queue[1:], effort]
-        self.active = [*self.active[1:], active]
+        self.efforts = [*self.efforts[1:], effort]
+        self.active_efforts = [*self.active_efforts[1:], active_effort]
 
     def observe(self, d: Evaluation, potential: float, kinetic: float) -> None:
         """Note the state at which the first effort of the queue begins to act.
@@ -176,53 +176,53 @@ class EffortQueue:
             potential: of its gravity, J.
             kinetic: largest energy of the motion after it, see :class:`.DebtCeiling`, J.
         """
-        self._start, self._potential, self.is_measured = d, potential, True
-        self._work.hold(d, self.queue[0], self._zero, -potential)
-        self._first_speed = self._speed = float(np.sqrt(2.0 * kinetic))
-        self._path = self._spread = 0.0
-        self._first = self.queue[0], self.active[0]
+        self._last_state, self._potential, self.is_measured = d, potential, True
+        self._work.hold(d, self.efforts[0], self._zero, -potential)
+        self._start_speed = self._speed_bound = float(np.sqrt(2.0 * kinetic))
+        self._path_length = self._work_error = 0.0
+        self._held = self.efforts[0], self.active_efforts[0]
 
     def mean_velocity(self, q: Array, dt: float) -> Array:
         """Return the velocity (nv,) over the time since the last state; zero after lost ones."""
-        if self._start is None or not self.is_measured:
+        if self._last_state is None or not self.is_measured:
             return np.zeros(self._model.nv)
-        return self._model.difference(self._start.q, q) / dt
+        return self._model.difference(self._last_state.q, q) / dt
 
-    def lose_state(self, dt: float) -> None:
+    def skip_state(self, dt: float) -> None:
         """Note that the first effort acts on for a time, s, after which no state is seen."""
-        if self._start is not None:
+        if self._last_state is not None:
             self.is_measured = False
-            self._elapse(dt)
+            self._advance_time(dt)
 
-    def act(self) -> None:
+    def advance_without_state(self) -> None:
         """Note that the first effort of the queue begins to act at a state that is not seen."""
-        if self._start is not None:
-            self._spread += self._path * self._norm(self.queue[0] - self._first[0])
-            self._first = self.queue[0], self.active[0]
+        if self._last_state is not None:
+            self._work_error += self._path_length * self._norm(self.efforts[0] - self._held[0])
+            self._held = self.efforts[0], self.active_efforts[0]
 
     @property
     def largest_work(self) -> float:
         """Largest work of efforts since the last state, whatever the motion was meanwhile, J."""
-        if self._start is None or self.is_measured:
+        if self._last_state is None or self.is_measured:
             return 0.0
-        work = 0.5 * (self._speed * self._speed - self._first_speed * self._first_speed)
-        has_weight = bool(np.any(self._start.g))
-        return work + (0.5 * _WEIGHT_RATE * self._path * self._path if has_weight else 0.0)
+        work = 0.5 * (self._speed_bound * self._speed_bound - self._start_speed * self._start_speed)
+        has_weight, path = bool(np.any(self._last_state.g)), self._path_length
+        return work + (0.5 * _WEIGHT_RATE * path * path if has_weight else 0.0)
 
-    def share_within(self, active: Array, level: float, dt: float) -> float:
+    def covered_share(self, active_effort: Array, level: float, dt: float) -> float:
         """Return the share of an effort beyond the resting one that a level covers, unseen.
 
         Args:
-            active: (nv,) effort beyond the resting one, sent after those in the queue.
+            active_effort: (nv,) effort beyond the resting one, sent after those in the queue.
             level: energy available at the last state, J.
             dt: duration of a sample, s.
         """
-        if self._start is None:
+        if self._last_state is None:
             return 0.0
-        speed = self._speed + dt * sum(self._norm(each) for each in self.active[1:])
-        largest = float(np.sqrt(self._first_speed * self._first_speed + 2.0 * max(0.0, level)))
-        rise = dt * self._norm(active)
-        return min(1.0, max(0.0, largest - speed) / rise) if rise > 0.0 else 1.0
+        speed = self._speed_bound + dt * sum(map(self._norm, self.active_efforts[1:]))
+        max_speed = float(np.sqrt(self._start_speed * self._start_speed + 2.0 * max(0.0, level)))
+        speed_rise = dt * self._norm(active_effort)
+        return min(1.0, max(0.0, max_speed - speed) / speed_rise) if speed_rise > 0.0 else 1.0
 
     def work(self, d: Evaluation, potential: float, dt: float) -> float:
         """Return the energy given since the last state, J; at most, and no credit, after lost ones.
@@ -232,21 +232,21 @@ class EffortQueue:
             potential: of its gravity, J.
             dt: time since the last update, s.
         """
-        if self._start is None:
+        if self._last_state is None:
             return 0.0
         if self.is_measured:
             return -self._work.recovered_energy(d, -potential, dt)
-        self._elapse(dt)
-        displacement = self._model.difference(self._start.q, d.q)
-        work = float(self._first[0] @ displacement) - (potential - self._potential) + self._spread
+        self._advance_time(dt)
+        x = self._model.difference(self._last_state.q, d.q)
+        work = float(self._held[0] @ x) - (potential - self._potential) + self._work_error
         # The displacement of a base that turns is not the integral of its velocity.
         return max(0.0, work, self.largest_work if self._model.b else 0.0)
 
-    def _elapse(self, dt: float) -> None:
-        self._speed += dt * self._norm(self._first[1])
-        self._path += dt * self._speed
+    def _advance_time(self, dt: float) -> None:
+        self._speed_bound += dt * self._norm(self._held[1])
+        self._path_length += dt * self._speed_bound
 
     def _norm(self, effort: Array) -> float:
-        assert self._start is not None
-        square = float(effort @ np.linalg.solve(self._start.M, effort))
+        assert self._last_state is not None
+        square = float(effort @ np.linalg.solve(self._last_state.M, effort))
         return _INERTIA_FACTOR * float(np.sqrt(max(0.0, square)))

@@ -15,7 +15,7 @@ from vms_ph_dynamics.arrays import summary
 
 from ..controller import Command, Controller, FunctionLaw, LawWrapper, Reference, RobotState, Status
 from .certificate import Certificate
-from .motion_limits import EnergyGuardSettings, settings_with
+from .motion_limits import EnergyGuardSettings, settings_with_budget
 from .port_guard import PortGuard
 
 Law = Controller | Callable[[Array, Array, float], Any]
@@ -64,15 +64,15 @@ class EnergyGuard(LawWrapper):
         settings: EnergyGuardSettings | None = None,
         **options: Any,
     ) -> None:
-        self._settings = settings_with(settings, budget)
-        accepted = list(inspect.signature(PortGuard).parameters)[2:]
-        if unknown := [name for name in options if name not in accepted]:
+        self._settings = settings_with_budget(settings, budget)
+        option_names = list(inspect.signature(PortGuard).parameters)[2:]
+        if unknown := [name for name in options if name not in option_names]:
             raise OptionError(
                 f"EnergyGuard has no option '{unknown[0]}'; it takes law, budget (J), model, "
-                f"settings, {', '.join(accepted)}"
+                f"settings, {', '.join(option_names)}"
             )
         self._options = options
-        self._ports: PortGuard | None = None
+        self._port_guard: PortGuard | None = None
         self._is_engaged = False
         self._failures, self._first_failure = 0, ""
         self._function: Callable[..., Any] | None = None
@@ -108,23 +108,23 @@ class EnergyGuard(LawWrapper):
             )
         else:
             self._wrap(FunctionLaw(model, law))
-        self._ports = PortGuard(self.model, self._settings, **self._options)
+        self._port_guard = PortGuard(self.model, self._settings, **self._options)
         self._is_engaged = False
         return self
 
     def __repr__(self) -> str:
         """Return law and tank, in one line."""
-        if self._ports is None:
+        if self._port_guard is None:
             return summary(self, f"budget {self._settings.tank_initial:g} J", "no robot yet")
-        return summary(self, repr(self.law), repr(self._ports.tank))
+        return summary(self, repr(self.law), repr(self._port_guard.tank))
 
     @property
     def ports(self) -> PortGuard:
         """The guard of the efforts, with its settings and its tank."""
-        if self._ports is None:
+        if self._port_guard is None:
             self.attach()
-        assert self._ports is not None
-        return self._ports
+        assert self._port_guard is not None
+        return self._port_guard
 
     @property
     def certificate(self) -> Certificate:

@@ -50,7 +50,7 @@ class EnergyGuardSettings:
         with_floats(self)
 
 
-def settings_with(
+def settings_with_budget(
     settings: EnergyGuardSettings | None, budget: float | None
 ) -> EnergyGuardSettings:
     """Return settings, the defaults when None, with a budget in the tank, J; None for theirs.
@@ -124,39 +124,39 @@ def largest_share(
         dt: duration of the sample, s.
     """
     s = settings
-    inverse = np.linalg.inv(d.M)
-    braked_velocity = v + dt * (inverse @ (brake - d.C @ d.v - d.g))
-    step = dt * (inverse @ (desired - brake))
+    M_inverse = np.linalg.inv(d.M)
+    braked_velocity = v + dt * (M_inverse @ (brake - d.C @ d.v - d.g))
+    velocity_step = dt * (M_inverse @ (desired - brake))
     shares = [EffortShare(1.0, "")]
     if s.power > 0.0:
-        braked, change = brake - compensation, desired - brake
-        mean = 0.5 * (v + braked_velocity)
+        net_brake, change = brake - compensation, desired - brake
+        mean_velocity = 0.5 * (v + braked_velocity)
         share = _largest_root(
-            0.5 * float(change @ step),
-            float(change @ mean) + 0.5 * float(braked @ step),
-            float(braked @ mean) - s.power,
+            0.5 * float(change @ velocity_step),
+            float(change @ mean_velocity) + 0.5 * float(net_brake @ velocity_step),
+            float(net_brake @ mean_velocity) - s.power,
         )
         shares.append(EffortShare(share, f"power at its limit of {s.power:g} W"))
     if s.joint_speed > 0.0:
         b = d.model.b
-        share = _largest_rate_share(braked_velocity[b:], step[b:], s.joint_speed)
+        share = _largest_rate_share(braked_velocity[b:], velocity_step[b:], s.joint_speed)
         shares.append(EffortShare(share, f"joint rate at its limit of {s.joint_speed:g}"))
     if s.speed > 0.0 or s.kinetic_energy > 0.0:
         jacobian = d.J_end_effector[:3]
-        first, rise = jacobian @ braked_velocity, jacobian @ step
-        squares = float(rise @ rise), 2.0 * float(first @ rise), float(first @ first)
+        v_brake, v_step = jacobian @ braked_velocity, jacobian @ velocity_step
+        quadratic = float(v_step @ v_step), 2.0 * float(v_brake @ v_step), float(v_brake @ v_brake)
         if s.speed > 0.0:
-            share = _largest_root(squares[0], squares[1], squares[2] - s.speed * s.speed)
+            share = _largest_root(quadratic[0], quadratic[1], quadratic[2] - s.speed * s.speed)
             shares.append(EffortShare(share, f"speed at its limit of {s.speed:g} m/s"))
         if s.kinetic_energy > 0.0:
-            velocity = jacobian @ v
-            is_moving = float(np.sqrt(velocity @ velocity)) > _MIN_SPEED
-            u = velocity if is_moving else first + rise
-            length = float(np.sqrt(u @ u))
-            if length > _MIN_SPEED:
-                direction = jacobian.T @ (u / length)
-                limit = 2.0 * s.kinetic_energy * float(direction @ inverse @ direction)
-                share = _largest_root(squares[0], squares[1], squares[2] - limit)
+            measured = jacobian @ v
+            is_moving = float(np.sqrt(measured @ measured)) > _MIN_SPEED
+            v_tool = measured if is_moving else v_brake + v_step
+            tool_speed = float(np.sqrt(v_tool @ v_tool))
+            if tool_speed > _MIN_SPEED:
+                direction = jacobian.T @ (v_tool / tool_speed)
+                limit = 2.0 * s.kinetic_energy * float(direction @ M_inverse @ direction)
+                share = _largest_root(quadratic[0], quadratic[1], quadratic[2] - limit)
                 reason = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
                 shares.append(EffortShare(share, reason))
     return min(shares, key=lambda limited: limited.share)

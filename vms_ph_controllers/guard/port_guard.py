@@ -105,18 +105,18 @@ class PortGuard:
         self.settings = EnergyGuardSettings() if settings is None else settings
         # Efforts that do not carry the weight act as if there was none.
         self._model = model if effort_carries_weight else model.without_gravity()
-        self._weighted_model, self._period, self._b = model, period, model.b
-        self._states = StatePlausibility(model, bounds)
+        self._full_model, self._period, self._b = model, period, model.b
+        self._plausibility = StatePlausibility(model, bounds)
         self._limits = TorqueLimits(model)
         self._budget = SampleBudget(
             self._model, BaseWrench(model, allocation, base_actuated, weights), self.delay
         )
-        self._safe = SafeOutput(self._model, allocation, base_actuated)
+        self._safe_output = SafeOutput(self._model, allocation, base_actuated)
         self._queue = EffortQueue(self._model, self.delay)
         self._zero = np.zeros(model.nv)
-        self._no_configuration = np.full(model.nq, np.nan)
+        self._no_q = np.full(model.nq, np.nan)
         self._initial_effort: Array | None = None  # from which the effort departs without a jump
-        self._offset: Array | None = None  # that fades out
+        self._fading_offset: Array | None = None  # that fades out
         self._last_potential: float | None = None  # potential of gravity at the last state, J
         self._restart()
 
@@ -137,18 +137,18 @@ class PortGuard:
         Raises:
             StateError: the state does not fit the model.
         """
-        d = self._weighted_model.evaluate(q, v)
-        self._states.restart(d.q, d.v)
+        d = self._full_model.evaluate(q, v)
+        self._plausibility.restart(d.q, d.v)
         self._restart()
-        d_guarded = Evaluation(self._model, d.q, d.v)
+        d = Evaluation(self._model, d.q, d.v)
         is_known = acting is not None and self._is_effort(acting)
-        initial = self._budget.compensation(d_guarded)
+        initial = self._budget.compensation(d)
         if is_known:
             initial = self._budget.delivered(np.array(acting, float))
-        compensation = self._budget.compensation(d_guarded)
-        self._queue.restart(initial - self._budget.uncompensated(d_guarded), initial - compensation)
-        self._ceiling.kinetic = d_guarded.kinetic_energy
-        self._queue.observe(d_guarded, d_guarded.potential_energy, d_guarded.kinetic_energy)
+        compensation = self._budget.compensation(d)
+        self._queue.restart(initial - self._budget.uncompensated(d), initial - compensation)
+        self._ceiling.kinetic = d.kinetic_energy
+        self._queue.observe(d, d.potential_energy, d.kinetic_energy)
         self._initial_effort = initial if is_known else None
 
     def update(self, q: Array, v: Array, effort: Array, dt: float) -> GuardedEffort:
@@ -162,44 +162,44 @@ class PortGuard:
         """
         counts = self._counts
         counts.samples += 1
-        judgement = self._states.judge(q, v, dt)
+        judgement = self._plausibility.judge(q, v, dt)
         fault = f"implausible state: {judgement.reason}" if judgement.reason else ""
         if not judgement.is_located:
             return self._hold_safe(judgement.q, judgement.v, dt, fault)
-        step, v = max(dt, self._period), np.array(v, float)
+        period, v = max(dt, self._period), np.array(v, float)
         if fault and judgement.reason != RECOVERING:
             # Positions settle the account of the last sample, and show the motion of the joints.
-            v[self._b :] = self._queue.mean_velocity(judgement.q, step)[self._b :]
+            v[self._b :] = self._queue.mean_velocity(judgement.q, period)[self._b :]
         d = Evaluation(self._model, judgement.q, v)
         self._account(d, dt)
         counts.duration += dt
         compensation = self._budget.compensation(d)
-        reason, is_fading, is_clipped = "", False, False
+        reason, fade_reason, wrench_reason = "", "", ""
         if fault:
             reason = f"reflex: {fault}; holding and damping"
-            desired = self._safe_effort(d.q, d.v, step)
+            desired = self._safe_effort(d.q, d.v, period)
         elif not self._is_effort(effort):
             reason = "reflex: the effort is not finite or not that of this robot"
-            desired = self._safe_effort(d.q, d.v, step)
+            desired = self._safe_effort(d.q, d.v, period)
         else:
             commanded = np.asarray(effort, float)
-            faded = self._bumpless(commanded, dt)
-            is_fading = faded is not commanded
+            faded = self._without_jump(commanded, dt)
+            fade_reason = "" if faded is commanded else "fading in"
             desired = self._budget.delivered(faded)
-            is_clipped = desired is not faded
+            wrench_reason = "" if desired is faded else _WRENCH_LIMITED
         is_reflex = bool(reason)
-        force, limits = self._limited(d, desired, compensation, step, dt)
-        grant = self._budget.grant(d, force, self._queue, self._available(), self._ceiling, step)
+        force, limit_reason = self._limited_effort(d, desired, compensation, period, dt)
+        grant = self._budget.grant(d, force, self._queue, self._available(), self._ceiling, period)
         if grant.reason:
             force = grant.force
             self._limits.replace(force[self._b :])
-        wrench, fade_in = _WRENCH_LIMITED if is_clipped else "", "fading in" if is_fading else ""
-        reason = "; ".join(filter(None, (reason, wrench, limits, fade_in, grant.reason)))
+        reasons = (reason, wrench_reason, limit_reason, fade_reason, grant.reason)
+        reason = "; ".join(filter(None, reasons))
         self._count(is_reflex, bool(reason), grant.is_brake)
-        self._queue.send(force - self._budget.uncompensated(d), grant.active)
+        self._queue.send(force - self._budget.uncompensated(d), grant.active_effort)
         self._queue.observe(d, d.potential_energy, self._ceiling.kinetic)
         if is_reflex:
-            self._initial_effort, self._offset = force, None
+            self._initial_effort, self._fading_offset = force, None
             return GuardedEffort(force, Status.HOLDING, reason, self.level)
         return GuardedEffort(force, Status.SATURATED if reason else Status.OK, reason, self.level)
 
@@ -211,7 +211,7 @@ class PortGuard:
             dt: time since the last update, s.
         """
         self._counts.samples += 1
-        judgement = self._states.judge(self._no_configuration, np.full_like(self._zero, np.nan), dt)
+        judgement = self._plausibility.judge(self._no_q, np.full_like(self._zero, np.nan), dt)
         return self._hold_safe(judgement.q, judgement.v, dt, why)
 
     def refill(self, energy: float) -> float:
@@ -226,7 +226,7 @@ class PortGuard:
     def certificate(self) -> Certificate:
         """Return what the guard has seen since the engagement."""
         return Certificate.of(
-            self._weighted_model,
+            self._full_model,
             self.tank,
             self._counts,
             self.delay,
@@ -240,17 +240,17 @@ class PortGuard:
         self._ceiling = DebtCeiling(self.delay)
         self._counts = SampleCounts()
         self._limits.restart()
-        self._initial_effort = self._offset = None
-        self._jump_share = 0.0
+        self._initial_effort = self._fading_offset = None
+        self._fading_share = 0.0
         self._last_potential = None
 
     def _account(self, d: Evaluation, dt: float) -> None:
         """Count the energy given since the last state."""
         tank, s = self.tank, self.settings
         tank.capacity = s.tank_capacity
-        is_lost, kinetic = not self._queue.is_measured, d.kinetic_energy
+        was_lost, kinetic = not self._queue.is_measured, d.kinetic_energy
         work = self._queue.work(d, d.potential_energy, dt)
-        if is_lost:
+        if was_lost:
             # The motion is of these efforts rather than of a push.
             work = max(work, kinetic - self._ceiling.kinetic)
             self._counts.count_lost(self._queue.largest_work, tank)
@@ -258,13 +258,13 @@ class PortGuard:
         refilled = 0.0
         if s.refill_power > 0.0 and not s.freeze:
             refilled = tank.refill(s.refill_power * dt)
-        unmeasured = self._ceiling.update(tank.level, work, kinetic, refilled)
-        self._counts.count_work(unmeasured, self._ceiling.largest_loan)
+        unobserved_work = self._ceiling.update(tank.level, work, kinetic, refilled)
+        self._counts.count_work(unobserved_work, self._ceiling.largest_loan)
         self._counts.count_balance(kinetic - tank.spent, kinetic, self._budget.holds_weight(d))
         if self.carries_weight:
             potential = d.potential_energy
         else:
-            potential = Evaluation(self._weighted_model, d.q, self._zero).potential_energy
+            potential = Evaluation(self._full_model, d.q, self._zero).potential_energy
         if self._last_potential is not None:
             self._counts.weight_work += potential - self._last_potential
         self._last_potential = potential
@@ -276,75 +276,75 @@ class PortGuard:
     def _is_effort(self, effort: Array) -> bool:
         return np.shape(effort) == self._zero.shape and bool(np.isfinite(effort).all())
 
-    def _bumpless(self, effort: Array, dt: float) -> Array:
+    def _without_jump(self, effort: Array, dt: float) -> Array:
         """Return the effort with what is left of the jump at engagement."""
         if self._initial_effort is not None:
             offset = self._initial_effort - effort
-            self._offset = offset if np.any(offset) else None
-            self._initial_effort, self._jump_share = None, 1.0
-        if self._offset is None:
+            self._fading_offset = offset if np.any(offset) else None
+            self._initial_effort, self._fading_share = None, 1.0
+        if self._fading_offset is None:
             return effort
-        faded = effort + self._jump_share * self._offset
+        faded = effort + self._fading_share * self._fading_offset
         time = self.settings.engagement_time
-        self._jump_share = self._jump_share - dt / time if time > 0.0 else 0.0
-        if self._jump_share <= 0.0:
-            self._offset = None
+        self._fading_share = self._fading_share - dt / time if time > 0.0 else 0.0
+        if self._fading_share <= 0.0:
+            self._fading_offset = None
         return faded
 
-    def _limited(
-        self, d: Evaluation, desired: Array, compensation: Array, step: float, dt: float
+    def _limited_effort(
+        self, d: Evaluation, desired: Array, compensation: Array, period: float, dt: float
     ) -> tuple[Array, str]:
         """Return the effort within the limits of joints and motion, and what was limited."""
         s, b = self.settings, self._b
         torque, reason = desired[b:], ""
         if s.torque < 1.0:
-            bound = s.torque * self._weighted_model.joints.effort
+            bound = s.torque * self._full_model.joints.effort
             if (np.abs(torque) > bound).any():
                 torque = np.clip(torque, -bound, bound)
                 reason = f"torque at {s.torque:.0%} of its limit"
-        limited = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
+        clipped = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
         force = desired
-        if reason or limited.reason:
-            force = np.concatenate([desired[:b], limited.effort])
-        reason = "; ".join(filter(None, (reason, limited.reason)))
+        if reason or clipped.reason:
+            force = np.concatenate([desired[:b], clipped.effort])
+        reason = "; ".join(filter(None, (reason, clipped.reason)))
         if not is_limited(s):
             return force, reason
-        brake = self._budget.strongest_brake(d, step)
-        v = self._budget.velocity_ahead(d, self._queue.queue[1:], step)
-        share = largest_share(d, v, force, brake, compensation, s, step)
-        if share.share < 1.0:
-            force = brake + share.share * (force - brake)
+        brake = self._budget.strongest_brake(d, period)
+        v = self._budget.next_velocity(d, self._queue.efforts[1:], period)
+        effort_share = largest_share(d, v, force, brake, compensation, s, period)
+        if effort_share.share < 1.0:
+            force = brake + effort_share.share * (force - brake)
             self._limits.replace(force[b:])
-            reason = f"{reason}; {share.reason}" if reason else share.reason
+            reason = f"{reason}; {effort_share.reason}" if reason else effort_share.reason
         return force, reason
 
     def _safe_effort(self, q: Array, v: Array, dt: float) -> Array:
-        safe = self._safe.at(q, v, (self.delay + 1) * dt)
+        safe = self._safe_output.at(q, v, (self.delay + 1) * dt)
         return np.concatenate([safe.wrench_base, safe.torque])
 
-    def _hold_safe(self, q: Array, v: Array, dt: float, why: str) -> GuardedEffort:
+    def _hold_safe(self, q: Array, v: Array, dt: float, cause: str) -> GuardedEffort:
         """Return the safe output while no state can be believed.
 
         A brake on a velocity of the past may drive the robot: it acts as far as the tank covers it
         whatever the motion is, and so ends.
         """
-        is_timed = 0.0 < dt <= LONGEST_STEP
-        step = max(dt, self._period) if is_timed else self._period
+        has_valid_dt = 0.0 < dt <= LONGEST_STEP
+        period = max(dt, self._period) if has_valid_dt else self._period
         d, queue = Evaluation(self._model, q, self._zero), self._queue
-        queue.lose_state(dt if is_timed or dt == 0.0 else LONGEST_STEP)
+        queue.skip_state(dt if has_valid_dt or dt == 0.0 else LONGEST_STEP)
         compensation = self._budget.compensation(d)
-        brake = self._safe_effort(q, v, step) - compensation
-        active = queue.share_within(brake, self._available(), step) * brake
-        force = compensation + active
-        queue.send(force - self._budget.uncompensated(d), active)
-        queue.act()
+        brake = self._safe_effort(q, v, period) - compensation
+        active_effort = queue.covered_share(brake, self._available(), period) * brake
+        force = compensation + active_effort
+        queue.send(force - self._budget.uncompensated(d), active_effort)
+        queue.advance_without_state()
         self._limits.replace(force[self._b :])
-        self._initial_effort, self._offset = force, None
+        self._initial_effort, self._fading_offset = force, None
         self._counts.lost += 1
-        self._counts.first_loss = self._counts.first_loss or why
+        self._counts.first_loss = self._counts.first_loss or cause
         self._counts.duration += dt if 0.0 < dt <= LONGEST_STEP else 0.0
         self._count(True, True, False)
-        reason = f"reflex: {why}; holding and damping"
+        reason = f"reflex: {cause}; holding and damping"
         return GuardedEffort(force, Status.HOLDING, reason, self.level)
 
     def _count(self, is_reflex: bool, is_changed: bool, is_brake: bool) -> None:

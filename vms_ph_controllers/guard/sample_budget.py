@@ -104,10 +104,10 @@ class BaseWrench:
         allocation = self._allocation
         if self.is_ideal or allocation is None:
             return self.delivered(desired)
-        root = np.linalg.cholesky(M_b)
+        factor = np.linalg.cholesky(M_b)
         inputs = bounded_least_squares(
-            np.linalg.solve(root, allocation.matrix),
-            np.linalg.solve(root, desired),
+            np.linalg.solve(factor, allocation.matrix),
+            np.linalg.solve(factor, desired),
             allocation.lower,
             allocation.upper,
         )
@@ -118,8 +118,8 @@ class BaseWrench:
 # way, which it leaves out.
 _CLEARANCE = 2.0
 
-_DEBT = "the energy tank has a debt"
-_UNCOVERED = "the energy tank does not cover the effort against a motion that is not seen"
+_DEBT_REASON = "the energy tank has a debt"
+_UNCOVERED_REASON = "the energy tank does not cover the effort against a motion that is not seen"
 
 # Longest displacement for which the quick check is made, rad or m.
 _LONGEST_DISPLACEMENT = 0.2
@@ -132,12 +132,12 @@ class GrantedEffort:
     Attributes:
         force: (nv,); the wanted one itself where the tank covers it.
         reason: what was changed, in words; empty for an effort that is covered.
-        active: (nv,) its part beyond the resting effort.
+        active_effort: (nv,) its part beyond the resting effort.
         is_brake: whether the robot is braked because no share of the effort is covered.
     """
 
     force: Array
-    active: Array
+    active_effort: Array
     reason: str
     is_brake: bool
 
@@ -150,7 +150,7 @@ class SampleBudget:
     """
 
     def __init__(self, model: VMSModel, wrench: BaseWrench, delay: int) -> None:
-        self._samples = delay + 1  # from a state to the end of an effort that it led to
+        self._sample_count = delay + 1  # from a state to the end of an effort that it led to
         self._model, self._b, self._wrench = model, model.b, wrench
         self._prediction, self._grant = SamplePrediction(model), SampleGrant(model)
         self._limits = TorqueLimits(model)
@@ -169,7 +169,7 @@ class SampleBudget:
         if self._wrench.is_ideal:
             return d.g
         weight = d.g[: self._b]
-        return self._applied(d, d.g, self._wrench.delivered(weight))
+        return self._replace_wrench(d, d.g, self._wrench.delivered(weight))
 
     def uncompensated(self, d: Evaluation) -> Array:
         """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
@@ -185,14 +185,14 @@ class SampleBudget:
         Brakes of all samples that are not seen take out a third of the momentum together.
         """
         compensation, b = self.compensation(d), self._b
-        brake = strongest_brake(d, self._samples * dt)
+        brake = strongest_brake(d, self._sample_count * dt)
         if not self._wrench.is_ideal:
             # Measured from what is held of the weight.
             brake = brake + compensation - d.g
-            brake = self._applied(d, brake, self._wrench.braking(brake[:b], d.M_b))
+            brake = self._replace_wrench(d, brake, self._wrench.braking(brake[:b], d.M_b))
         return self._limits.scale(compensation, brake)
 
-    def velocity_ahead(self, d: Evaluation, efforts: Sequence[Array], dt: float) -> Array:
+    def next_velocity(self, d: Evaluation, efforts: Sequence[Array], dt: float) -> Array:
         """Return the velocity (nv,) at which the next effort begins to act, about."""
         if not efforts:
             return d.v
@@ -204,7 +204,7 @@ class SampleBudget:
         self,
         d: Evaluation,
         desired: Array,
-        efforts: EffortQueue,
+        queue: EffortQueue,
         level: float,
         ceiling: DebtCeiling,
         dt: float,
@@ -214,23 +214,23 @@ class SampleBudget:
         Args:
             d: the present state.
             desired: (nv,) effort.
-            efforts: efforts that act before it.
+            queue: efforts that act before it.
             level: energy available, J; negative for a debt.
             ceiling: bounds what may be risked whatever the motion is.
             dt: duration of a sample, s.
         """
-        queued = efforts.queue[1:]
-        if self._is_clear(d, desired, queued, level, ceiling.kinetic, dt):
+        queued = queue.efforts[1:]
+        if self._is_surely_covered(d, desired, queued, level, ceiling.kinetic, dt):
             return GrantedEffort(desired, desired - self.compensation(d), "", False)
-        start, spent = d, 0.0
+        start, predicted_energy = d, 0.0
         for effort in queued:
             self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
             prediction = self._prediction.predict(effort + self.uncompensated(start))
-            spent += prediction.energy if level < 0.0 else max(0.0, prediction.energy)
+            predicted_energy += prediction.energy if level < 0.0 else max(0.0, prediction.energy)
             if not np.isfinite(prediction.energy):
                 break
             start = Evaluation(self._model, prediction.q, prediction.v)
-        budget = level - spent if np.isfinite(spent) else min(level, 0.0)
+        budget = level - predicted_energy if np.isfinite(predicted_energy) else min(level, 0.0)
         if level < 0.0:
             budget = min(budget, 0.0)
         compensation = self.compensation(start)
@@ -239,17 +239,17 @@ class SampleBudget:
         if not grant.is_covered:
             force = self._grant.brake(grant, compensation, self.strongest_brake(start, dt))
         reason = grant.reason
-        share = ceiling.share(force - compensation, efforts.active[1:], level, start.M, dt)
+        share = ceiling.share(force - compensation, queue.active_efforts[1:], level, start.M, dt)
         if share < 1.0:
             self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
-            neutral = _neutral_share(
+            neutral_share = _neutral_share(
                 self._prediction.predict(compensation), self._prediction.predict(force)
             )
-            force = compensation + max(share, neutral) * (force - compensation)
-            reason = reason or (_UNCOVERED if level >= -ROUNDING else _DEBT)
+            force = compensation + max(share, neutral_share) * (force - compensation)
+            reason = reason or (_UNCOVERED_REASON if level >= -ROUNDING else _DEBT_REASON)
         return GrantedEffort(force, force - compensation, reason, not grant.is_covered)
 
-    def _is_clear(
+    def _is_surely_covered(
         self,
         d: Evaluation,
         desired: Array,
@@ -265,29 +265,29 @@ class SampleBudget:
         """
         if not level > 0.0:
             return False
-        weight, largest, acceleration = d.g, 0.0, 0.0
+        weight, largest_square, acceleration = d.g, 0.0, 0.0
         for effort in (*efforts, desired - self.uncompensated(d)):
-            active = effort - weight
-            a = np.linalg.solve(d.M, active)
-            largest = max(largest, float(active @ a))
+            active_effort = effort - weight
+            a = np.linalg.solve(d.M, active_effort)
+            largest_square = max(largest_square, float(active_effort @ a))
             acceleration = max(acceleration, float(np.abs(a).max()))
         time = (len(efforts) + 1) * dt
         if not time * (float(np.abs(d.v).max()) + time * acceleration) < _LONGEST_DISPLACEMENT:
             return False
-        push = time * float(np.sqrt(max(0.0, largest)))
-        energy = push * (float(np.sqrt(2.0 * kinetic)) + 0.5 * push)
+        speed_rise = time * float(np.sqrt(max(0.0, largest_square)))
+        energy = speed_rise * (float(np.sqrt(2.0 * kinetic)) + 0.5 * speed_rise)
         return bool(_CLEARANCE * energy <= level)
 
-    def _applied(self, d: Evaluation, desired: Array, wrench: Array) -> Array:
+    def _replace_wrench(self, d: Evaluation, desired: Array, wrench: Array) -> Array:
         """Return the effort (nv,) with another wrench and the same force on the shape [A (73)]."""
         b = self._b
         return np.concatenate([wrench, desired[b:] + d.A.T @ (wrench - desired[:b])])
 
 
-def _neutral_share(compensation: Prediction, force: Prediction) -> float:
+def _neutral_share(holding: Prediction, braking: Prediction) -> float:
     """Return the share of a brake that takes out what holding the weight over a sample gives."""
-    if not compensation.energy > 0.0:
+    if not holding.energy > 0.0:
         return 0.0
-    if not compensation.energy > force.energy:
+    if not holding.energy > braking.energy:
         return 1.0
-    return min(1.0, compensation.energy / (compensation.energy - force.energy))
+    return min(1.0, holding.energy / (holding.energy - braking.energy))

@@ -18,7 +18,7 @@ from vms_ph_dynamics.arrays import summary
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank
 from .certificate import Certificate, SampleCounts
-from .motion_limits import EnergyGuardSettings, checked_delay, settings_with
+from .motion_limits import EnergyGuardSettings, checked_delay, settings_with_budget
 
 # Halvings by which the share of a command is found; what is granted lies on the safe side.
 _HALVINGS = 24
@@ -103,7 +103,7 @@ class ServoGuard(ABC):
         settings: EnergyGuardSettings | None = None,
         delay: int = 0,
     ) -> None:
-        self.settings, self.delay = settings_with(settings, budget), checked_delay(delay)
+        self.settings, self.delay = settings_with_budget(settings, budget), checked_delay(delay)
         self._model, self._n = model, model.n
         self.engage(np.zeros(self._n))
         self._is_engaged = False
@@ -141,7 +141,7 @@ class ServoGuard(ABC):
             dt: time since the last update, s.
         """
         measured = np.asarray(positions, float)
-        if not self._is_engaged and self._fits(measured):
+        if not self._is_engaged and self._is_valid(measured):
             self.engage(measured)
         tank, s, counts = self.tank, self.settings, self._counts
         dt = dt if 0.0 <= dt < np.inf else 0.0
@@ -163,20 +163,20 @@ class ServoGuard(ABC):
         self._account(completed, measured, self._elapsed)
         self._positions, self._elapsed = measured.copy(), 0.0
         desired = np.asarray(command, float)
-        is_known = self._fits(desired)
-        granted, share, bound = self._grant(last, desired if is_known else safe, dt)
+        is_valid = self._is_valid(desired)
+        covered, share, bound = self._grant(last, desired if is_valid else safe, dt)
         self._commit(bound)
-        self._record_sent(last, granted, dt)
-        if not is_known:
+        self._record_sent(last, covered, dt)
+        if not is_valid:
             counts.reflexes += 1
             reason = "the command is not finite or not of this robot"
-            return GuardedCommand(granted, Status.HOLDING, reason, tank.level)
+            return GuardedCommand(covered, Status.HOLDING, reason, tank.level)
         if share == 1.0:
-            return GuardedCommand(granted, Status.OK, "", tank.level)
+            return GuardedCommand(covered, Status.OK, "", tank.level)
         counts.scaled += share > 0.0
         counts.braked += share <= 0.0
         reason = f"the energy tank covers {100.0 * share:.0f}% of the change of the command"
-        return GuardedCommand(granted, Status.SATURATED, reason, tank.level)
+        return GuardedCommand(covered, Status.SATURATED, reason, tank.level)
 
     @property
     def certificate(self) -> Certificate:
@@ -197,31 +197,31 @@ class ServoGuard(ABC):
         step = desired - last
         can_hold_last = bound <= limit
         if not can_hold_last:
-            start = self._retreat(last, dt)
+            start = self._retreat_command(last, dt)
             step, bound = last - start, self._energy_bound(last, start, dt)
         # The bound is convex in the share: the largest one within the limit is found by halving.
-        granted, low, high = start, 0.0, 1.0
+        covered_command, low, high = start, 0.0, 1.0
         for _ in range(_HALVINGS):
             share = 0.5 * (low + high)
             trial = start + share * step
             trial_bound = self._energy_bound(last, trial, dt)
             if trial_bound <= limit:
-                granted, low, bound = trial, share, trial_bound
+                covered_command, low, bound = trial, share, trial_bound
             else:
                 high = share
-        return granted, low if can_hold_last else 0.0, bound
+        return covered_command, low if can_hold_last else 0.0, bound
 
     def _commit(self, bound: float) -> None:
         """Withdraw the most that the commands sent so far can give, less what was withdrawn."""
         self.tank.withdraw(bound - self._committed_energy)
         self._committed_energy = bound
 
-    def _fits(self, array: Array) -> bool:
+    def _is_valid(self, array: Array) -> bool:
         return array.shape == (self._n,) and bool(np.isfinite(array).all())
 
     def _fault(self, measured: Array) -> str:
         """Say why measured positions are not believed; empty if they are."""
-        if not self._fits(measured):
+        if not self._is_valid(measured):
             return "no positions of this robot were measured"
         time = max(self._elapsed, np.finfo(float).tiny)  # an infinite limit times zero is no number
         largest_jump = _VELOCITY_FACTOR * self._model.joints.velocity * time + _STEP_TOLERANCE
@@ -244,7 +244,7 @@ class ServoGuard(ABC):
         """Return the command (n,) that gives nothing more after the last one."""
         return self._idle_command()
 
-    def _retreat(self, last: Array, dt: float) -> Array:
+    def _retreat_command(self, last: Array, dt: float) -> Array:
         """Return the command (n,) towards which the last one is taken back within a sample."""
         return self._idle_command()
 
@@ -367,7 +367,7 @@ class PositionGuard(ServoGuard):
     def _safe_command(self, last: Array) -> Array:
         return last
 
-    def _retreat(self, last: Array, dt: float) -> Array:
+    def _retreat_command(self, last: Array, dt: float) -> Array:
         step = self._max_speed * dt if dt > 0.0 else np.zeros(self._n)
         return last + np.clip(self._positions - last, -step, step)
 
@@ -406,13 +406,13 @@ class PositionGuard(ServoGuard):
         travel = self._max_speed * time if time > 0.0 else np.zeros(self._n)
         before, after = before - self._positions, after - self._positions
         increase = np.maximum(
-            self._energy(after - travel) - self._energy(before - travel),
-            self._energy(after + travel) - self._energy(before + travel),
+            self._spring_energy(after - travel) - self._spring_energy(before - travel),
+            self._spring_energy(after + travel) - self._spring_energy(before + travel),
         )
-        linear = np.maximum(np.abs(before), np.abs(after)) + travel <= self._linear_range
-        return np.where(linear, increase, increase.max(0))
+        is_linear = np.maximum(np.abs(before), np.abs(after)) + travel <= self._linear_range
+        return np.where(is_linear, increase, increase.max(0))
 
-    def _energy(self, stretch: Array) -> Array:
+    def _spring_energy(self, stretch: Array) -> Array:
         """Return the energy of springs of the least and the largest stiffness, J."""
         k, limit, length = self._stiffness, self._max_force, np.abs(stretch)
         knee = limit / k  # stretch at which the force is at its limit
@@ -454,9 +454,9 @@ class VelocityGuard(ServoGuard):
         if len(completed) > 1:  # samples were lost: the positions at these changes are not known
             self._per_damping += 0.25 * dt / len(completed) * np.square(completed).sum(0)
         elif dt > 0.0:
-            command, rate = completed[0], (measured - self._positions) / dt
-            slow = np.clip(rate, 0.5 * (command - self._range), 0.5 * (command + self._range))
-            self._per_damping += dt * (slow * (command - slow) - self._range * np.abs(rate - slow))
+            command, rate, band = completed[0], (measured - self._positions) / dt, self._range
+            capped = np.clip(rate, 0.5 * (command - band), 0.5 * (command + band))
+            self._per_damping += dt * (capped * (command - capped) - band * np.abs(rate - capped))
 
     def _energy_bound(self, last: Array, command: Array, dt: float) -> float:
         commands = np.array([*self._commands, command])

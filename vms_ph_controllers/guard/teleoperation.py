@@ -66,7 +66,7 @@ class TeleoperationSide:
                 f"{share!r}, {reserve!r}"
             )
         self.guard, self._share, self._reserve, self._mapping = guard, share, reserve, mapping
-        self._sent = self._received = 0
+        self._sent_count = self._last_number = 0
         self._command: npt.ArrayLike | None = None
         self._positions = np.empty(0)
 
@@ -77,9 +77,9 @@ class TeleoperationSide:
 
     def receive(self, packet: TeleoperationPacket) -> None:
         """Take a packet of the other side; one that is late or repeated is left out."""
-        if packet.number <= self._received:
+        if packet.number <= self._last_number:
             return
-        self._received = packet.number
+        self._last_number = packet.number
         if 0.0 < packet.energy < np.inf:
             self.guard.tank.refill(packet.energy)
         target = packet.positions
@@ -101,7 +101,7 @@ class TeleoperationSide:
 
     def send(self) -> TeleoperationPacket:
         """Return a packet for the other side; the energy in it leaves the tank."""
-        self._sent += 1
+        self._sent_count += 1
         surplus = max(0.0, self.guard.tank.level - self._reserve)
         energy = self.guard.tank.drain(self._share * surplus)
-        return TeleoperationPacket(self._sent, self._positions, energy)
+        return TeleoperationPacket(self._sent_count, self._positions, energy)

@@ -42,7 +42,7 @@ def test_a_debt_may_be_repaid_with_what_is_left_below_its_ceiling() -> None:
     ceiling, mass = DebtCeiling(0), 4.0 * np.eye(1)
     assert ceiling.update(-0.5, 0.5, 2.0) == 0.5
     assert ceiling.largest_loan == pytest.approx(0.1)  # of 2 J, 5 %
-    assert ceiling.room == pytest.approx(0.1)  # the work not seen and a loan, less the debt
+    assert ceiling.margin == pytest.approx(0.1)  # the work not seen and a loan, less the debt
     active = np.array([30.0])
     share = ceiling.share(active, [], -0.5, mass, DT)
     assert 0.0 < share < 1.0
@@ -60,21 +60,21 @@ def test_a_debt_may_be_repaid_with_what_is_left_below_its_ceiling() -> None:
     ceiling.update(-0.4, 0.0, 0.1)
     assert ceiling.largest_loan == pytest.approx(0.5)
     ceiling.update(0.1, -0.5, 0.1)
-    assert ceiling.room == np.inf
+    assert ceiling.margin == np.inf
 
 
 def test_unseen_an_effort_is_sent_as_far_as_the_level_covers_it() -> None:
     model = sliders(1)
     queue = EffortQueue(model, 1)
-    assert queue.share_within(np.ones(1), 1.0, DT) == 0.0  # before any state
+    assert queue.covered_share(np.ones(1), 1.0, DT) == 0.0  # before any state
     queue.observe(model.evaluate(np.zeros(1), np.ones(1)), 0.0, 0.5)
-    share = queue.share_within(np.array([80.0]), 0.3, DT)
+    share = queue.covered_share(np.array([80.0]), 0.3, DT)
     # With 1 kg, and 10 % for a mass that changes: from 1 m/s to that of 0.3 J more.
     assert 1.0 + 1.1 * share * DT * 80.0 == pytest.approx(np.sqrt(1.6))
-    assert queue.share_within(np.array([20.0]), 0.3, DT) == 1.0
-    assert queue.share_within(np.zeros(1), 0.0, DT) == 1.0
+    assert queue.covered_share(np.array([20.0]), 0.3, DT) == 1.0
+    assert queue.covered_share(np.zeros(1), 0.0, DT) == 1.0
     queue.send(np.array([10.0]), np.array([10.0]))
-    later = queue.share_within(np.array([80.0]), 0.3, DT)
+    later = queue.covered_share(np.array([80.0]), 0.3, DT)
     assert later == pytest.approx(share - 10.0 / 80.0)
 
 
@@ -110,8 +110,8 @@ def test_a_spring_holds_the_integral_of_its_force_up_to_the_limit() -> None:
         force = np.minimum(stiffness * x, 30.0)
         held = np.sum(0.5 * (force[1:] + force[:-1]) * np.diff(x))
         for side in (-1.0, 1.0):
-            assert guard._energy(np.array([side * 0.6]))[k, 0] == pytest.approx(held, rel=1e-6)
-    assert guard._energy(np.array([0.1]))[:, 0] == pytest.approx([0.4, 0.6])
+            assert guard._spring_energy(np.array([side * 0.6]))[k, 0] == pytest.approx(held)
+    assert guard._spring_energy(np.array([0.1]))[:, 0] == pytest.approx([0.4, 0.6])
 
 
 def test_a_velocity_gives_what_its_damper_does_along_the_way() -> None:
