@@ -119,7 +119,7 @@ def test_the_work_of_a_sample_is_predicted_alike(
             prediction.start_at(model.evaluate(q, v), unheld, budget, dt)
             found.append(prediction.predict(force))
         one, other = found
-        known.add(bool(np.isfinite(one.lack)))
+        known.add(bool(np.isfinite(one.deficit)))
         for item in fields(Prediction):
             expected = np.asarray(getattr(one, item.name))
             size = 1.0 + np.abs(expected[np.isfinite(expected)]).max(initial=0.0)

@@ -83,7 +83,7 @@ class StagedController(TwinnedController):
 
     def _safe_output(self, q: Array) -> Command:
         """Compensate gravity as far as the base can."""
-        return self._output.safe_at(q)
+        return self._output.safe_output_at(q)
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the safe output for a state or a time step that is not usable, else the law's."""
@@ -92,7 +92,7 @@ class StagedController(TwinnedController):
             self._ramp.follow(self.gains, dt)
             return self._control(d, reference, dt, state.age)
         self._missed_updates()
-        return self._output.safe
+        return self._output.safe_output
 
     @abstractmethod
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:

@@ -20,7 +20,7 @@ _HOUR = 3600.0
 _QUIET_SHARE = 0.25
 
 # Added to the variances of an impulse, so that a robot without noise has a covariance.
-_FLOOR = 1e-18
+_SMALLEST_VARIANCE = 1e-18
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,37 +83,37 @@ class ContactDetector:
         if not 1 <= windows <= 10:
             raise OptionError(f"windows must be from 1 to 10; given: {windows}")
         self._model, self.false_alarms = balance.model, false_alarms
-        self._balance = WorkBalance(balance)
+        self._work_balance = WorkBalance(balance)
         self._windows = tuple(2**i for i in range(windows))
-        self._limits: tuple[float, float, float] | None = None
-        self._limits_period = 0.0
+        self._cached_limits: tuple[float, float, float] | None = None
+        self._limits_dt = 0.0
         self.restart()
 
     def restart(self) -> None:
         """Begin without contact."""
-        self._contact, self._quiet_samples = False, 0
+        self._in_contact, self._quiet_samples = False, 0
         self._clear_windows()
 
     def _clear_windows(self) -> None:
         """Begin windows anew; a contact goes on."""
         self._samples: deque[tuple[ExternalImpulse, ExternalWork | None]]
         self._samples = deque(maxlen=self._windows[-1])
-        self._balance.restart()
+        self._work_balance.restart()
 
     def add(self, impulse: ExternalImpulse) -> ContactReport:
         """Return what is known after a sample."""
         if impulse.begins:
             self._clear_windows()
-        self._samples.append((impulse, self._balance.add(impulse)))
+        self._samples.append((impulse, self._work_balance.add(impulse)))
         momentum_limit, energy_limit, joint_limit = self._thresholds(impulse.dt)
-        by_momentum, duration, joint = self._by_momentum(momentum_limit, joint_limit)
-        by_energy, work, deviation = self._by_energy(energy_limit, momentum_limit)
+        by_momentum, duration, joint = self._test_momentum(momentum_limit, joint_limit)
+        by_energy, work, deviation = self._test_energy(energy_limit, momentum_limit)
         largest = max(by_momentum, by_energy)
-        began = not self._contact and largest > 1.0
+        began = not self._in_contact and largest > 1.0
         self._quiet_samples = 0 if largest > _QUIET_SHARE else self._quiet_samples + 1
-        self._contact = (self._contact or began) and self._quiet_samples < self._windows[-1]
+        self._in_contact = (self._in_contact or began) and self._quiet_samples < self._windows[-1]
         return ContactReport(
-            self._contact,
+            self._in_contact,
             began,
             by_momentum,
             by_energy,
@@ -129,50 +129,50 @@ class ContactDetector:
         They are for samples half as long, and serve until samples are half or twice as long: what
         jitters needs no new quantiles.
         """
-        if self._limits is None or not 0.5 * self._limits_period < dt < 2.0 * self._limits_period:
+        if self._cached_limits is None or not 0.5 * self._limits_dt < dt < 2.0 * self._limits_dt:
             tests = 2 * len(self._windows)
             tail = min(0.5, self.false_alarms * 0.5 * dt / _HOUR / tests)
-            nv, self._limits_period = self._model.nv, dt
+            nv, self._limits_dt = self._model.nv, dt
             momentum, energy = chi_square_quantile(tail, nv), chi_square_quantile(tail, 1)
-            self._limits = momentum, energy, chi_square_quantile(tail / nv, 1)
-        return self._limits
+            self._cached_limits = momentum, energy, chi_square_quantile(tail / nv, 1)
+        return self._cached_limits
 
-    def _by_momentum(self, limit: float, joint_limit: float) -> tuple[float, float, int]:
+    def _test_momentum(self, limit: float, joint_limit: float) -> tuple[float, float, int]:
         """Return the largest statistic over its limit, the length of its window, and its joint."""
         b, nv, last = self._model.b, self._model.nv, self._samples[-1][0]
         largest, duration, joint = 0.0, 0.0, -1
-        time, value, systematic = 0.0, np.zeros(nv), np.zeros(nv)
-        noise = last.after + _FLOOR * np.eye(nv)
+        time, total, systematic = 0.0, np.zeros(nv), np.zeros(nv)
+        noise = last.after + _SMALLEST_VARIANCE * np.eye(nv)
         for length, (sample, _) in enumerate(reversed(self._samples), 1):
             time += sample.dt
-            value = value + sample.value
+            total = total + sample.value
             systematic = systematic + sample.systematic
             noise = noise + sample.effort_noise
             if length not in self._windows:
                 continue
             covariance = noise + sample.before + np.diag(systematic**2)
-            statistic = float(value @ np.linalg.solve(covariance, value)) / limit
+            statistic = float(total @ np.linalg.solve(covariance, total)) / limit
             if statistic > largest:
                 largest, duration = statistic, time
-                joints = np.flatnonzero(value[b:] ** 2 > joint_limit * np.diag(covariance)[b:])
+                joints = np.flatnonzero(total[b:] ** 2 > joint_limit * np.diag(covariance)[b:])
                 joint = int(joints[-1]) if joints.size else -1
         return largest, duration, joint
 
-    def _by_energy(self, limit: float, momentum_limit: float) -> tuple[float, float, float]:
+    def _test_energy(self, limit: float, momentum_limit: float) -> tuple[float, float, float]:
         """Return the largest statistic over its limit, the work and its standard deviation."""
         largest, work, deviation = 0.0, 0.0, inf
-        value = noise = systematic = 0.0
+        total = noise = systematic = 0.0
         last = self._samples[-1][1]
-        for length, (_, first) in enumerate(reversed(self._samples), 1):
-            if last is None or first is None:
+        for length, (_, sample) in enumerate(reversed(self._samples), 1):
+            if last is None or sample is None:
                 break
-            value += first.value
-            noise += first.effort_noise
-            systematic += first.systematic
+            total += sample.value
+            noise += sample.effort_noise
+            systematic += sample.systematic
             if length not in self._windows:
                 continue
-            work, deviation = value, sqrt(last.after + first.before + noise + systematic**2)
-            excess = max(0.0, abs(value) - 0.5 * momentum_limit * (last.squared + first.squared))
+            work, deviation = total, sqrt(last.after + sample.before + noise + systematic**2)
+            excess = max(0.0, abs(total) - 0.5 * momentum_limit * (last.squared + sample.squared))
             if deviation > 0.0:
                 largest = max(largest, (excess / deviation) ** 2 / limit)
         return largest, work, deviation

@@ -13,7 +13,7 @@ from vms_ph_dynamics import Array, Evaluation, OptionError, VMSModel
 from vms_ph_dynamics.errors import WithHints, check_arguments
 
 from .impulse_balance import ExternalImpulse, ImpulseBalance
-from .noise import LINEAR
+from .noise import LINEAR_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class MomentumObserver(WithHints):
     def restart(self) -> None:
         """Begin with a force of zero."""
         nv = self._model.nv
-        self._value, self._systematic = np.zeros(nv), np.zeros(nv)
+        self._force, self._systematic = np.zeros(nv), np.zeros(nv)
         self._noise, self._effort_noise = np.zeros((nv, nv)), np.zeros((nv, nv))
         self._latest, self._last_gain = np.zeros((nv, nv)), 0.0
 
@@ -76,14 +76,14 @@ class MomentumObserver(WithHints):
             self._noise = self._noise + self._latest
             self._last_gain = 0.0
         start_gain = decay * self._last_gain - gain
-        self._value = decay * self._value + gain * impulse.value
+        self._force = decay * self._force + gain * impulse.value
         self._noise = decay * decay * self._noise + start_gain * start_gain * impulse.before
         self._last_gain = gain
         self._effort_noise = decay * decay * self._effort_noise + gain * gain * impulse.effort_noise
         self._systematic = decay * self._systematic + gain * impulse.systematic
         self._latest = gain * gain * impulse.after
         covariance = self._noise + self._effort_noise + self._latest + np.diag(self._systematic**2)
-        return ExternalForce(impulse.d, self._value, covariance)
+        return ExternalForce(impulse.d, self._force, covariance)
 
 
 # Least standard deviation of a wrench before anything is measured, N and N m.
@@ -141,8 +141,8 @@ class WrenchMap:
             wind_moment: the same of its moment.
         """
         self._balance, model = balance, balance.model
-        b = self._base_rows = model.b if wind_force > 0.0 or wind_moment > 0.0 else 0
-        linear = LINEAR[model.base] if b else 0
+        b = self._base_size = model.b if wind_force > 0.0 or wind_moment > 0.0 else 0
+        linear = LINEAR_SIZE[model.base] if b else 0
         prior = [force] * 3 + [moment] * 3
         prior += [wind_force] * linear + [wind_moment] * (b - linear)
         self._prior = np.diag(1.0 / np.square(np.maximum(prior, _SMALLEST_DEVIATION)))
@@ -152,17 +152,17 @@ class WrenchMap:
         model: VMSModel = self._balance.model
         d, b = observed.d, model.b
         jacobian = d.J_end_effector
-        if self._base_rows:
-            at_base = np.eye(model.nv)[:b]
-            jacobian = np.vstack([jacobian, at_base])
-        columns = self._balance.force_map(d, jacobian)
+        if self._base_size:
+            base_jacobian = np.eye(model.nv)[:b]
+            jacobian = np.vstack([jacobian, base_jacobian])
+        force_map = self._balance.force_map(d, jacobian)
         # A state without any noise leaves no covariance to invert.
         floor = 1e-12 * (1.0 + np.trace(observed.covariance))
         weight = np.linalg.inv(observed.covariance + floor * np.eye(model.nv))
-        covariance = np.linalg.inv(columns.T @ weight @ columns + self._prior)
+        covariance = np.linalg.inv(force_map.T @ weight @ force_map + self._prior)
         covariance = 0.5 * (covariance + covariance.T)
-        wrench = covariance @ (columns.T @ (weight @ observed.value))
-        at_base, base_covariance = np.zeros(b), np.zeros((b, b))
-        if self._base_rows:
-            at_base, base_covariance = wrench[6:], covariance[6:, 6:]
-        return WrenchEstimate(wrench[:6], covariance[:6, :6], at_base, base_covariance)
+        wrench = covariance @ (force_map.T @ (weight @ observed.value))
+        base_wrench, base_covariance = np.zeros(b), np.zeros((b, b))
+        if self._base_size:
+            base_wrench, base_covariance = wrench[6:], covariance[6:, 6:]
+        return WrenchEstimate(wrench[:6], covariance[:6, :6], base_wrench, base_covariance)

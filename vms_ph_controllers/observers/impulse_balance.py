@@ -47,14 +47,14 @@ class ExternalImpulse:
 
 @dataclass(frozen=True, slots=True)
 class _SampleEnd:
-    """What the balance needs of one end of a sample; ``frame`` maps standard to its forces."""
+    """What the balance needs of one end of a sample; ``transform`` maps standard to its forces."""
 
     d: Evaluation
     momentum: Array
     covariance: Array
-    drift: Array
+    rate: Array
     friction: Array
-    frame: Array
+    transform: Array
 
 
 class ImpulseBalance:
@@ -106,7 +106,7 @@ class ImpulseBalance:
     def restart(self) -> None:
         """Begin at the next state."""
         self._last: _SampleEnd | None = None
-        self._previous: Array | None = None
+        self._last_change: Array | None = None
 
     def add(self, state: RobotState, effort: Array, dt: float) -> ExternalImpulse | None:
         """Return the external impulse since the last state; None at the first one.
@@ -120,36 +120,36 @@ class ImpulseBalance:
         """
         model = self.model
         effort = np.asarray(effort, dtype=np.float64)
-        usable = state.is_usable(model) and is_usable_step(dt) and dt > 0.0
-        if not usable or effort.shape != (model.nv,) or not np.isfinite(effort.sum()):
+        is_usable = state.is_usable(model) and is_usable_step(dt) and dt > 0.0
+        if not is_usable or effort.shape != (model.nv,) or not np.isfinite(effort.sum()):
             self.restart()
             return None
-        last, end = self._last, self._end(Evaluation(model, state.q, state.v))
+        last, end = self._last, self._sample_end(Evaluation(model, state.q, state.v))
         self._last = end
         if last is None:
             return None
-        frame = 0.5 * (last.frame + end.frame)
-        change, rate = end.drift - last.drift, 0.5 * (last.drift + end.drift)
+        transform = 0.5 * (last.transform + end.transform)
+        change, mean_rate = end.rate - last.rate, 0.5 * (last.rate + end.rate)
         known_effort, effort_noise = effort, np.diag(self._effort_variance)
         if self._decoupled:
-            known_effort, effort_noise = frame @ effort, frame @ effort_noise @ frame.T
-        begins = self._previous is None
-        second = np.zeros(model.nv) if self._previous is None else np.abs(change - self._previous)
-        self._previous = change
+            known_effort, effort_noise = transform @ effort, transform @ effort_noise @ transform.T
+        begins, last_change = self._last_change is None, self._last_change
+        second_diff = np.zeros(model.nv) if last_change is None else np.abs(change - last_change)
+        self._last_change = change
         friction = 0.5 * (last.friction + end.friction)
         effort_error = self._effort_error + self.noise.friction_error * np.abs(friction)
         if self.noise.model_error:
-            mean_drift = 0.5 * (last.d.C.T @ last.d.v - last.d.g + end.d.C.T @ end.d.v - end.d.g)
+            mean_force = 0.5 * (last.d.C.T @ last.d.v - last.d.g + end.d.C.T @ end.d.v - end.d.g)
             inertial = (end.d.momentum - last.d.momentum) / dt
-            effort_error = effort_error + self.noise.model_error * np.abs(inertial - mean_drift)
+            effort_error = effort_error + self.noise.model_error * np.abs(inertial - mean_force)
         return ExternalImpulse(
             end.d,
             dt,
-            end.momentum - last.momentum - dt * (rate + known_effort),
+            end.momentum - last.momentum - dt * (mean_rate + known_effort),
             last.covariance,
             end.covariance,
             dt * dt * effort_noise,
-            dt * (np.abs(frame) @ effort_error + second / 12.0),
+            dt * (np.abs(transform) @ effort_error + second_diff / 12.0),
             effort,
             friction,
             begins,
@@ -163,29 +163,29 @@ class ImpulseBalance:
             jacobian: (6,nv) of the frame, in its axes, linear first.
         """
         columns = jacobian.T
-        return self._frame(d) @ columns if self._decoupled else columns
+        return self._transform(d) @ columns if self._decoupled else columns
 
-    def _frame(self, d: Evaluation) -> Array:
-        frame = np.eye(self.model.nv)
+    def _transform(self, d: Evaluation) -> Array:
+        transform = np.eye(self.model.nv)
         if self._decoupled:
-            frame[self.model.b :, : self.model.b] = -d.A.T
-        return frame
+            transform[self.model.b :, : self.model.b] = -d.A.T
+        return transform
 
-    def _end(self, d: Evaluation) -> _SampleEnd:
+    def _sample_end(self, d: Evaluation) -> _SampleEnd:
         model, b = self.model, self.model.b
         friction = np.zeros(model.nv)
         if self._friction is not None:
             friction[b:] = self._friction.force(d.v[b:])
         coriolis = d.C
-        drift = coriolis.T @ d.v + Ports().force(d) + friction
-        frame, inertia, momentum = self._frame(d), d.M, d.momentum
+        rate = coriolis.T @ d.v + Ports().force(d) + friction
+        transform, inertia, momentum = self._transform(d), d.M, d.momentum
         if self._decoupled:
-            rate = (coriolis + coriolis.T)[:, :b] @ d.v_hat
-            drift[b:] += d.A.T @ (rate[:b] - drift[:b]) - rate[b:]
-            inertia = frame @ inertia
+            inertia_rate = (coriolis + coriolis.T)[:, :b] @ d.v_hat
+            rate[b:] += d.A.T @ (inertia_rate[:b] - rate[:b]) - inertia_rate[b:]
+            inertia = transform @ inertia
             momentum = np.concatenate([d.p, d.pi_hat])
         covariance = (inertia * self._velocity_variance) @ inertia.T
-        return _SampleEnd(d, momentum, covariance, drift, friction, frame)
+        return _SampleEnd(d, momentum, covariance, rate, friction, transform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +220,9 @@ class WorkBalance:
     def __init__(self, balance: ImpulseBalance) -> None:
         """Balance the energy of the robot of a balance of momentum, with the same noise."""
         self._model = balance.model
-        self._positions = balance.noise.of_position(self._model) ** 2
-        self._velocities = balance.noise.of_velocity(self._model) ** 2
-        self._efforts = balance.noise.of_effort(self._model) ** 2
+        self._position_variance = balance.noise.of_position(self._model) ** 2
+        self._velocity_variance = balance.noise.of_velocity(self._model) ** 2
+        self._effort_variance = balance.noise.of_effort(self._model) ** 2
         self.restart()
 
     def restart(self) -> None:
@@ -243,11 +243,11 @@ class WorkBalance:
             energy_change - float(known_effort @ displacement),
             self._variance(last, known_effort),
             self._variance(impulse, known_effort),
-            float(self._efforts @ displacement**2),
+            float(self._effort_variance @ displacement**2),
             float(np.abs(displacement) @ impulse.systematic) / impulse.dt,
-            float((np.diag(end.M) * self._velocities).sum()),
+            float((np.diag(end.M) * self._velocity_variance).sum()),
         )
 
     def _variance(self, end: ExternalImpulse, known_effort: np.ndarray) -> float:
-        by_velocity = float(self._velocities @ end.d.momentum**2)
-        return by_velocity + float(self._positions @ (end.d.g - known_effort) ** 2)
+        by_velocity = float(self._velocity_variance @ end.d.momentum**2)
+        return by_velocity + float(self._position_variance @ (end.d.g - known_effort) ** 2)

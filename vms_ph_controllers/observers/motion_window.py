@@ -13,10 +13,10 @@ from vms_ph_dynamics import Array
 from .impulse_balance import ExternalImpulse
 
 # Shortest frame, s: faster samples are added up. A little less than 5 ms, for times that jitter.
-_FRAME = 4.5e-3
+_SHORTEST_FRAME = 4.5e-3
 
 # Time to each side over which velocities are smoothed, s, and the frames that this may be.
-_HALF_TIME, _SMALLEST_COUNT, _LARGEST_COUNT = 0.05, 2, 10
+_HALF_TIME, _MIN_COUNT, _MAX_COUNT = 0.05, 2, 10
 
 # A velocity below so many of its standard deviations counts as rest.
 _REST_DEVIATIONS = 4.0
@@ -55,15 +55,15 @@ class SmoothedFrame:
         frame: the frame.
         velocity: (nv,) at its end, from all velocities of the window but its own.
         fit_error: (nv,) difference of the measured velocity from it beyond noise.
-        lasting: number of frames for which such an error lasts.
-        share: variance of the velocity by noise, of that of one measurement; it lasts as long.
+        error_frames: number of frames for which such an error lasts.
+        variance_share: variance of the velocity by noise over that of one measurement.
     """
 
     frame: TimeFrame
     velocity: Array
     fit_error: Array
-    lasting: int
-    share: float
+    error_frames: int
+    variance_share: float
 
 
 class MotionWindow:
@@ -83,13 +83,13 @@ class MotionWindow:
     def restart(self) -> None:
         """Forget all frames."""
         self._frames: deque[TimeFrame] = deque()
-        self._open: TimeFrame | None = None
-        self._half = 0
+        self._open_frame: TimeFrame | None = None
+        self._half_count = 0
         self._time = 0.0
 
     def add(self, impulse: ExternalImpulse) -> SmoothedFrame | None:
         """Return the middle of the window where a sample completes it; else None."""
-        d, frame = impulse.d, self._open
+        d, frame = impulse.d, self._open_frame
         self._time += impulse.dt
         effort_noise = np.diagonal(impulse.effort_noise)
         if frame is None:
@@ -102,14 +102,14 @@ class MotionWindow:
             frame.value = frame.value + impulse.value
             frame.effort_noise = frame.effort_noise + effort_noise
             frame.systematic = frame.systematic + impulse.systematic
-        self._open = frame
-        if frame.dt < _FRAME:
+        self._open_frame = frame
+        if frame.dt < _SHORTEST_FRAME:
             return None
-        self._open = None
-        if not self._half:
-            self._half = min(_LARGEST_COUNT, max(_SMALLEST_COUNT, int(_HALF_TIME / frame.dt + 0.5)))
+        self._open_frame = None
+        if not self._half_count:
+            self._half_count = min(_MAX_COUNT, max(_MIN_COUNT, int(_HALF_TIME / frame.dt + 0.5)))
         self._frames.append(frame)
-        if len(self._frames) <= 2 * self._half:
+        if len(self._frames) <= 2 * self._half_count:
             return None
         smoothed = self._smoothed()
         self._frames.popleft()
@@ -117,20 +117,20 @@ class MotionWindow:
 
     def _smoothed(self) -> SmoothedFrame:
         """Return the middle frame with the value of the quadratic at its end."""
-        half, frames = self._half, self._frames
-        middle = frames[half]
-        others = [frames[k] for k in range(2 * half + 1) if k != half]
+        half_count, frames = self._half_count, self._frames
+        middle = frames[half_count]
+        others = [frames[k] for k in range(2 * half_count + 1) if k != half_count]
         span = 0.5 * (frames[-1].time - frames[0].time)
         times = np.array([(frame.time - middle.time) / span for frame in others])
         powers = np.array([np.ones(len(times)), times, times * times])
-        first = np.linalg.solve(powers @ powers.T, np.array([1.0, 0.0, 0.0]))
-        weights = first @ powers
+        coefficients = np.linalg.solve(powers @ powers.T, np.array([1.0, 0.0, 0.0]))
+        weights = coefficients @ powers
         velocity = weights @ np.array([frame.v for frame in others])
-        share = float(weights @ weights)
-        threshold = np.maximum(_REST_DEVIATIONS * np.sqrt(share) * self._deviations, 1e-12)
+        variance_share = float(weights @ weights)
+        threshold = np.maximum(_REST_DEVIATIONS * np.sqrt(variance_share) * self._deviations, 1e-12)
         size = (velocity / threshold) ** 2
         velocity = velocity * (size * size / (1.0 + size * size))
         error = middle.v - velocity
-        noise = _SIGNIFICANCE * np.sqrt(1.0 + share) * self._deviations
+        noise = _SIGNIFICANCE * np.sqrt(1.0 + variance_share) * self._deviations
         fit_error = np.sign(error) * np.maximum(np.abs(error) - noise, 0.0)
-        return SmoothedFrame(middle, velocity, fit_error, 2 * half + 1, share)
+        return SmoothedFrame(middle, velocity, fit_error, 2 * half_count + 1, variance_share)

@@ -44,7 +44,7 @@ def chi_square_quantile(tail: float, dimension: int) -> float:
 
 
 # Components of the velocity of a base that are linear.
-LINEAR = {"fixed": 0, "planar": 2, "floating": 3}
+LINEAR_SIZE = {"fixed": 0, "planar": 2, "floating": 3}
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class NoiseModel:
 
 
 def _stacked(model: VMSModel, linear: float, angular: float, joints: float) -> Array:
-    size = LINEAR[model.base]
+    size = LINEAR_SIZE[model.base]
     return np.concatenate(
         [np.full(size, linear), np.full(model.b - size, angular), np.full(model.n, joints)]
     )

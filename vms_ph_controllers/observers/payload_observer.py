@@ -13,7 +13,7 @@ from vms_ph_dynamics import Array, Evaluation
 
 from .impulse_balance import ExternalImpulse, ImpulseBalance
 from .motion_window import MotionWindow, SmoothedFrame
-from .noise import LINEAR, chi_square_quantile
+from .noise import LINEAR_SIZE, chi_square_quantile
 
 PARAMETERS = 10
 """Number of inertial parameters of a body: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
@@ -46,14 +46,14 @@ def payload_regressor(d: Evaluation) -> tuple[Array, Array]:
 
 
 # Time for which an error of friction or of the model keeps its sign, s.
-_CORRELATED = 0.2
+_PERSISTENCE = 0.2
 
 # Smallest standard deviation of anything before it is measured, and of a velocity, in their units.
 _LEAST_DEVIATION, _LEAST_NOISE = 1e-6, 1e-9
 
 # Standard deviations before anything is measured: of the mass, kg, of the distance of its parts
 # from the end effector, m, and of the external force on a moving base, N; of its moment a fifth.
-_MASS, _REACH, _WIND = 10.0, 0.2, 0.5
+_PRIOR_MASS, _PRIOR_REACH, _PRIOR_WIND = 10.0, 0.2, 0.5
 
 # Probability in one sample that noise alone passes for a change of the payload.
 _FALSE_CHANGE = 1e-10
@@ -91,8 +91,8 @@ class Payload:
         """Standard deviations of the centre of mass, (3,), m; infinite without a mass."""
         if self.mass <= 0.0:
             return np.full(3, np.inf)
-        slope = np.column_stack([-self.centre, np.eye(3)]) / self.mass
-        return np.sqrt(np.diag(slope @ self.covariance @ slope.T))
+        derivative = np.column_stack([-self.centre, np.eye(3)]) / self.mass
+        return np.sqrt(np.diag(derivative @ self.covariance @ derivative.T))
 
 
 class PayloadObserver:
@@ -118,16 +118,16 @@ class PayloadObserver:
         """Observe the payload at the end effector by a balance in standard coordinates."""
         model = self._model = balance.model
         nv, b = model.nv, model.b
-        self._error = balance.noise.torque_error
+        self._torque_error = balance.noise.torque_error
         deviations = np.maximum(balance.noise.of_velocity(model), _LEAST_NOISE)
         self._variance = deviations**2
-        moment = _MASS * _REACH
-        spread = np.array([_MASS] + [moment] * 3 + [0.25 * moment * _REACH] * 6)
-        drift = np.full(nv, self._error)
-        linear = LINEAR[model.base]
-        drift[:linear], drift[linear:b] = _WIND, 0.2 * _WIND
-        self._prior = np.maximum(np.concatenate([drift, spread]), _LEAST_DEVIATION) ** -2.0
-        self._limit = chi_square_quantile(_FALSE_CHANGE, nv)
+        moment = _PRIOR_MASS * _PRIOR_REACH
+        parameters = np.array([_PRIOR_MASS] + [moment] * 3 + [0.25 * moment * _PRIOR_REACH] * 6)
+        efforts = np.full(nv, self._torque_error)
+        linear = LINEAR_SIZE[model.base]
+        efforts[:linear], efforts[linear:b] = _PRIOR_WIND, 0.2 * _PRIOR_WIND
+        self._prior = np.maximum(np.concatenate([efforts, parameters]), _LEAST_DEVIATION) ** -2.0
+        self._threshold = chi_square_quantile(_FALSE_CHANGE, nv)
         self._window = MotionWindow(deviations)
         self.restart()
 
@@ -153,7 +153,7 @@ class PayloadObserver:
         """Begin at the next frame, with what is known."""
         self._window.restart()
         self._has_sum = False
-        self._last: _End | None = None
+        self._last: _FrameEnd | None = None
 
     def _forget_payload(self) -> None:
         nv = self._model.nv
@@ -170,53 +170,53 @@ class PayloadObserver:
     def _observe(self, smoothed: SmoothedFrame) -> bool:
         """Take a frame into account; return whether the payload has changed."""
         nv, frame = self._model.nv, smoothed.frame
-        last, end = self._last, self._end(smoothed)
+        last, end = self._last, self._frame_end(smoothed)
         self._last = end
         if last is None:
             return False
         if not self._has_sum:
             self._has_sum = True
-            self._sum, self._expected = np.zeros(nv), np.zeros(nv)
-            self._slope = np.zeros((nv, nv + PARAMETERS))
+            self._impulse_sum, self._expected_sum = np.zeros(nv), np.zeros(nv)
+            self._H = np.zeros((nv, nv + PARAMETERS))
             self._covariance = last.noise.copy()
         dt = frame.dt
-        self._sum = self._sum + frame.value
-        self._slope[:, :nv] += dt * np.eye(nv)
-        self._slope[:, nv:] += 0.5 * dt * (last.rate + end.rate) - (end.momentum - last.momentum)
-        drift = np.maximum(frame.systematic - dt * self._error, 0.0)
-        p = self._covariance
-        p[np.arange(nv), np.arange(nv)] += frame.effort_noise + drift**2 * (2.0 * _CORRELATED / dt)
-        covariance = p + end.noise + smoothed.lasting * np.outer(end.fit_error, end.fit_error)
-        innovation = self._sum - self._expected
-        error = innovation - self._slope @ self._mean
-        predicted_spread = self._slope @ self._inverse @ self._slope.T
-        if float(error @ np.linalg.solve(covariance + predicted_spread, error)) > self._limit:
+        self._impulse_sum = self._impulse_sum + frame.value
+        self._H[:, :nv] += dt * np.eye(nv)
+        self._H[:, nv:] += 0.5 * dt * (last.rate + end.rate) - (end.momentum - last.momentum)
+        drift = np.maximum(frame.systematic - dt * self._torque_error, 0.0)
+        P = self._covariance
+        P[np.arange(nv), np.arange(nv)] += frame.effort_noise + drift**2 * (2.0 * _PERSISTENCE / dt)
+        covariance = P + end.noise + smoothed.error_frames * np.outer(end.fit_error, end.fit_error)
+        innovation = self._impulse_sum - self._expected_sum
+        error = innovation - self._H @ self._mean
+        predicted_spread = self._H @ self._inverse @ self._H.T
+        if float(error @ np.linalg.solve(covariance + predicted_spread, error)) > self._threshold:
             self._forget_payload()
             return True
-        weighted = np.linalg.solve(covariance, np.column_stack([self._slope, innovation, p]))
-        slope, errors = weighted[:, : nv + PARAMETERS], weighted[:, nv + PARAMETERS :]
-        self._information += self._slope.T @ slope
-        self._information_vector += self._slope.T @ errors[:, 0]
-        gain = errors[:, 1:].T
-        self._expected = self._expected + gain @ innovation
-        self._slope = self._slope - gain @ self._slope
-        p = p - gain @ p
-        self._covariance = 0.5 * (p + p.T)
+        weighted = np.linalg.solve(covariance, np.column_stack([self._H, innovation, P]))
+        weighted_H, rest = (weighted[:, : nv + PARAMETERS], weighted[:, nv + PARAMETERS :])
+        self._information += self._H.T @ weighted_H
+        self._information_vector += self._H.T @ rest[:, 0]
+        gain = rest[:, 1:].T
+        self._expected_sum = self._expected_sum + gain @ innovation
+        self._H = self._H - gain @ self._H
+        P = P - gain @ P
+        self._covariance = 0.5 * (P + P.T)
         self._solve()
         return False
 
-    def _end(self, smoothed: SmoothedFrame) -> "_End":
+    def _frame_end(self, smoothed: SmoothedFrame) -> "_FrameEnd":
         """Return what the model says of the end of a frame."""
         d = Evaluation(self._model, smoothed.frame.q, smoothed.velocity)
         momentum, rate = payload_regressor(d)
         jacobian, parameters = d.J_end_effector, self._mean[self._model.nv :]
         units = (pin.bodyRegressor(_AT_REST, pin.Motion(unit)) for unit in np.eye(6))
-        load = jacobian.T @ np.array([unit @ parameters for unit in units]) @ jacobian
+        M_load = jacobian.T @ np.array([unit @ parameters for unit in units]) @ jacobian
         # The noise of the smoothed velocity is the same for many frames, which add up as if it
         # were not.
-        repeated = smoothed.lasting * smoothed.share
-        noise = (d.M * self._variance) @ d.M.T + repeated * (load * self._variance) @ load.T
-        return _End(momentum, rate, noise, load @ smoothed.fit_error)
+        repetition = smoothed.error_frames * smoothed.variance_share
+        noise = (d.M * self._variance) @ d.M.T + repetition * (M_load * self._variance) @ M_load.T
+        return _FrameEnd(momentum, rate, noise, M_load @ smoothed.fit_error)
 
     def _solve(self) -> None:
         """Find mean and covariance; the scale of the unknowns differs by many orders."""
@@ -229,14 +229,14 @@ class PayloadObserver:
 
     def _payload(self, changed: bool) -> Payload:
         first = self._model.nv
-        smoothed = slice(first, first + 4)
-        mean = self._mean[smoothed]
-        covariance = self._inverse[smoothed, smoothed].copy()
+        rows = slice(first, first + 4)
+        mean = self._mean[rows]
+        covariance = self._inverse[rows, rows].copy()
         return Payload(float(mean[0]), mean[1:].copy(), covariance, changed)
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class _FrameEnd:
     """What the model says of the end of a frame.
 
     Attributes:

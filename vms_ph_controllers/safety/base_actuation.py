@@ -11,7 +11,7 @@ from vms_ph_dynamics.actuation.allocation import default_weights, nearest_inputs
 from .limits import LimitedEfforts
 
 # Part of the weighted wrench that may be missing before it is said, N or N m.
-_NOTICEABLE = 1e-6
+_REPORTED_WRENCH = 1e-6
 
 # Rounding of inputs, relative to the largest: that of an inverse of the map.
 _ROUNDING = 1e-9
@@ -54,9 +54,9 @@ class BaseActuation:
         self._b, self._allocation = model.b, allocation
         if allocation is not None:
             # An input without room between its limits, such as a failed one, takes no part.
-            free = allocation.lower < allocation.upper
-            self._inverse = free[:, None] * np.linalg.pinv(allocation.matrix * free)
-            self._fixed_thrusts = np.where(free, 0.0, allocation.lower)
+            adjustable = allocation.lower < allocation.upper
+            self._inverse = adjustable[:, None] * np.linalg.pinv(allocation.matrix * adjustable)
+            self._fixed_thrusts = np.where(adjustable, 0.0, allocation.lower)
             self._offset = allocation.matrix @ self._fixed_thrusts
             self._projection = allocation.matrix @ self._inverse
 
@@ -93,10 +93,10 @@ class BaseActuation:
 
 def share_within(start: Array, step: Array, lower: Array, upper: Array) -> float:
     """Return the share, at most 1, of a step from ``start`` that stays within bounds, (m,) each."""
-    room = np.maximum(0.0, np.where(step > 0.0, upper - start, start - lower))
+    margin = np.maximum(0.0, np.where(step > 0.0, upper - start, start - lower))
     size = np.abs(step)
-    is_moving = size > 1e-12
-    return float(min(1.0, np.min(room[is_moving] / size[is_moving], initial=1.0)))
+    has_step = size > 1e-12
+    return float(min(1.0, np.min(margin[has_step] / size[has_step], initial=1.0)))
 
 
 class PrioritisedActuation:
@@ -132,6 +132,6 @@ class PrioritisedActuation:
         )
         missing = self._projection @ (self._weights * nearest.missing)
         reason = ""
-        if np.abs(missing).max() > _NOTICEABLE * (1.0 + np.abs(self._weights * desired).max()):
+        if np.abs(missing).max() > _REPORTED_WRENCH * (1.0 + np.abs(self._weights * desired).max()):
             reason = "base wrench at the limits of its actuators"
         return LimitedEfforts(allocation.matrix @ nearest.inputs, reason)

@@ -225,31 +225,31 @@ class TankBudget(SampledTank):
             self.authority, self.is_short = 1.0, False
         super().begin_sample(d, stored, capacity, initial, dt)
 
-    def change(self, q: Array, desired: Callable[[float], ShapedPotential]) -> float:
+    def change(self, q: Array, potential_for: Callable[[float], ShapedPotential]) -> float:
         """Change the potential as far as the tank covers it; return the energy added at q, J.
 
         Args:
             q: present configuration, (nq,).
-            desired: function from a share of the change to the potential after it.
+            potential_for: function from a share of the change to the potential after it.
         """
         tank, self.is_short = self.tank, False
         if tank is None:
-            new = desired(1.0)
-            added = 0.0 if _same(new, self.potential) else new.energy(q) - self.energy(q)
-            self.potential = new
+            changed = potential_for(1.0)
+            added = 0.0 if _is_same(changed, self.potential) else changed.energy(q) - self.energy(q)
+            self.potential = changed
             return added
-        before = self.energy(q)
+        energy_before = self.energy(q)
         # First the minimum is moved at the present authority; then the authority is adapted.
         share = 1.0
         for k in range(_HALVINGS + 1):
             share = 0.5**k if k < _HALVINGS else 0.0
-            new = desired(share)
-            if self._is_covered(new, q, before, tank.available):
+            changed = potential_for(share)
+            if self._is_covered(changed, q, energy_before, tank.available):
                 break
-        self.potential = new
-        full = new.energy(q)
-        self.authority = _authority(full, before + tank.level)
-        added = self.authority * full - before
+        self.potential = changed
+        full_energy = changed.energy(q)
+        self.authority = _authority(full_energy, energy_before + tank.level)
+        added = self.authority * full_energy - energy_before
         tank.withdraw(added)
         self.is_short = share < 1.0 or self.authority < 1.0
         return added
@@ -266,7 +266,7 @@ def _authority(full: float, available: float) -> float:
     return 1.0 if full <= max(available, _ROUNDING) else max(0.0, available / full)
 
 
-def _same(a: ShapedPotential, b: ShapedPotential) -> bool:
+def _is_same(a: ShapedPotential, b: ShapedPotential) -> bool:
     is_number = isinstance(a.weight, float) and isinstance(b.weight, float)
-    same_weight = a.weight == b.weight if is_number else a.weight is b.weight
-    return a.q_star is b.q_star and bool(same_weight)
+    has_same_weight = a.weight == b.weight if is_number else a.weight is b.weight
+    return a.q_star is b.q_star and bool(has_same_weight)

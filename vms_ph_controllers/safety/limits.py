@@ -49,15 +49,15 @@ class TorqueLimits:
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
-        self._last: Array | None = None
+        self._last_torque: Array | None = None
 
     def restart(self) -> None:
         """Discard the last torque; the next one may jump."""
-        self._last = None
+        self._last_torque = None
 
     def replace(self, torque: Array) -> None:
         """Note that other torques (n,) are sent instead of the last ones."""
-        self._last = torque
+        self._last_torque = torque
 
     def scale(self, compensation: Array, effort: Array) -> Array:
         """Return efforts (nv,), brought towards others until the joints are within their limits.
@@ -67,9 +67,9 @@ class TorqueLimits:
             effort: (nv,) base wrench, then torques.
         """
         b, step = self._model.b, effort - compensation
-        size, room = np.abs(step[b:]), self._model.joints.effort - np.abs(compensation[b:])
-        is_exceeded = size > room
-        share = max(0.0, float(np.min(room[is_exceeded] / size[is_exceeded], initial=1.0)))
+        size, margin = np.abs(step[b:]), self._model.joints.effort - np.abs(compensation[b:])
+        is_exceeded = size > margin
+        share = max(0.0, float(np.min(margin[is_exceeded] / size[is_exceeded], initial=1.0)))
         return compensation + share * step
 
     def apply(
@@ -101,14 +101,14 @@ class TorqueLimits:
             )
             torque = compensation + min(1.0, share) * (desired - compensation)
             reason = f"power at its limit of {power:g} W"
-        if self._last is not None and torque_rate > 0.0:
-            change = np.clip(torque - self._last, -torque_rate * dt, torque_rate * dt)
-            if np.abs(self._last + change - torque).max() > 1e-12:
-                torque, reason = self._last + change, "rate of torque at its limit"
+        if self._last_torque is not None and torque_rate > 0.0:
+            change = np.clip(torque - self._last_torque, -torque_rate * dt, torque_rate * dt)
+            if np.abs(self._last_torque + change - torque).max() > 1e-12:
+                torque, reason = self._last_torque + change, "rate of torque at its limit"
         bound = self._model.joints.effort
         if exceeds(torque, bound):
             exceeding = np.flatnonzero(np.abs(torque) > bound)
             names = ", ".join(self._model.joint_names[i] for i in exceeding)
             torque, reason = np.clip(torque, -bound, bound), f"torque at its limit: {names}"
-        self._last = torque
+        self._last_torque = torque
         return LimitedEfforts(torque, reason)

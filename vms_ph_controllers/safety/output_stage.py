@@ -65,8 +65,8 @@ class OutputStage:
         load: further weight (nv,), such as of a payload, that is held within all limits.
     """
 
-    _safe: Command | None
-    _configuration: Array
+    _last_safe: Command | None
+    _last_q: Array
     _weight: Array
 
     def __init__(
@@ -101,16 +101,16 @@ class OutputStage:
 
     def carry(self, load: Array) -> None:
         """Hold a further weight (nv,) from now on."""
-        self.load, self._safe = load, None
+        self.load, self._last_safe = load, None
 
     @property
-    def safe(self) -> Command:
+    def safe_output(self) -> Command:
         """The safe output at the last state."""
-        if self._safe is None:
-            self._safe = self._gravity_compensation(
-                Evaluation(self._model, self._configuration, self._zero_velocity)
+        if self._last_safe is None:
+            self._last_safe = self._gravity_compensation(
+                Evaluation(self._model, self._last_q, self._zero_velocity)
             )
-        return self._safe
+        return self._last_safe
 
     @property
     def tank_level(self) -> float:
@@ -128,12 +128,12 @@ class OutputStage:
         self._tank.discard_sample()
         self._store_state(d)
 
-    def safe_at(self, q: Array) -> Command:
+    def safe_output_at(self, q: Array) -> Command:
         """Return the safe output at a configuration (nq,); at the last one if it is no state."""
-        if np.array_equal(q, self._configuration) or not RobotState(
-            q, self._zero_velocity
-        ).is_usable(self._model):
-            return self.safe
+        if np.array_equal(q, self._last_q) or not RobotState(q, self._zero_velocity).is_usable(
+            self._model
+        ):
+            return self.safe_output
         return self._gravity_compensation(Evaluation(self._model, q, self._zero_velocity))
 
     def missed_updates(self) -> None:
@@ -144,7 +144,7 @@ class OutputStage:
         """Return the safe output at a state for which the law computed no finite effort."""
         self._store_state(d)
         self.missed_updates()
-        return replace(self.safe, reason=TOO_FAR)
+        return replace(self.safe_output, reason=TOO_FAR)
 
     def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> LimitedEfforts:
         """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
@@ -152,8 +152,8 @@ class OutputStage:
         self._tank.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
         self._store_state(d)
         load, weight = self.load, self._weight
-        realised = self._base_limited(d, desired + load)
-        b, force = self._model.b, realised.effort
+        base_limited = self._base_limited(d, desired + load)
+        b, force = self._model.b, base_limited.effort
         torque = force[b:]
         limited = self._limits.apply(
             torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt
@@ -162,9 +162,9 @@ class OutputStage:
             force = np.concatenate([force[:b], limited.effort])
         if self._tank.tank is None:
             return LimitedEfforts(
-                force - load, "; ".join(filter(None, (realised.reason, limited.reason)))
+                force - load, "; ".join(filter(None, (base_limited.reason, limited.reason)))
             )
-        compensation = np.concatenate([self.safe.wrench_base, self.safe.torque])
+        compensation = np.concatenate([self.safe_output.wrench_base, self.safe_output.torque])
         # The motion of the robot is predicted without the load and what holds it.
         unloaded_compensation = compensation - load
 
@@ -178,12 +178,12 @@ class OutputStage:
             self._limits.replace(force[b:])
         # Gravity that the resting effort leaves is not counted.
         self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
-        reasons = (grant.reason, realised.reason, limited.reason)
+        reasons = (grant.reason, base_limited.reason, limited.reason)
         return LimitedEfforts(force - load, "; ".join(filter(None, reasons)))
 
     def _store_state(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
-        self._configuration, self._weight, self._safe = np.array(d.q), d.g + self.load, None
+        self._last_q, self._weight, self._last_safe = np.array(d.q), d.g + self.load, None
 
     def _base_limited(self, d: Evaluation, desired: Array) -> LimitedEfforts:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""

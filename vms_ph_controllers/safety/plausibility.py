@@ -73,8 +73,8 @@ class PlausibilityBounds:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value, data = getattr(self, item.name), item.metadata
-            low, high = data["low"], data["high"]
+            value, metadata = getattr(self, item.name), item.metadata
+            low, high = metadata["low"], metadata["high"]
             if not low <= value <= high:
                 raise OptionError(
                     f"the plausibility bound {item.name} must be from {low:g} to {high:g}; "
@@ -93,8 +93,8 @@ class PlausibilityBounds:
     def positions(self, model: VMSModel) -> tuple[Array, Array]:
         """Return the smallest and the largest joint positions, (n,) each."""
         lower, upper = model.joints.lower, model.joints.upper
-        limited = np.isfinite(lower) & np.isfinite(upper)
-        margin = np.where(limited, self.position_margin * np.where(limited, upper - lower, 0.0), 0)
+        finite = np.isfinite(lower) & np.isfinite(upper)
+        margin = np.where(finite, self.position_margin * np.where(finite, upper - lower, 0.0), 0)
         return lower - margin, upper + margin
 
 
@@ -132,7 +132,7 @@ class StatePlausibility:
         """Serve a robot; bounds are the defaults when None."""
         self.bounds = PlausibilityBounds() if bounds is None else bounds
         self._model, self._names = model, model.joint_names
-        self._speed = self.bounds.speeds(model)
+        self._max_speed = self.bounds.speeds(model)
         self._b = model.b
         self._rotations = [rotation.entries for rotation in model.tree.rotations]
         self.restart(model.neutral_configuration())
@@ -146,8 +146,8 @@ class StatePlausibility:
         self._lost_time = 0.0  # time without a position, s
         # Motion by the velocities since the position of a joint has last changed: its size, which
         # the next step may have, and its integral, which fades.
-        self._motion = np.zeros(self._model.nv)
-        self._frozen = np.zeros(self._model.nv)
+        self._frozen_path = np.zeros(self._model.nv)
+        self._frozen_motion = np.zeros(self._model.nv)
         self._is_holding, self._plausible_count, self._consistent_time = False, 0, 0.0
 
     def judge(self, q: Array, v: Array, dt: float) -> Judgement:
@@ -158,31 +158,31 @@ class StatePlausibility:
             v: (nv,) as measured.
             dt: time since the last call, s.
         """
-        is_timed = 0.0 <= dt <= LONGEST_STEP
-        elapsed = dt if is_timed else 0.0
-        has_size = np.shape(q) == self._q.shape and np.shape(v) == self._v.shape
-        problem = self._value_fault(q, v) if has_size else "its size is not that of this robot"
-        if not is_timed:
+        is_valid_dt = 0.0 <= dt <= LONGEST_STEP
+        elapsed = dt if is_valid_dt else 0.0
+        fits_robot = np.shape(q) == self._q.shape and np.shape(v) == self._v.shape
+        problem = self._value_fault(q, v) if fits_robot else "its size is not that of this robot"
+        if not is_valid_dt:
             problem = problem or f"the time step of {dt:.3g} s is not between 0 and 1 s"
-        has_position = not problem or (has_size and self._is_configuration(q))
+        has_position = not problem or (fits_robot and self._is_configuration(q))
         continues = is_located = False
         if has_position:
             q = np.array(q)  # a host may measure into the same array again
             step = self._model.difference(self._q, q)
             gap = elapsed + min(self._lost_time, _LONGEST_GAP)
-            reach = self._speed * gap + 2.0 * self._motion + self.bounds.step_tolerance
-            is_near = np.abs(step) <= reach
+            max_step = self._max_speed * gap + 2.0 * self._frozen_path + self.bounds.step_tolerance
+            is_near = np.abs(step) <= max_step
             continues = bool(is_near.all())
             self._lost_time = 0.0
             if not continues:
                 i = int(np.argmin(is_near))
                 problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"
             else:
-                is_fast = ~(np.abs(v) <= self._speed)
-                frozen = "" if is_fast.any() else self._motion_fault(step, v, elapsed)
+                is_fast = ~(np.abs(v) <= self._max_speed)
+                frozen_joint = "" if is_fast.any() else self._motion_fault(step, v, elapsed)
                 has_moved = not is_fast[: self._b].any() and bool(step[is_fast].all())
-                is_located = is_timed and has_moved and not frozen
-                problem = problem or frozen
+                is_located = is_valid_dt and has_moved and not frozen_joint
+                problem = problem or frozen_joint
         else:
             self._lost_time += elapsed
         if not problem and not self._is_holding:
@@ -202,17 +202,17 @@ class StatePlausibility:
         is_near, rate = False, None
         if has_position:
             displacement = self._model.difference(self._last_q, q)
-            reach = dt * self._speed + self.bounds.step_tolerance
-            is_near = bool((np.abs(displacement) <= reach).all())
+            max_step = dt * self._max_speed + self.bounds.step_tolerance
+            is_near = bool((np.abs(displacement) <= max_step).all())
             with np.errstate(over="ignore"):  # a position may be any number
                 rate = displacement / dt if dt > 0.0 else None
             self._last_q = q
             if continues:  # the next step may be as large again
-                self._motion = 0.5 * np.abs(self._model.difference(self._q, q))
+                self._frozen_path = 0.5 * np.abs(self._model.difference(self._q, q))
                 self._q = q
         self._v = self._consistent_velocity(v, rate, dt)
         if not continues:
-            self._motion = self._motion + dt * np.abs(self._v)
+            self._frozen_path = self._frozen_path + dt * np.abs(self._v)
         # Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
         is_elsewhere = has_position and is_near and not continues and not self._value_fault(q, v)
         self._consistent_time = self._consistent_time + dt if is_elsewhere else 0.0
@@ -229,19 +229,19 @@ class StatePlausibility:
 
     def _consistent_velocity(self, v: Array, rate: Array | None, dt: float) -> Array:
         """Return the velocity that measurement and positions agree on, within the speed bounds."""
-        finite = np.shape(v) == self._v.shape and bool(np.isfinite(v).all())
+        is_finite = np.shape(v) == self._v.shape and bool(np.isfinite(v).all())
         if rate is not None:
             rate = np.where(np.isfinite(rate), rate, 0.0)
-        if not finite and rate is None:
+        if not is_finite and rate is None:
             # Nothing is measured: the motion that is left if the damping acts as computed.
             return self._v / (1.0 + dt * braking_rate(dt))
-        if not finite or rate is None:
+        if not is_finite or rate is None:
             measured = v if rate is None else rate
-            agreed = np.where(np.abs(measured) <= self._speed, measured, 0.0)
+            consistent = np.where(np.abs(measured) <= self._max_speed, measured, 0.0)
         else:
             smaller = np.where(np.abs(v) < np.abs(rate), v, rate)
-            agreed = np.where(np.sign(v) == np.sign(rate), smaller, 0.0)
-        bounded: Array = np.clip(agreed, -self._speed, self._speed)
+            consistent = np.where(np.sign(v) == np.sign(rate), smaller, 0.0)
+        bounded: Array = np.clip(consistent, -self._max_speed, self._max_speed)
         return bounded
 
     def _value_fault(self, q: Array, v: Array) -> str:
@@ -260,20 +260,20 @@ class StatePlausibility:
                 f"{self._names[i]} at {positions[i]:.4g} is outside "
                 f"{self._lower[i]:.4g} to {self._upper[i]:.4g}"
             )
-        is_fast = np.abs(v) > self._speed
+        is_fast = np.abs(v) > self._max_speed
         if is_fast.any():
             i = int(np.argmax(is_fast))
-            return f"{self._name(i)} moves at {v[i]:.4g}, its bound is {self._speed[i]:.4g}"
+            return f"{self._name(i)} moves at {v[i]:.4g}, its bound is {self._max_speed[i]:.4g}"
         return ""
 
     def _motion_fault(self, step: Array, v: Array, dt: float) -> str:
         """Return which joint is frozen after a step (nv,), or an empty string."""
         has_moved = step != 0.0
-        self._motion += dt * np.abs(v)
-        self._frozen *= 1.0 - min(1.0, dt / _FROZEN_TIME)
-        self._frozen += dt * v
-        self._motion[has_moved] = self._frozen[has_moved] = 0.0
-        is_stuck = np.abs(self._frozen[self._b :]) > self.bounds.frozen_distance
+        self._frozen_path += dt * np.abs(v)
+        self._frozen_motion *= 1.0 - min(1.0, dt / _FROZEN_TIME)
+        self._frozen_motion += dt * v
+        self._frozen_path[has_moved] = self._frozen_motion[has_moved] = 0.0
+        is_stuck = np.abs(self._frozen_motion[self._b :]) > self.bounds.frozen_distance
         if is_stuck.any():
             return f"{self._names[int(np.argmax(is_stuck))]} moves, but its position is frozen"
         return ""
@@ -282,12 +282,12 @@ class StatePlausibility:
         # The sum is finite only if all entries are.
         if not np.isfinite(q.sum()):
             return False
-        for rows in self._rotations:
-            part = q[rows]
+        for entries in self._rotations:
+            rotation = q[entries]
             # The square of a large number is none.
-            if max(map(abs, part.tolist())) > 2.0:
+            if max(map(abs, rotation.tolist())) > 2.0:
                 return False
-            if abs(float(part @ part) - 1.0) > 2.0 * _NORM_TOLERANCE:
+            if abs(float(rotation @ rotation) - 1.0) > 2.0 * _NORM_TOLERANCE:
                 return False
         return True
 
@@ -309,7 +309,7 @@ def braking_rate(dt: float, age: float = 0.0) -> float:
     return (1.0 + late_share) * 10.0 / (1.0 + 30.0 * dt + 20.0 * age)
 
 
-_FIELDS = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,)}
+_SHAPES = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,)}
 
 
 class ReferencePlausibility:
@@ -323,7 +323,7 @@ class ReferencePlausibility:
         # Unlimited joints may turn often, but a number with digits left must remain.
         self._lower = np.maximum(self._lower, -1e4)
         self._upper = np.minimum(self._upper, 1e4)
-        self._shapes = {**_FIELDS, "joints": (model.n,)}
+        self._shapes = {**_SHAPES, "joints": (model.n,)}
 
     def checked(self, reference: Reference, q: Array) -> tuple[Reference, str]:
         """Return the plausible part of a reference, and why the rest is refused, in words.
@@ -359,8 +359,8 @@ class ReferencePlausibility:
         if name in ("pose", "position"):
             position = value[:3, 3] if name == "pose" else value
             limit = bounds.reference_distance
-            far = self._distance(position, q, limit)
-            return "" if far <= limit else f"is {far:.3g} m away, the bound is {limit:g} m"
+            dist = self._distance(position, q, limit)
+            return "" if dist <= limit else f"is {dist:.3g} m away, the bound is {limit:g} m"
         linear, angular = _norm(value[:3]), _norm(value[3:])
         if linear <= bounds.base_speed and angular <= bounds.base_turn:
             return ""

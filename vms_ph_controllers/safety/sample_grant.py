@@ -127,8 +127,8 @@ class Prediction:
     """The outcome of a sample.
 
     Attributes:
-        lack: upper bound of the energy that the budget lacks for the sample, J; not positive where
-            the budget covers it.
+        deficit: upper bound of the energy that the budget lacks for the sample, J; not positive
+            where the budget covers it.
         acceleration: (nv,) at the beginning of the sample.
         displacement: (nv,) displacement over the sample.
         energy: upper bound of the energy given over the sample, J; infinite for a motion that is
@@ -137,7 +137,7 @@ class Prediction:
         v: (nv,) velocity at its end.
     """
 
-    lack: float
+    deficit: float
     acceleration: Array
     displacement: Array
     energy: float
@@ -178,62 +178,62 @@ class SamplePrediction:
             return Prediction(
                 *d.sampled_algebra.predict(d.q, d.v, self._uncompensated, budget, dt, force)
             )
-        counted = force - self._uncompensated
-        first, power = self._rate(d.q, d.v, force, counted)
+        net_force = force - self._uncompensated
+        acceleration, power = self._rates(d.q, d.v, force, net_force)
         displacement = np.zeros_like(d.v)
-        reach = float(dt * (np.abs(d.v + dt * first).max() + np.abs(d.v).max()))
-        if not reach < _LONGEST_STEP * _LARGEST_COUNT:
-            return Prediction(np.inf, first, displacement, np.inf, d.q, d.v)
-        steps = max(1, int(np.ceil(reach / _LONGEST_STEP)))
-        h, q, v, a1, p1 = dt / steps, d.q, d.v, first, power
+        distance = float(dt * (np.abs(d.v + dt * acceleration).max() + np.abs(d.v).max()))
+        if not distance < _LONGEST_STEP * _LARGEST_COUNT:
+            return Prediction(np.inf, acceleration, displacement, np.inf, d.q, d.v)
+        steps = max(1, int(np.ceil(distance / _LONGEST_STEP)))
+        h, q, v, a1, p1 = dt / steps, d.q, d.v, acceleration, power
         integrate = self._model.integrate
         energy = peak = margin = 0.0
         for _ in range(steps):
             v2 = v + 0.5 * h * a1
-            a2, p2 = self._rate(integrate(q, 0.5 * h * v), v2, force, counted)
+            a2, p2 = self._rates(integrate(q, 0.5 * h * v), v2, force, net_force)
             v3 = v + 0.5 * h * a2
-            a3, p3 = self._rate(integrate(q, 0.5 * h * v2), v3, force, counted)
+            a3, p3 = self._rates(integrate(q, 0.5 * h * v2), v3, force, net_force)
             v4 = v + h * a3
-            a4, p4 = self._rate(integrate(q, h * v3), v4, force, counted)
-            gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4)
-            path = h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
+            a4, p4 = self._rates(integrate(q, h * v3), v4, force, net_force)
+            energy_step = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4)
+            step = h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
             start_power = p1
-            q, v = integrate(q, path), v + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
-            a1, p1 = self._rate(q, v, force, counted)
-            margin += _MARGIN * abs(gain - h * p2)
-            peak = max(peak, energy + _cubic_maximum(gain, h * start_power, h * p1) + margin)
-            energy += gain
-            displacement = displacement + path
-        lack = max(energy + margin - self._budget, peak - max(self._budget, 0.0))
-        if not np.isfinite(lack):
-            return Prediction(np.inf, first, displacement, np.inf, d.q, d.v)
-        return Prediction(lack, first, displacement, energy + margin, q, v)
+            q, v = integrate(q, step), v + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
+            a1, p1 = self._rates(q, v, force, net_force)
+            margin += _MARGIN * abs(energy_step - h * p2)
+            peak = max(peak, energy + _cubic_maximum(energy_step, h * start_power, h * p1) + margin)
+            energy += energy_step
+            displacement = displacement + step
+        deficit = max(energy + margin - self._budget, peak - max(self._budget, 0.0))
+        if not np.isfinite(deficit):
+            return Prediction(np.inf, acceleration, displacement, np.inf, d.q, d.v)
+        return Prediction(deficit, acceleration, displacement, energy + margin, q, v)
 
-    def _rate(self, q: Array, v: Array, force: Array, counted: Array) -> tuple[Array, float]:
+    def _rates(self, q: Array, v: Array, force: Array, net_force: Array) -> tuple[Array, float]:
         """Return the acceleration (nv,) and the power of the effort beyond gravity, W."""
         tree = self._model.tree
         if self._is_plain:
             data, local = tree.data(), tree.at_origin(q)
             gravity = pin.computeGeneralizedGravity(tree.pinocchio, data, local)
-            power = float((counted - gravity) @ v)
+            power = float((net_force - gravity) @ v)
             return np.array(pin.aba(tree.pinocchio, data, local, v, force)), power
         d = Evaluation(self._model, q, v)
         a = np.asarray(np.linalg.solve(d.M, force - d.C @ v - d.g))
-        return a, float((counted - d.g) @ v)
+        return a, float((net_force - d.g) @ v)
 
 
-def _cubic_maximum(gain: float, start: float, end: float) -> float:
-    """Return the largest value in (0, 1] of the cubic from 0 to ``gain`` with these slopes."""
-    square, cube = 3.0 * gain - 2.0 * start - end, start + end - 2.0 * gain
-    root = square * square - 3.0 * cube * start
+def _cubic_maximum(final: float, slope_0: float, slope_1: float) -> float:
+    """Return the largest value in (0, 1] of the cubic from 0 to ``final`` with these slopes."""
+    square, cube = (3.0 * final - 2.0 * slope_0 - slope_1, slope_0 + slope_1 - 2.0 * final)
+    root = square * square - 3.0 * cube * slope_0
     if root > 0.0:
         # The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
         divisor = float(np.sqrt(root)) - square
-        x = start / divisor if divisor > 0.0 else -1.0
-        peak = x * (start + x * (square + x * cube)) if 0.0 < x < 1.0 else 0.0
+        x = slope_0 / divisor if divisor > 0.0 else -1.0
+        peak = x * (slope_0 + x * (square + x * cube)) if 0.0 < x < 1.0 else 0.0
         if peak > _ROUNDING:
-            return max(gain, peak)
-    return gain
+            return max(final, peak)
+    return final
 
 
 # Number of shares that are tried; each trial corrects the work per share by its prediction.
@@ -241,7 +241,7 @@ _TRIALS = 5
 
 # What the first share of the strongest brake exceeds the estimate by: the margin of a prediction is
 # part of it. Smallest share that is tried.
-_EXCESS, _SMALLEST_SHARE = 1.05, 0.01
+_FIRST_EXCESS, _SMALLEST_SHARE = 1.05, 0.01
 
 # A debt below this, J, is a rounding error.
 ROUNDING = 1e-12
@@ -251,7 +251,7 @@ _SHRINKING = 0.9
 
 # Part of the momentum that the strongest brake takes out per sample: a third is stable with one
 # sample of delay too.
-_BRAKE = 1.0 / 3.0
+_BRAKE_SHARE = 1.0 / 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,12 +285,12 @@ class SampleGrant:
     def __init__(self, model: VMSModel) -> None:
         self._prediction = SamplePrediction(model)
         zero, home = np.zeros(model.nv), model.neutral_configuration()
-        self._no_motion = self._prediction_granted = Prediction(0.0, zero, zero, 0.0, home, zero)
+        self._no_motion = self._granted = Prediction(0.0, zero, zero, 0.0, home, zero)
 
     @property
     def displacement(self) -> Array:
         """Displacement that is predicted for the last grant, (nv,)."""
-        return self._prediction_granted.displacement
+        return self._granted.displacement
 
     def grant(
         self, d: Evaluation, force: Array, compensation: Array, budget: float, dt: float
@@ -308,32 +308,32 @@ class SampleGrant:
             dt: duration of the sample, s; without one, in continuous time, no work is held.
         """
         if dt == 0.0:
-            self._prediction_granted = self._no_motion
+            self._granted = self._no_motion
             return Grant(force, 1.0, True)
         prediction = self._prediction
         prediction.start_at(d, compensation - d.g, budget, dt)
         self._budget = budget
-        full = self._prediction_granted = prediction.predict(force)
-        if full.lack <= 0.0:
+        wanted = self._granted = prediction.predict(force)
+        if wanted.deficit <= 0.0:
             return Grant(force, 1.0, True)
         f = force - compensation
-        resting = self._resting = self._prediction_granted = prediction.predict(compensation)
+        holding = self._holding = self._granted = prediction.predict(compensation)
         share, largest = 0.0, _SHRINKING
-        b = dt * dt * float(f @ (full.acceleration - resting.acceleration))
-        a = dt * float(f @ (d.v + 0.5 * dt * resting.acceleration))
+        b = dt * dt * float(f @ (wanted.acceleration - holding.acceleration))
+        a = dt * float(f @ (d.v + 0.5 * dt * holding.acceleration))
         for _ in range(_TRIALS):
-            s = min(_largest_share(a, b, -resting.lack), largest)
+            s = min(_largest_share(a, b, -holding.deficit), largest)
             if not s > 0.0:
                 break
             trial = prediction.predict(compensation + s * f)
-            if trial.lack <= 0.0 or trial.lack < self._prediction_granted.lack:
-                share, self._prediction_granted = s, trial
-            if trial.lack <= 0.0:
+            if trial.deficit <= 0.0 or trial.deficit < self._granted.deficit:
+                share, self._granted = s, trial
+            if trial.deficit <= 0.0:
                 break
-            a = (trial.lack - resting.lack) / s - 0.5 * s * b
+            a = (trial.deficit - holding.deficit) / s - 0.5 * s * b
             largest = _SHRINKING * s
-        grant = compensation + share * f if share > 0.0 else compensation
-        return Grant(grant, share, self._prediction_granted.lack <= 0.0)
+        granted_force = compensation + share * f if share > 0.0 else compensation
+        return Grant(granted_force, share, self._granted.deficit <= 0.0)
 
     def brake(self, grant: Grant, compensation: Array, strongest: Array) -> Array:
         """Return the least brake that meets the budget, where the grant does not.
@@ -343,29 +343,29 @@ class SampleGrant:
             compensation: (nv,) as before.
             strongest: (nv,) the strongest brake, see :func:`strongest_brake`.
         """
-        predict, resting = self._prediction.predict, self._resting
-        full = predict(strongest)
-        if full.lack > 0.0 and not full.lack < self._prediction_granted.lack:
+        predict, holding = self._prediction.predict, self._holding
+        braking = predict(strongest)
+        if braking.deficit > 0.0 and not braking.deficit < self._granted.deficit:
             return grant.force
-        self._prediction_granted = full
-        if full.lack > 0.0:
+        self._granted = braking
+        if braking.deficit > 0.0:
             return strongest
-        if resting.lack <= ROUNDING:
-            self._prediction_granted = resting
+        if holding.deficit <= ROUNDING:
+            self._granted = holding
             return compensation
-        if not (np.isfinite(resting.energy) and resting.energy > full.energy):
+        if not (np.isfinite(holding.energy) and holding.energy > braking.energy):
             return strongest
         # The energy is a convex function of the share: it lies below its chord. Only a peak within
         # the sample may be too high.
-        share = _EXCESS * (resting.energy - self._budget) / (resting.energy - full.energy)
+        share = _FIRST_EXCESS * (holding.energy - self._budget) / (holding.energy - braking.energy)
         share = max(share, _SMALLEST_SHARE)
         for _ in range(_TRIALS):
             if not share < 1.0:
                 break
             force = compensation + share * (strongest - compensation)
             trial = predict(force)
-            if trial.lack <= 0.0:
-                self._prediction_granted = trial
+            if trial.deficit <= 0.0:
+                self._granted = trial
                 return force
             share *= 2.0
         return strongest
@@ -373,17 +373,17 @@ class SampleGrant:
 
 def strongest_brake(d: Evaluation, dt: float) -> Array:
     """Return the strongest brake that the tank uses, (nv,): a third of the momentum per sample."""
-    return d.g - (_BRAKE / dt) * d.momentum
+    return d.g - (_BRAKE_SHARE / dt) * d.momentum
 
 
-def _largest_share(a: float, b: float, room: float) -> float:
+def _largest_share(a: float, b: float, budget: float) -> float:
     """Return the largest share s with ``s a + s^2 b / 2`` within the room, J.
 
     Where a is negative, that is ``room - a^2 / 2 b``, and the least work without room.
     """
     if not (b > 0.0 and np.isfinite(a + b)):
         return 0.0
-    room = max(room, 0.0)
+    budget = max(budget, 0.0)
     if a < 0.0:
-        return (-a + float(np.sqrt(2.0 * b * room))) / b
-    return 2.0 * room / (a + float(np.sqrt(a * a + 2.0 * b * room))) if room > 0.0 else 0.0
+        return (-a + float(np.sqrt(2.0 * b * budget))) / b
+    return 2.0 * budget / (a + float(np.sqrt(a * a + 2.0 * b * budget))) if budget > 0.0 else 0.0

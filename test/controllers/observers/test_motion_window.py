@@ -48,7 +48,9 @@ def test_a_velocity_that_is_quadratic_in_time_is_found_whatever_was_measured_in_
     # Velocities far above the noise fade by less than 1e-8.
     np.testing.assert_allclose(seen.velocity, _quadratic(times)[middle], rtol=1e-8)
     # What the measurement differs by, less three deviations of both, which are independent.
-    deviation = NoiseModel().of_velocity(robots.load("panda"))[2] * np.sqrt(1.0 + seen.share)
+    deviation = NoiseModel().of_velocity(robots.load("panda"))[2] * np.sqrt(
+        1.0 + seen.variance_share
+    )
     assert seen.fit_error[2] == pytest.approx(0.1 - 3.0 * deviation, abs=1e-7)
     assert np.count_nonzero(seen.fit_error) == 1
 
