@@ -26,11 +26,11 @@ LONGEST_SAMPLE = 1.0
 """Longest time between updates that laws accept, s."""
 
 
-UNUSABLE = (
+STATE_UNUSABLE = (
     "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
     "holding against gravity"
 )
-TOO_FAR = (
+EFFORT_NOT_FINITE = (
     "the effort of the law is not finite, because its reference is too large; holding against "
     "gravity until the next reset"
 )
@@ -112,7 +112,7 @@ class Reference:
         return self.position, self.velocity, self.pose, self.twist, self.joints, self.wrench
 
 
-_KEEP = Reference()
+_NO_REFERENCE = Reference()
 _SHAPES = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,), "wrench": (6,)}
 
 
@@ -261,7 +261,7 @@ def limit(default: float, description: str, high: float) -> float:
     return field(default=default, metadata=metadata)
 
 
-def with_floats(record: Any) -> None:
+def convert_to_floats(record: Any) -> None:
     """Take whole numbers and numbers of other types in a record as floating-point numbers."""
     for item in fields(record):
         value = getattr(record, item.name)
@@ -373,8 +373,8 @@ class Controller(WithHints, ABC):
             if low is None or high is None:
                 continue
             if not (isinstance(setting, Real) and low <= float(setting) <= high):
-                share = f"{item.name.partition('_')[0]}_share_"
-                axes = ", ".join(one.name for one in fields(gains) if one.name.startswith(share))
+                prefix = f"{item.name.partition('_')[0]}_share_"
+                axes = ", ".join(f.name for f in fields(gains) if f.name.startswith(prefix))
                 raise ModelError(
                     f"the gain {item.name} of {type(self).__name__} is a number from {low:g} to "
                     f"{high:g}{axes and f', times those of the axes, {axes}'}; given: {setting!r}"
@@ -449,7 +449,7 @@ class Controller(WithHints, ABC):
             dt: time since the last update, s.
             reference: what to follow; None keeps the present one.
         """
-        return self.update(RobotState(q, v), _KEEP if reference is None else reference, dt)
+        return self.update(RobotState(q, v), _NO_REFERENCE if reference is None else reference, dt)
 
     @abstractmethod
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -515,7 +515,7 @@ class FunctionLaw(Controller):
         self._function = function
         self.name = name = str(getattr(function, "__name__", type(function).__name__))
         try:
-            bound = signature(function).bind(model.home, model.home, 1e-3)
+            call = signature(function).bind(model.home, model.home, 1e-3)
         except TypeError as error:
             raise OptionError(
                 f"a law is called as {name}(q, v, dt) and returns torques; {name} does not take "
@@ -523,10 +523,10 @@ class FunctionLaw(Controller):
             ) from None
         except ValueError:
             return  # a function without a signature, of another language
-        if wrong := {"t", "time"}.intersection(bound.arguments):
+        if time_names := {"t", "time"}.intersection(call.arguments):
             raise OptionError(
                 f"a law is called as {name}(q, v, dt) with the time step dt, not with the time "
-                f"'{wrong.pop()}'; a law that needs the time adds up dt"
+                f"'{time_names.pop()}'; a law that needs the time adds up dt"
             )
 
     def reset(self, state: RobotState) -> None:
@@ -542,9 +542,9 @@ class FunctionLaw(Controller):
         if isinstance(efforts, Command):
             return efforts
         if hasattr(efforts, "torque"):
-            torque, base = efforts.torque, getattr(efforts, "wrench_base", None)
+            torque, wrench = efforts.torque, getattr(efforts, "wrench_base", None)
             return Command(
-                np.zeros(model.b) if base is None else base,
+                np.zeros(model.b) if wrench is None else wrench,
                 np.zeros(model.n) if torque is None else torque,
             )
         try:

@@ -9,7 +9,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, OptionError
 
-from ..controller import gain, switch, with_floats
+from ..controller import convert_to_floats, gain, switch
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class EnergyGuardSettings:
 
     def __post_init__(self) -> None:
         """Take whole numbers and numbers of other types as floating-point numbers."""
-        with_floats(self)
+        convert_to_floats(self)
 
 
 def settings_with_budget(

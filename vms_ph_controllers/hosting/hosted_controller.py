@@ -66,7 +66,7 @@ def layouts(b: int, n: int, nq: int, nv: int) -> dict[str, Layout]:
         nq: size of a configuration.
         nv: size of a velocity.
     """
-    single = dict.fromkeys(("task_error", "smallest_singular_value", "authority", "status"), 1)
+    scalars = dict.fromkeys(("task_error", "smallest_singular_value", "authority", "status"), 1)
     efforts = {"wrench_base": b, "torque": n, "safe_wrench_base": b, "safe_torque": n}
     return {
         "inputs": Layout(
@@ -75,7 +75,7 @@ def layouts(b: int, n: int, nq: int, nv: int) -> dict[str, Layout]:
         "flags": Layout(
             position=1, velocity=1, pose=1, twist=1, joints=1, wrench=1, missed_updates=1
         ),
-        "outputs": Layout(**efforts, energy=len(ENERGIES), **single),
+        "outputs": Layout(**efforts, energy=len(ENERGIES), **scalars),
     }
 
 
@@ -124,25 +124,25 @@ class HostedController:
 
     def gains(self) -> list[tuple[str, str, float, float, float, float, bool]]:
         """Return name, description, value, bounds, default and kind of each gain."""
-        rows = []
+        described = []
         defaults = self.controller.Gains()
-        for item in fields(self.controller.gains):
-            value = getattr(self.controller.gains, item.name)
+        for gain in fields(self.controller.gains):
+            value = getattr(self.controller.gains, gain.name)
             if not isinstance(value, (bool, int, float)):
                 continue
-            low, high = item.metadata.get("low"), item.metadata.get("high")
+            low, high = gain.metadata.get("low"), gain.metadata.get("high")
             is_switch = isinstance(value, bool)
             low = (0.0 if is_switch else -inf) if low is None else float(low)
             high = (1.0 if is_switch else inf) if high is None else float(high)
-            text = str(item.metadata.get("description", ""))
-            default = float(getattr(defaults, item.name))
-            rows.append((item.name, text, float(value), low, high, default, is_switch))
-        return rows
+            description = str(gain.metadata.get("description", ""))
+            default = float(getattr(defaults, gain.name))
+            described.append((gain.name, description, float(value), low, high, default, is_switch))
+        return described
 
     def set_gain(self, name: str, value: float) -> None:
         """Set a gain; its type is kept."""
-        current = getattr(self.controller.gains, name)
-        self.controller.gains = replace(self.controller.gains, **{name: type(current)(value)})
+        last_value = getattr(self.controller.gains, name)
+        self.controller.gains = replace(self.controller.gains, **{name: type(last_value)(value)})
 
     def reset(self) -> None:
         """Reset the controller at the state in the inputs.
@@ -152,7 +152,7 @@ class HostedController:
         """
         state, _, _ = self._read()
         self.controller.reset(state)
-        self._hold(state.q)
+        self._write_safe_output(state.q)
 
     def update(self) -> str:
         """Compute the outputs from the inputs and return the reason of the command."""
@@ -166,7 +166,7 @@ class HostedController:
                 f"it returned {command!r}"
             )
         if state.is_usable(self.model):
-            self._hold(state.q)
+            self._write_safe_output(state.q)
         self._write("wrench_base", command.wrench_base)
         self._write("torque", command.torque)
         outputs, layout = self.outputs, self.layout["outputs"]
@@ -179,28 +179,28 @@ class HostedController:
         # A controller may keep its arguments, whereas the inputs are overwritten.
         inputs, layout = frozen(self.inputs.copy()), self.layout["inputs"]
 
-        def part(name: str) -> Array | None:
+        def reference_field(name: str) -> Array | None:
             if not self.flags[self.layout["flags"][name]].any():
                 return None
             return inputs[layout[name]]
 
-        reference = Reference(*(part(field.name) for field in fields(Reference)))
+        reference = Reference(*(reference_field(field.name) for field in fields(Reference)))
         if reference.pose is not None:
             reference = replace(reference, pose=reference.pose.reshape(4, 4))
         dt, age = (float(inputs[layout[name]][0]) for name in ("dt", "age"))
         return RobotState(inputs[layout["q"]], inputs[layout["v"]], age), reference, dt
 
-    def _hold(self, q: Array) -> None:
+    def _write_safe_output(self, q: Array) -> None:
         safe = self.controller.safe_output(q)
         self._write("safe_wrench_base", safe.wrench_base)
         self._write("safe_torque", safe.torque)
 
-    def _write(self, part: str, values: Array) -> None:
-        target = self.outputs[self.layout["outputs"][part]]
+    def _write(self, name: str, values: Array) -> None:
+        target = self.outputs[self.layout["outputs"][name]]
         # Without the check numpy would broadcast a single number over all joints.
         if np.shape(values) != target.shape:
             raise ValueError(
-                f"{part} must have shape {target.shape}; the controller returned shape "
+                f"{name} must have shape {target.shape}; the controller returned shape "
                 f"{np.shape(values)}"
             )
         target[:] = values
@@ -237,8 +237,8 @@ def make_model(
     if not immersed:
         return model
     bodies = tuple(
-        ImmersedBody(link, np.array(mass), volume, np.array(centre), np.array(d1), np.array(d2))
-        for link, mass, volume, centre, d1, d2 in immersed
+        ImmersedBody(link, np.array(mass), volume, np.array(centre), *map(np.array, drags))
+        for link, mass, volume, centre, *drags in immersed
     )
     return model.in_fluid(Fluid(bodies, density))
 

@@ -19,7 +19,7 @@ from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
 from ..controller import Controller
 
-_BUNDLED = "vms_ph_controllers"
+_PACKAGE = "vms_ph_controllers"
 
 
 def make_controller(
@@ -49,7 +49,7 @@ def make_controller(
     if kind == "auto":
         kind = "DecoupledVMSController" if model.b else "CartesianImpedance"
         kind = kind if form is None else "DifferentialDrive"
-    law = _find(kind) if isinstance(kind, str) else kind
+    law = _find_class(kind) if isinstance(kind, str) else kind
     kind = kind if isinstance(kind, str) else kind.__name__
     if not (isinstance(law, type) and issubclass(law, Controller)):
         raise OptionError(f"'{kind}' is not a controller: it must derive from Controller")
@@ -91,12 +91,12 @@ def make_controller(
 
 def bundled_controllers() -> tuple[str, ...]:
     """Return the names of the controllers of this package."""
-    bundled = importlib.import_module(_BUNDLED)
-    kinds = {name: getattr(bundled, name) for name in bundled.__all__}
+    package = importlib.import_module(_PACKAGE)
+    exports = {name: getattr(package, name) for name in package.__all__}
     return tuple(
         name
-        for name, kind in kinds.items()
-        if isinstance(kind, type) and issubclass(kind, Controller) and kind is not Controller
+        for name, export in exports.items()
+        if isinstance(export, type) and issubclass(export, Controller) and export is not Controller
     )
 
 
@@ -112,7 +112,7 @@ def suitable_controllers(
     return tuple(suitable)
 
 
-def _find(kind: str) -> Any:
+def _find_class(kind: str) -> Any:
     """Return what a name, a module and name, or a file and name stand for."""
     module_name, colon, name = kind.rpartition(":")
     if not colon:
@@ -120,46 +120,46 @@ def _find(kind: str) -> Any:
     try:
         if module_name.endswith(".py"):
             return _class_in(Path(os.path.expanduser(module_name)), name)
-        return getattr(importlib.import_module(module_name or _BUNDLED), name)
+        return getattr(importlib.import_module(module_name or _PACKAGE), name)
     # A file of a user may raise anything while it is loaded.
     except Exception as error:
-        bundled = [n for n, item in vars(sys.modules[_BUNDLED]).items() if inspect.isclass(item)]
-        hint = "" if colon else did_you_mean(name, bundled)
+        names = [n for n, export in vars(sys.modules[_PACKAGE]).items() if inspect.isclass(export)]
+        hint = "" if colon else did_you_mean(name, names)
         raise OptionError(
             f"there is no controller '{kind}'{hint} ({error}); give the name of a class of "
-            f"{_BUNDLED}, package.module:Class, or path/to/law.py:Class"
+            f"{_PACKAGE}, package.module:Class, or path/to/law.py:Class"
         ) from None
 
 
 def _class_in(file: Path, name: str) -> Any:
     """Return what a file calls by a name."""
-    module = _load(file)
+    module = _load_module(file)
     if hasattr(module, name):
         return getattr(module, name)
-    laws = [
-        n for n, item in vars(module).items() if getattr(item, "__module__", "") == module.__name__
+    names = [
+        n for n, law in vars(module).items() if getattr(law, "__module__", "") == module.__name__
     ]
-    raise OptionError(f"{file} has no '{name}'; it has {', '.join(laws) or 'nothing'}")
+    raise OptionError(f"{file} has no '{name}'; it has {', '.join(names) or 'nothing'}")
 
 
-def _load(file: Path) -> Any:
+def _load_module(file: Path) -> Any:
     """Return the module in a file, which may import its neighbours."""
     if not file.is_file():
         raise OptionError(f"there is no file {file}")
     # The same file is loaded once, so that its classes are the same ones.
-    label = f"_law_{file.resolve().as_posix()}"
-    if label not in sys.modules:
-        spec = importlib.util.spec_from_file_location(label, file)
+    module_name = f"_law_{file.resolve().as_posix()}"
+    if module_name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(module_name, file)
         if spec is None or spec.loader is None:
             raise OptionError(f"{file} is no Python file")
         folder = str(file.resolve().parent)
         if folder not in sys.path:
             sys.path.append(folder)
         module = importlib.util.module_from_spec(spec)
-        sys.modules[label] = module
+        sys.modules[module_name] = module
         try:
             spec.loader.exec_module(module)
         except BaseException:
-            del sys.modules[label]
+            del sys.modules[module_name]
             raise
-    return sys.modules[label]
+    return sys.modules[module_name]

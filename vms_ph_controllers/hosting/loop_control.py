@@ -59,7 +59,7 @@ class LoopControl:
             OptionError: law, guard or reference are none.
             VmsPhError: the law does not support this robot.
         """
-        self.model, self._steps, self.limited = model, 0, dict[str, int]()
+        self.model, self._step_count, self.limited = model, 0, dict[str, int]()
         self._causes: dict[str, str] = {}  # of each reason without its numbers, the first
         self.sensor: Sensor | None = None
         self.energy = ControlEnergy()
@@ -67,7 +67,7 @@ class LoopControl:
         self._law, self._allocation = law, allocation
         self.name, self.controller = _named_law(law, model, allocation, form)
         if guard is not None:
-            self.controller = _guarded(guard, self.controller)
+            self.controller = _attach_guard(guard, self.controller)
         elif isinstance(self.controller, EnergyGuard):
             self.controller.attach(model=model)
 
@@ -78,7 +78,7 @@ class LoopControl:
 
     def reset(self, q: Array, v: Array) -> None:
         """Begin at a configuration (nq,) and velocity (nv,)."""
-        self._steps, self.limited, self._causes = 0, {}, {}
+        self._step_count, self.limited, self._causes = 0, {}, {}
         self.controller.reset(RobotState(q, v))
 
     def check_new_model(self) -> None:
@@ -115,7 +115,7 @@ class LoopControl:
             ControlFault: the law raised, or returned no efforts of this robot.
         """
         state = RobotState(q, v) if self.sensor is None else self.sensor.measured(q, v)
-        time, self._steps = self._steps * dt, self._steps + 1
+        time, self._step_count = self._step_count * dt, self._step_count + 1
         try:
             reference = self._reference(time)
             reference, refusal = self.controller.check_reference(reference)
@@ -195,16 +195,16 @@ class CarriedWeight:
         weight: the torques of the driver, (n,), N m or N.
     """
 
-    def __init__(self, control: Any, model: VMSModel) -> None:
+    def __init__(self, law: Any, model: VMSModel) -> None:
         """Add the weight of a robot to the torques of a law, held over each step."""
-        self._control, self._model, self.work = control, model, 0.0
+        self._law, self._model, self.work = law, model, 0.0
         self._q, self.weight = model.home, zeros(model.nv)
 
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
         """Return the torques of law and driver."""
         self.work += float(self.weight @ self._model.difference(self._q, q))
         self._q, self.weight = np.array(q), self._model.evaluate(q, zeros(self._model.nv)).g
-        command = self._control(q, v, dt)
+        command = self._law(q, v, dt)
         return replace(command, torque=command.torque + self.weight)
 
 
@@ -230,11 +230,11 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
             )
         positions = np.array([model.joint_positions(q) for q in configurations])
 
-        def joints(time: float) -> Reference:
+        def joint_reference(time: float) -> Reference:
             interpolated = [np.interp(time, times, positions[:, k]) for k in range(model.n)]
             return Reference(joints=np.array(interpolated))
 
-        return joints
+        return joint_reference
     constant = _as_reference(Reference() if reference is None else reference)
     return lambda time: constant
 
@@ -281,7 +281,7 @@ def _named_law(
     return function.name, function
 
 
-def _guarded(guard: EnergyGuard, law: Controller) -> EnergyGuard:
+def _attach_guard(guard: EnergyGuard, law: Controller) -> EnergyGuard:
     if not isinstance(guard, EnergyGuard):
         raise OptionError(
             f"a guard is EnergyGuard(budget=1.0), with a budget in J; given: {guard!r}"

@@ -22,10 +22,10 @@ from ..safety.plausibility import (
     StatePlausibility,
 )
 
-_EMPTY = Reference()
+_NO_REFERENCE = Reference()
 
 # Time step of the safe output where the measured one cannot be one, s.
-_STEP = 1e-3
+_DEFAULT_DT = 1e-3
 
 
 class Supervisor:
@@ -57,10 +57,10 @@ class Supervisor:
             ModelError: the allocation is for another kind of base.
         """
         self.law, self._model = law, law.model
-        self._states = StatePlausibility(law.model, bounds)
-        self._references = ReferencePlausibility(law.model, bounds)
-        self._safe = SafeOutput(law.model, allocation, base_actuated)
-        self._pending = _EMPTY
+        self._state_check = StatePlausibility(law.model, bounds)
+        self._reference_check = ReferencePlausibility(law.model, bounds)
+        self._safe_output = SafeOutput(law.model, allocation, base_actuated)
+        self._pending_reference = _NO_REFERENCE
         self._age = 0.0  # of the last state, s
         module: Any = native_module()
         twin = law.twin if isinstance(law, TwinnedController) else None
@@ -80,12 +80,12 @@ class Supervisor:
         Raises:
             StateError: the state does not fit the model.
         """
-        checked = self._model.evaluate(state.q, state.v)
+        d = self._model.evaluate(state.q, state.v)
         self.law.reset(state)
-        self._pending = _EMPTY
+        self._pending_reference = _NO_REFERENCE
         if self.twin is not None:
-            self.twin.reset(checked.q, checked.v)
-        self._states.restart(checked.q, checked.v)
+            self.twin.reset(d.q, d.v)
+        self._state_check.restart(d.q, d.v)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command of the law or the safe output; see :meth:`Controller.update`.
@@ -102,8 +102,8 @@ class Supervisor:
         if twin is not None:
             return recorded(twin.update(state.q, state.v, dt, *reference.parts, state.age))
         self._age = max(0.0, min(state.age, LONGEST_STEP))
-        judgement = self._states.judge(state.q, state.v, dt)
-        self._pending = _merged(self._pending, reference)
+        judgement = self._state_check.judge(state.q, state.v, dt)
+        self._pending_reference = _merged(self._pending_reference, reference)
         if judgement.reason:
             return self._hold(judgement, dt, f"implausible state: {judgement.reason}")
         if not self.holds_weight(state, dt):
@@ -112,9 +112,9 @@ class Supervisor:
         if state.age > dt and not hasattr(self.law.gains, "delay"):
             reason = f"the state is {state.age:.3g} s old, and the law has no gain 'delay'"
             return self._hold(judgement, dt, reason)
-        pending, self._pending = self._pending, _EMPTY
-        requested, problem = self._references.checked(
-            _EMPTY if judgement.restarts else pending, state.q
+        pending, self._pending_reference = self._pending_reference, _NO_REFERENCE
+        requested, problem = self._reference_check.checked(
+            _NO_REFERENCE if judgement.restarts else pending, state.q
         )
         try:
             if judgement.restarts:
@@ -148,22 +148,22 @@ class Supervisor:
         return not state.is_usable(self._model) or holds_weight(self._model, state.q, h)
 
     def _hold(self, judgement: Judgement, dt: float, reason: str) -> Command:
-        step = dt if 0.0 < dt <= LONGEST_STEP else _STEP
+        hold_time = dt if 0.0 < dt <= LONGEST_STEP else _DEFAULT_DT
         try:
             self.law.missed_updates()
             compensation = self.law.safe_output(judgement.q)
             is_usable = _is_usable(compensation, self._model)
         except Exception:  # as above
             is_usable = False
-        safe = self._safe.at(
-            judgement.q, judgement.v, step, compensation if is_usable else None, self._age
+        safe = self._safe_output.at(
+            judgement.q, judgement.v, hold_time, compensation if is_usable else None, self._age
         )
         return replace(safe, reason=f"{reason}; holding against gravity and damping")
 
 
 def _merged(pending: Reference, reference: Reference) -> Reference:
     """Return a reference with the pending targets where it has none."""
-    if pending is _EMPTY:
+    if pending is _NO_REFERENCE:
         return reference
     missing = (n for n in ("position", "pose", "joints", "wrench") if getattr(reference, n) is None)
     return replace(reference, **{name: getattr(pending, name) for name in missing})

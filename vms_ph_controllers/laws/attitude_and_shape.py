@@ -14,7 +14,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from ..controller import Command, ControlEnergy, Reference, gain
 from ..safety.base_actuation import PrioritisedActuation
 from .sampled_impedance import SampledImpedance, brake, horizon
-from .vehicle_controller import REVERSED, VehicleController
+from .vehicle_controller import CORRECTION_REVERSED, VehicleController
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class AttitudeAndShape(VehicleController):
             output,
             energy,
             impedance.reason,
-            REVERSED if switched else "",
+            CORRECTION_REVERSED if switched else "",
             demand.reason,
             task_error=float(np.sqrt(position_error @ position_error)),
         )

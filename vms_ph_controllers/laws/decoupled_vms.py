@@ -16,7 +16,7 @@ from ..controller import Command, ControlEnergy, Reference, gain
 from ..potentials.pose_potential import BASE_COMPONENTS
 from ..potentials.shaped_potential import SpringForce
 from .sampled_impedance import LawEffort, SampledImpedance, brake, horizon
-from .vehicle_controller import REVERSED, VehicleController
+from .vehicle_controller import CORRECTION_REVERSED, VehicleController
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class DecoupledVMSController(VehicleController):
             output,
             energy,
             effort.reason,
-            REVERSED if switched else "",
+            CORRECTION_REVERSED if switched else "",
             task_error=dist(pose[:3, 3].tolist(), self._base.pose[:3, 3].tolist()),
         )
 

@@ -135,7 +135,7 @@ class ToolImpedance:
             c.reference_share * np.diag(k) + self._inertial(k, c.reference_share)
             for k in (c.stiffness[:3], c.stiffness[3:])
         )
-        parts = self.potential.parts(error, k_position, k_rotation)
+        parts = self.potential.spring_energies(error, k_position, k_rotation)
         largest = (float(np.max(c.stiffness[:3])), float(np.max(c.stiffness[3:])))
         pull, share = parts[0].within(c.force, largest[0])
         moment, moment_share = parts[1].within(c.moment, largest[1])

@@ -19,7 +19,7 @@ from ..safety.base_actuation import PrioritisedActuation
 from ..safety.output_stage import OutputGains
 from .staged_controller import StagedController
 
-REVERSED = "attitude error past half a turn: its correction is reversed"
+CORRECTION_REVERSED = "attitude error past half a turn: its correction is reversed"
 
 
 class VehicleController(StagedController):
@@ -98,7 +98,7 @@ class VehicleController(StagedController):
         """
         gains = self._ramp.gains
         if self._is_limited:
-            self._integral.rest()
+            self._integral.pause()
             return
         share = gains.integral * gains.damping_ratio
         self._integral.advance(share, frequency, gains.frequency_shape, *errors_and_steps)

@@ -13,8 +13,8 @@ from vms_ph_dynamics import Array, StateError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
 from ..controller import (
-    TOO_FAR,
-    UNUSABLE,
+    EFFORT_NOT_FINITE,
+    STATE_UNUSABLE,
     Command,
     ControlEnergy,
     Reference,
@@ -96,14 +96,14 @@ class WheeledController(TwinnedController):
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         if not (state.is_usable(self.model) and is_usable_step(dt)):
-            return self._hold(self.model.neutral_configuration(), UNUSABLE)
+            return self._hold(self.model.neutral_configuration(), STATE_UNUSABLE)
         self._age, self._dt = state.age, dt
         try:
             t = self.form.terms(state.q, state.v[self.form.independent])
             command = self._control(t, reference, dt)
         except (StateError, np.linalg.LinAlgError) as posture:
             return self._hold(state.q, str(posture))
-        return self._hold(state.q, TOO_FAR) if command is None else command
+        return self._hold(state.q, EFFORT_NOT_FINITE) if command is None else command
 
     def _safe_output(self, q: Array) -> Command:
         """Compensate gravity by the joints."""

@@ -24,7 +24,7 @@ from .shaped_potential import SpringForce
 
 # The hysteresis of the sign: at eta = -0.1 the angle is 191 degrees. Measurement noise at half a
 # turn cannot make the sign chatter.
-MARGIN = 0.1
+SIGN_MARGIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class PosePotential:
         quaternion = _quaternion(error[:3, :3])
         # Of the two quaternions of a rotation, the one that is continuous in time.
         self._quaternion = -quaternion if quaternion @ self._quaternion < 0.0 else quaternion
-        if self._sign * self._quaternion[3] >= -MARGIN:
+        if self._sign * self._quaternion[3] >= -SIGN_MARGIN:
             return False
         self._sign = -self._sign
         return True
@@ -96,7 +96,7 @@ class PosePotential:
         wrench[3:] = (2.0 * k_rotation * self._sign) * vector
         return SpringForce(energy, wrench, np.repeat([k_position, k_rotation], 3))
 
-    def parts(
+    def spring_energies(
         self, error: Array, k_position: Array, k_rotation: Array
     ) -> "tuple[SpringEnergy, SpringEnergy]":
         """Return what springs with stiffnesses (3,3) in the axes of the reference store and pull.
@@ -112,19 +112,19 @@ class PosePotential:
             k_rotation: K_r, N m/rad.
         """
         e, vector = error[:3, 3], self._quaternion[:3]
-        pull = k_position @ e
+        force = k_position @ e
         eta, product = float(self._quaternion[3]), k_rotation @ vector
         divisor = 1.0 + self._sign * eta
-        stored = float(vector @ product)
+        product_sum = float(vector @ product)
         moment = 4.0 / divisor * (eta * product + cross(product, vector))
-        moment += 2.0 * self._sign * stored / (divisor * divisor) * vector
+        moment += 2.0 * self._sign * product_sum / (divisor * divisor) * vector
         return (
-            SpringEnergy(0.5 * float(e @ pull), pull @ error[:3, :3]),
-            SpringEnergy(4.0 * stored / divisor, moment),
+            SpringEnergy(0.5 * float(e @ force), force @ error[:3, :3]),
+            SpringEnergy(4.0 * product_sum / divisor, moment),
         )
 
     def stiffness(self, k_rotation: Array) -> Array:
-        """Return an upper bound (3,3) of the Hessian of the second of :meth:`parts`.
+        """Return an upper bound (3,3) of the Hessian of the second of :meth:`spring_energies`.
 
         It is in the axes of the body, N m/rad, which have turned by half of the rotation against
         those in which ``K_r`` acts.
@@ -140,7 +140,7 @@ class PosePotential:
         return 2.0 / (scale * scale) * bound
 
     def axes_power(self, k_rotation: Array, rate: Array) -> float:
-        """Return the rate (W) of the second of :meth:`parts` as the axes of its stiffness turn.
+        """Return the rate (W) of the second of :meth:`spring_energies` as its axes turn.
 
         Args:
             k_rotation: (3,3) in the axes of the reference, N m/rad.
@@ -189,7 +189,7 @@ class BaseSpring:
     def restart(self, d: Evaluation) -> None:
         """Hold the base where it is in a state."""
         b = self._model.b
-        self._home = self._model.base_pose(d.q)
+        self._rest_pose = self._model.base_pose(d.q)
         self._potential.restart(np.eye(4))
         linear = {"fixed": 0, "planar": 2, "floating": 3}[self._model.base]
         diagonal = np.diag(d.M_b)
@@ -199,7 +199,7 @@ class BaseSpring:
 
     def move(self, pose: Array) -> None:
         """Hold the base at another pose (4,4) from now on."""
-        self._home = pose
+        self._rest_pose = pose
 
     def at(self, pose: Array, frequency: float, share: float, attitude_share: float) -> SpringForce:
         """Return the spring at a pose (4,4) of the base.
@@ -213,7 +213,7 @@ class BaseSpring:
         if share == 0.0 and attitude_share == 0.0:
             zero = np.zeros(self._model.b)
             return SpringForce(0.0, zero, zero)
-        error = _SE3.inverse(self._home) @ pose
+        error = _SE3.inverse(self._rest_pose) @ pose
         self._potential.follow(error)
         mass, inertia = self._inertia
         k = (share * frequency**2 * mass, attitude_share * frequency**2 * inertia)

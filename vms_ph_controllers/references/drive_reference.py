@@ -15,7 +15,7 @@ _PEAK_RATE, _PEAK_ACCELERATION = 1.875, 10.0 / sqrt(3.0)
 # Lengths that count as none, m and rad.
 _NEGLIGIBLE = 1e-9
 # Shortest time in which a motion is brought to rest, s.
-_SHORTEST = 0.2
+_MIN_BRAKING_TIME = 0.2
 
 
 class Bounds(NamedTuple):
@@ -41,12 +41,12 @@ class DriveReference:
         acceleration, turn_acceleration: their rates.
     """
 
-    _part: "_Quintic | None"
+    _segment: "_Quintic | None"
     _goal: tuple[Array, float] | None
     _next_goal: tuple[Array, float] | None
     _time: float
     _is_turning: bool
-    _braking: bool
+    _is_braking: bool
 
     def __init__(self) -> None:
         self.restart(np.zeros(2), 0.0)
@@ -55,13 +55,13 @@ class DriveReference:
         """Rest at a place (2,), m, with a heading, rad."""
         self.position, self.heading = np.array(position, dtype=float), float(heading)
         self._goal = self._next_goal = None
-        self._remaining: list[str] = []
+        self._next_segments: list[str] = []
         self._rest()
 
     @property
     def is_resting(self) -> bool:
         """Whether the target has been reached."""
-        return self._part is None and self._next_goal is None and not self._remaining
+        return self._segment is None and self._next_goal is None and not self._next_segments
 
     def go_to(self, position: Array, heading: float) -> None:
         """Set the target: a place (2,), m, and a heading, rad, to be turned to the shorter way.
@@ -75,60 +75,60 @@ class DriveReference:
     def advance(self, bounds: Bounds, dt: float) -> None:
         """Advance by one time step, s."""
         if self._next_goal is not None:
-            if self._part is None:
+            if self._segment is None:
                 self._goal, self._next_goal = self._next_goal, None
-                self._remaining = ["turn", "drive", "arrive"]
-            elif not self._braking:
-                self._brake(bounds)
-        while self._part is None and self._remaining:
-            self._begin(self._remaining.pop(0), bounds)
-        if self._part is None:
+                self._next_segments = ["turn", "drive", "arrive"]
+            elif not self._is_braking:
+                self._brake_segment(bounds)
+        while self._segment is None and self._next_segments:
+            self._begin_segment(self._next_segments.pop(0), bounds)
+        if self._segment is None:
             return
-        self._time = min(self._time + dt, self._part.duration)
-        motion = self._part.at(self._time)
+        self._time = min(self._time + dt, self._segment.duration)
+        motion = self._segment.at(self._time)
         if self._is_turning:
             self.heading, self.turn, self.turn_acceleration = motion
         else:
-            self.position = self._origin + motion[0] * self._forward()
+            self.position = self._segment_start + motion[0] * self._forward()
             self.speed, self.acceleration = motion[1], motion[2]
-        if self._time >= self._part.duration:
+        if self._time >= self._segment.duration:
             self._rest()
 
-    def _brake(self, bounds: Bounds) -> None:
+    def _brake_segment(self, bounds: Bounds) -> None:
         """Bring the present part to rest, and forget those after it."""
-        assert self._part is not None  # there is one to brake
-        motion = self._part.at(self._time)
+        assert self._segment is not None  # there is one to brake
+        motion = self._segment.at(self._time)
         accel = bounds.turn_acceleration if self._is_turning else bounds.acceleration
-        time = max(_PEAK_RATE * abs(motion[1]) / accel, _SHORTEST)
-        self._part, self._time = _Quintic(motion, motion[0] + 0.5 * motion[1] * time, time), 0.0
-        self._braking, self._remaining = True, []
+        time = max(_PEAK_RATE * abs(motion[1]) / accel, _MIN_BRAKING_TIME)
+        self._segment, self._time = _Quintic(motion, motion[0] + 0.5 * motion[1] * time, time), 0.0
+        self._is_braking, self._next_segments = True, []
 
-    def _begin(self, part: str, bounds: Bounds) -> None:
+    def _begin_segment(self, segment: str, bounds: Bounds) -> None:
         """Begin a part, unless it has no length."""
         assert self._goal is not None  # there is a way to one
         path = self._goal[0] - self.position
         start, rate, accel = self.heading, bounds.turn, bounds.turn_acceleration
-        if part == "arrive":
+        if segment == "arrive":
             length = remainder(self._goal[1] - self.heading, 2.0 * pi)
-        elif part == "turn":
+        elif segment == "turn":
             # The way may be driven ahead or back.
-            is_away = float(np.linalg.norm(path)) > _NEGLIGIBLE
-            length = remainder(atan2(path[1], path[0]) - self.heading, pi) if is_away else 0.0
+            is_distant = float(np.linalg.norm(path)) > _NEGLIGIBLE
+            length = remainder(atan2(path[1], path[0]) - self.heading, pi) if is_distant else 0.0
         else:
             length = float(path @ self._forward())
             start, rate, accel = 0.0, bounds.speed, bounds.acceleration
         if abs(length) <= _NEGLIGIBLE:
             return
-        self._origin, self._is_turning = self.position, part != "drive"
+        self._segment_start, self._is_turning = self.position, segment != "drive"
         time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / accel))
-        self._part, self._time = _Quintic((start, 0.0, 0.0), start + length, time), 0.0
+        self._segment, self._time = _Quintic((start, 0.0, 0.0), start + length, time), 0.0
 
     def _forward(self) -> Array:
         return np.array([cos(self.heading), sin(self.heading)])
 
     def _rest(self) -> None:
-        self._part = None
-        self._time, self._is_turning, self._braking = 0.0, False, False
+        self._segment = None
+        self._time, self._is_turning, self._is_braking = 0.0, False, False
         self.speed = self.turn = self.acceleration = self.turn_acceleration = 0.0
 
 
@@ -139,12 +139,12 @@ class _Quintic:
         self.duration = duration
         self._start, t = start, duration
         p, v, a = start
-        remaining = end - p - v * t - 0.5 * a * t * t
+        rest_distance = end - p - v * t - 0.5 * a * t * t
         final_rate, final_acceleration = -v - a * t, -a
         self._c = (
-            (10.0 * remaining - 4.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**3,
-            (-15.0 * remaining + 7.0 * final_rate * t - final_acceleration * t * t) / t**4,
-            (6.0 * remaining - 3.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**5,
+            (10.0 * rest_distance - 4.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**3,
+            (-15.0 * rest_distance + 7.0 * final_rate * t - final_acceleration * t * t) / t**4,
+            (6.0 * rest_distance - 3.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**5,
         )
 
     def at(self, t: float) -> tuple[float, float, float]:

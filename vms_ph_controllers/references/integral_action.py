@@ -52,10 +52,10 @@ class IntegralAction:
         self.position: Array = np.zeros(3)
         self.joints: Array = np.zeros(self._n)
         self.rotation: Array = np.eye(3)
-        self._angles: Array = np.zeros(3)
-        self.rest()
+        self._rotvec: Array = np.zeros(3)
+        self.pause()
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         """Keep the displacement during a time step."""
         self.position_rate: Array = np.zeros(3)
         self.angular_velocity: Array = np.zeros(3)
@@ -91,18 +91,18 @@ class IntegralAction:
                 self.restart()
             return
         if dt == 0.0:
-            self.rest()
+            self.pause()
             return
         self.is_zero = False
-        largest = dt * _LARGEST_RATE / h
-        rate, position = min(dt * share * omega_base, largest), np.zeros(3)
+        max_share = dt * _LARGEST_RATE / h
+        rate, position = min(dt * share * omega_base, max_share), np.zeros(3)
         if omega_base > 0.0:
             position[:] = _clip(self.position - rate * position_error, _MAX_ACCEL / omega_base**2)
         if rotation_error is not None:
-            self._angles = _clip(self._angles - rate * _SO3.log(rotation_error), _MAX_ANGLE)
-            last_rotation, self.rotation = self.rotation, _SO3.exp(self._angles)
+            self._rotvec = _clip(self._rotvec - rate * _SO3.log(rotation_error), _MAX_ANGLE)
+            last_rotation, self.rotation = self.rotation, _SO3.exp(self._rotvec)
             self.angular_velocity = _SO3.log(last_rotation.T @ self.rotation) / dt
-        joints: Array = self.joints - np.minimum(dt * share * omega_joints, largest) * joint_error
+        joints: Array = self.joints - np.minimum(dt * share * omega_joints, max_share) * joint_error
         joints = np.clip(joints, -_MAX_ANGLE, _MAX_ANGLE)
         self.position_rate = (position - self.position) / dt
         self.joint_rates = (joints - self.joints) / dt

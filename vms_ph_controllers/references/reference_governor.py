@@ -66,7 +66,7 @@ class ReferenceGovernor:
         self.minimum = PotentialMinimum(d.q, np.array(self._task.value(d)))
         self.target: Array | None = None
         self.is_rejected = self.is_out_of_reach = False
-        self._settled = True
+        self._is_settled = True
         self._posture = self._model.joint_positions(d.q)
         return d
 
@@ -82,32 +82,32 @@ class ReferenceGovernor:
             margin: distance kept from the joint limits, rad or m.
         """
         is_empty = reference.position is None and reference.velocity is None
-        if self._settled and self.target is None and is_empty:
+        if self._is_settled and self.target is None and is_empty:
             self.is_rejected = False
             return self.minimum
         step = self._requested_step(reference, dt)
         length = sqrt(step @ step)
-        if not dt > 0.0 or (length < _NEGLIGIBLE and self._settled):
+        if not dt > 0.0 or (length < _NEGLIGIBLE and self._is_settled):
             return self.minimum
-        reach = dt * speed
-        step *= min(1.0, reach / length) if length > 0.0 else 0.0
+        max_step = dt * speed
+        step *= min(1.0, max_step / length) if length > 0.0 else 0.0
         model, task = self._model, self._task
         at_minimum = Evaluation(model, self.minimum.q, np.zeros(model.nv))
         if at_minimum.sampled_algebra is not None and type(task) is PositionTask:
-            q, x, self._settled, self.is_out_of_reach = at_minimum.sampled_algebra.minimum_step(
+            q, x, self._is_settled, self.is_out_of_reach = at_minimum.sampled_algebra.minimum_step(
                 *(task.frame_id, self.minimum.q, self.minimum.x, step, self._posture),
-                *(self._damping, dt, reach, margin),
+                *(self._damping, dt, max_step, margin),
             )
             return PotentialMinimum(q, x)
         jacobian = task.jacobian(at_minimum)
         position = task.value(at_minimum)
         lead = self.minimum.x + step - position
         distance = sqrt(lead @ lead)
-        self._settled = distance < _NEGLIGIBLE
+        self._is_settled = distance < _NEGLIGIBLE
         # A reference that the minimum cannot follow is held at this distance ahead of it.
-        largest = max(_LARGEST_LEAD, 2.0 * reach)
-        self.is_out_of_reach = distance > largest
-        lead *= min(1.0, largest / distance) if distance > 0.0 else 0.0
+        max_lead = max(_LARGEST_LEAD, 2.0 * max_step)
+        self.is_out_of_reach = distance > max_lead
+        lead *= min(1.0, max_lead / distance) if distance > 0.0 else 0.0
         before = model.joint_positions(self.minimum.q)
         after = self._next_positions(jacobian, lead, before, dt, margin)
         return PotentialMinimum(model.integrate(self.minimum.q, after - before), position + lead)
@@ -126,26 +126,26 @@ class ReferenceGovernor:
         self, jacobian: Array, lead: Array, before: Array, dt: float, margin: float
     ) -> Array:
         """Return joint positions (n,) one step closer; joints at a limit are left out."""
-        free = np.ones(len(before), dtype=bool)
+        is_free = np.ones(len(before), dtype=bool)
         posture_step = np.zeros(len(before))
         if self.is_out_of_reach:
             # A stretched arm could fold the wrong way when it returns; the initial posture decides.
             posture_step = dt * _POSTURE_RATE * (self._posture - before)
         after = before
         for _ in range(len(before)):
-            free_jacobian = jacobian * free
+            free_jacobian = jacobian * is_free
             # The damping stops the minimum at a reference out of reach instead of throwing it.
             damped = free_jacobian @ free_jacobian.T + self._damping**2 * np.eye(len(jacobian))
             task_step = free_jacobian.T @ np.linalg.solve(
                 damped, lead - free_jacobian @ posture_step
             )
-            step = task_step + posture_step * free
+            step = task_step + posture_step * is_free
             step /= max(1.0, float(np.max(np.abs(step) / (dt * self._velocity))))
             after = self._limits.clipped(before + step, before, margin)
-            stopped = free & (np.abs(after - before - step) > _NEGLIGIBLE)
-            if not stopped.any():
+            is_stopped = is_free & (np.abs(after - before - step) > _NEGLIGIBLE)
+            if not is_stopped.any():
                 break
-            free &= ~stopped
+            is_free &= ~is_stopped
         return after
 
     def _requested_step(self, reference: Reference, dt: float) -> Array:

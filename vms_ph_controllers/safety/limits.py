@@ -10,7 +10,7 @@ import numpy as np
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.arrays import exceeds
 
-from ..controller import gain, limit, with_floats
+from ..controller import convert_to_floats, gain, limit
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class LimitGains:
 
     def __post_init__(self) -> None:
         """Take whole numbers and numbers of other types as floating-point numbers."""
-        with_floats(self)
+        convert_to_floats(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import TOO_FAR, UNUSABLE, Command, RobotState, Status, gain, limit
+from ..controller import EFFORT_NOT_FINITE, STATE_UNUSABLE, Command, RobotState, Status, gain, limit
 from .base_actuation import BaseActuation, PrioritisedActuation, share_within
 from .energy_tank import SampledTank
 from .limits import LimitedEfforts, LimitGains, TorqueLimits
@@ -144,7 +144,7 @@ class OutputStage:
         """Return the safe output at a state for which the law computed no finite effort."""
         self._store_state(d)
         self.missed_updates()
-        return replace(self.safe_output, reason=TOO_FAR)
+        return replace(self.safe_output, reason=EFFORT_NOT_FINITE)
 
     def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> LimitedEfforts:
         """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
@@ -194,7 +194,7 @@ class OutputStage:
         b, bound = self._model.b, self._model.joints.effort
         force = self._base_limited(d, d.g + self.load).effort
         torque = np.minimum(np.maximum(force[b:], -bound), bound)
-        return Command(force[:b], torque, status=Status.HOLDING, reason=UNUSABLE)
+        return Command(force[:b], torque, status=Status.HOLDING, reason=STATE_UNUSABLE)
 
 
 class SafeOutput:

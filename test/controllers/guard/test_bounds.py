@@ -85,8 +85,8 @@ def test_an_effort_is_clear_where_the_tank_holds_twice_its_largest_work() -> Non
     # Of 1 kg that is pushed along its motion from 1 m/s on, over just less than 0.2 m.
     work = 0.5 * ((1.0 + dt * 0.5) ** 2 - 1.0)
     for level, is_clear in ((2.01 * work, True), (1.99 * work, False)):
-        assert budget._is_clear(d, force, [], level, d.kinetic_energy, dt) is is_clear
-    assert not budget._is_clear(d, force, [], 100.0, d.kinetic_energy, 0.19)
+        assert budget._is_surely_covered(d, force, [], level, d.kinetic_energy, dt) is is_clear
+    assert not budget._is_surely_covered(d, force, [], 100.0, d.kinetic_energy, 0.19)
 
 
 def test_while_states_are_lost_the_effort_holds_the_weight_and_damps(panda: VMSModel) -> None:

@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_controllers.potentials.pose_potential import (
-    MARGIN,
+    SIGN_MARGIN,
     BaseSpring,
     PosePotential,
     SpringEnergy,
@@ -29,7 +29,7 @@ def test_the_potential_of_a_turn_is_that_of_its_half_angle_until_the_other_way_i
     sense: float,
 ) -> None:
     axis, potential = np.array([0.48, -0.6, 0.64]), PosePotential()
-    switched = 2.0 * np.arccos(-MARGIN)
+    switched = 2.0 * np.arccos(-SIGN_MARGIN)
     for angle in np.arange(0.0, 2.0 * np.pi, 0.05):
         error = error_at(sense * angle, axis)
         assert potential.follow(error) == (switched <= angle < switched + 0.05)
@@ -56,14 +56,16 @@ def test_springs_with_a_stiffness_for_each_axis_are_gradients_and_hold_every_att
         potential = PosePotential()
         potential.restart(error_at(0.5, axis))
         potential.follow(error)
-        parts = potential.parts(error, k_position, k_turn)
+        parts = potential.spring_energies(error, k_position, k_turn)
         wrench = np.concatenate([part.gradient for part in parts])
         h, slope = 1e-6, np.zeros(6)
         for i, step in enumerate(np.eye(6)):
             ends = []
             for there in (error @ pin.exp6(s * h * step).homogeneous for s in (1.0, -1.0)):
                 potential.follow(there)
-                ends.append(sum(p.energy for p in potential.parts(there, k_position, k_turn)))
+                ends.append(
+                    sum(p.energy for p in potential.spring_energies(there, k_position, k_turn))
+                )
             slope[i] = (ends[0] - ends[1]) / (2.0 * h)
         potential.follow(error)
         np.testing.assert_allclose(wrench, slope, atol=1e-5 * max(1.0, np.abs(slope).max()))
@@ -72,7 +74,7 @@ def test_springs_with_a_stiffness_for_each_axis_are_gradients_and_hold_every_att
         expected = 2.0 * float(turn @ k_turn @ turn)
         assert wrench[3:] @ turn == pytest.approx(expected, rel=1e-9)
         # With one stiffness for all axes it is the potential above.
-        parts = potential.parts(error, *isotropic)
+        parts = potential.spring_energies(error, *isotropic)
         both = np.concatenate([part.gradient for part in parts])
         np.testing.assert_allclose(both, potential.spring(error, K, K_TURN).force, atol=1e-10)
         assert sum(p.energy for p in parts) == pytest.approx(
@@ -120,7 +122,7 @@ def test_the_stiffness_of_a_turn_bounds_the_curvature_up_to_the_switch(
                 there = error.copy()
                 there[:3, :3] = error[:3, :3] @ pin.exp3(s * way)
                 potential.follow(there)
-                stored.append(potential.parts(there, k_turn, k_turn)[1].energy)
+                stored.append(potential.spring_energies(there, k_turn, k_turn)[1].energy)
             curvature = (stored[0] - 2.0 * stored[1] + stored[2]) / h**2
             assert curvature <= float(way @ bound @ way) + 1e-4 * K_TURN
     potential.restart(np.eye(4))
@@ -133,7 +135,7 @@ def test_the_springs_of_place_and_attitude_of_a_base_act_alone_and_add_up() -> N
     spring.restart(model.evaluate(model.neutral_configuration(), np.zeros(model.nv)))
     pose = error_at(0.3, np.array([0.48, -0.6, 0.64]))
     place, attitude, both = (
-        spring.at(spring._home @ pose, 2.0, *shares)
+        spring.at(spring._rest_pose @ pose, 2.0, *shares)
         for shares in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
     )
     assert min(place.energy, attitude.energy) > 0.0
