@@ -130,7 +130,7 @@ def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Ba
     indices = np.arange(0, len(t), -(-len(t) // _MAX_SAMPLES))
     durations = np.diff(t)[:, None]
     sampled, commanded = (
-        window_sums(force * durations, indices) for force in (_mean(effort), effort[:-1])
+        window_sums(force * durations, indices) for force in (_means(effort), effort[:-1])
     )
     t, q, v = t[indices], q[indices], v[indices]
     states = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
@@ -141,11 +141,11 @@ def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Ba
     required, weight, sampled, commanded, *friction = (
         window_sums(part, edges)
         for part in (
-            np.diff(states.momentum[:, b:], axis=0) - _mean(momentum_drift(states)[:, b:]) * dt,
-            _mean(states.g[:, b:]) * dt,
+            np.diff(states.momentum[:, b:], axis=0) - _means(momentum_drift(states)[:, b:]) * dt,
+            _means(states.g[:, b:]) * dt,
             sampled,
             commanded,
-            *(_mean(f) * dt for f in (rates, np.tanh(rates / 0.01))),
+            *(_means(f) * dt for f in (rates, np.tanh(rates / 0.01))),
             np.broadcast_to(dt, (len(dt), rates.shape[1])),
         )
     )
@@ -166,46 +166,46 @@ def effort_meaning(
         effort: (N, n) as recorded.
         measured: (n,) the joints whose efforts are recorded; the others are no evidence.
     """
-    found = balances(model, t, q, v, effort)
-    required, weight, sampled, commanded = (part * measured for part in found[:4])
-    friction, null = found.friction, found.null * measured
-    scale = _size(required) or 1.0
+    joint_balances = balances(model, t, q, v, effort)
+    required, weight, sampled, commanded = (part * measured for part in joint_balances[:4])
+    friction, null = joint_balances.friction, joint_balances.null * measured
+    scale = _norm(required) or 1.0
     readings = {"torque": required, "opposite": -required, "without_gravity": required - weight}
     null_error = np.where(measured, np.maximum(null, 1e-9 * scale), np.nan)
     errors = {name: held_out(sampled - reading, friction) for name, reading in readings.items()}
     ratio: dict[str, Array] = {name: error / null_error for name, error in errors.items()}
     misfit = {
-        name: (_size(sampled - reading) / scale, _size(errors[name]) / scale)
+        name: (_norm(sampled - reading) / scale, _norm(errors[name]) / scale)
         for name, reading in readings.items()
     }
     # Joints whose required effort is large against what friction alone leaves.
     salient = np.abs(np.log(np.maximum([ratio["torque"], ratio["opposite"]], 1e-12))).max(axis=0)
     salient = salient > np.log(_WORSE_THAN_NULL)
-    pooled = {
-        name: _size(r[salient]) / max(np.sqrt(salient.sum()), 1.0) for name, r in ratio.items()
+    pooled_errors = {
+        name: _norm(r[salient]) / max(np.sqrt(salient.sum()), 1.0) for name, r in ratio.items()
     }
-    best = min(pooled, key=lambda name: pooled[name])
-    if pooled[best] > _BETTER_FIT_SHARE * min(pooled["torque"], 1.0):
+    best = min(pooled_errors, key=lambda name: pooled_errors[name])
+    if pooled_errors[best] > _BETTER_FIT_SHARE * min(pooled_errors["torque"], 1.0):
         best = "torque"
     squares, fits = held_out_fits(sampled, [required, *friction])
     errors["scaled"] = np.sqrt(squares.sum(axis=0))
     ratio["scaled"] = errors["scaled"] / null_error
-    fit = fits.mean(axis=0)
-    residual = sampled - np.einsum("kwj,jk->wj", np.stack([required, *friction]), fit)
-    is_fitted = fit[:, 0] != 0.0
-    gains = np.divide(1.0, fit[:, 0], out=np.ones(model.n), where=is_fitted)
+    mean_fit = fits.mean(axis=0)
+    residual = sampled - np.einsum("kwj,jk->wj", np.stack([required, *friction]), mean_fit)
+    is_fitted = mean_fit[:, 0] != 0.0
+    gains = np.divide(1.0, mean_fit[:, 0], out=np.ones(model.n), where=is_fitted)
     # A jackknife: errors of the model persist, which white residuals do not show.
     spread = np.sqrt((FOLDS - 1.0) * np.var(fits[:, :, 0], axis=0))
     deviations = np.where(is_fitted, spread * gains**2, np.inf)
-    misfit["scaled"] = (_size(residual) / scale, _size(errors["scaled"]) / scale)
-    as_commands = _size(held_out(required - commanded, friction))
-    as_samples = _size(held_out(required - sampled, friction)) or 1.0
+    misfit["scaled"] = (_norm(residual) / scale, _norm(errors["scaled"]) / scale)
+    as_commands = _norm(held_out(required - commanded, friction))
+    as_samples = _norm(held_out(required - sampled, friction)) or 1.0
     command_misfit = as_commands / as_samples
-    null_misfit = _size(null) / scale
+    null_misfit = _norm(null) / scale
     meaning = EffortMeaning(misfit, best, null_misfit, ratio, gains, deviations, command_misfit)
-    explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
-    better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
-    if int(better.sum()) > int(explained.sum()):
+    is_explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
+    is_better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
+    if int(is_better.sum()) > int(is_explained.sum()):
         return replace(meaning, best="scaled")
     return meaning
 
@@ -238,27 +238,27 @@ def held_out_fits(target: Array, terms: Sequence[Array]) -> tuple[Array, Array]:
         target: as of :func:`held_out`.
         terms: likewise; the fits (FOLDS,n,terms,...) are their factors.
     """
-    a, tail = np.stack(terms, axis=-1), target.shape[2:]
-    size = np.sqrt((a**2).sum(axis=0))
+    design, tail = np.stack(terms, axis=-1), target.shape[2:]
+    size = np.sqrt((design**2).sum(axis=0))
     size[size == 0.0] = 1.0
-    n, index = a.shape[1], np.arange(len(a))
-    fold = index * FOLDS // max(len(a), 1)
+    n, index = design.shape[1], np.arange(len(design))
+    fold = index * FOLDS // max(len(design), 1)
     row = index - np.searchsorted(fold, fold)
-    values = target.reshape(*a.shape[:2], int(np.prod(tail)))
-    y = np.zeros((FOLDS, -(-len(a) // FOLDS), n, len(terms) + values.shape[2]))
-    y[fold, row] = np.concatenate([a / size, values], axis=2)
-    a, y = np.split(y.swapaxes(1, 2), [len(terms)], axis=3)
+    values = target.reshape(*design.shape[:2], int(np.prod(tail)))
+    targets = np.zeros((FOLDS, -(-len(design) // FOLDS), n, len(terms) + values.shape[2]))
+    targets[fold, row] = np.concatenate([design / size, values], axis=2)
+    design, targets = np.split(targets.swapaxes(1, 2), [len(terms)], axis=3)
     others = 1.0 - np.eye(FOLDS)
-    gram, right = (np.tensordot(others, a.swapaxes(2, 3) @ z, 1) for z in (a, y))
+    gram, right = (np.tensordot(others, design.swapaxes(2, 3) @ z, 1) for z in (design, targets))
     # What a part does not excite must not be extrapolated.
     fits = np.linalg.solve(gram + 1e-10 * np.eye(len(terms)), right)
-    squares, fits = ((y - a @ fits) ** 2).sum(axis=2), fits / size[..., None]
+    squares, fits = ((targets - design @ fits) ** 2).sum(axis=2), fits / size[..., None]
     return squares.reshape(FOLDS, n, *tail), fits.reshape(FOLDS, n, len(terms), *tail)
 
 
-def _mean(x: Array) -> Array:
+def _means(x: Array) -> Array:
     return np.asarray(0.5 * (x[1:] + x[:-1]))
 
 
-def _size(x: Array) -> float:
+def _norm(x: Array) -> float:
     return float(np.sqrt((x**2).sum()))

@@ -40,17 +40,17 @@ def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
     rows = regressor.rows(q, rng.normal(size=(count, model.nv)))
     # A constant energy is in no balance.
     rows = rows - rows.mean(axis=0)
-    size = np.linalg.norm(rows, axis=0)
+    norms = np.linalg.norm(rows, axis=0)
     # Moments before masses, from the base outwards: what is regrouped goes to the body before it.
-    body_order = (4, 6, 9, 5, 7, 8, 1, 2, 3, 0)
-    order = [10 * b + k for b in range(len(regressor.bodies)) for k in body_order]
+    parameter_order = (4, 6, 9, 5, 7, 8, 1, 2, 3, 0)
+    column_order = [10 * b + k for b in range(len(regressor.bodies)) for k in parameter_order]
     independent: list[int] = []
     directions = np.empty((count, 0))
-    largest = max(float(np.max(size)), 1e-300)
-    for column in order:
-        if size[column] < _TOLERANCE * largest:
+    largest_norm = max(float(np.max(norms)), 1e-300)
+    for column in column_order:
+        if norms[column] < _TOLERANCE * largest_norm:
             continue
-        unit = rows[:, column] / size[column]
+        unit = rows[:, column] / norms[column]
         for _ in range(2):
             unit = unit - directions @ (directions.T @ unit)
         length = np.linalg.norm(unit)
@@ -61,11 +61,11 @@ def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
     coefficients[np.abs(coefficients) < 1e-7] = 0.0
     labels = [f"{name} of {body}" for body in regressor.bodies for name in PARAMETER_NAMES]
     names = [f"inertia.{regressor.bodies[c // 10]}.{PARAMETER_NAMES[c % 10]}" for c in independent]
-    meanings = [_words(row, labels) for row in coefficients]
+    meanings = [_in_words(row, labels) for row in coefficients]
     return BaseParameters(tuple(names), tuple(meanings), coefficients)
 
 
-def _words(row: Array, labels: list[str]) -> str:
+def _in_words(row: Array, labels: list[str]) -> str:
     words = ""
     for factor, label in zip(row, labels, strict=True):
         if factor == 0.0:
@@ -77,19 +77,19 @@ def _words(row: Array, labels: list[str]) -> str:
 
 
 # The matrices that the ten parameters of a body multiply in its pseudo-inertia.
-_UNITS = np.stack([pseudo_inertia(unit).reshape(16) for unit in np.eye(10)])
+_UNIT_PSEUDO_INERTIAS = np.stack([pseudo_inertia(unit).reshape(16) for unit in np.eye(10)])
 
 
 @dataclass(frozen=True)
-class Body:
+class BodyConstraint:
     """Parameters ``constant + matrix x`` of a body that must have no negative mass anywhere."""
 
     constant: Array
     matrix: Array
 
 
-def nearest(
-    mean: Array, information: Array, start: Array, floor: Array, bodies: Sequence[Body]
+def nearest_physical(
+    mean: Array, information: Array, start: Array, floor: Array, bodies: Sequence[BodyConstraint]
 ) -> Array:
     """Return the x that minimises ``(x - mean)^T information (x - mean)`` within what is physical.
 
@@ -103,57 +103,57 @@ def nearest(
         floor: (p,) lower bounds; -inf where there is none.
         bodies: whose pseudo-inertia must be positive semidefinite.
     """
-    unit = 1.0 / np.sqrt(np.diag(information))
+    scale = 1.0 / np.sqrt(np.diag(information))
     bounded = np.flatnonzero(np.isfinite(floor))
     if _feasible(mean, floor, bodies):
         return mean
-    hessian = information * np.outer(unit, unit)
+    hessian = information * np.outer(scale, scale)
     x = start.copy()
-    offset = (x - mean) / unit
+    offset = (x - mean) / scale
     # From the size of the objective down to a weight that no longer moves the result.
     barrier = max(1.0, float(offset @ hessian @ offset) / mean.size)
     while barrier > 1e-7:
         for _ in range(30):
-            offset = (x - mean) / unit
+            offset = (x - mean) / scale
             gradient, curvature = hessian @ offset, hessian.copy()
-            slack = (x[bounded] - floor[bounded]) / unit[bounded]
+            slack = (x[bounded] - floor[bounded]) / scale[bounded]
             gradient[bounded] -= barrier / slack
             curvature[bounded, bounded] += barrier / slack**2
             for body in bodies:
-                inverse = np.linalg.inv(_matrix(body, x))
+                inverse = np.linalg.inv(_pseudo_inertia(body, x))
                 affected = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
-                slopes = (body.matrix[:, affected] * unit[affected]).T @ _UNITS
+                slopes = (body.matrix[:, affected] * scale[affected]).T @ _UNIT_PSEUDO_INERTIAS
                 weighted = inverse @ slopes.reshape(-1, 4, 4)
                 gradient[affected] -= barrier * np.trace(weighted, axis1=1, axis2=2)
-                flat = weighted.reshape(-1, 16)
+                weighted_rows = weighted.reshape(-1, 16)
                 transposed = weighted.transpose(0, 2, 1).reshape(-1, 16)
-                curvature[np.ix_(affected, affected)] += barrier * flat @ transposed.T
+                curvature[np.ix_(affected, affected)] += barrier * weighted_rows @ transposed.T
             step = -np.linalg.solve(curvature, gradient)
             length = 1.0
-            while length > 1e-8 and not _feasible(x + length / 0.9 * step * unit, floor, bodies):
+            while length > 1e-8 and not _feasible(x + length / 0.9 * step * scale, floor, bodies):
                 length *= 0.5
             if length <= 1e-8:
                 break
-            x = x + length * step * unit
+            x = x + length * step * scale
             if -(gradient @ step) < 1e-9 * (1.0 + barrier):
                 break
         barrier *= 0.1
     return x
 
 
-def _feasible(x: Array, floor: Array, bodies: Sequence[Body]) -> bool:
+def _feasible(x: Array, floor: Array, bodies: Sequence[BodyConstraint]) -> bool:
     if np.any(x <= floor):
         return False
-    return all(np.linalg.eigvalsh(_matrix(body, x))[0] > 0.0 for body in bodies)
+    return all(np.linalg.eigvalsh(_pseudo_inertia(body, x))[0] > 0.0 for body in bodies)
 
 
-def _matrix(body: Body, x: Array) -> Array:
-    return ((body.constant + body.matrix @ x) @ _UNITS).reshape(4, 4)
+def _pseudo_inertia(body: BodyConstraint, x: Array) -> Array:
+    return ((body.constant + body.matrix @ x) @ _UNIT_PSEUDO_INERTIAS).reshape(4, 4)
 
 
 _HUBER = 2.5  # residuals beyond this many standard deviations count less
 _OUTLIER = 8.0  # and beyond this many not at all
-_BLOCKS = 30
+_BLOCK_COUNT = 30
 # Of windows of energy, between the corrections CR2 (0.5), with which intervals contain the truth in
 # 87 to 96 % of synthetic recordings, and CR3 (1, the jackknife), with 94 to 100 %; of torques CR3.
 _ENLARGEMENT = 0.8
@@ -168,7 +168,7 @@ class Estimate:
         factor: (k,p) F, with the covariance ``F^T F`` of the error of the mean: errors of blocks of
             the recording, and of what was believed beforehand.
         information: (p,p) inverse of the covariance, were the residuals independent.
-        deviation: (p,) standard deviation beforehand.
+        prior_deviation: (p,) standard deviation beforehand.
         residual: (W,) of the windows, J.
         scale: (W,) standard deviation of each window, J.
         weight: (W,) from 0, an outlier, to 1.
@@ -178,7 +178,7 @@ class Estimate:
     mean: Array
     factor: Array
     information: Array
-    deviation: Array
+    prior_deviation: Array
     residual: Array
     scale: Array
     weight: Array
@@ -217,7 +217,7 @@ def estimate(
     target: Array,
     prior_mean: Array,
     prior_covariance: Array,
-    path: Array,
+    noise: Array,
     groups: Array,
     *,
     correlated: bool = True,
@@ -225,7 +225,7 @@ def estimate(
 ) -> Estimate:
     """Return the estimate of x in ``target = columns x + residual``.
 
-    The standard deviation of a window grows with ``path`` from a constant. The blocks are
+    The standard deviation of a window grows with ``noise`` from a constant. The blocks are
     consecutive windows, so that residuals may be correlated within them, whatever by: noise at the
     common end of two windows, or a friction law that fits badly in places. Their errors add up to
     the covariance of the estimate (cluster-robust).
@@ -235,7 +235,7 @@ def estimate(
         target: (W,).
         prior_mean: (p,).
         prior_covariance: (p,p), positive definite.
-        path: (W,) see :class:`.Windows`.
+        noise: (W,) see :class:`.Windows`.
         groups: (W,) index of the recording; no block reaches over two.
         correlated: whether neighbours are windows with an end in common, whose noise they share.
         joined: (W,) whether a window ends where the next begins; None: those of a recording do.
@@ -243,32 +243,32 @@ def estimate(
     Raises:
         StateError: there are fewer than eight windows.
     """
-    windows, size = columns.shape
+    windows, count = columns.shape
     if windows < 8:
         raise StateError(f"8 windows are the least to identify from; given: {windows}")
     unit = np.sqrt(np.diag(prior_covariance))
     scaled = columns * unit
-    precision = np.linalg.inv(prior_covariance / np.outer(unit, unit) + 1e-9 * np.eye(size))
+    precision = np.linalg.inv(prior_covariance / np.outer(unit, unit) + 1e-9 * np.eye(count))
     offset = target - columns @ prior_mean
     block = _blocks(groups)
     if joined is None:
         joined = np.concatenate([groups[1:] == groups[:-1], [False]])
     variance = np.full(windows, max(float(np.var(offset)), 1e-24))
-    common, weight = 0.0, np.ones(windows)
-    freedom_share = max(windows - size, windows // 2) / windows
+    common_variance, weight = 0.0, np.ones(windows)
+    freedom = max(windows - count, windows // 2) / windows
     system = np.column_stack([scaled, offset])
     prior_root = np.linalg.cholesky(precision).T
     for _ in range(8):
-        white = _whitened(system, variance / np.maximum(weight, 1e-9), common, joined)
-        design, observed = white[:, :-1], white[:, -1]
+        whitened = _whitened(system, variance / np.maximum(weight, 1e-9), common_variance, joined)
+        design, observed = whitened[:, :-1], whitened[:, -1]
         # Rather than the normal equations, whose condition is the square: what the data excite and
         # what they do not lie many orders of magnitude apart.
         root = np.asarray(np.linalg.qr(np.vstack([design, prior_root]), mode="r"))
         inverse = np.linalg.inv(root)
         x = inverse @ (inverse.T @ (design.T @ observed))
         residual = offset - scaled @ x
-        variance, common = _noise(residual, path, weight, freedom_share, joined, correlated)
-        scale = np.sqrt(variance + 2.0 * common)
+        variance, common_variance = _noise(residual, noise, weight, freedom, joined, correlated)
+        scale = np.sqrt(variance + 2.0 * common_variance)
         ratio = np.abs(residual) / scale
         previous, weight = weight, np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
         weight[ratio > _OUTLIER] = 0.0
@@ -278,11 +278,11 @@ def estimate(
     numbers = np.unique(block)
     factor = []
     for number in numbers:
-        part = design[block == number] @ inverse
+        rows = design[block == number] @ inverse
         # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
-        leverages, axes = np.linalg.eigh(part.T @ part)
+        leverages, axes = np.linalg.eigh(rows.T @ rows)
         shrinkage = np.maximum(1.0 - leverages, 1e-2) ** (_ENLARGEMENT if correlated else 1.0)
-        enlarged = axes @ ((axes.T @ (part.T @ error[block == number])) / shrinkage)
+        enlarged = axes @ ((axes.T @ (rows.T @ error[block == number])) / shrinkage)
         factor.append(inverse @ enlarged)
     # The errors of the blocks, and those of what was believed beforehand.
     covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
@@ -306,30 +306,30 @@ def _whitened(rows: Array, variance: Array, common: float, joined: npt.NDArray[n
     """
     if common == 0.0:
         return np.asarray(rows / np.sqrt(variance)[:, None])
-    white = np.empty_like(rows)
+    whitened = np.empty_like(rows)
     below = 0.0
     for k in range(len(rows)):
         diagonal = np.sqrt(variance[k] + 2.0 * common - below**2)
-        white[k] = (rows[k] - below * white[k - 1]) / diagonal if k else rows[k] / diagonal
+        whitened[k] = (rows[k] - below * whitened[k - 1]) / diagonal if k else rows[k] / diagonal
         below = -common / diagonal if joined[k] else 0.0
-    return white
+    return whitened
 
 
 def _blocks(groups: Array) -> Array:
     """Return the number of the block of each window, about _BLOCKS in all."""
-    length = max(2, int(np.ceil(groups.size / _BLOCKS)))
-    block, first = np.empty(groups.size, dtype=int), 0
+    length = max(2, int(np.ceil(groups.size / _BLOCK_COUNT)))
+    block_of_window, first = np.empty(groups.size, dtype=int), 0
     for number in np.unique(groups):
         rows = np.flatnonzero(groups == number)
-        parts = max(1, round(rows.size / length))
-        block[rows] = first + np.arange(rows.size) * parts // rows.size
-        first += parts
-    return block
+        count = max(1, round(rows.size / length))
+        block_of_window[rows] = first + np.arange(rows.size) * count // rows.size
+        first += count
+    return block_of_window
 
 
 def _noise(
     residual: Array,
-    path: Array,
+    noise: Array,
     weight: Array,
     freedom: float,
     joined: npt.NDArray[np.bool_],
@@ -337,30 +337,30 @@ def _noise(
 ) -> tuple[Array, float]:
     """Return the variance of each window and that at the common end of two.
 
-    The first is ``a + b path^2``, a and b >= 0.
+    The first is ``a + b noise^2``, a and b >= 0.
     """
-    robust = 1.4826 * float(np.median(np.abs(residual))) / np.sqrt(freedom)
-    limit = _HUBER * max(robust, 1e-12)
-    bounded = np.clip(residual, -limit, limit) / np.sqrt(freedom)
-    used = weight > 0.0
-    mean = max(float(np.mean(bounded[used] ** 2)) if used.any() else limit**2, 1e-24)
-    pairs = (bounded[:-1] * bounded[1:])[joined[:-1] & used[:-1] & used[1:]]
+    deviation = 1.4826 * float(np.median(np.abs(residual))) / np.sqrt(freedom)
+    limit = _HUBER * max(deviation, 1e-12)
+    clipped = np.clip(residual, -limit, limit) / np.sqrt(freedom)
+    is_used = weight > 0.0
+    mean_square = max(float(np.mean(clipped[is_used] ** 2)) if is_used.any() else limit**2, 1e-24)
+    pairs = (clipped[:-1] * clipped[1:])[joined[:-1] & is_used[:-1] & is_used[1:]]
     common = 0.0
     if correlated and pairs.size > 10:
-        common = float(np.clip(-np.mean(pairs), 0.0, 0.49 * mean))
-    square = np.maximum(bounded**2 - 2.0 * common, -2.0 * common)
-    constant = max(mean - 2.0 * common, 0.02 * mean)
+        common = float(np.clip(-np.mean(pairs), 0.0, 0.49 * mean_square))
+    squares = np.maximum(clipped**2 - 2.0 * common, -2.0 * common)
+    constant = max(mean_square - 2.0 * common, 0.02 * mean_square)
     a, b = constant, 0.0
-    ratio = path**2 / max(float(np.mean(path**2)), 1e-300)
+    ratio = noise**2 / max(float(np.mean(noise**2)), 1e-300)
     for _ in range(4):
         # Squares have a variance in proportion to their own expectation squared.
-        w = np.where(used, 1.0 / (a + b * ratio + 2.0 * common) ** 2, 0.0)
+        w = np.where(is_used, 1.0 / (a + b * ratio + 2.0 * common) ** 2, 0.0)
         matrix = np.array([[w.sum(), (w * ratio).sum()], [(w * ratio).sum(), (w * ratio**2).sum()]])
-        right = np.array([(w * square).sum(), (w * ratio * square).sum()])
-        a, b = np.linalg.lstsq(matrix, right, rcond=None)[0]
+        right_side = np.array([(w * squares).sum(), (w * ratio * squares).sum()])
+        a, b = np.linalg.lstsq(matrix, right_side, rcond=None)[0]
         if a < 0.0:
-            a, b = 0.0, max(right[1] / matrix[1, 1], 0.0)
+            a, b = 0.0, max(right_side[1] / matrix[1, 1], 0.0)
         elif b < 0.0:
-            a, b = max(right[0] / matrix[0, 0], 0.0), 0.0
+            a, b = max(right_side[0] / matrix[0, 0], 0.0), 0.0
         a = max(a, 1e-2 * constant)
     return a + b * ratio, common

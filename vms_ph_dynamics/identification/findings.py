@@ -30,7 +30,7 @@ _SMALL_EFFORT = (
     0.02  # share of the largest efforts, below which a wrong load alone contradicts them
 )
 _OFFSET = 0.5  # share of the efforts of a joint that no offset of its friction reaches
-_UNIT_GAIN = 0.3  # by which a gain may differ from one
+_GAIN_TOLERANCE = 0.3  # by which a gain may differ from one
 _LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
 
 
@@ -76,7 +76,7 @@ def contacts(
     settings = WindowSettings(identification.frame, identification.length, friction)
     unknowns = identification.unknowns
     pairs = zip(unknowns, identification.consistent, strict=True)
-    if any(u.kind == "gains" and abs(x - 1.0) > _UNIT_GAIN for u, x in pairs):
+    if any(u.kind == "gains" and abs(x - 1.0) > _GAIN_TOLERANCE for u, x in pairs):
         return ()  # the regression holds for gains about one
     windows = balance(model, EnergyRegressor(model), motion, unknowns, settings)
     unaccounted = windows.target - windows.columns @ identification.consistent
@@ -90,19 +90,19 @@ def contacts(
     size = rows.gross[:n]
     scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * np.max(size)
     # Of a slow joint dry friction may be anything between both signs.
-    values = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
-    dry = np.array([values.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])
+    estimates = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
+    dry = np.array([estimates.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])
     speed = np.abs(motion.v[np.searchsorted(motion.samples.t, t), model.b :])
     is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
     ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / scale
     largest = ratio.max(axis=1)
-    result, duration = [], 0.0
+    found_contacts, duration = [], 0.0
     for first, last in _intervals(t, largest > _THRESHOLD):
         peaks = ratio[first:last].max(axis=0)
         joint = int(np.argmax(peaks))
         name, begin, end = model.joint_names[joint], float(t[first]), float(t[last - 1])
-        held_out = identification.error.get(name, (0.0, 0.0))[0]
-        if held_out > _MAX_ERROR or (n > 1 and np.sort(peaks)[-2] < _SECOND_RATIO):
+        held_out_error = identification.error.get(name, (0.0, 0.0))[0]
+        if held_out_error > _MAX_ERROR or (n > 1 and np.sort(peaks)[-2] < _SECOND_RATIO):
             continue  # what one joint feels alone is its own, such as friction that fits badly
         peak = first + int(np.argmax(ratio[first:last, joint]))
         # The balance of energy is exact from window to window, while errors of many joints add up.
@@ -111,11 +111,11 @@ def contacts(
             f"a contact between {begin:.2f} s and {end:.2f} s "
             f"{'brought' if energy >= 0.0 else 'took'} {abs(energy):.2g} J; {name} felt it most"
         )
-        sizes = {"largest_effort": excess[peak, joint], "standard_deviations": ratio[peak, joint]}
-        evidence = {size: float(value) for size, value in sizes.items()}
-        result.append(Finding("contact", text, evidence, begin, end, energy))
+        numbers = {"largest_effort": excess[peak, joint], "standard_deviations": ratio[peak, joint]}
+        evidence = {label: float(number) for label, number in numbers.items()}
+        found_contacts.append(Finding("contact", text, evidence, begin, end, energy))
         duration += end - begin
-    return () if len(t) and duration > _LARGEST_SHARE * (t[-1] - t[0]) else tuple(result)
+    return () if len(t) and duration > _LARGEST_SHARE * (t[-1] - t[0]) else tuple(found_contacts)
 
 
 def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:
@@ -161,7 +161,7 @@ def findings(
     if reasons:  # nothing else can be told before they are
         return (Finding("efforts", reasons.pop()),)
     motion = motion_of(model, samples)
-    model_findings = _wrong_model(model, motion, identification, friction) if motion.moves else ()
+    model_findings = _model_errors(model, motion, identification, friction) if motion.moves else ()
     # Contacts cannot be told from a model that explains little.
     if model_findings:
         return model_findings
@@ -247,7 +247,7 @@ def _link_names(model: VMSModel, frame: str, low: float, high: float) -> str:
             subtree.add(i)
     # Pinocchio keeps the inertia of a link behind a fixed joint at the frame of that joint.
     masses = {i: tree.frames[i].inertia.mass for i in sorted(subtree)}
-    by_link = {_link(tree, i): mass for i, mass in masses.items() if mass > 1e-9}
+    by_link = {_link_at(tree, i): mass for i, mass in masses.items() if mass > 1e-9}
     if not by_link or not low <= sum(by_link.values()) <= high:
         return ""
     names = list(by_link)
@@ -255,7 +255,7 @@ def _link_names(model: VMSModel, frame: str, low: float, high: float) -> str:
     return f"{names[0]}{others}, {sum(by_link.values()):.2f} kg"
 
 
-def _link(tree: Any, frame: int) -> str:
+def _link_at(tree: Any, frame: int) -> str:
     """Return the link at a frame, or behind a fixed joint."""
     body = pin.FrameType.BODY
     if tree.frames[frame].type != body:
@@ -265,7 +265,7 @@ def _link(tree: Any, frame: int) -> str:
     return str(tree.frames[frame].name)
 
 
-def _wrong_model(
+def _model_errors(
     model: VMSModel, motion: Motion, identification: Identification, friction: FrictionLaw | None
 ) -> tuple[Finding, ...]:
     """Return joints whose signs are opposite, or another direction of gravity, that fit better.
@@ -291,30 +291,30 @@ def _wrong_model(
         errors, _, x = torque_error(rows, model.n, *prior_of(unknowns))
         return float(np.sqrt(np.mean(errors**2))), errors, x[-3:]
 
-    before, by_joint, _ = error(motion)
-    if before < _MODEL_ERROR:
+    error_before, by_joint, _ = error(motion)
+    if error_before < _MODEL_ERROR:
         return ()
-    best, sign_text = before, ""
+    best, sign_text = error_before, ""
     for j, joint in enumerate(model.joint_names):
-        for reversal, flipped in _flips(model, motion, j).items():
-            after, errors, _ = error(flipped)
-            if after < best and errors[j] < _IMPROVEMENT * by_joint[j]:
-                best = after
+        for reversal, flipped in _sign_flips(model, motion, j).items():
+            error_after, errors, _ = error(flipped)
+            if error_after < best and errors[j] < _IMPROVEMENT * by_joint[j]:
+                best = error_after
                 sign_text = f"{joint}: the sign of its {reversal} is opposite to that of the model"
-    after, _, change = error(motion, gravity=True)
+    error_after, _, change = error(motion, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
     is_rotated = np.arctan2(sine, model.gravity @ gravity) > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
     is_rotated &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
-    if after < _IMPROVEMENT * best and is_rotated:
+    if error_after < _IMPROVEMENT * best and is_rotated:
         components = ", ".join(f"{g:.2f}" for g in gravity)
         text = f"gravity points elsewhere: this recording fits better with ({components}) m/s^2"
-        evidence = {"error_before": before, "error": after}
+        evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence),)
-    if best < _IMPROVEMENT * before:
-        return (Finding("sign", sign_text, {"error_before": before, "error": best}),)
+    if best < _IMPROVEMENT * error_before:
+        return (Finding("sign", sign_text, {"error_before": error_before, "error": best}),)
     return ()
 
 
@@ -334,7 +334,7 @@ def _gravity_columns(model: VMSModel, motion: Motion, rows: Windows) -> Array:
     return columns.reshape(-1, 3) / rows.gross[:, None]
 
 
-def _flips(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
+def _sign_flips(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
     """Return the motion with the effort of a joint negated, or its position, or both."""
     sign = np.ones(model.n)
     sign[j] = -1.0

@@ -19,7 +19,7 @@ from ..energy.samples import MotionSamples
 from ..errors import OptionError, StateError
 from ..model import VMSModel
 from .effort_meaning import effort_meaning
-from .estimate import Body, Estimate, base_parameters, estimate, nearest, student
+from .estimate import BodyConstraint, Estimate, base_parameters, estimate, nearest_physical, student
 from .result import (
     LEFT_OUT,
     NO_TORQUES,
@@ -49,14 +49,14 @@ from .windows import (
 )
 
 # The data excite a parameter if they reduce what is not known of it to this share.
-_EXCITED, _EXCITED_PAYLOAD = 0.25, 0.1
+_EXCITED_SHARE, _EXCITED_PAYLOAD_SHARE = 0.25, 0.1
 _SMOOTHING = 5e-4  # share of an estimate that the differentiation of samples may change
 # The inertia of the description is corrected, by a prior with a share of the usual deviation, until
 # the held-out error is within this factor of the least.
 _ERROR_FACTOR = 1.05
 _PRIOR_SHARES = (0.0, 0.3, 1.0)
 _MIN_ERROR = 2e-3  # share of the efforts that no description needs to be better than
-_GAIN = 0.3  # standard deviation of the factors of gains beforehand
+_GAIN_STD = 0.3  # standard deviation of the factors of gains beforehand
 # Mean of tanh(rate / SLIP) in a row of a joint below which the joint may rest or reverse.
 _LEAST_SLIP = 0.9
 # Excess of dry friction that is believed possible at the least, as a share of the efforts.
@@ -173,9 +173,9 @@ def identify(
         if np.sum(prompt_error**2) <= _ERROR_FACTOR**2 * np.sum(error**2):
             rows, error, scale = prompt, prompt_error, prompt_scale
     friction_rows = rows.without(unknowns, ("payload", "inertia", "armature"))
-    null = regression.error(friction_rows, mean, covariance)[0]
+    null_error = regression.error(friction_rows, mean, covariance)[0]
     if "gains" in kinds:
-        null = np.full_like(null, np.nan)  # the efforts themselves have the scale of the gains
+        null_error = np.full_like(null_error, np.nan)  # the efforts have the scale of the gains
     solution = regression.estimate(rows, mean, covariance, scale)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
     parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
@@ -183,8 +183,8 @@ def identify(
     if moves and friction is None:
         extended, wide = _with_any_low_speed_friction(regression, unknowns, prior, solution)
         # Also what this does not excite has an interval.
-        open_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
-        others = parameters_of(model, regressor, open_unknowns, kinds, wide, wide.mean)
+        wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
+        others = parameters_of(model, regressor, wide_unknowns, kinds, wide, wide.mean)
         parameters = tuple(p.widened(q) for p, q in zip(parameters, others, strict=True))
     if not moves:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
@@ -194,9 +194,9 @@ def identify(
     windows = stacked([balance(model, regressor, m, extended, window_settings) for m in motions])
     energy: dict[str, Parameter] = {}
     if settings.energy and moves:
-        beliefs = _prior(extended, prior)
-        check = estimate(windows.columns, windows.target, *beliefs, windows.path, windows.recording)
-        others = parameters_of(model, regressor, unknowns, kinds, check, check.mean)
+        moments = _prior(extended, prior)
+        fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
+        others = parameters_of(model, regressor, unknowns, kinds, fit, fit.mean)
         energy = {p.name: p for p in others}
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
     posterior = Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance)
@@ -219,7 +219,7 @@ def identify(
         energy=energy,
         quantile=solution.quantile,
         error={
-            joint: (float(error[k]), float(null[k]))
+            joint: (float(error[k]), float(null_error[k]))
             for joint, k in zip(model.joint_names, range(-model.n, 0), strict=True)
             if joint not in reasons
         },
@@ -253,7 +253,7 @@ def payload_frame(model: VMSModel) -> str:
             hands[joint] = name
     # Of the hands of one chain the last.
     supports = [set(list(tree.supports[joint])[:-1]) for joint in hands]
-    tips = [name for joint, name in hands.items() if not any(joint in one for one in supports)]
+    tips = [name for joint, name in hands.items() if not any(joint in chain for chain in supports)]
     if len(tips) == 1:
         return tips[0]
     raise OptionError(
@@ -277,7 +277,7 @@ class _Regression:
         self._with_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
         base = np.ones(model.b if self._with_base else 0, bool)
         # A joint at rest has whatever load its dry friction holds.
-        self._used = [np.concatenate([base, m.moving_joints & ~left_out]) for m in motions]
+        self._is_used = [np.concatenate([base, m.moving_joints & ~left_out]) for m in motions]
         self._widths = [
             best_width(model, m, settings.length) if model.fluid is None and m.moves else 0
             for m in motions
@@ -286,37 +286,37 @@ class _Regression:
     def rows(self, unknowns: Sequence[Unknown]) -> Windows:
         """Return the rows of all recordings; those of joints that are left out are zero."""
         parts, coulomb = [], [k for k, u in enumerate(unknowns) if u.name.endswith(".coulomb")]
-        for motion, width, used in zip(self._motions, self._widths, self._used, strict=True):
+        for motion, width, is_used in zip(self._motions, self._widths, self._is_used, strict=True):
             part = torque_windows(
                 self._model, motion, unknowns, self._settings, width=width, at_base=self._with_base
             )
             # So has one that reverses.
             slip = np.abs(part.columns[:, coulomb]).sum(axis=1) * part.gross
-            moving = slip.reshape(-1, used.size) >= _LEAST_SLIP * bool(coulomb)
-            moving[:, : -self._model.n] = True
-            weight = (moving & used).reshape(-1)
+            is_sliding = slip.reshape(-1, is_used.size) >= _LEAST_SLIP * bool(coulomb)
+            is_sliding[:, : -self._model.n] = True
+            weight = (is_sliding & is_used).reshape(-1)
             columns = part.columns * weight[:, None]
             target = part.target * weight
-            parts.append(replace(part, target=target, columns=columns, path=part.path * weight))
+            parts.append(replace(part, target=target, columns=columns, noise=part.noise * weight))
         return stacked(parts)
 
     def error(self, rows: Windows, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
         """Return the held-out errors and residuals by joint, see :func:`.torque_error`."""
-        return torque_error(rows, self._used[0].size, mean, covariance)
+        return torque_error(rows, self._is_used[0].size, mean, covariance)
 
     def estimate(self, rows: Windows, mean: Array, covariance: Array, scale: Array) -> Estimate:
         """Return the estimate, every output weighted by its residuals."""
-        used = rows.path > 0.0
-        if not used.any():
-            used[:] = True  # nothing moves, and nothing will be claimed
-        weight = 1.0 / np.tile(scale, len(rows) // scale.size)[used]
+        is_used = rows.noise > 0.0
+        if not is_used.any():
+            is_used[:] = True  # nothing moves, and nothing will be claimed
+        weight = 1.0 / np.tile(scale, len(rows) // scale.size)[is_used]
         return estimate(
-            rows.columns[used] * weight[:, None],
-            rows.target[used] * weight,
+            rows.columns[is_used] * weight[:, None],
+            rows.target[is_used] * weight,
             mean,
             covariance,
             np.ones(weight.size),
-            rows.recording[used],
+            rows.recording[is_used],
             correlated=False,
         )
 
@@ -335,15 +335,15 @@ def _effort_exclusions(
     motion = max((m for m in motions if m.moves), key=lambda m: len(m.samples), default=None)
     if motion is None or model.fluid is not None or motion.samples.wrenches or "drag" in kinds:
         return reasons, np.zeros(n, bool), np.ones(n)
-    samples, measured = motion.samples, np.any(motion.samples.torque != 0.0, axis=0)
-    if not measured.any():
+    samples, is_measured = motion.samples, np.any(motion.samples.torque != 0.0, axis=0)
+    if not is_measured.any():
         raise StateError("the recording has no efforts, so nothing can be identified from it")
-    meaning = effort_meaning(model, samples.t, samples.q, motion.v, samples.torque, measured)
-    left_out = ~measured
+    meaning = effort_meaning(model, samples.t, samples.q, motion.v, samples.torque, is_measured)
+    is_left_out = ~is_measured
     if not {"inertia", "gain"} & set(kinds):
-        left_out = left_out | meaning.meaningless
+        is_left_out = is_left_out | meaning.meaningless
     if meaning.best == "scaled":
-        left_out = left_out | ~(meaning.ratio["scaled"] < 0.9)
+        is_left_out = is_left_out | ~(meaning.ratio["scaled"] < 0.9)
     if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):
         factors = zip(model.joint_names, meaning.gains, meaning.scaled, strict=True)
         gains = ", ".join(f"{joint} {gain:.3g}" for joint, gain, is_sure in factors if is_sure)
@@ -353,16 +353,16 @@ def _effort_exclusions(
         )
         reasons |= dict.fromkeys(("payload", "friction", "inertia", "armature"), reason)
     for j, joint in enumerate(model.joint_names):
-        if not measured[j]:
+        if not is_measured[j]:
             reasons[joint] = "no effort of this joint is recorded"
-        elif left_out[j]:
+        elif is_left_out[j]:
             reasons[joint] = (
                 f"{LEFT_OUT} explains the effort of this joint better than "
                 "friction alone, and the model itself is worse"
             )
     is_sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
-    nominal = np.where(is_sure, meaning.gains, 1.0)
-    return reasons, np.asarray(left_out), nominal
+    nominal_gains = np.where(is_sure, meaning.gains, 1.0)
+    return reasons, np.asarray(is_left_out), nominal_gains
 
 
 def _unknowns(
@@ -390,7 +390,7 @@ def _unknowns(
         rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
         unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, load)
     if "gains" in unknown_kinds:
-        unknowns += [Unknown(f"gain.{name}", "gains", "1", 1.0, _GAIN, 0.0) for name in joints]
+        unknowns += [Unknown(f"gain.{name}", "gains", "1", 1.0, _GAIN_STD, 0.0) for name in joints]
     if "armature" in unknown_kinds:
         unknowns += armature_unknowns(joints, model.armature)
     if "inertia" in unknown_kinds:
@@ -419,27 +419,27 @@ def _with_any_low_speed_friction(
         prior: see :func:`identify`.
         solution: that estimate.
     """
-    size = np.maximum(np.abs(solution.mean), _LEAST_EXCESS * solution.deviation)
+    deviations = np.maximum(np.abs(solution.mean), _LEAST_EXCESS * solution.prior_deviation)
     excess = [
         replace(u, name=f"{u.name[:-7]}stribeck_{width}", kind="stribeck", deviation=deviation)
-        for u, deviation in zip(unknowns, size.tolist(), strict=True)
+        for u, deviation in zip(unknowns, deviations.tolist(), strict=True)
         if u.name.endswith(".coulomb")
         for width in STRIBECK
     ]
-    every, widths = [*unknowns, *excess], np.arange(len(STRIBECK))
-    rows, joints = regression.rows(every), np.ones((len(excess) // len(STRIBECK), 1))
+    all_unknowns, widths = [*unknowns, *excess], np.arange(len(STRIBECK))
+    rows, joints = regression.rows(all_unknowns), np.ones((len(excess) // len(STRIBECK), 1))
 
     def trial(last: Any) -> tuple[Any, ...]:
-        used = [*itertools.repeat(True, len(unknowns)), *(widths <= last * joints).ravel()]
-        chosen = list(itertools.compress(every, used))
-        return chosen, replace(rows, columns=rows.columns[:, used]), *_prior(chosen, prior)
+        is_used = [*itertools.repeat(True, len(unknowns)), *(widths <= last * joints).ravel()]
+        chosen = list(itertools.compress(all_unknowns, is_used))
+        return chosen, replace(rows, columns=rows.columns[:, is_used]), *_prior(chosen, prior)
 
     errors = np.array([regression.error(*trial(last)[1:])[0] for last in widths])
     # Less than this by a width that means nothing.
     errors *= 1.0 + widths[:, None] * errors.shape[1] / len(rows)
-    chosen, best, *beliefs = trial(np.argmin(errors[:, -len(joints) :], axis=0)[:, None])
-    scale = regression.error(best, *beliefs)[1]
-    return chosen, regression.estimate(best, beliefs[0], beliefs[1], scale)
+    chosen, best, *moments = trial(np.argmin(errors[:, -len(joints) :], axis=0)[:, None])
+    scale = regression.error(best, *moments)[1]
+    return chosen, regression.estimate(best, moments[0], moments[1], scale)
 
 
 def _corrections(
@@ -482,33 +482,33 @@ def consistent_estimate(
     floor = np.array([u.floor for u in unknowns])
     start = np.array([u.mean for u in unknowns])
     bounded = np.isfinite(floor)
-    start[bounded] = np.maximum(start, floor + 1e-3 * solution.deviation)[bounded]
+    start[bounded] = np.maximum(start, floor + 1e-3 * solution.prior_deviation)[bounded]
     body, transform = regressor.of_frame(frame)
-    payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
-    inertia = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
+    payload_indices = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
+    inertia_indices = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
     constraints = []
     for b in range(len(regressor.bodies)):
         matrix = np.zeros((10, size))
-        if inertia:
-            matrix[:, inertia[10 * b : 10 * b + 10]] = np.eye(10)
-        if payload and b == body:
-            matrix[:, payload] = transform
+        if inertia_indices:
+            matrix[:, inertia_indices[10 * b : 10 * b + 10]] = np.eye(10)
+        if payload_indices and b == body:
+            matrix[:, payload_indices] = transform
         if matrix.any():
             body_parameters = regressor.parameters[10 * b : 10 * b + 10]
             # A body on the bound, such as a point mass, may keep what it is.
             mass = max(body_parameters[0], 1e-3)
             margin = 1e-6 * mass * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
-            constraints.append(Body(body_parameters + margin, matrix))
-    if payload:
-        deviation = np.linalg.norm(solution.factor[:, payload[0]])
-        if solution.mean[payload[0]] > 2.0 * deviation:
+            constraints.append(BodyConstraint(body_parameters + margin, matrix))
+    if payload_indices:
+        deviation = np.linalg.norm(solution.factor[:, payload_indices[0]])
+        if solution.mean[payload_indices[0]] > 2.0 * deviation:
             # Something is carried, and it is a body of its own.
             selection = np.zeros((10, size))
-            selection[:, payload] = np.eye(10)
-            constraints.append(Body(np.zeros(10), selection))
-            mass = 1e-3 * float(solution.mean[payload[0]])
-            start[payload] = mass * np.array([1, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01])
-    return nearest(solution.mean, solution.information, start, floor, constraints)
+            selection[:, payload_indices] = np.eye(10)
+            constraints.append(BodyConstraint(np.zeros(10), selection))
+            mass = 1e-3 * float(solution.mean[payload_indices[0]])
+            start[payload_indices] = mass * np.array([1, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01])
+    return nearest_physical(solution.mean, solution.information, start, floor, constraints)
 
 
 def parameters_of(
@@ -531,8 +531,8 @@ def parameters_of(
     if "payload" in kinds:
         result = _payload([unknowns[k] for k in payload], payload, solution, consistent) + result
     if "inertia" in kinds:
-        inertia = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
-        result += _inertia(regressor, unknowns, inertia, solution, consistent)
+        inertia_indices = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
+        result += _inertia(regressor, unknowns, inertia_indices, solution, consistent)
     return tuple(result)
 
 
@@ -542,12 +542,12 @@ def _parameter(
     deviation = float(np.hypot(deviation, _SMOOTHING * mean))
     share = deviation / unknown.deviation
     parameter = Parameter(unknown.name, unknown.kind, unknown.unit)
-    if share > (_EXCITED_PAYLOAD if unknown.kind == "payload" else _EXCITED):
+    if share > (_EXCITED_PAYLOAD_SHARE if unknown.kind == "payload" else _EXCITED_SHARE):
         return parameter.without_value(
             f"not excited: the data leave {min(share, 1.0):.0%} of what is not known of it"
         )
     low, high = mean - quantile * deviation, mean + quantile * deviation
-    bound = low <= unknown.floor
+    crosses_floor = low <= unknown.floor
     # The barrier keeps off the bound by a hair.
     if consistent - unknown.floor < 1e-6 * unknown.deviation:
         consistent = unknown.floor
@@ -558,22 +558,22 @@ def _parameter(
             f"physical ends at {consistent:.4g}"
         )
     low, high = max(low, unknown.floor), max(high, unknown.floor)
-    value, at_bound = float(np.clip(consistent, low, high)), bool(bound or excess > 0.0)
+    value, at_bound = float(np.clip(consistent, low, high)), bool(crosses_floor or excess > 0.0)
     return replace(parameter, value=value, low=float(low), high=float(high), at_bound=at_bound)
 
 
 def _payload(
-    unknowns: Sequence[Unknown], rows: Sequence[int], solution: Estimate, consistent: Array
+    unknowns: Sequence[Unknown], indices: Sequence[int], solution: Estimate, consistent: Array
 ) -> list[Parameter]:
-    mean, covariance = solution.mean[rows], solution.covariance[np.ix_(rows, rows)]
+    mean, covariance = solution.mean[indices], solution.covariance[np.ix_(indices, indices)]
     deviation, quantile = np.sqrt(np.diag(covariance)), solution.quantile
-    unknown = replace(unknowns[0], name="payload_mass")
-    mass = _parameter(unknown, mean[0], deviation[0], float(consistent[rows[0]]), quantile)
+    component = replace(unknowns[0], name="payload_mass")
+    mass = _parameter(component, mean[0], deviation[0], float(consistent[indices[0]]), quantile)
     result, is_bounded = [mass], mass.low is not None and mass.high is not None
-    significant = is_bounded and (mass.low > 0.0 or mass.high < 0.0)  # type: ignore[operator]
+    is_significant = is_bounded and (mass.low > 0.0 or mass.high < 0.0)  # type: ignore[operator]
     for k, axis in enumerate("xyz", start=1):
         name, reason = f"payload_centre_{axis}", ""
-        if not significant:
+        if not is_significant:
             reason = "not excited: the mass may be zero, and nothing has no centre"
             result.append(Parameter(name, "payload", "m", reason=reason))
             continue
@@ -581,13 +581,13 @@ def _payload(
         slope = np.zeros(len(mean))
         slope[0], slope[k] = -centre / mean[0], 1.0 / mean[0]
         spread = float(np.sqrt(slope @ covariance @ slope))
-        unknown = Unknown(name, "payload", "m", 0.0, 0.5)
-        best = float(consistent[rows[k]] / consistent[rows[0]])
-        result.append(_parameter(unknown, float(centre), spread, best, quantile))
+        component = Unknown(name, "payload", "m", 0.0, 0.5)
+        nearest_centre = float(consistent[indices[k]] / consistent[indices[0]])
+        result.append(_parameter(component, float(centre), spread, nearest_centre, quantile))
     for k, axes in zip(range(4, 10), ("xx", "xy", "yy", "xz", "yz", "zz"), strict=True):
-        size = unknowns[k].deviation if significant else 1e-300
-        unknown = replace(unknowns[k], name=f"payload_inertia_{axes}", deviation=size)
-        p = _parameter(unknown, mean[k], deviation[k], float(consistent[rows[k]]), quantile)
+        size = unknowns[k].deviation if is_significant else 1e-300
+        component = replace(unknowns[k], name=f"payload_inertia_{axes}", deviation=size)
+        p = _parameter(component, mean[k], deviation[k], float(consistent[indices[k]]), quantile)
         result.append(replace(p, meaning="about the origin of the frame" if p.value else ""))
     return result
 
@@ -595,24 +595,24 @@ def _payload(
 def _inertia(
     regressor: EnergyRegressor,
     unknowns: Sequence[Unknown],
-    rows: Sequence[int],
+    indices: Sequence[int],
     solution: Estimate,
     consistent: Array,
 ) -> list[Parameter]:
     base = base_parameters(regressor)
-    prior_deviation = np.array([unknowns[k].deviation for k in rows])
+    prior_deviation = np.array([unknowns[k].deviation for k in indices])
     # From the factor: the covariance has lost what the data excite behind what they do not.
-    spread = np.linalg.norm(solution.factor[:, rows] @ base.matrix.T, axis=0)
-    value = base.matrix @ (regressor.parameters + solution.mean[rows])
-    best = base.matrix @ (regressor.parameters + consistent[rows])
-    units = {name: unknowns[k].unit for k in rows for name in [unknowns[k].name]}
-    result = []
+    spread = np.linalg.norm(solution.factor[:, indices] @ base.matrix.T, axis=0)
+    value = base.matrix @ (regressor.parameters + solution.mean[indices])
+    best = base.matrix @ (regressor.parameters + consistent[indices])
+    units = {name: unknowns[k].unit for k in indices for name in [unknowns[k].name]}
+    parameters = []
     for k, name in enumerate(base.names):
-        prior = float(np.linalg.norm(base.matrix[k] * prior_deviation))
-        unknown = Unknown(name, "inertia", units[name], 0.0, prior)
+        prior_size = float(np.linalg.norm(base.matrix[k] * prior_deviation))
+        unknown = Unknown(name, "inertia", units[name], 0.0, prior_size)
         p = _parameter(unknown, float(value[k]), spread[k], float(best[k]), solution.quantile)
-        result.append(replace(p, meaning=base.meanings[k]))
-    return result
+        parameters.append(replace(p, meaning=base.meanings[k]))
+    return parameters
 
 
 def _largest_unaccounted(windows: Windows, x: Array) -> float:

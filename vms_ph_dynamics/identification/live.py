@@ -54,7 +54,7 @@ def change_of(
     previous: Estimate,
     size: int,
     groups: Mapping[str, Sequence[int]],
-    usual: float,
+    usual_misfit: float,
 ) -> tuple[ParameterChange | None, float]:
     """Return what changed, and the misfit.
 
@@ -67,7 +67,7 @@ def change_of(
         previous: an estimate from earlier windows.
         size: number of its unknowns that are those of the windows, the first ones.
         groups: places of the unknowns that change together, by name.
-        usual: what the misfit usually is.
+        usual_misfit: what the misfit usually is.
 
     Returns:
         The change or None, and the misfit: the mean square of the errors of prediction, relative to
@@ -79,29 +79,29 @@ def change_of(
     recent, windows, error = windows, windows.chosen(inliers), error[inliers]
     columns = windows.columns
     spread = columns @ previous.factor[:, :size].T
-    ratio = float(np.median(previous.scale)), float(np.median(windows.path))
-    noise = np.full(len(windows), ratio[0] ** 2) * np.maximum(
-        1.0, (windows.path / max(ratio[1], 1e-300)) ** 2
+    typical = float(np.median(previous.scale)), float(np.median(windows.noise))
+    noise = np.full(len(windows), typical[0] ** 2) * np.maximum(
+        1.0, (windows.noise / max(typical[1], 1e-300)) ** 2
     )
-    total = np.diag(noise) + spread @ spread.T
-    null, misfit = _likelihood(error, total)
-    if misfit < _MIN_MISFIT_RATIO * max(usual, 1.0):
+    covariance = np.diag(noise) + spread @ spread.T
+    null, misfit = _likelihood(error, covariance)
+    if misfit < _MIN_MISFIT_RATIO * max(usual_misfit, 1.0):
         return None, misfit
     evidence: dict[str, tuple[float, int]] = {}
-    for name, places in groups.items():
-        weighted = columns[:, places] * previous.deviation[list(places)]
+    for name, indices in groups.items():
+        weighted = columns[:, indices] * previous.prior_deviation[list(indices)]
         trials = []
         for first in range(0, len(windows) - 4, _STRIDE):  # at least five windows after it
-            shifted = weighted.copy()
-            shifted[:first] = 0.0
-            trials.append((_likelihood(error, total + shifted @ shifted.T)[0] - null, first))
+            changed = weighted.copy()
+            changed[:first] = 0.0
+            trials.append((_likelihood(error, covariance + changed @ changed.T)[0] - null, first))
         if trials:
             evidence[name] = max(trials)
-    order = sorted(evidence, key=lambda name: -evidence[name][0])
-    if not order or evidence[order[0]][0] <= _MIN_EVIDENCE:
+    ranking = sorted(evidence, key=lambda name: -evidence[name][0])
+    if not ranking or evidence[ranking[0]][0] <= _MIN_EVIDENCE:
         return None, misfit
-    largest, first = evidence[order[0]]
-    names = tuple(name for name in order if evidence[name][0] > largest - _AMBIGUITY)
+    largest, first = evidence[ranking[0]]
+    names = tuple(name for name in ranking if evidence[name][0] > largest - _AMBIGUITY)
     begin = int(inliers[first])
     return ParameterChange(names, begin, len(recent) - begin >= _MIN_LATER), misfit
 
@@ -173,16 +173,16 @@ class LiveIdentification:
         ones = np.ones(model.n)
         self._payload = payload_unknowns(arm_mass(model))
         self._groups = _groups(self._unknowns(ones, ones))
-        of_windows = WindowSettings(self.frame)
-        self._stream = WindowStream(model, self._regressor, self._unknowns(ones, ones), of_windows)
-        self._squares = [np.zeros(model.n), np.zeros(model.n)]
+        settings = WindowSettings(self.frame)
+        self._stream = WindowStream(model, self._regressor, self._unknowns(ones, ones), settings)
+        self._mean_squares = [np.zeros(model.n), np.zeros(model.n)]
         self._windows: Windows | None = None
         self._epochs = np.zeros((0, len(self._groups)), dtype=int)
         self._joined = np.zeros(0, dtype=bool)
         # The estimates of the latest updates: a change is seen as their error of prediction.
         self._past_estimates: list[tuple[float, Estimate, int]] = []
         self._changed: tuple[float, str] | None = None
-        self._usual = 1.0
+        self._usual_error = 1.0
         self._suspects_change = False
 
     def add(self, sample: Sample) -> None:
@@ -191,17 +191,17 @@ class LiveIdentification:
 
     def update(self) -> LiveResult | None:
         """Return what is believed now; None while there is too little motion, or nothing new."""
-        new = self._stream.take()
-        if not new:
+        new_windows = self._stream.take()
+        if not new_windows:
             return None
-        self._remember(new)
-        self._detect(self._remembered())
+        self._remember(new_windows)
+        self._detect_change(self._kept_windows())
         self._forget()
-        windows = self._remembered()
+        windows = self._kept_windows()
         return None if len(windows) < _MIN_WINDOWS else self._result(windows)
 
-    def _remember(self, new: Sequence[Windows]) -> None:
-        for part in new:
+    def _remember(self, new_windows: Sequence[Windows]) -> None:
+        for part in new_windows:
             previous = self._windows
             last = self._epochs[-1:] if len(self._epochs) else np.zeros((1, len(self._groups)), int)
             if previous is not None and len(self._joined):
@@ -211,25 +211,25 @@ class LiveIdentification:
             is_joined = np.append(part.end[:-1] == part.begin[1:], False)
             self._joined = np.concatenate([self._joined, is_joined])
             for square, rms in zip(
-                self._squares, (self._stream.effort, self._stream.rate), strict=True
+                self._mean_squares, (self._stream.effort_rms, self._stream.rate_rms), strict=True
             ):
                 square += min(len(part) / 200, 1.0) * (rms**2 - square)
         self._forget()
 
     def _forget(self) -> None:
         """Drop windows beyond the memory, and those from before the change before the last."""
-        windows = self._remembered()
+        windows = self._kept_windows()
         age = np.cumsum((windows.end - windows.begin)[::-1])[::-1]
         recent = age <= self.memory
         if len(self._epochs):
             recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
-        self._choose(recent)
+        self._select(recent)
 
-    def _remembered(self) -> Windows:
+    def _kept_windows(self) -> Windows:
         assert self._windows is not None
         return self._windows
 
-    def _detect(self, windows: Windows) -> None:
+    def _detect_change(self, windows: Windows) -> None:
         """Begin an epoch where the latest windows say that the load or a friction has changed."""
         if len(self._past_estimates) < 2:
             return
@@ -239,12 +239,12 @@ class LiveIdentification:
             return
         friction = [k for name, indices in self._groups.items() if name != PAYLOAD for k in indices]
         change, misfit = change_of(
-            windows.chosen(new), past, size, {**self._groups, FRICTION: friction}, self._usual
+            windows.chosen(new), past, size, {**self._groups, FRICTION: friction}, self._usual_error
         )
         self._suspects_change = change is not None and not change.significant
         if change is None:
             # One that nothing explains is no reason to expect more of the kind.
-            self._usual += 0.3 * (min(misfit, 2.0 * self._usual) - self._usual)
+            self._usual_error += 0.3 * (min(misfit, 2.0 * self._usual_error) - self._usual_error)
             return
         if not change.significant:
             return
@@ -256,32 +256,32 @@ class LiveIdentification:
         self._past_estimates.clear()
         # When exactly it was is not known: the windows about it belong to neither side.
         unaffected = np.abs(np.arange(len(windows)) - begin + 0.5) > _MARGIN
-        self._choose(unaffected)
+        self._select(unaffected)
 
-    def _choose(self, selection: npt.NDArray[np.bool_]) -> None:
+    def _select(self, selection: npt.NDArray[np.bool_]) -> None:
         """Keep some of the windows."""
         joined = self._joined.copy()
         joined[:-1] &= selection[1:]
-        self._windows = self._remembered().chosen(selection)
+        self._windows = self._kept_windows().chosen(selection)
         self._epochs, self._joined = self._epochs[selection], joined[selection]
 
     def _result(self, windows: Windows) -> LiveResult:
-        effort, rate = (np.sqrt(square) for square in self._squares)
+        effort, rate = (np.sqrt(square) for square in self._mean_squares)
         unknowns = self._unknowns(effort, rate)
         count = len(unknowns)
         columns = windows.columns.copy()
-        for group, places in enumerate(self._groups.values()):
+        for group, indices in enumerate(self._groups.values()):
             is_earlier = self._epochs[:, group] < self._epochs[-1, group]
             if is_earlier.any():
                 # The load, or the friction, that was before the change is another unknown.
-                columns = np.column_stack([columns, columns[:, places] * is_earlier[:, None]])
-                columns[np.ix_(is_earlier, places)] = 0.0
-                unknowns += [_unknown_before(unknowns[k]) for k in places]
+                columns = np.column_stack([columns, columns[:, indices] * is_earlier[:, None]])
+                columns[np.ix_(is_earlier, indices)] = 0.0
+                unknowns += [_unknown_before(unknowns[k]) for k in indices]
         solution = estimate(
             columns,
             windows.target,
             *prior_of(unknowns),
-            windows.path,
+            windows.noise,
             np.zeros(len(windows)),
             joined=self._joined,
         )
@@ -311,11 +311,11 @@ class LiveIdentification:
 def _groups(unknowns: Sequence[Unknown]) -> dict[str, list[int]]:
     """Return the places of the unknowns that change together: the load, and each friction."""
     groups: dict[str, list[int]] = {}
-    for k, u in enumerate(unknowns):
-        if u.kind == "payload":
+    for k, unknown in enumerate(unknowns):
+        if unknown.kind == "payload":
             groups.setdefault(PAYLOAD, []).append(k)
-        elif u.kind == "friction":
-            groups.setdefault(u.name.split(".", 1)[1].rsplit(".", 1)[0], []).append(k)
+        elif unknown.kind == "friction":
+            groups.setdefault(unknown.name.split(".", 1)[1].rsplit(".", 1)[0], []).append(k)
     return groups
 
 

@@ -63,8 +63,8 @@ def reference_loads(
     that do not excite the mass of a load are left out. The arguments are those of
     :func:`.identify`.
     """
-    energy_settings = replace(settings or Settings(), energy=False)
-    errors = []
+    load_settings = replace(settings or Settings(), energy=False)
+    estimates = []
     for ref in references:
         identified = identify(
             model,
@@ -73,14 +73,14 @@ def reference_loads(
             frame=frame,
             friction=friction,
             prior=prior,
-            settings=energy_settings,
+            settings=load_settings,
         )
         mass = identified["payload_mass"]
         if mass.low is not None and mass.high is not None:
-            middle, half = 0.5 * (mass.low + mass.high), 0.5 * (mass.high - mass.low)
-            deviation = half / identified.quantile
-            errors.append(LoadEstimate(ref.name, ref.group, ref.load, middle, deviation))
-    return tuple(errors)
+            middle, half_width = 0.5 * (mass.low + mass.high), 0.5 * (mass.high - mass.low)
+            deviation = half_width / identified.quantile
+            estimates.append(LoadEstimate(ref.name, ref.group, ref.load, middle, deviation))
+    return tuple(estimates)
 
 
 def left_out_loads(
@@ -107,24 +107,24 @@ def left_out_loads(
     Raises:
         OptionError: without one of the sessions there is no recording without a load.
     """
-    energy_settings = replace(settings or Settings(), energy=False)
-    errors: list[LoadEstimate] = []
-    for session in dict.fromkeys(one.group for one in references):
-        others = (one for one in references if one.group != session and one.load == 0.0)
-        calibration = [*samples, *(sample for one in others for sample in one.samples)]
+    load_settings = replace(settings or Settings(), energy=False)
+    estimates: list[LoadEstimate] = []
+    for session in dict.fromkeys(ref.group for ref in references):
+        others = (ref for ref in references if ref.group != session and ref.load == 0.0)
+        calibration = [*samples, *(sample for ref in others for sample in ref.samples)]
         if not calibration:
             raise OptionError(
                 f"without the session '{session}' no recording without a load is left to identify "
                 f"{' and '.join(kinds)} from; give one more, as FILE=0"
             )
         identified = identify(
-            model, calibration, kinds, frame=frame, prior=prior, settings=energy_settings
+            model, calibration, kinds, frame=frame, prior=prior, settings=load_settings
         )
-        session_references = [one for one in references if one.group == session]
-        errors += reference_loads(
+        session_references = [ref for ref in references if ref.group == session]
+        estimates += reference_loads(
             model, session_references, frame=frame, prior=identified.posterior, settings=settings
         )
-    return tuple(errors)
+    return tuple(estimates)
 
 
 def scatter(errors: Sequence[LoadEstimate]) -> tuple[float, int]:
@@ -143,15 +143,15 @@ def scatter(errors: Sequence[LoadEstimate]) -> tuple[float, int]:
             f"{LEAST_SESSIONS} sessions of reference recordings whose motion tells their load are "
             f"the least to see a scatter between them; given: {len(sessions)}"
         )
-    count = {name: sum(one.session == name for one in errors) for name in sessions}
-    weight = np.array([1.0 / count[one.session] for one in errors])
-    square = np.array([one.error**2 for one in errors])
-    noise = np.array([one.deviation**2 for one in errors])
+    counts = {name: sum(one.session == name for one in errors) for name in sessions}
+    weight = np.array([1.0 / counts[one.session] for one in errors])
+    squares = np.array([one.error**2 for one in errors])
+    variances = np.array([one.deviation**2 for one in errors])
 
     def excess(variance: float) -> float:
-        return float(np.sum(weight * square / (noise + variance))) - len(sessions)
+        return float(np.sum(weight * squares / (variances + variance))) - len(sessions)
 
-    low, high = 0.0, float(square.max()) * len(sessions)
+    low, high = 0.0, float(squares.max()) * len(sessions)
     if excess(low) <= 0.0:
         return 0.0, len(sessions)
     for _ in range(60):
@@ -175,14 +175,14 @@ def widen_interval(identified: Identification, errors: Sequence[LoadEstimate]) -
     def widen(p: Parameter) -> Parameter:
         if p.name != "payload_mass" or p.low is None or p.high is None:
             return p
-        middle, half = 0.5 * (p.low + p.high), 0.5 * (p.high - p.low)
+        middle, half_width = 0.5 * (p.low + p.high), 0.5 * (p.high - p.low)
         quantile = max(student(sessions), identified.quantile)
-        half = quantile * float(np.hypot(half / identified.quantile, deviation))
+        half_width = quantile * float(np.hypot(half_width / identified.quantile, deviation))
         meaning = (
             f"{p.low:.4g} to {p.high:.4g} by the noise of this recording alone; {len(errors)} "
             f"references in {sessions} sessions scatter by {deviation:.2g} kg beyond theirs"
         )
-        return replace(p, low=middle - half, high=middle + half, meaning=meaning)
+        return replace(p, low=middle - half_width, high=middle + half_width, meaning=meaning)
 
     return replace(
         identified,

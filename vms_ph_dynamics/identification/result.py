@@ -15,7 +15,7 @@ from ..errors import OptionError
 KINDS = ("payload", "friction", "gains", "armature", "inertia", "drag")
 """What can be identified."""
 
-FRICTION = ("viscous", "coulomb", "offset", "load")
+FRICTION_TERMS = ("viscous", "coulomb", "offset", "load")
 """Terms of the friction of a joint, see :class:`.FrictionTerms`."""
 
 STRIBECK = (0, 20, 40, 80, 160, 320, 640)
@@ -31,7 +31,7 @@ EFFORT_LAG = "timing.effort_lag"
 """Name of the time by which recorded efforts lag the positions; it is always estimated."""
 
 # Standard deviations of what a description says of a body: mass, centre (m), size (m).
-_MASS, _CENTRE, _SIZE = 0.2, 0.03, 0.1
+_MASS_STD, _CENTRE_STD, _SIZE_STD = 0.2, 0.03, 0.1
 _PAYLOAD_SIZE = 0.15  # m, a length of loads that hands hold
 
 
@@ -92,7 +92,7 @@ def payload_unknowns(total_mass: float) -> list[Unknown]:
 
 
 def friction_unknowns(
-    joints: Sequence[str], prismatic: Sequence[bool], torque: Array, rate: Array, load: bool
+    joints: Sequence[str], prismatic: Sequence[bool], torque: Array, rate: Array, by_load: bool
 ) -> list[Unknown]:
     """Return the unknowns of friction, term by term for every joint.
 
@@ -101,7 +101,7 @@ def friction_unknowns(
         prismatic: whether a joint is prismatic.
         torque: (n,) root mean square of the efforts, which bounds what friction can be.
         rate: (n,) root mean square of the joint rates.
-        load: whether friction may grow with the load of the gears.
+        by_load: whether friction may grow with the load of the gears.
     """
     unknowns = []
     for name, is_prismatic, effort, speed in zip(joints, prismatic, torque, rate, strict=True):
@@ -114,7 +114,7 @@ def friction_unknowns(
             Unknown(f"friction.{name}.coulomb", "friction", unit, 0.0, effort, 0.0),
             Unknown(f"friction.{name}.offset", "friction", unit, 0.0, effort),
         ]
-        if load:
+        if by_load:
             unknowns.append(Unknown(f"friction.{name}.load", "friction", "1", 0.0, 0.1, 0.0))
     return unknowns
 
@@ -141,12 +141,12 @@ def inertia_unknowns(regressor: EnergyRegressor, share: float = 1.0) -> list[Unk
     """
     unknowns = []
     for k, body in enumerate(regressor.bodies):
-        body_parameters = regressor.parameters[10 * k : 10 * k + 10]
-        mass = _MASS * body_parameters[0] + 0.05
-        first = np.hypot(_CENTRE * body_parameters[0], 0.02 * mass) + mass * np.abs(
-            body_parameters[1:4]
-        ) / max(body_parameters[0], 1e-3)
-        second = (body_parameters[0] + mass) * _SIZE**2 + 0.3 * np.abs(body_parameters[4:]).max()
+        nominal = regressor.parameters[10 * k : 10 * k + 10]
+        mass = _MASS_STD * nominal[0] + 0.05
+        first = np.hypot(_CENTRE_STD * nominal[0], 0.02 * mass) + mass * np.abs(nominal[1:4]) / max(
+            nominal[0], 1e-3
+        )
+        second = (nominal[0] + mass) * _SIZE_STD**2 + 0.3 * np.abs(nominal[4:]).max()
         deviations = [mass, *first, *6 * [second]]
         units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
         unknowns += [

@@ -19,7 +19,7 @@ from .effort_meaning import FOLDS, held_out
 from .result import EFFORT_LAG, Unknown
 from .windows import SLIP, Motion, Windows, WindowSettings, joint_columns
 
-EVERY = 10  # samples to a row: accelerations of neighbours share their samples
+ROW_SPACING = 10  # samples to a row: accelerations of neighbours share their samples
 _MAX_INSTANTS = 3000
 _MAX_SMOOTHED = 1500  # instants from which the smoothing is chosen
 _SEARCHED_LAG = 1.2 * LONGEST_LAG
@@ -55,7 +55,7 @@ def torque_windows(
     body, transform = regressor.of_frame(settings.payload_frame)
     width = width or smoothing_width(samples.t, 0.5 * settings.length)
     acceleration = smoothed(samples.t, motion.v, width)[1]
-    points = _row_indices(len(samples), width, every or min(EVERY, width), _MAX_INSTANTS)
+    points = _row_indices(len(samples), width, every or min(ROW_SPACING, width), _MAX_INSTANTS)
     skip = 0 if at_base else b
     measured = samples.torque
     if at_base:
@@ -83,8 +83,8 @@ def torque_windows(
     data = tree.pinocchio.createData()
     for row, k in enumerate(points):
         v, a = motion.v[k], acceleration[k]
-        full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
-        rows = tree.restrict(pin.computeJointTorqueRegressor(tree.pinocchio, data, *full))[skip:]
+        state = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
+        rows = tree.restrict(pin.computeJointTorqueRegressor(tree.pinocchio, data, *state))[skip:]
         target[row] -= rows @ regressor.parameters + (armature * a)[skip:]
         if (fluid := model.fluid) is not None:
             d = model.evaluate(samples.q[k], v)
@@ -133,8 +133,8 @@ def smoothing_width(t: Array, half: float) -> int:
     return max(3, round(half / float(np.median(np.diff(t)))))
 
 
-def _row_indices(count: int, width: int, every: int, limit: int) -> Any:
-    return np.arange(width, count - width, max(1, every, -(-count // limit)))
+def _row_indices(count: int, width: int, spacing: int, limit: int) -> Any:
+    return np.arange(width, count - width, max(1, spacing, -(-count // limit)))
 
 
 def described_torque(
@@ -157,13 +157,13 @@ def described_torque(
     data, rows = tree.pinocchio.createData(), []
     for k in points:
         v, a = motion.v[k], acceleration[k]
-        full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
-        rows.append(tree.restrict(pin.rnea(tree.pinocchio, data, *full))[b:])
+        state = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
+        rows.append(tree.restrict(pin.rnea(tree.pinocchio, data, *state))[b:])
     rate = motion.v[:, b:]
     slip = np.tanh(rate / SLIP)
-    values = np.hstack([samples.torque, rate, slip])
-    smooth = smoothed(samples.t, values, effort_width)[0][points]
-    recorded, *friction = np.split(smooth, 3, axis=1)
+    signals = np.hstack([samples.torque, rate, slip])
+    smoothed_signals = smoothed(samples.t, signals, effort_width)[0][points]
+    recorded, *friction = np.split(smoothed_signals, 3, axis=1)
     return np.array(rows), recorded, [*friction, np.ones_like(recorded)]
 
 
@@ -214,26 +214,26 @@ def effort_lags(
     width = smoothing_width(t, 0.02)
     described, _, friction = described_torque(model, motion, width, width)
     points = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
-    inner = (points > t[0] + _SEARCHED_LAG) & (points < t[-1] - _SEARCHED_LAG)
-    if inner.sum() < 50:
+    is_inside = (points > t[0] + _SEARCHED_LAG) & (points < t[-1] - _SEARCHED_LAG)
+    if is_inside.sum() < 50:
         return float("nan"), 0.0, 0.0, 0.0
-    terms = [described[inner], *(f[inner] for f in friction)]
+    terms = [described[is_inside], *(f[is_inside] for f in friction)]
     # Between samples their mean has less noise, which must not look like a better fit.
     effort = smoothed(t, effort, width)[0]
     lags = np.arange(-_SEARCHED_LAG, _SEARCHED_LAG + 1e-9, 0.01)
-    times = points[inner, None] + lags
+    times = points[is_inside, None] + lags
     shifted = np.stack([np.interp(times, t, e) for e in effort.T], axis=1)
     ratio = held_out(shifted, terms) / np.maximum(held_out(shifted, terms[1:]), 1e-12)
     error = 2.0 * np.mean(np.log(np.maximum(ratio, 1e-3)), axis=0)
     best = int(np.argmin(error))
     similar = lags[error < error[best] - np.log(0.95)]
-    low, high, without = float(similar[0]), float(similar[-1]), float(error[len(lags) // 2])
+    low, high, lag_free_error = float(similar[0]), float(similar[-1]), float(error[len(lags) // 2])
     if best in (0, len(lags) - 1) or error[best] > np.log(0.8):
-        return float("nan"), float(np.exp(error[best] - without)), low, high
+        return float("nan"), float(np.exp(error[best] - lag_free_error)), low, high
     # The vertex of a parabola.
     slope = 0.5 * (error[best + 1] - error[best - 1])
     step = -slope / max(float(np.diff(error[best - 1 : best + 2], 2)[0]), 1e-9)
-    share = float(np.exp(error[best] + 0.5 * slope * step - without))
+    share = float(np.exp(error[best] + 0.5 * slope * step - lag_free_error))
     return float(lags[best] + 0.01 * step), share, low, high
 
 
@@ -255,27 +255,27 @@ def torque_error(
     precision = np.linalg.inv(covariance / np.outer(unit, unit) + 1e-9 * np.eye(unit.size))
     columns = (rows.columns * unit).reshape(-1, outputs, len(unit))
     target = (rows.target - rows.columns @ mean).reshape(-1, outputs)
-    used = rows.columns.any(axis=1).reshape(-1, outputs)
+    is_used = rows.columns.any(axis=1).reshape(-1, outputs)
     fold = np.arange(len(target)) * FOLDS // max(len(target), 1)
     system, weight = np.dstack([columns, target]).swapaxes(0, 1), np.ones(outputs)
-    parts = [system[:, fold == k] for k in range(FOLDS)]
-    grams = np.stack([part.swapaxes(1, 2) @ part for part in parts])
+    fold_systems = [system[:, fold == k] for k in range(FOLDS)]
+    grams = np.stack([part.swapaxes(1, 2) @ part for part in fold_systems])
     for _ in range(2):
         folds = np.tensordot(weight**2, grams, (0, 1))
         gram = folds.sum(axis=0)
         gram[:-1, :-1] += precision
         x = mean + unit * np.linalg.solve(gram[:-1, :-1], gram[:-1, -1])
         residuals = target - columns @ ((x - mean) / unit)
-        size = np.ma.array(np.abs(residuals), mask=~used)
-        median = np.ma.median(size, axis=0)  # type: ignore[no-untyped-call]
+        magnitude = np.ma.array(np.abs(residuals), mask=~is_used)
+        median = np.ma.median(magnitude, axis=0)  # type: ignore[no-untyped-call]
         residual = 1.4826 * median.filled(0.0)
         weight = 1.0 / np.maximum(residual, 1e-3)
     error = np.empty_like(target)
     for k in range(FOLDS):
-        other = gram - folds[k]
-        x_fold = np.linalg.solve(other[:-1, :-1], other[:-1, -1])
+        remaining = gram - folds[k]
+        x_fold = np.linalg.solve(remaining[:-1, :-1], remaining[:-1, -1])
         error[fold == k] = target[fold == k] - columns[fold == k] @ x_fold
-    mean_square = np.sum(error**2, axis=0) / np.maximum(used.sum(axis=0), 1)
+    mean_square = np.sum(error**2, axis=0) / np.maximum(is_used.sum(axis=0), 1)
     return np.sqrt(mean_square), np.maximum(residual, 1e-3), x
 
 

@@ -43,7 +43,7 @@ class Windows:
         target: (W,) work minus change of the known energy minus known dissipation, J.
         columns: (W,p) per unit of each unknown.
         gross: (W,) sum over the joints of the work without regard to sign, J.
-        path: (W,) root of the sum over its steps of ``(rms effort * step)^2``, J: how the noise of
+        noise: (W,) root of the sum over its steps of ``(rms effort * step)^2``, J: how the noise of
             the efforts adds up over a window.
         recording: (W,) index of the recording.
     """
@@ -53,7 +53,7 @@ class Windows:
     target: Array
     columns: Array
     gross: Array
-    path: Array
+    noise: Array
     recording: Array
 
     def __len__(self) -> int:
@@ -65,8 +65,8 @@ class Windows:
 
     def without(self, unknowns: Sequence[Unknown], kinds: Collection[str]) -> "Windows":
         """Return them with no influence of the unknowns of some kinds."""
-        used = np.array([u.kind not in kinds for u in unknowns], dtype=float)
-        return replace(self, columns=self.columns * used)
+        is_kept = np.array([u.kind not in kinds for u in unknowns], dtype=float)
+        return replace(self, columns=self.columns * is_kept)
 
 
 def stacked(parts: Sequence[Windows]) -> Windows:
@@ -101,7 +101,7 @@ class Motion:
         v: (N,nv) velocities from the positions.
         effort: (N-1,n) mean joint efforts over the steps.
         rate: (N-1,n) mean joint rates over the steps.
-        rows: (N,) places of the samples in the recording; those that repeat another are left out.
+        sample_indices: (N,) in the recording; samples that repeat another are left out.
     """
 
     samples: MotionSamples
@@ -109,7 +109,7 @@ class Motion:
     v: Array
     effort: Array
     rate: Array
-    rows: npt.NDArray[np.intp]
+    sample_indices: npt.NDArray[np.intp]
 
     @property
     def moves(self) -> bool:
@@ -149,9 +149,9 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
         rows = np.flatnonzero(np.diff(clock.t, prepend=-np.inf) > 0.0)
         displacement = displacement[rows]
         step = np.diff(displacement, axis=0)
-        parts = {name: getattr(samples, name)[rows] for name in sizes}
+        arrays = {name: getattr(samples, name)[rows] for name in sizes}
         wrenches = {port: wrench[rows] for port, wrench in samples.wrenches.items()}
-        samples = replace(samples, t=clock.t[rows], wrenches=wrenches, **parts)
+        samples = replace(samples, t=clock.t[rows], wrenches=wrenches, **arrays)
     v = smoothed_velocity(samples.t, displacement)[0]
     torque = samples.torque
     effort = torque[:-1] if samples.zero_order_hold else 0.5 * (torque[1:] + torque[:-1])
@@ -255,7 +255,7 @@ def joint_columns(
         names: of the unknowns; the excess of dry friction is left out where none is one of it.
     """
     slip = np.tanh(rate / SLIP)
-    terms = {
+    factors = {
         "friction.{}.viscous": rate,
         "friction.{}.coulomb": slip,
         "friction.{}.offset": np.ones_like(rate),
@@ -264,29 +264,29 @@ def joint_columns(
     }
     for width in STRIBECK if any(".stribeck_" in name for name in names) else ():
         shape = slip * np.exp(-((1e3 * rate / width) ** 2)) if width else np.sign(rate) - slip
-        terms[f"friction.{{}}.stribeck_{width}"] = shape
+        factors[f"friction.{{}}.stribeck_{width}"] = shape
     return {
         name.format(joint): (j, values[:, j])
         for j, joint in enumerate(model.joint_names)
-        for name, values in terms.items()
+        for name, values in factors.items()
     }
 
 
 def _port_work(model: VMSModel, motion: Motion) -> Array:
     """Return the work of the external wrenches over each step, (N-1,)."""
     samples = motion.samples
-    total = np.zeros(len(samples) - 1)
+    work = np.zeros(len(samples) - 1)
     for port, wrench in samples.wrenches.items():
-        first, last = wrench[:-1], wrench[:-1] if samples.zero_order_hold else wrench[1:]
+        start, end = wrench[:-1], wrench[:-1] if samples.zero_order_hold else wrench[1:]
         if port != "base":
             frame, q = model.frame_id(port), samples.q
-            force = generalised_forces(model, q[:-1], first, frame)
-            force += generalised_forces(model, q[1:], last, frame)
-            total += (0.5 * force * motion.step).sum(axis=1)
+            force = generalised_forces(model, q[:-1], start, frame)
+            force += generalised_forces(model, q[1:], end, frame)
+            work += (0.5 * force * motion.step).sum(axis=1)
         elif model.b:
             rows = slice(None) if model.b == 6 else [0, 1, 5]
-            total += (0.5 * (first + last)[:, rows] * motion.step[:, : model.b]).sum(axis=1)
-    return total
+            work += (0.5 * (start + end)[:, rows] * motion.step[:, : model.b]).sum(axis=1)
+    return work
 
 
 _MARGIN = 24  # samples on either side of the windows, for velocities from positions
@@ -328,15 +328,15 @@ class WindowStream:
     ) -> None:
         self._model, self._regressor, self._unknowns = model, regressor, unknowns
         self._settings = settings
-        self._waiting: deque[Sample] = deque(maxlen=_MAX_QUEUED)
+        self._queue: deque[Sample] = deque(maxlen=_MAX_QUEUED)
         self._samples: list[Sample] = []
-        self._first = 0  # index in _samples of the sample at which the next window begins
-        self.effort = np.zeros(model.n)
-        self.rate = np.zeros(model.n)
+        self._window_start = 0  # index in _samples of the sample at which the next window begins
+        self.effort_rms = np.zeros(model.n)
+        self.rate_rms = np.zeros(model.n)
 
     def add(self, sample: Sample) -> None:
         """Keep a sample."""
-        self._waiting.append(sample)
+        self._queue.append(sample)
 
     def take(self) -> list[Windows]:
         """Return the windows that are complete by now, those between two gaps in one record.
@@ -344,51 +344,51 @@ class WindowStream:
         Windows in which nothing moves are left out.
         """
         windows = []
-        for _ in range(len(self._waiting)):
-            sample = self._waiting.popleft()
+        for _ in range(len(self._queue)):
+            sample = self._queue.popleft()
             last = self._samples[-1] if self._samples else sample
             gap = last is not sample and not 0.0 < sample.t - last.t < _GAP
             # Or a port began or ceased to be measured.
             if gap or last.wrenches.keys() != sample.wrenches.keys():
                 windows += self._windows()
-                self._samples, self._first = [], 0
+                self._samples, self._window_start = [], 0
             self._samples.append(sample)
         return windows + self._windows()
 
     def _windows(self) -> list[Windows]:
-        samples, first = self._samples, self._first
+        samples, first = self._samples, self._window_start
         last = len(samples) - _MARGIN
         if first == 0:
             first = _MARGIN
         if last - first < 20:
             return []
         motion = motion_of(self._model, self._recording())
-        first, last = (int(k) for k in np.searchsorted(motion.rows, (first, last)))
+        first, last = (int(k) for k in np.searchsorted(motion.sample_indices, (first, last)))
         edges = first + window_edges(motion.samples.t[first:last], self._settings.length)
         if len(edges) < 2:
             return []
         windows = balance(
             self._model, self._regressor, motion, self._unknowns, self._settings, edges
         )
-        self.effort = np.sqrt(np.mean(motion.effort**2, axis=0))
-        self.rate = np.sqrt(np.mean(motion.rate**2, axis=0))
-        ends = motion.rows[edges]
-        start = max(int(ends[-1]) - _MARGIN, 0)
-        self._samples, self._first = samples[start:], int(ends[-1]) - start
+        self.effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0))
+        self.rate_rms = np.sqrt(np.mean(motion.rate**2, axis=0))
+        edge_indices = motion.sample_indices[edges]
+        start = max(int(edge_indices[-1]) - _MARGIN, 0)
+        self._samples, self._window_start = samples[start:], int(edge_indices[-1]) - start
         # The stamps, by which windows with an end in common are recognised.
-        stamps = np.array([samples[k].t for k in ends])
+        stamps = np.array([samples[k].t for k in edge_indices])
         windows = replace(windows, begin=stamps[:-1], end=stamps[1:])
         begins = edges[:-1].astype(np.intp)
         excursion = np.add.reduceat(np.abs(motion.step[: edges[-1]]), begins, axis=0).max(axis=1)
-        moves = excursion > _MIN_SPEED * (windows.end - windows.begin)
-        return [windows.chosen(moves)] if moves.any() else []
+        is_moving = excursion > _MIN_SPEED * (windows.end - windows.begin)
+        return [windows.chosen(is_moving)] if is_moving.any() else []
 
     def _recording(self) -> MotionSamples:
         """Return the samples that are kept, in arrays."""
-        data = self._samples
+        block = self._samples
         t, q, v, torque = (
-            np.array([getattr(sample, name) for sample in data])
+            np.array([getattr(sample, name) for sample in block])
             for name in ("t", "q", "v", "torque")
         )
-        wrenches = {port: np.array([s.wrenches[port] for s in data]) for port in data[0].wrenches}
+        wrenches = {port: np.array([s.wrenches[port] for s in block]) for port in block[0].wrenches}
         return MotionSamples(t, q, v, torque, wrenches)

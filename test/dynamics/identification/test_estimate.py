@@ -12,11 +12,11 @@ from scipy.linalg import fractional_matrix_power
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.identification.estimate import (
-    Body,
+    BodyConstraint,
     Estimate,
     base_parameters,
     estimate,
-    nearest,
+    nearest_physical,
     student,
 )
 
@@ -127,7 +127,7 @@ def test_what_is_believed_beforehand_is_weighed_with_the_data(rng: np.random.Gen
     expected = np.linalg.solve(gram, columns.T @ (weight * target) + precision[1] @ mean)
     np.testing.assert_allclose(found.mean, expected, rtol=1e-3)
     np.testing.assert_allclose(found.information, gram, rtol=1e-2, atol=1e-2 * gram.max())
-    np.testing.assert_allclose(found.deviation, np.sqrt(np.diag(covariance)))
+    np.testing.assert_allclose(found.prior_deviation, np.sqrt(np.diag(covariance)))
     assert np.linalg.norm(found.mean - best) > 0.1
 
 
@@ -173,7 +173,7 @@ def test_windows_with_longer_paths_have_more_noise_and_count_less(
 
 def test_the_nearest_in_a_box_is_what_the_bounds_leave_of_the_mean() -> None:
     mean, floor = np.array([-2.0, 3.0, 0.5]), np.array([1.0, 1.0, -np.inf])
-    found = nearest(mean, np.diag([1.0, 4.0, 25.0]), np.array([2.0, 2.0, 0.0]), floor, [])
+    found = nearest_physical(mean, np.diag([1.0, 4.0, 25.0]), np.array([2.0, 2.0, 0.0]), floor, [])
     np.testing.assert_allclose(found, [1.0, 3.0, 0.5], atol=1e-5)
 
 
@@ -191,7 +191,7 @@ def test_the_nearest_is_found_from_a_start_that_is_millions_of_deviations_away()
 def test_the_nearest_of_two_bodies_in_a_sum_leaves_both_possible() -> None:
     # One number moves the mass of a body of 2 kg, which cannot fall below that of its moments.
     ball = np.array([2.0, 0.4, 0, 0, 0.1, 0, 0.2, 0, 0, 0.2])
-    less = Body(ball, np.eye(10)[:, :1])
-    found = nearest(np.array([-1.9]), np.eye(1), np.zeros(1), np.array([-np.inf]), [less])
+    less = BodyConstraint(ball, np.eye(10)[:, :1])
+    found = nearest_physical(np.array([-1.9]), np.eye(1), np.zeros(1), np.array([-np.inf]), [less])
     # The first moment, squared, over the second moment along it, half of Iyy + Izz - Ixx.
     assert 2.0 + found[0] == pytest.approx(0.4**2 / 0.15, abs=1e-4)

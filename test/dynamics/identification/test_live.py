@@ -147,7 +147,7 @@ def test_friction_that_was_is_forgotten_with_the_motion_that_told_it() -> None:
     _feed(live, before, 0.0, 7.0)
     found = _feed(live, after, 7.0, 15.0)[-1]
     assert found.remembered <= 6.0
-    assert 0.2 < live._usual < 2.0  # a good prediction errs as its variance says
+    assert 0.2 < live._usual_error < 2.0  # a good prediction errs as its variance says
     truth = {
         f"friction.{name}.viscous": v
         for name, v in zip(model.joint_names, new.viscous, strict=True)
@@ -251,13 +251,13 @@ def test_samples_and_windows_that_are_kept_are_bounded() -> None:
     live = LiveIdentification(model, memory=5.0)
     for k in range(20_000):
         live.add(Sample(1e-3 * k, samples.q[0], samples.v[0], samples.torque[0]))
-    assert len(live._stream._waiting) == 10_000
+    assert len(live._stream._queue) == 10_000
     live.update()
     _feed(live, replace(samples, t=samples.t + 100.0), 100.0, 108.0)
     assert live._windows is not None
     assert len(live._windows) <= 100
     assert len(live._stream._samples) < 100
-    assert not live._stream._waiting
+    assert not live._stream._queue
 
 
 def test_a_frame_that_does_not_move_is_refused() -> None:
