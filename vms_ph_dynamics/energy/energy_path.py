@@ -44,7 +44,7 @@ DRAG_COMPONENTS = ("linear", "quadratic")
 
 
 @dataclass(frozen=True)
-class FluidPath:
+class FluidTerms:
     """What a fluid adds to the energy balance of N states.
 
     Attributes:
@@ -74,11 +74,11 @@ def drag_names(model: VMSModel) -> tuple[str, ...]:
     )
 
 
-def fluid_path(model: VMSModel, q: Array, v: Array) -> FluidPath:
+def fluid_terms(model: VMSModel, q: Array, v: Array) -> FluidTerms:
     """Return what the fluid of a model adds at configurations (N,nq) and velocities (N,nv)."""
     energy, drag = np.zeros(len(q)), {name: np.zeros(len(q)) for name in drag_names(model)}
     if model.fluid is None:
-        return FluidPath(energy, drag)
+        return FluidTerms(energy, drag)
     tree, data = model.tree, model.tree.pinocchio.createData()
     bodies = [(body, model.frame_id(body.link)) for body in model.fluid.bodies]
     for k in range(len(q)):
@@ -95,4 +95,4 @@ def fluid_path(model: VMSModel, q: Array, v: Array) -> FluidPath:
             for component, power in zip(DRAG_COMPONENTS, powers, strict=True):
                 if f"{body.link}.{component}" in drag:
                     drag[f"{body.link}.{component}"][k] = power
-    return FluidPath(energy, drag)
+    return FluidTerms(energy, drag)

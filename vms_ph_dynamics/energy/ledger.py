@@ -19,7 +19,7 @@ from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
 from .energy_path import generalised_forces, momentum_drift
 from .joint_friction import JointFriction
-from .samples import MotionSamples, SampleNoise, steps
+from .samples import MotionSamples, SampleNoise, displacements
 
 RESETS = "resets"
 """Key of the number of resets among the recorded port energies."""
@@ -278,7 +278,7 @@ class LedgerWriter:
         joint_power = samples.torque * rates
         joint_work = _trapezoid(joint_power, dt)
         if samples.zero_order_hold:
-            joint_work = samples.torque[:-1] * steps(self.model, samples.q)[:, b:]
+            joint_work = samples.torque[:-1] * displacements(self.model, samples.q)[:, b:]
         friction = np.zeros_like(rates) if self.friction is None else self.friction.force(rates)
         friction_power = -friction * rates
         port_power, forces = self._port_forces(samples)

@@ -83,10 +83,10 @@ def white_noise(x: Array) -> Array:
         return np.zeros(x.shape[1])
     third_differences = np.abs(np.diff(x, 3, axis=0))
     deviation = np.median(third_differences, axis=0) / (_NORMAL_MEDIAN * _THIRD_DIFFERENCE)
-    return np.asarray(np.maximum(deviation, quantum(x) / np.sqrt(12.0)))
+    return np.asarray(np.maximum(deviation, quantisation(x) / np.sqrt(12.0)))
 
 
-def quantum(x: Array) -> Array:
+def quantisation(x: Array) -> Array:
     """Return the step of quantisation of each column, (columns,); zero where there is none seen.
 
     A column counts as quantised if it repeats a sample now and then while it changes, and all its
@@ -126,7 +126,7 @@ HALF_WIDTHS = (3, 6, 12, 24)
 """Half widths, in samples, among which cross-validation chooses."""
 
 
-def steps(model: VMSModel, q: Array) -> Array:
+def displacements(model: VMSModel, q: Array) -> Array:
     """Return the displacements between samples, (N-1,nv), in the coordinates of the velocity.
 
     The work of a generalised force over a sample is its mean times the step, whatever the clock
@@ -269,7 +269,7 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
 
     Args:
         stamps: (N,) recorded times, s.
-        steps: (N-1,k) displacements between samples, as of :func:`.steps`.
+        steps: (N-1,k) displacements between samples, as of :func:`.displacements`.
         v: (N,k) recorded velocities.
     """
     mean_velocity, intervals = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)

@@ -17,7 +17,7 @@ from ..model import VMSModel
 from .identify import arm_mass
 from .result import LEFT_OUT, NO_TORQUES, Identification, Unknown, payload_unknowns, prior_of
 from .torque import torque_error, torque_windows
-from .windows import FrictionLaw, Motion, Windows, WindowSettings, balance, motion_of
+from .windows import FrictionLaw, Motion, Windows, WindowSettings, energy_windows, motion_of
 
 _THRESHOLD = 6.0  # standard deviations
 _MAX_ERROR = 0.25  # held-out error, as a share of the efforts, of joints that tell of contacts
@@ -26,9 +26,7 @@ _SLOW = 0.2  # share of the usual speed, below which the sign of dry friction is
 _PERIOD = 0.01  # s, between the efforts that are compared
 _GAP = 0.3  # s, within which two excesses are one contact
 _SHORTEST = 0.05  # s
-_SMALL_EFFORT = (
-    0.02  # share of the largest efforts, below which a wrong load alone contradicts them
-)
+_SMALL_EFFORT = 0.02  # share of the largest, below which a wrong load alone contradicts them
 _OFFSET = 0.5  # share of the efforts of a joint that no offset of its friction reaches
 _GAIN_TOLERANCE = 0.3  # by which a gain may differ from one
 _LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
@@ -78,7 +76,7 @@ def contacts(
     pairs = zip(unknowns, identification.consistent, strict=True)
     if any(u.kind == "gains" and abs(x - 1.0) > _GAIN_TOLERANCE for u, x in pairs):
         return ()  # the regression holds for gains about one
-    windows = balance(model, EnergyRegressor(model), motion, unknowns, settings)
+    windows = energy_windows(model, EnergyRegressor(model), motion, unknowns, settings)
     unaccounted = windows.target - windows.columns @ identification.consistent
     every = max(1, round(_PERIOD / float(np.median(np.diff(motion.samples.t)))))
     rows = torque_windows(model, motion, unknowns, settings, every)

@@ -43,7 +43,7 @@ from .windows import (
     Motion,
     Windows,
     WindowSettings,
-    balance,
+    energy_windows,
     motion_of,
     stacked,
 )
@@ -144,8 +144,8 @@ def identify(
         ]
         if prior is not None:
             prior = prior.times({name: 1.0 / gain for name, gain in gains.items()})
-    window_settings = WindowSettings(frame, friction=friction)
-    regression = _Regression(model, motions, window_settings, left_out)
+    options = WindowSettings(frame, friction=friction)
+    regression = _Regression(model, motions, options, left_out)
 
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
     moves = any(m.moves for m in motions)
@@ -191,7 +191,7 @@ def identify(
         parameters = tuple(p.without_value(reason) for p in parameters)
     why = [reasons.get(p.joint, reasons.get(p.kind)) for p in parameters]
     parameters = tuple(p.without_value(r) if r else p for p, r in zip(parameters, why, strict=True))
-    windows = stacked([balance(model, regressor, m, extended, window_settings) for m in motions])
+    windows = stacked([energy_windows(model, regressor, m, extended, options) for m in motions])
     energy: dict[str, Parameter] = {}
     if settings.energy and moves:
         moments = _prior(extended, prior)

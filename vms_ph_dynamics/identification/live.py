@@ -40,13 +40,13 @@ class ParameterChange:
 
     Attributes:
         names: of the groups that may have changed, the likeliest first.
-        first: index of the first window after it.
-        significant: whether there are enough windows after it to tell what changed.
+        first_window: index of the first window after it.
+        is_significant: whether there are enough windows after it to tell what changed.
     """
 
     names: tuple[str, ...]
-    first: int
-    significant: bool
+    first_window: int
+    is_significant: bool
 
 
 def change_of(
@@ -76,7 +76,7 @@ def change_of(
     error = windows.target - windows.columns @ previous.mean[:size]
     # A blow is not a change: evidence must not hang on a few windows.
     inliers = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
-    recent, windows, error = windows, windows.chosen(inliers), error[inliers]
+    recent, windows, error = windows, windows.select(inliers), error[inliers]
     columns = windows.columns
     spread = columns @ previous.factor[:, :size].T
     typical = float(np.median(previous.scale)), float(np.median(windows.noise))
@@ -239,16 +239,16 @@ class LiveIdentification:
             return
         friction = [k for name, indices in self._groups.items() if name != PAYLOAD for k in indices]
         change, misfit = change_of(
-            windows.chosen(new), past, size, {**self._groups, FRICTION: friction}, self._usual_error
+            windows.select(new), past, size, {**self._groups, FRICTION: friction}, self._usual_error
         )
-        self._suspects_change = change is not None and not change.significant
+        self._suspects_change = change is not None and not change.is_significant
         if change is None:
             # One that nothing explains is no reason to expect more of the kind.
             self._usual_error += 0.3 * (min(misfit, 2.0 * self._usual_error) - self._usual_error)
             return
-        if not change.significant:
+        if not change.is_significant:
             return
-        begin = int(new[0]) + change.first
+        begin = int(new[0]) + change.first_window
         for group, name in enumerate(self._groups):
             if name in change.names or (FRICTION in change.names and name != PAYLOAD):
                 self._epochs[begin:, group] += 1
@@ -262,7 +262,7 @@ class LiveIdentification:
         """Keep some of the windows."""
         joined = self._joined.copy()
         joined[:-1] &= selection[1:]
-        self._windows = self._kept_windows().chosen(selection)
+        self._windows = self._kept_windows().select(selection)
         self._epochs, self._joined = self._epochs[selection], joined[selection]
 
     def _result(self, windows: Windows) -> LiveResult:

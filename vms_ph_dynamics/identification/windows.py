@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..energy.energy_path import fluid_path, generalised_forces
+from ..energy.energy_path import fluid_terms, generalised_forces
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import MotionSamples, clock_of, smoothed_velocity, steps, window_sums
+from ..energy.samples import MotionSamples, clock_of, displacements, smoothed_velocity, window_sums
 from ..errors import StateError
 from ..model import VMSModel
 from .result import EFFORT_LAG, STRIBECK, Unknown
@@ -59,7 +59,7 @@ class Windows:
     def __len__(self) -> int:
         return int(self.target.size)
 
-    def chosen(self, selection: Any) -> "Windows":
+    def select(self, selection: Any) -> "Windows":
         """Return some of the windows, by a mask (W,) or by their indices."""
         return Windows(*(column[selection] for column in vars(self).values()))
 
@@ -141,7 +141,7 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
             raise StateError(text)
     if len(samples) < 20:
         raise StateError(f"20 samples are the least to identify from; given: {len(samples)}")
-    step = steps(model, samples.q)
+    step = displacements(model, samples.q)
     displacement = np.concatenate([np.zeros((1, model.nv)), np.cumsum(step, axis=0)])
     clock, rows = clock_of(samples.t, step, samples.v), np.arange(len(samples))
     if clock.source != "stamps":
@@ -158,7 +158,7 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
     return Motion(samples, step, v, effort, 0.5 * (v[1:] + v[:-1])[:, model.b :], rows)
 
 
-def balance(
+def energy_windows(
     model: VMSModel,
     regressor: EnergyRegressor,
     motion: Motion,
@@ -186,9 +186,9 @@ def balance(
     estimated = {u.name for u in unknowns}
     drag: dict[str, Array] = {}
     if model.fluid is not None:
-        energy = energy + fluid_path(model, samples.q[edges], motion.v[edges]).energy
+        energy = energy + fluid_terms(model, samples.q[edges], motion.v[edges]).energy
         dt = np.diff(samples.t)
-        for name, power in fluid_path(model, samples.q, motion.v).drag.items():
+        for name, power in fluid_terms(model, samples.q, motion.v).drag.items():
             drag[f"drag.{name}"] = 0.5 * (power[1:] + power[:-1]) * dt
         known_drag = [work for name, work in drag.items() if name not in estimated]
         supplied = supplied - np.sum([np.zeros(len(dt)), *known_drag], axis=0)
@@ -367,7 +367,7 @@ class WindowStream:
         edges = first + window_edges(motion.samples.t[first:last], self._settings.length)
         if len(edges) < 2:
             return []
-        windows = balance(
+        windows = energy_windows(
             self._model, self._regressor, motion, self._unknowns, self._settings, edges
         )
         self.effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0))
@@ -381,7 +381,7 @@ class WindowStream:
         begins = edges[:-1].astype(np.intp)
         excursion = np.add.reduceat(np.abs(motion.step[: edges[-1]]), begins, axis=0).max(axis=1)
         is_moving = excursion > _MIN_SPEED * (windows.end - windows.begin)
-        return [windows.chosen(is_moving)] if is_moving.any() else []
+        return [windows.select(is_moving)] if is_moving.any() else []
 
     def _recording(self) -> MotionSamples:
         """Return the samples that are kept, in arrays."""

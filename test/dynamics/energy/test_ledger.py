@@ -20,7 +20,7 @@ from vms_ph_dynamics.energy.ledger import (
     port_supplies,
     unaccounted_intervals,
 )
-from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, quantum, white_noise
+from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, quantisation, white_noise
 
 
 def moving(model: VMSModel, seconds: float = 2.0, rate: float = 1000.0) -> MotionSamples:
@@ -228,8 +228,8 @@ def test_the_noise_and_the_quantum_of_samples_are_found(rng: np.random.Generator
     assert white_noise(noisy)[0] == pytest.approx(0.01, rel=0.1)
     assert white_noise(smooth)[0] < 1e-6
     stepped = np.round(smooth / 0.004) * 0.004
-    assert quantum(stepped)[0] == pytest.approx(0.004)
-    assert quantum(noisy)[0] == 0.0
+    assert quantisation(stepped)[0] == pytest.approx(0.004)
+    assert quantisation(noisy)[0] == 0.0
     assert white_noise(stepped)[0] >= 0.004 / np.sqrt(12.0)
 
 

@@ -11,9 +11,9 @@ from vms_ph_dynamics.energy.samples import (
     _period,
     _weighted_median,
     clock_of,
+    displacements,
     smoothed,
     smoothed_velocity,
-    steps,
     velocity_lag,
 )
 from vms_ph_io import robots
@@ -42,14 +42,14 @@ def test_steps_on_a_floating_base_are_differences_of_configurations(
 ) -> None:
     model = robots.load("hextilt")
     q = np.array([model.random_configuration(rng) for _ in range(3)])
-    moved = steps(model, q)
+    moved = displacements(model, q)
     np.testing.assert_allclose(model.integrate(q[0], moved[0]), q[1], atol=1e-9)
     assert moved.shape == (2, model.nv)
 
 
 def test_steps_of_an_arm_are_differences_of_positions(panda: VMSModel) -> None:
     q = np.arange(14.0).reshape(2, 7)
-    np.testing.assert_array_equal(steps(panda, q), np.full((1, 7), 7.0))
+    np.testing.assert_array_equal(displacements(panda, q), np.full((1, 7), 7.0))
 
 
 @pytest.mark.parametrize("lag", [-0.003, 0.0, 0.005, 0.02])

@@ -15,7 +15,7 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Finding, Settings, findings, identify
-from vms_ph_dynamics.identification.findings import _intervals, _wrong_model, contacts
+from vms_ph_dynamics.identification.findings import _intervals, _model_errors, contacts
 from vms_ph_dynamics.identification.result import Unknown, payload_unknowns
 from vms_ph_dynamics.identification.windows import Windows
 from vms_ph_io import robots
@@ -142,7 +142,7 @@ def test_signs_are_compared_at_as_many_instants_of_a_long_recording_as_of_a_shor
     for count in (4_000, 40_000):
         motion: Any = SimpleNamespace(samples=range(count))
         with pytest.raises(InterruptedError):
-            _wrong_model(panda, motion, known, None)
+            _model_errors(panda, motion, known, None)
     assert instants[0] == pytest.approx(instants[1], rel=0.3)
 
 

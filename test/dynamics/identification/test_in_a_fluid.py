@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import OptionError, VMSModel
-from vms_ph_dynamics.energy.energy_path import fluid_path
+from vms_ph_dynamics.energy.energy_path import fluid_terms
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.identification import Settings, identify
 from vms_ph_dynamics.identification.live import LiveIdentification
@@ -27,7 +27,7 @@ def test_the_energy_and_the_drag_of_the_fluid_are_those_of_the_model(submarine: 
     q = np.array([submarine.random_configuration(rng) for _ in range(4)])
     v = rng.normal(size=(4, submarine.nv))
     states = [submarine.evaluate(*row) for row in zip(q, v, strict=True)]
-    found = fluid_path(submarine, q, v)
+    found = fluid_terms(submarine, q, v)
     regressor = EnergyRegressor(submarine)
     total = regressor.rows(q, v) @ regressor.parameters + found.energy
     armature = np.asarray(submarine.pinocchio.armature)

@@ -23,7 +23,7 @@ from vms_ph_dynamics.identification.windows import (
     Motion,
     Windows,
     WindowSettings,
-    balance,
+    energy_windows,
     joint_columns,
     motion_of,
     window_edges,
@@ -68,8 +68,8 @@ def loaded(panda: VMSModel) -> MotionSamples:
 def _balance(
     model: VMSModel, samples: MotionSamples, unknowns: list[Unknown], length: float = 0.05
 ) -> Windows:
-    settings = WindowSettings(model.end_effector, length)
-    return balance(model, EnergyRegressor(model), motion_of(model, samples), unknowns, settings)
+    settings, motion = WindowSettings(model.end_effector, length), motion_of(model, samples)
+    return energy_windows(model, EnergyRegressor(model), motion, unknowns, settings)
 
 
 def test_windows_begin_with_the_first_sample_and_end_with_the_time_and_ten_samples() -> None:
