@@ -139,9 +139,9 @@ def capture(
     d = model.evaluate(q, v)
     loaded, inertia = carrying(model, body, frame), body.spatial()
     jacobian = d.jacobian(model.frame_id(model.end_effector if frame is None else frame))
-    mass = Evaluation(loaded, d.q, d.v).M
-    v_after = np.linalg.solve(mass, d.M @ d.v + jacobian.T @ (inertia @ body_twist))
+    mass_matrix = Evaluation(loaded, d.q, d.v).M
+    v_after = np.linalg.solve(mass_matrix, d.M @ d.v + jacobian.T @ (inertia @ body_twist))
     twist_change = jacobian @ v_after - body_twist
-    energy = d.kinetic_energy + 0.5 * float(body_twist @ inertia @ body_twist)
-    lost = energy - 0.5 * float(v_after @ mass @ v_after)
-    return Capture(loaded, d.q, frozen(v_after), frozen(inertia @ twist_change), lost)
+    energy_before = d.kinetic_energy + 0.5 * float(body_twist @ inertia @ body_twist)
+    lost_energy = energy_before - 0.5 * float(v_after @ mass_matrix @ v_after)
+    return Capture(loaded, d.q, frozen(v_after), frozen(inertia @ twist_change), lost_energy)

@@ -161,11 +161,11 @@ class Fluid:
         total, base = np.zeros(6), kinematics.tree.base_displacement(kinematics.q)
         for body in self.bodies:
             pose = kinematics.placement(body.link)
-            lever = pose[:3, 3] - base
+            position = pose[:3, 3] - base
             body_momentum = body.added_mass @ (kinematics.jacobian(body.link) @ kinematics.v)
             linear = pose[:3, :3] @ body_momentum[:3]
             total[:3] += linear
-            total[3:] += pose[:3, :3] @ body_momentum[3:] + np.cross(lever - centre, linear)
+            total[3:] += pose[:3, :3] @ body_momentum[3:] + np.cross(position - centre, linear)
         return total
 
     def buoyancy(self, kinematics: Kinematics) -> Array:

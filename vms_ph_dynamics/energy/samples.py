@@ -178,8 +178,7 @@ def smoothed_velocity(
 def smoothed(t: Array, values: Array, width: int) -> tuple[Array, Array]:
     """Return values (N,k) and their slopes (N,k) by local cubics of a half width in samples."""
     width = min(width, max(1, (len(t) - 1) // 2))
-    result = _local_cubic(t, values, width)
-    return result[0], result[1]
+    return _local_cubic(t, values, width)[:2]
 
 
 def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, Array]:

@@ -324,9 +324,9 @@ class _Sensitivity:
             gradient[:nv] += d.g
             base_position = self.model.tree.base_displacement(d.q)
             for k, placement in enumerate(self.bodies.placements):
-                first = 2 * nv + PARAMETERS * k
-                gradient[first] -= self.model.tree.gravity @ (placement.translation + base_position)
-                gradient[first + 1 : first + 4] -= self.model.tree.gravity @ placement.rotation
+                index = 2 * nv + PARAMETERS * k
+                gradient[index] -= self.model.tree.gravity @ (placement.translation + base_position)
+                gradient[index + 1 : index + 4] -= self.model.tree.gravity @ placement.rotation
         return EnergyDerivatives(*(frozen(x.copy()) for x in np.split(gradient, [nv, 2 * nv])))
 
     def rate(self) -> RateDerivatives:

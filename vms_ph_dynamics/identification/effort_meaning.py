@@ -118,7 +118,7 @@ class Balances(NamedTuple):
         Args:
             required: (W, n) impulses, of this motion or another, with a gain for each joint.
         """
-        error = held_out(self.sampled, [required, *self.friction])
+        error = held_out_error(self.sampled, [required, *self.friction])
         ratio = np.clip(error / np.maximum(self.null, 1e-300), 0.02, 1.5)
         return float(np.log(ratio)[self.null > 0.0].sum())
 
@@ -149,7 +149,7 @@ def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Ba
             np.broadcast_to(dt, (len(dt), rates.shape[1])),
         )
     )
-    null = held_out(sampled, friction)
+    null = held_out_error(sampled, friction)
     return Balances(required, weight, sampled, commanded, tuple(friction), null)
 
 
@@ -172,11 +172,11 @@ def effort_meaning(
     scale = _norm(required) or 1.0
     readings = {"torque": required, "opposite": -required, "without_gravity": required - weight}
     null_error = np.where(measured, np.maximum(null, 1e-9 * scale), np.nan)
-    errors = {name: held_out(sampled - reading, friction) for name, reading in readings.items()}
+    errors = {name: held_out_error(sampled - r, friction) for name, r in readings.items()}
     ratio: dict[str, Array] = {name: error / null_error for name, error in errors.items()}
     misfit = {
-        name: (_norm(sampled - reading) / scale, _norm(errors[name]) / scale)
-        for name, reading in readings.items()
+        name: (_norm(sampled - impulse) / scale, _norm(errors[name]) / scale)
+        for name, impulse in readings.items()
     }
     # Joints whose required effort is large against what friction alone leaves.
     salient = np.abs(np.log(np.maximum([ratio["torque"], ratio["opposite"]], 1e-12))).max(axis=0)
@@ -198,8 +198,8 @@ def effort_meaning(
     spread = np.sqrt((FOLDS - 1.0) * np.var(fits[:, :, 0], axis=0))
     deviations = np.where(is_fitted, spread * gains**2, np.inf)
     misfit["scaled"] = (_norm(residual) / scale, _norm(errors["scaled"]) / scale)
-    as_commands = _norm(held_out(required - commanded, friction))
-    as_samples = _norm(held_out(required - sampled, friction)) or 1.0
+    as_commands = _norm(held_out_error(required - commanded, friction))
+    as_samples = _norm(held_out_error(required - sampled, friction)) or 1.0
     command_misfit = as_commands / as_samples
     null_misfit = _norm(null) / scale
     meaning = EffortMeaning(misfit, best, null_misfit, ratio, gains, deviations, command_misfit)
@@ -221,7 +221,7 @@ def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:
     return shares
 
 
-def held_out(target: Array, terms: Sequence[Array]) -> Array:
+def held_out_error(target: Array, terms: Sequence[Array]) -> Array:
     """Return the size of each column's error, (n,...), where each part of time is left out in turn.
 
     Args:
@@ -235,7 +235,7 @@ def held_out_fits(target: Array, terms: Sequence[Array]) -> tuple[Array, Array]:
     """Return the squared errors of the parts of time, (FOLDS,n,...), and fits without each part.
 
     Args:
-        target: as of :func:`held_out`.
+        target: as of :func:`held_out_error`.
         terms: likewise; the fits (FOLDS,n,terms,...) are their factors.
     """
     design, tail = np.stack(terms, axis=-1), target.shape[2:]

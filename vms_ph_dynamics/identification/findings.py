@@ -85,8 +85,8 @@ def contacts(
     error = ((rows.target - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
     excess = error - np.median(error, axis=0)
     # Of a joint at rest the noise alone would be too small.
-    size = rows.gross[:n]
-    scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * np.max(size)
+    rms = rows.gross[:n]
+    scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * rms + 0.003 * np.max(rms)
     # Of a slow joint dry friction may be anything between both signs.
     estimates = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
     dry = np.array([estimates.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])

@@ -233,8 +233,8 @@ class LiveIdentification:
         """Begin an epoch where the latest windows say that the load or a friction has changed."""
         if len(self._past_estimates) < 2:
             return
-        begin_time, past, size = self._past_estimates[0]
-        new = np.flatnonzero(windows.begin >= begin_time)
+        past_end, past, size = self._past_estimates[0]
+        new = np.flatnonzero(windows.begin >= past_end)
         if new.size < 10:
             return
         friction = [k for name, indices in self._groups.items() if name != PAYLOAD for k in indices]

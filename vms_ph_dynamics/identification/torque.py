@@ -15,7 +15,7 @@ from ..energy.regressor import EnergyRegressor
 from ..energy.samples import LONGEST_LAG, MotionSamples, smoothed
 from ..evaluation import Evaluation
 from ..model import VMSModel
-from .effort_meaning import FOLDS, held_out
+from .effort_meaning import FOLDS, held_out_error
 from .result import EFFORT_LAG, Unknown
 from .windows import SLIP, Motion, Windows, WindowSettings, joint_columns
 
@@ -117,14 +117,14 @@ def torque_windows(
             columns[:, b - skip + j, index[f"gain.{joint}"]] = -required
     if EFFORT_LAG in index:
         columns[:, :, index[EFFORT_LAG]] = -effort_rates[points]
-    size = np.sqrt(np.mean(efforts**2, axis=0))
-    size = np.maximum(size, 1e-4 * size.max() + 1e-9)  # of joints without effort too
-    flat = (columns / size[:, None]).reshape(-1, len(unknowns))
-    t = np.repeat(samples.t[points], size.size)
+    rms = np.sqrt(np.mean(efforts**2, axis=0))
+    rms = np.maximum(rms, 1e-4 * rms.max() + 1e-9)  # of joints without effort too
+    scaled = (columns / rms[:, None]).reshape(-1, len(unknowns))
+    t = np.repeat(samples.t[points], rms.size)
     ones = np.ones(t.size)
     # The place of the sizes of the joints is that of the gross work of windows.
     return Windows(
-        t, t, (target / size).reshape(-1), flat, np.tile(size, len(points)), ones, 0.0 * ones
+        t, t, (target / rms).reshape(-1), scaled, np.tile(rms, len(points)), ones, 0.0 * ones
     )
 
 
@@ -172,13 +172,13 @@ def best_width(model: VMSModel, motion: Motion, length: float) -> int:
     t = motion.samples.t
     widths = [smoothing_width(t, share * length) for share in _WIDTHS]
     errors: dict[int, float] = {}
-    size = np.sqrt(np.mean(motion.samples.torque**2, axis=0)) + 1e-9
+    rms = np.sqrt(np.mean(motion.samples.torque**2, axis=0)) + 1e-9
     for width in widths:
         if 8 * width < len(t):
             # Always against efforts that are hardly smoothed.
             described, recorded, friction = described_torque(model, motion, width, widths[0])
-            error = held_out(recorded - described, friction) / np.sqrt(len(described))
-            errors[width] = float(np.sum((error / size) ** 2))
+            error = held_out_error(recorded - described, friction) / np.sqrt(len(described))
+            errors[width] = float(np.sum((error / rms) ** 2))
     return min(errors, key=lambda width: errors[width], default=0)
 
 
@@ -223,7 +223,7 @@ def effort_lags(
     lags = np.arange(-_SEARCHED_LAG, _SEARCHED_LAG + 1e-9, 0.01)
     times = points[is_inside, None] + lags
     shifted = np.stack([np.interp(times, t, e) for e in effort.T], axis=1)
-    ratio = held_out(shifted, terms) / np.maximum(held_out(shifted, terms[1:]), 1e-12)
+    ratio = held_out_error(shifted, terms) / np.maximum(held_out_error(shifted, terms[1:]), 1e-12)
     error = 2.0 * np.mean(np.log(np.maximum(ratio, 1e-3)), axis=0)
     best = int(np.argmin(error))
     similar = lags[error < error[best] - np.log(0.95)]

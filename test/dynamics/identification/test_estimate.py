@@ -184,7 +184,7 @@ def test_the_nearest_is_found_from_a_start_that_is_millions_of_deviations_away()
     minimum = size * np.array([0.0, 0.11, 0.0, 0.13])
     slope = size * np.array([1.0, 0.0, 3.0, 0.0])
     mean = minimum - np.linalg.solve(information, slope)
-    found = nearest(mean, information, -mean, np.zeros(4), [])
+    found = nearest_physical(mean, information, -mean, np.zeros(4), [])
     np.testing.assert_allclose(found, minimum, atol=1e-9 * size)
 
 
