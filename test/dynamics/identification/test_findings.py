@@ -215,9 +215,9 @@ def _contacts(
     rows = Windows(stamps, stamps, flat, np.zeros((2000, 2)), np.tile(size, 1000), none, none)
     begin = 0.05 * np.arange(200)
     unaccounted = np.where((begin > 2.99) & (begin < 3.46), -0.2, 1e-3)
-    few = np.zeros(200)
-    windows = Windows(begin, begin + 0.05, unaccounted, np.zeros((200, 2)), few, few, few)
-    for name, result in (("torque_windows", rows), ("balance", windows), ("EnergyRegressor", 0)):
+    windows = Windows(begin, begin + 0.05, unaccounted, np.zeros((200, 2)), *3 * [np.zeros(200)])
+    fakes = {"torque_windows": rows, "energy_windows": windows, "EnergyRegressor": 0}
+    for name, result in fakes.items():
         monkeypatch.setattr(MODULE, name, lambda *_, result=result: result)
     known: Any = SimpleNamespace(
         frame="tip",
