@@ -12,7 +12,7 @@ from vms_ph_dynamics.native import native_module
 
 from ..controller import Command, Controller, Reference, RobotState
 from ..laws.sampled_impedance import holds_weight, horizon
-from ..laws.twinned_controller import TwinnedController, core_allocation, core_model, recorded
+from ..laws.twinned_controller import TwinnedController, command_of_cpp, core_allocation, core_model
 from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import (
     LONGEST_STEP,
@@ -100,7 +100,7 @@ class Supervisor:
         """
         twin = self.synchronise()
         if twin is not None:
-            return recorded(twin.update(state.q, state.v, dt, *reference.parts, state.age))
+            return command_of_cpp(twin.update(state.q, state.v, dt, *reference.parts, state.age))
         self._age = max(0.0, min(state.age, LONGEST_STEP))
         judgement = self._state_check.judge(state.q, state.v, dt)
         self._pending_reference = _merged(self._pending_reference, reference)

@@ -48,9 +48,9 @@ def centre_and_inertia(d: Evaluation) -> tuple[Array, Array]:
     """Return the centre of mass in the frame of the base (3,) and the inertia about it (3,3)."""
     # M_b has m [c]x in its corner, with the centre of mass c in the frame of the base.
     mass = float(d.M_b[0, 0])
-    corner = d.M_b[3:, :3] / mass
-    centre = np.array([corner[2, 1], corner[0, 2], corner[1, 0]])
-    return centre, d.M_b[3:, 3:] + mass * (corner @ corner)
+    skew_c = d.M_b[3:, :3] / mass
+    centre = np.array([skew_c[2, 1], skew_c[0, 2], skew_c[1, 0]])
+    return centre, d.M_b[3:, 3:] + mass * (skew_c @ skew_c)
 
 
 class AttitudeAndShape(VehicleController):
@@ -106,45 +106,45 @@ class AttitudeAndShape(VehicleController):
         velocity_error[b:] -= self._joints.rates
         k_attitude = gains.frequency_attitude**2 * self._mean_inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
-        limits = self._limit_springs(d, gains)
+        limit_springs = self._limit_springs(d, gains)
         gradient = np.zeros(self.model.nv)
         attitude_spring = self._potential.spring(error, 0.0, k_attitude)
         gradient[3:6] = attitude_spring.force[3:]
-        gradient[b:] = k_shape * joint_error + limits.force
+        gradient[b:] = k_shape * joint_error + limit_springs.force
         stiffness = np.zeros(self.model.nv)
         stiffness[3:6] = k_attitude
-        stiffness[b:] = k_shape + limits.stiffness
+        stiffness[b:] = k_shape + limit_springs.stiffness
         attitude_damping_rate = 2.0 * gains.damping_ratio * gains.frequency_attitude
         shape_damping_rate = 2.0 * gains.damping_ratio * gains.frequency_shape
-        locked = np.hstack([np.zeros((3, 3)), np.eye(3), d.A[3:]])  # to the angular velocity
-        damping = attitude_damping_rate * (locked.T @ demand.inertia @ locked)
+        J_locked = np.hstack([np.zeros((3, 3)), np.eye(3), d.A[3:]])  # to the angular velocity
+        damping = attitude_damping_rate * (J_locked.T @ demand.inertia @ J_locked)
         damping[b:, b:] += shape_damping_rate * d.M_hat_m
         impedance = SampledImpedance.at(d, damping, np.diag(stiffness), gradient, velocity_error, h)
         spring = impedance.spring + impedance.predicted_spring
-        damping_moment = attitude_damping_rate * (demand.inertia @ (locked @ impedance.velocity))
+        damping_moment = attitude_damping_rate * (demand.inertia @ (J_locked @ impedance.velocity))
         damping_shape = shape_damping_rate * (d.M_hat_m @ impedance.velocity[b:])
         angular_momentum = demand.inertia @ demand.attitude_rate
         moment = np.cross(d.v_hat[3:], angular_momentum) - spring[3:6] - damping_moment
-        shape = d.A[3:].T @ spring[3:6] - spring[b:] - damping_shape
+        shape_force = d.A[3:].T @ spring[3:6] - spring[b:] - damping_shape
 
         desired = np.empty(self.model.nv)
         desired[:3] = demand.force
         desired[3:6] = moment + np.cross(demand.centre, desired[:3])
-        desired[b:] = d.g[b:] + shape + d.A.T @ (desired[:b] - d.g[:b]) + brake(d, h)[b:]
+        desired[b:] = d.g[b:] + shape_force + d.A.T @ (desired[:b] - d.g[:b]) + brake(d, h)[b:]
         if not np.isfinite(desired.sum()):
             return self._output.reject_effort(d)
         output = self._output.apply(d, desired, gains, dt)
 
-        e_hat = locked @ velocity_error
+        e_hat = J_locked @ velocity_error
         kinetic_base = 0.5 * float(e_hat @ demand.inertia @ e_hat) + demand.energy.kinetic_base
         kinetic_shape = 0.5 * float(velocity_error[b:] @ d.M_hat_m @ velocity_error[b:])
-        shaped = demand.energy.shaped_potential + attitude_spring.energy
-        shaped += 0.5 * float(k_shape @ (joint_error * joint_error)) + limits.energy
+        potential = demand.energy.shaped_potential + attitude_spring.energy
+        potential += 0.5 * float(k_shape @ (joint_error * joint_error)) + limit_springs.energy
         displacement_power = float((k_shape * joint_error) @ self._integral.joint_rates)
         clipped = float((output.effort - desired) @ velocity_error)
         energy = ControlEnergy(
-            closed_loop_energy=kinetic_base + kinetic_shape + shaped,
-            shaped_potential=shaped,
+            closed_loop_energy=kinetic_base + kinetic_shape + potential,
+            shaped_potential=potential,
             kinetic_base=kinetic_base,
             kinetic_shape=kinetic_shape,
             damping_base=float(damping_moment @ e_hat) + demand.energy.damping_base,
@@ -223,8 +223,8 @@ class AttitudeControl(AttitudeAndShape):
                 f"AttitudeControl needs what turns '{model.name}'; give its allocation, as "
                 "actuators:=own does"
             )
-        moments = np.linalg.svd(allocation.matrix[3:], compute_uv=False)
-        if len(moments) < 3 or moments[2] <= _RANK_TOLERANCE * moments[0]:
+        singular = np.linalg.svd(allocation.matrix[3:], compute_uv=False)
+        if len(singular) < 3 or singular[2] <= _RANK_TOLERANCE * singular[0]:
             raise ModelError(f"the actuators of '{model.name}' cannot turn it about all axes")
         super().__init__(model, gains, allocation)
 

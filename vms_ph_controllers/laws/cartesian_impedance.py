@@ -29,10 +29,10 @@ _SE3 = SE3()
 _DAMPING_RATIO = 0.9
 
 # Share of the energy for the posture below which its spring fades, and the least energy, J.
-_RESERVE, _LEAST_ENERGY = 0.1, 1e-3
+_RESERVE_SHARE, _LEAST_ENERGY = 0.1, 1e-3
 
 # Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
-_SLIP = 0.05
+_SLIP_SPEED = 0.05
 
 _AXES = ("x", "y", "z", "rx", "ry", "rz")
 _NULL_SPACES = ("pose", "position")
@@ -225,7 +225,7 @@ class CartesianImpedance(StagedController):
 
     def _start_holding(self, d: Evaluation) -> None:
         model = self.model
-        self._relative = self.gains.relative_to_base
+        self._is_relative = self.gains.relative_to_base
         self._tool.restart(self._tool_pose(d))
         self._tool_potential.restart(np.eye(4))
         self._base_spring.restart(d)
@@ -249,10 +249,10 @@ class CartesianImpedance(StagedController):
         gains = self._ramp.gains
         h = horizon(dt, gains.delay, age)
         # Spring and damping fade out before the frame is changed, and in again.
-        if gains.relative_to_base != self._relative and self._frame_ramp.share == 0.0:
-            self._relative = gains.relative_to_base
+        if gains.relative_to_base != self._is_relative and self._frame_ramp.share == 0.0:
+            self._is_relative = gains.relative_to_base
             self._tool.restart(self._tool_pose(d))
-        frame_share = self._frame_ramp.follow(gains.relative_to_base == self._relative, dt)
+        frame_share = self._frame_ramp.follow(gains.relative_to_base == self._is_relative, dt)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(self._tool_reference(reference), gains.speed, gains.turn, bandwidth, dt)
         push = self._push(d, reference, dt, h)
@@ -261,14 +261,14 @@ class CartesianImpedance(StagedController):
         springs = self._base_springs(d, dt).with_joints(self._limit_springs(d, gains, h))
         compliance = self._compliance(frame_share, dt)
         tool = ToolImpedance(
-            self._tool_potential, self._tool, error, self._relative, push, compliance
+            self._tool_potential, self._tool, error, self._is_relative, push, compliance
         )
         added_energy = 0.0
         if self._last_compliance is not None and not compliance.equals(self._last_compliance):
             added_energy = tool.springs(compliance)[0] - tool.springs(self._last_compliance)[0]
         self._last_compliance = compliance
         offset, posture_stiffness, posture_work = self._hold_posture(d, reference, dt)
-        effort, pull = pose_effort(
+        effort, posture_force = pose_effort(
             d,
             tool,
             NullSpaceImpedance(
@@ -281,14 +281,14 @@ class CartesianImpedance(StagedController):
             ),
             h,
         )
-        continuous, sampled, supplied = effort.continuous, effort.sampled, 0.0
+        continuous, sampled, power = effort.continuous, effort.sampled, 0.0
         if push is not None:
             force = d.J_end_effector.T @ push.wrench
-            continuous, sampled, supplied = continuous + force, sampled + force, float(force @ d.v)
+            continuous, sampled, power = continuous + force, sampled + force, float(force @ d.v)
         if gains.friction_compensation > 0.0:
-            friction = self._friction(d, h)
+            friction = self._friction_force(d, h)
             continuous, sampled = continuous + friction, sampled + friction
-            supplied += float(friction @ d.v)
+            power += float(friction @ d.v)
         if not is_finite(continuous):
             return self._output.reject_effort(d)
         output = self._output.apply(d, sampled, gains, dt)
@@ -296,13 +296,13 @@ class CartesianImpedance(StagedController):
         if self._position_only:  # the posture has a potential
             added_energy += posture_work
         else:
-            supplied += float(pull @ d.v)
-            self._null_sample = (d.q, pull, effort.energy.damping_null)
+            power += float(posture_force @ d.v)
+            self._null_sample = (d.q, posture_force, effort.energy.damping_null)
 
-        supplied += self._base_power + (added_energy / dt if dt > 0.0 else 0.0)
+        power += self._base_power + (added_energy / dt if dt > 0.0 else 0.0)
         energy = replace(
             effort.energy,
-            reference_power=supplied + effort.energy.reference_power,
+            reference_power=power + effort.energy.reference_power,
             clipped_power=float((output.effort - continuous) @ d.v),
             tank_level=self._output.tank_level,
         )
@@ -319,13 +319,13 @@ class CartesianImpedance(StagedController):
     def _compliance(self, frame_share: float, dt: float) -> Compliance:
         """Return stiffness and damping in force."""
         gains = self._ramp.gains
-        spring = [gains.stiffness] * 3 + [gains.stiffness_rotation] * 3
-        damper = [gains.damping] * 3 + [gains.damping_rotation] * 3
-        shares = [getattr(gains, f"stiffness_share_{axis}") for axis in _AXES]
+        stiffness = [gains.stiffness] * 3 + [gains.stiffness_rotation] * 3
+        damping = [gains.damping] * 3 + [gains.damping_rotation] * 3
+        stiffness_shares = [getattr(gains, f"stiffness_share_{axis}") for axis in _AXES]
         damping_shares = [getattr(gains, f"damping_share_{axis}") for axis in _AXES]
         return Compliance(
-            frame_share * np.array(spring) * shares,
-            frame_share * np.array(damper) * damping_shares,
+            frame_share * np.array(stiffness) * stiffness_shares,
+            frame_share * np.array(damping) * damping_shares,
             self._axes_ramp.follow(gains.tool_axes, dt),
             gains.force_limit,
             gains.moment_limit,
@@ -359,19 +359,19 @@ class CartesianImpedance(StagedController):
         if self._position_only:
             return offset, stiffness, posture_work
         if self._null_sample is not None:
-            q, pull, damped = self._null_sample
-            level -= float(pull @ self.model.difference(q, d.q)) - max(damped, 0.0) * dt
+            q, force, damping_power = self._null_sample
+            level -= float(force @ self.model.difference(q, d.q)) - max(damping_power, 0.0) * dt
         self._null_level = min(level, gains.null_energy + stored)
-        reserve = _RESERVE * max(gains.null_energy, _LEAST_ENERGY)
+        reserve = _RESERVE_SHARE * max(gains.null_energy, _LEAST_ENERGY)
         return offset, min(max(self._null_level / reserve, 0.0), 1.0) * stiffness, posture_work
 
-    def _friction(self, d: Evaluation, h: float) -> Array:
+    def _friction_force(self, d: Evaluation, h: float) -> Array:
         """Return the effort (nv,) that compensates a share of the friction in the joints."""
         joints, b = self.model.joints, self.model.b
         rates = d.v[b:]
         # Less and slower where a held effort would turn the motion round.
         max_damping = self._shape_inertia / (4.0 * h) if h > 0.0 else np.inf
-        slip = np.maximum(_SLIP, joints.friction / max_damping)
+        slip = np.maximum(_SLIP_SPEED, joints.friction / max_damping)
         friction = np.minimum(joints.damping, max_damping) * rates
         friction += joints.friction * np.tanh(rates / slip)
         return np.concatenate([np.zeros(b), self._ramp.gains.friction_compensation * friction])
@@ -387,7 +387,7 @@ class CartesianImpedance(StagedController):
     def _tool_pose(self, d: Evaluation) -> Array:
         """Return the pose of the end effector in the frame that it is held in, (4,4)."""
         pose = d.placement(self.model.end_effector_id)
-        if not self._relative:
+        if not self._is_relative:
             return pose
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose
 

@@ -29,7 +29,7 @@ class ReferenceMotion:
 
 def decoupled_effort(
     d: Evaluation,
-    shaped: SpringForce,
+    springs: SpringForce,
     motion: ReferenceMotion | None,
     base_rate: float,
     shape_rate: float,
@@ -39,7 +39,7 @@ def decoupled_effort(
 
     Args:
         d: the state.
-        shaped: the potential.
+        springs: the potential.
         motion: of the reference; None where it rests.
         base_rate: of the damping of the locked motion, 1/s.
         shape_rate: of the damping of the shape, 1/s.
@@ -47,31 +47,31 @@ def decoupled_effort(
     """
     b = d.model.b
     e = d.v if motion is None else d.v - motion.velocity
-    locked = e[:b] + d.A @ e[b:]
+    locked_error = e[:b] + d.A @ e[b:]
     damping = np.zeros_like(d.M)
     damping[:b] = base_rate * d.M[:b]
     damping[b:, :b] = damping[:b, b:].T
     damping[b:, b:] = base_rate * (d.A.T @ d.M_bm) + shape_rate * d.M_hat_m
-    impedance = SampledImpedance.at(d, damping, np.diag(shaped.stiffness), shaped.force, e, h)
+    impedance = SampledImpedance.at(d, damping, np.diag(springs.stiffness), springs.force, e, h)
     damped_velocity = impedance.velocity
     damping_base = base_rate * (d.M_b @ (damped_velocity[:b] + d.A @ damped_velocity[b:]))
     damping_shape = shape_rate * (d.M_hat_m @ damped_velocity[b:])
     continuous = (
         d.g.copy() if motion is None else d.g + d.M @ motion.acceleration + d.C @ motion.velocity
     )
-    continuous -= shaped.force + impedance.predicted_spring
+    continuous -= springs.force + impedance.predicted_spring
     continuous[:b] -= damping_base
     # The damping of the locked motion also acts on the joints; its potential does not.
     continuous[b:] -= damping_shape + d.A.T @ damping_base
-    sampled = continuous + (shaped.force - impedance.spring) + brake(d, h)
-    kinetic_base = 0.5 * float(locked @ d.M_b @ locked)
+    sampled = continuous + (springs.force - impedance.spring) + brake(d, h)
+    kinetic_base = 0.5 * float(locked_error @ d.M_b @ locked_error)
     kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
     energy = ControlEnergy(
-        closed_loop_energy=kinetic_base + kinetic_shape + shaped.energy,
-        shaped_potential=shaped.energy,
+        closed_loop_energy=kinetic_base + kinetic_shape + springs.energy,
+        shaped_potential=springs.energy,
         kinetic_base=kinetic_base,
         kinetic_shape=kinetic_shape,
-        damping_base=float(damping_base @ locked + impedance.predicted_spring[:b] @ e[:b]),
+        damping_base=float(damping_base @ locked_error + impedance.predicted_spring[:b] @ e[:b]),
         damping_shape=float(damping_shape @ e[b:] + impedance.predicted_spring[b:] @ e[b:]),
     )
     return LawEffort(continuous, sampled, energy, impedance.reason)
@@ -138,7 +138,7 @@ class DecoupledVMSController(VehicleController):
                 f"'{model.name}' has a fixed one"
             )
         super().__init__(model, gains, allocation, base_actuated)
-        self._active = 1.0 if self._output.base_is_actuated else 0.0
+        self._base_factor = 1.0 if self._output.base_is_actuated else 0.0
         self._components = BASE_COMPONENTS[model.base]
         joints = model.joints
         self._is_unlimited = (
@@ -149,10 +149,10 @@ class DecoupledVMSController(VehicleController):
 
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)
-        angular = self.model.b - 3 if self.model.base == "floating" else 2
+        linear_size = self.model.b - 3 if self.model.base == "floating" else 2
         diagonal = np.diag(d.M_b)
-        self._mass = float(diagonal[:angular].mean())
-        self._inertia = float(diagonal[angular:].mean())
+        self._mass = float(diagonal[:linear_size].mean())
+        self._inertia = float(diagonal[linear_size:].mean())
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         gains = self._ramp.gains
@@ -163,10 +163,10 @@ class DecoupledVMSController(VehicleController):
         error = _SE3.inverse(self._minimum()) @ pose
         switched = self._potential.follow(error)
         motion = self._reference_motion(error, d.v)
-        shaped = self._shaped(error, offset, self._limit_springs(d, gains, h))
-        rate_base = self._active * 2.0 * gains.damping_ratio * gains.frequency_base
+        springs = self._springs(error, offset, self._limit_springs(d, gains, h))
+        rate_base = self._base_factor * 2.0 * gains.damping_ratio * gains.frequency_base
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
-        effort = decoupled_effort(d, shaped, motion, rate_base, rate_shape, h)
+        effort = decoupled_effort(d, springs, motion, rate_base, rate_shape, h)
         if not is_finite(effort.continuous):
             return self._output.reject_effort(d)
         output = self._output.apply(d, effort.sampled, gains, dt)
@@ -174,7 +174,7 @@ class DecoupledVMSController(VehicleController):
         velocity_error = d.v if motion is None else d.v - motion.velocity
         energy = replace(
             effort.energy,
-            reference_power=self._shift_power(pose, error, shaped.force, offset),
+            reference_power=self._shift_power(pose, error, springs.force, offset),
             clipped_power=float((output.effort - effort.continuous) @ velocity_error),
             tank_level=self._output.tank_level,
         )
@@ -194,7 +194,7 @@ class DecoupledVMSController(VehicleController):
         offset = offset - np.where(self._is_unlimited, 2.0 * np.pi * turns, 0.0)
         if gains.integral == 0.0 and integral.is_zero:
             return offset
-        frequency = self._active * gains.frequency_base
+        frequency = self._base_factor * gains.frequency_base
         pose = self.model.base_pose(d.q)
         position_error = pose[:3, 3] - self._base.pose[:3, 3]
         rotation_error = self._base.pose[:3, :3].T @ pose[:3, :3]
@@ -214,20 +214,20 @@ class DecoupledVMSController(VehicleController):
         twist = np.concatenate(
             [integral.position_rate @ pose[:3, :3], integral.angular_velocity @ error[:3, :3]]
         )
-        spring = self._ramp.gains.frequency_shape**2 * self._shape_inertia * offset
-        base = gradient[: self.model.b] @ twist[self._components]
-        return -float(base + spring @ integral.joint_rates)
+        joint_force = self._ramp.gains.frequency_shape**2 * self._shape_inertia * offset
+        base_power = gradient[: self.model.b] @ twist[self._components]
+        return -float(base_power + joint_force @ integral.joint_rates)
 
-    def _shaped(self, error: Array, offset: Array, limits: SpringForce) -> SpringForce:
+    def _springs(self, error: Array, offset: Array, limits: SpringForce) -> SpringForce:
         gains = self._ramp.gains
-        k_position = self._active * gains.frequency_base**2 * self._mass
-        k_rotation = self._active * gains.frequency_base**2 * self._inertia
+        k_position = self._base_factor * gains.frequency_base**2 * self._mass
+        k_rotation = self._base_factor * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         base = self._potential.spring(error, k_position, k_rotation).select(self._components)
-        pull = k_shape * offset
-        energy = limits.energy + 0.5 * float(pull @ offset)
+        joint_force = k_shape * offset
+        energy = limits.energy + 0.5 * float(joint_force @ offset)
         return base.with_joints(
-            SpringForce(energy, limits.force + pull, limits.stiffness + k_shape)
+            SpringForce(energy, limits.force + joint_force, limits.stiffness + k_shape)
         )
 
     def _bandwidth(self, gains: "DecoupledVMSController.Gains") -> float:
@@ -244,8 +244,8 @@ class DecoupledVMSController(VehicleController):
         twist = to_body @ self._base.twist
         velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
         velocity[:b], velocity[b:] = twist[rows], self._joints.rates
-        relative = np.zeros(6)
-        relative[rows] = v[:b] - velocity[:b]
-        base_acceleration = to_body @ self._base.acceleration - _SE3.ad(relative) @ twist
-        acceleration[:b], acceleration[b:] = base_acceleration[rows], self._joints.accelerations
+        relative_twist = np.zeros(6)
+        relative_twist[rows] = v[:b] - velocity[:b]
+        base_acceleration = to_body @ self._base.acceleration - _SE3.ad(relative_twist) @ twist
+        acceleration[:b], acceleration[b:] = (base_acceleration[rows], self._joints.accelerations)
         return ReferenceMotion(velocity, acceleration)

@@ -80,20 +80,20 @@ class DifferentialDrive(WheeledController):
         super().__init__(form, gains)
         model = form.model
         wheels = {c.wheel for c in form.constraints if isinstance(c, WheelConstraint)}
-        others = [i for i, name in enumerate(model.joint_names) if name not in wheels]
+        arm_joints = [i for i, name in enumerate(model.joint_names) if name not in wheels]
         # Speed, turn and the joints that are no wheels, among the velocities.
-        self.output_rows = np.array([0, 2, *(model.b + i for i in others)])
-        self._arm = np.array(others, dtype=int)
+        self.output_rows = np.array([0, 2, *(model.b + i for i in arm_joints)])
+        self._arm_joints = np.array(arm_joints, dtype=int)
         at_home = form.terms(model.neutral_configuration(), np.zeros(form.dimension))
         outputs = at_home.basis[self.output_rows]
-        lateral = np.abs(at_home.basis[1]).max()
+        sideways = np.abs(at_home.basis[1]).max()
         if len(outputs) != form.dimension or np.linalg.matrix_rank(outputs, _TOL) < len(outputs):
             raise ModelError(
                 f"DifferentialDrive is for two wheels on one axle, which leave a base its speed "
                 f"and turn; the wheels of '{model.name}' leave {form.dimension} motions with "
-                f"{len(others)} other joints"
+                f"{len(arm_joints)} other joints"
             )
-        if lateral > _TOL:
+        if sideways > _TOL:
             raise ModelError(
                 f"the origin of the base of '{model.name}' is not on the axle of its wheels: it "
                 "moves sideways as the base turns"
@@ -108,14 +108,14 @@ class DifferentialDrive(WheeledController):
 
     def _reset(self, state: RobotState) -> None:
         q = self.model.checked_configuration(state.q)
-        self._base.restart(*_planar(self.model.base_pose(q)))
+        self._base.restart(*_place_and_heading(self.model.base_pose(q)))
         self._joints.restart(self.model.joint_positions(q))
         self._limits.restart()
 
     def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains = self.model, self.gains
         self._follow(reference, dt)
-        desired, desired_rate = self._desired(t)
+        desired, desired_rate = self._desired_velocities(t)
         rate = gains.rate / (1.0 + horizon(dt, gains.delay, self._age) * gains.rate)
         error = t.nu - desired
         inertial = self.inertial_force(t, desired, desired_rate - rate * error)
@@ -130,7 +130,7 @@ class DifferentialDrive(WheeledController):
         gains = self.gains
         pose = usable(reference.pose, (4, 4))
         if pose is not None:
-            self._base.go_to(*_planar(pose))
+            self._base.go_to(*_place_and_heading(pose))
         joints = usable(reference.joints, (self.model.n,))
         if joints is not None:
             self._joints.go_to(joints)
@@ -138,12 +138,12 @@ class DifferentialDrive(WheeledController):
         self._base.advance(bounds, dt)
         self._joints.advance(np.minimum(gains.joint_speed, self._max_rates), gains.rate_joints, dt)
 
-    def _desired(self, t: NonholonomicTerms) -> tuple[Array, Array]:
+    def _desired_velocities(self, t: NonholonomicTerms) -> tuple[Array, Array]:
         """Return the wanted independent velocities (m,) and their rates."""
-        gains, model, base, arm = self.gains, self.model, self._base, self._arm
-        max_rate = _ERROR_RATE_SHARE * gains.rate
-        k, k_joints = min(gains.rate_base, max_rate), min(gains.rate_joints, max_rate)
-        position, heading = _planar(model.base_pose(t.d.q))
+        gains, model, base, arm = self.gains, self.model, self._base, self._arm_joints
+        max_error_rate = _ERROR_RATE_SHARE * gains.rate
+        k, k_joints = min(gains.rate_base, max_error_rate), min(gains.rate_joints, max_error_rate)
+        position, heading = _place_and_heading(model.base_pose(t.d.q))
         c, s = cos(heading), sin(heading)
         x_error, y_error = base.position - position
         x, y = c * x_error + s * y_error, c * y_error - s * x_error
@@ -177,13 +177,13 @@ class DifferentialDrive(WheeledController):
     def _friction_compensation(self, t: NonholonomicTerms) -> Array:
         """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""
         b, base = self.model.b, self._base
-        outputs = np.concatenate([[base.speed, base.turn], self._joints.rates[self._arm]])
+        outputs = np.concatenate([[base.speed, base.turn], self._joints.rates[self._arm_joints]])
         rates = t.basis[b:] @ np.linalg.solve(t.basis[self.output_rows], outputs)
         forces = np.zeros(self.model.nv)
         forces[b:] = self.gains.friction * self._friction.force(rates)
         return forces
 
 
-def _planar(pose: Array) -> tuple[Array, float]:
+def _place_and_heading(pose: Array) -> tuple[Array, float]:
     """Return place (2,), m, and heading, rad, of a pose (4,4)."""
     return pose[:2, 3], atan2(pose[1, 0], pose[0, 0])

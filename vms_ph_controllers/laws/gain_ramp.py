@@ -30,7 +30,7 @@ class GainRamp(Generic[G]):
         if not self._started or target is self.gains or target == self.gains:
             self.gains, self._started = target, True
             return target
-        share = _share(dt)
+        share = _ramp_share(dt)
         updated = {}
         for item in fields(target):
             value = getattr(target, item.name)
@@ -52,15 +52,15 @@ class SwitchRamp:
         """Take the next position of the switch as it is."""
         self.share, self._started = 0.0, False
 
-    def follow(self, on: bool, dt: float) -> float:
+    def follow(self, is_on: bool, dt: float) -> float:
         """Move towards one or zero, for a time step in s, and return the share."""
-        target = 1.0 if on else 0.0
-        step = _share(dt) if self._started else 1.0
+        target = 1.0 if is_on else 0.0
+        step = _ramp_share(dt) if self._started else 1.0
         self.share, self._started = _approach(self.share, target, step), True
         return self.share
 
 
-def _share(dt: float) -> float:
+def _ramp_share(dt: float) -> float:
     return min(dt / RAMP_DURATION, 1.0) if dt > 0.0 else 0.0
 
 

@@ -65,14 +65,14 @@ class PayloadCompensation(LawWrapper):
         """
         target = np.zeros(4)
         if payload is not None:
-            mass, offset = payload.mass, float(np.linalg.norm(payload.moment))
+            mass, moment = payload.mass, float(np.linalg.norm(payload.moment))
             is_known = mass > 0.0 and payload.mass_deviation < _LARGEST_DEVIATION * mass
-            is_possible = mass <= self.model.total_mass and offset <= mass * self._reach
-            if not np.isfinite(mass + offset) or (is_known and not is_possible):
+            is_possible = mass <= self.model.total_mass and moment <= mass * self._reach
+            if not np.isfinite(mass + moment) or (is_known and not is_possible):
                 return (
                     f"'{self.model.name}' holds at most {self.model.total_mass:.4g} kg, its own "
                     f"mass, within {self._reach:.3g} m of its end effector; a payload of "
-                    f"{mass:.4g} kg with a first moment of {offset:.4g} kg m is not compensated"
+                    f"{mass:.4g} kg with a first moment of {moment:.4g} kg m is not compensated"
                 )
             if is_known:
                 target = np.concatenate([[mass], payload.moment])
@@ -96,7 +96,7 @@ class PayloadCompensation(LawWrapper):
         """Return a command of the law with the weight of the payload at a configuration (nq,)."""
         load = self._load(q)
         is_carried = self.law.carry_load(load)
-        return command() if is_carried else self._loaded(command(), load)
+        return command() if is_carried else self._with_load(command(), load)
 
     def _follow(self, dt: float) -> None:
         difference = self._target - self._applied
@@ -114,7 +114,7 @@ class PayloadCompensation(LawWrapper):
         weight = np.concatenate([self._applied[0] * gravity, np.cross(self._applied[1:], gravity)])
         return -d.J_end_effector.T @ weight
 
-    def _loaded(self, command: Command, load: Array) -> Command:
+    def _with_load(self, command: Command, load: Array) -> Command:
         """Add the load to a command of a law without limits."""
         b = self.model.b
         wrench, torque = command.wrench_base + load[:b], command.torque + load[b:]

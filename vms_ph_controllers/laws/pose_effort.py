@@ -15,7 +15,7 @@ from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
 from .sampled_impedance import LawEffort, SampledImpedance, brake
-from .task_effort import split
+from .task_effort import split_motion
 
 PUSH_ENERGY_USED = "the energy for pushing is used up"
 
@@ -68,7 +68,7 @@ class ToolGains(OutputGains):
 
 # Smallest singular value of the Jacobian of a position below which its null space changes fast with
 # the configuration.
-SINGULAR = 0.03
+SIGMA_MIN = 0.03
 
 # Added to the eigenvalues of the task mobility ``J M^-1 J^T``: it bounds the task inertia where the
 # arm is stretched out.
@@ -99,10 +99,10 @@ class Compliance:
 
     def equals(self, other: "Compliance") -> bool:
         """Return whether the springs are those of another."""
-        own, others = (
+        springs, other_springs = (
             (c.reference_share, c.force, c.moment, c.stiffness.tolist()) for c in (self, other)
         )
-        return own == others
+        return springs == other_springs
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,37 +132,37 @@ class ToolImpedance:
         """
         c, rotation, error = compliance, self.error[:3, :3], self.error
         k_position, k_rotation = (
-            c.reference_share * np.diag(k) + self._inertial(k, c.reference_share)
+            c.reference_share * np.diag(k) + self._inertial_part(k, c.reference_share)
             for k in (c.stiffness[:3], c.stiffness[3:])
         )
-        parts = self.potential.spring_energies(error, k_position, k_rotation)
+        springs = self.potential.spring_energies(error, k_position, k_rotation)
         largest = (float(np.max(c.stiffness[:3])), float(np.max(c.stiffness[3:])))
-        pull, share = parts[0].within(c.force, largest[0])
-        moment, moment_share = parts[1].within(c.moment, largest[1])
+        linear, share = springs[0].within(c.force, largest[0])
+        angular, moment_share = springs[1].within(c.moment, largest[1])
         stiffness = np.zeros((6, 6))
         stiffness[:3, :3] = share * (rotation.T @ k_position @ rotation)
         stiffness[3:, 3:] = moment_share * self.potential.stiffness(k_rotation)
         power = 0.0
         if not self.reference.is_resting and c.reference_share < 1.0:
             rate, e = self.reference.twist[3:], error[:3, 3]
-            matrix = self._inertial(c.stiffness[:3], c.reference_share)
+            matrix = self._inertial_part(c.stiffness[:3], c.reference_share)
             power = share * float((matrix @ e) @ cross(rate, e))
-            matrix = self._inertial(c.stiffness[3:], c.reference_share)
+            matrix = self._inertial_part(c.stiffness[3:], c.reference_share)
             power += moment_share * self.potential.axes_power(matrix, rate)
-        gradient = np.concatenate([pull.gradient, moment.gradient])
-        return pull.energy + moment.energy, gradient, stiffness, power
+        gradient = np.concatenate([linear.gradient, angular.gradient])
+        return linear.energy + angular.energy, gradient, stiffness, power
 
-    def damper(self) -> Array:
+    def damping_matrix(self) -> Array:
         """Return the damping (6,6) in the axes of the end effector."""
         c, rotation = self.compliance, self.error[:3, :3]
         damping = np.zeros((6, 6))
         for part in (slice(0, 3), slice(3, 6)):
             d = c.damping[part]
-            matrix = c.reference_share * np.diag(d) + self._inertial(d, c.reference_share)
+            matrix = c.reference_share * np.diag(d) + self._inertial_part(d, c.reference_share)
             damping[part, part] = rotation.T @ matrix @ rotation
         return damping
 
-    def _inertial(self, diagonal: Array, reference_share: float) -> Array:
+    def _inertial_part(self, diagonal: Array, reference_share: float) -> Array:
         """Return what is along the axes of the inertial frame, (3,3) in those of the reference."""
         x, y, z = diagonal.tolist()
         if x == y == z:  # the same along all axes
@@ -208,48 +208,48 @@ def pose_effort(
         j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
     reference_twist = tool.reference.twist_at(tool.error)
     potential, spring, stiffness, turning_power = tool.springs(tool.compliance)
-    damping = tool.damper()
+    damping = tool.damping_matrix()
     if push is not None:
         spring, stiffness = push.projection @ spring, push.projection @ stiffness @ push.projection
         damping = push.projection @ damping @ push.projection + push.damping
 
-    inverse = np.linalg.solve(d.M, j.T)
-    smallest = float(np.linalg.svd(arm_jacobian, compute_uv=False)[-1])
-    inertia = _task_inertia(j @ inverse, smallest)
+    M_inv_JT = np.linalg.solve(d.M, j.T)
+    sigma_min = float(np.linalg.svd(arm_jacobian, compute_uv=False)[-1])
+    inertia = _task_inertia(j @ M_inv_JT, sigma_min)
     eta = j @ d.v
-    drift = h * (stiffness @ reference_twist)
-    pull, pull_stiffness = null.springs.force, np.diag(null.springs.stiffness)
+    lead_force = h * (stiffness @ reference_twist)
+    holding_force, held_stiffness = null.springs.force, np.diag(null.springs.stiffness)
     potential += null.springs.energy
-    posture = np.zeros(model.nv)
+    posture_force = np.zeros(model.nv)
     if null.position_only:
-        posture[b:] = -null.stiffness * null.offset
-        pull_stiffness[b:, b:] += np.diag(null.stiffness)
+        posture_force[b:] = -null.stiffness * null.offset
+        held_stiffness[b:, b:] += np.diag(null.stiffness)
         potential += 0.5 * float(null.stiffness @ (null.offset * null.offset))
     elif null.stiffness.any():
         # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. An arm on
         # a fixed base rests at the nearest posture. On a moving one both sides are projected: with
         # late states, a base that springs hold too would not be stable otherwise.
-        projector = np.eye(model.nv) - inverse @ (inertia @ j)
+        projector = np.eye(model.nv) - M_inv_JT @ (inertia @ j)
         offset = projector[b:, b:] @ null.offset if b else null.offset
-        posture = -projector[b:].T @ (null.stiffness * offset)
-        pull_stiffness += projector[b:].T @ (null.stiffness[:, None] * projector[b:])
+        posture_force = -projector[b:].T @ (null.stiffness * offset)
+        held_stiffness += projector[b:].T @ (null.stiffness[:, None] * projector[b:])
     null_damping = null.damping_null * (d.M - j.T @ inertia @ j)
     if null.position_only:
-        null_map = split(d, j[:3], SINGULAR).null_map
+        null_map = split_motion(d, j[:3], SIGMA_MIN).null_map
         null_damping = null.damping_null * (null_map.T @ null_map)
-    attitude = slice(2 if model.base == "planar" else 3, b)
-    null_damping[attitude, attitude] += null.attitude_damping_rate * d.M_b[attitude, attitude]
+    angular = slice(2 if model.base == "planar" else 3, b)
+    null_damping[angular, angular] += null.attitude_damping_rate * d.M_b[angular, angular]
     impedance = SampledImpedance.at(
         d,
         j.T @ damping @ j + null_damping,
-        j.T @ stiffness @ j + pull_stiffness,
-        j.T @ (spring - drift) + pull - posture,
+        j.T @ stiffness @ j + held_stiffness,
+        j.T @ (spring - lead_force) + holding_force - posture_force,
         d.v,
         h,
         j.T @ (damping @ reference_twist),
     )
     task_force = damping @ (j @ impedance.velocity - reference_twist)
-    force = spring + task_force - drift
+    force = spring + task_force - lead_force
     null_force = null_damping @ impedance.velocity + impedance.predicted_spring
     kinetic_task = 0.5 * float(eta @ inertia @ eta)
     energy = ControlEnergy(
@@ -257,24 +257,24 @@ def pose_effort(
         shaped_potential=potential,
         kinetic_task=kinetic_task,
         kinetic_null=d.kinetic_energy - kinetic_task,
-        damping_task=float((eta - reference_twist) @ (task_force - drift)),
+        damping_task=float((eta - reference_twist) @ (task_force - lead_force)),
         damping_null=float(d.v @ null_force),
         reference_power=turning_power - float(force @ reference_twist),
     )
     effort = LawEffort(
-        d.g - j.T @ force - pull + posture - null_force,
+        d.g - j.T @ force - holding_force + posture_force - null_force,
         d.g + brake(d, h) - impedance.spring - j.T @ task_force - null_force,
         energy,
         impedance.reason,
-        smallest,
+        sigma_min,
     )
-    return effort, posture
+    return effort, posture_force
 
 
-def _task_inertia(mobility: Array, smallest: float) -> Array:
+def _task_inertia(mobility: Array, sigma_min: float) -> Array:
     """Return the inertia (6,6) of the task, without the directions that are being lost."""
     mean = float(np.trace(mobility[:3, :3])) / 3.0
-    fading = _FADING_MOBILITY * max(0.0, 1.0 - (smallest / _FADING_SINGULAR_VALUE) ** 2) * mean
+    fading = _FADING_MOBILITY * max(0.0, 1.0 - (sigma_min / _FADING_SINGULAR_VALUE) ** 2) * mean
     inverse = np.linalg.inv(mobility + (_REGULARISATION + fading) * np.eye(6))
     # What is left of an eigenvalue mu in the null space is (fading / (mu + fading))^2.
     return inverse + fading * (inverse @ inverse)

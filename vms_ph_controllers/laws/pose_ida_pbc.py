@@ -15,7 +15,7 @@ from ..potentials.pose_potential import BaseSpring, PosePotential
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
 from .gain_ramp import SwitchRamp
-from .pose_effort import SINGULAR, ToolGains
+from .pose_effort import SIGMA_MIN, ToolGains
 from .sampled_impedance import SampledImpedance, brake, horizon
 from .staged_controller import StagedController
 
@@ -48,10 +48,10 @@ class TaskMotion:
     def at(cls, d: Evaluation, frame_id: int) -> "TaskMotion":
         """Return the motion of a state for the pose of a frame."""
         j = d.jacobian(frame_id)
-        inverse = np.linalg.solve(d.M, j.T)
-        values, vectors = np.linalg.eigh(j @ inverse)
+        M_inv_JT = np.linalg.solve(d.M, j.T)
+        values, vectors = np.linalg.eigh(j @ M_inv_JT)
         inertia = (vectors / np.maximum(values, _LEAST_MOBILITY)) @ vectors.T
-        projector = np.eye(len(d.v)) - inverse @ inertia @ j
+        projector = np.eye(len(d.v)) - M_inv_JT @ inertia @ j
         return cls(d, j, d.jacobian_rate(frame_id), inertia, projector, j @ d.v)
 
     @property
@@ -172,32 +172,32 @@ class PoseIDAPBC(StagedController):
         stiffness = np.diag(spring.stiffness)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
         null_damping = gains.damping_null * (motion.projector.T @ d.M @ motion.projector)
-        drift = h * (stiffness @ reference_twist)
-        holding = self._holding_springs(d, h, dt)
+        lead_force = h * (stiffness @ reference_twist)
+        held_springs = self._holding_springs(d, h, dt)
         j = motion.J
         impedance = SampledImpedance.at(
             d,
             j.T @ damping @ j + null_damping,
-            j.T @ stiffness @ j + np.diag(holding.stiffness),
-            j.T @ (spring.force - drift) + holding.force,
+            j.T @ stiffness @ j + np.diag(held_springs.stiffness),
+            j.T @ (spring.force - lead_force) + held_springs.force,
             d.v,
             h,
             j.T @ (damping @ reference_twist),
         )
         task_force = damping @ (j @ impedance.velocity - reference_twist)
         null_force = null_damping @ impedance.velocity + impedance.predicted_spring
-        force = spring.force + task_force - drift
+        force = spring.force + task_force - lead_force
         smallest_singular_value = float(np.linalg.svd(j, compute_uv=False)[-1])
-        gyroscopic, coupling_power = self._gyroscopic(motion, smallest_singular_value, dt)
+        gyroscopic, coupling_power = self._coupling_force(motion, smallest_singular_value, dt)
         compensation = d.g + gyroscopic
-        continuous = compensation - (j.T @ force + holding.force + null_force)
+        continuous = compensation - (j.T @ force + held_springs.force + null_force)
         if not np.isfinite(continuous.sum()):
             return self._output.reject_effort(d)
-        applied = impedance.spring + j.T @ task_force + null_force
+        impedance_force = impedance.spring + j.T @ task_force + null_force
         braking = brake(d, h, gyroscopic if gyroscopic.any() else None)
-        output = self._output.apply(d, compensation + braking - applied, gains, dt)
+        output = self._output.apply(d, compensation + braking - impedance_force, gains, dt)
 
-        potential = spring.energy + holding.energy
+        potential = spring.energy + held_springs.energy
         kinetic_task = motion.kinetic_task
         kinetic_null = d.kinetic_energy - kinetic_task
         energy = ControlEnergy(
@@ -205,7 +205,7 @@ class PoseIDAPBC(StagedController):
             shaped_potential=potential,
             kinetic_task=kinetic_task,
             kinetic_null=kinetic_null,
-            damping_task=float((motion.eta - reference_twist) @ (task_force - drift)),
+            damping_task=float((motion.eta - reference_twist) @ (task_force - lead_force)),
             damping_null=float(d.v @ null_force),
             reference_power=-float(force @ reference_twist),
             clipped_power=float((output.effort - continuous) @ d.v),
@@ -220,18 +220,18 @@ class PoseIDAPBC(StagedController):
             task_error=float(np.linalg.norm(error[:3, 3])),
             smallest_singular_value=smallest_singular_value,
         )
-        if output.reason or smallest_singular_value >= 2.0 * SINGULAR or not gains.cancel_coupling:
+        if output.reason or smallest_singular_value >= 2.0 * SIGMA_MIN or not gains.cancel_coupling:
             return command
         reason = f"near a singularity: smallest singular value {smallest_singular_value:.3g}"
         return replace(command, status=Status.DEGRADED, reason=reason)
 
-    def _gyroscopic(
+    def _coupling_force(
         self, motion: TaskMotion, smallest_singular_value: float, dt: float
     ) -> tuple[Array, float]:
         """Return the forces (nv,) quadratic in velocities, and the power of the coupling, W."""
         task_force, null_force = motion.decoupling()
         coupling_power = -float(task_force @ motion.eta)
-        share = min(max(smallest_singular_value / SINGULAR - 1.0, 0.0), 1.0)
+        share = min(max(smallest_singular_value / SIGMA_MIN - 1.0, 0.0), 1.0)
         share *= self._coupling_ramp.follow(self._ramp.gains.cancel_coupling, dt)
         return share * (motion.J.T @ task_force + null_force), coupling_power
 
@@ -243,6 +243,6 @@ class PoseIDAPBC(StagedController):
         limits = self._limit_springs(d, gains, h)
         k_q = gains.frequency_posture**2 * self._shape_inertia
         offset = model.difference(self._posture, d.q)[model.b :]
-        pull = k_q * offset
-        energy = limits.energy + 0.5 * float(pull @ offset)
-        return base.with_joints(SpringForce(energy, limits.force + pull, limits.stiffness + k_q))
+        force = k_q * offset
+        energy = limits.energy + 0.5 * float(force @ offset)
+        return base.with_joints(SpringForce(energy, limits.force + force, limits.stiffness + k_q))

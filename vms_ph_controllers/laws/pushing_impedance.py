@@ -20,10 +20,10 @@ from .pose_effort import Push
 _OBSERVER_RATE, _CORRECTION_RATE = 30.0, 4.0
 
 # Share of the desired force by which the correction may change it.
-_CORRECTION = 0.5
+_CORRECTION_SHARE = 0.5
 
 # Share of the capacity of the tank below which the force decreases with its level.
-_RESERVE = 0.1
+_RESERVE_SHARE = 0.1
 
 # Below this force nothing is pushed, N.
 _SMALLEST_FORCE = 1e-6
@@ -86,7 +86,7 @@ class PushingImpedance(CartesianImpedance):
         """Control the end effector of a robot on any base; see :class:`CartesianImpedance`."""
         self._balance = ImpulseBalance(model, coordinates="decoupled")
         self._observer = MomentumObserver(model, _OBSERVER_RATE)
-        self._wrenches = WrenchMap(self._balance, wind_force=0.0, wind_moment=0.0)
+        self._wrench_map = WrenchMap(self._balance, wind_force=0.0, wind_moment=0.0)
         super().__init__(model, gains, allocation, base_actuated)
 
     def _start_holding(self, d: Evaluation) -> None:
@@ -96,7 +96,7 @@ class PushingImpedance(CartesianImpedance):
         self._desired_force, self._force, self._correction = np.zeros(3), 0.0, 0.0
         self._normal = np.array([1.0, 0.0, 0.0])
         self._last_push: tuple[Array, float, Array] | None = None
-        self._observed = self._routable = 0.0
+        self._observed_force = self._routable_power = 0.0
 
     def _reset(self, state: RobotState) -> None:
         super()._reset(state)
@@ -121,7 +121,7 @@ class PushingImpedance(CartesianImpedance):
     @property
     def observed_force(self) -> float:
         """Force on the surroundings along the direction of the push, as observed, N."""
-        return self._observed if self.twin is None else float(self.twin.observed_force)
+        return self._observed_force if self.twin is None else float(self.twin.observed_force)
 
     def _push(self, d: Evaluation, reference: Reference, dt: float, h: float) -> Push | None:
         gains = cast("PushingImpedance.Gains", self._ramp.gains)
@@ -149,7 +149,7 @@ class PushingImpedance(CartesianImpedance):
         self._slide(d, placement)
         force = self._force + self._force_correction(d, placement, gains, dt)
         capacity = max(gains.push_energy, 1e-12)
-        authority = min(1.0, max(0.0, self._level) / (_RESERVE * capacity))
+        authority = min(1.0, max(0.0, self._level) / (_RESERVE_SHARE * capacity))
         force *= authority
         self._last_push = (placement[:3, 3].copy(), force, self._normal)
         direction = self._normal @ placement[:3, :3]
@@ -168,7 +168,7 @@ class PushingImpedance(CartesianImpedance):
         if self._last_push is not None:
             last_position, force, normal = self._last_push
             self._tank.withdraw(force * float(normal @ (placement[:3, 3] - last_position)))
-            self._tank.deposit(gains.push_routing * max(0.0, self._routable) * max(dt, 0.0))
+            self._tank.deposit(gains.push_routing * max(0.0, self._routable_power) * max(dt, 0.0))
         twist = d.J_end_effector @ d.v
         lateral = twist[:3] - twist[:3] @ placement[:3, :3].T @ self._normal * (
             self._normal @ placement[:3, :3]
@@ -177,13 +177,13 @@ class PushingImpedance(CartesianImpedance):
         g = gains
         share = min(g.damping_share_x, g.damping_share_y, g.damping_share_z)
         share_rotation = min(g.damping_share_rx, g.damping_share_ry, g.damping_share_rz)
-        self._routable = share * g.damping * float(lateral @ lateral)
-        self._routable += share_rotation * g.damping_rotation * float(twist[3:] @ twist[3:])
+        self._routable_power = share * g.damping * float(lateral @ lateral)
+        self._routable_power += share_rotation * g.damping_rotation * float(twist[3:] @ twist[3:])
 
     def _slide(self, d: Evaluation, placement: Array) -> None:
         """Let the reference pose follow along the direction of the push."""
         normal, position = self._normal, placement[:3, 3]
-        if self._relative and self.model.b:
+        if self._is_relative and self.model.b:
             base = self.model.base_pose(d.q)
             normal = normal @ base[:3, :3]
             position = (position - base[:3, 3]) @ base[:3, :3]
@@ -194,13 +194,13 @@ class PushingImpedance(CartesianImpedance):
         impulse = self._balance.add(RobotState(d.q, d.v), self._last_force, dt)
         if impulse is None:
             return self._correction
-        observed = self._wrenches.estimate(self._observer.add(impulse)).end_effector[:3]
-        self._observed = -float(self._normal @ (placement[:3, :3] @ observed))
+        observed = self._wrench_map.estimate(self._observer.add(impulse)).end_effector[:3]
+        self._observed_force = -float(self._normal @ (placement[:3, :3] @ observed))
         # What accelerates the end effector itself is no contact: then nothing is corrected.
-        if gains.push_feedback > 0.0 and self._observed > _CORRECTION * self._force:
-            error = gains.push_feedback * (self._force - self._observed)
+        if gains.push_feedback > 0.0 and self._observed_force > _CORRECTION_SHARE * self._force:
+            error = gains.push_feedback * (self._force - self._observed_force)
             self._correction += min(1.0, _CORRECTION_RATE * dt) * error
-            limit = _CORRECTION * self._force
+            limit = _CORRECTION_SHARE * self._force
             self._correction = min(max(self._correction, -limit), limit)
         else:
             self._correction *= 1.0 - min(1.0, _OBSERVER_RATE * dt)

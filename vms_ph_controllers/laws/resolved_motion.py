@@ -80,9 +80,9 @@ class ResolvedMotion(StagedController):
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
-        self._attitude = self.model.base_pose(d.q)[:3, :3]
+        self._held_attitude = self.model.base_pose(d.q)[:3, :3]
         self._tool.restart(d.placement(self.model.end_effector))
-        self._rates: Array | None = None
+        self._last_rates: Array | None = None
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         model, gains = self.model, self._ramp.gains
@@ -91,11 +91,11 @@ class ResolvedMotion(StagedController):
             gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / age) for k in bandwidths})
         bandwidth = max(2.0 * gains.bandwidth, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
-        rates, error, smallest = self._wanted_rates(d, gains)
+        rates, error, sigma_min = self._desired_rates(d, gains)
         acceleration = np.zeros(model.n)
-        if self._rates is not None and dt > 0.0:
-            acceleration = (rates - self._rates) / dt
-        self._rates = rates
+        if self._last_rates is not None and dt > 0.0:
+            acceleration = (rates - self._last_rates) / dt
+        self._last_rates = rates
         h = horizon(dt, 0.0, age)
         bandwidth = gains.bandwidth_rates if h == 0.0 else min(gains.bandwidth_rates, 0.5 / h)
         desired = d.g.copy()
@@ -111,9 +111,9 @@ class ResolvedMotion(StagedController):
             tank_level=self._output.tank_level,
         )
         distance = float(np.linalg.norm(error[:3]))
-        return self._command(output, energy, task_error=distance, smallest_singular_value=smallest)
+        return self._command(output, energy, task_error=distance, smallest_singular_value=sigma_min)
 
-    def _wanted_rates(self, d: Evaluation, gains: Gains) -> tuple[Array, Array, float]:
+    def _desired_rates(self, d: Evaluation, gains: Gains) -> tuple[Array, Array, float]:
         """Return joint rates (n,), the tool's error (6,) and the least singular value."""
         n = self.model.n
         pose, goal = d.placement(self.model.end_effector), self._tool.pose
@@ -125,28 +125,28 @@ class ResolvedMotion(StagedController):
         generalised = spatial[:, 6:] - spatial[:, :6] @ d.A
         twist = to_inertial @ self._tool.twist + gains.bandwidth * error - spatial[:, :6] @ d.v_hat
         if gains.hold_attitude:
-            rotation_error = _SO3.log(self._attitude.T @ self.model.base_pose(d.q)[:3, :3])
+            rotation_error = _SO3.log(self._held_attitude.T @ self.model.base_pose(d.q)[:3, :3])
             reaction = d.v_hat[3:] + gains.bandwidth_attitude * rotation_error
             tasks = [(d.A[3:], reaction), (generalised[:3], twist[:3])]
         else:
             tasks = [(generalised, twist)]
-        rates, projector, smallest = np.zeros(n), np.eye(n), np.inf
+        rates, projector, sigma_min = np.zeros(n), np.eye(n), np.inf
         for jacobian, desired in tasks:
-            left, values, right = np.linalg.svd(jacobian @ projector, full_matrices=False)
+            left, sigma, right = np.linalg.svd(jacobian @ projector, full_matrices=False)
             bound = gains.least_singular_value * float(np.abs(jacobian).max())
             # Damped below the bound and exact above it, continuous at it.
-            inverse = values / np.maximum(np.maximum(values, bound) ** 2, _TINY)
+            inverse = sigma / np.maximum(np.maximum(sigma, bound) ** 2, _TINY)
             step = (right.T * inverse) @ (left.T @ (desired - jacobian @ rates))
             rates = rates + step * self._rate_share(rates, step)
             # What a damped direction leaves is free for the next task, without a jump.
-            projector = projector - (right.T * (values * inverse)) @ right
-            smallest = float(values[-1])
-        return rates, error, smallest
+            projector = projector - (right.T * (sigma * inverse)) @ right
+            sigma_min = float(sigma[-1])
+        return rates, error, sigma_min
 
     def _rate_share(self, rates: Array, step: Array) -> float:
         """Return the share of a step of the rates that keeps each of them within its bound."""
-        room = np.maximum(self._ramp.gains.joint_speed - np.sign(step) * rates, 0.0)
-        return float(np.min(room / np.maximum(np.abs(step), _TINY), initial=1.0))
+        margin = np.maximum(self._ramp.gains.joint_speed - np.sign(step) * rates, 0.0)
+        return float(np.min(margin / np.maximum(np.abs(step), _TINY), initial=1.0))
 
     @staticmethod
     def _shape_force(d: Evaluation, acceleration: Array) -> Array:
@@ -155,5 +155,5 @@ class ResolvedMotion(StagedController):
         return d.M_hat_m @ acceleration + velocity_terms[6:] - d.A.T @ velocity_terms[:6]
 
     def _missed_updates(self) -> None:
-        self._rates = None
+        self._last_rates = None
         super()._missed_updates()

@@ -45,7 +45,7 @@ _BRAKE_FACTOR = 1.25
 _MAX_WEIGHT_RATE = 3.0
 
 # Step of a difference of the weight, rad or m.
-_STEP = 1e-4
+_DIFFERENCE = 1e-4
 
 DAMPING_REDUCED = "damping reduced to what is stable at this rate"
 STIFFNESS_REDUCED = "stiffness reduced to what is stable at this rate"
@@ -132,7 +132,7 @@ class SampledImpedance:
             return cls(gradient, velocity, np.zeros(len(velocity)), "")
         spring, is_reduced, drift_force = gradient, False, 0.0 if drift is None else drift
         bound = 0.5 / (h * h)
-        if not _is_positive(bound * mass - stiffness):
+        if not _is_positive_definite(bound * mass - stiffness):
             factor = np.linalg.cholesky(mass)
             half = np.linalg.solve(factor, stiffness)
             values, vectors = np.linalg.eigh(np.linalg.solve(factor, half.T))
@@ -141,8 +141,8 @@ class SampledImpedance:
             spring = modes @ (share * np.linalg.solve(modes, gradient))
             stiffness = (modes * np.clip(values, 0.0, bound)) @ modes.T
             is_reduced = bool(share.min() < 1.0)
-        total = damping + h * stiffness
-        damped_velocity = np.linalg.solve(mass + h * total, mass @ velocity + h * drift_force)
+        D_total = damping + h * stiffness
+        damped_velocity = np.linalg.solve(mass + h * D_total, mass @ velocity + h * drift_force)
         desired_power = float(velocity @ (damping @ velocity - drift_force))
         obtained_power = float(velocity @ (damping @ damped_velocity - drift_force))
         slowed = desired_power > _LEAST_POWER and obtained_power < _REPORTED_SHARE * desired_power
@@ -182,11 +182,11 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
         return np.zeros(len(d.v))
     if d.sampled_algebra is not None:
         return np.asarray(d.sampled_algebra.brake(d.q, d.v, h, gyroscopic))
-    largest = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
+    reach = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
     twice_kinetic = 2.0 * d.kinetic_energy
-    if not (largest > 0.0 and isfinite(largest) and twice_kinetic > 0.0):
+    if not (reach > 0.0 and isfinite(reach) and twice_kinetic > 0.0):
         return np.zeros(len(d.v))
-    model, step = d.model, 0.5 * h * min(1.0, _MAX_DISPLACEMENT / largest)
+    model, step = d.model, 0.5 * h * min(1.0, _MAX_DISPLACEMENT / reach)
     predicted = model.integrate(d.q, step * d.v)
     pumped_power = max(0.0, float(d.v @ d.g) - d.lifting_power(predicted))
     if gyroscopic is not None:
@@ -202,12 +202,12 @@ def holds_weight(model: VMSModel, q: Array, h: float) -> bool:
     """
     zero = np.zeros(model.nv)
     d = Evaluation(model, q, zero)
-    steps = (model.integrate(q, step) for step in _STEP * np.eye(model.nv))
-    gradient = np.array([Evaluation(model, q_next, zero).g - d.g for q_next in steps]) / _STEP
-    return _is_positive(_MAX_WEIGHT_RATE / (h * h) * d.M + 0.5 * (gradient + gradient.T))
+    steps = (model.integrate(q, step) for step in _DIFFERENCE * np.eye(model.nv))
+    gradient = np.array([Evaluation(model, q_next, zero).g - d.g for q_next in steps]) / _DIFFERENCE
+    return _is_positive_definite(_MAX_WEIGHT_RATE / (h * h) * d.M + 0.5 * (gradient + gradient.T))
 
 
-def _is_positive(matrix: Array) -> bool:
+def _is_positive_definite(matrix: Array) -> bool:
     try:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:

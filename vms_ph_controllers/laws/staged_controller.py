@@ -57,7 +57,7 @@ class StagedController(TwinnedController):
     def _start_holding(self, d: Evaluation) -> None:
         """Make a configuration the reference to hold; d has its terms at rest."""
 
-    def _at_rest(self, state: RobotState) -> Evaluation:
+    def _restart_at(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._is_limited = False
         self._shape_inertia = np.diag(d.M_hat_m).copy()
@@ -66,10 +66,10 @@ class StagedController(TwinnedController):
         return d
 
     def _reset(self, state: RobotState) -> None:
-        self._output.restart(self._at_rest(state))
+        self._output.restart(self._restart_at(state))
 
     def _resume(self, state: RobotState) -> None:
-        self._output.resume(self._at_rest(state))
+        self._output.resume(self._restart_at(state))
 
     def carry_load(self, load: Array) -> bool:
         """Hold a weight (nv,) before the output stage; see :meth:`Controller.carry_load`."""
@@ -107,7 +107,7 @@ class StagedController(TwinnedController):
         return self._joint_limits.springs(positions, predicted, stiffness, gains.limit_margin)
 
     def _command(
-        self, output: LimitedEfforts, energy: ControlEnergy, *reasons: str, **values: float
+        self, output: LimitedEfforts, energy: ControlEnergy, *reasons: str, **fields: float
     ) -> Command:
         """Return the command of what the output stage passes, with further reasons and fields."""
         b, self._is_limited = self.model.b, bool(output.reason)
@@ -118,5 +118,5 @@ class StagedController(TwinnedController):
             energy,
             Status.SATURATED if output.reason else Status.OK,
             "; ".join(filter(None, (output.reason, *reasons))),
-            **values,
+            **fields,
         )

@@ -25,7 +25,7 @@ class SplitMotion:
         nu: null-space velocity (k,).
         null_velocity: the same as a velocity of the robot, (nv,).
         kinetic_null: kinetic energy of the null space, J.
-        smallest: smallest singular value of J.
+        sigma_min: smallest singular value of J.
         is_regular: whether it is above the threshold.
         pseudo_inverse: of J (nv,m), singular values bounded below by the threshold.
     """
@@ -36,12 +36,12 @@ class SplitMotion:
     nu: Array
     null_velocity: Array
     kinetic_null: float
-    smallest: float
+    sigma_min: float
     is_regular: bool
     pseudo_inverse: Array
 
 
-def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
+def split_motion(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
     """Split the velocity of an evaluation.
 
     Where the task is regular the null space has an orthonormal basis Z, ``N = (Z M Z^T)^-1 Z M``,
@@ -55,10 +55,10 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
     algebra = None if d.tree.in_cpp is None or m != 3 else d.tree.in_cpp.sampled_algebra
     if algebra is not None:
         return SplitMotion(jacobian, *algebra.split(d.M, d.v, d.momentum, jacobian, singular_below))
-    left, values, right = np.linalg.svd(jacobian)
-    smallest = float(values[-1])
+    left, sigma, right = np.linalg.svd(jacobian)
+    sigma_min = float(sigma[-1])
     eta = jacobian @ d.v
-    if smallest >= singular_below:
+    if sigma_min >= singular_below:
         z = right[m:]
         weighted = z @ d.M
         null_map = np.linalg.solve(weighted @ z.T, weighted)
@@ -67,17 +67,17 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
         kinetic = 0.5 * float(nu @ (weighted @ d.v))
     else:
         share = np.ones(len(right))
-        share[:m] = np.maximum(0.0, 1.0 - (values / singular_below) ** 2)
+        share[:m] = np.maximum(0.0, 1.0 - (sigma / singular_below) ** 2)
         s = right.T @ (share[:, None] * right)
         complement = right.T @ ((1.0 - share**2)[:, None] * right)
         scale = float(np.trace(d.M)) / len(d.M)
         null_map = s @ np.linalg.solve(s @ d.M @ s + scale * complement, s @ d.M)
         nu = n = null_map @ d.v
         kinetic = 0.5 * float(d.momentum @ nu)
-    bounded = np.maximum(values, singular_below)
+    bounded = np.maximum(sigma, singular_below)
     inverse = right[:m].T @ (left / bounded).T
     return SplitMotion(
-        jacobian, eta, null_map, nu, n, kinetic, smallest, smallest >= singular_below, inverse
+        jacobian, eta, null_map, nu, n, kinetic, sigma_min, sigma_min >= singular_below, inverse
     )
 
 
@@ -100,7 +100,7 @@ def task_effort(
     d: Evaluation,
     task: Task,
     spring: SpringForce,
-    routed: Array | None,
+    routing_effort: Array | None,
     damping: tuple[float, float],
     h: float,
     singular_below: float,
@@ -111,20 +111,20 @@ def task_effort(
         d: the state.
         task: what is split from the null space.
         spring: the potential in force; its stiffness is (nv,nv).
-        routed: (nv,) an effort that routes energy; None for none.
+        routing_effort: (nv,) an effort that routes energy; None for none.
         damping: of task and null space, N s/m and N m s/rad.
         h: the horizon, s.
         singular_below: smallest singular value at which the Jacobian counts as regular.
     """
     jacobian, rate = task.jacobian(d), task.jacobian_rate(d)
-    motion = split(d, jacobian, singular_below)
+    motion = split_motion(d, jacobian, singular_below)
     n = motion.null_map  # D = J^T D_t J + N^T D_nu N
-    matrix = damping[0] * (jacobian.T @ jacobian) + damping[1] * (n.T @ n)
-    impedance = SampledImpedance.at(d, matrix, spring.stiffness, spring.force, d.v, h)
+    damping_matrix = damping[0] * (jacobian.T @ jacobian) + damping[1] * (n.T @ n)
+    impedance = SampledImpedance.at(d, damping_matrix, spring.stiffness, spring.force, d.v, h)
     task_force = damping[0] * (jacobian @ impedance.velocity)
     null_force = damping[1] * (n @ impedance.velocity)
-    damped = jacobian.T @ task_force + n.T @ null_force + impedance.predicted_spring
-    routing = np.zeros(len(d.v)) if routed is None else routed
+    damping_force = jacobian.T @ task_force + n.T @ null_force + impedance.predicted_spring
+    routing = np.zeros(len(d.v)) if routing_effort is None else routing_effort
     energy = ControlEnergy(
         closed_loop_energy=d.kinetic_energy + spring.energy,
         shaped_potential=spring.energy,
@@ -136,11 +136,11 @@ def task_effort(
         null_to_task=exchange(d, motion, rate),
     )
     return LawEffort(
-        d.g - spring.force - damped + routing,
-        d.g + brake(d, h, routed) - impedance.spring - damped + routing,
+        d.g - spring.force - damping_force + routing,
+        d.g + brake(d, h, routing_effort) - impedance.spring - damping_force + routing,
         energy,
         impedance.reason,
-        motion.smallest,
+        motion.sigma_min,
     )
 
 

@@ -22,7 +22,7 @@ from ..safety.energy_tank import EnergyTank, TankBudget
 from ..safety.limits import LimitGains, TorqueLimits
 from ..safety.sample_grant import strongest_brake
 from .gain_ramp import GainRamp, SwitchRamp
-from .pose_effort import SINGULAR
+from .pose_effort import SIGMA_MIN
 from .sampled_impedance import LawEffort, horizon
 from .task_effort import EnergyRouting, task_effort
 from .twinned_controller import TwinnedController
@@ -112,10 +112,10 @@ class TaskSpaceIDAPBC(TwinnedController):
                 f"'{model.name}' has {model.n}"
             )
         self.task = PositionTask(model)
-        self._routing = EnergyRouting(model, self.task, SINGULAR)
+        self._routing = EnergyRouting(model, self.task, SIGMA_MIN)
         self._joint_limits = JointLimitPotential(model)
         self._torque_limits = TorqueLimits(model)
-        self._governor = ReferenceGovernor(model, self.task, SINGULAR)
+        self._governor = ReferenceGovernor(model, self.task, SIGMA_MIN)
         self._tank_budget = TankBudget(model)
         self._ramp = GainRamp(self.gains)
         self._coupling_ramp, self._task_ramp = SwitchRamp(), SwitchRamp()
@@ -170,15 +170,15 @@ class TaskSpaceIDAPBC(TwinnedController):
         h = horizon(dt, gains.delay, state.age)
         budget = self._tank_budget
         positions = model.joint_positions(d.q)
-        limits = self._joint_limits.springs(
+        limit_springs = self._joint_limits.springs(
             positions, positions + h * d.v, gains.limit_stiffness, gains.limit_margin
         )
-        stored = budget.energy(d.q) + limits.energy - d.potential_energy
+        stored = budget.energy(d.q) + limit_springs.energy - d.potential_energy
         budget.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
-        supplied = self._follow(reference, d, dt)
-        routed, spring = self._routed(d, dt), self._spring(d, limits)
+        added_energy = self._follow(reference, d, dt)
+        routing, spring = self._routing_effort(d, dt), self._spring(d, limit_springs)
         damping = (gains.damping_task, gains.damping_null)
-        effort = task_effort(d, self.task, spring, routed, damping, h, SINGULAR)
+        effort = task_effort(d, self.task, spring, routing, damping, h, SIGMA_MIN)
         limited = self._torque_limits.apply(
             effort.sampled, d.g, d.v, gains.torque_rate, gains.power, dt
         )
@@ -201,13 +201,13 @@ class TaskSpaceIDAPBC(TwinnedController):
         tank = budget.tank
         energy = replace(
             effort.energy,
-            reference_power=supplied / dt if dt > 0.0 else 0.0,
+            reference_power=added_energy / dt if dt > 0.0 else 0.0,
             clipped_power=float((torque - effort.continuous) @ d.v),
             tank_level=0.0 if tank is None else tank.level,
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
-        limits_met = "; ".join(filter(None, (grant.reason, limited.reason)))
-        status, reason = self._outcome(limits_met, effort)
+        limit_reason = "; ".join(filter(None, (grant.reason, limited.reason)))
+        status, reason = self._status(limit_reason, effort)
         goal = self._governor.minimum.x if self._governor.target is None else self._governor.target
         return Command(
             np.zeros(0),
@@ -235,9 +235,9 @@ class TaskSpaceIDAPBC(TwinnedController):
             next_minimum = candidate if share == 1.0 else governor.interpolate(candidate, share)
             return self._potential(next_minimum)
 
-        supplied = self._tank_budget.change(d.q, potential)
+        added_energy = self._tank_budget.change(d.q, potential)
         governor.accept(next_minimum)
-        return supplied
+        return added_energy
 
     def _potential(self, minimum: PotentialMinimum) -> ShapedPotential:
         """Return the potential that the gains define at a minimum."""
@@ -254,7 +254,7 @@ class TaskSpaceIDAPBC(TwinnedController):
                 self.task, at_minimum, stiffness, gains.null_stiffness
             )
             weight = share * weight + joint_stiffness * np.eye(self.model.n)
-            self._cached, self._key = ShapedPotential(self.model, minimum.q, weight), key
+            self._cached, self._key = (ShapedPotential(self.model, minimum.q, weight), key)
         return self._cached
 
     @property
@@ -273,15 +273,15 @@ class TaskSpaceIDAPBC(TwinnedController):
             authority * matrix + np.diag(limits.stiffness),
         )
 
-    def _routed(self, d: Evaluation, dt: float) -> Array | None:
+    def _routing_effort(self, d: Evaluation, dt: float) -> Array | None:
         share = self._coupling_ramp.follow(self.gains.cancel_coupling, dt)
         routed = self._routing.torque(d) if share > 0.0 else None
         return None if routed is None else share * routed
 
-    def _outcome(self, limited: str, effort: LawEffort) -> tuple[Status, str]:
-        if limited:
-            return Status.SATURATED, limited
-        if effort.smallest_singular_value < SINGULAR:
+    def _status(self, limit_reason: str, effort: LawEffort) -> tuple[Status, str]:
+        if limit_reason:
+            return Status.SATURATED, limit_reason
+        if effort.smallest_singular_value < SIGMA_MIN:
             smallest = effort.smallest_singular_value
             return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"
         if self._governor.is_rejected:

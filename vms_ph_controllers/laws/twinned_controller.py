@@ -66,13 +66,13 @@ class TwinnedController(Controller):
         super().__init__(model)
         self._allocation, self._base_actuated = allocation, base_actuated
         self._started = False
-        self._q = model.neutral_configuration()  # of the last usable state
+        self._last_q = model.neutral_configuration()  # of the last usable state
         self.gains = self._checked_gains(gains)
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy the law as one that was not reset: a copy holds the pose of its first update."""
-        parts = {name: part for name, part in vars(self).items() if name != "twin"}
-        return {**parts, "_started": False}
+        attributes = {name: value for name, value in vars(self).items() if name != "twin"}
+        return {**attributes, "_started": False}
 
     @property
     def gains(self) -> Any:
@@ -96,16 +96,16 @@ class TwinnedController(Controller):
     @cached_property
     def twin(self) -> Any:
         """The law in C++, a ``vms_ph_native.Law`` with the present gains; None for Python."""
-        module, model, kind = native_module(), self.model, type(self)
-        library_class = next(c for c in kind.__mro__ if c.__module__.startswith(__package__))
-        if kind is not library_class:
-            self._python_reason = f"{kind.__name__} derives from {library_class.__name__}"
+        module, model, law_class = native_module(), self.model, type(self)
+        library_class = next(c for c in law_class.__mro__ if c.__module__.startswith(__package__))
+        if law_class is not library_class:
+            self._python_reason = f"{law_class.__name__} derives from {library_class.__name__}"
         elif module is None:
             self._python_reason = NOT_INSTALLED
         elif not model.is_native:
             self._python_reason = f"the model of '{model.name}' is evaluated in Python"
-        elif uncovered := self._uncovered():
-            self._python_reason = f"the law in C++ has no {' and no '.join(uncovered)}"
+        elif missing := self._missing_options():
+            self._python_reason = f"the law in C++ has no {' and no '.join(missing)}"
         else:
             try:
                 twin = self._make_twin(module)
@@ -118,7 +118,7 @@ class TwinnedController(Controller):
                 self._python_reason = str(error)
         return None
 
-    def _uncovered(self) -> tuple[str, ...]:
+    def _missing_options(self) -> tuple[str, ...]:
         """Return the options of this law that its twin does not have."""
         return self.options
 
@@ -169,7 +169,7 @@ class TwinnedController(Controller):
 
     def _start(self, state: RobotState, method: Literal["reset", "resume"]) -> None:
         self.model.evaluate(state.q, state.v)  # says what is wrong
-        self._started, self._q = True, np.array(state.q, dtype=float)
+        self._started, self._last_q = True, np.array(state.q, dtype=float)
         twin = self.synchronise()
         if twin is None:
             {"reset": self._reset, "resume": self._resume}[method](state)
@@ -185,11 +185,11 @@ class TwinnedController(Controller):
             if not self._started:
                 with suppress(StateError):
                     self.reset(state)
-            self._q = np.array(state.q, dtype=float)
+            self._last_q = np.array(state.q, dtype=float)
         twin = self.synchronise()
         if twin is None:
             return self._update(state, reference, dt)
-        return recorded(twin.update(state.q, state.v, dt, *reference.parts, state.age))
+        return command_of_cpp(twin.update(state.q, state.v, dt, *reference.parts, state.age))
 
     def missed_updates(self) -> None:
         """Credit nothing to a tank for the motion; see :meth:`Controller.missed_updates`."""
@@ -204,7 +204,7 @@ class TwinnedController(Controller):
         At the last configuration where ``q`` (nq,) is none.
         """
         is_usable = RobotState(q, np.zeros(self.model.nv)).is_usable(self.model)
-        return self._safe_output(q if is_usable else self._q)
+        return self._safe_output(q if is_usable else self._last_q)
 
     def _safe_output(self, q: Array) -> Command:
         """Return the effort that holds the robot at a configuration (nq,)."""
@@ -250,7 +250,7 @@ def core_allocation(module: Any, allocation: Allocation | None) -> Any:
     return module.Allocation.of_matrix(allocation.matrix, allocation.lower, allocation.upper)
 
 
-def recorded(command: Any) -> Command:
+def command_of_cpp(command: Any) -> Command:
     """Return a command of C++ as a record in Python."""
     wrench, torque, energies, status, *rest = command.parts
     return Command(wrench, torque, ControlEnergy(*energies), Status(status), *rest)

@@ -81,8 +81,8 @@ def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]
         ModelError: there are several axes, or the base cannot be turned about all axes.
     """
     forces = allocation.matrix[:3]
-    left, sizes, _ = np.linalg.svd(forces)
-    if sizes[0] == 0.0 or (sizes[1:] > _RANK_TOLERANCE * sizes[0]).any():
+    left, force_sigma, _ = np.linalg.svd(forces)
+    if force_sigma[0] == 0.0 or (force_sigma[1:] > _RANK_TOLERANCE * force_sigma[0]).any():
         raise ModelError(
             f"the rotors of '{name}' push along several axes or none; UnderactuatedFlight is for "
             "one axis, DecoupledVMSController for all"
@@ -91,8 +91,8 @@ def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]
     shares = axis @ forces
     if shares.sum() < 0.0:
         axis, shares = -axis, -shares
-    wrenches = np.linalg.svd(allocation.matrix, compute_uv=False)
-    if len(wrenches) < 4 or wrenches[3] <= _RANK_TOLERANCE * wrenches[0]:
+    wrench_sigma = np.linalg.svd(allocation.matrix, compute_uv=False)
+    if len(wrench_sigma) < 4 or wrench_sigma[3] <= _RANK_TOLERANCE * wrench_sigma[0]:
         raise ModelError(f"the rotors of '{name}' cannot turn it about all axes")
     bounds = np.array([shares * allocation.lower, shares * allocation.upper])
     return axis, float(bounds.min(axis=0).sum()), float(bounds.max(axis=0).sum())
@@ -185,36 +185,36 @@ class UnderactuatedFlight(AttitudeAndShape):
         rotation = pose[:3, :3]
         centre, inertia = centre_and_inertia(d)
         # The centre of mass belongs above the reference of the base, wherever the arm is.
-        level = self._base.pose[:3, :3]
-        sway = level @ (d.M_bm[:3] @ d.v[b:]) / mass
-        position_error = pose[:3, 3] + rotation @ centre - (self._base.pose[:3, 3] + level @ centre)
+        R_ref = self._base.pose[:3, :3]
+        v_arm = R_ref @ (d.M_bm[:3] @ d.v[b:]) / mass
+        position_error = pose[:3, 3] + rotation @ centre - (self._base.pose[:3, 3] + R_ref @ centre)
         position_error = position_error - self._integral.position
-        reference_velocity = level @ self._base.twist[:3]
-        speed = rotation @ momentum[:3] / mass - reference_velocity
-        turn_rate = level @ self._base.twist[3:]
-        sway = sway + np.cross(turn_rate, level @ centre)
-        feedforward = level @ self._base.acceleration[:3] + np.cross(turn_rate, reference_velocity)
+        reference_velocity = R_ref @ self._base.twist[:3]
+        v_e = rotation @ momentum[:3] / mass - reference_velocity
+        omega = R_ref @ self._base.twist[3:]
+        v_arm = v_arm + np.cross(omega, R_ref @ centre)
+        feedforward = R_ref @ self._base.acceleration[:3] + np.cross(omega, reference_velocity)
         stiffness = gains.frequency_position**2
         rate = 2.0 * gains.damping_ratio * gains.frequency_position
         # Damping of the velocity that it leaves.
         rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness))
         hover = self._gravity * self._up  # acceleration that holds the weight
 
-        def wanted_acceleration(position: Array, velocity: Array) -> Array:
-            pull = hover + feedforward - stiffness * position - rate * velocity
-            return self._direction.within(pull, self._up, self._gravity, gains.largest_tilt)
+        def desired_accel(position: Array, velocity: Array) -> Array:
+            accel = hover + feedforward - stiffness * position - rate * velocity
+            return self._direction.within(accel, self._up, self._gravity, gains.largest_tilt)
 
-        push = mass * wanted_acceleration(position_error, speed)
-        attitude = self._direction.attitude(push, level)
-        projected = float(push @ (rotation @ self._axis))
-        thrust = min(max(projected, self._smallest_thrust), self._largest_thrust)
+        desired_force = mass * desired_accel(position_error, v_e)
+        attitude = self._direction.attitude(desired_force, R_ref)
+        projection = float(desired_force @ (rotation @ self._axis))
+        thrust = min(max(projection, self._smallest_thrust), self._largest_thrust)
         force = thrust * (rotation @ self._axis)
-        displacement_rate = sway + self._integral.position_rate
+        displacement_rate = v_arm + self._integral.position_rate
         accel = force / mass - hover - feedforward
         step = 1e-3
-        desired = wanted_acceleration(position_error + step * (speed - sway), speed + step * accel)
-        next_level = level @ _SO3.exp(step * self._base.twist[3:])
-        next_attitude = self._direction.attitude(desired, next_level)
+        next_accel = desired_accel(position_error + step * (v_e - v_arm), v_e + step * accel)
+        R_next = R_ref @ _SO3.exp(step * self._base.twist[3:])
+        next_attitude = self._direction.attitude(next_accel, R_next)
         attitude_rate = rotation.T @ attitude @ _SO3.log(attitude.T @ next_attitude) / step
         return BaseDemand(
             force=thrust * self._axis,
@@ -224,20 +224,20 @@ class UnderactuatedFlight(AttitudeAndShape):
             centre=centre,
             inertia=inertia,
             energy=ControlEnergy(
-                kinetic_base=0.5 * mass * float(speed @ speed),
+                kinetic_base=0.5 * mass * float(v_e @ v_e),
                 shaped_potential=0.5 * mass * stiffness * float(position_error @ position_error),
-                damping_base=mass * rate * float(speed @ speed),
-                clipped_power=float(speed @ (force - push)),
+                damping_base=mass * rate * float(v_e @ v_e),
+                clipped_power=float(v_e @ (force - desired_force)),
                 reference_power=-mass * stiffness * float(position_error @ displacement_rate),
             ),
-            reason="" if projected > self._smallest_thrust else "turning over: the least thrust",
+            reason="" if projection > self._smallest_thrust else "turning over: the least thrust",
         )
 
-    def _attitude_of(self, rotation: Array) -> Array:
+    def _level_attitude(self, rotation: Array) -> Array:
         """Return the level attitude of the same heading."""
         return self._direction.attitude(self._up, rotation)
 
-    def _twist_of(self, twist: Array) -> Array:
+    def _level_twist(self, twist: Array) -> Array:
         """Return the part of a twist that leaves the reference level."""
         up = self._base.pose[:3, :3].T @ self._up
         return np.concatenate([twist[:3], up * float(up @ twist[3:])])

@@ -67,7 +67,7 @@ class VehicleController(StagedController):
 
     def _start_holding(self, d: Evaluation) -> None:
         pose = self.model.base_pose(d.q).copy()
-        pose[:3, :3] = self._attitude_of(pose[:3, :3])
+        pose[:3, :3] = self._level_attitude(pose[:3, :3])
         self._base.restart(pose)
         self._joints.restart(self.model.joint_positions(d.q))
         self._integral.restart()
@@ -78,14 +78,14 @@ class VehicleController(StagedController):
         gains = self._ramp.gains
         pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
         if pose is not None:
-            desired = pose.copy()
-            desired[:3, :3] = self._attitude_of(pose[:3, :3])
-            self._base.go_to(desired)
+            goal = pose.copy()
+            goal[:3, :3] = self._level_attitude(pose[:3, :3])
+            self._base.go_to(goal)
         if joints is not None:
             self._joints.go_to(joints)
         twist = usable(reference.twist, (6,))
         if twist is not None:
-            twist = self._twist_of(twist)
+            twist = self._level_twist(twist)
         self._base.advance(twist, gains.base_speed, gains.base_turn, self._bandwidth(gains), dt)
         self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
 
@@ -103,11 +103,11 @@ class VehicleController(StagedController):
         share = gains.integral * gains.damping_ratio
         self._integral.advance(share, frequency, gains.frequency_shape, *errors_and_steps)
 
-    def _attitude_of(self, rotation: Array) -> Array:
+    def _level_attitude(self, rotation: Array) -> Array:
         """Return the attitude of reference for a wanted one, (3,3)."""
         return rotation
 
-    def _twist_of(self, twist: Array) -> Array:
+    def _level_twist(self, twist: Array) -> Array:
         """Return the twist of the reference for a wanted one, (6,)."""
         return twist
 

@@ -46,7 +46,7 @@ class WheeledController(TwinnedController):
         self.form = form
         self._limits = TorqueLimits(form.model)
 
-    def _uncovered(self) -> tuple[str, ...]:
+    def _missing_options(self) -> tuple[str, ...]:
         covered = len(_wheels(self.form)) == len(self.form.constraints)
         return self.options if covered else (*self.options, "wheels or axles of this kind")
 
@@ -76,15 +76,15 @@ class WheeledController(TwinnedController):
         """
         if not np.isfinite(force.sum()):
             return None
-        b, gains, drives = self.model.b, self.gains, t.basis[self.model.b :]
-        torque = np.linalg.lstsq(drives.T, force, rcond=None)[0]
+        b, gains, S_j = self.model.b, self.gains, t.basis[self.model.b :]
+        torque = np.linalg.lstsq(S_j.T, force, rcond=None)[0]
         limited = self._limits.apply(
             torque, t.d.g[b:], t.d.v[b:], gains.torque_rate, gains.power, dt=self._dt
         )
         return Command(
             np.zeros(b),
             limited.effort,
-            replace(energy, clipped_power=float((limited.effort - torque) @ (drives @ velocity))),
+            replace(energy, clipped_power=float((limited.effort - torque) @ (S_j @ velocity))),
             Status.SATURATED if limited.reason else Status.OK,
             "; ".join(filter(None, (limited.reason, reason))),
             task_error=task_error,
@@ -101,8 +101,8 @@ class WheeledController(TwinnedController):
         try:
             t = self.form.terms(state.q, state.v[self.form.independent])
             command = self._control(t, reference, dt)
-        except (StateError, np.linalg.LinAlgError) as posture:
-            return self._hold(state.q, str(posture))
+        except (StateError, np.linalg.LinAlgError) as error:
+            return self._hold(state.q, str(error))
         return self._hold(state.q, EFFORT_NOT_FINITE) if command is None else command
 
     def _safe_output(self, q: Array) -> Command:

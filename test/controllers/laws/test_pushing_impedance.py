@@ -125,11 +125,11 @@ def test_only_damping_across_the_push_and_of_turning_pays_for_it(rng: np.random.
     across = float(velocity @ velocity) - float(velocity @ law._normal) ** 2
     turning = float(twist[3:] @ twist[3:])
     expected = law.gains.damping * across + law.gains.damping_rotation * turning
-    assert law._routable == pytest.approx(expected)
+    assert law._routable_power == pytest.approx(expected)
     law._last_push = placement[:3, 3].copy(), 20.0, law._normal
     law._tank.drain(0.5 * law._tank.level)
     for power in (expected, 0.0):
-        before, law._routable = law._level, power
+        before, law._routable_power = law._level, power
         law._account(d, placement, law.gains, 1e-3)
         assert law._level - before == pytest.approx(law.gains.push_routing * power * 1e-3)
 

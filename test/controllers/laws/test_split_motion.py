@@ -14,7 +14,7 @@ from vms_ph_controllers import (
     Status,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.laws.task_effort import exchange, split
+from vms_ph_controllers.laws.task_effort import exchange, split_motion
 from vms_ph_controllers.potentials.shaped_potential import JointLimitPotential
 from vms_ph_dynamics import CanonicalForm, Ports, TaskSpaceForm, VMSModel
 
@@ -34,7 +34,7 @@ def test_the_damping_is_continuous_through_a_singular_posture(panda: VMSModel) -
     for s in np.linspace(-1.25e-3, 1.25e-3, 501):
         d = panda.evaluate(SINGULAR + np.array([0, 0, 0, 0, 0, 6e-6, 0]) + s * direction, REST)
         jacobian = controller.task.jacobian(d)
-        n = split(d, jacobian, 0.03).null_map
+        n = split_motion(d, jacobian, 0.03).null_map
         z = np.linalg.svd(jacobian)[2][3:]
         plain = np.linalg.solve(z @ d.M @ z.T, z @ d.M)
         damping, plain = n.T @ n, plain.T @ plain
@@ -50,7 +50,7 @@ def test_the_split_joins_the_regular_one_at_the_threshold(panda: VMSModel) -> No
     d = panda.evaluate(Q0, np.linspace(-1, 1, 7))
     jacobian = TaskSpaceIDAPBC(panda).task.jacobian(d)
     smallest = np.linalg.svd(jacobian, compute_uv=False)[-1]
-    regular, handed = (split(d, jacobian, smallest * f) for f in (1 - 1e-9, 1 + 1e-9))
+    regular, handed = (split_motion(d, jacobian, smallest * f) for f in (1 - 1e-9, 1 + 1e-9))
     assert regular.is_regular
     assert not handed.is_regular
     assert handed.kinetic_null == pytest.approx(regular.kinetic_null, rel=1e-6)
@@ -63,7 +63,7 @@ def test_half_way_to_a_singularity_a_direction_is_three_quarters_free() -> None:
     # 1 - (1/2)^2; with a unit mass the map of the null space is the square of the shares.
     v = np.array([1.0, 2.0])
     d: Any = SimpleNamespace(M=np.eye(2), v=v, momentum=v, tree=SimpleNamespace(in_cpp=None))
-    found = split(d, np.array([[0.01, 0.0]]), 0.02)
+    found = split_motion(d, np.array([[0.01, 0.0]]), 0.02)
     np.testing.assert_allclose(found.null_map, np.diag([0.75**2, 1.0]), atol=1e-12)
     np.testing.assert_allclose(found.nu, [0.75**2, 2.0], atol=1e-12)
 
@@ -74,7 +74,7 @@ def test_the_energy_that_tasks_exchange_is_that_of_the_form(
     task = TaskSpaceIDAPBC(panda).task
     for _ in range(3):
         d = panda.evaluate(Q0 + 0.1 * rng.normal(size=7), rng.normal(size=7))
-        found = exchange(d, split(d, task.jacobian(d), 1e-3), task.jacobian_rate(d))
+        found = exchange(d, split_motion(d, task.jacobian(d), 1e-3), task.jacobian_rate(d))
         assert found == pytest.approx(TaskSpaceForm(panda, task).terms(d).coupling.exchange)
 
 
