@@ -93,8 +93,8 @@ class AttitudeAndShape(VehicleController):
         b, gains = 6, self._ramp.gains
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
-        position_error = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
-        joint_error = self.model.joint_positions(d.q) - self._joints.positions
+        position_error = self.model.base_pose(d.q)[:3, 3] - self._base_ref.pose[:3, 3]
+        joint_error = self.model.joint_positions(d.q) - self._joint_ref.positions
         self._correct(self._position_frequency(gains), position_error, None, joint_error, dt, h)
         joint_error = joint_error - self._integral.joints
         demand = self._base_demand(d, gains, h)
@@ -103,7 +103,7 @@ class AttitudeAndShape(VehicleController):
         switched = self._potential.follow(error)
         velocity_error = d.v.copy()
         velocity_error[3:6] -= demand.attitude_rate
-        velocity_error[b:] -= self._joints.rates
+        velocity_error[b:] -= self._joint_ref.rates
         k_attitude = gains.frequency_attitude**2 * self._mean_inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         limit_springs = self._limit_springs(d, gains)
@@ -229,9 +229,9 @@ class AttitudeControl(AttitudeAndShape):
         super().__init__(model, gains, allocation)
 
     def _base_demand(self, d: Evaluation, gains: "AttitudeControl.Gains", h: float) -> BaseDemand:
-        rotation, attitude = self.model.base_pose(d.q)[:3, :3], self._base.pose[:3, :3]
+        rotation, attitude = self.model.base_pose(d.q)[:3, :3], self._base_ref.pose[:3, :3]
         centre, inertia = centre_and_inertia(d)
-        attitude_rate = rotation.T @ attitude @ self._base.twist[3:]
+        attitude_rate = rotation.T @ attitude @ self._base_ref.twist[3:]
         energy = ControlEnergy()
         return BaseDemand(np.zeros(3), rotation, attitude, attitude_rate, centre, inertia, energy)
 

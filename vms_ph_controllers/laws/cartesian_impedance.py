@@ -153,7 +153,7 @@ class CartesianImpedance(StagedController):
         if self._position_only:
             self.options = ("null_space='position'",)
         self._tool_potential, self._base_spring = PosePotential(), BaseSpring(model)
-        self._tool = PoseReference()
+        self._tool_ref = PoseReference()
         self._hold_ramp, self._frame_ramp = SwitchRamp(), SwitchRamp()
         self._attitude_ramp, self._axes_ramp = SwitchRamp(), SwitchRamp()
         self._posture = JointReference(model.n)
@@ -226,7 +226,7 @@ class CartesianImpedance(StagedController):
     def _start_holding(self, d: Evaluation) -> None:
         model = self.model
         self._is_relative = self.gains.relative_to_base
-        self._tool.restart(self._tool_pose(d))
+        self._tool_ref.restart(self._tool_pose(d))
         self._tool_potential.restart(np.eye(4))
         self._base_spring.restart(d)
         self._posture.restart(model.joint_positions(d.q))
@@ -251,17 +251,17 @@ class CartesianImpedance(StagedController):
         # Spring and damping fade out before the frame is changed, and in again.
         if gains.relative_to_base != self._is_relative and self._frame_ramp.share == 0.0:
             self._is_relative = gains.relative_to_base
-            self._tool.restart(self._tool_pose(d))
+            self._tool_ref.restart(self._tool_pose(d))
         frame_share = self._frame_ramp.follow(gains.relative_to_base == self._is_relative, dt)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
-        self._tool.follow(self._tool_reference(reference), gains.speed, gains.turn, bandwidth, dt)
+        self._tool_ref.follow(self._tool_target(reference), gains.speed, gains.turn, bandwidth, dt)
         push = self._push(d, reference, dt, h)
-        error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
+        error = _SE3.inverse(self._tool_ref.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
         springs = self._base_springs(d, dt).with_joints(self._limit_springs(d, gains, h))
         compliance = self._compliance(frame_share, dt)
         tool = ToolImpedance(
-            self._tool_potential, self._tool, error, self._is_relative, push, compliance
+            self._tool_potential, self._tool_ref, error, self._is_relative, push, compliance
         )
         added_energy = 0.0
         if self._last_compliance is not None and not compliance.equals(self._last_compliance):
@@ -376,7 +376,7 @@ class CartesianImpedance(StagedController):
         friction += joints.friction * np.tanh(rates / slip)
         return np.concatenate([np.zeros(b), self._ramp.gains.friction_compensation * friction])
 
-    def _tool_reference(self, reference: Reference) -> Reference:
+    def _tool_target(self, reference: Reference) -> Reference:
         """Return the reference of the end effector."""
         return reference
 

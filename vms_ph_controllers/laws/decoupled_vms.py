@@ -183,27 +183,27 @@ class DecoupledVMSController(VehicleController):
             energy,
             effort.reason,
             CORRECTION_REVERSED if switched else "",
-            task_error=dist(pose[:3, 3].tolist(), self._base.pose[:3, 3].tolist()),
+            task_error=dist(pose[:3, 3].tolist(), self._base_ref.pose[:3, 3].tolist()),
         )
 
     def _integrate(self, d: Evaluation, dt: float, h: float) -> Array:
         """Advance the integral action; return the displacements of the joints from the minimum."""
         gains, integral = self._ramp.gains, self._integral
-        offset = self.model.joint_positions(d.q) - self._joints.positions
+        offset = self.model.joint_positions(d.q) - self._joint_ref.positions
         turns = np.round(offset / (2.0 * np.pi))
         offset = offset - np.where(self._is_unlimited, 2.0 * np.pi * turns, 0.0)
         if gains.integral == 0.0 and integral.is_zero:
             return offset
         frequency = self._base_factor * gains.frequency_base
         pose = self.model.base_pose(d.q)
-        position_error = pose[:3, 3] - self._base.pose[:3, 3]
-        rotation_error = self._base.pose[:3, :3].T @ pose[:3, :3]
+        position_error = pose[:3, 3] - self._base_ref.pose[:3, 3]
+        rotation_error = self._base_ref.pose[:3, :3].T @ pose[:3, :3]
         self._correct(frequency, position_error, rotation_error, offset, dt, h)
         return np.asarray(offset - integral.joints)
 
     def _minimum(self) -> Array:
         """Return the pose of the least energy."""
-        pose = self._base.pose.copy()
+        pose = self._base_ref.pose.copy()
         pose[:3, :3] = pose[:3, :3] @ self._integral.rotation
         pose[:3, 3] += self._integral.position
         return pose
@@ -235,17 +235,17 @@ class DecoupledVMSController(VehicleController):
 
     def _reference_motion(self, error: Array, v: Array) -> ReferenceMotion | None:
         """Return the motion of the reference in the frame of the base; None at rest."""
-        if self._base.is_resting and self._joints.is_resting:
+        if self._base_ref.is_resting and self._joint_ref.is_resting:
             return None
         b, rows = self.model.b, self._components
         from_reference = error.copy()  # in the axes of the reference, not of the minimum
         from_reference[:3] = self._integral.rotation @ error[:3]
         to_body = _SE3.Ad(_SE3.inverse(from_reference))
-        twist = to_body @ self._base.twist
+        twist = to_body @ self._base_ref.twist
         velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
-        velocity[:b], velocity[b:] = twist[rows], self._joints.rates
+        velocity[:b], velocity[b:] = twist[rows], self._joint_ref.rates
         relative_twist = np.zeros(6)
         relative_twist[rows] = v[:b] - velocity[:b]
-        base_acceleration = to_body @ self._base.acceleration - _SE3.ad(relative_twist) @ twist
-        acceleration[:b], acceleration[b:] = (base_acceleration[rows], self._joints.accelerations)
+        base_accel = to_body @ self._base_ref.acceleration - _SE3.ad(relative_twist) @ twist
+        acceleration[:b], acceleration[b:] = base_accel[rows], self._joint_ref.accelerations
         return ReferenceMotion(velocity, acceleration)

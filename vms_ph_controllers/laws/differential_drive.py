@@ -102,14 +102,14 @@ class DifferentialDrive(WheeledController):
             raise ModelError(f"no joint of '{model.name}' drives its base; name its wheels")
         self._friction = Friction.of(model)
         max_rates = model.joints.velocity
-        self._max_rates = np.where(max_rates > 0.0, max_rates, np.inf)
-        self._base, self._joints = DriveReference(), JointReference(model.n)
+        self._v_max = np.where(max_rates > 0.0, max_rates, np.inf)
+        self._base_ref, self._joint_ref = DriveReference(), JointReference(model.n)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _reset(self, state: RobotState) -> None:
         q = self.model.checked_configuration(state.q)
-        self._base.restart(*_place_and_heading(self.model.base_pose(q)))
-        self._joints.restart(self.model.joint_positions(q))
+        self._base_ref.restart(*_place_and_heading(self.model.base_pose(q)))
+        self._joint_ref.restart(self.model.joint_positions(q))
         self._limits.restart()
 
     def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
@@ -122,25 +122,25 @@ class DifferentialDrive(WheeledController):
         force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._friction_compensation(t)
         stored = 0.5 * float(error @ t.mass @ error)
         energy = ControlEnergy(closed_loop_energy=stored, damping_task=2.0 * rate * stored)
-        position_error = float(np.linalg.norm(model.base_pose(t.d.q)[:2, 3] - self._base.position))
-        return self._command(t, force, energy, error, position_error)
+        distance = float(np.linalg.norm(model.base_pose(t.d.q)[:2, 3] - self._base_ref.position))
+        return self._command(t, force, energy, error, distance)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references of base and joints."""
         gains = self.gains
         pose = usable(reference.pose, (4, 4))
         if pose is not None:
-            self._base.go_to(*_place_and_heading(pose))
+            self._base_ref.go_to(*_place_and_heading(pose))
         joints = usable(reference.joints, (self.model.n,))
         if joints is not None:
-            self._joints.go_to(joints)
+            self._joint_ref.go_to(joints)
         bounds = Bounds(gains.speed, gains.turn, gains.acceleration, gains.turn_acceleration)
-        self._base.advance(bounds, dt)
-        self._joints.advance(np.minimum(gains.joint_speed, self._max_rates), gains.rate_joints, dt)
+        self._base_ref.advance(bounds, dt)
+        self._joint_ref.advance(np.minimum(gains.joint_speed, self._v_max), gains.rate_joints, dt)
 
     def _desired_velocities(self, t: NonholonomicTerms) -> tuple[Array, Array]:
         """Return the wanted independent velocities (m,) and their rates."""
-        gains, model, base, arm = self.gains, self.model, self._base, self._arm_joints
+        gains, model, base, arm = self.gains, self.model, self._base_ref, self._arm_joints
         max_error_rate = _ERROR_RATE_SHARE * gains.rate
         k, k_joints = min(gains.rate_base, max_error_rate), min(gains.rate_joints, max_error_rate)
         position, heading = _place_and_heading(model.base_pose(t.d.q))
@@ -151,7 +151,7 @@ class DifferentialDrive(WheeledController):
         u, w = t.d.v[0], t.d.v[2]
         x_rate, y_rate = w * y - u + base.speed * cos(a), base.speed * sin(a) - w * x
         a_rate = base.turn - w
-        joints, positions = self._joints, model.joint_positions(t.d.q)
+        joints, positions = self._joint_ref, model.joint_positions(t.d.q)
         joint_rates = joints.rates + k_joints * (joints.positions - positions)
         joint_accelerations = joints.accelerations + k_joints * (joints.rates - t.d.v[model.b :])
         desired = [
@@ -176,8 +176,8 @@ class DifferentialDrive(WheeledController):
 
     def _friction_compensation(self, t: NonholonomicTerms) -> Array:
         """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""
-        b, base = self.model.b, self._base
-        outputs = np.concatenate([[base.speed, base.turn], self._joints.rates[self._arm_joints]])
+        b, base = self.model.b, self._base_ref
+        outputs = np.concatenate([[base.speed, base.turn], self._joint_ref.rates[self._arm_joints]])
         rates = t.basis[b:] @ np.linalg.solve(t.basis[self.output_rows], outputs)
         forces = np.zeros(self.model.nv)
         forces[b:] = self.gains.friction * self._friction.force(rates)

@@ -90,7 +90,7 @@ class MobileManipulation(CartesianImpedance):
         super()._start_holding(d)
         self._base_reference.restart(self.model.base_pose(d.q))
         self._goal = self._base_reference.pose
-        self._tool_start = self._tool.pose[:3, 3].copy()
+        self._tool_start = self._tool_ref.pose[:3, 3].copy()
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         pose = usable(reference.pose, (4, 4))
@@ -98,14 +98,14 @@ class MobileManipulation(CartesianImpedance):
             self._goal = pose.copy()
         return super()._update(state, reference, dt)
 
-    def _tool_reference(self, reference: Reference) -> Reference:
+    def _tool_target(self, reference: Reference) -> Reference:
         """Return the reference of the end effector: its position and velocity."""
         return replace(reference, pose=None)
 
     def _base_springs(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential of the base about its reference, which moves."""
         gains = cast("MobileManipulation.Gains", self._ramp.gains)
-        shift = gains.base_share * (self._tool.pose[:3, 3] - self._tool_start)
+        shift = gains.base_share * (self._tool_ref.pose[:3, 3] - self._tool_start)
         if self.model.base == "planar":
             shift[2] = 0.0
         goal = self._goal.copy()

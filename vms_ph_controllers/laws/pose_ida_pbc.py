@@ -147,12 +147,12 @@ class PoseIDAPBC(StagedController):
         super().__init__(model, gains, allocation, base_actuated)
         self._frame_id = model.frame_id(model.end_effector)
         self._potential, self._base_spring = PosePotential(), BaseSpring(model)
-        self._tool = PoseReference()
+        self._tool_ref = PoseReference()
         self._hold_ramp, self._coupling_ramp = SwitchRamp(), SwitchRamp()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
-        self._tool.restart(d.placement(self.model.end_effector))
+        self._tool_ref.restart(d.placement(self.model.end_effector))
         self._potential.restart(np.eye(4))
         self._base_spring.restart(d)
         self._posture = d.q
@@ -163,11 +163,11 @@ class PoseIDAPBC(StagedController):
         gains = self._ramp.gains
         h = horizon(dt, gains.delay, age)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
-        self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
-        error = _SE3.inverse(self._tool.pose) @ d.placement(self._frame_id)
+        self._tool_ref.follow(reference, gains.speed, gains.turn, bandwidth, dt)
+        error = _SE3.inverse(self._tool_ref.pose) @ d.placement(self._frame_id)
         self._potential.follow(error)
         motion = TaskMotion.at(d, self._frame_id)
-        reference_twist = self._tool.twist_at(error)
+        reference_twist = self._tool_ref.twist_at(error)
         spring = self._potential.spring(error, gains.stiffness, gains.stiffness_rotation)
         stiffness = np.diag(spring.stiffness)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)

@@ -187,7 +187,7 @@ class PushingImpedance(CartesianImpedance):
             base = self.model.base_pose(d.q)
             normal = normal @ base[:3, :3]
             position = (position - base[:3, 3]) @ base[:3, :3]
-        self._tool.slide(normal * float(normal @ (position - self._tool.pose[:3, 3])))
+        self._tool_ref.slide(normal * float(normal @ (position - self._tool_ref.pose[:3, 3])))
 
     def _force_correction(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> float:
         """Return the correction of the force by the observed one, N."""

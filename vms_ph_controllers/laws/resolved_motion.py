@@ -76,12 +76,12 @@ class ResolvedMotion(StagedController):
                 f"ResolvedMotion is for robots that float in space; '{model.name}' is {where}"
             )
         super().__init__(model, gains, base_actuated=False)
-        self._tool = PoseReference()
+        self._tool_ref = PoseReference()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
         self._held_attitude = self.model.base_pose(d.q)[:3, :3]
-        self._tool.restart(d.placement(self.model.end_effector))
+        self._tool_ref.restart(d.placement(self.model.end_effector))
         self._last_rates: Array | None = None
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
@@ -90,7 +90,7 @@ class ResolvedMotion(StagedController):
             bandwidths = ("bandwidth", "bandwidth_attitude", "limit_frequency")
             gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / age) for k in bandwidths})
         bandwidth = max(2.0 * gains.bandwidth, 1e-3)
-        self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
+        self._tool_ref.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         rates, error, sigma_min = self._desired_rates(d, gains)
         acceleration = np.zeros(model.n)
         if self._last_rates is not None and dt > 0.0:
@@ -116,14 +116,14 @@ class ResolvedMotion(StagedController):
     def _desired_rates(self, d: Evaluation, gains: Gains) -> tuple[Array, Array, float]:
         """Return joint rates (n,), the tool's error (6,) and the least singular value."""
         n = self.model.n
-        pose, goal = d.placement(self.model.end_effector), self._tool.pose
+        pose, goal = d.placement(self.model.end_effector), self._tool_ref.pose
         error = np.concatenate(
             [goal[:3, 3] - pose[:3, 3], goal[:3, :3] @ _SO3.log(pose[:3, :3].T @ goal[:3, :3])]
         )
-        to_inertial = np.kron(np.eye(2), goal[:3, :3])
+        R_goal = np.kron(np.eye(2), goal[:3, :3])
         spatial = d.jacobian(self.model.end_effector_id, "world")
         generalised = spatial[:, 6:] - spatial[:, :6] @ d.A
-        twist = to_inertial @ self._tool.twist + gains.bandwidth * error - spatial[:, :6] @ d.v_hat
+        twist = R_goal @ self._tool_ref.twist + gains.bandwidth * error - spatial[:, :6] @ d.v_hat
         if gains.hold_attitude:
             rotation_error = _SO3.log(self._held_attitude.T @ self.model.base_pose(d.q)[:3, :3])
             reaction = d.v_hat[3:] + gains.bandwidth_attitude * rotation_error

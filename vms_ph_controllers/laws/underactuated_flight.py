@@ -182,18 +182,18 @@ class UnderactuatedFlight(AttitudeAndShape):
         """Return the wanted thrust and attitude, and what the centre of mass does."""
         b, mass, momentum = 6, float(d.M_b[0, 0]), d.M_b @ d.v_hat
         pose = self.model.base_pose(d.q)
-        rotation = pose[:3, :3]
+        R = pose[:3, :3]
         centre, inertia = centre_and_inertia(d)
         # The centre of mass belongs above the reference of the base, wherever the arm is.
-        R_ref = self._base.pose[:3, :3]
+        R_ref = self._base_ref.pose[:3, :3]
         v_arm = R_ref @ (d.M_bm[:3] @ d.v[b:]) / mass
-        position_error = pose[:3, 3] + rotation @ centre - (self._base.pose[:3, 3] + R_ref @ centre)
+        position_error = pose[:3, 3] + R @ centre - (self._base_ref.pose[:3, 3] + R_ref @ centre)
         position_error = position_error - self._integral.position
-        reference_velocity = R_ref @ self._base.twist[:3]
-        v_e = rotation @ momentum[:3] / mass - reference_velocity
-        omega = R_ref @ self._base.twist[3:]
+        reference_velocity = R_ref @ self._base_ref.twist[:3]
+        v_e = R @ momentum[:3] / mass - reference_velocity
+        omega = R_ref @ self._base_ref.twist[3:]
         v_arm = v_arm + np.cross(omega, R_ref @ centre)
-        feedforward = R_ref @ self._base.acceleration[:3] + np.cross(omega, reference_velocity)
+        feedforward = R_ref @ self._base_ref.acceleration[:3] + np.cross(omega, reference_velocity)
         stiffness = gains.frequency_position**2
         rate = 2.0 * gains.damping_ratio * gains.frequency_position
         # Damping of the velocity that it leaves.
@@ -206,19 +206,19 @@ class UnderactuatedFlight(AttitudeAndShape):
 
         desired_force = mass * desired_accel(position_error, v_e)
         attitude = self._direction.attitude(desired_force, R_ref)
-        projection = float(desired_force @ (rotation @ self._axis))
+        projection = float(desired_force @ (R @ self._axis))
         thrust = min(max(projection, self._smallest_thrust), self._largest_thrust)
-        force = thrust * (rotation @ self._axis)
+        force = thrust * (R @ self._axis)
         displacement_rate = v_arm + self._integral.position_rate
         accel = force / mass - hover - feedforward
         step = 1e-3
         next_accel = desired_accel(position_error + step * (v_e - v_arm), v_e + step * accel)
-        R_next = R_ref @ _SO3.exp(step * self._base.twist[3:])
+        R_next = R_ref @ _SO3.exp(step * self._base_ref.twist[3:])
         next_attitude = self._direction.attitude(next_accel, R_next)
-        attitude_rate = rotation.T @ attitude @ _SO3.log(attitude.T @ next_attitude) / step
+        attitude_rate = R.T @ attitude @ _SO3.log(attitude.T @ next_attitude) / step
         return BaseDemand(
             force=thrust * self._axis,
-            rotation=rotation,
+            rotation=R,
             attitude=attitude,
             attitude_rate=attitude_rate,
             centre=centre,
@@ -239,7 +239,7 @@ class UnderactuatedFlight(AttitudeAndShape):
 
     def _level_twist(self, twist: Array) -> Array:
         """Return the part of a twist that leaves the reference level."""
-        up = self._base.pose[:3, :3].T @ self._up
+        up = self._base_ref.pose[:3, :3].T @ self._up
         return np.concatenate([twist[:3], up * float(up @ twist[3:])])
 
     def _position_frequency(self, gains: "UnderactuatedFlight.Gains") -> float:

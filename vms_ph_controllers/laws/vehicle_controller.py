@@ -61,15 +61,15 @@ class VehicleController(StagedController):
         """Prepare a law; see :class:`StagedController`."""
         super().__init__(model, gains, allocation, base_actuated, actuation)
         self._potential = PosePotential()
-        self._base, self._joints = PoseReference(), JointReference(model.n)
+        self._base_ref, self._joint_ref = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
         pose = self.model.base_pose(d.q).copy()
         pose[:3, :3] = self._level_attitude(pose[:3, :3])
-        self._base.restart(pose)
-        self._joints.restart(self.model.joint_positions(d.q))
+        self._base_ref.restart(pose)
+        self._joint_ref.restart(self.model.joint_positions(d.q))
         self._integral.restart()
         self._potential.restart()
 
@@ -80,14 +80,14 @@ class VehicleController(StagedController):
         if pose is not None:
             goal = pose.copy()
             goal[:3, :3] = self._level_attitude(pose[:3, :3])
-            self._base.go_to(goal)
+            self._base_ref.go_to(goal)
         if joints is not None:
-            self._joints.go_to(joints)
+            self._joint_ref.go_to(joints)
         twist = usable(reference.twist, (6,))
         if twist is not None:
             twist = self._level_twist(twist)
-        self._base.advance(twist, gains.base_speed, gains.base_turn, self._bandwidth(gains), dt)
-        self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
+        self._base_ref.advance(twist, gains.base_speed, gains.base_turn, self._bandwidth(gains), dt)
+        self._joint_ref.advance(gains.joint_speed, gains.frequency_shape, dt)
 
     def _correct(self, frequency: float, *errors_and_steps: Any) -> None:
         """Advance the integral action; it rests while the efforts are limited.

@@ -74,7 +74,7 @@ class WheeledImpedance(WheeledController):
         super().__init__(form, gains)
         model = form.model
         self._joint_limits = JointLimitPotential(model)
-        self._potential, self._tool = PosePotential(), PoseReference()
+        self._potential, self._tool_ref = PosePotential(), PoseReference()
         neutral = model.neutral_configuration()
         basis = form.terms(neutral, np.zeros(form.dimension)).basis
         if np.linalg.matrix_rank(basis[model.b :], _TOL) < form.dimension:
@@ -85,7 +85,7 @@ class WheeledImpedance(WheeledController):
 
     def _reset(self, state: RobotState) -> None:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
-        self._tool.restart(d.placement(self.model.end_effector))
+        self._tool_ref.restart(d.placement(self.model.end_effector))
         self._potential.restart(np.eye(4))
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._limits.restart()
@@ -93,8 +93,8 @@ class WheeledImpedance(WheeledController):
     def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains, d = self.model, self.gains, t.d
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
-        self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
-        error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
+        self._tool_ref.follow(reference, gains.speed, gains.turn, bandwidth, dt)
+        error = _SE3.inverse(self._tool_ref.pose) @ d.placement(model.end_effector)
         self._potential.follow(error)
         force, energy, reason = self._impedance_force(t, error, horizon(dt, gains.delay, self._age))
         return self._command(t, force, energy, t.nu, float(np.linalg.norm(error[:3, 3])), reason)
@@ -108,7 +108,7 @@ class WheeledImpedance(WheeledController):
         spring = self._potential.spring(error, gains.stiffness, gains.stiffness_rotation)
         stiffness = np.diag(spring.stiffness)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
-        reference_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
+        reference_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool_ref.twist
         mobility = j @ np.linalg.solve(t.mass, j.T) + _REGULARISATION * np.eye(6)
         null_damping = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
         positions = model.joint_positions(d.q)

@@ -69,7 +69,7 @@ class Plant:
 
     def stored(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, time: float) -> float:
         """Return the closed-loop energy after a short time, the reference moving on as well."""
-        reference = self.law._tool
+        reference = self.law._tool_ref
         home, twist = reference.pose.copy(), reference.twist.copy()
         reference.pose = home @ SE3().exp(time * twist)
         there = self.model.integrate(q, time * v + 0.5 * time**2 * a)
@@ -253,7 +253,7 @@ def test_the_balance_holds_with_axes_posture_friction_and_bounds(
     target = one.tool() @ SE3().exp(0.3 * rng.uniform(-1, 1, 6))
     for _ in range(10):
         one.law.update(RobotState(one.q, one.v), Reference(pose=target), 0.01)
-    assert np.abs(one.law._tool.twist[3:]).max() > 0.01
+    assert np.abs(one.law._tool_ref.twist[3:]).max() > 0.01
     for _ in range(10):
         q = one.model.integrate(one.q, 0.05 * rng.uniform(-1, 1, one.model.nv))
         v = 0.2 * rng.uniform(-1, 1, one.model.nv)
@@ -385,4 +385,4 @@ def test_the_reference_of_the_tool_follows_as_fast_as_its_spring_and_damper_do()
     target = one.tool() @ SE3().exp(np.array([0.0, 0.3, 0.0, 0.0, 0.0, 0.0]))
     one.law.update(RobotState(one.q, one.v), Reference(pose=target), 1e-3)
     # To 0.1 m/s at the rate 2 k / d = 10 1/s.
-    assert np.linalg.norm(one.law._tool.acceleration[:3]) == pytest.approx(1.0)
+    assert np.linalg.norm(one.law._tool_ref.acceleration[:3]) == pytest.approx(1.0)

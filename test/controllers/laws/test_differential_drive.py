@@ -37,7 +37,7 @@ def test_the_storage_function_falls_by_the_damping_while_the_reference_drives() 
     # Until it drives; the law in continuous time then sees a reference that does not move.
     for _ in range(300):
         law.update(RobotState(q, np.zeros(model.nv)), Reference(pose=_pose(2.0, 0.5, 0.0)), 0.01)
-    assert law._base.speed > 0.1
+    assert law._base_ref.speed > 0.1
     clipped = []
     for torque_rate in (0.0, 0.0, 1.0, 1.0):  # from there on the torques stay as they were
         law.gains = replace(law.gains, torque_rate=torque_rate)
@@ -49,12 +49,12 @@ def test_the_storage_function_falls_by_the_damping_while_the_reference_drives() 
         # W a short time before and after, of the motion and of the reference.
         stored = []
         for s in (-h, h):
-            law._base._time += s
+            law._base_ref._time += s
             later = nu + s * start.acceleration(force)
             moved = form.terms(model.integrate(away, s * start.d.v), later)
             seen = law.update(RobotState(moved.d.q, moved.d.v), Reference(), 0.0)
             stored.append(seen.energy.closed_loop_energy)
-            law._base._time -= s
+            law._base_ref._time -= s
         rate = (stored[1] - stored[0]) / (2.0 * h)
         assert command.energy.damping_task > 0.0
         clipped.append(command.energy.clipped_power)

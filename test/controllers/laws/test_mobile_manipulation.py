@@ -29,7 +29,7 @@ def test_the_rate_of_the_energy_is_what_the_bookkeeping_says(rng: np.random.Gene
     target = Reference(pose=goal, position=np.array([0.7, 0.1, 1.0]))
     for _ in range(10):
         law.update(RobotState(q, np.zeros(model.nv)), target, 0.02)
-    base, tool = law._base_reference, law._tool
+    base, tool = law._base_reference, law._tool_ref
 
     def stored(q: np.ndarray, v: np.ndarray, a: np.ndarray, time: float) -> float:
         kept = base.pose.copy(), tool.pose.copy()

@@ -103,7 +103,7 @@ def test_the_reference_slides_along_the_push_however_the_base_is_turned(relative
 
     def place() -> np.ndarray:
         """Return the place of the reference in the inertial frame."""
-        pose = base @ law._tool.pose if relative else law._tool.pose
+        pose = base @ law._tool_ref.pose if relative else law._tool_ref.pose
         return pose[:3, 3]
 
     before, placement = place().copy(), d.placement(model.end_effector).copy()
