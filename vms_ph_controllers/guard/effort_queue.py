@@ -180,7 +180,7 @@ class EffortQueue:
         self._work.hold(d, self.efforts[0], self._zero, -potential)
         self._start_speed = self._speed_bound = float(np.sqrt(2.0 * kinetic))
         self._path_length = self._work_error = 0.0
-        self._held = self.efforts[0], self.active_efforts[0]
+        self._acting = self.efforts[0], self.active_efforts[0]
 
     def mean_velocity(self, q: Array, dt: float) -> Array:
         """Return the velocity (nv,) over the time since the last state; zero after lost ones."""
@@ -197,8 +197,8 @@ class EffortQueue:
     def advance_without_state(self) -> None:
         """Note that the first effort of the queue begins to act at a state that is not seen."""
         if self._last_state is not None:
-            self._work_error += self._path_length * self._norm(self.efforts[0] - self._held[0])
-            self._held = self.efforts[0], self.active_efforts[0]
+            self._work_error += self._path_length * self._norm(self.efforts[0] - self._acting[0])
+            self._acting = self.efforts[0], self.active_efforts[0]
 
     @property
     def largest_work(self) -> float:
@@ -238,12 +238,12 @@ class EffortQueue:
             return -self._work.recovered_energy(d, -potential, dt)
         self._advance_time(dt)
         x = self._model.difference(self._last_state.q, d.q)
-        work = float(self._held[0] @ x) - (potential - self._potential) + self._work_error
+        work = float(self._acting[0] @ x) - (potential - self._potential) + self._work_error
         # The displacement of a base that turns is not the integral of its velocity.
         return max(0.0, work, self.largest_work if self._model.b else 0.0)
 
     def _advance_time(self, dt: float) -> None:
-        self._speed_bound += dt * self._norm(self._held[1])
+        self._speed_bound += dt * self._norm(self._acting[1])
         self._path_length += dt * self._speed_bound
 
     def _norm(self, effort: Array) -> float:

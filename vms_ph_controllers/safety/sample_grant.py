@@ -285,12 +285,12 @@ class SampleGrant:
     def __init__(self, model: VMSModel) -> None:
         self._prediction = SamplePrediction(model)
         zero, home = np.zeros(model.nv), model.neutral_configuration()
-        self._no_motion = self._granted = Prediction(0.0, zero, zero, 0.0, home, zero)
+        self._no_motion = self._outcome = Prediction(0.0, zero, zero, 0.0, home, zero)
 
     @property
     def displacement(self) -> Array:
         """Displacement that is predicted for the last grant, (nv,)."""
-        return self._granted.displacement
+        return self._outcome.displacement
 
     def grant(
         self, d: Evaluation, force: Array, compensation: Array, budget: float, dt: float
@@ -308,32 +308,32 @@ class SampleGrant:
             dt: duration of the sample, s; without one, in continuous time, no work is held.
         """
         if dt == 0.0:
-            self._granted = self._no_motion
+            self._outcome = self._no_motion
             return Grant(force, 1.0, True)
         prediction = self._prediction
         prediction.start_at(d, compensation - d.g, budget, dt)
         self._budget = budget
-        wanted = self._granted = prediction.predict(force)
-        if wanted.deficit <= 0.0:
+        full = self._outcome = prediction.predict(force)
+        if full.deficit <= 0.0:
             return Grant(force, 1.0, True)
         f = force - compensation
-        holding = self._holding = self._granted = prediction.predict(compensation)
+        holding = self._holding = self._outcome = prediction.predict(compensation)
         share, largest = 0.0, _SHRINKING
-        b = dt * dt * float(f @ (wanted.acceleration - holding.acceleration))
+        b = dt * dt * float(f @ (full.acceleration - holding.acceleration))
         a = dt * float(f @ (d.v + 0.5 * dt * holding.acceleration))
         for _ in range(_TRIALS):
             s = min(_largest_share(a, b, -holding.deficit), largest)
             if not s > 0.0:
                 break
             trial = prediction.predict(compensation + s * f)
-            if trial.deficit <= 0.0 or trial.deficit < self._granted.deficit:
-                share, self._granted = s, trial
+            if trial.deficit <= 0.0 or trial.deficit < self._outcome.deficit:
+                share, self._outcome = s, trial
             if trial.deficit <= 0.0:
                 break
             a = (trial.deficit - holding.deficit) / s - 0.5 * s * b
             largest = _SHRINKING * s
         granted_force = compensation + share * f if share > 0.0 else compensation
-        return Grant(granted_force, share, self._granted.deficit <= 0.0)
+        return Grant(granted_force, share, self._outcome.deficit <= 0.0)
 
     def brake(self, grant: Grant, compensation: Array, strongest: Array) -> Array:
         """Return the least brake that meets the budget, where the grant does not.
@@ -345,13 +345,13 @@ class SampleGrant:
         """
         predict, holding = self._prediction.predict, self._holding
         braking = predict(strongest)
-        if braking.deficit > 0.0 and not braking.deficit < self._granted.deficit:
+        if braking.deficit > 0.0 and not braking.deficit < self._outcome.deficit:
             return grant.force
-        self._granted = braking
+        self._outcome = braking
         if braking.deficit > 0.0:
             return strongest
         if holding.deficit <= ROUNDING:
-            self._granted = holding
+            self._outcome = holding
             return compensation
         if not (np.isfinite(holding.energy) and holding.energy > braking.energy):
             return strongest
@@ -365,7 +365,7 @@ class SampleGrant:
             force = compensation + share * (strongest - compensation)
             trial = predict(force)
             if trial.deficit <= 0.0:
-                self._granted = trial
+                self._outcome = trial
                 return force
             share *= 2.0
         return strongest
