@@ -21,7 +21,7 @@ from vms_ph_controllers import (
 )
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.laws.sampled_impedance import SampledImpedance, brake
-from vms_ph_controllers.laws.task_effort import split
+from vms_ph_controllers.laws.task_effort import split_motion
 from vms_ph_controllers.references.reference_governor import ReferenceGovernor
 from vms_ph_controllers.safety.plausibility import Judgement, StatePlausibility
 from vms_ph_controllers.safety.sample_grant import Prediction, SamplePrediction
@@ -162,7 +162,7 @@ def test_a_motion_is_split_in_the_same_way_through_singularities(
         jacobian = np.array(task.jacobian(python.evaluate(q, v)))
         if k % 4 == 0:  # a direction is lost, exactly or nearly
             jacobian[2] = 0.5 * jacobian[0] + rng.choice([0.0, 1e-9, 1e-3]) * jacobian[1]
-        expected, found = (split(m.evaluate(q, v), jacobian, 0.1) for m in (python, core))
+        expected, found = (split_motion(m.evaluate(q, v), jacobian, 0.1) for m in (python, core))
         regular.add(expected.is_regular)
         assert found.is_regular == expected.is_regular
         parts = ["eta", "null_velocity", "kinetic_null", "smallest"]
