@@ -114,8 +114,8 @@ def test_where_the_configuration_is_not_known_the_last_safe_output_holds(panda: 
     stage.restart(panda.evaluate(home, REST))
     weight = panda.evaluate(home, REST).g
     for q in (home, np.full(7, np.nan), home[:3]):
-        np.testing.assert_array_equal(stage.safe_at(q).torque, weight)
+        np.testing.assert_array_equal(stage.safe_output_at(q).torque, weight)
     elsewhere = home + 0.2
     np.testing.assert_array_equal(
-        stage.safe_at(elsewhere).torque, panda.evaluate(elsewhere, REST).g
+        stage.safe_output_at(elsewhere).torque, panda.evaluate(elsewhere, REST).g
     )
