@@ -165,7 +165,7 @@ def test_a_motion_is_split_in_the_same_way_through_singularities(
         expected, found = (split_motion(m.evaluate(q, v), jacobian, 0.1) for m in (python, core))
         regular.add(expected.is_regular)
         assert found.is_regular == expected.is_regular
-        parts = ["eta", "null_velocity", "kinetic_null", "smallest"]
+        parts = ["eta", "null_velocity", "kinetic_null", "sigma_min"]
         if expected.is_regular:  # otherwise it depends on the sign of a singular vector
             parts.append("pseudo_inverse")
         for part in parts:
