@@ -62,14 +62,14 @@ class Flights:
     """Gathers the flights of a run from its events, one by one.
 
     Attributes:
-        ended: the flights that have ended, the fall at the beginning included.
+        completed: the flights that have ended, the fall at the beginning included.
     """
 
     def __init__(self, system: LegOnFloor, first: LegState) -> None:
         """Begin with the leg at the start of the run."""
         self._system, self._start, self._first = system, 0.0, first
         self._lift_off: ContactEvent | None = None
-        self.ended: list[Flight] = []
+        self.completed: list[Flight] = []
 
     def add(self, event: ContactEvent) -> bool:
         """Add the next event; return whether it ends a flight."""
@@ -81,7 +81,7 @@ class Flights:
         if event.kind is not EventKind.TOUCH_DOWN or not is_flight:
             return False
         leg = self._system.leg_state(event.state)
-        self.ended.append(Flight(self._start, event.time, self._first, leg, self._lift_off))
+        self.completed.append(Flight(self._start, event.time, self._first, leg, self._lift_off))
         return True
 
 
@@ -90,4 +90,4 @@ def flights(run: HoppingRun) -> list[Flight]:
     collector = Flights(run.system, run.leg(0))
     for event in run.events:
         collector.add(event)
-    return collector.ended
+    return collector.completed

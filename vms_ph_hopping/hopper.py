@@ -156,7 +156,7 @@ class Hopper:
             yield step
             self.energies = self.energies + step.energies
             if event is not None:
-                self._switch(event)
+                self._change_phase(event)
 
     def _end_at_event(self, step: CollocationStep) -> tuple[CollocationStep, EventKind | None]:
         """End a step at the first phase change within it."""
@@ -220,14 +220,14 @@ class Hopper:
 
     def _pressed_margin(self, y: Array) -> tuple[float, EventKind | None]:
         pressure = self.system.pressure_depth(y)
-        margin = pressure if self.system.floor.friction is None else self.system.cone_depth(y, 0.0)
+        margin = pressure if self.system.floor.friction is None else self.system.cone_margin(y, 0.0)
         if pressure < 0.0:
             return min(pressure, margin), EventKind.RELIEF
         return min(pressure, margin), EventKind.SLIP if margin < 0.0 else None
 
     def _sliding_margin(self, y: Array) -> tuple[float, EventKind | None]:
         sign = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
-        pressure, excess = self.system.pressure_depth(y), -self.system.cone_depth(y, sign)
+        pressure, excess = self.system.pressure_depth(y), -self.system.cone_margin(y, sign)
         if pressure < 0.0:
             return min(pressure, excess), EventKind.RELIEF
         return min(pressure, excess), EventKind.GRIP if excess < 0.0 else None
@@ -238,7 +238,7 @@ class Hopper:
             return -height, EventKind.LIFT_OFF
         return -max(height, pressure), EventKind.PRESSING if pressure > 0.0 else None
 
-    def _switch(self, kind: EventKind) -> None:
+    def _change_phase(self, kind: EventKind) -> None:
         stepper, y = self._stepper, self._stepper.state.copy()
         self.events.append(
             ContactEvent(stepper.time, kind, frozen(y.copy()), frozen(self.energies.copy()))

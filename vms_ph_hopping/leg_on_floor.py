@@ -122,7 +122,7 @@ class LegOnFloor:
         tangential = -self.floor.stiffness[0] * deflection - self.floor.damping[0] * v_x
         return Phase.SLIDES_BACK if tangential > 0.0 else Phase.SLIDES_FORWARD
 
-    def cone_depth(self, y: Array, sign: float) -> float:
+    def cone_margin(self, y: Array, sign: float) -> float:
         """Return the margin to the friction cone of a sticking foot, divided by the stiffness, m.
 
         Args:

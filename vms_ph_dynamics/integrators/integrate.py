@@ -19,7 +19,7 @@ from .trajectory import EnergyBalance, Event, FailedStep, Occurrence, Trajectory
 
 # The instant is located to this fraction of the step.
 _TIME_TOLERANCE = 1e-12
-_ITERATIONS = 100
+_MAX_ITERATIONS = 100
 
 
 def integrate(
@@ -148,12 +148,12 @@ class _Run:
         self.observations.append(self.stepper.observe(self.solver_state))
         self.event_values = self._event_values(self.t, self.solver_state)
 
-    def advance(self, t0: float, dt: float, first: int, end: int) -> None:
+    def advance(self, t0: float, dt: float, first_step: int, end_step: int) -> None:
         """Integrate from one step up to another, or to an event that ends the run."""
-        while first < end and not self.ended:
+        while first_step < end_step and not self.ended:
             if self.events:
-                self._step(t0 + first * dt, dt, t0 + (first + 1) * dt)
-                first += 1
+                self._step(t0 + first_step * dt, dt, t0 + (first_step + 1) * dt)
+                first_step += 1
                 continue
             result, failures = multi_step_with_retry(
                 self.stepper,
@@ -161,12 +161,12 @@ class _Run:
                 self.ports,
                 t0,
                 dt,
-                first,
-                end - first,
+                first_step,
+                end_step - first_step,
                 self.halvings,
             )
-            first += result.steps
-            self._accept(result, failures, t0 + first * dt)
+            first_step += result.steps
+            self._accept(result, failures, t0 + first_step * dt)
 
     def _step(self, t: float, dt: float, end_time: float) -> None:
         """Integrate one step, divided at the events."""
@@ -279,7 +279,7 @@ def find_crossing(value: Callable[[float], float], before: float, after: float, 
     left, right = 0.0, 1.0
     left_value, right_value = before, after
     last_side = 0
-    for _ in range(_ITERATIONS):
+    for _ in range(_MAX_ITERATIONS):
         if right - left <= _TIME_TOLERANCE or right_value == 0.0:
             break
         middle = right - right_value * (right - left) / (right_value - left_value)

@@ -27,7 +27,7 @@ _ROUNDING = 8 * np.finfo(float).eps
 # where a base comes to rest and its shape stands still, what remains of its energy is no measure of
 # the truncation of the steps that took the rest of it away.
 _MAX_DEFERRED = 1e-7
-_ITERATIONS = 8
+_MAX_ITERATIONS = 8
 
 # Speeds below this, m/s, count as rest. Forces in equilibrium leave a rounding error of the energy
 # in every step, always of the same sign; it is dropped so that it does not accumulate.
@@ -150,7 +150,7 @@ def _descend(
     twice_kinetic = float(joint_rates @ d.M_hat_m @ joint_rates)
     directional_slope = twice_kinetic + float(energy_slope @ direction[b:])
     step, energy_error, scale = 0.0, 0.0, 1.0
-    for count in range(_ITERATIONS):
+    for count in range(_MAX_ITERATIONS):
         q = robot.model.integrate(q_initial, step * direction)
         v = np.concatenate([np.zeros(b), (1.0 + step) * joint_rates])
         if b:

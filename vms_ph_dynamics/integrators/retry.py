@@ -36,8 +36,8 @@ def check_balance(stepper: Stepper, initial: SolverState, result: StepResult) ->
         EnergyBalanceError: the residual is far above rounding.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        before = stepper.stored(initial)
-        after = None if before is None else stepper.stored(result.solver_state)
+        before = stepper.stored_energy(initial)
+        after = None if before is None else stepper.stored_energy(result.solver_state)
         if before is None or after is None:
             return
         port_energies = [*result.supplied.values(), -result.dissipated]

@@ -55,19 +55,19 @@ class RobotStepper(Stepper):
         q, v = self.motion(solver_state)
         return self.form.state(q, v)
 
-    def stored(self, solver_state: SolverState) -> StoredEnergy | None:
-        """Return the energy, see :meth:`Stepper.stored`."""
+    def stored_energy(self, solver_state: SolverState) -> StoredEnergy | None:
+        """Return the energy, see :meth:`Stepper.stored_energy`."""
         if not self.closes_balance:
             return None
         # The end of one step is the beginning of the next.
-        last_state, stored = self._last_energy
+        last_state, stored_energy = self._last_energy
         if last_state is not solver_state:
             q, v = self.motion(solver_state)
             d = Evaluation(self.model, q, v)
             kinetic, potential = d.kinetic_energy, d.potential_energy if self.gravity else 0.0
-            stored = StoredEnergy(kinetic + potential, kinetic + abs(potential), self._floor)
-            self._last_energy = solver_state, stored
-        return stored
+            stored_energy = StoredEnergy(kinetic + potential, kinetic + abs(potential), self._floor)
+            self._last_energy = solver_state, stored_energy
+        return stored_energy
 
     def observe(self, solver_state: SolverState) -> Observation:
         """Return state, energy and spatial momentum, from configuration and velocity alone."""

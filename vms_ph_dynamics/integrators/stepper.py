@@ -131,7 +131,7 @@ class Stepper(ABC):
         """
         return self.step(solver_state, ports, t0 + first * dt, dt)
 
-    def stored(self, solver_state: SolverState) -> StoredEnergy | None:
+    def stored_energy(self, solver_state: SolverState) -> StoredEnergy | None:
         """Return the energy for the check of the balance of a step, see :func:`.check_balance`.
 
         None where the scheme does not promise that energy changes by the port energies it reports:

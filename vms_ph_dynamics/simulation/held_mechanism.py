@@ -19,7 +19,7 @@ from .mechanism import Mechanism
 
 # Steps of the robot per step of both. They end where the force is wrong by less than a share of it
 # (and of 1 N), and its work on the stretch of the grip by less than an energy, J.
-_ITERATIONS, _FORCE_TOLERANCE, _WORK_TOLERANCE = 12, 1e-4, 1e-10
+_MAX_ITERATIONS, _FORCE_TOLERANCE, _WORK_TOLERANCE = 12, 1e-4, 1e-10
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class HeldMechanism:
         ground_step = dt * self._ground
         guess = dt * (1.5 * velocity - 0.5 * self._previous_velocity)
         force, displacement = grip.force, guess + self._error
-        for _ in range(_ITERATIONS):
+        for _ in range(_MAX_ITERATIONS):
             push = k * grip.stretch + stiffness * (ground_step - displacement + mobility @ force)
             angle, force = m.step(grip.angle, grip.rate, dt, factor @ push, stiffness * factor)
             step = predict(self._with_force(efforts, force))
@@ -167,7 +167,7 @@ class HeldMechanism:
             velocity,
         )
         self._step_energies = (
-            m.braking(rate) * angle,
+            m.friction_moment(rate) * angle,
             c / dt * float(stretch_change @ stretch_change),
             step.supplied["wrench_end_effector"],
             float(force @ ground_step),

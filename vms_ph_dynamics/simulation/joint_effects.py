@@ -19,11 +19,11 @@ SimulatedForm: TypeAlias = Form | NonholonomicForm
 
 # Above this product of rate and step, friction is held. Explicit schemes of order four are stable
 # up to 2.8; half of a step's retries and the growth of the rate with the configuration are left.
-_MAX_EXPLICIT = 0.5
+_STIFFNESS_LIMIT = 0.5
 
 # Iterations on the secant slope of Coulomb friction, sweeps over the joints for the torques of
 # several stops, and the change of speed at which both end, rad/s or m/s.
-_ITERATIONS, _SWEEPS, _TOLERANCE = 50, 4000, 1e-12
+_MAX_ITERATIONS, _MAX_SWEEPS, _TOLERANCE = 50, 4000, 1e-12
 
 # Distance from a stop beyond which no step needs to be watched, rad or m, besides what the present
 # speed covers; and the time for which that holds, s: up to 2500 rad/s^2.
@@ -53,7 +53,7 @@ def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -
     slope = np.zeros(model.nv)
     slope[model.b :] = friction.slope(np.zeros(model.n))
     inertia = model.evaluate(q, np.zeros(model.nv)).M
-    return float(eigvals(solve(inertia, np.diag(slope))).real.max()) * dt > _MAX_EXPLICIT
+    return float(eigvals(solve(inertia, np.diag(slope))).real.max()) * dt > _STIFFNESS_LIMIT
 
 
 class HeldFriction:
@@ -98,7 +98,7 @@ class HeldFriction:
         # The secant slope F(v) / v of friction falls with the speed: each iteration solves a linear
         # friction above the true one, decreases the same convex function, and cannot overshoot.
         speed = free_velocity[model.b :]
-        for _ in range(_ITERATIONS):
+        for _ in range(_MAX_ITERATIONS):
             slope = self._friction.secant(speed)
             damped = inertia + (joint_basis.T * (dt * slope)) @ joint_basis
             new_speed = joint_basis @ solve(damped, momentum)
@@ -178,7 +178,7 @@ def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array
     """
     impulse, rates = np.zeros(len(free_rates)), free_rates.copy()
     limited_joints = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
-    for _ in range(_SWEEPS):
+    for _ in range(_MAX_SWEEPS):
         change = 0.0
         for i in limited_joints:
             rate_without = rates[i] - mobility[i, i] * impulse[i]
@@ -192,5 +192,5 @@ def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array
             return impulse
     raise IntegrationError(
         f"impulses of the joint stops still change a rate by {change:.2g} rad/s or m/s after "
-        f"{_SWEEPS} sweeps; a shorter step or less different inertias may help"
+        f"{_MAX_SWEEPS} sweeps; a shorter step or less different inertias may help"
     )

@@ -12,7 +12,7 @@ from ..arrays import Array, frozen, parameter
 from ..errors import ModelError, StateError
 
 # Newton iterations of a step, halvings of one of them, and the relative size of the last.
-_ITERATIONS, _HALVINGS, _RELATIVE_TOLERANCE = 60, 30, 1e-14
+_MAX_ITERATIONS, _MAX_HALVINGS, _RELATIVE_TOLERANCE = 60, 30, 1e-14
 
 # Beyond this argument the square of cosh has no room for its inverse.
 _LIMIT = 300.0
@@ -105,7 +105,7 @@ class Mechanism:
         """Return kinetic energy and that of the closer, J."""
         return 0.5 * (self.inertia * rate * rate + self.closer * angle * angle)
 
-    def braking(self, rate: float) -> float:
+    def friction_moment(self, rate: float) -> float:
         """Return the moment of friction at an angular velocity, N m; it acts against it."""
         return self.damping * rate + self.friction * tanh(rate / self.slip)
 
@@ -131,19 +131,19 @@ class Mechanism:
         def residual(x: float) -> tuple[float, Array]:
             lever = self.mean_lever(angle, x)
             force = push + stiffness @ (x * lever)
-            moment = self.inertia * (2.0 * x / dt - 2.0 * rate) / dt + self.braking(x / dt)
+            moment = self.inertia * (2.0 * x / dt - 2.0 * rate) / dt + self.friction_moment(x / dt)
             moment += self.closer * (angle + 0.5 * x) + float(force @ lever)
             return moment, force
 
         x = dt * rate
         moment_error, force = residual(x)
-        for _ in range(_ITERATIONS):
+        for _ in range(_MAX_ITERATIONS):
             scaled = x / (dt * self.slip)
             slope = self.friction / self.slip / cosh(scaled) ** 2 if abs(scaled) < _LIMIT else 0.0
             slope = 2.0 * self.inertia / dt**2 + (self.damping + slope) / dt + 0.5 * self.closer
             slope += float(self.mean_lever(angle, x) @ stiffness @ self.lever(angle + x))
             change = -moment_error / slope
-            for _ in range(_HALVINGS):
+            for _ in range(_MAX_HALVINGS):
                 new_error, new_force = residual(x + change)
                 if abs(new_error) <= abs(moment_error):
                     break

@@ -141,7 +141,7 @@ class PositionTask(FrameTask):
 
 
 # Below this distance, m, the direction between the two points is rounding.
-_COINCIDENT = 1e-9
+_MIN_DISTANCE = 1e-9
 
 
 class DistanceTask(Task):
@@ -206,7 +206,7 @@ class DistanceTask(Task):
         """Return u and the distance, m; zero and infinity where the points coincide."""
         separation = self._separation(d)
         distance = float(np.linalg.norm(separation))
-        return (np.zeros(3), inf) if distance < _COINCIDENT else (separation / distance, distance)
+        return (np.zeros(3), inf) if distance < _MIN_DISTANCE else (separation / distance, distance)
 
     def _relative(self, quantity: Callable[[PositionTask], Array]) -> Array:
         """Return what a function has of the first point more than of the second."""

@@ -68,9 +68,9 @@ def simulator_parameters(name: str) -> dict[str, Any]:
     parameters: dict[str, Any] = {"hop.tolerance": float(task.tolerance)}
     if task.friction is not None:
         parameters["hop.friction"] = float(task.friction)
-    for entry in ("start", "velocity"):
-        if getattr(task, entry):
-            parameters[f"hop.{entry}"] = [float(number) for number in getattr(task, entry)]
+    for key in ("start", "velocity"):
+        if getattr(task, key):
+            parameters[f"hop.{key}"] = [float(number) for number in getattr(task, key)]
     return parameters
 
 

@@ -82,6 +82,6 @@ def test_of_many_steps_at_once_the_one_that_misses_is_found() -> None:
 def test_the_exact_schemes_promise_a_balance_and_no_others(scheme: str) -> None:
     form, x = moving(panda_on("floating"))
     stepper = make_stepper(scheme, form)
-    promised = stepper.stored(stepper.begin(x, 0.0)) is not None
+    promised = stepper.stored_energy(stepper.begin(x, 0.0)) is not None
     exact = ("projected_rk4", "projected_midpoint", "discrete_gradient")
     assert promised is (scheme in exact)

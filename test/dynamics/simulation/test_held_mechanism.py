@@ -102,7 +102,7 @@ def test_a_step_of_a_door_balances_the_work_of_a_force_on_its_handle(push: float
     np.testing.assert_array_equal(found, force)
     work = -force @ (DOOR.displacement(angle + x) - DOOR.displacement(angle))
     stored = DOOR.energy(angle + x, 2.0 * x / dt - rate) - DOOR.energy(angle, rate)
-    lost = DOOR.braking(x / dt) * x
+    lost = DOOR.friction_moment(x / dt) * x
     assert lost > 0.0
     assert work == pytest.approx(stored + lost, abs=1e-13)
 
