@@ -48,7 +48,7 @@ class Numbers {
 
   /// (size,)
   const double* data(Size size, const char* name) const& {
-    if (array_.ndim() != 1 || array_.size() != size) refuse({size}, name);
+    if (array_.ndim() != 1 || array_.size() != size) throw_shape_error({size}, name);
     return array_.data();
   }
   Eigen::Map<const Eigen::VectorXd> vector(Size size, const char* name) const& {
@@ -58,7 +58,7 @@ class Numbers {
   /// (rows,columns)
   Eigen::Map<const RowMajor> matrix(Size rows, Size columns, const char* name) const& {
     if (array_.ndim() != 2 || array_.shape(0) != rows || array_.shape(1) != columns) {
-      refuse({rows, columns}, name);
+      throw_shape_error({rows, columns}, name);
     }
     return {array_.data(), rows, columns};
   }
@@ -92,7 +92,7 @@ class Numbers {
  private:
   friend pybind11::detail::type_caster<Numbers>;
 
-  [[noreturn]] void refuse(std::initializer_list<Size> shape, const char* name) const {
+  [[noreturn]] void throw_shape_error(std::initializer_list<Size> shape, const char* name) const {
     const auto text = [](const Size* sizes, Size axes) {
       std::string list;
       for (Size i = 0; i < axes; ++i) {
@@ -192,12 +192,12 @@ struct type_caster<Matrix, enable_if_t<std::is_base_of_v<Eigen::PlainObjectBase<
                   "take vms_ph::Numbers, which are read by naming their size");
     make_caster<vms_ph::Numbers> numbers;
     if (!numbers.load(from, convert)) return false;
-    const auto& given = cast_op<const vms_ph::Numbers&>(numbers);
+    const auto& argument = cast_op<const vms_ph::Numbers&>(numbers);
     if constexpr (Matrix::IsVectorAtCompileTime) {
-      if (given.of_any_size().size() != Matrix::SizeAtCompileTime) return false;
-      value = given.of_any_size();
+      if (argument.of_any_size().size() != Matrix::SizeAtCompileTime) return false;
+      value = argument.of_any_size();
     } else {
-      const auto matrix = given.matrix_of_any_size();
+      const auto matrix = argument.matrix_of_any_size();
       if (matrix.rows() != value.rows() || matrix.cols() != value.cols()) return false;
       value = matrix;
     }

@@ -102,20 +102,20 @@ Array term_array(const Term& term, Dynamics& d) {
   return read_only(std::move(out));
 }
 
-Array jacobian(const Dynamics& d) { return empty({6, d.nv()}); }
-Array velocities(const Dynamics& d) { return empty({d.nv()}); }
+Array new_jacobian(const Dynamics& d) { return empty({6, d.nv()}); }
+Array new_velocity(const Dynamics& d) { return empty({d.nv()}); }
 
-/// Numbers of a size that are finite; `valid` becomes false for others.
-const double* finite_data(const MaybeNumbers& numbers, py::ssize_t size, bool& valid) {
+/// Numbers of a size that are finite; `is_valid` becomes false for others.
+const double* finite_data(const MaybeNumbers& numbers, py::ssize_t size, bool& is_valid) {
   if (!numbers) return nullptr;
-  const double* all = numbers->if_finite(size);
-  valid = valid && all != nullptr;
-  return all;
+  const double* data = numbers->if_finite(size);
+  is_valid = is_valid && data != nullptr;
+  return data;
 }
 
 bool is_configuration(const Dynamics& d, const Numbers& q) {
-  const double* all = q.if_finite(d.nq());
-  return all != nullptr && d.is_configuration(all);
+  const double* data = q.if_finite(d.nq());
+  return data != nullptr && d.is_configuration(data);
 }
 
 using Wrenches = std::vector<std::pair<int, Numbers>>;
@@ -131,27 +131,27 @@ struct EffortArguments {
 
 /// The momenta and efforts of a call at one state.
 struct StateArguments {
-  bool valid;
+  bool is_valid;
   const double* momenta;
   std::vector<FrameWrench> wrenches;
   Efforts efforts;
 
   StateArguments(const Dynamics& d, const Numbers& q, const Numbers& z,
-                 const EffortArguments& given)
-      : valid(is_configuration(d, q) && given.viscous.has_value() == given.coulomb.has_value()),
-        momenta(finite_data(z, d.nv(), valid)) {
-    for (const auto& [frame, wrench] : given.wrenches) {
-      valid = valid && frame >= 0 && frame < d.frames();
-      wrenches.push_back({frame, finite_data(wrench, 6, valid)});
+                 const EffortArguments& ports)
+      : is_valid(is_configuration(d, q) && ports.viscous.has_value() == ports.coulomb.has_value()),
+        momenta(finite_data(z, d.nv(), is_valid)) {
+    for (const auto& [frame, wrench] : ports.wrenches) {
+      is_valid = is_valid && frame >= 0 && frame < d.frames();
+      wrenches.push_back({frame, finite_data(wrench, 6, is_valid)});
     }
-    efforts.torque = finite_data(given.torque, d.n(), valid);
-    efforts.wrench_base = finite_data(given.wrench_base, d.b(), valid);
+    efforts.torque = finite_data(ports.torque, d.n(), is_valid);
+    efforts.wrench_base = finite_data(ports.wrench_base, d.b(), is_valid);
     efforts.wrenches = wrenches.data();
     efforts.wrench_count = wrenches.size();
-    efforts.viscous = finite_data(given.viscous, d.n(), valid);
-    efforts.coulomb = finite_data(given.coulomb, d.n(), valid);
-    efforts.slip = given.slip;
-    efforts.gravity = given.gravity;
+    efforts.viscous = finite_data(ports.viscous, d.n(), is_valid);
+    efforts.coulomb = finite_data(ports.coulomb, d.n(), is_valid);
+    efforts.slip = ports.slip;
+    efforts.gravity = ports.gravity;
   }
 };
 
@@ -180,22 +180,22 @@ struct BatchArguments {
   std::vector<std::pair<int, Effort>> wrenches;
 
   BatchArguments(const Dynamics& robot, const Numbers& configurations, const Numbers& momenta,
-                 const EffortArguments& given)
+                 const EffortArguments& ports)
       : count(configurations.rows(robot.nq(), "Q").rows()),
         nv(robot.nv()),
         q(configurations.rows(robot.nq(), "Q").data()),
         z(momenta.matrix(count, nv, "Z").data()),
-        joints(given.torque, robot.n(), count, "torque"),
-        base(given.wrench_base, robot.b(), count, "wrench_base") {
-    if (given.viscous.has_value() != given.coulomb.has_value()) {
+        joints(ports.torque, robot.n(), count, "torque"),
+        base(ports.wrench_base, robot.b(), count, "wrench_base") {
+    if (ports.viscous.has_value() != ports.coulomb.has_value()) {
       throw ModelError("viscous and coulomb friction must be given together");
     }
-    common.viscous = given.viscous ? given.viscous->data(robot.n(), "viscous") : nullptr;
-    common.coulomb = given.coulomb ? given.coulomb->data(robot.n(), "coulomb") : nullptr;
-    common.slip = given.slip;
-    common.gravity = given.gravity;
-    if (given.wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
-    for (const auto& [frame, wrench] : given.wrenches) {
+    common.viscous = ports.viscous ? ports.viscous->data(robot.n(), "viscous") : nullptr;
+    common.coulomb = ports.coulomb ? ports.coulomb->data(robot.n(), "coulomb") : nullptr;
+    common.slip = ports.slip;
+    common.gravity = ports.gravity;
+    if (ports.wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
+    for (const auto& [frame, wrench] : ports.wrenches) {
       wrenches.emplace_back(checked(robot, frame), Effort(wrench, 6, count, "a wrench"));
     }
   }
@@ -256,9 +256,9 @@ struct OfEfforts {
   static py::object rate(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
                          Parts... parts) {
     const StateArguments arguments(d, q, z, {parts...});
-    if (!arguments.valid) return py::none();
+    if (!arguments.is_valid) return py::none();
     at(d, q);
-    Array qdot = velocities(d), zdot = velocities(d);
+    Array qdot = new_velocity(d), zdot = new_velocity(d);
     const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
     (d.*rates)(arguments.momenta, arguments.efforts, qdot.mutable_data(), zdot.mutable_data());
     // Where masses differ so much that the recursion loses all digits, Python solves with M itself.
@@ -273,7 +273,7 @@ struct OfEfforts {
   static py::object rate_derivatives(Dynamics& d, bool decoupled, bool parameters, const Numbers& q,
                                      const Numbers& z, Parts... parts) {
     const StateArguments arguments(d, q, z, {parts...});
-    if (!arguments.valid) return py::none();
+    if (!arguments.is_valid) return py::none();
     DerivativeArrays arrays(d, parameters, -1);
     at(d, q).rate_derivatives(decoupled, arguments.momenta, arguments.efforts, arrays.at(0));
     return arrays.tuple();
@@ -282,10 +282,10 @@ struct OfEfforts {
   /// The same of many states.
   static py::tuple batch_rates(Batch& batch, bool decoupled, const Numbers& q, const Numbers& z,
                                Parts... parts) {
-    const BatchArguments many(batch.first(), q, z, {parts...});
-    Array qdot = empty({many.count, many.nv}), zdot = empty({many.count, many.nv});
+    const BatchArguments states(batch.first(), q, z, {parts...});
+    Array qdot = empty({states.count, states.nv}), zdot = empty({states.count, states.nv});
     double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
-    many.for_each(
+    states.for_each(
         batch, [=](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
           const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
           (d.*rates)(z_i, efforts, qdot_rows + i * d.nv(), zdot_rows + i * d.nv());
@@ -295,12 +295,12 @@ struct OfEfforts {
 
   static py::tuple batch_derivatives(Batch& batch, bool decoupled, bool parameters,
                                      const Numbers& q, const Numbers& z, Parts... parts) {
-    const BatchArguments many(batch.first(), q, z, {parts...});
-    DerivativeArrays arrays(batch.first(), parameters, many.count);
-    many.for_each(batch,
-                  [&](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
-                    d.rate_derivatives(decoupled, z_i, efforts, arrays.at(i));
-                  });
+    const BatchArguments states(batch.first(), q, z, {parts...});
+    DerivativeArrays arrays(batch.first(), parameters, states.count);
+    states.for_each(batch,
+                    [&](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
+                      d.rate_derivatives(decoupled, z_i, efforts, arrays.at(i));
+                    });
     return arrays.tuple();
   }
 };
@@ -311,7 +311,7 @@ py::object energy_derivatives(Dynamics& d, bool decoupled, const Numbers& q, con
                               bool gravity) {
   const double* momenta = z.if_finite(d.nv());
   if (momenta == nullptr || !is_configuration(d, q)) return py::none();
-  Array by_q = velocities(d), by_z = velocities(d), by_parameters = empty({10 * d.bodies()});
+  Array by_q = new_velocity(d), by_z = new_velocity(d), by_parameters = empty({10 * d.bodies()});
   at(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(), by_z.mutable_data(),
                               by_parameters.mutable_data());
   return py::make_tuple(read_only(by_q), read_only(by_z), read_only(by_parameters));
@@ -341,8 +341,8 @@ Array placement(Dynamics& d, const Numbers& q, int frame) {
   return read_only(std::move(out));
 }
 
-Array mass_rates(Dynamics& d, const Numbers& q, const Numbers& along) {
-  const auto rows = along.rows(d.nv(), "velocities");
+Array mass_rates(Dynamics& d, const Numbers& q, const Numbers& directions) {
+  const auto rows = directions.rows(d.nv(), "velocities");
   at(d, q);
   Array out = empty({rows.rows(), d.nv(), d.nv()});
   for (Eigen::Index k = 0; k < rows.rows(); ++k) {
@@ -351,7 +351,7 @@ Array mass_rates(Dynamics& d, const Numbers& q, const Numbers& along) {
   return read_only(std::move(out));
 }
 
-void bind_one(py::module_& module) {
+void bind_dynamics_class(py::module_& module) {
   py::class_<Dynamics> dynamics(module, "Dynamics",
                                 "The terms behind vms_ph_dynamics.Evaluation and the rates of the "
                                 "forms; a workspace of one thread.");
@@ -394,7 +394,7 @@ void bind_one(py::module_& module) {
       .def(
           "jacobian",
           [](Dynamics& d, const Numbers& q, int frame, bool aligned) {
-            Array out = jacobian(d);
+            Array out = new_jacobian(d);
             at(d, q).jacobian(checked(d, frame), aligned, out.mutable_data());
             return out;
           },
@@ -402,7 +402,7 @@ void bind_one(py::module_& module) {
       .def(
           "jacobian_rate",
           [](Dynamics& d, const Numbers& q, const Numbers& v, int frame, bool aligned) {
-            Array out = jacobian(d);
+            Array out = new_jacobian(d);
             at(d, q, v).jacobian_rate(checked(d, frame), aligned, out.mutable_data());
             return out;
           },
@@ -422,7 +422,7 @@ void bind_one(py::module_& module) {
       .def(
           "velocity",
           [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
-            Array out = velocities(d);
+            Array out = new_velocity(d);
             at(d, q).velocity(decoupled, z.data(d.nv(), "z"), out.mutable_data());
             return out;
           },
@@ -470,7 +470,7 @@ py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
   std::vector<Requested> all;
   for (const std::string& name : names) {
     const Term* term = std::find_if(std::begin(kTerms), std::end(kTerms),
-                                    [&](const Term& known) { return name == known.name; });
+                                    [&](const Term& entry) { return name == entry.name; });
     if (term == std::end(kTerms)) throw ModelError("there is no term '" + name + "'");
     std::vector<py::ssize_t> shape = shape_of(*term, robot);
     py::ssize_t size = 1;
@@ -482,10 +482,10 @@ py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
   {
     const py::gil_scoped_release without_gil;
     batch.for_each(static_cast<std::size_t>(count), [&](Dynamics& d, std::size_t i) {
-      const auto row = static_cast<Eigen::Index>(i);
-      d.set_configuration(configurations.data() + row * d.nq());
-      d.set_velocity(motions.data() + row * d.nv());
-      for (const Requested& part : all) part.term->write(d, frame, part.data + row * part.size);
+      const auto state = static_cast<Eigen::Index>(i);
+      d.set_configuration(configurations.data() + state * d.nq());
+      d.set_velocity(motions.data() + state * d.nv());
+      for (const Requested& part : all) part.term->write(d, frame, part.data + state * part.size);
     });
   }
   py::dict result;
@@ -493,7 +493,7 @@ py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
   return result;
 }
 
-void bind_many(py::module_& module) {
+void bind_batch(py::module_& module) {
   py::class_<Batch>(module, "Batch", "The robot in as many workspaces as threads.")
       .def(py::init([](const Model& model, std::size_t threads) {
              return std::make_unique<Batch>(model, checked_threads(threads));
@@ -513,8 +513,8 @@ void bind_many(py::module_& module) {
 }  // namespace
 
 void bind_dynamics(py::module_& module) {
-  bind_one(module);
-  bind_many(module);
+  bind_dynamics_class(module);
+  bind_batch(module);
 }
 
 }  // namespace vms_ph

@@ -96,11 +96,11 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
   {
     double *qs = q_out.mutable_data(), *vs = v_out.mutable_data();
     double *energies = energy.mutable_data(), *losses = dissipated.mutable_data();
-    double* works = supplied.mutable_data();
+    double* port_works = supplied.mutable_data();
     long* counts = step_counts.mutable_data();
     const py::gil_scoped_release gil_release;
-    parallel_for(count, workers.size(), [&](std::size_t w, std::size_t run) {
-      auto& [stepper, robot] = workers[w];
+    parallel_for(count, workers.size(), [&](std::size_t worker, std::size_t run) {
+      auto& [stepper, robot] = workers[worker];
       const auto i = static_cast<Eigen::Index>(run);
       VectorXd q_i = q.row(i), v_i = v.row(i);
       SolverState x = stepper->begin(q_i, v_i, t0), scratch = x;
@@ -108,13 +108,13 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
       long k = 0;
       for (Eigen::Index record = 0; record < records; ++record) {
         if (record > 0) {
-          const long part = std::min(every, steps - k);
-          const MultiStepResult result = stepper->run(x, run_ports, t0, dt, k, part, scratch);
+          const long block = std::min(every, steps - k);
+          const MultiStepResult result = stepper->run(x, run_ports, t0, dt, k, block, scratch);
           k += result.steps;
-          if (result.steps < part) break;
+          if (result.steps < block) break;
           const Eigen::Index interval = i * (records - 1) + record - 1;
           for (Eigen::Index port = 0; port < 3; ++port) {
-            works[port * runs * (records - 1) + interval] =
+            port_works[port * runs * (records - 1) + interval] =
                 result.result.supplied[static_cast<std::size_t>(port)];
           }
           losses[interval] = result.result.dissipated;
@@ -203,11 +203,11 @@ const SolverState& StoredState::checked_for(const Scheme& scheme) const {
 }
 
 const Ports& StoredPorts::checked_for(const Model& model) const {
-  const auto fits = [](const VectorXd& part, int size) {
-    return part.size() == 0 || part.size() == size;
+  const auto has_size = [](const VectorXd& effort, int size) {
+    return effort.size() == 0 || effort.size() == size;
   };
-  if (!fits(ports_.torque, model.n()) || !fits(ports_.wrench_base, model.b()) ||
-      !fits(ports_.viscous, model.n())) {
+  if (!has_size(ports_.torque, model.n()) || !has_size(ports_.wrench_base, model.b()) ||
+      !has_size(ports_.viscous, model.n())) {
     throw ModelError("the efforts are of a robot of another size");
   }
   return ports_;
@@ -315,11 +315,11 @@ struct SchemeLoop {
   Scheme& scheme;
   ClosedLoop loop;
 
-  SchemeLoop(Scheme& loop_scheme, double floor)
+  SchemeLoop(Scheme& loop_scheme, double rounding_energy)
       : scheme(loop_scheme),
-        loop(loop_scheme.model, *loop_scheme.stepper, loop_scheme.gravity, floor) {}
+        loop(loop_scheme.model, *loop_scheme.stepper, loop_scheme.gravity, rounding_energy) {}
 
-  CommandEfforts first(const Numbers& torque, const Numbers& wrench_base) const {
+  CommandEfforts initial_command(const Numbers& torque, const Numbers& wrench_base) const {
     return {torque.vector(scheme.model.n(), "torque"),
             wrench_base.vector(scheme.model.b(), "wrench_base")};
   }
@@ -338,10 +338,10 @@ py::object exception_object(const std::exception_ptr& error) {
   if (!error) return py::none();
   try {
     std::rethrow_exception(error);
-  } catch (const py::error_already_set& answer) {
-    return answer.value();
-  } catch (const std::exception& answer) {
-    return py::reinterpret_borrow<py::object>(PyExc_ValueError)(answer.what());
+  } catch (const py::error_already_set& exception) {
+    return exception.value();
+  } catch (const std::exception& exception) {
+    return py::reinterpret_borrow<py::object>(PyExc_ValueError)(exception.what());
   }
 }
 
@@ -358,7 +358,7 @@ py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& positio
   SolverState current = x.checked_for(self.scheme), scratch = current;
   const Ports& stored_ports = external_ports.checked_for(self.scheme.model);
   LoopResult result;
-  result.next_command = result.last_command = self.first(torque, wrench_base);
+  result.next_command = result.last_command = self.initial_command(torque, wrench_base);
   ConstantReference control(law, reference);
   {
     const py::gil_scoped_release gil_release;
@@ -373,7 +373,7 @@ py::tuple run_function(SchemeLoop& self, const py::object& function, const Store
                        const Numbers& wrench_base, double t0, double dt, long first, long steps) {
   SolverState current = x.checked_for(self.scheme), scratch = current;
   LoopResult result;
-  result.next_command = result.last_command = self.first(torque, wrench_base);
+  result.next_command = result.last_command = self.initial_command(torque, wrench_base);
   PythonControl control(function, result.next_command);
   self.loop.run(control, current, scratch, external_ports.checked_for(self.scheme.model), t0, dt,
                 first, steps, result);

@@ -75,7 +75,7 @@ void bind_controller(py::module_& module) {
 using Law = Controller;
 
 /// A law that belongs to Python, for what shares it.
-std::shared_ptr<Law> borrowed(Law& law) { return {std::shared_ptr<Law>(), &law}; }
+std::shared_ptr<Law> non_owning(Law& law) { return {std::shared_ptr<Law>(), &law}; }
 
 void set_gains(Law& law, const py::dict& gains) {
   for (const auto& [name, value] : gains) {
@@ -93,37 +93,37 @@ py::object law_by_name(const std::string& name, const Model& model, const py::di
                        const py::dict& radii) {
   auto law = make_law(name, model, allocation, base_actuated, wheels_of(radii));
   set_gains(*law, gains);
-  py::object made = py::cast(std::move(law));
-  py::detail::keep_alive_impl(made, py::cast(&model, py::return_value_policy::reference));
-  return made;
+  py::object law_object = py::cast(std::move(law));
+  py::detail::keep_alive_impl(law_object, py::cast(&model, py::return_value_policy::reference));
+  return law_object;
 }
 
 /// A part of a reference; not a number, as little a reference, for an array of another shape.
 template <class Part>
-std::optional<Part> part(const MaybeNumbers& numbers) {
+std::optional<Part> reference_field(const MaybeNumbers& numbers) {
   if (!numbers) return std::nullopt;
-  Part given = Part::Constant(std::numeric_limits<double>::quiet_NaN());
+  Part field = Part::Constant(std::numeric_limits<double>::quiet_NaN());
   if constexpr (Part::IsVectorAtCompileTime) {
     const auto entries = numbers->of_any_size();
-    if (entries.size() == given.size()) given = entries;
+    if (entries.size() == field.size()) field = entries;
   } else {
     const auto entries = numbers->matrix_of_any_size();
-    if (entries.rows() == given.rows() && entries.cols() == given.cols()) given = entries;
+    if (entries.rows() == field.rows() && entries.cols() == field.cols()) field = entries;
   }
-  return given;
+  return field;
 }
 
 Command update(Law& law, const Numbers& q, const Numbers& v, double dt,
                const MaybeNumbers& position, const MaybeNumbers& velocity, const MaybeNumbers& pose,
                const MaybeNumbers& twist, const MaybeNumbers& joints, const MaybeNumbers& wrench,
                double age) {
-  Reference reference{part<Eigen::Vector3d>(position),
-                      part<Eigen::Vector3d>(velocity),
-                      part<Pose>(pose),
-                      part<Twist>(twist),
+  Reference reference{reference_field<Eigen::Vector3d>(position),
+                      reference_field<Eigen::Vector3d>(velocity),
+                      reference_field<Pose>(pose),
+                      reference_field<Twist>(twist),
                       {},
                       joints.has_value(),
-                      part<Twist>(wrench)};
+                      reference_field<Twist>(wrench)};
   if (joints) reference.joints = joints->of_any_size();
   return law.update({q.of_any_size(), v.of_any_size(), age}, reference, dt);
 }
@@ -159,7 +159,7 @@ void bind_supervisor(py::module_& module) {
                               "vms_ph_controllers.hosting.supervisor.")
       .def(py::init([](const Model& model, Law& law, const py::dict& bounds,
                        const std::optional<Allocation>& allocation, bool base_actuated) {
-             return std::make_unique<Supervisor>(model, borrowed(law), bounds_of(bounds),
+             return std::make_unique<Supervisor>(model, non_owning(law), bounds_of(bounds),
                                                  allocation, base_actuated);
            }),
            py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), "model"_a, "law"_a,
@@ -306,7 +306,7 @@ py::tuple split(SampledAlgebra& self, const Numbers& mass, const Numbers& veloci
   motion.compute(self.mass, velocity.vector(nv, "velocity"), momentum.vector(nv, "momentum"),
                  self.jacobian, self.svd, singular_below);
   return py::make_tuple(motion.eta, motion.null_map, motion.nu, motion.null_velocity,
-                        motion.kinetic_null, motion.smallest, motion.is_regular,
+                        motion.kinetic_null, motion.smallest_value, motion.is_regular,
                         self.svd.pseudo_inverse(singular_below));
 }
 

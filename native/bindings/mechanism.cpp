@@ -78,11 +78,10 @@ MechanismJoint joint_of(const py::dict& part) {
   return joint;
 }
 
-std::unique_ptr<Mechanism> make(int size, int stored, int total, double theta_0,
-                                const std::vector<py::dict>& bodies,
-                                const std::vector<py::dict>& joints,
-                                const std::vector<std::tuple<int, double, double>>& heats,
-                                const std::vector<std::tuple<int, int, double>>& conductions) {
+std::unique_ptr<Mechanism> make_mechanism(
+    int size, int stored, int total, double theta_0, const std::vector<py::dict>& bodies,
+    const std::vector<py::dict>& joints, const std::vector<std::tuple<int, double, double>>& heats,
+    const std::vector<std::tuple<int, int, double>>& conductions) {
   MechanismParts parts;
   parts.size = size;
   parts.stored = stored;
@@ -113,7 +112,7 @@ py::object rates(Mechanism& m, const Numbers& x, const MaybeNumbers& flow) {
 /// A step, or None where its status is not good: x, along, flows and exergy by effort, opening.
 py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::object& flows,
                 double tolerance) {
-  Array after = empty({m.parts().size}), along = empty({m.parts().stored});
+  Array x_after = empty({m.parts().size}), along = empty({m.parts().stored});
   Array supplied = empty({m.parts().total}), exergy = empty({m.parts().total});
   const auto copy_state = [&m](const py::handle& from, double* flow) {
     const auto numbers = py::cast<Numbers>(from);
@@ -123,24 +122,24 @@ py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::o
   if (py::isinstance<py::array>(flows)) {
     description = [&](double, const double*, double* flow) { copy_state(flows, flow); };
   } else if (!flows.is_none()) {
-    description = [&](double time, const double* now, double* flow) {
-      copy_state(flows(time, Array(m.parts().size, now)), flow);
+    description = [&](double time, const double* x_now, double* flow) {
+      copy_state(flows(time, Array(m.parts().size, x_now)), flow);
     };
   }
-  const auto done = m.step(t, state(m, x), dt, description ? &description : nullptr, tolerance,
-                           after.mutable_data(), along.mutable_data(),
-                           description ? supplied.mutable_data() : nullptr, exergy.mutable_data());
-  if (done.status != MechanismStatus::good) return py::none();
-  if (!description) return py::make_tuple(after, along, py::none(), py::none(), done.opening);
-  return py::make_tuple(after, along, supplied, exergy, done.opening);
+  const auto outcome = m.step(
+      t, state(m, x), dt, description ? &description : nullptr, tolerance, x_after.mutable_data(),
+      along.mutable_data(), description ? supplied.mutable_data() : nullptr, exergy.mutable_data());
+  if (outcome.status != MechanismStatus::good) return py::none();
+  if (!description) return py::make_tuple(x_after, along, py::none(), py::none(), outcome.opening);
+  return py::make_tuple(x_after, along, supplied, exergy, outcome.opening);
 }
 
 /// Steps without Python in between; for their cost.
 Array run(Mechanism& m, const Numbers& x, double dt, int steps) {
   Eigen::VectorXd now = Eigen::Map<const Eigen::VectorXd>(state(m, x), m.parts().size), next = now;
-  Eigen::VectorXd along(m.parts().stored);
+  Eigen::VectorXd total_step(m.parts().stored);
   for (int k = 0; k < steps; ++k) {
-    m.step(0.0, now.data(), dt, nullptr, 1e-6, next.data(), along.data(), nullptr, nullptr);
+    m.step(0.0, now.data(), dt, nullptr, 1e-6, next.data(), total_step.data(), nullptr, nullptr);
     std::swap(now, next);
   }
   Array out = empty({m.parts().size});
@@ -152,7 +151,7 @@ Array run(Mechanism& m, const Numbers& x, double dt, int steps) {
 
 void bind_mechanism(py::module_& module) {
   py::class_<Mechanism>(module, "Mechanism", "Twin of vms_ph_ephs.Equations.")
-      .def(py::init(&make), py::arg("size"), py::arg("stored"), py::arg("total"),
+      .def(py::init(&make_mechanism), py::arg("size"), py::arg("stored"), py::arg("total"),
            py::arg("theta_0"), py::arg("bodies"), py::arg("joints"), py::arg("heats"),
            py::arg("conductions"))
       .def_property_readonly("tree_rows", &Mechanism::tree_rows)

@@ -47,17 +47,17 @@ ModelParts parts_of(const py::object& robot) {
   const py::object joints = robot.attr("joints"), names = robot.attr("names");
   const py::object parents = robot.attr("parents"), placements = robot.attr("jointPlacements");
   const py::object inertias = robot.attr("inertias");
-  const py::object start = py::module_::import("pinocchio").attr("neutral")(robot);
+  const py::object neutral = py::module_::import("pinocchio").attr("neutral")(robot);
   for (int i = 1; i < py::cast<int>(robot.attr("njoints")); ++i) {
-    const auto at = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
-    const py::object joint = at(joints), inertia = at(inertias);
+    const auto item = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
+    const py::object joint = item(joints), inertia = item(inertias);
     ModelParts::Joint body;
-    body.name = py::cast<std::string>(at(names));
+    body.name = py::cast<std::string>(item(names));
     body.kind = py::cast<std::string>(joint.attr("shortname")());
     body.velocities = py::cast<int>(joint.attr("nv"));
-    body.parent = py::cast<std::size_t>(at(parents));
-    body.placement = py::cast<Eigen::Matrix4d>(at(placements).attr("homogeneous"));
-    if (body.velocities == 1) read_subspace(joint, start, body);
+    body.parent = py::cast<std::size_t>(item(parents));
+    body.placement = py::cast<Eigen::Matrix4d>(item(placements).attr("homogeneous"));
+    if (body.velocities == 1) read_subspace(joint, neutral, body);
     body.mass = py::cast<double>(inertia.attr("mass"));
     body.centre = vector_of<3>(inertia.attr("lever"));
     body.inertia = py::cast<Eigen::Matrix3d>(inertia.attr("inertia"));
@@ -78,15 +78,15 @@ ModelParts parts_of(const py::object& robot) {
   parts.upper = vector(robot.attr("upperPositionLimit"));
   parts.armature = vector(robot.attr("armature"));
   parts.damping = vector(robot.attr("damping"));
-  const bool is_new = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4
-  parts.effort = vector(robot.attr(is_new ? "upperEffortLimit" : "effortLimit"));
-  parts.velocity = vector(robot.attr(is_new ? "upperVelocityLimit" : "velocityLimit"));
-  parts.dry_friction = vector(robot.attr(is_new ? "upperDryFrictionLimit" : "friction"));
+  const bool is_pinocchio_4 = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4
+  parts.effort = vector(robot.attr(is_pinocchio_4 ? "upperEffortLimit" : "effortLimit"));
+  parts.velocity = vector(robot.attr(is_pinocchio_4 ? "upperVelocityLimit" : "velocityLimit"));
+  parts.dry_friction = vector(robot.attr(is_pinocchio_4 ? "upperDryFrictionLimit" : "friction"));
   parts.gravity = vector_of<3>(robot.attr("gravity").attr("linear"));
   return parts;
 }
 
-ModelError not_read(const py::object& robot, const std::exception& error) {
+ModelError read_error(const py::object& robot, const std::exception& error) {
   const std::string kind = py::str(py::type::handle_of(robot).attr("__name__"));
   return ModelError("the robot must be a pinocchio.Model; given: a '" + kind + "' (" +
                     error.what() + ")");
@@ -104,10 +104,10 @@ Model model_of(const py::object& robot, const std::string& end_effector,
   try {
     parts = parts_of(robot);
   } catch (const std::runtime_error& error) {
-    throw not_read(robot, error);
+    throw read_error(robot, error);
   } catch (const py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;  // such as an interrupt
-    throw not_read(robot, error);
+    throw read_error(robot, error);
   }
   return Model(parts, end_effector, std::move(followers));
 }

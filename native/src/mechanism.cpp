@@ -30,7 +30,7 @@ double friction_coefficient(const MechanismJoint& joint, double rate, double the
   return viscous(joint, theta) + joint.dry / joint.slip * ratio;
 }
 
-bool is_curved(const MechanismJoint& joint) {
+bool has_matrix_position(const MechanismJoint& joint) {
   return joint.kind == PairKind::planar || joint.kind == PairKind::spherical;
 }
 
@@ -80,13 +80,13 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   const int bodies = static_cast<int>(parts_.bodies.size());
   const int heats = static_cast<int>(parts_.heats.size());
   // What is stored has a place in the state, in its rates and among all efforts.
-  const int smallest = std::min({parts_.size, parts_.stored, parts_.total});
-  constexpr int kMostPlaces = 1 << 24;
+  const int smallest_size = std::min({parts_.size, parts_.stored, parts_.total});
+  constexpr int kMaxSize = 1 << 24;
   bool is_valid =
-      smallest >= 0 && std::max({parts_.size, parts_.stored, parts_.total}) <= kMostPlaces;
+      smallest_size >= 0 && std::max({parts_.size, parts_.stored, parts_.total}) <= kMaxSize;
   for (const MechanismBody& body : parts_.bodies) {
-    is_valid = is_valid && within(body.momentum, 6, smallest) &&
-               within(body.pose, 16, parts_.size) && within(body.pose_rate, 6, smallest) &&
+    is_valid = is_valid && within(body.momentum, 6, smallest_size) &&
+               within(body.pose, 16, parts_.size) && within(body.pose_rate, 6, smallest_size) &&
                body.mass > 0.0;
   }
   for (const MechanismJoint& joint : parts_.joints) {
@@ -95,16 +95,16 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
                joint.second < bodies && joint.first != joint.second && d >= 1 && d <= 3 &&
                joint.subspace.cols() == d && joint.dual_basis.rows() == d &&
                joint.constraints.rows() == 6 - d &&
-               within(joint.position, is_curved(joint) ? 9 : d, parts_.size) &&
-               within(joint.position_rate, d, smallest) && joint.rotor < smallest &&
-               (d == 3 || !is_curved(joint)) &&
+               within(joint.position, has_matrix_position(joint) ? 9 : d, parts_.size) &&
+               within(joint.position_rate, d, smallest_size) && joint.rotor < smallest_size &&
+               (d == 3 || !has_matrix_position(joint)) &&
                (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
                within(joint.effort, d, parts_.total) && within(joint.effort_1, 6, parts_.total) &&
                within(joint.effort_2, 6, parts_.total) && joint.heat < heats &&
                (joint.friction == FrictionKind::none || joint.heat >= 0);
   }
   for (const MechanismHeat& heat : parts_.heats)
-    is_valid = is_valid && within(heat.state, 1, smallest);
+    is_valid = is_valid && within(heat.state, 1, smallest_size);
   for (const MechanismConduction& conduction : parts_.conductions) {
     is_valid = is_valid && within(conduction.from, 1, heats) && within(conduction.to, 1, heats);
   }
@@ -120,7 +120,7 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   }
   theta_.resize(parts_.heats.size());
   for (auto& stage : stages_) stage = Eigen::VectorXd::Zero(parts_.stored);
-  theta_step_ = stages_[0];
+  increment_ = stages_[0];
   flow_ = efforts_ = Eigen::VectorXd::Zero(parts_.total);
   stage_state_ = Eigen::VectorXd::Zero(parts_.size);
 }
@@ -166,7 +166,7 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
     for (int k = 0; flow && k < d; ++k) joint.force[k] += flow[description.effort + k];
     if (description.friction != FrictionKind::none) {
       const auto heat = static_cast<std::size_t>(description.heat);
-      MechanismTree::Rates force;
+      MechanismTree::JointVector force;
       if (description.friction == FrictionKind::coulomb) {
         force = friction_coefficient(description, joint.rate[0], theta_[heat]) * joint.rate;
       } else {
@@ -215,8 +215,8 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& body = parts_.bodies[k];
     const SE3 pose = SE3::read(x + body.pose);
-    const rigid::Vector3d slope = pose.R.transpose() * body.weight;
-    tree_->bodies[k].force = rigid::make_twist(-slope, rigid::Vector3d::Zero());
+    const rigid::Vector3d body_weight = pose.R.transpose() * body.weight;
+    tree_->bodies[k].force = rigid::make_twist(-body_weight, rigid::Vector3d::Zero());
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
@@ -234,8 +234,8 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
       const MechanismBody& body = parts_.bodies[k];
       const SE3 pose = SE3::read(x + body.pose);
-      const rigid::Vector3d slope = pose.R.transpose() * body.weight;
-      rigid::write_twist(rigid::make_twist(slope, rigid::Vector3d::Zero()),
+      const rigid::Vector3d body_weight = pose.R.transpose() * body.weight;
+      rigid::write_twist(rigid::make_twist(body_weight, rigid::Vector3d::Zero()),
                          efforts + body.pose_rate);
     }
     for (const MechanismJoint& joint : parts_.joints) {
@@ -263,58 +263,56 @@ void Mechanism::write_efforts(double* efforts) const {
     rigid::write_twist(tree_->bodies[k].velocity, efforts + parts_.bodies[k].momentum);
   }
   for (std::size_t k = 0; k < theta_.size(); ++k) {
-    if (parts_.heats[k].capacity > 0.0) {
-      efforts[parts_.heats[k].state] = theta_[k] - parts_.theta_0;
-    }
+    if (parts_.heats[k].capacity > 0.0) efforts[parts_.heats[k].state] = theta_[k] - parts_.theta_0;
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
     std::copy_n(joint.rate.data(), description.freedoms, efforts + description.effort);
-    const auto write_side = [&](int index, const SE3& frame, double* to) {
+    const auto write_end = [&](int index, const SE3& frame, double* to) {
       if (index < 0) return;
       rigid::write_twist(frame.act_inv(tree_->bodies[static_cast<std::size_t>(index)].velocity),
                          to);
     };
-    write_side(description.first, joint.offset_1, efforts + description.effort_1);
-    write_side(description.second, joint.offset_2, efforts + description.effort_2);
+    write_end(description.first, joint.offset_1, efforts + description.effort_1);
+    write_end(description.second, joint.offset_2, efforts + description.effort_2);
   }
 }
 
-void Mechanism::move(const double* x, const double* step, double* after) const {
-  if (after != x) std::copy(x, x + parts_.size, after);
+void Mechanism::move(const double* x, const double* step, double* x_after) const {
+  if (x_after != x) std::copy(x, x + parts_.size, x_after);
   for (const MechanismBody& body : parts_.bodies) {
     for (int k = 0; k < 6; ++k)
-      after[body.momentum + k] = x[body.momentum + k] + step[body.momentum + k];
+      x_after[body.momentum + k] = x[body.momentum + k] + step[body.momentum + k];
     const SE3 pose = SE3::read(x + body.pose);
-    rigid::cayley_step(pose, rigid::read_twist(step + body.pose_rate)).write(after + body.pose);
+    rigid::cayley_step(pose, rigid::read_twist(step + body.pose_rate)).write(x_after + body.pose);
   }
   for (const MechanismHeat& heat : parts_.heats)
-    after[heat.state] = x[heat.state] + step[heat.state];
+    x_after[heat.state] = x[heat.state] + step[heat.state];
   for (const MechanismJoint& joint : parts_.joints) {
-    if (joint.rotor >= 0) after[joint.rotor] = x[joint.rotor] + step[joint.rotor];
-    if (is_curved(joint)) {
+    if (joint.rotor >= 0) x_after[joint.rotor] = x[joint.rotor] + step[joint.rotor];
+    if (has_matrix_position(joint)) {
       const Twist u = read_step(joint, step + joint.position_rate);
       set_relative_pose(joint, rigid::cayley_step(relative_pose(joint, x + joint.position), u),
-                        after + joint.position);
+                        x_after + joint.position);
       continue;
     }
     for (int k = 0; k < joint.freedoms; ++k) {
-      after[joint.position + k] = x[joint.position + k] + step[joint.position_rate + k];
+      x_after[joint.position + k] = x[joint.position + k] + step[joint.position_rate + k];
     }
   }
 }
 
-void Mechanism::map_rates(const double* theta, double* rate) const {
+void Mechanism::map_rates(const double* step, double* rate) const {
   for (const MechanismBody& body : parts_.bodies) {
     double* u = rate + body.pose_rate;
-    const Twist step = rigid::read_twist(theta + body.pose_rate);
-    rigid::write_twist(rigid::step_rate(step, rigid::read_twist(u)), u);
+    const Twist pose_step = rigid::read_twist(step + body.pose_rate);
+    rigid::write_twist(rigid::step_rate(pose_step, rigid::read_twist(u)), u);
   }
   for (const MechanismJoint& joint : parts_.joints) {
-    if (!is_curved(joint)) continue;
+    if (!has_matrix_position(joint)) continue;
     const Twist u = read_step(joint, rate + joint.position_rate);
-    write_step(joint, rigid::step_rate(read_step(joint, theta + joint.position_rate), u),
+    write_step(joint, rigid::step_rate(read_step(joint, step + joint.position_rate), u),
                rate + joint.position_rate);
   }
 }
@@ -340,16 +338,16 @@ double Mechanism::correct(double* x) {
     if (!joint.bias.allFinite()) opening = std::nan("");
   }
   tree_->solve();
-  theta_step_.setZero();
+  increment_.setZero();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     rigid::write_twist(tree_->bodies[k].acceleration,
-                       theta_step_.data() + parts_.bodies[k].pose_rate);
+                       increment_.data() + parts_.bodies[k].pose_rate);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     std::copy_n(tree_->joints[j].acceleration.data(), parts_.joints[j].freedoms,
-                theta_step_.data() + parts_.joints[j].position_rate);
+                increment_.data() + parts_.joints[j].position_rate);
   }
-  move(x, theta_step_.data(), x);
+  move(x, increment_.data(), x);
   project_momenta(nullptr, x);
   return opening;
 }
@@ -438,8 +436,8 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
   for (int k = 0; k < 4; ++k) {
     const double* state = x;
     if (k) {
-      theta_step_ = (fractions[k] * dt) * stages_[k - 1];
-      move(x, theta_step_.data(), stage_state_.data());
+      increment_ = (fractions[k] * dt) * stages_[k - 1];
+      move(x, increment_.data(), stage_state_.data());
       state = stage_state_.data();
     }
     if (flows) {
@@ -449,7 +447,7 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
     result.status = rates(state, flows ? flow_.data() : nullptr, stages_[k].data(),
                           has_exergy ? efforts_.data() : nullptr);
     if (result.status != MechanismStatus::good) return result;
-    if (k) map_rates(theta_step_.data(), stages_[k].data());
+    if (k) map_rates(increment_.data(), stages_[k].data());
     for (int i = 0; supplied && flows && i < parts_.total; ++i) {
       supplied[i] += weights[k] * flow_[i];
     }
@@ -468,7 +466,7 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
     pose.write(x_after + body.pose);
   }
   for (const MechanismJoint& joint : parts_.joints) {
-    if (!is_curved(joint)) continue;
+    if (!has_matrix_position(joint)) continue;
     SE3 pose = relative_pose(joint, x_after + joint.position);
     pose.R = rigid::orthonormal(pose.R);
     set_relative_pose(joint, pose, x_after + joint.position);
@@ -520,13 +518,13 @@ double Mechanism::friction_rate(const double* x) {
     if (description.friction == FrictionKind::none) continue;
     const Joint& joint = tree_->joints[j];
     const int d = description.freedoms;
-    MechanismTree::Freedoms mobility = MechanismTree::Freedoms::Zero(d, d);
+    MechanismTree::JointMatrix mobility = MechanismTree::JointMatrix::Zero(d, d);
     if (description.rotor >= 0) {
       mobility(0, 0) = 1.0 / description.armature;
     } else {
-      const std::pair<int, const SE3*> sides[] = {{description.first, &joint.first_to_joint},
-                                                  {description.second, &joint.offset_2}};
-      for (const auto& [index, frame] : sides) {
+      const std::pair<int, const SE3*> ends[] = {{description.first, &joint.first_to_joint},
+                                                 {description.second, &joint.offset_2}};
+      for (const auto& [index, frame] : ends) {
         if (index < 0) continue;
         const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(index)];
         for (int k = 0; k < d; ++k) {

@@ -20,10 +20,10 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     Joint& joint = joints[j];
     joint.offset_1 = SE3::of(description.offset_1);
     joint.offset_2 = SE3::of(description.offset_2);
-    const auto zero = Rates::Zero(description.freedoms);
+    const auto zero = JointVector::Zero(description.freedoms);
     joint.rate = joint.force = joint.residual = joint.acceleration = zero;
     for (int k = 0; k < 3; ++k) joint.axes[k] = joint.articulated_axes[k] = Twist::Zero();
-    joint.inverse = Freedoms::Zero(description.freedoms, description.freedoms);
+    joint.inverse = JointMatrix::Zero(description.freedoms, description.freedoms);
     joint.inclusion.R.setIdentity();
     joint.inclusion.p.setZero();
     joint.bias = joint.child_bias = joint.first_twist = Twist::Zero();
@@ -35,10 +35,10 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     joints[j].row = rows;
     rows += 6 - parts.joints[j].freedoms;
   }
-  row_accelerations_.assign(static_cast<std::size_t>(rows),
-                            std::vector<Twist>(bodies.size(), Twist::Zero()));
-  row_rates_.resize(row_accelerations_.size());
-  for (auto& joint_rates : row_rates_) {
+  row_body_accelerations_.assign(static_cast<std::size_t>(rows),
+                                 std::vector<Twist>(bodies.size(), Twist::Zero()));
+  row_joint_accelerations_.resize(row_body_accelerations_.size());
+  for (auto& joint_rates : row_joint_accelerations_) {
     for (const Joint& joint : joints) joint_rates.push_back(joint.rate);
   }
   delassus_ = Eigen::MatrixXd::Zero(rows, rows);
@@ -216,7 +216,7 @@ void MechanismTree::solve_tree() {
     }
     if (joint.parent < 0) continue;
     Twist transmitted = body.force - body.articulated * joint.child_bias;
-    Rates joint_acceleration(joint.residual.size());
+    JointVector joint_acceleration(joint.residual.size());
     apply(joint.inverse, joint.residual.data(), joint_acceleration.data());
     for (int k = 0; k < joint_acceleration.size(); ++k)
       transmitted -= joint_acceleration[k] * joint.articulated_axes[k];
@@ -234,7 +234,7 @@ void MechanismTree::solve_tree() {
       parent_acceleration =
           joint.child_pose.act_inv(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
     }
-    Rates transmitted = joint.residual;
+    JointVector transmitted = joint.residual;
     for (int k = 0; k < transmitted.size(); ++k)
       transmitted[k] -= joint.articulated_axes[k].dot(parent_acceleration);
     apply(joint.inverse, transmitted.data(), joint.acceleration.data());
@@ -263,11 +263,11 @@ void MechanismTree::factorise_loops() {
       const Twist wrench = row_of(description.constraints, k);
       // What the row would be worth to free bodies: rows that depend on others vanish beside it.
       double mobility = 0.0;
-      const auto add_force = [&](int index, const Twist& pull) {
+      const auto add_force = [&](int index, const Twist& body_wrench) {
         if (index < 0) return;
         const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(index)];
-        bodies[static_cast<std::size_t>(index)].force += pull;
-        mobility += pull.dot(velocity_of(body, pull));
+        bodies[static_cast<std::size_t>(index)].force += body_wrench;
+        mobility += body_wrench.dot(velocity_of(body, body_wrench));
       };
       add_force(description.first, joints[j].first_to_joint.act_dual(wrench));
       add_force(description.second, -joints[j].offset_2.act_dual(wrench));
@@ -276,9 +276,9 @@ void MechanismTree::factorise_loops() {
       const auto row = static_cast<std::size_t>(column);
       scale_[column] = std::sqrt(mobility);
       for (std::size_t i = 0; i < bodies.size(); ++i)
-        row_accelerations_[row][i] = bodies[i].acceleration;
+        row_body_accelerations_[row][i] = bodies[i].acceleration;
       for (std::size_t i = 0; i < joints.size(); ++i) {
-        row_rates_[row][i] = joints[i].acceleration;
+        row_joint_accelerations_[row][i] = joints[i].acceleration;
       }
       for (std::size_t i = 0; i < joints.size(); ++i) {
         if (!joints[i].is_loop) continue;
@@ -312,13 +312,13 @@ void MechanismTree::solve() {
   for (int i = 0; i < rank_; ++i) weights[i] /= loop_spectrum_[rows() - rank_ + i];
   multiply(basis, weights, right_side_);
   for (Eigen::Index i = 0; i < right_side_.size(); ++i) right_side_[i] /= scale_[i];
-  for (std::size_t row = 0; row < row_accelerations_.size(); ++row) {
+  for (std::size_t row = 0; row < row_body_accelerations_.size(); ++row) {
     const double multiplier = right_side_[static_cast<int>(row)];
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      bodies[i].acceleration -= multiplier * row_accelerations_[row][i];
+      bodies[i].acceleration -= multiplier * row_body_accelerations_[row][i];
     }
     for (std::size_t i = 0; i < joints.size(); ++i) {
-      joints[i].acceleration -= multiplier * row_rates_[row][i];
+      joints[i].acceleration -= multiplier * row_joint_accelerations_[row][i];
     }
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {

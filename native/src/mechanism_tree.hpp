@@ -120,11 +120,11 @@ struct Inertia {
     const Matrix3d shift = a * hat;
     const Matrix3d shifted = b - shift;
     const Matrix3d hat_shifted = hat * shifted;
-    const Matrix3d across = hat * b;  // minus the transpose of b^T hat
+    const Matrix3d hat_b = hat * b;  // minus the transpose of b^T hat
     A += a;
     B += shifted;
     C += rotate(M.C);
-    C += hat_shifted + across.transpose();
+    C += hat_shifted + hat_b.transpose();
   }
 };
 
@@ -208,8 +208,8 @@ void apply(const Matrix& matrix, const double* x, double* result) {
 class MechanismTree {
  public:
   using Twist = rigid::Twist;
-  using Freedoms = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 3, 3>;
-  using Rates = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 3, 1>;
+  using JointMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 3, 3>;
+  using JointVector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 3, 1>;
 
   struct Body {
     Twist momentum, velocity;
@@ -225,11 +225,11 @@ class MechanismTree {
     rigid::SE3 first_to_joint;           // offset_1 times the inclusion
     rigid::SE3 child_pose;               // in the parent
     Twist axes[3], articulated_axes[3];  // columns of S in the child, and of U = M S
-    Freedoms inverse;                    // of D = S^T U
+    JointMatrix inverse;                 // of D = S^T U
     Twist first_twist;                   // Ad u_j1, in frame C2
     Twist bias;                          // in frame C2
     Twist child_bias;                    // the bias in the child
-    Rates rate, force, residual, acceleration;
+    JointVector rate, force, residual, acceleration;
   };
 
   explicit MechanismTree(const MechanismParts& parts);
@@ -242,7 +242,7 @@ class MechanismTree {
   /// Solve for accelerations; forces, joint forces and biases are set, and the forces are consumed.
   void solve();
 
-  int rows() const { return static_cast<int>(row_accelerations_.size()); }
+  int rows() const { return static_cast<int>(row_body_accelerations_.size()); }
   void set_rank(int rank) { rank_ = rank; }
   const Eigen::VectorXd& loop_spectrum() const { return loop_spectrum_; }
 
@@ -258,9 +258,9 @@ class MechanismTree {
 
   const MechanismParts& parts_;
   std::vector<int> order_;  // of bodies, parents first
-  std::vector<std::vector<Twist>>
-      row_accelerations_;                      // accelerations of all bodies, per row of loops
-  std::vector<std::vector<Rates>> row_rates_;  // and of all joints
+  // Accelerations of all bodies, per row of loops, and of all joints.
+  std::vector<std::vector<Twist>> row_body_accelerations_;
+  std::vector<std::vector<JointVector>> row_joint_accelerations_;
   Eigen::MatrixXd delassus_;
   SymmetricEigen eigen_;
   Eigen::VectorXd scale_, right_side_, loop_spectrum_;

@@ -104,17 +104,18 @@ MinimumStep::MinimumStep(const Model& model)
   next.q = model.neutral_configuration();
 }
 
-Evaluation& MinimumStep::at(const ConstVector& q) noexcept {
+Evaluation& MinimumStep::evaluate_at(const ConstVector& q) noexcept {
   state_.set(q, zero_velocity_);
   return state_;
 }
 
-void MinimumStep::compute(const PositionTask& task, const Minimum& now, const Eigen::Vector3d& step,
-                          const VectorV& posture, const Bounds& bounds) noexcept {
-  at(now.q);
+void MinimumStep::compute(const PositionTask& task, const Minimum& current,
+                          const Eigen::Vector3d& step, const VectorV& posture,
+                          const Bounds& bounds) noexcept {
+  evaluate_at(current.q);
   const Matrix3V jacobian = task.jacobian(state_);
   const Eigen::Vector3d position = task.value(state_);
-  Eigen::Vector3d position_step = now.x + step - position;
+  Eigen::Vector3d position_step = current.x + step - position;
   const double distance = position_step.norm();
   is_settled = distance < kNegligible;
   // A reference that the minimum cannot follow is held at this distance ahead of it.
@@ -122,9 +123,9 @@ void MinimumStep::compute(const PositionTask& task, const Minimum& now, const Ei
   is_out_of_reach = distance > reach_limit;
   position_step *= distance > 0.0 ? std::min(1.0, reach_limit / distance) : 0.0;
   VectorV before(model_.n());
-  model_.joint_positions(now.q, before);
+  model_.joint_positions(current.q, before);
   const VectorV displacement = solution(jacobian, position_step, before, posture, bounds) - before;
-  model_.integrate(now.q, displacement, next.q);
+  model_.integrate(current.q, displacement, next.q);
   next.x = position + position_step;
 }
 
@@ -175,14 +176,14 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& p
 ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& task, double damping)
     : model_(model), task_(task), damping_(damping), step_(model), posture_(model.n()) {
   restart(model.neutral_configuration());
-  interpolated_.q = now_.q;
+  interpolated_.q = current_.q;
 }
 
 Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
-  Evaluation& d = step_.at(q);
-  now_.q = q;
-  now_.x = task_.value(d);
-  now_.identifier = ++last_identifier_;
+  Evaluation& d = step_.evaluate_at(q);
+  current_.q = q;
+  current_.x = task_.value(d);
+  current_.identifier = ++last_identifier_;
   target_.reset();
   is_rejected_ = is_out_of_reach_ = false;
   is_settled_ = true;
@@ -194,10 +195,10 @@ const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt,
                                           double margin) noexcept {
   Eigen::Vector3d step = desired_step(reference, dt);
   const double length = step.norm();
-  if (!(dt > 0.0) || (length < kNegligible && is_settled_)) return now_;
+  if (!(dt > 0.0) || (length < kNegligible && is_settled_)) return current_;
   const double reach = dt * speed;
   step *= length > 0.0 ? std::min(1.0, reach / length) : 0.0;
-  step_.compute(task_, now_, step, posture_, {damping_, dt, reach, margin});
+  step_.compute(task_, current_, step, posture_, {damping_, dt, reach, margin});
   is_settled_ = step_.is_settled;
   is_out_of_reach_ = step_.is_out_of_reach;
   step_.next.identifier = ++last_identifier_;
@@ -206,17 +207,17 @@ const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt,
 
 const Minimum& ReferenceGovernor::interpolate(const Minimum& minimum, double share) noexcept {
   VectorV displacement(model_.nv());
-  model_.difference(now_.q, minimum.q, displacement);
+  model_.difference(current_.q, minimum.q, displacement);
   displacement *= share;
-  model_.integrate(now_.q, displacement, interpolated_.q);
-  interpolated_.x = now_.x + share * (minimum.x - now_.x);
+  model_.integrate(current_.q, displacement, interpolated_.q);
+  interpolated_.x = current_.x + share * (minimum.x - current_.x);
   interpolated_.identifier = ++last_identifier_;
   return interpolated_;
 }
 
 void ReferenceGovernor::accept(const Minimum& minimum) noexcept {
-  if (&minimum == &now_) return;
-  now_ = minimum;
+  if (&minimum == &current_) return;
+  current_ = minimum;
 }
 
 Eigen::Vector3d ReferenceGovernor::desired_step(const Reference& reference, double dt) noexcept {
@@ -228,7 +229,7 @@ Eigen::Vector3d ReferenceGovernor::desired_step(const Reference& reference, doub
     step += dt * *reference.velocity;
     target_.reset();
   }
-  if (target_) step += *target_ - now_.x;
+  if (target_) step += *target_ - current_.x;
   return step;
 }
 

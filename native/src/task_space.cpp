@@ -19,7 +19,7 @@ using Eigen::Vector3d;
 using TallMatrix = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
 
 // Below this share of the largest singular value, the direction of a column is rounding.
-constexpr double kSmall = 1e-5;
+constexpr double kDirectionTolerance = 1e-5;
 
 // Below this share of the longest column, the remainder of another column has no direction.
 constexpr double kNegligible = 1e-12;
@@ -56,17 +56,17 @@ VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, 
     x[k] = 1.0;
     for (int j = k + 1; j < 3; ++j) {
       double* y = w[j];
-      double along = 0.0;
-      for (Eigen::Index i = k; i < nv; ++i) along += x[i] * y[i];
-      along *= tau;
-      for (Eigen::Index i = k; i < nv; ++i) y[i] -= along * x[i];
+      double projection = 0.0;
+      for (Eigen::Index i = k; i < nv; ++i) projection += x[i] * y[i];
+      projection *= tau;
+      for (Eigen::Index i = k; i < nv; ++i) y[i] -= projection * x[i];
       triangle(k, j) = y[k];
     }
     factor[k][k] = tau;
     for (int l = 0; l < k; ++l) {
-      double along = 0.0;
-      for (Eigen::Index i = 0; i < nv; ++i) along += w[l][i] * x[i];
-      for (int j = 0; j <= l; ++j) factor[j][k] -= factor[j][l] * tau * along;
+      double projection = 0.0;
+      for (Eigen::Index i = 0; i < nv; ++i) projection += w[l][i] * x[i];
+      for (int j = 0; j <= l; ++j) factor[j][k] -= factor[j][l] * tau * projection;
     }
   }
   for (int k = 0; k < 3; ++k) {
@@ -76,48 +76,48 @@ VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, 
   }
   range.resize(nv, 3);
   for (int j = 0; j < 3; ++j) {
-    double* to = range.data() + j * nv;
+    double* column = range.data() + j * nv;
     for (Eigen::Index i = 0; i < nv; ++i) {
-      to[i] = -(u[0][i] * w[0][j] + u[1][i] * w[1][j] + u[2][i] * w[2][j]);
+      column[i] = -(u[0][i] * w[0][j] + u[1][i] * w[1][j] + u[2][i] * w[2][j]);
     }
-    to[j] += 1.0;
+    column[j] += 1.0;
   }
   const Eigen::Index null_rows = nv - 3;
   kernel.resize(null_rows, nv);
   for (Eigen::Index i = 0; i < nv; ++i) {
-    double* to = kernel.data() + i * null_rows;
+    double* column = kernel.data() + i * null_rows;
     for (Eigen::Index r = 0; r < null_rows; ++r) {
-      to[r] = -(w[0][r + 3] * u[0][i] + w[1][r + 3] * u[1][i] + w[2][r + 3] * u[2][i]);
+      column[r] = -(w[0][r + 3] * u[0][i] + w[1][r + 3] * u[1][i] + w[2][r + 3] * u[2][i]);
     }
-    if (i >= 3) to[i - 3] += 1.0;
+    if (i >= 3) column[i - 3] += 1.0;
   }
 }
 
 /// Make the columns of length one in order, each perpendicular to those before it; what rounding
 /// leaves of a short one says nothing of its direction.
 void make_orthonormal(Matrix3d& columns) noexcept {
-  const double first = columns.col(0).norm();
-  if (first > 0.0) {
-    columns.col(0) /= first;
+  const double length = columns.col(0).norm();
+  if (length > 0.0) {
+    columns.col(0) /= length;
   } else {
     columns.col(0) = Vector3d::UnitX();
   }
-  const Vector3d along = columns.col(0);
-  Vector3d next = columns.col(1);
-  for (int pass = 0; pass < 2; ++pass) next -= along.dot(next) * along;
-  if (!(next.norm() > kNegligible * first)) {
-    next = along.cross(std::abs(along.x()) < 0.5 ? Vector3d::UnitX() : Vector3d::UnitY());
+  const Vector3d first = columns.col(0);
+  Vector3d second = columns.col(1);
+  for (int pass = 0; pass < 2; ++pass) second -= first.dot(second) * first;
+  if (!(second.norm() > kNegligible * length)) {
+    second = first.cross(std::abs(first.x()) < 0.5 ? Vector3d::UnitX() : Vector3d::UnitY());
   }
-  columns.col(1) = next / next.norm();
-  const Vector3d last = along.cross(columns.col(1));
-  columns.col(2) = last.dot(columns.col(2)) < 0.0 ? Vector3d(-last) : last;
+  columns.col(1) = second / second.norm();
+  const Vector3d third = first.cross(columns.col(1));
+  columns.col(2) = third.dot(columns.col(2)) < 0.0 ? Vector3d(-third) : third;
 }
 
 /// The map of null_space_map() for arms of a given number of joints, in loops that compilers
 /// unroll.
 template <int kVelocities>
-VMS_PH_INLINED inline void map_of(const MatrixV& kernel, const MatrixV& mass,
-                                  MatrixV& result) noexcept {
+VMS_PH_INLINED inline void fixed_size_null_map(const MatrixV& kernel, const MatrixV& mass,
+                                               MatrixV& result) noexcept {
   constexpr int kRows = kVelocities - 3, kPadded = static_cast<int>(symmetric::padded(kRows));
   const Eigen::Map<const Eigen::Matrix<double, kRows, kVelocities>> z(kernel.data());
   const Eigen::Map<const Eigen::Matrix<double, kVelocities, kVelocities>> m(mass.data());
@@ -138,9 +138,9 @@ VMS_PH_INLINED inline void map_of(const MatrixV& kernel, const MatrixV& mass,
 
 /// `damping_task J^T J + damping_null N^T N` for arms of a given number of joints, likewise.
 template <int kVelocities>
-VMS_PH_INLINED inline void damping_of(const double* jacobian, const double* null_map,
-                                      double damping_task, double damping_null,
-                                      MatrixV& result) noexcept {
+VMS_PH_INLINED inline void fixed_size_damping(const double* jacobian, const double* null_map,
+                                              double damping_task, double damping_null,
+                                              MatrixV& result) noexcept {
   constexpr int kPadded = static_cast<int>(symmetric::padded(kVelocities));
   // A column of the Jacobian and of the map below it, for every velocity: the rows of `stacked`.
   Eigen::Matrix<double, kPadded, kVelocities> stacked, damping;
@@ -163,10 +163,10 @@ VMS_PH_INLINED inline void damping_of(const double* jacobian, const double* null
 
 /// Add `scale R^T diag(w) R`, of the rows R of a singular value decomposition.
 void add_weighted(const Matrix3V& rows, const Eigen::Vector3d& w, double scale,
-                  MatrixV& to) noexcept {
+                  MatrixV& sum) noexcept {
   Matrix3V weighted = rows;
   for (int k = 0; k < 3; ++k) weighted.row(k) *= w[k];
-  add_product(transposed(rows), weighted, to, scale);
+  add_product(transposed(rows), weighted, sum, scale);
 }
 
 constexpr auto kAxes = pinocchio::LOCAL_WORLD_ALIGNED;
@@ -224,28 +224,28 @@ VMS_PH_WIDE void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
     left.col(k) = rotated_columns.col(order[k]);
     right_rotation_.row(k) = rotation.col(order[k]);
   }
-  if (values[2] > kSmall * values[0]) {
+  if (values[2] > kDirectionTolerance * values[0]) {
     for (int k = 0; k < 3; ++k) left.col(k) /= values[k];
   } else {
     make_orthonormal(left);
   }
 }
 
-VMS_PH_WIDE TallMatrix TaskSvd::pseudo_inverse(double least) const noexcept {
+VMS_PH_WIDE TallMatrix TaskSvd::pseudo_inverse(double min_value) const noexcept {
   Matrix3d scaled = left.transpose();
-  for (int k = 0; k < 3; ++k) scaled.row(k) /= std::max(values[k], least);
+  for (int k = 0; k < 3; ++k) scaled.row(k) /= std::max(values[k], min_value);
   return product<TallMatrix>(transposed(right), scaled);
 }
 
 VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
   if (mass.rows() == 7 && z.rows() == 4) {
     MatrixV result;
-    map_of<7>(z, mass, result);
+    fixed_size_null_map<7>(z, mass, result);
     return result;
   }
   if (mass.rows() == 6 && z.rows() == 3) {
     MatrixV result;
-    map_of<6>(z, mass, result);
+    fixed_size_null_map<6>(z, mass, result);
     return result;
   }
   MatrixV weighted = product<MatrixV>(z, mass);
@@ -259,8 +259,8 @@ VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexce
 VMS_PH_WIDE void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
                                       const ConstVector& momentum, const Matrix3V& jacobian,
                                       const TaskSvd& svd, double singular_below) noexcept {
-  smallest = svd.smallest();
-  is_regular = smallest >= singular_below;
+  smallest_value = svd.smallest();
+  is_regular = smallest_value >= singular_below;
   singular_below_ = singular_below;
   // Expressions here, on the path of every update: calls would take a hundredth of a step.
   eta = jacobian.lazyProduct(velocity);
@@ -268,23 +268,23 @@ VMS_PH_WIDE void SplitMotion::compute(const MatrixV& mass, const ConstVector& ve
     null_map = null_space_map(svd.kernel, mass);
     nu = null_map.lazyProduct(velocity);
     null_velocity = svd.kernel.transpose().lazyProduct(nu);
-    const VectorV along = svd.kernel.lazyProduct(momentum);
-    kinetic_null = 0.5 * nu.dot(along);
+    const VectorV null_momentum = svd.kernel.lazyProduct(momentum);
+    kinetic_null = 0.5 * nu.dot(null_momentum);
     return;
   }
   // The maps S of velocities and, lifted by what is missing of it, of momenta.
-  Eigen::Vector3d share, rest_share;
+  Eigen::Vector3d null_weight, lifting_weight;
   for (int k = 0; k < 3; ++k) {
     const double ratio = svd.values[k] / singular_below;
-    share[k] = std::max(1.0 - ratio * ratio, 0.0);
-    rest_share[k] = 1.0 - share[k] * share[k];
+    null_weight[k] = std::max(1.0 - ratio * ratio, 0.0);
+    lifting_weight[k] = 1.0 - null_weight[k] * null_weight[k];
   }
   MatrixV s = product<MatrixV>(transposed(svd.kernel), svd.kernel);
-  add_weighted(svd.right, share, 1.0, s);
+  add_weighted(svd.right, null_weight, 1.0, s);
   const double scale = mass.trace() / static_cast<double>(mass.rows());
   const MatrixV weighted = product<MatrixV>(s, mass);
   MatrixV inertia = product<MatrixV>(weighted, s);
-  add_weighted(svd.right, rest_share, scale, inertia);
+  add_weighted(svd.right, lifting_weight, scale, inertia);
   MatrixV solved = weighted;
   Cholesky(inertia).solve_columns(solved);
   multiply(s, solved, null_map);
@@ -298,9 +298,9 @@ VMS_PH_WIDE MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double
   if (is_regular && (jacobian.cols() == 7 || jacobian.cols() == 6)) {
     MatrixV result;
     if (jacobian.cols() == 7) {
-      damping_of<7>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
+      fixed_size_damping<7>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
     } else {
-      damping_of<6>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
+      fixed_size_damping<6>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
     }
     return result;
   }
@@ -315,9 +315,9 @@ VMS_PH_WIDE double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,
   if (!is_regular) return 0.0;
   const VectorV& n = null_velocity;
   const VectorV u = d.v() - n;
-  const VectorV force = product<VectorV>(d.M(), u);
+  const VectorV momentum = product<VectorV>(d.M(), u);
   const auto inverse = svd.pseudo_inverse(singular_below_);
-  const auto pi = product<Eigen::Vector3d>(transposed(inverse), force);
+  const auto pi = product<Eigen::Vector3d>(transposed(inverse), momentum);
   const auto rate = product<Eigen::Vector3d>(jacobian_rate, n);
   return pi.dot(rate) - d.coriolis_power(u, n);
 }
@@ -336,17 +336,17 @@ VectorV PositionTask::jacobian_gradient(Evaluation& d, const Matrix3V& weight) c
   // otherwise it moves the origin, whose velocity is l_j, by w_j x l_k.
   const auto& full = d.frame_jacobian(frame_, kAxes);
   const Eigen::Index nv = full.cols(), b = d.model().b();
-  VectorV slope = VectorV::Zero(nv);
+  VectorV gradient = VectorV::Zero(nv);
   for (Eigen::Index k = 0; k < nv; ++k) {
     for (Eigen::Index j = 0; j < nv; ++j) {
       const bool is_carried = k <= j || k < b;
       const Eigen::Index axis_column = is_carried ? k : j, velocity_column = is_carried ? j : k;
       const Eigen::Vector3d axis = full.col(axis_column).tail<3>();
       const Eigen::Vector3d velocity = full.col(velocity_column).head<3>();
-      slope[k] += weight.col(j).dot(axis.cross(velocity));
+      gradient[k] += weight.col(j).dot(axis.cross(velocity));
     }
   }
-  return slope;
+  return gradient;
 }
 
 void TaskEffort::split(Evaluation& d, const Matrix3V& jacobian, double singular_below) noexcept {
@@ -355,28 +355,28 @@ void TaskEffort::split(Evaluation& d, const Matrix3V& jacobian, double singular_
 }
 
 void TaskEffort::compute(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
-                         const MatrixV& stiffness, double task, double null, double h) noexcept {
-  damping_matrix_ = motion.damping_matrix(jacobian, task, null);
+                         const MatrixV& stiffness, double d_t, double d_nu, double h) noexcept {
+  damping_matrix_ = motion.damping_matrix(jacobian, d_t, d_nu);
   impedance.compute(d.M(), damping_matrix_, stiffness, spring, d.v(), h);
-  multiply(jacobian, impedance.velocity, damping_task);
-  damping_task *= task;
-  multiply(motion.null_map, impedance.velocity, damping_null);
-  damping_null *= null;
-  damping = impedance.predicted_spring;
-  add_product(transposed(jacobian), damping_task, damping);
-  add_product(transposed(motion.null_map), damping_null, damping);
+  multiply(jacobian, impedance.velocity, task_damping_force);
+  task_damping_force *= d_t;
+  multiply(motion.null_map, impedance.velocity, null_damping_force);
+  null_damping_force *= d_nu;
+  damping_force = impedance.predicted_spring;
+  add_product(transposed(jacobian), task_damping_force, damping_force);
+  add_product(transposed(motion.null_map), null_damping_force, damping_force);
 }
 
-void EnergyRouting::anchor(Evaluation& d) noexcept {
-  is_anchored_ = d.model().nv() > PositionTask::kDimension;  // otherwise there is no null space
-  if (!is_anchored_) return;
-  anchor_svd_.compute(task_.jacobian(d));
-  anchor_basis_ = anchor_svd_.kernel;
+void EnergyRouting::set_reference_basis(Evaluation& d) noexcept {
+  has_basis_ = d.model().nv() > PositionTask::kDimension;  // otherwise there is no null space
+  if (!has_basis_) return;
+  reference_svd_.compute(task_.jacobian(d));
+  reference_basis_ = reference_svd_.kernel;
 }
 
 double EnergyRouting::align(const MatrixV& kernel) noexcept {
   // With the singular value decomposition U S V^T of Zref kernel^T, Z is U V^T kernel.
-  MatrixV columns = product<MatrixV>(anchor_basis_, transposed(kernel)), rotation;
+  MatrixV columns = product<MatrixV>(reference_basis_, transposed(kernel)), rotation;
   make_columns_orthogonal(columns, rotation);
   double smallest_length = 1.0;
   for (Eigen::Index k = 0; k < columns.cols(); ++k) {
@@ -394,14 +394,14 @@ double EnergyRouting::align(const MatrixV& kernel) noexcept {
 }
 
 void EnergyRouting::decompose() noexcept {
-  const MatrixV s = product<MatrixV>(anchor_basis_, transposed(Z_));
+  const MatrixV s = product<MatrixV>(reference_basis_, transposed(Z_));
   const MatrixV symmetric = 0.5 * (s + s.transpose());
   eigen_.compute(symmetric);
-  vectors_ = eigen_.vectors();
+  eigenvectors_ = eigen_.vectors();
   const Eigen::VectorXd& values = eigen_.values();
-  sums_.resizeLike(s);
+  eigenvalue_sums_.resizeLike(s);
   for (Eigen::Index k = 0; k < values.size(); ++k) {
-    for (Eigen::Index i = 0; i < values.size(); ++i) sums_(i, k) = values[i] + values[k];
+    for (Eigen::Index i = 0; i < values.size(); ++i) eigenvalue_sums_(i, k) = values[i] + values[k];
   }
 }
 
@@ -412,30 +412,30 @@ VectorV EnergyRouting::basis_rate(const TallMatrix& pseudo_inverse, const Matrix
   const MatrixV inverse_rate = product<MatrixV>(pseudo_inverse, jacobian_rate);
   MatrixV row_part = MatrixV::Zero(Z_.rows(), Z_.cols());
   add_product(Z_, transposed(inverse_rate), row_part, -1.0);
-  const MatrixV f = product<MatrixV>(anchor_basis_, transposed(row_part));
+  const MatrixV f = product<MatrixV>(reference_basis_, transposed(row_part));
   const MatrixV antisymmetric = f - f.transpose();
-  const MatrixV inner = product<MatrixV>(transposed(vectors_), antisymmetric);
-  MatrixV skew = product<MatrixV>(inner, vectors_);
-  divide(skew, sums_);
-  const VectorV along = product<VectorV>(Z_, momentum);
-  const VectorV projected = product<VectorV>(transposed(vectors_), along);
+  const MatrixV inner = product<MatrixV>(transposed(eigenvectors_), antisymmetric);
+  MatrixV skew = product<MatrixV>(inner, eigenvectors_);
+  divide(skew, eigenvalue_sums_);
+  const VectorV null_momentum = product<VectorV>(Z_, momentum);
+  const VectorV projected = product<VectorV>(transposed(eigenvectors_), null_momentum);
   const VectorV rotated = product<VectorV>(skew, projected);
   VectorV rate = product<VectorV>(row_part, momentum);
-  add_product(vectors_, rotated, rate);
+  add_product(eigenvectors_, rotated, rate);
   return rate;
 }
 
 Matrix3V EnergyRouting::basis_rate_transpose(const TallMatrix& pseudo_inverse, const VectorV& nu,
                                              const VectorV& momentum) const noexcept {
-  const VectorV along = product<VectorV>(Z_, momentum);
-  const VectorV a = product<VectorV>(transposed(vectors_), nu);
-  const VectorV b = product<VectorV>(transposed(vectors_), along);
+  const VectorV null_momentum = product<VectorV>(Z_, momentum);
+  const VectorV a = product<VectorV>(transposed(eigenvectors_), nu);
+  const VectorV b = product<VectorV>(transposed(eigenvectors_), null_momentum);
   const MatrixV outer_product = product<MatrixV>(a, transposed(b));
   MatrixV weight = outer_product - outer_product.transpose();
-  divide(weight, sums_);
-  const MatrixV inner = product<MatrixV>(vectors_, weight);
-  const MatrixV outer = product<MatrixV>(inner, transposed(vectors_));
-  const TallMatrix lever = product<TallMatrix>(anchor_basis_, pseudo_inverse);  // (k,3)
+  divide(weight, eigenvalue_sums_);
+  const MatrixV inner = product<MatrixV>(eigenvectors_, weight);
+  const MatrixV outer = product<MatrixV>(inner, transposed(eigenvectors_));
+  const TallMatrix lever = product<TallMatrix>(reference_basis_, pseudo_inverse);  // (k,3)
   const Matrix3V rotation_term = product<Matrix3V>(transposed(lever), outer);
   const auto task_momentum = product<Eigen::Vector3d>(transposed(pseudo_inverse), momentum);
   const VectorV velocity = product<VectorV>(transposed(Z_), nu);
@@ -447,11 +447,11 @@ Matrix3V EnergyRouting::basis_rate_transpose(const TallMatrix& pseudo_inverse, c
 
 bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
                            const Matrix3V& jacobian_rate, VectorV& result) noexcept {
-  if (!is_anchored_) return false;
+  if (!has_basis_) return false;
   const double fade = std::min(1.0, svd.smallest() / singular_below_ - 1.0);
   if (!(fade > 0.0)) return false;
   if (align(svd.kernel) < kRenewalAlignment) {
-    anchor_basis_ = Z_;
+    reference_basis_ = Z_;
     align(svd.kernel);
   }
   decompose();
@@ -491,17 +491,17 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   Matrix3V weight = basis_rate_transpose(pseudo_inverse, nu, p);
   const VectorV difference = n - u;
   add_product(pi, transposed(difference), weight);
-  VectorV slope = task_.jacobian_gradient(d, weight);
+  VectorV gradient = task_.jacobian_gradient(d, weight);
   // u^T (dM/dq_k) n = (T_k(u + n) - T_k(u - n)) / 2 with T_k(x) = (C(x)^T x)_k.
   const VectorV other = u - n;
   C_other_.resize(c.rows(), c.cols());
   d.coriolis(other, C_other_);
-  add_product(transposed(c), d.v(), slope, -0.5);
-  add_product(transposed(C_other_), other, slope, 0.5);
+  add_product(transposed(c), d.v(), gradient, -0.5);
+  add_product(transposed(C_other_), other, gradient, 0.5);
 
   // Minus G (eta, nu), mapped to the joints.
-  task_force = product<Eigen::Vector3d>(transposed(j_sharp), slope) - task_force;
-  null_force = product<VectorV>(Z_, slope) - null_force;
+  task_force = product<Eigen::Vector3d>(transposed(j_sharp), gradient) - task_force;
+  null_force = product<VectorV>(Z_, gradient) - null_force;
   multiply(transposed(jacobian), task_force, result);
   add_product(transposed(n_map), null_force, result);
   result *= fade;

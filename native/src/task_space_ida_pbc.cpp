@@ -50,13 +50,13 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model)
 
 bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
   if (!start_at(q_star)) return false;
-  tank_budget_.reset(potential(governor_.now()));
+  tank_budget_.reset(potential(governor_.current()));
   return true;
 }
 
 bool TaskSpaceIDAPBC::resume(const RobotState& state) noexcept {
   if (!start_at(state.q)) return false;
-  tank_budget_.resume(potential(governor_.now()));
+  tank_budget_.resume(potential(governor_.current()));
   return true;
 }
 
@@ -64,7 +64,7 @@ bool TaskSpaceIDAPBC::start_at(const ConstVector& q_star) noexcept {
   if (!model_.is_configuration(q_star)) return false;
   Evaluation& d = governor_.restart(q_star);
   safe_torque_ = d.g();
-  routing_.anchor(d);
+  routing_.set_reference_basis(d);
   torque_limits_.restart();
   ramp_.restart(gains_);
   cancel_ramp_.restart();
@@ -94,13 +94,13 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   compute_springs_and_damping(h);
   const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
 
-  const double share = cancel_ramp_.follow(gains_.cancel_coupling, dt);
-  const bool is_cancelled =
-      share > 0.0 && routing_.torque(d_, jacobian_, effort_.svd, jacobian_rate, routing_torque_);
-  if (is_cancelled) routing_torque_ *= share;
-  desired_torque_ = d_.g() - spring_ - effort_.damping;
+  const double cancellation = cancel_ramp_.follow(gains_.cancel_coupling, dt);
+  const bool is_cancelled = cancellation > 0.0 && routing_.torque(d_, jacobian_, effort_.svd,
+                                                                  jacobian_rate, routing_torque_);
+  if (is_cancelled) routing_torque_ *= cancellation;
+  desired_torque_ = d_.g() - spring_ - effort_.damping_force;
   torque_ = d_.g() + effort_.impedance.brake(d_, h, is_cancelled ? &routing_torque_ : nullptr);
-  torque_ -= effort_.impedance.spring + effort_.damping;
+  torque_ -= effort_.impedance.spring + effort_.damping_force;
   if (is_cancelled) {
     desired_torque_ += routing_torque_;
     torque_ += routing_torque_;
@@ -120,19 +120,19 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.shaped_potential = potential;
   energy.kinetic_task = kinetic - effort_.motion.kinetic_null;
   energy.kinetic_null = effort_.motion.kinetic_null;
-  energy.damping_task = effort_.motion.eta.dot(effort_.damping_task);
-  energy.damping_null =
-      effort_.motion.nu.dot(effort_.damping_null) + d_.v().dot(effort_.impedance.predicted_spring);
+  energy.damping_task = effort_.motion.eta.dot(effort_.task_damping_force);
+  energy.damping_null = effort_.motion.nu.dot(effort_.null_damping_force) +
+                        d_.v().dot(effort_.impedance.predicted_spring);
   energy.reference_power = dt > 0.0 ? added_energy / dt : 0.0;
   energy.clipped_power = (torque_ - desired_torque_).dot(d_.v());
   energy.routing_power = is_cancelled ? routing_torque_.dot(d_.v()) : 0.0;
   energy.null_to_task = effort_.motion.exchange(d_, effort_.svd, jacobian_rate);
   energy.tank_level = tank ? tank->level : 0.0;
   energy.unaccounted_energy = tank ? tank->unaccounted_energy : 0.0;
-  const Eigen::Vector3d goal = governor_.target().value_or(governor_.now().x);
+  const Eigen::Vector3d goal = governor_.target().value_or(governor_.current().x);
   command_.torque = torque_;
   command_.task_error = (task_.value(d_) - goal).norm();
-  command_.smallest_singular_value = effort_.motion.smallest;
+  command_.smallest_singular_value = effort_.motion.smallest_value;
   command_.authority = tank_budget_.authority();
   update_status();
   return command_;
@@ -151,7 +151,7 @@ const Command& TaskSpaceIDAPBC::hold_gravity() noexcept {
 
 // Move minimum and stiffness towards reference and gains; return the energy added, J.
 double TaskSpaceIDAPBC::follow_reference(const Reference& reference, double dt) noexcept {
-  const TaskSpaceGains& gains = ramp_.now();
+  const TaskSpaceGains& gains = ramp_.current();
   task_stiffness_ramp_.follow(has_task_stiffness(), dt);
   const Minimum& candidate =
       governor_.propose(reference, dt, gains.reference_speed, gains.limit_margin);
@@ -167,7 +167,7 @@ double TaskSpaceIDAPBC::follow_reference(const Reference& reference, double dt) 
 
 // The potential that the gains define at a minimum.
 const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexcept {
-  const TaskSpaceGains& gains = ramp_.now();
+  const TaskSpaceGains& gains = ramp_.current();
   const double share = task_stiffness_ramp_.share(), rest = (1.0 - share) * gains.stiffness;
   if (share == 0.0) {
     desired_potential_.set(minimum, gains.stiffness);
@@ -194,7 +194,7 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
 
 // The spring and damping forces that are held; `spring_` is the gradient of the potential.
 void TaskSpaceIDAPBC::compute_springs_and_damping(double h) noexcept {
-  const TaskSpaceGains& gains = ramp_.now();
+  const TaskSpaceGains& gains = ramp_.current();
   const VectorV positions = positions_ + h * d_.v();
   const VectorV predicted_depth = joint_limits_.depth(positions, gains.limit_margin);
   stiffness_.setZero(model_.n(), model_.n());
@@ -217,7 +217,7 @@ void TaskSpaceIDAPBC::update_status() noexcept {
     return set(Status::saturated, reason_.text());
   }
   if (!effort_.motion.is_regular) {
-    reason_.set("near a singularity: smallest singular value %.3g", effort_.motion.smallest);
+    reason_.set("near a singularity: smallest singular value %.3g", effort_.motion.smallest_value);
     return set(Status::degraded, reason_.text());
   }
   if (governor_.is_rejected()) return set(Status::holding, reasons::reference_not_finite);

@@ -23,7 +23,7 @@ struct GainField {
         number(member),
         low(least),
         high(most),
-        at_once(is_limit) {}
+        is_immediate(is_limit) {}
   GainField(const char* its_name, const char* its_description, bool Record::* member)
       : name(its_name), description(its_description), flag(member) {}
   template <class Base>
@@ -34,21 +34,21 @@ struct GainField {
         flag(field.flag),
         low(field.low),
         high(field.high),
-        at_once(field.at_once) {}
+        is_immediate(field.is_immediate) {}
 
   double value_in(const Record& record) const noexcept {
     return flag ? static_cast<double>(record.*flag) : record.*number;
   }
 
   /// Move this member of a record towards that of another by at most a share of its range.
-  void follow(Record& now, const Record& target, double share) const noexcept {
+  void follow(Record& current, const Record& target, double share) const noexcept {
     if (flag) {
-      now.*flag = target.*flag;
-    } else if (at_once) {
-      now.*number = target.*number;
+      current.*flag = target.*flag;
+    } else if (is_immediate) {
+      current.*number = target.*number;
     } else {
-      const double step = share * (high - low), was = now.*number;
-      now.*number = std::min(std::max(target.*number, was - step), was + step);
+      const double step = share * (high - low), last = current.*number;
+      current.*number = std::min(std::max(target.*number, last - step), last + step);
     }
   }
 
@@ -56,7 +56,7 @@ struct GainField {
   double Record::* number = nullptr;
   bool Record::* flag = nullptr;
   double low = 0.0, high = 1.0;
-  bool at_once = false;  ///< whether a change acts at once, as limits do
+  bool is_immediate = false;  ///< whether a change acts at once, as limits do
 };
 
 /// The gains in the order in which hosts show them. A default-made record holds the defaults.
@@ -72,12 +72,12 @@ class GainTable {
       : fields_(base.fields().begin(), base.fields().end()) {
     for (const GainField<Record>& field : fields) {
       const std::string name = field.name;
-      const auto same = std::find_if(fields_.begin(), fields_.end(),
-                                     [&](const auto& listed) { return name == listed.name; });
-      if (same == fields_.end()) {
+      const auto overridden = std::find_if(fields_.begin(), fields_.end(),
+                                           [&](const auto& listed) { return name == listed.name; });
+      if (overridden == fields_.end()) {
         fields_.push_back(field);
       } else {
-        *same = field;
+        *overridden = field;
       }
     }
   }
@@ -123,8 +123,8 @@ inline double crossing_share(double dt) noexcept {
 }
 
 /// A value moved towards a target by at most a step.
-inline double approach(double now, double target, double step) noexcept {
-  return std::min(std::max(target, now - step), now + step);
+inline double approach(double current, double target, double step) noexcept {
+  return std::min(std::max(target, current - step), current + step);
 }
 
 /// The gains in force: each moves to the value set at most its whole range in kCrossing seconds.
@@ -132,11 +132,11 @@ inline double approach(double now, double target, double step) noexcept {
 template <class Record>
 class GainRamp {
  public:
-  explicit GainRamp(const Record& gains = {}) : now_(gains) {}
+  explicit GainRamp(const Record& gains = {}) : active_(gains) {}
 
   /// Take these gains, and the next ones, as they are.
   void restart(const Record& gains) noexcept {
-    now_ = gains;
+    active_ = gains;
     is_started_ = false;
   }
 
@@ -144,18 +144,18 @@ class GainRamp {
   const Record& follow(const Record& target, double dt) noexcept {
     if (is_started_) {
       const double share = crossing_share(dt);
-      for (const auto& field : Record::table().fields()) field.follow(now_, target, share);
+      for (const auto& field : Record::table().fields()) field.follow(active_, target, share);
     } else {
-      now_ = target;
+      active_ = target;
       is_started_ = true;
     }
-    return now_;
+    return active_;
   }
 
-  const Record& now() const noexcept { return now_; }
+  const Record& current() const noexcept { return active_; }
 
  private:
-  Record now_;
+  Record active_;
   bool is_started_ = false;
 };
 

@@ -138,15 +138,15 @@ class Mechanism {
   bool find_temperatures(const double* x);
   void apply_forces(const double* flow, double* rate);
   void write_efforts(double* efforts) const;
-  void move(const double* x, const double* step, double* after) const;
-  void map_rates(const double* theta, double* rate) const;
+  void move(const double* x, const double* step, double* x_after) const;
+  void map_rates(const double* step, double* rate) const;
   double correct(double* x);
 
   MechanismParts parts_;
   std::unique_ptr<MechanismTree> tree_;
   int tree_rows_ = 0;
   std::vector<double> theta_;
-  Eigen::VectorXd stages_[4], theta_step_, flow_, efforts_, stage_state_;
+  Eigen::VectorXd stages_[4], increment_, flow_, efforts_, stage_state_;
 };
 
 }  // namespace vms_ph

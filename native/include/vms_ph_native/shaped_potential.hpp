@@ -97,14 +97,14 @@ class MinimumStep {
 
   /// Compute the minimum after a step.
   ///
-  /// @param now      the present minimum.
+  /// @param current  the present minimum.
   /// @param step     of the reference from there, no longer than the reach, m.
   /// @param posture  (n,) joint positions to which a minimum out of reach returns.
-  void compute(const PositionTask& task, const Minimum& now, const Eigen::Vector3d& step,
+  void compute(const PositionTask& task, const Minimum& current, const Eigen::Vector3d& step,
                const VectorV& posture, const Bounds& bounds) noexcept;
 
   /// The evaluation at a configuration (nq,) at rest, valid until the next call.
-  Evaluation& at(const ConstVector& q) noexcept;
+  Evaluation& evaluate_at(const ConstVector& q) noexcept;
 
   Minimum next;                  ///< the minimum after the step
   bool is_settled = true;        ///< whether it was where it should be before
@@ -128,7 +128,7 @@ class ReferenceGovernor {
   /// Start at the neutral configuration. Model and task must outlive it.
   ReferenceGovernor(const Model& model, const PositionTask& task, double damping);
 
-  const Minimum& now() const noexcept { return now_; }
+  const Minimum& current() const noexcept { return current_; }
 
   /// Target, m; empty when the reference is a velocity.
   const std::optional<Eigen::Vector3d>& target() const noexcept { return target_; }
@@ -167,7 +167,7 @@ class ReferenceGovernor {
   double damping_;
   MinimumStep step_;
   VectorV posture_;
-  Minimum now_, interpolated_;
+  Minimum current_, interpolated_;
   std::uint64_t last_identifier_ = 0;
   std::optional<Eigen::Vector3d> target_;
   bool is_rejected_ = false, is_out_of_reach_ = false, is_settled_ = true;

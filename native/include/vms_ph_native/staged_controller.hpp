@@ -88,7 +88,7 @@ class RampedGains : public Law {
     Record::table();  // constructed here, so that setting a gain later does not allocate
   }
 
-  const Record& active_gains() const noexcept override { return ramp_.now(); }
+  const Record& active_gains() const noexcept override { return ramp_.current(); }
 
   void follow_gains(const double* dt) noexcept override {
     if (dt) {

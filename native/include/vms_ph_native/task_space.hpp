@@ -31,9 +31,9 @@ class TaskSvd {
 
   double smallest() const noexcept { return values[2]; }
 
-  /// R^T max(S, least)^-1 L^T (nv,3), the pseudo-inverse with singular values of at least `least`.
+  /// R^T max(S, min_value)^-1 L^T (nv,3), with singular values of at least `min_value`.
   Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> pseudo_inverse(
-      double least) const noexcept;
+      double min_value) const noexcept;
 
  private:
   void decompose(const Eigen::Matrix3d& matrix) noexcept;
@@ -71,7 +71,7 @@ class SplitMotion {
   MatrixV null_map;       ///< N (k,nv)
   VectorV nu;             ///< null-space velocity N v, (k,)
   VectorV null_velocity;  ///< the same as a velocity of the robot, (nv,)
-  double kinetic_null = 0.0, smallest = 0.0;
+  double kinetic_null = 0.0, smallest_value = 0.0;
   bool is_regular = true;
 
  private:
@@ -121,18 +121,18 @@ class TaskEffort {
   ///
   /// @param spring     (nv,) gradient of the potential.
   /// @param stiffness  (nv,nv) of it.
-  /// @param task       damping of the motion in the task, N s/m.
-  /// @param null       damping of the motion in the null space.
+  /// @param d_t        damping of the motion in the task, N s/m.
+  /// @param d_nu       damping of the motion in the null space.
   /// @param h          the horizon, s.
   void compute(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
-               const MatrixV& stiffness, double task, double null, double h) noexcept;
+               const MatrixV& stiffness, double d_t, double d_nu, double h) noexcept;
 
   TaskSvd svd;
   SplitMotion motion;
   SampledImpedance impedance;
-  Eigen::Vector3d damping_task;  ///< force of the damping in the task
-  VectorV damping_null;          ///< the same in the null space, (k,)
-  VectorV damping;               ///< (nv,) of both and of the spring ahead
+  Eigen::Vector3d task_damping_force;  ///< force of the damping in the task
+  VectorV null_damping_force;          ///< the same in the null space, (k,)
+  VectorV damping_force;               ///< (nv,) of both and of the spring ahead
 
  private:
   MatrixV damping_matrix_;
@@ -152,7 +152,7 @@ class EnergyRouting {
         eigen_(std::max(0, model.nv() - PositionTask::kDimension)) {}
 
   /// Align the null-space basis with that at the state of an evaluation.
-  void anchor(Evaluation& d) noexcept;
+  void set_reference_basis(Evaluation& d) noexcept;
 
   /// Write the torque (n,); false near a singularity, where there is none.
   ///
@@ -176,10 +176,10 @@ class EnergyRouting {
 
   const PositionTask& task_;
   double singular_below_;
-  bool is_anchored_ = false;
-  MatrixV anchor_basis_, Z_, vectors_, sums_, C_other_;
+  bool has_basis_ = false;
+  MatrixV reference_basis_, Z_, eigenvectors_, eigenvalue_sums_, C_other_;
   SymmetricEigen eigen_;
-  TaskSvd anchor_svd_;
+  TaskSvd reference_svd_;
 };
 
 }  // namespace vms_ph

@@ -13,17 +13,17 @@ namespace {
 // The energies do not balance where the kinetic energy rises by more than this beyond the energy
 // given, J, in more than one of so many samples. A push ends; a weight that is not there, or
 // another delay than the declared one, does not.
-constexpr double kRise = 1e-9;
-constexpr unsigned long long kRiseRatio = 4;
+constexpr double kEnergyRise = 1e-9;
+constexpr unsigned long long kSamplesPerRise = 4;
 
 // What noise of velocities may add to the kinetic energy: so many J, and a share of it.
-constexpr double kMinSupply = 1e-3, kSupplyShare = 0.1;
+constexpr double kNoiseEnergy = 1e-3, kNoiseShare = 0.1;
 
 std::unique_ptr<Model> without_gravity(const Model& model) {
   return std::make_unique<Model>(model.with_gravity(Eigen::Vector3d::Zero()));
 }
 
-int checked(int delay) {
+int checked_delay(int delay) {
   if (delay < 0 || delay > kMostDelay) {
     throw ModelError("the delay must be a number of samples from 0 to " +
                      std::to_string(kMostDelay) + "; given: " + std::to_string(delay));
@@ -84,7 +84,7 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       model_(gravity_free_model_ ? *gravity_free_model_ : model),
       b_(model.b()),
       n_(model.n()),
-      delay_(checked(options.delay)),
+      delay_(checked_delay(options.delay)),
       period_(checked_period(options.period)),
       no_configuration_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
       no_velocity_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
@@ -103,7 +103,7 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       static_effort_(VectorV::Zero(model.nv())),
       unactuated_gravity_(static_effort_),
       desired_(static_effort_),
-      force_(static_effort_),
+      effort_(static_effort_),
       brake_(static_effort_),
       next_velocity_(static_effort_),
       acting_effort_(static_effort_),
@@ -119,7 +119,7 @@ void PortGuard::restart() noexcept {
   first_loss_.clear();
   limits_.restart();
   has_acting_effort_ = has_offset_ = has_potential_ = has_surplus_ = false;
-  offset_share_ = first_surplus_ = surplus_ = largest_kinetic_ = 0.0;
+  offset_share_ = first_surplus_ = surplus_ = largest_kinetic_energy_ = 0.0;
   rise_count_ = 0;
 }
 
@@ -137,12 +137,12 @@ bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
   } else {
     budget_.static_effort(d_, acting_effort_);
   }
-  force_ = acting_effort_ - unactuated_gravity_;
+  effort_ = acting_effort_ - unactuated_gravity_;
   budget_.static_effort(d_, static_effort_);
   static_effort_ = acting_effort_ - static_effort_;
-  effort_queue_.restart(force_, static_effort_);
+  effort_queue_.restart(effort_, static_effort_);
   ceiling_.restart(d_.kinetic_energy());
-  effort_queue_.begin_effort(d_, ceiling_.kinetic());
+  effort_queue_.begin_effort(d_, ceiling_.motion_energy());
   return true;
 }
 
@@ -158,7 +158,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   if (judgement.must_hold()) {
     reason_.set("reflex: implausible state: %s; holding and damping", judgement.reason);
   }
-  if (!judgement.is_located) {
+  if (!judgement.is_position_measured) {
     if (first_loss_.empty()) first_loss_.set("implausible state: %s", judgement.reason);
     return update_without_state(judgement.q, judgement.v, dt, nullptr);
   }
@@ -174,37 +174,37 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   certificate_.duration += dt;
   budget_.static_effort(d_, static_effort_);
   const bool is_reflex = judgement.must_hold() || !is_effort(effort);
-  bool is_fading = false, is_beyond = false;
+  bool is_fading = false, is_wrench_limited = false;
   if (is_reflex) {
     if (!judgement.must_hold()) {
       reason_.set("reflex: the effort is not finite or not that of this robot");
     }
     safe_effort(d_.q(), d_.v(), step);
   } else {
-    force_ = effort;
+    effort_ = effort;
     is_fading = bumpless_transfer(dt);
-    is_beyond = budget_.saturate(force_);
+    is_wrench_limited = budget_.saturate(effort_);
   }
-  if (is_beyond) add_reason(reasons::base_wrench_limited);
-  limit(static_effort_, step, dt);
+  if (is_wrench_limited) add_reason(reasons::base_wrench_limited);
+  limit_effort(static_effort_, step, dt);
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
   if (is_fading) add_reason("fading in");
-  budget_.grant(d_, force_, effort_queue_, level, ceiling_, step);
+  budget_.grant(d_, effort_, effort_queue_, level, ceiling_, step);
   if (budget_.reason()[0] != '\0') {
-    limits_.replace(force_.tail(n_));
+    limits_.replace(effort_.tail(n_));
     add_reason(budget_.reason());
   }
-  count(is_reflex, !reason_.empty(), budget_.is_brake());
+  count_sample(is_reflex, !reason_.empty(), budget_.is_braking());
   budget_.unactuated_gravity(d_, unactuated_gravity_);
-  unactuated_gravity_ = force_ - unactuated_gravity_;
+  unactuated_gravity_ = effort_ - unactuated_gravity_;
   effort_queue_.send(unactuated_gravity_, budget_.active());
-  effort_queue_.begin_effort(d_, ceiling_.kinetic());
+  effort_queue_.begin_effort(d_, ceiling_.motion_energy());
   if (is_reflex) {
-    acting_effort_ = force_;
+    acting_effort_ = effort_;
     has_acting_effort_ = true;
     has_offset_ = false;
   }
-  output_.effort = force_;
+  output_.effort = effort_;
   output_.status = is_reflex ? Status::holding : !reason_.empty() ? Status::saturated : Status::ok;
   output_.reason = reason_.text();
   output_.level = tank_.level;
@@ -233,8 +233,8 @@ Certificate PortGuard::certificate() const noexcept {
   const double unobserved_work = effort_queue_.largest_work();
   if (unobserved_work > 0.0) result.add_unsettled(unobserved_work - (tank_.budget - tank_.spent));
   const double excess_supply = result.supplied - std::max(0.0, result.margin);
-  if (kRiseRatio * rise_count_ > result.samples &&
-      excess_supply > kMinSupply + kSupplyShare * largest_kinetic_) {
+  if (kSamplesPerRise * rise_count_ > result.samples &&
+      excess_supply > kNoiseEnergy + kNoiseShare * largest_kinetic_energy_) {
     result.add_unsettled(excess_supply);
   }
   return result;
@@ -248,7 +248,7 @@ void PortGuard::update_tank(double dt) noexcept {
   double work = effort_queue_.work(d_, dt), refilled = 0.0;
   if (is_lost) {
     // The motion is of these efforts rather than of a push.
-    work = std::max(work, kinetic - ceiling_.kinetic());
+    work = std::max(work, kinetic - ceiling_.motion_energy());
     const double unobserved_work = effort_queue_.largest_work();
     if (unobserved_work > 0.0)
       certificate_.add_unsettled(unobserved_work - (tank_.budget - tank_.spent));
@@ -280,61 +280,61 @@ void PortGuard::check_balance(double kinetic) noexcept {
     first_surplus_ = surplus;
   } else if (budget_.holds_weight(d_)) {  // what is not held falls
     certificate_.supplied = std::max(certificate_.supplied, surplus - first_surplus_);
-    if (surplus - surplus_ > kRise && surplus > first_surplus_) ++rise_count_;
+    if (surplus - surplus_ > kEnergyRise && surplus > first_surplus_) ++rise_count_;
   }
   surplus_ = surplus;
   has_surplus_ = true;
-  largest_kinetic_ = std::max(largest_kinetic_, kinetic);
+  largest_kinetic_energy_ = std::max(largest_kinetic_energy_, kinetic);
 }
 
-/// Add the remaining share of the jump at engagement to the desired effort in force_; return
+/// Add the remaining share of the jump at engagement to the desired effort in effort_; return
 /// whether any is.
 bool PortGuard::bumpless_transfer(double dt) noexcept {
   if (has_acting_effort_) {
-    offset_ = acting_effort_ - force_;
+    offset_ = acting_effort_ - effort_;
     has_offset_ = (offset_.array() != 0.0).any();
     has_acting_effort_ = false;
     offset_share_ = 1.0;
   }
   if (!has_offset_) return false;
-  force_ += offset_share_ * offset_;
+  effort_ += offset_share_ * offset_;
   const double time = settings.engagement_time;
   offset_share_ = time > 0.0 ? offset_share_ - dt / time : 0.0;
   if (offset_share_ <= 0.0) has_offset_ = false;
   return true;
 }
 
-/// Reduce the effort in force_ to the limits of joints and motion.
-void PortGuard::limit(const VectorV& static_effort, double step, double dt) noexcept {
+/// Reduce the effort in effort_ to the limits of joints and motion.
+void PortGuard::limit_effort(const VectorV& static_effort, double step, double dt) noexcept {
   if (settings.torque < 1.0) {
     const auto bound = (settings.torque * gravity_model_.effort()).array();
-    if ((force_.tail(n_).cwiseAbs().array() > bound).any()) {
-      force_.tail(n_) = force_.tail(n_).array().min(bound).max(-bound).matrix();
+    if ((effort_.tail(n_).cwiseAbs().array() > bound).any()) {
+      effort_.tail(n_) = effort_.tail(n_).array().min(bound).max(-bound).matrix();
       reason_.add(
           reason_.empty() ? "torque at %.0f%% of its limit" : "; torque at %.0f%% of its limit",
           100.0 * settings.torque);
     }
   }
-  const VectorV& torque = limits_.apply(force_.tail(n_), static_effort.tail(n_), d_.v().tail(n_),
+  const VectorV& torque = limits_.apply(effort_.tail(n_), static_effort.tail(n_), d_.v().tail(n_),
                                         settings.torque_rate, 0.0, dt);
-  force_.tail(n_) = torque;
+  effort_.tail(n_) = torque;
   if (!limits_.reason().empty()) add_reason(limits_.reason().text());
   if (!MotionLimits::is_limited(settings)) return;
   budget_.strongest_brake(d_, step, brake_);
   budget_.next_velocity(d_, effort_queue_, step, next_velocity_);
   const double share =
-      motion_limits_.share(d_, next_velocity_, force_, brake_, static_effort, settings, step);
+      motion_limits_.share(d_, next_velocity_, effort_, brake_, static_effort, settings, step);
   if (!(share < 1.0)) return;
-  force_ = brake_ + share * (force_ - brake_);
-  limits_.replace(force_.tail(n_));
+  effort_ = brake_ + share * (effort_ - brake_);
+  limits_.replace(effort_.tail(n_));
   add_reason(motion_limits_.reason().text());
 }
 
-/// Write the safe output to force_.
+/// Write the safe output to effort_.
 void PortGuard::safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept {
   safe_output_.compute(q, v, (delay_ + 1) * dt);
-  force_.head(b_) = safe_output_.wrench_base();
-  force_.tail(n_) = safe_output_.torque();
+  effort_.head(b_) = safe_output_.wrench_base();
+  effort_.tail(n_) = safe_output_.torque();
 }
 
 /// The safe output while no state can be believed; `cause` is nullptr where the reason is written.
@@ -349,32 +349,32 @@ const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const
   safe_effort(q, v, step);
   d_.set(q, zero_velocity_);
   budget_.static_effort(d_, static_effort_);
-  brake_ = force_ - static_effort_;
+  brake_ = effort_ - static_effort_;
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
   brake_ *= effort_queue_.share_within(brake_, level, step);
-  force_ = static_effort_ + brake_;
+  effort_ = static_effort_ + brake_;
   budget_.unactuated_gravity(d_, unactuated_gravity_);
-  unactuated_gravity_ = force_ - unactuated_gravity_;
+  unactuated_gravity_ = effort_ - unactuated_gravity_;
   effort_queue_.send(unactuated_gravity_, brake_);
   effort_queue_.advance_without_state();
-  limits_.replace(force_.tail(n_));
-  acting_effort_ = force_;
+  limits_.replace(effort_.tail(n_));
+  acting_effort_ = effort_;
   has_acting_effort_ = true;
   has_offset_ = false;
   ++certificate_.lost;
   if (is_valid_step) certificate_.duration += dt;
-  count(true, true, false);
-  output_.effort = force_;
+  count_sample(true, true, false);
+  output_.effort = effort_;
   output_.status = Status::holding;
   output_.reason = reason_.text();
   output_.level = tank_.level;
   return output_;
 }
 
-void PortGuard::count(bool is_reflex, bool is_changed, bool is_brake) noexcept {
+void PortGuard::count_sample(bool is_reflex, bool is_changed, bool is_braking) noexcept {
   if (is_reflex) {
     ++certificate_.reflexes;
-  } else if (is_brake) {
+  } else if (is_braking) {
     ++certificate_.braked;
   } else if (is_changed) {
     ++certificate_.scaled;

@@ -75,8 +75,8 @@ bool BaseWrench::saturate(VectorB& wrench) noexcept {
     return is_changed;
   }
   const VectorB& applied = actuation_->apply(wrench, wrench);
-  const double missing = (wrench - applied).cwiseAbs().maxCoeff();
-  if (missing <= kRelativeTolerance * (1.0 + wrench.cwiseAbs().maxCoeff())) return false;
+  const double wrench_error = (wrench - applied).cwiseAbs().maxCoeff();
+  if (wrench_error <= kRelativeTolerance * (1.0 + wrench.cwiseAbs().maxCoeff())) return false;
   wrench = applied;
   return true;
 }
@@ -98,54 +98,54 @@ void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>&
 EffortQueue::EffortQueue(const Model& model, int delay)
     : model_(model),
       delay_(delay),
-      sample_(model),
-      start_(VectorQ::Zero(model.nq())),
+      sample_work_(model),
+      start_configuration_(VectorQ::Zero(model.nq())),
       last_state_(model),
       acting_effort_(VectorV::Zero(model.nv())),
-      acting_active_(acting_effort_),
+      acting_active_part_(acting_effort_),
       displacement_(acting_effort_),
       scratch_(acting_effort_),
       zero_velocity_(acting_effort_) {
-  queue_.fill(acting_effort_);
-  active_.fill(acting_effort_);
+  efforts_.fill(acting_effort_);
+  active_parts_.fill(acting_effort_);
 }
 
 void EffortQueue::restart(const VectorV& effort, const VectorV& active) noexcept {
-  queue_.fill(effort);
-  active_.fill(active);
-  sample_.restart();
+  efforts_.fill(effort);
+  active_parts_.fill(active);
+  sample_work_.restart();
   has_start_ = false;
   is_measured_ = true;
 }
 
 void EffortQueue::send(const VectorV& effort, const VectorV& active) noexcept {
-  queue_[index(0)] = effort;
-  active_[index(0)] = active;
+  efforts_[index(0)] = effort;
+  active_parts_[index(0)] = active;
   first_ = (first_ + 1) % (delay_ + 1);
 }
 
-void EffortQueue::begin_effort(Evaluation& d, double kinetic) noexcept {
-  start_ = d.q();
+void EffortQueue::begin_effort(Evaluation& d, double motion_energy) noexcept {
+  start_configuration_ = d.q();
   potential_ = d.potential_energy();
   has_start_ = is_measured_ = true;
-  sample_.hold(d, at(0), zero_velocity_, -potential_);
-  first_speed_ = speed_ = std::sqrt(2.0 * kinetic);
+  sample_work_.hold(d, at(0), zero_velocity_, -potential_);
+  start_speed_ = speed_ = std::sqrt(2.0 * motion_energy);
   path_length_ = rotation_work_ = 0.0;
   acting_effort_ = at(0);
-  acting_active_ = active_[index(0)];
+  acting_active_part_ = active_parts_[index(0)];
 }
 
 void EffortQueue::mean_velocity(const ConstVector& q, double dt, VectorV& result) noexcept {
   result.setZero(model_.nv());
   if (!has_start_ || !is_measured_) return;
-  model_.difference(start_, q, result);
+  model_.difference(start_configuration_, q, result);
   result /= dt;
 }
 
 void EffortQueue::skip_state(double dt) noexcept {
   if (!has_start_) return;
   if (is_measured_) {
-    last_state_.set(start_, zero_velocity_);
+    last_state_.set(start_configuration_, zero_velocity_);
     inertia_.compute(last_state_.M());
     has_weight_ = (last_state_.g().array() != 0.0).any();
   }
@@ -158,12 +158,12 @@ void EffortQueue::advance_without_state() noexcept {
   displacement_ = at(0) - acting_effort_;
   rotation_work_ += path_length_ * norm(displacement_);
   acting_effort_ = at(0);
-  acting_active_ = active_[index(0)];
+  acting_active_part_ = active_parts_[index(0)];
 }
 
 double EffortQueue::largest_work() const noexcept {
   if (!has_start_ || is_measured_) return 0.0;
-  const double work = 0.5 * (speed_ * speed_ - first_speed_ * first_speed_);
+  const double work = 0.5 * (speed_ * speed_ - start_speed_ * start_speed_);
   return has_weight_ ? work + 0.5 * kWeightRate * path_length_ * path_length_ : work;
 }
 
@@ -171,7 +171,7 @@ double EffortQueue::share_within(const VectorV& active, double level, double dt)
   if (!has_start_) return 0.0;
   double speed = speed_;
   for (int k = 0; k < delay_; ++k) speed += dt * norm(pending_active(k));
-  const double limit = std::sqrt(first_speed_ * first_speed_ + 2.0 * std::max(0.0, level));
+  const double limit = std::sqrt(start_speed_ * start_speed_ + 2.0 * std::max(0.0, level));
   const double rise = dt * norm(active);
   return rise > 0.0 ? std::min(1.0, std::max(0.0, limit - speed) / rise) : 1.0;
 }
@@ -179,9 +179,9 @@ double EffortQueue::share_within(const VectorV& active, double level, double dt)
 double EffortQueue::work(Evaluation& d, double dt) noexcept {
   if (!has_start_) return 0.0;
   const double potential = d.potential_energy();
-  if (is_measured_) return -sample_.recovered_energy(d, -potential, dt);
+  if (is_measured_) return -sample_work_.recovered_energy(d, -potential, dt);
   advance_time(dt);
-  model_.difference(start_, d.q(), displacement_);
+  model_.difference(start_configuration_, d.q(), displacement_);
   const double work = acting_effort_.dot(displacement_) - (potential - potential_) + rotation_work_;
   // The displacement of a base that turns is not the integral of its velocity.
   return std::max({0.0, work, model_.b() > 0 ? largest_work() : 0.0});
@@ -189,7 +189,7 @@ double EffortQueue::work(Evaluation& d, double dt) noexcept {
 
 /// Let the acting effort act for a time, s, without a state.
 void EffortQueue::advance_time(double dt) noexcept {
-  speed_ += dt * norm(acting_active_);
+  speed_ += dt * norm(acting_active_part_);
   path_length_ += dt * speed_;
 }
 
@@ -210,9 +210,9 @@ SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
       limits_(model),
       static_effort_(VectorV::Zero(model.nv())),
       unactuated_gravity_(static_effort_),
-      active_(static_effort_),
+      net_effort_(static_effort_),
       active_part_(static_effort_),
-      step_(static_effort_),
+      scratch_(static_effort_),
       held_weight_(static_effort_),
       brake_(static_effort_) {
   candidate_.acceleration = candidate_.displacement = static_effort_;
@@ -278,60 +278,60 @@ void SampleBudget::next_velocity(Evaluation& d, const EffortQueue& effort_queue,
   const int count = effort_queue.pending();
   if (count == 0) return;
   unactuated_gravity(d, unactuated_gravity_);
-  step_ = d.g() - unactuated_gravity_;
-  add_product(d.C(), d.v(), step_);
-  active_ = -count * step_;
-  for (int k = 0; k < count; ++k) active_ += effort_queue.pending(k);
+  scratch_ = d.g() - unactuated_gravity_;
+  add_product(d.C(), d.v(), scratch_);
+  net_effort_ = -count * scratch_;
+  for (int k = 0; k < count; ++k) net_effort_ += effort_queue.pending(k);
   inertia_.compute(d.M());
-  inertia_.solve(active_.data());
-  result += dt * active_;
+  inertia_.solve(net_effort_.data());
+  result += dt * net_effort_;
 }
 
-void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effort_queue,
+void SampleBudget::grant(Evaluation& d, VectorV& effort, const EffortQueue& effort_queue,
                          double level, const DebtCeiling& ceiling, double dt) noexcept {
   reason_ = "";
-  is_brake_ = false;
-  if (is_surely_covered(d, force, effort_queue, level, ceiling.kinetic(), dt)) {
+  is_braking_ = false;
+  if (is_surely_covered(d, effort, effort_queue, level, ceiling.motion_energy(), dt)) {
     static_effort(d, active_part_);
-    active_part_ = force - active_part_;
+    active_part_ = effort - active_part_;
     return;
   }
   Evaluation* predicted = &d;
-  double spent = 0.0;
+  double pending_energy = 0.0;
   for (int k = 0; k < effort_queue.pending(); ++k) {
     unactuated_gravity(*predicted, unactuated_gravity_);
     prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
-    active_ = effort_queue.pending(k) + unactuated_gravity_;
-    prediction_.predict(active_, candidate_);
+    net_effort_ = effort_queue.pending(k) + unactuated_gravity_;
+    prediction_.predict(net_effort_, candidate_);
     const double energy = prediction_.energy();
-    spent += level < 0.0 ? energy : std::max(0.0, energy);
+    pending_energy += level < 0.0 ? energy : std::max(0.0, energy);
     if (!std::isfinite(energy)) break;
     // The state at the end is copied before it is overwritten.
     predicted_.set(prediction_.end_q(), prediction_.end_v());
     predicted = &predicted_;
   }
-  double budget = std::isfinite(spent) ? level - spent : std::min(level, 0.0);
+  double budget = std::isfinite(pending_energy) ? level - pending_energy : std::min(level, 0.0);
   if (level < 0.0) budget = std::min(budget, 0.0);
   static_effort(*predicted, static_effort_);
-  const bool is_covered = grant_.grant(*predicted, force, static_effort_, budget, dt);
-  is_brake_ = !is_covered;
+  const bool is_covered = grant_.grant(*predicted, effort, static_effort_, budget, dt);
+  is_braking_ = !is_covered;
   reason_ = grant_.reason().text();
   if (!is_covered) {
     strongest_brake(*predicted, dt, brake_);
-    grant_.brake(force, static_effort_, brake_);
+    grant_.brake(effort, static_effort_, brake_);
   }
-  active_part_ = force - static_effort_;
+  active_part_ = effort - static_effort_;
   inertia_.compute(predicted->M());
   double remaining_rise = ceiling.speed_rise(level);
   for (int k = 0; k < effort_queue.pending(); ++k)
     remaining_rise -= speed_rise(effort_queue.pending_active(k), dt);
   remaining_rise = std::max(0.0, remaining_rise);
-  const double required = speed_rise(active_part_, dt);
-  if (!(required > remaining_rise)) return;
+  const double required_rise = speed_rise(active_part_, dt);
+  if (!(required_rise > remaining_rise)) return;
   unactuated_gravity(*predicted, unactuated_gravity_);
   prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
-  active_part_ *= std::max(remaining_rise / required, neutral_share(force));
-  force = static_effort_ + active_part_;
+  active_part_ *= std::max(remaining_rise / required_rise, neutral_share(effort));
+  effort = static_effort_ + active_part_;
   if (reason_[0] != '\0') return;
   reason_ = level < -SampleGrant::kRounding ? reasons::tank_in_debt : reasons::tank_uncovered;
 }
@@ -339,24 +339,24 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
 /// By how much an effort beyond the static one (nv,) raises the root of twice the kinetic energy
 /// in a sample at most, with inertia_ at its state.
 double SampleBudget::speed_rise(const VectorV& active, double dt) noexcept {
-  step_ = active;
-  inertia_.solve(step_.data());
-  return dt * std::sqrt(std::max(0.0, active.dot(step_)));
+  scratch_ = active;
+  inertia_.solve(scratch_.data());
+  return dt * std::sqrt(std::max(0.0, active.dot(scratch_)));
 }
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.
-double SampleBudget::neutral_share(const VectorV& force) noexcept {
+double SampleBudget::neutral_share(const VectorV& effort) noexcept {
   prediction_.predict(static_effort_, candidate_);
-  const double held = prediction_.energy();
-  if (!(held > 0.0)) return 0.0;
-  prediction_.predict(force, candidate_);
-  const double braked = prediction_.energy();
-  return held > braked ? std::min(1.0, held / (held - braked)) : 1.0;
+  const double static_work = prediction_.energy();
+  if (!(static_work > 0.0)) return 0.0;
+  prediction_.predict(effort, candidate_);
+  const double brake_work = prediction_.energy();
+  return static_work > brake_work ? std::min(1.0, static_work / (static_work - brake_work)) : 1.0;
 }
 
 /// Whether a bound for any direction of the motion shows that the tank covers an effort: an active
 /// effort F changes the root of the kinetic energy by at most |F|_{M^-1} / sqrt 2 per time.
-bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& force,
+bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& effort,
                                      const EffortQueue& effort_queue, double level, double kinetic,
                                      double dt) noexcept {
   if (!(level > 0.0)) return false;
@@ -365,13 +365,13 @@ bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& force,
   double largest_norm = 0.0, largest_acceleration = 0.0;
   const int count = effort_queue.pending();
   for (int k = 0; k <= count; ++k) {
-    active_ = k < count ? effort_queue.pending(k) : force;
-    if (k == count) active_ -= unactuated_gravity_;
-    active_ -= d.g();
-    step_ = active_;
-    inertia_.solve(step_.data());
-    largest_norm = std::max(largest_norm, active_.dot(step_));
-    largest_acceleration = std::max(largest_acceleration, step_.cwiseAbs().maxCoeff());
+    net_effort_ = k < count ? effort_queue.pending(k) : effort;
+    if (k == count) net_effort_ -= unactuated_gravity_;
+    net_effort_ -= d.g();
+    scratch_ = net_effort_;
+    inertia_.solve(scratch_.data());
+    largest_norm = std::max(largest_norm, net_effort_.dot(scratch_));
+    largest_acceleration = std::max(largest_acceleration, scratch_.cwiseAbs().maxCoeff());
   }
   const double time = (count + 1) * dt;
   if (!(time * (d.v().cwiseAbs().maxCoeff() + time * largest_acceleration) < kLongestPath))
@@ -383,7 +383,7 @@ bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& force,
 MotionLimits::MotionLimits(const Model& model)
     : model_(model),
       braked_velocity_(VectorV::Zero(model.nv())),
-      step_(braked_velocity_),
+      velocity_step_(braked_velocity_),
       effort_change_(braked_velocity_),
       braked_effort_(braked_velocity_),
       direction_(braked_velocity_) {}
@@ -408,23 +408,23 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desir
   inertia_.solve(braked_velocity_.data());
   braked_velocity_ = v + dt * braked_velocity_;
   effort_change_ = desired - brake;
-  step_ = effort_change_;
-  inertia_.solve(step_.data());
-  step_ *= dt;
+  velocity_step_ = effort_change_;
+  inertia_.solve(velocity_step_.data());
+  velocity_step_ *= dt;
   double share_bound = 1.0;
   if (s.power > 0.0) {
     braked_effort_ = brake - static_effort;
-    const double by_speed = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
+    const double slope = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
     const double least = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
-    if (tighten(largest_share(0.5 * effort_change_.dot(step_),
-                              by_speed + 0.5 * braked_effort_.dot(step_), least - s.power),
+    if (tighten(largest_share(0.5 * effort_change_.dot(velocity_step_),
+                              slope + 0.5 * braked_effort_.dot(velocity_step_), least - s.power),
                 share_bound)) {
       reason_.set("power at its limit of %g W", s.power);
     }
   }
   if (s.joint_speed > 0.0) {
     for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
-      const double start = braked_velocity_[i], change = step_[i], limit = s.joint_speed;
+      const double start = braked_velocity_[i], change = velocity_step_[i], limit = s.joint_speed;
       if (!(std::abs(start + change) > limit)) continue;
       const double end = start + change > 0.0 ? limit : -limit;
       const double ratio = std::abs(start) < limit && change != 0.0 ? (end - start) / change : 0.0;
@@ -442,7 +442,7 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   const MatrixView jacobian = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   const MatrixView linear = jacobian.top_rows(3);
   const auto braked = product<Eigen::Vector3d>(linear, braked_velocity_);
-  const auto change = product<Eigen::Vector3d>(linear, step_);
+  const auto change = product<Eigen::Vector3d>(linear, velocity_step_);
   const double a = change.squaredNorm(), b = 2.0 * braked.dot(change), c = braked.squaredNorm();
   if (s.speed > 0.0 && tighten(largest_share(a, b, c - s.speed * s.speed), share_bound)) {
     reason_.set("speed at its limit of %g m/s", s.speed);

@@ -68,18 +68,18 @@ class UnobservedWork {
 
   /// Count the work of a sample, J; return the largest of the last samples up to its end, J.
   double add(double work) noexcept {
-    starts_[next_] = supplied_;
+    start_work_[next_] = total_work_;
     next_ = (next_ + 1) % size_;
-    supplied_ += work;
-    double least = supplied_;
-    for (std::size_t i = 0; i < size_; ++i) least = std::min(least, starts_[i]);
-    return supplied_ - least;
+    total_work_ += work;
+    double least = total_work_;
+    for (std::size_t i = 0; i < size_; ++i) least = std::min(least, start_work_[i]);
+    return total_work_ - least;
   }
 
  private:
-  std::array<double, kMostDelay + 1> starts_{};  // energy given at the start of each sample, J
+  std::array<double, kMostDelay + 1> start_work_{};  // given before each sample, J
   std::size_t size_, next_ = 0;
-  double supplied_ = 0.0;
+  double total_work_ = 0.0;
 };
 
 /// Keeps efforts that repay a debt from raising it; see
@@ -89,7 +89,7 @@ class DebtCeiling {
   explicit DebtCeiling(int delay) noexcept : unobserved_work_(delay) {}
 
   /// Begin with a kinetic energy, J.
-  void restart(double kinetic) noexcept { kinetic_ = kinetic; }
+  void restart(double kinetic) noexcept { motion_energy_ = kinetic; }
 
   /// Update the ceiling after a sample.
   ///
@@ -99,7 +99,7 @@ class DebtCeiling {
   /// @param friction energy taken as lost to friction in the sample, J.
   /// @return the work that no state has shown yet, J.
   double update(double level, double work, double kinetic, double friction) noexcept {
-    kinetic_ = std::max(kinetic, kinetic_ + work - friction);
+    motion_energy_ = std::max(kinetic, motion_energy_ + work - friction);
     const double unobserved = unobserved_work_.add(work), debt = -level;
     if (debt <= SampleGrant::kRounding) {
       ceiling_ = 0.0;
@@ -109,7 +109,7 @@ class DebtCeiling {
     const double loan = std::max(kMinLoan, kLoanShare * kinetic);
     largest_loan_ = std::max(largest_loan_, loan);
     // A share of the energy of the motion when the debt began, as it could be risked then.
-    const double risk_limit = kRiskShare * std::max(0.0, kinetic_ - debt);
+    const double risk_limit = kRiskShare * std::max(0.0, motion_energy_ - debt);
     ceiling_ = std::max(ceiling_, std::min(unobserved, risk_limit) + loan);
     if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
     margin_ = ceiling_ - debt;
@@ -121,13 +121,13 @@ class DebtCeiling {
   double speed_rise(double level) const noexcept {
     const double risk = level < -SampleGrant::kRounding
                             ? kRiskShare * std::max(0.0, margin_)
-                            : std::max(0.0, level) + kRiskShare * kinetic_;
-    return std::sqrt(2.0 * (kinetic_ + risk)) - std::sqrt(2.0 * kinetic_);
+                            : std::max(0.0, level) + kRiskShare * motion_energy_;
+    return std::sqrt(2.0 * (motion_energy_ + risk)) - std::sqrt(2.0 * motion_energy_);
   }
 
   /// Largest energy of the motion after the last state as long as no more is given, J: kinetic
   /// energy and what contacts may hold.
-  double kinetic() const noexcept { return kinetic_; }
+  double motion_energy() const noexcept { return motion_energy_; }
 
   /// Largest loan so far, J.
   double largest_loan() const noexcept { return largest_loan_; }
@@ -141,7 +141,7 @@ class DebtCeiling {
   static constexpr double kRiskShare = 0.8;
 
   UnobservedWork unobserved_work_;
-  double ceiling_ = 0.0, kinetic_ = 0.0, largest_loan_ = kMinLoan;
+  double ceiling_ = 0.0, motion_energy_ = 0.0, largest_loan_ = kMinLoan;
   double margin_ = kInfinity;
 };
 
@@ -163,12 +163,12 @@ class EffortQueue {
   const VectorV& pending(int k) const noexcept { return at(k + 1); }
 
   /// Its part beyond the resting effort for which it was sent.
-  const VectorV& pending_active(int k) const noexcept { return active_[index(k + 1)]; }
+  const VectorV& pending_active(int k) const noexcept { return active_parts_[index(k + 1)]; }
 
   /// Note the state at which the first effort of the queue begins to act.
   ///
-  /// @param kinetic  largest energy of the motion after it, see DebtCeiling, J.
-  void begin_effort(Evaluation& d, double kinetic) noexcept;
+  /// @param motion_energy  largest energy of the motion after it, see DebtCeiling, J.
+  void begin_effort(Evaluation& d, double motion_energy) noexcept;
 
   /// Write the velocity (nv,) over a time, s, since the last state; zero after lost ones.
   void mean_velocity(const ConstVector& q, double dt, VectorV& result) noexcept;
@@ -195,23 +195,23 @@ class EffortQueue {
   std::size_t index(int k) const noexcept {
     return static_cast<std::size_t>((first_ + k) % (delay_ + 1));
   }
-  const VectorV& at(int k) const noexcept { return queue_[index(k)]; }
+  const VectorV& at(int k) const noexcept { return efforts_[index(k)]; }
   void advance_time(double dt) noexcept;
   double norm(const VectorV& effort) noexcept;
 
   const Model& model_;
   const int delay_;
   int first_ = 0;
-  std::array<VectorV, kMostDelay + 1> queue_, active_;
-  SampleWork sample_;
+  std::array<VectorV, kMostDelay + 1> efforts_, active_parts_;
+  SampleWork sample_work_;
   bool has_start_ = false, is_measured_ = true;
-  VectorQ start_;
+  VectorQ start_configuration_;
   double potential_ = 0.0;
-  double first_speed_ = 0.0, speed_ = 0.0, path_length_ = 0.0, rotation_work_ = 0.0;
+  double start_speed_ = 0.0, speed_ = 0.0, path_length_ = 0.0, rotation_work_ = 0.0;
   Evaluation last_state_;  // the state after which others were lost
   bool has_weight_ = false;
   Cholesky inertia_;
-  VectorV acting_effort_, acting_active_, displacement_, scratch_;
+  VectorV acting_effort_, acting_active_part_, displacement_, scratch_;
   const VectorV zero_velocity_;
 };
 
@@ -248,7 +248,7 @@ class SampleBudget {
   /// @param level    energy available, J; negative for a debt.
   /// @param ceiling  bounds what may be risked while there is a debt.
   /// @param dt       duration of a sample, s.
-  void grant(Evaluation& d, VectorV& force, const EffortQueue& effort_queue, double level,
+  void grant(Evaluation& d, VectorV& effort, const EffortQueue& effort_queue, double level,
              const DebtCeiling& ceiling, double dt) noexcept;
 
   /// The part (nv,) of the last grant beyond the resting effort.
@@ -258,12 +258,12 @@ class SampleBudget {
   const char* reason() const noexcept { return reason_; }
 
   /// Whether the robot is braked because no share of the effort is covered.
-  bool is_brake() const noexcept { return is_brake_; }
+  bool is_braking() const noexcept { return is_braking_; }
 
  private:
-  bool is_surely_covered(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue,
+  bool is_surely_covered(Evaluation& d, const VectorV& effort, const EffortQueue& effort_queue,
                          double level, double kinetic, double dt) noexcept;
-  double neutral_share(const VectorV& force) noexcept;
+  double neutral_share(const VectorV& effort) noexcept;
   double speed_rise(const VectorV& active, double dt) noexcept;
   void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
 
@@ -276,9 +276,10 @@ class SampleBudget {
   SampleGrant grant_;
   TorqueLimits limits_;
   Cholesky inertia_;
-  VectorV static_effort_, unactuated_gravity_, active_, active_part_, step_, held_weight_, brake_;
+  VectorV static_effort_, unactuated_gravity_, net_effort_, active_part_, scratch_, held_weight_,
+      brake_;
   const char* reason_ = "";
-  bool is_brake_ = false;
+  bool is_braking_ = false;
 };
 
 /// Finds the largest share of an effort with which a sample meets the limits; see
@@ -310,7 +311,7 @@ class MotionLimits {
   bool tighten(double share, double& share_bound) noexcept;
 
   const Model& model_;
-  VectorV braked_velocity_, step_, effort_change_, braked_effort_, direction_;
+  VectorV braked_velocity_, velocity_step_, effort_change_, braked_effort_, direction_;
   Cholesky inertia_;
   Reason reason_;
 };
@@ -383,13 +384,13 @@ class PortGuard {
   void restart() noexcept;
   void update_tank(double dt) noexcept;
   void check_balance(double kinetic) noexcept;
-  void limit(const VectorV& static_effort, double step, double dt) noexcept;
+  void limit_effort(const VectorV& static_effort, double step, double dt) noexcept;
   const GuardedEffort& update_without_state(const ConstVector& q, const ConstVector& v, double dt,
                                             const char* cause) noexcept;
   bool bumpless_transfer(double dt) noexcept;
   void safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
-  void count(bool is_reflex, bool is_changed, bool is_brake) noexcept;
+  void count_sample(bool is_reflex, bool is_changed, bool is_braking) noexcept;
   void add_reason(const char* text) noexcept;
 
   const Model& gravity_model_;
@@ -408,14 +409,14 @@ class PortGuard {
   EnergyTank tank_;
   DebtCeiling ceiling_;
   Certificate certificate_;
-  VectorV static_effort_, unactuated_gravity_, desired_, force_, brake_, next_velocity_,
+  VectorV static_effort_, unactuated_gravity_, desired_, effort_, brake_, next_velocity_,
       acting_effort_, offset_;
   const VectorV zero_velocity_;
   bool has_acting_effort_ = false, has_offset_ = false, has_potential_ = false;
   double offset_share_ = 0.0, potential_ = 0.0;
   // Kinetic energy less the energy given, at the first and the last state, J; samples in which it
   // has risen, and the largest kinetic energy, J.
-  double first_surplus_ = 0.0, surplus_ = 0.0, largest_kinetic_ = 0.0;
+  double first_surplus_ = 0.0, surplus_ = 0.0, largest_kinetic_energy_ = 0.0;
   unsigned long long rise_count_ = 0;
   bool has_surplus_ = false;
   GuardedEffort output_;
