@@ -21,7 +21,7 @@ using Eigen::VectorXd;
 
 constexpr double kNormTolerance = 1e-6;  // as Model::is_configuration
 
-void write(const Screw& value, int b, double* out) {
+void write_twist(const Screw& value, int b, double* out) {
   if (b == 6) {
     vector3(out) = value.linear;
     vector3(out + 3) = value.angular;
@@ -49,7 +49,7 @@ Dynamics::Dynamics(const Model& model)
       v_(VectorXd::Zero(model.nv())),
       pi_(VectorXd::Zero(model.n())),
       rate_(VectorXd::Zero(model.nv())),
-      slopes_(pi_),
+      friction_slopes_(pi_),
       gradient_(VectorXd::Zero(model.nv() + model.n())) {
   for (std::size_t i = 0; i < model.frames(); ++i) frames_.push_back(tree_.frame(model, i));
   for (const Model::Rotation& rotation : model.rotations()) rotations_.push_back(rotation);
@@ -148,12 +148,12 @@ void Dynamics::jacobian_rate(int frame, bool aligned, double* out) const noexcep
 Momenta Dynamics::momenta() const noexcept {
   const Matrix3d base_axes = mount_rotation_ * base_rotation_;
   const Screw& p = tree_.momentum();
-  const Vector3d from_root = tree_.centre_of_mass();
+  const Vector3d centre_in_root = tree_.centre_of_mass();
   Momenta total_momenta;
   total_momenta.centre_of_mass =
-      mount_ + mount_rotation_ * position_ + base_axes * (from_root + tree_.root_origin());
+      mount_ + mount_rotation_ * position_ + base_axes * (centre_in_root + tree_.root_origin());
   total_momenta.centroidal = {base_axes * p.linear,
-                              base_axes * (p.angular - from_root.cross(p.linear))};
+                              base_axes * (p.angular - centre_in_root.cross(p.linear))};
   total_momenta.spatial = total_momenta.centroidal;
   total_momenta.spatial.angular +=
       total_momenta.centre_of_mass.cross(total_momenta.centroidal.linear);
@@ -185,7 +185,7 @@ void Dynamics::mass_rate(const double* v, double* out) noexcept {
 }
 
 void Dynamics::locked_velocity(double* out) const noexcept {
-  write(tree_.locked_twist(tree_.momentum()), b(), out);
+  write_twist(tree_.locked_twist(tree_.momentum()), b(), out);
 }
 
 void Dynamics::shape_momentum(double* out) noexcept { tree_.write_shape_momentum(out); }
@@ -196,23 +196,23 @@ void Dynamics::kinetic_regressor(double* out) const noexcept {
 }
 
 void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept {
-  Eigen::Matrix<double, 10, 1> numbers;
+  Eigen::Matrix<double, 10, 1> regressor;
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw& twist = tree_.twist_of(i);
     const Screw body_twist{
         pose.rotation.transpose() * (twist.linear + twist.angular.cross(pose.origin)),
         pose.rotation.transpose() * twist.angular};
-    write_momentum_regressor(body_twist, body_twist, numbers.data());
-    Eigen::Map<Eigen::Matrix<double, 10, 1>>{out} += factor * numbers;
+    write_momentum_regressor(body_twist, body_twist, regressor.data());
+    Eigen::Map<Eigen::Matrix<double, 10, 1>>{out} += factor * regressor;
   }
 }
 
 void Dynamics::potential_regressor(double* out) const noexcept {
-  const double base = gravity_.dot(position_) - mount_potential_ / tree_.total_mass();
+  const double base_potential = gravity_.dot(position_) - mount_potential_ / tree_.total_mass();
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
-    out[0] = -base - field_.dot(pose.origin + tree_.root_origin());
+    out[0] = -base_potential - field_.dot(pose.origin + tree_.root_origin());
     vector3(out + 1) = -(pose.rotation.transpose() * field_);
     std::fill(out + 4, out + 10, 0.0);
   }
@@ -235,37 +235,37 @@ void Dynamics::velocity(bool decoupled, const double* z, double* v) noexcept {
 }
 
 void Dynamics::gradient(bool decoupled, const double* z, double* out) noexcept {
-  double *slopes = out + b(), *rates = slopes + n();
+  double *by_joints = out + b(), *rates = by_joints + n();
   velocity(decoupled, z, v_.data());
-  std::fill(slopes, rates, 0.0);
-  const auto subtract_slopes = [&]() {
+  std::fill(by_joints, rates, 0.0);
+  const auto subtract_gradient = [&]() {
     tree_.set_velocity(v_);
-    tree_.add_kinetic_gradient(-1.0, slopes);
+    tree_.add_kinetic_gradient(-1.0, by_joints);
   };
   Screw twist = tree_.base_twist(v_);
   if (decoupled && b() > 0) {
     // The energy of the shape is the least of all base motions: its derivative along a joint is
     // that at the fixed velocity of this motion, the one without momentum.
-    const Screw locked = tree_.locked_twist(screw_of(z));
-    tree_.set_base({twist.linear - locked.linear, twist.angular - locked.angular}, v_);
-    subtract_slopes();
+    const Screw locked_twist = tree_.locked_twist(screw_of(z));
+    tree_.set_base({twist.linear - locked_twist.linear, twist.angular - locked_twist.angular}, v_);
+    subtract_gradient();
     std::copy(v_.data() + b(), v_.data() + nv(), rates);
     v_.setZero();
-    tree_.set_base(locked, v_);
-    twist = locked;
-    subtract_slopes();
+    tree_.set_base(locked_twist, v_);
+    twist = locked_twist;
+    subtract_gradient();
   } else {
-    subtract_slopes();
+    subtract_gradient();
     std::copy(v_.data() + b(), v_.data() + nv(), rates);
   }
-  write(twist, b(), out);
+  write_twist(twist, b(), out);
 }
 
 void Dynamics::standard_rate(const double* z, const Efforts& efforts, double* v,
                              double* rate) noexcept {
   velocity(false, z, v);
   tree_.set_velocity(v_);
-  write(tree_.momentum_rate(), b(), rate);
+  write_twist(tree_.momentum_rate(), b(), rate);
   std::fill(rate + b(), rate + nv(), 0.0);
   tree_.add_kinetic_gradient(1.0, rate + b());
   add_force(efforts, rate);
@@ -275,7 +275,7 @@ void Dynamics::decoupled_rate(const double* z, const Efforts& efforts, double* v
                               double* rate) noexcept {
   velocity(true, z, v);
   tree_.set_velocity(v_);
-  write(tree_.momentum_rate(), b(), rate);
+  write_twist(tree_.momentum_rate(), b(), rate);
   for (int i = 0; i < n(); ++i) rate[b() + i] = 0.0;
   add_force(efforts, rate);
   tree_.add_shape_rates(screw_of(rate), rate + b());
@@ -286,16 +286,16 @@ void Dynamics::rate_derivatives(bool decoupled, const double* z, const Efforts& 
   velocity(decoupled, z, v_.data());
   tree_.set_velocity(v_);
   rate_.setZero();
-  write(tree_.momentum_rate(), b(), rate_.data());
+  write_twist(tree_.momentum_rate(), b(), rate_.data());
   add_force(efforts, rate_.data());
-  slopes_.setZero();
+  friction_slopes_.setZero();
   for (int i = 0; efforts.viscous != nullptr && i < n(); ++i) {
     const double saturated = std::tanh(v_[b() + i] / efforts.slip);
-    slopes_[i] =
+    friction_slopes_[i] =
         efforts.viscous[i] + efforts.coulomb[i] / efforts.slip * (1.0 - saturated * saturated);
   }
-  derivatives_.reset(tree_, decoupled, efforts.gravity ? field_ : Vector3d::Zero(), slopes_.data(),
-                     screw_of(rate_.data()));
+  derivatives_.reset(tree_, decoupled, efforts.gravity ? field_ : Vector3d::Zero(),
+                     friction_slopes_.data(), screw_of(rate_.data()));
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
     const Tree::Frame pose = frame_in_root(efforts.wrenches[i].frame);
     derivatives_.add_wrench(tree_, pose.body,

@@ -30,11 +30,11 @@ VMS_PH_INLINED inline Lanes along_rows(const double* a, Index stride, Index row_
   double first = 0.0, second = 0.0, third = 0.0, fourth = 0.0;
   for (Index k = 0; k < count; ++k) {
     const double factor = x[k * step];
-    const double* from = a + k * stride;
-    first += factor * from[0];
-    second += factor * from[row_stride];
-    third += factor * from[2 * row_stride];
-    fourth += factor * from[3 * row_stride];
+    const double* source = a + k * stride;
+    first += factor * source[0];
+    second += factor * source[row_stride];
+    third += factor * source[2 * row_stride];
+    fourth += factor * source[3 * row_stride];
   }
   return Lanes{first, second, third, fourth};
 }
@@ -42,26 +42,26 @@ VMS_PH_INLINED inline Lanes along_rows(const double* a, Index stride, Index row_
 /// Write `factor a b`, or add it to the destination.
 template <bool kAdds>
 VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, double factor,
-                                   double* to, Index step) {
+                                   double* target, Index step) {
   assert(a.cols() == b.rows());
   const Index rows = a.rows(), count = a.cols(), row_stride = a.row_step(),
               stride = a.column_step();
   for (Index j = 0; j < b.cols(); ++j) {
     const double* x = b.data() + j * b.column_step();
-    double* column = to + j * step;
+    double* column = target + j * step;
     Index i = 0;
     for (; i + 4 <= rows; i += 4) {
-      const double* from = a.data() + i * row_stride;
-      Lanes sum = row_stride == 1 ? along_columns(from, stride, count, x, b.row_step())
-                                  : along_rows(from, stride, row_stride, count, x, b.row_step());
+      const double* source = a.data() + i * row_stride;
+      Lanes sum = row_stride == 1 ? along_columns(source, stride, count, x, b.row_step())
+                                  : along_rows(source, stride, row_stride, count, x, b.row_step());
       sum *= factor;
       if (kAdds) sum += lanes(column + i);
       store(column + i, sum);
     }
     for (; i < rows; ++i) {
-      const double* from = a.data() + i * row_stride;
+      const double* source = a.data() + i * row_stride;
       double sum = 0.0;
-      for (Index k = 0; k < count; ++k) sum += from[k * stride] * x[k * b.row_step()];
+      for (Index k = 0; k < count; ++k) sum += source[k * stride] * x[k * b.row_step()];
       column[i] = factor * sum + (kAdds ? column[i] : 0.0);
     }
   }
@@ -158,9 +158,9 @@ Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix) {
   // With the decomposition U S V^T of the taller one, these are U S and V.
   Eigen::VectorXd squares(columns.cols());
   for (Eigen::Index i = 0; i < squares.size(); ++i) squares[i] = columns.col(i).squaredNorm();
-  const double least = 1e-30 * squares.maxCoeff();
+  const double min_square = 1e-30 * squares.maxCoeff();
   for (Eigen::Index i = 0; i < squares.size(); ++i) {
-    rotation.col(i) *= squares[i] > least ? 1.0 / squares[i] : 0.0;
+    rotation.col(i) *= squares[i] > min_square ? 1.0 / squares[i] : 0.0;
   }
   return is_wide ? product<Eigen::MatrixXd>(columns, transposed(rotation))
                  : product<Eigen::MatrixXd>(rotation, transposed(columns));
@@ -169,7 +169,7 @@ Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix) {
 namespace {
 
 // Share of the largest eigenvalue that is added to all, so that the solution is unique.
-constexpr double kUnique = 1e-9;
+constexpr double kRegularisation = 1e-9;
 
 // Searches that begin at the solution of the one before and add to the distance from it instead, so
 // that what is added has no effect in the end.
@@ -186,7 +186,7 @@ void BoundedLeastSquares::set_matrix(const Eigen::MatrixXd& A, double share) noe
   At_ = A.transpose();
   H_.noalias() = At_.lazyProduct(A);
   if (share > 0.0) H_.diagonal().array() += share * H_.trace();
-  regularisation_ = kUnique * std::max(H_.trace(), 1e-300);
+  regularisation_ = kRegularisation * std::max(H_.trace(), 1e-300);
   H_.diagonal().array() += regularisation_;
 }
 
@@ -221,15 +221,15 @@ void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::Vect
     if (step_to_bound(lower, upper, x)) continue;
     gradient_.noalias() = H_.lazyProduct(x);
     gradient_ -= g_;
-    Eigen::Index released = 0;
+    Eigen::Index released_bound = 0;
     double largest_multiplier = -kInfinity;
     for (Eigen::Index i = 0; i < m; ++i) {
       const double multiplier = lower[i] == upper[i] ? 0.0 : active_bounds_[i] * gradient_[i];
-      if (multiplier > largest_multiplier) largest_multiplier = multiplier, released = i;
+      if (multiplier > largest_multiplier) largest_multiplier = multiplier, released_bound = i;
     }
-    const double size = largest_g + largest_entry * x.cwiseAbs().maxCoeff();
-    if (!(largest_multiplier > kMultiplierRounding * size)) break;
-    active_bounds_[released] = 0;
+    const double magnitude = largest_g + largest_entry * x.cwiseAbs().maxCoeff();
+    if (!(largest_multiplier > kMultiplierRounding * magnitude)) break;
+    active_bounds_[released_bound] = 0;
   }
 }
 
@@ -250,21 +250,21 @@ bool BoundedLeastSquares::step_to_bound(const Eigen::VectorXd& lower, const Eige
     step_[i] = g_[free_indices_[i]] - H_.row(free_indices_[i]).dot(x);
   }
   Cholesky(free_hessian_).solve(step_.data());
-  Eigen::Index first = 0;
+  Eigen::Index blocking = 0;
   double step_length = kInfinity;
   for (Eigen::Index i = 0; i < count; ++i) {
     if (step_[i] == 0.0) continue;
     const double bound = step_[i] > 0.0 ? upper[free_indices_[i]] : lower[free_indices_[i]];
-    const double share = (bound - x[free_indices_[i]]) / step_[i];
-    if (share < step_length) step_length = share, first = i;
+    const double length = (bound - x[free_indices_[i]]) / step_[i];
+    if (length < step_length) step_length = length, blocking = i;
   }
   const bool is_blocked = step_length < 1.0;
   for (Eigen::Index i = 0; i < count; ++i)
     x[free_indices_[i]] += (is_blocked ? step_length : 1.0) * step_[i];
   if (!is_blocked) return false;
-  const bool up = step_[first] > 0.0;
-  x[free_indices_[first]] = up ? upper[free_indices_[first]] : lower[free_indices_[first]];
-  active_bounds_[free_indices_[first]] = up ? 1 : -1;
+  const bool up = step_[blocking] > 0.0;
+  x[free_indices_[blocking]] = up ? upper[free_indices_[blocking]] : lower[free_indices_[blocking]];
+  active_bounds_[free_indices_[blocking]] = up ? 1 : -1;
   return true;
 }
 

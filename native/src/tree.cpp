@@ -34,12 +34,12 @@ Tree::Tree(const Model& model, bool gravity)
   }
   const int root = b_ == 0 ? 0 : 1;
   pinocchio::Data data(m);
-  VectorXd straight(m.nq);
-  model.fill_configuration(neutral_, straight);
+  VectorXd zero_configuration(m.nq);
+  model.fill_configuration(neutral_, zero_configuration);
   for (std::size_t i = 1; i < m.joints.size(); ++i) {
-    if (m.nqs[i] == 1) straight[m.idx_qs[i]] = 0.0;
+    if (m.nqs[i] == 1) zero_configuration[m.idx_qs[i]] = 0.0;
   }
-  pinocchio::computeJointJacobians(m, data, ConstVector(straight));
+  pinocchio::computeJointJacobians(m, data, ConstVector(zero_configuration));
   for (int i = root + 1; i < m.njoints; ++i) {
     const auto id = static_cast<pinocchio::JointIndex>(i);
     const int parent = static_cast<int>(m.parents[id]);
@@ -63,7 +63,7 @@ Tree::Tree(const Model& model, bool gravity)
     joint.position_index = model.position_index(leader.joint);
     joint.multiplier = leader.multiplier;
     joint.constant = leader.offset;
-    joint.pair = m.nqs[id] == 2;
+    joint.is_pair = m.nqs[id] == 2;
     // A joint that mimics another moves at the rate of that one.
     joint.armature = leader.multiplier * leader.multiplier * m.armature[m.idx_vs[id]];
     const std::size_t index = joints_.size(), lane = index % kLaneCount;
@@ -82,7 +82,7 @@ Tree::Tree(const Model& model, bool gravity)
     if (b_ == 0 && index == 0) root_origin_ = offset;
     if (joint.parent < 0) offset -= root_origin_;
     put(offset, link.offset, lane);
-    if (!joint.pair) put(Vector3d(rotation * linear_axis), link.slide, lane);
+    if (!joint.is_pair) put(Vector3d(rotation * linear_axis), link.slide, lane);
     put(Vector3d(leader.multiplier * axis), link.axis, lane);
     put(Vector3d(leader.multiplier * linear_axis), link.linear_axis, lane);
     link.mass[lane] = link.subtree_mass[lane] = inertia.mass();
@@ -94,7 +94,7 @@ Tree::Tree(const Model& model, bool gravity)
     total_mass_ += inertia.mass();
   }
   has_mimics_ = static_cast<int>(joints_.size()) > n_;
-  for (int k = 0; k < n_; ++k) pairs_.push_back(model.is_pair(k) ? 1 : 0);
+  for (int k = 0; k < n_; ++k) is_pair_.push_back(model.is_pair(k) ? 1 : 0);
   const std::size_t padded = groups() * kLaneCount;
   const std::size_t columns = (static_cast<std::size_t>(n_) + kLaneCount - 1) / kLaneCount;
   columns_.resize(columns);
@@ -119,7 +119,7 @@ Tree::Tree(const Model& model, bool gravity)
     total_mass_ += inertia.mass();
   }
   angles_.assign(padded, 0.0);
-  sines_ = cosines_ = speeds_ = products_ = angles_;
+  sines_ = cosines_ = body_rates_ = products_ = angles_;
   fingerprint_ = fingerprint_of();
   const std::size_t stride = columns * kLaneCount, size = static_cast<std::size_t>(n_);
   factor_.assign(size * stride, 0.0);
@@ -128,7 +128,7 @@ Tree::Tree(const Model& model, bool gravity)
   computed_q_ = VectorXd::Zero(model.nq());
   right_side_ = VectorXd::Zero(static_cast<Eigen::Index>(stride));
   rates_ = VectorXd::Zero(n_);
-  tool_ = frame(model, model.end_effector());
+  end_effector_ = frame(model, model.end_effector());
 }
 
 Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
@@ -157,7 +157,7 @@ std::uint64_t Tree::fingerprint_of() const noexcept {
   };
   for (const Joint& j : joints_) {
     add_numbers({static_cast<double>(j.parent), static_cast<double>(j.position_index),
-                 j.pair ? 1.0 : 0.0, j.armature, j.multiplier, j.constant});
+                 j.is_pair ? 1.0 : 0.0, j.armature, j.multiplier, j.constant});
   }
   for (const LinkConstants& link : link_constants_) {
     const auto* numbers = reinterpret_cast<const double*>(&link);
@@ -175,7 +175,7 @@ Screw Tree::locked_twist(const Screw& momentum) const noexcept {
 }
 
 Screw Tree::from_end_effector(const Screw& wrench) const noexcept {
-  return in_root_axes(placement(tool_), wrench);
+  return in_root_axes(placement(end_effector_), wrench);
 }
 
 Screw Tree::in_root_axes(const Frame& frame, const Screw& wrench) {
@@ -207,7 +207,7 @@ void Tree::add_base(const Screw& wrench, double* force, int stride) const noexce
 
 double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
   double power = base_twist(v).dot(wrench);
-  for (int i = tool_.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+  for (int i = end_effector_.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto k = static_cast<std::size_t>(i);
     power += v[b_ + joints_[k].leader] * screw(k).dot(wrench);
   }

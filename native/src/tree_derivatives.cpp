@@ -23,29 +23,29 @@ constexpr std::size_t padded(std::size_t count) {
 struct Rows {
   std::size_t stride, groups;
 
-  /// Add `sign` times the product with a matrix (rows,inner), of which `down` and `along` are the
-  /// strides.
-  VMS_PH_INLINED void add_product(double sign, const double* matrix, std::size_t down,
-                                  std::size_t along, int rows, int inner, const double* in,
+  /// Add `sign` times the product with a matrix (rows,inner), of which `row_stride` and
+  /// `column_stride` are the strides.
+  VMS_PH_INLINED void add_product(double sign, const double* matrix, std::size_t row_stride,
+                                  std::size_t column_stride, int rows, int inner, const double* in,
                                   double* out) const {
     for (int i = 0; i < rows; ++i) {
-      const double* left = matrix + static_cast<std::size_t>(i) * down;
+      const double* coefficient = matrix + static_cast<std::size_t>(i) * row_stride;
       double* to = out + static_cast<std::size_t>(i) * stride;
       std::size_t g = 0;
-      for (; g + 4 <= groups; g += 4) add<4>(sign, left, along, inner, in, to, g);
-      if (g + 2 <= groups) add<2>(sign, left, along, inner, in, to, g), g += 2;
-      if (g < groups) add<1>(sign, left, along, inner, in, to, g);
+      for (; g + 4 <= groups; g += 4) add<4>(sign, coefficient, column_stride, inner, in, to, g);
+      if (g + 2 <= groups) add<2>(sign, coefficient, column_stride, inner, in, to, g), g += 2;
+      if (g < groups) add<1>(sign, coefficient, column_stride, inner, in, to, g);
     }
   }
 
  private:
   template <int kCount>
-  VMS_PH_INLINED void add(double sign, const double* left, std::size_t along, int inner,
-                          const double* in, double* to, std::size_t group) const {
+  VMS_PH_INLINED void add(double sign, const double* coefficient, std::size_t column_stride,
+                          int inner, const double* in, double* to, std::size_t group) const {
     Lanes sums[kCount] = {};
     const double* from = in + group * kLaneCount;
-    for (int k = 0; k < inner; ++k, left += along, from += stride) {
-      for (int l = 0; l < kCount; ++l) sums[l] += *left * lanes(from + l * kLaneCount);
+    for (int k = 0; k < inner; ++k, coefficient += column_stride, from += stride) {
+      for (int l = 0; l < kCount; ++l) sums[l] += *coefficient * lanes(from + l * kLaneCount);
     }
     for (int l = 0; l < kCount; ++l) {
       double* target = to + (group + l) * kLaneCount;
@@ -109,7 +109,7 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
   stride_ = std::max(padded(base_column_ + b + nv), kParameterGroups * kLaneCount);
   for (Columns* columns : {&state_, &parameters_}) {
     for (auto* matrix : {&columns->momentum, &columns->locked, &columns->locked_rate,
-                         &columns->slope, &columns->velocity, &columns->rate}) {
+                         &columns->force, &columns->velocity, &columns->rate}) {
       matrix->assign(nv * stride_, 0.0);
     }
   }
@@ -125,7 +125,7 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
       ancestors_[j * lane_count + i] = descendants_[i * lane_count + j];
     descendants_[i * lane_count + i] = 0.0;
   }
-  slopes_.assign(n, 0.0);
+  friction_slopes_.assign(n, 0.0);
   difference_.assign(nv * stride_, 0.0);
   locked_inverse_.assign(b * b, 0.0);
   transport_ = momentum_transport_ = locked_inverse_;
@@ -140,7 +140,7 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
   const int b = tree.b_, n = tree.n_;
   decoupled_ = decoupled && b > 0;
   field_ = field;
-  std::copy(slopes, slopes + n, slopes_.data());
+  std::copy(slopes, slopes + n, friction_slopes_.data());
   tree.factorise();
   if (b > 0) {
     tree.write_connection(connection_.data());
@@ -149,7 +149,7 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
   compute_inverse(tree);
   compute_groups(tree, base_rate);
   if (tree.has_mimics_) {
-    for (auto* matrix : {&state_.momentum, &state_.locked, &state_.locked_rate, &state_.slope}) {
+    for (auto* matrix : {&state_.momentum, &state_.locked, &state_.locked_rate, &state_.force}) {
       for (int i = 0; i < b + n; ++i) std::fill_n(row(*matrix, i), base_column_, 0.0);
     }
   }
@@ -167,12 +167,12 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
     };
     const auto stride = static_cast<int>(stride_);
     tree.write_base({tree.total_.mass * field_cross, tree.total_.first.cross(field_cross)},
-                    &state_.slope[column], stride);
-    tree.write_base(momentum_rate(v, e), &state_.slope[by_p], stride);
+                    &state_.force[column], stride);
+    tree.write_base(momentum_rate(v, e), &state_.force[by_p], stride);
     tree.write_base(momentum_rate(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
-    for (int i = 0; i < n; ++i) row(state_.slope, b + i)[column] = 0.0;
+    for (int i = 0; i < n; ++i) row(state_.force, b + i)[column] = 0.0;
     for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
-      row(state_.slope, b + tree.joints_[i].leader)[column] +=
+      row(state_.force, b + tree.joints_[i].leader)[column] +=
           tree.reaction(i).linear.dot(field_cross);
     }
   }
@@ -209,7 +209,7 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
     ad_screw.store_in(groups_[g].ad_screw);
     (dual_bracket(screw, LaneScrew(tree.motions_[g].momentum)) +
      LaneInertia(link.composite) * ad_screw)
-        .store_in(groups_[g].change);
+        .store_in(groups_[g].momentum_change);
     field.cross(screw.angular).store_in(groups_[g].field_cross);
   }
   if (!decoupled_) return;
@@ -226,20 +226,20 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
   locked_rate_ = tree.locked_twist(difference(base_rate, total_rate * locked_));
   const LaneScrew v_hat_rate(locked_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    Group& entry = groups_[g];
+    Group& group = groups_[g];
     const Tree::LinkGroup& link = tree.link_groups_[g];
-    const LaneInertia composite(link.composite), composite_rate(entry.inertia_rate);
-    const LaneScrew screw(link.screw), screw_rate(entry.screw_rate);
+    const LaneInertia composite(link.composite), composite_rate(group.inertia_rate);
+    const LaneScrew screw(link.screw), screw_rate(group.screw_rate);
     const LaneScrew ad_screw = bracket(v_hat, screw), h = composite * v_hat;
     const LaneScrew ad_screw_rate = bracket(v_hat_rate, screw) + bracket(v_hat, screw_rate);
     const LaneScrew h_rate = composite_rate * v_hat + composite * v_hat_rate;
-    (composite_rate * screw + composite * screw_rate).store_in(entry.reaction_rate);
-    ad_screw.store_in(entry.locked_ad_screw);
-    ad_screw_rate.store_in(entry.ad_screw_rate);
-    (dual_bracket(screw, h) + composite * ad_screw).store_in(entry.locked_change);
+    (composite_rate * screw + composite * screw_rate).store_in(group.reaction_rate);
+    ad_screw.store_in(group.locked_ad_screw);
+    ad_screw_rate.store_in(group.ad_screw_rate);
+    (dual_bracket(screw, h) + composite * ad_screw).store_in(group.locked_change);
     (dual_bracket(screw_rate, h) + dual_bracket(screw, h_rate) + composite_rate * ad_screw +
      composite * ad_screw_rate)
-        .store_in(entry.change_rate);
+        .store_in(group.change_rate);
   }
   // A = M_b^-1 M_bm changes with M_b^-1 (Mdot_bm - Mdot_b A).
   const int b = tree.b_, n = tree.n_;
@@ -265,13 +265,13 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
   const std::size_t bodies = tree.joints_.size(), lane_count = groups_.size() * kLaneCount;
   const auto add = [&](std::vector<double>& matrix, int i, std::size_t g,
                        const Lanes& values) VMS_PH_INLINED {
-    double* to = row(matrix, i);
+    double* target = row(matrix, i);
     if (!tree.has_mimics_) {
-      store(to + g * kLaneCount, values);
+      store(target + g * kLaneCount, values);
       return;
     }
     for (std::size_t l = 0; l < kLaneCount && g * kLaneCount + l < bodies; ++l) {
-      to[tree.joints_[g * kLaneCount + l].leader] += values[l];
+      target[tree.joints_[g * kLaneCount + l].leader] += values[l];
     }
   };
   const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g,
@@ -279,22 +279,22 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
     for (int k = 0; k < b; ++k) add(matrix, k, g, lanes(rows_of_base[b == 3 && k == 2 ? 5 : k]));
   };
   for (std::size_t g = 0; b > 0 && g < groups_.size(); ++g) {
-    const Group& entry = groups_[g];
-    add_rows_of_base(state_.momentum, g, entry.change);
+    const Group& group = groups_[g];
+    add_rows_of_base(state_.momentum, g, group.momentum_change);
     Row weight[6] = {};
     const LaneVector reaction_linear(tree.link_groups_[g].reaction);
     reaction_linear.cross(LaneVector(field_)).store_in(weight + 3);
-    add_rows_of_base(state_.slope, g, weight);
+    add_rows_of_base(state_.force, g, weight);
     if (!decoupled_) continue;
-    add_rows_of_base(state_.locked, g, entry.locked_change);
-    add_rows_of_base(state_.locked_rate, g, entry.change_rate);
+    add_rows_of_base(state_.locked, g, group.locked_change);
+    add_rows_of_base(state_.locked_rate, g, group.change_rate);
   }
   for (std::size_t k = 0; k < bodies; ++k) {
     const std::size_t group = k / kLaneCount, lane = k % kLaneCount;
     const Group& group_k = groups_[group];
     const LaneScrew screw(tree.screw(k)), reaction(tree.reaction(k));
     const LaneScrew ad_screw(screw_at(group_k.ad_screw, lane)),
-        change(screw_at(group_k.change, lane));
+        change(screw_at(group_k.momentum_change, lane));
     const LaneScrew screw_rate(screw_at(group_k.screw_rate, lane)),
         reaction_rate(screw_at(group_k.reaction_rate, lane));
     const LaneVector field_cross(vector_at(group_k.field_cross, lane));
@@ -303,33 +303,33 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
       const Group& other = groups_[g];
       Lanes momentum{}, slope{}, locked{}, locked_rate{};
       if (g <= group) {
-        const Lanes above = lanes(&ancestors_[k * lane_count + g * kLaneCount]);
+        const Lanes ancestor_mask = lanes(&ancestors_[k * lane_count + g * kLaneCount]);
         const LaneScrew other_row(other.ad_screw);
-        momentum += above * reaction.dot(other_row);
-        slope +=
-            above * (change.dot(other_row) + reaction.linear.dot(LaneVector(other.field_cross)));
+        momentum += ancestor_mask * reaction.dot(other_row);
+        slope += ancestor_mask *
+                 (change.dot(other_row) + reaction.linear.dot(LaneVector(other.field_cross)));
         if (decoupled_) {
           const LaneScrew locked_entry(other.locked_ad_screw);
-          locked += above * reaction.dot(locked_entry);
-          locked_rate += above * (reaction_rate.dot(locked_entry) +
-                                  reaction.dot(LaneScrew(other.ad_screw_rate)));
+          locked += ancestor_mask * reaction.dot(locked_entry);
+          locked_rate += ancestor_mask * (reaction_rate.dot(locked_entry) +
+                                          reaction.dot(LaneScrew(other.ad_screw_rate)));
         }
       }
       if (g >= group) {
-        const Lanes below = lanes(&descendants_[k * lane_count + g * kLaneCount]);
-        const LaneScrew other_row(other.change);
-        momentum += below * screw.dot(other_row);
-        slope += below * (ad_screw.dot(other_row) +
-                          field_cross.dot(LaneVector(tree.link_groups_[g].reaction)));
+        const Lanes descendant_mask = lanes(&descendants_[k * lane_count + g * kLaneCount]);
+        const LaneScrew other_row(other.momentum_change);
+        momentum += descendant_mask * screw.dot(other_row);
+        slope += descendant_mask * (ad_screw.dot(other_row) +
+                                    field_cross.dot(LaneVector(tree.link_groups_[g].reaction)));
         if (decoupled_) {
           const LaneScrew locked_entry(other.locked_change);
-          locked += below * screw.dot(locked_entry);
-          locked_rate +=
-              below * (screw_rate.dot(locked_entry) + screw.dot(LaneScrew(other.change_rate)));
+          locked += descendant_mask * screw.dot(locked_entry);
+          locked_rate += descendant_mask *
+                         (screw_rate.dot(locked_entry) + screw.dot(LaneScrew(other.change_rate)));
         }
       }
       add(state_.momentum, i, g, momentum);
-      add(state_.slope, i, g, slope);
+      add(state_.force, i, g, slope);
       if (!decoupled_) continue;
       add(state_.locked, i, g, locked);
       add(state_.locked_rate, i, g, locked_rate);
@@ -344,18 +344,18 @@ void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench
     const Screw rate{s.angular.cross(wrench.linear),
                      s.angular.cross(wrench.angular) + s.linear.cross(wrench.linear)};
     const int column = tree.joints_[joint].leader;
-    tree.add_base(rate, row(state_.slope, 0) + column, static_cast<int>(stride_));
+    tree.add_base(rate, row(state_.force, 0) + column, static_cast<int>(stride_));
     for (int k = tree.joints_[joint].parent; k >= 0;
          k = tree.joints_[static_cast<std::size_t>(k)].parent) {
       const auto ancestor = static_cast<std::size_t>(k);
-      row(state_.slope, tree.b_ + tree.joints_[ancestor].leader)[column] +=
+      row(state_.force, tree.b_ + tree.joints_[ancestor].leader)[column] +=
           tree.screw(ancestor).dot(rate);
     }
   }
 }
 
-VMS_PH_WIDE void TreeDerivatives::finish(const Tree& tree, Columns& c,
-                                         std::size_t groups) noexcept {
+VMS_PH_WIDE void TreeDerivatives::complete(const Tree& tree, Columns& c,
+                                           std::size_t groups) noexcept {
   const int b = tree.b_, n = tree.n_, nv = b + n;
   const auto size = static_cast<std::size_t>(n), base = static_cast<std::size_t>(b);
   const Rows rows{stride_, groups};
@@ -365,7 +365,7 @@ VMS_PH_WIDE void TreeDerivatives::finish(const Tree& tree, Columns& c,
     for (std::size_t k = at(i); k < at(i) + width; ++k) {
       difference_[k] = (decoupled_ ? c.locked[k] : 0.0) - c.momentum[k];
       c.velocity[k] = 0.0;
-      c.rate[k] = c.slope[k];
+      c.rate[k] = c.force[k];
     }
   }
   rows.add_product(-1.0, connection_.data(), 1, size, n, b, difference_.data(),
@@ -381,7 +381,7 @@ VMS_PH_WIDE void TreeDerivatives::finish(const Tree& tree, Columns& c,
   rows.add_product(1.0, state_.momentum.data(), 1, stride_, n, nv, c.velocity.data(),
                    &c.rate[joints]);
   for (int i = 0; i < n; ++i) {
-    const double slope = slopes_[static_cast<std::size_t>(i)];
+    const double slope = friction_slopes_[static_cast<std::size_t>(i)];
     double *to = row(c.rate, b + i), *from = row(c.velocity, b + i);
     for (std::size_t k = 0; k < width; ++k) to[k] -= slope * from[k];
   }
@@ -415,7 +415,7 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
       }
     }
   }
-  finish(tree, state_, stride_ / kLaneCount);
+  complete(tree, state_, stride_ / kLaneCount);
   const auto write_rows = [&](std::vector<double>& matrix, double* by_q, double* by_z) {
     for (int i = 0; i < nv; ++i, by_q += nv, by_z += nv) {
       const double* from = row(matrix, i);
@@ -441,7 +441,7 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
   const int b = tree.b_, nv = b + tree.n_, bodies = tree.bodies() + (b > 0 ? 1 : 0);
   Columns& c = parameters_;
   for (int body = tree.bodies() - bodies, block = 0; block < bodies; ++body, ++block) {
-    for (auto* matrix : {&c.momentum, &c.locked, &c.locked_rate, &c.slope}) {
+    for (auto* matrix : {&c.momentum, &c.locked, &c.locked_rate, &c.force}) {
       for (int i = 0; i < nv; ++i) std::fill_n(row(*matrix, i), kParameters, 0.0);
     }
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
@@ -459,8 +459,8 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
         for (std::size_t k = 0; k < kParameters; ++k) to[k] += pairing[k];
       };
       pair(c.momentum, body_screw, body_twist);
-      pair(c.slope, body_screw, body_field);
-      if (i >= b) pair(c.slope, in_axes(body_frame, ad_screw), body_twist);
+      pair(c.force, body_screw, body_field);
+      if (i >= b) pair(c.force, in_axes(body_frame, ad_screw), body_twist);
       if (!decoupled_) return;
       pair(c.locked, body_screw, locked);
       pair(c.locked_rate, body_screw, rate);
@@ -473,7 +473,7 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
       add(b + tree.joints_[k].leader, tree.screw(k), screw_at(group.screw_rate, k % kLaneCount),
           screw_at(group.ad_screw, k % kLaneCount));
     }
-    finish(tree, c, kParameterGroups);
+    complete(tree, c, kParameterGroups);
     for (int i = 0; i < nv; ++i) {
       const int to = (i * bodies + block) * static_cast<int>(kParameters);
       std::copy_n(row(c.velocity, i), kParameters, out.velocity_by_parameters + to);

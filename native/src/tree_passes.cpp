@@ -19,11 +19,11 @@ using Eigen::VectorXd;
 /// Sines and cosines of all joints at once; pairs have theirs in the configuration.
 VMS_PH_INLINED inline void Tree::compute_angles(const double* q) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    if (!joints_[i].pair) angles_[i] = position(joints_[i], q);
+    if (!joints_[i].is_pair) angles_[i] = position(joints_[i], q);
   }
   sines_and_cosines(angles_.data(), angles_.size(), sines_.data(), cosines_.data());
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    if (!joints_[i].pair) continue;
+    if (!joints_[i].is_pair) continue;
     // Scaled to length one, to second order: pairs are accepted as they come from integration,
     // and in common axes a rotation that stretches does so for all bodies behind it.
     const double c = q[joints_[i].position_index], s = q[joints_[i].position_index + 1];
@@ -84,7 +84,7 @@ void Tree::copy_configuration(const Tree& other, const VectorXd& q) noexcept {
   link_groups_ = other.link_groups_;
   columns_ = other.columns_;
   total_ = other.total_;
-  centre_ = other.centre_;
+  centre_of_mass_ = other.centre_of_mass_;
   inverse_inertia_ = other.inverse_inertia_;
 }
 
@@ -92,7 +92,7 @@ void Tree::copy_velocity(const Tree& other) noexcept {
   motions_ = other.motions_;
   base_ = other.base_;
   momentum_ = other.momentum_;
-  kinetic_ = other.kinetic_;
+  kinetic_energy_ = other.kinetic_energy_;
   rates_ = other.rates_;
 }
 
@@ -118,18 +118,18 @@ VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
   const Eigen::Matrix<double, 10, 1> sum = root_sum<10>(rows);
   total_ = root_;
   total_ += SpatialInertia(sum);
-  centre_ = total_.first / total_.mass;
+  centre_of_mass_ = total_.first / total_.mass;
   if (b_ == 0) return;
-  const Vector3d square = total_.first.cwiseProduct(centre_);
+  const Vector3d square = total_.first.cwiseProduct(centre_of_mass_);
   const double zz = total_.zz - square.x() - square.y();
   if (b_ == 3) {
     inverse_inertia_(2, 2) = 1.0 / zz;
     return;
   }
   const double xx = total_.xx - square.y() - square.z(), yy = total_.yy - square.x() - square.z();
-  const double xy = total_.xy + total_.first.x() * centre_.y();
-  const double xz = total_.xz + total_.first.x() * centre_.z();
-  const double yz = total_.yz + total_.first.y() * centre_.z();
+  const double xy = total_.xy + total_.first.x() * centre_of_mass_.y();
+  const double xz = total_.xz + total_.first.x() * centre_of_mass_.z();
+  const double yz = total_.yz + total_.first.y() * centre_of_mass_.z();
   const double a = yy * zz - yz * yz, b = xz * yz - xy * zz, c = xy * yz - xz * yy;
   const double inverse_determinant = 1.0 / (xx * a + xy * b + xz * c);
   inverse_inertia_(0, 0) = inverse_determinant * a;
@@ -158,7 +158,7 @@ VMS_PH_WIDE void Tree::set_velocity(const VectorXd& v) noexcept {
     momentum.store_in(motions_[g].momentum);
     powers += momentum.dot(twist);
   }
-  kinetic_ = 0.5 * (double_energy + sum_of(powers));
+  kinetic_energy_ = 0.5 * (double_energy + sum_of(powers));
   momentum_ +=
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
 }
@@ -174,9 +174,9 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
         LaneVector(other_poses_[g].origin) + rotation * LaneVector(link.lever);
     (centre * lanes(link.mass)).store_in(scratch_[g].force);
   }
-  const Vector3d first =
+  const Vector3d first_moment =
       root_.first + root_sum<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; });
-  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].leader];
+  for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = v[b_ + joints_[i].leader];
   Lanes power{};
   const LaneVector gravity(field);
   for (std::size_t g = 0; g < groups(); ++g) {
@@ -187,11 +187,11 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
         rotation * LaneVector(link.linear_axis) + LaneVector(other_poses_[g].origin).cross(angular);
     const LaneVector velocity =
         linear * lanes(link.subtree_mass) + angular.cross(LaneVector(scratch_[g].force));
-    power -= lanes(&speeds_[g * kLaneCount]) * gravity.dot(velocity);
+    power -= lanes(&body_rates_[g * kLaneCount]) * gravity.dot(velocity);
   }
   if (b_ == 0) return sum_of(power);
   const Screw base = base_twist(v);
-  return sum_of(power) - field.dot(total_mass_ * base.linear + base.angular.cross(first));
+  return sum_of(power) - field.dot(total_mass_ * base.linear + base.angular.cross(first_moment));
 }
 
 VMS_PH_WIDE void Tree::compute_reactions() noexcept {
@@ -210,13 +210,13 @@ VMS_PH_WIDE void Tree::compute_reactions() noexcept {
       put(sum, columns_[index / kLaneCount].coupling, index % kLaneCount);
     }
   } else {
-    const LaneVector centre(centre_);
+    const LaneVector centre(centre_of_mass_);
     for (std::size_t g = 0; g < groups(); ++g) {
       LaneScrew column(link_groups_[g].reaction);
       // Only what acts on a planar base.
       if (b_ == 3) {
-        const Lanes none{};
-        column = {{column.linear.x, column.linear.y, none}, {none, none, column.angular.z}};
+        const Lanes zero{};
+        column = {{column.linear.x, column.linear.y, zero}, {zero, zero, column.angular.z}};
       }
       column.angular = column.angular - centre.cross(column.linear);
       column.store_in(columns_[g].coupling);
@@ -233,7 +233,7 @@ VMS_PH_WIDE void Tree::compute_reactions() noexcept {
 }
 
 /// The shape inertia of joints of which some mimic others.
-void Tree::load_shape_inertia() noexcept {
+void Tree::copy_shape_inertia() noexcept {
   const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
   write_shape_inertia(shape_inertia_.data());
   std::fill(factor_.begin(), factor_.end(), 0.0);
@@ -248,7 +248,7 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
   compute_reactions();
   const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
   if (has_mimics_) {
-    load_shape_inertia();
+    copy_shape_inertia();
   } else {
     // The columns of the shape inertia below the diagonal.
     for (std::size_t j = 0; j < n; ++j) {
@@ -256,7 +256,7 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
       const LaneScrew joint_screw(screw(j)), base(b_ > 0 ? coupling(static_cast<int>(j)) : Screw{});
       for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
         Lanes values =
-            joint_screw.dot(LaneScrew(link_groups_[g].reaction)) * lanes(is_descendant(j, g));
+            joint_screw.dot(LaneScrew(link_groups_[g].reaction)) * lanes(descendant_mask(j, g));
         if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].connection));
         store(column + g * kLaneCount, values);
       }
@@ -271,7 +271,7 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
 }
 
 /// Solve with the factors.
-VMS_PH_INLINED inline void Tree::substitute() noexcept {
+VMS_PH_INLINED inline void Tree::solve_factors() noexcept {
   right_side_.tail(right_side_.size() - n_).setZero();  // also after numbers that were not finite
   symmetric::solve(factor_.data(), inverse_diagonal_.data(), n_,
                    static_cast<std::ptrdiff_t>(columns_.size() * kLaneCount), right_side_.data());
@@ -280,7 +280,7 @@ VMS_PH_INLINED inline void Tree::substitute() noexcept {
 VMS_PH_WIDE void Tree::solve_shape(double* rates) noexcept {
   factorise();
   std::copy(rates, rates + n_, right_side_.data());
-  substitute();
+  solve_factors();
   std::copy(right_side_.data(), right_side_.data() + n_, rates);
 }
 
@@ -307,7 +307,7 @@ Vector3d Tree::linear_coupling(int joint) noexcept {
 VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   factorise();
   if (b_ == 0) {
-    substitute();
+    solve_factors();
     out = right_side_.head(n_);
     return;
   }
@@ -317,7 +317,7 @@ VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
     double* right = right_side_.data() + g * kLaneCount;
     store(right, lanes(right) - LaneScrew(columns_[g].connection).dot(lane_momentum));
   }
-  substitute();
+  solve_factors();
   solve_base(p, out);
 }
 
@@ -337,7 +337,7 @@ VMS_PH_WIDE void Tree::solve_decoupled(const Screw& momentum, const double* pi_h
                                        VectorXd& out) noexcept {
   factorise();
   std::copy(pi_hat, pi_hat + n_, right_side_.data());
-  substitute();
+  solve_factors();
   solve_base(b_ > 0 ? moment_about_centre(momentum) : Screw{}, out);
 }
 
@@ -347,10 +347,10 @@ VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
   const Screw base = base_twist(v);
   propagate_velocities(base, v.data(),
                        [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
-  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].leader];
+  for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = v[b_ + joints_[i].leader];
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew joint_twist =
-        LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kLaneCount]);
+        LaneScrew(link_groups_[g].screw) * lanes(&body_rates_[g * kLaneCount]);
     bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
   }
   const Screw root_acceleration{-field_, Vector3d::Zero()};

@@ -14,7 +14,7 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
 /// The unit twists of a base: of all six only those in its plane where it is planar.
-constexpr int kSpatial[] = {0, 1, 2, 3, 4, 5}, kInPlane[] = {0, 1, 5};
+constexpr int kSpatialAxes[] = {0, 1, 2, 3, 4, 5}, kPlanarAxes[] = {0, 1, 5};
 
 double component(const Screw& value, int k) {
   return k < 3 ? value.linear[k] : value.angular[k - 3];
@@ -51,7 +51,7 @@ VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw&
 }  // namespace
 
 double* Tree::write_base(const Screw& value, double* out, int stride) const noexcept {
-  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k, out += stride) *out = component(value, axes[k]);
   return out;
 }
@@ -60,7 +60,7 @@ VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
   compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k) write_base(total_ * unit(axes[k]), out + k * size);
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const int index = b_ + joints_[j].leader;
@@ -72,20 +72,19 @@ VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
     const LaneScrew joint_screw(screw(j));
     for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
       const Lanes values = joint_screw.dot(LaneScrew(link_groups_[g].reaction));
-      store(&products_[g * kLaneCount], values * lanes(is_descendant(j, g)));
+      store(&products_[g * kLaneCount], values * lanes(descendant_mask(j, g)));
     }
     out[index * size + index] += products_[j];
     for (std::size_t i = j + 1; i < joints_.size(); ++i) {
       const int other = b_ + joints_[i].leader;
       out[index * size + other] += products_[i];
-      out[other * size + index] +=
-          products_[i];  // twice on the diagonal where one mimics the other
+      out[other * size + index] += products_[i];  // twice on the diagonal if one mimics the other
     }
   }
 }
 
 void Tree::write_locked_inverse(double* out) const noexcept {
-  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k) {
     write_base(mobility(moment_about_centre(unit(axes[k]))), out + k * b_);
   }
@@ -93,9 +92,7 @@ void Tree::write_locked_inverse(double* out) const noexcept {
 
 VMS_PH_WIDE void Tree::write_connection(double* out) noexcept {
   compute_reactions();
-  for (int i = 0; i < n_; ++i) {
-    write_base(mobility(coupling(i)), out + i, n_);
-  }
+  for (int i = 0; i < n_; ++i) write_base(mobility(coupling(i)), out + i, n_);
 }
 
 VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
@@ -145,7 +142,7 @@ VMS_PH_WIDE void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotati
       out[(k + 3) * size + column] += angular[k];
     }
   };
-  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k) add(unit(axes[k]), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
@@ -178,7 +175,7 @@ VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& r
       out[(k + 3) * size + column] += angular_rate[k];
     }
   };
-  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k) add(base_, unit(axes[k]), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
@@ -194,9 +191,7 @@ void Tree::write_shape_momentum(double* out) noexcept {
   const Screw v_hat = locked_twist(momentum_);
   compute_reactions();
   write_joint_momenta(out);
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    out[joints_[i].leader] -= reaction(i).dot(v_hat);
-  }
+  for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].leader] -= reaction(i).dot(v_hat);
 }
 
 // With the velocity field `v_i(r)` of joint i, C_ij is the integral of `v_i . d(v_j)/dt` over the
@@ -215,7 +210,7 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   const Eigen::Matrix<double, 9, 1> spins =
       root_sum<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].rotation; });
   total_spin += Eigen::Map<const Matrix3d>(spins.data());
-  const int* axes = b_ == 6 ? kSpatial : kInPlane;
+  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k) {
     const Screw e = unit(axes[k]);
     Screw column = total_ * bracket(base_, e);
@@ -290,10 +285,10 @@ VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const
 // The sum of `X . (Y dZ/dt + B Z)` over single bodies, with their twists X in x and Z in y.
 VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexcept {
   const Screw base_x = base_twist(x), base_y = base_twist(y), rate = bracket(base_, base_y);
-  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = y[b_ + joints_[i].leader];
+  for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = y[b_ + joints_[i].leader];
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew joint_twist =
-        LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kLaneCount]);
+        LaneScrew(link_groups_[g].screw) * lanes(&body_rates_[g * kLaneCount]);
     bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
   }
   add_from_parents(rate, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });

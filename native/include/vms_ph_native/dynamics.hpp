@@ -49,8 +49,7 @@ class TreeDerivatives {
  private:
   /// Of the bodies in a group: changes with their own joint.
   struct alignas(Lanes) Group {
-    Row ad_screw[6], change[6],
-        field_cross[3];  ///< ad(V) S; of the subtree's momentum; field x axis
+    Row ad_screw[6], momentum_change[6], field_cross[3];  ///< ad(V) S; of a subtree; field x axis
     Row screw_rate[6], inertia_rate[10], reaction_rate[6];
     // The same of the motion with locked joints, and their rates.
     Row locked_ad_screw[6], locked_change[6], ad_screw_rate[6], change_rate[6];
@@ -58,7 +57,7 @@ class TreeDerivatives {
   /// Columns of derivatives, (nv,stride) each: of the momenta M v and M (v_hat, 0) at fixed
   /// velocities, the rate of the latter, the forces, and what follows.
   struct Columns {
-    std::vector<double> momentum, locked, locked_rate, slope, velocity, rate;
+    std::vector<double> momentum, locked, locked_rate, force, velocity, rate;
   };
 
   double* row(std::vector<double>& matrix, int i) const noexcept { return &matrix[at(i)]; }
@@ -66,18 +65,17 @@ class TreeDerivatives {
   void compute_groups(Tree& tree, const Screw& base_rate) noexcept;
   void compute_pairs(const Tree& tree) noexcept;
   void compute_inverse(const Tree& tree) noexcept;
-  void finish(const Tree& tree, Columns& columns, std::size_t groups) noexcept;
+  void complete(const Tree& tree, Columns& columns, std::size_t groups) noexcept;
   void write_parameters(const Tree& tree, const RateDerivatives& out) noexcept;
 
   bool decoupled_ = false;
   std::size_t base_column_, stride_;  ///< columns: of the joints (padded), the base, z
   std::vector<Group> groups_;
-  std::vector<double> ancestors_,
-      descendants_;  ///< of bodies and groups: ones where one moves the other
+  std::vector<double> ancestors_, descendants_;  ///< of bodies: ones where one moves another
   Columns state_, parameters_;
   Eigen::Vector3d field_ = Eigen::Vector3d::Zero();
   Screw locked_, locked_rate_;  ///< twist of the base, its rate
-  std::vector<double> slopes_, difference_;
+  std::vector<double> friction_slopes_, difference_;
   /// Inverses of locked and shape inertia, connection A and its rate, ad_v^T, `ad_._^T p`, the
   /// derivative of A^T p.
   std::vector<double> locked_inverse_, inverse_, connection_, connection_rate_, transport_,
@@ -228,7 +226,7 @@ class Dynamics {
   double mount_potential_;  ///< potential of the mass at the mount, J
   Eigen::Matrix3d mount_rotation_, base_rotation_ = Eigen::Matrix3d::Identity();
   Eigen::Vector3d position_ = Eigen::Vector3d::Zero(), field_;
-  Eigen::VectorXd q_, v_, pi_, rate_, slopes_, gradient_;
+  Eigen::VectorXd q_, v_, pi_, rate_, friction_slopes_, gradient_;
 };
 
 /// Call `task(worker, i)` for every i below `count` on up to `threads` threads, the calling one

@@ -65,8 +65,8 @@ class Tree {
   }
 
   // Of the configuration set last:
-  const Eigen::Vector3d& centre_of_mass() const { return centre_; }  ///< root axes, m
-  double potential() const { return potential_in(field_); }          ///< of the field, J
+  const Eigen::Vector3d& centre_of_mass() const { return centre_of_mass_; }  ///< root axes, m
+  double potential() const { return potential_in(field_); }                  ///< of the field, J
   double inertia_of(int joint) noexcept;  ///< diagonal of the mass matrix
 
   /// The twist of the base that has a given momentum with all joints locked.
@@ -77,14 +77,14 @@ class Tree {
 
   /// Add the generalised force of a wrench on the end effector (root axes) to ``force`` (nv,).
   void add_wrench(const Screw& wrench, double* force) const noexcept {
-    add_wrench(tool_, wrench, force);
+    add_wrench(end_effector_, wrench, force);
   }
 
   /// Power of a wrench on the end effector (root axes) at a velocity (nv,), W.
   double power_of(const Screw& wrench, const Eigen::VectorXd& v) const noexcept;
 
   /// Whether the position of a joint is a pair (cos, sin).
-  bool is_pair(int joint) const { return pairs_[static_cast<std::size_t>(joint)]; }
+  bool is_pair(int joint) const { return is_pair_[static_cast<std::size_t>(joint)]; }
 
   /// Number of entries of a configuration that belong to the joints.
   int position_count() const { return nq_ - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
@@ -103,7 +103,7 @@ class Tree {
 
   // Of the velocity set last:
   const Screw& momentum() const { return momentum_; }    ///< of the robot, about the root's origin
-  double kinetic() const { return kinetic_; }            ///< J
+  double kinetic() const { return kinetic_energy_; }     ///< J
   void write_joint_momenta(double* out) const noexcept;  ///< pi, (n,)
 
   /// Add the derivatives of the kinetic energy by the joints, at fixed velocity, to ``out`` (n,)
@@ -216,7 +216,7 @@ class Tree {
     int leader;                   ///< of the n joints: the one that it mimics, or itself
     int position_index;           ///< in q
     double multiplier, constant;  ///< position = multiplier * (that in q) + constant
-    bool pair;                    ///< its position in q is a pair (cos, sin)
+    bool is_pair;                 ///< its position in q is a pair (cos, sin)
     double armature;              ///< that the joint it mimics feels
   };
   // The structs below contain kLaneCount bodies each; lanes without a body are zero.
@@ -256,7 +256,7 @@ class Tree {
 
   std::size_t groups() const noexcept { return link_constants_.size(); }
   /// Of the bodies in a group, ones for a body itself and those behind it.
-  const double* is_descendant(std::size_t body, std::size_t group) const noexcept {
+  const double* descendant_mask(std::size_t body, std::size_t group) const noexcept {
     return &descendants_[(body * groups() + group) * kLaneCount];
   }
   Screw screw(std::size_t body) const noexcept {
@@ -306,10 +306,10 @@ class Tree {
     return joint.multiplier * q[joint.position_index] + joint.constant;
   }
   void compute_reactions() noexcept;
-  void load_shape_inertia() noexcept;
+  void copy_shape_inertia() noexcept;
   void factorise() noexcept;
   void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
-  void substitute() noexcept;
+  void solve_factors() noexcept;
   void solve_base(Screw momentum, Eigen::VectorXd& out) const noexcept;
   Screw root_wrench(const Screw& twist, const Screw& acceleration) const noexcept;
   Screw planar_part(const Screw& wrench) const noexcept;
@@ -325,7 +325,7 @@ class Tree {
   double total_mass_ = 0.0;
   Eigen::VectorXd neutral_;
   std::vector<Joint> joints_;
-  std::vector<char> pairs_;
+  std::vector<char> is_pair_;
   bool has_mimics_ = false;  ///< whether joints mimic others
   std::uint64_t fingerprint_ = 0;
   std::vector<double> angles_, sines_, cosines_;  ///< of all bodies; angles are any positions
@@ -336,21 +336,21 @@ class Tree {
   std::vector<Pose> other_poses_;  ///< at another configuration
   std::vector<Column> columns_;
   std::vector<double> descendants_;
-  std::vector<double> speeds_;    ///< rates of the joints of all bodies
-  std::vector<double> products_;  ///< of all bodies, intermediate
+  std::vector<double> body_rates_;  ///< rates of the joints of all bodies
+  std::vector<double> products_;    ///< of all bodies, intermediate
   SpatialInertia root_, total_;
   Eigen::VectorXd computed_q_;
   bool is_computed_ = false, has_reactions_ = false, is_factorised_ = false;
-  Eigen::Vector3d centre_ = Eigen::Vector3d::Zero();
+  Eigen::Vector3d centre_of_mass_ = Eigen::Vector3d::Zero();
   Eigen::Matrix3d inverse_inertia_ = Eigen::Matrix3d::Zero();  ///< about the centre of mass
   /// L of the shape inertia and the inverse of D, as in linear_algebra.hpp.
   std::vector<double> factor_, inverse_diagonal_;
   std::vector<double> shape_inertia_;  ///< (n,n) where joints mimic others
   Eigen::VectorXd right_side_;         ///< padded, as those are
   Screw base_, momentum_;
-  double kinetic_ = 0.0;
+  double kinetic_energy_ = 0.0;
   Eigen::VectorXd rates_;
-  Frame tool_;
+  Frame end_effector_;
 };
 
 }  // namespace vms_ph

@@ -39,14 +39,14 @@ VMS_PH_INLINED inline Screw Tree::planar_part(const Screw& wrench) const noexcep
 /// translation and rotation.
 VMS_PH_INLINED inline Screw Tree::moment_about_centre(const Screw& wrench) const noexcept {
   Screw p = planar_part(wrench);
-  p.angular -= centre_.cross(p.linear);
+  p.angular -= centre_of_mass_.cross(p.linear);
   return p;
 }
 
 /// The twist of the locked robot with a momentum about its centre of mass.
 VMS_PH_INLINED inline Screw Tree::mobility(const Screw& p) const noexcept {
   const Eigen::Vector3d angular = inverse_inertia_ * p.angular;
-  return {p.linear / total_.mass + centre_.cross(angular), angular};
+  return {p.linear / total_.mass + centre_of_mass_.cross(angular), angular};
 }
 
 VMS_PH_INLINED inline double Tree::weight(std::size_t body,

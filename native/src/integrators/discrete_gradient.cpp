@@ -44,7 +44,7 @@ FixedPoint::FixedPoint(int size) : jacobian_(size, size) {
 bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
   result.failure = Failure::none;
   y_ = unknown;
-  double last = kInfinity, before = kInfinity;
+  double last_change = kInfinity, earlier_change = kInfinity;
   int count = 1;
   for (; count <= kFixedPointLimit; ++count) {
     if (!sweep.sweep(y_, image_)) {
@@ -53,16 +53,16 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
     }
     residual_ = image_ - y_;
     const double size = largest_entry(image_), change = largest_entry(residual_);
-    const bool stalls = change > kContraction * before;
-    if (change <= kTolerance * size + kFloor || (stalls && change <= rounding(size))) {
+    const bool is_stalled = change > kContraction * earlier_change;
+    if (change <= kTolerance * size + kFloor || (is_stalled && change <= rounding(size))) {
       unknown = y_;
       result.iterations = count;
       return true;
     }
-    if (stalls || !(change < kInfinity)) break;
+    if (is_stalled || !(change < kInfinity)) break;
     y_ = image_;
-    before = last;
-    last = change;
+    earlier_change = last_change;
+    last_change = change;
   }
   result.iterations = std::min(count, kFixedPointLimit);
   return newton(sweep, result);
@@ -86,12 +86,12 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
       result.iterations += count;
       return true;
     }
-    const double width = kDifference * std::max(size, 1e-3);
+    const double increment = kDifference * std::max(size, 1e-3);
     for (Eigen::Index i = 0; i < y_.size(); ++i) {
       trial_ = y_;
-      trial_[i] += width;
+      trial_[i] += increment;
       if (!sweep.sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
-      jacobian_.col(i) = (image_ - trial_ - residual_) / width;
+      jacobian_.col(i) = (image_ - trial_ - residual_) / increment;
     }
     if (!jacobian_.allFinite()) return fail(Failure::not_finite, 0.0, 0.0);
     step_ = residual_;
@@ -135,17 +135,17 @@ double angle_ratio(const Vector3d& vector) {
 
 DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
     : robot_(model, gravity),
-      end_(robot_.tree),
-      free_(end_.nv() + 1),
-      forced_(end_.nv() + 1 + (robot_.dim > 0 ? 3 : 0)) {
-  const int nv = end_.nv(), n = end_.n();
-  end_.set_configuration(end_.neutral());
+      end_tree_(robot_.tree),
+      free_solver_(end_tree_.nv() + 1),
+      forced_solver_(end_tree_.nv() + 1 + (robot_.dim > 0 ? 3 : 0)) {
+  const int nv = end_tree_.nv(), n = end_tree_.n();
+  end_tree_.set_configuration(end_tree_.neutral());
   weights_ = VectorXd::Zero(n);
-  for (int i = 0; i < n; ++i) weights_[i] = end_.inertia_of(i);
+  for (int i = 0; i < n; ++i) weights_[i] = end_tree_.inertia_of(i);
   weight_scale_ = std::sqrt(weights_.mean());
   zero_effort_ = increment_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
   shape_force_ = pi_mean_ = weighted_ = VectorXd::Zero(n);
-  q_mid_ = VectorXd::Zero(end_.nq());
+  q_mid_ = VectorXd::Zero(end_tree_.nq());
 }
 
 SolverState DiscreteGradient::begin(const VectorXd& q, const VectorXd& v, double t) {
@@ -163,12 +163,12 @@ Vector3d DiscreteGradient::in_base(const VectorXd& q, const Vector3d& angular) c
 
 void DiscreteGradient::inertial_motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
-  end_.set_configuration(q);
+  end_tree_.set_configuration(q);
   if (robot_.dim > 0) {
     const Matrix3d rotation = robot_.rotation(q);
-    robot_.set_position(-(rotation * end_.centre_of_mass()), q);
+    robot_.set_position(-(rotation * end_tree_.centre_of_mass()), q);
   }
-  end_.solve({Vector3d::Zero(), in_base(q, x.angular)}, x.pi, v);
+  end_tree_.solve({Vector3d::Zero(), in_base(q, x.angular)}, x.pi, v);
 }
 
 void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
@@ -178,14 +178,14 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
   if (robot_.dim > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
-void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool restart) noexcept {
+void DiscreteGradient::set_guess(const SolverState& x, double t, double dt, bool restart) noexcept {
   const int nv = robot_.tree.nv();
-  FixedPoint& solver = ports_->acts ? forced_ : free_;
+  FixedPoint& solver = ports_->acts ? forced_solver_ : free_solver_;
   if (!restart && x.past.count == PastSteps::kPoints) {
     x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
     inertial_motion(x, q_mid_, v_mid_);
-    end_.accelerate(v_mid_, zero_effort_, velocity_);
+    end_tree_.accelerate(v_mid_, zero_effort_, velocity_);
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
   }
@@ -202,12 +202,12 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   dt_ = dt;
   l0_ = in_base(x.q, x.angular);
   StepResult result;
-  FixedPoint& solver = ports.acts ? forced_ : free_;
-  guess(x, t, dt, false);
+  FixedPoint& solver = ports.acts ? forced_solver_ : free_solver_;
+  set_guess(x, t, dt, false);
   if (!solver.solve(*this, result)) {
     if (x.past.count == 0) return result;
     // An extrapolation across a jump, or a change of step, may not be a usable guess.
-    guess(x, t, dt, true);
+    set_guess(x, t, dt, true);
     if (!solver.solve(*this, result)) return result;
   }
   remove_rounding_error(result);
@@ -322,11 +322,11 @@ double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& l1) n
 
 DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vector3d& angular,
                                                   const VectorXd& pi) noexcept {
-  end_.set_configuration(q);
-  end_.solve({Vector3d::Zero(), angular}, pi, velocity_);
-  const double kinetic = 0.5 * (angular.dot(end_.base_twist(velocity_).angular) +
+  end_tree_.set_configuration(q);
+  end_tree_.solve({Vector3d::Zero(), angular}, pi, velocity_);
+  const double kinetic = 0.5 * (angular.dot(end_tree_.base_twist(velocity_).angular) +
                                 pi.dot(velocity_.tail(robot_.tree.n())));
-  const double potential = robot_.has_potential ? end_.potential() : 0.0;
+  const double potential = robot_.has_potential ? end_tree_.potential() : 0.0;
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
@@ -339,7 +339,7 @@ void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   if (std::abs(energy_gap) <= kEnergyRounding * end_energy.scale) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.
   const double slope = weighted_.dot(velocity_.tail(n));
-  end_.solve(Screw{}, weighted_, velocity_);
+  end_tree_.solve(Screw{}, weighted_, velocity_);
   const double curvature = weighted_.dot(velocity_.tail(n));
   if (std::abs(2.0 * curvature * energy_gap) <= kLinearLimit * slope * slope) {
     // `slope` has the sign of the step.

@@ -57,23 +57,23 @@ VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& resu
   tree.set_configuration(x.q);
   tree.set_velocity(x.v);
   const double potential = tree.potential();
-  double shape = tree.kinetic(), base = 0.0;
+  double shape_energy = tree.kinetic(), base = 0.0;
   Screw current_twist, target_twist;
   if (robot_.dim > 0) {
     current_twist = tree.locked_twist(tree.momentum());
-    shape -= 0.5 * tree.momentum().dot(current_twist);
+    shape_energy -= 0.5 * tree.momentum().dot(current_twist);
     const Matrix3d rotation = robot_.rotation(x.q);
     robot_.move_centre_to_origin(rotation, x.q);
     const Screw momentum{Vector3d::Zero(), rotation.transpose() * x.angular};
     target_twist = tree.locked_twist(momentum);
     base = 0.5 * momentum.dot(target_twist);
   }
-  const double desired = x.energy.value - potential - base;
-  const double energy_gap = desired - shape;
+  const double target_energy = x.energy.value - potential - base;
+  const double energy_gap = target_energy - shape_energy;
   double scale = 1.0;
-  if (std::abs(energy_gap) <= kMaxRelativeGap * shape && shape > 0.0) {
-    scale = std::sqrt(desired / shape);
-  } else if (std::abs(energy_gap) <= rounding(x, std::abs(potential) + base + shape, dt)) {
+  if (std::abs(energy_gap) <= kMaxRelativeGap * shape_energy && shape_energy > 0.0) {
+    scale = std::sqrt(target_energy / shape_energy);
+  } else if (std::abs(energy_gap) <= rounding(x, std::abs(potential) + base + shape_energy, dt)) {
     if (std::abs(energy_gap) <= rest_energy(dt) && energy_gap != 0.0) x.energy.add(-energy_gap);
   } else {
     correct_along_gradient(x, dt, result);
@@ -212,11 +212,11 @@ VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x,
 
 VMS_PH_WIDE void ProjectedRungeKutta::free_midpoint(const SolverState& x, double dt,
                                                     SolverState& next) noexcept {
-  const double half = 0.5 * dt;
+  const double half_step = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
   robot_.tree.accelerate(x.v, zero_effort_, a_);
-  v_ = x.v + half * a_;
-  accelerate(x, half, x.v, v_, a2_);
+  v_ = x.v + half_step * a_;
+  accelerate(x, half_step, x.v, v_, a2_);
   increment_ = dt * v_;
   next.q = x.q;
   robot_.integrate(x.q, increment_, next.q, true);
@@ -225,13 +225,13 @@ VMS_PH_WIDE void ProjectedRungeKutta::free_midpoint(const SolverState& x, double
 
 VMS_PH_WIDE void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
                                                SolverState& next) noexcept {
-  const double half = 0.5 * dt;
+  const double half_step = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
   robot_.tree.accelerate(x.v, zero_effort_, a_);
-  v_ = x.v + half * a_;
-  accelerate(x, half, x.v, v_, a2_);
-  velocity_ = x.v + half * a2_;
-  accelerate(x, half, v_, velocity_, a3_);
+  v_ = x.v + half_step * a_;
+  accelerate(x, half_step, x.v, v_, a2_);
+  velocity_ = x.v + half_step * a2_;
+  accelerate(x, half_step, v_, velocity_, a3_);
   v_ = x.v + dt * a3_;
   accelerate(x, dt, velocity_, v_, a4_);
   a2_ += a3_;
@@ -250,7 +250,7 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced_step(const SolverState& x, const Po
                                                   double t, double dt, SolverState& next,
                                                   StepResult& result) noexcept {
   Tree& tree = robot_.tree;
-  const int k = robot_.dim;
+  const int dim = robot_.dim;
   const Eigen::Index nv = v_.size();
   increment_.setZero();
   mean_.setZero();
@@ -271,14 +271,14 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced_step(const SolverState& x, const Po
     robot_.external_force(ports, t + fraction * dt, v_, force_);
     velocity_ = v_;
     const Matrix3d rotation = robot_.rotation(q_);
-    if (k > 0) {
-      const Vector3d speed = rotation.transpose() * x.fall.velocity_at(x.t, fraction * dt);
-      for (int j = 0; j < k; ++j) velocity_[j] += speed[j];
+    if (dim > 0) {
+      const Vector3d v_centre = rotation.transpose() * x.fall.velocity_at(x.t, fraction * dt);
+      for (int j = 0; j < dim; ++j) velocity_[j] += v_centre[j];
     }
     if (weight > 0.0) robot_.add_port_energies(ports, velocity_, weight * dt, result);
     tree.accelerate(v_, force_, a_);
     rate_ = v_;
-    if (k > 0) {
+    if (dim > 0) {
       tree.set_base(inverse_differential(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
       const Screw wrench = tree.base_twist(force_);
       const Vector3d inertial_force = rotation * wrench.linear;
@@ -296,7 +296,7 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced_step(const SolverState& x, const Po
   next.q = x.q;
   robot_.integrate(x.q, increment_, next.q);
   next.v = x.v + dt * mean_a_;
-  if (k == 0) {
+  if (dim == 0) {
     next.energy.add(result.net());
     return;
   }
@@ -304,9 +304,9 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced_step(const SolverState& x, const Po
   // potential energy of that motion, so only differences by the impulse appear: no large numbers
   // are subtracted after a long fall.
   const Vector3d displacement = displacement_sum / robot_.mass;
-  const Vector3d speed = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot_.mass);
+  const Vector3d v_centre = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot_.mass);
   const double centre_energy =
-      impulse.dot(speed) - robot_.mass * robot_.fall_acceleration.dot(displacement);
+      impulse.dot(v_centre) - robot_.mass * robot_.fall_acceleration.dot(displacement);
   if (!impulse.isZero(0.0)) {
     next.fall = x.fall.after_impulse(x.t, dt, displacement, impulse);
     next.fall.since = next.t;
@@ -404,12 +404,12 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   mean_nu_rate_.setZero();
   rate_.setZero();
   nu_rate_.setZero();
-  double before = 0.0;
+  double start_energy = 0.0;
   for (const auto& [fraction, weight, displacement_weight] : kClassical) {
     advance_to(fraction * dt, rate_, nu_rate_);
     result.failure = evaluate_at(x.q, fraction);
     if (result.failure != Failure::none) return result;
-    if (fraction == 0.0) before = energy();
+    if (fraction == 0.0) start_energy = energy();
     accelerate(ports, weight * dt, result);
     mean_ += weight * rate_;
     mean_nu_rate_ += weight * nu_rate_;
@@ -418,9 +418,9 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   result.failure = evaluate_at(x.q, 1.0);
   if (result.failure != Failure::none) return result;
   const double kinetic = terms_.d().kinetic_energy();
-  const double target = before + result.net() - (energy() - kinetic);
+  const double target_kinetic = start_energy + result.net() - (energy() - kinetic);
   next.q = stage_.q;
-  next.v = speed_factor(kinetic, target) * velocity_;
+  next.v = speed_factor(kinetic, target_kinetic) * velocity_;
   next.t = x.t + dt;
   return result;
 }

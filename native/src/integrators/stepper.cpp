@@ -44,9 +44,9 @@ void PastSteps::append(double t, const Eigen::Ref<const Eigen::VectorXd>& value)
   // Remove a point at the same time, or else the oldest one.
   const auto erase = [this](int index) {
     for (int i = index; i + 1 < count; ++i) {
-      const auto to = static_cast<std::size_t>(i);
-      times[to] = times[to + 1];
-      values[to].swap(values[to + 1]);
+      const auto slot = static_cast<std::size_t>(i);
+      times[slot] = times[slot + 1];
+      values[slot].swap(values[slot + 1]);
     }
     --count;
   };
@@ -123,10 +123,10 @@ MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, doub
   SolverState* next = &scratch;
   for (; total.steps < steps; ++total.steps) {
     const double t = t0 + (static_cast<double>(first) + static_cast<double>(total.steps)) * dt;
-    const StepResult part = step(*current, ports, t, dt, *next);
-    if (part.failure != Failure::none) break;
-    total.result.add(part);
-    total.result.iterations = std::max(total.result.iterations, part.iterations);
+    const StepResult step_result = step(*current, ports, t, dt, *next);
+    if (step_result.failure != Failure::none) break;
+    total.result.add(step_result);
+    total.result.iterations = std::max(total.result.iterations, step_result.iterations);
     std::swap(current, next);
   }
   if (current != &x) std::swap(x, scratch);
@@ -199,17 +199,18 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     ports_.wrench_base = result.next_command.wrench_base;
     if (external_ports.wrench_base.size() > 0) ports_.wrench_base += external_ports.wrench_base;
     const double t = t0 + (static_cast<double>(first) + static_cast<double>(k)) * dt;
-    const StepResult part = stepper_.step(*current, ports_, t, dt, *next);
-    if (part.failure != Failure::none) break;
+    const StepResult step_result = stepper_.step(*current, ports_, t, dt, *next);
+    if (step_result.failure != Failure::none) break;
     const Energy after = energy(*next);
-    double exchanged_energy = part.dissipated;
-    for (const double supplied : part.supplied) exchanged_energy += std::abs(supplied);
+    double exchanged_energy = step_result.dissipated;
+    for (const double supplied : step_result.supplied) exchanged_energy += std::abs(supplied);
     const double tolerance =
-        kRelativeTolerance * (before.size + after.size + exchanged_energy) + 2.0 * rounding_energy_;
-    if (!(std::abs(after.total - before.total - part.net()) <= tolerance)) break;
+        kRelativeTolerance * (before.magnitude + after.magnitude + exchanged_energy) +
+        2.0 * rounding_energy_;
+    if (!(std::abs(after.total - before.total - step_result.net()) <= tolerance)) break;
     before = after;
     std::swap(current, next);
-    result.total.result.add(part);
+    result.total.result.add(step_result);
     ++result.total.steps;
     const Command* command = control.update(state_, dt);
     if (command == nullptr) break;

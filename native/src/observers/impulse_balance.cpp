@@ -18,9 +18,9 @@ NoiseModel checked(const NoiseModel& noise) {
 }
 
 // Least standard deviation of a wrench before anything is measured, N and N m.
-constexpr double kLeast = 1e-6;
+constexpr double kMinWrenchDeviation = 1e-6;
 
-double checked(double bandwidth) {
+double checked_bandwidth(double bandwidth) {
   if (!(std::isfinite(bandwidth) && bandwidth > 0.0)) {
     throw ModelError("the bandwidth must be positive, in 1/s; given: " + std::to_string(bandwidth));
   }
@@ -46,7 +46,7 @@ VectorV NoiseModel::stacked(const Model& model, double linear, double angular, d
   return result;
 }
 
-ImpulseBalance::End::End(const Model& model)
+ImpulseBalance::EndTerms::EndTerms(const Model& model)
     : d(model),
       momentum(VectorV::Zero(model.nv())),
       drift(momentum),
@@ -63,19 +63,19 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
               .cwiseAbs2()),
       effort_variance_(
           NoiseModel::stacked(model, noise.force, noise.moment, noise.torque).cwiseAbs2()),
-      ends_{End(model), End(model)},
-      change_(VectorV::Zero(model.nv())),
-      curvature_(change_),
-      unknown_(change_),
-      rate_(change_),
+      ends_{EndTerms(model), EndTerms(model)},
+      drift_change_(VectorV::Zero(model.nv())),
+      curvature_(drift_change_),
+      systematic_error_(drift_change_),
+      rate_(drift_change_),
       inertia_(MatrixV::Zero(model.nv(), model.nv())),
-      scaled_(inertia_),
+      scaled_inertia_(inertia_),
       connection_(MatrixBN::Zero(model.b(), model.n())) {
   if (friction) {
     viscous_ = model.damping();
     coulomb_ = model.dry_friction();
   }
-  impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = change_;
+  impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = drift_change_;
   impulse_.effort_noise = inertia_;
 }
 
@@ -98,40 +98,40 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   }
   const bool has_last = has_last_;
   latest_ = 1 - latest_;
-  End &now = ends_[latest_], &last = ends_[1 - latest_];
-  now.d.set(q, v);
-  compute_terms(now);
+  EndTerms &current = ends_[latest_], &last = ends_[1 - latest_];
+  current.d.set(q, v);
+  compute_terms(current);
   has_last_ = true;
   if (!has_last) return nullptr;
   ExternalImpulse& result = impulse_;
-  result.begins = !has_curvature_;
-  curvature_ = now.drift - last.drift - change_;
-  if (result.begins) curvature_.setZero();
-  change_ = now.drift - last.drift;
+  result.is_first = !has_curvature_;
+  curvature_ = current.drift - last.drift - drift_change_;
+  if (result.is_first) curvature_.setZero();
+  drift_change_ = current.drift - last.drift;
   has_curvature_ = true;
-  result.d = &now.d;
+  result.d = &current.d;
   result.dt = dt;
-  result.before = &last.covariance;
-  result.after = &now.covariance;
+  result.start_covariance = &last.covariance;
+  result.end_covariance = &current.covariance;
   result.effort = effort;
-  result.friction = 0.5 * (last.friction + now.friction);
-  unknown_ = noise_.friction_error * result.friction.cwiseAbs();
-  unknown_.tail(model_.n()).array() += noise_.torque_error;
+  result.friction = 0.5 * (last.friction + current.friction);
+  systematic_error_ = noise_.friction_error * result.friction.cwiseAbs();
+  systematic_error_.tail(model_.n()).array() += noise_.torque_error;
   if (noise_.model_error > 0.0) {
-    rate_ = (now.d.momentum() - last.d.momentum()) / dt;
-    for (End* end : {&last, &now}) {
+    rate_ = (current.d.momentum() - last.d.momentum()) / dt;
+    for (EndTerms* end : {&last, &current}) {
       add_product(transposed(end->d.C()), end->d.v(), rate_, -0.5);
       rate_ += 0.5 * end->d.g();
     }
-    unknown_ += noise_.model_error * rate_.cwiseAbs();
+    systematic_error_ += noise_.model_error * rate_.cwiseAbs();
   }
   rate_ = effort;
   if (decoupled_) {
     const int b = model_.b(), n = model_.n();
-    connection_ = 0.5 * (last.d.A() + now.d.A());
+    connection_ = 0.5 * (last.d.A() + current.d.A());
     add_product(transposed(connection_), rate_.head(b), rate_.tail(n), -1.0);
     const MatrixBN sizes = connection_.cwiseAbs();
-    add_product(transposed(sizes), unknown_.head(b), unknown_.tail(n));
+    add_product(transposed(sizes), systematic_error_.head(b), systematic_error_.tail(n));
     // The frame [[1, 0], [-A^T, 1]] on both sides of the diagonal covariance.
     MatrixV& effort_noise = result.effort_noise;
     effort_noise.setZero();
@@ -141,20 +141,20 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
         effort_noise(i, b + k) = effort_noise(b + k, i) = -effort_variance_[i] * connection_(i, k);
       }
     }
-    const MatrixView below = MatrixView(effort_noise).bottom_rows(n).left_columns(b);
-    add_product(below, connection_, effort_noise.bottomRightCorner(n, n), -1.0);
+    const MatrixView lower_left = MatrixView(effort_noise).bottom_rows(n).left_columns(b);
+    add_product(lower_left, connection_, effort_noise.bottomRightCorner(n, n), -1.0);
     effort_noise *= dt * dt;
   } else {
     result.effort_noise.diagonal() = dt * dt * effort_variance_;
   }
-  rate_ += 0.5 * (last.drift + now.drift);
-  result.value = now.momentum - last.momentum - dt * rate_;
-  result.systematic = dt * (unknown_ + curvature_.cwiseAbs() / 12.0);
+  rate_ += 0.5 * (last.drift + current.drift);
+  result.value = current.momentum - last.momentum - dt * rate_;
+  result.systematic = dt * (systematic_error_ + curvature_.cwiseAbs() / 12.0);
   return &result;
 }
 
 /// Find momentum, drift and covariance at the state of an end.
-void ImpulseBalance::compute_terms(End& end) noexcept {
+void ImpulseBalance::compute_terms(EndTerms& end) noexcept {
   const int b = model_.b(), n = model_.n();
   Evaluation& d = end.d;
   const MatrixV& coriolis = d.C();
@@ -176,20 +176,20 @@ void ImpulseBalance::compute_terms(End& end) noexcept {
     add_product(connection, d.v().tail(n), curvature_.head(b));
     multiply(MatrixView(coriolis).left_columns(b), curvature_.head(b), rate_);
     add_product(MatrixView(coriolis).top_rows(b).transposed(), curvature_.head(b), rate_);
-    const VectorB missing = rate_.head(b) - end.drift.head(b);
-    add_product(transposed(connection), missing, end.drift.tail(n));
+    const VectorB difference = rate_.head(b) - end.drift.head(b);
+    add_product(transposed(connection), difference, end.drift.tail(n));
     end.drift.tail(n) -= rate_.tail(n);
     add_product(transposed(connection), d.momentum().head(b), end.momentum.tail(n), -1.0);
     const MatrixView base_mass = MatrixView(d.M()).top_rows(b);
     add_product(transposed(connection), base_mass, inertia_.bottomRows(n), -1.0);
   }
-  scaled_ = inertia_;
-  for (int k = 0; k < model_.nv(); ++k) scaled_.col(k) *= velocity_variance_[k];
-  multiply(scaled_, transposed(inertia_), end.covariance);
+  scaled_inertia_ = inertia_;
+  for (int k = 0; k < model_.nv(); ++k) scaled_inertia_.col(k) *= velocity_variance_[k];
+  multiply(scaled_inertia_, transposed(inertia_), end.covariance);
 }
 
 MomentumObserver::MomentumObserver(const Model& model, double bandwidth)
-    : bandwidth_(checked(bandwidth)),
+    : bandwidth_(checked_bandwidth(bandwidth)),
       value_(VectorV::Zero(model.nv())),
       systematic_(value_),
       start_covariance_(MatrixV::Zero(model.nv(), model.nv())),
@@ -207,20 +207,20 @@ void MomentumObserver::restart() noexcept {
 }
 
 void MomentumObserver::add(const ExternalImpulse& impulse) noexcept {
-  const double share = 1.0 - std::exp(-bandwidth_ * impulse.dt);
-  const double keep = 1.0 - share, gain = share / impulse.dt;
-  if (impulse.begins) {
+  const double new_share = 1.0 - std::exp(-bandwidth_ * impulse.dt);
+  const double old_share = 1.0 - new_share, gain = new_share / impulse.dt;
+  if (impulse.is_first) {
     start_covariance_ += end_covariance_;
     end_weight_ = 0.0;
   }
-  const double start_weight = keep * end_weight_ - gain;
-  value_ = keep * value_ + gain * impulse.value;
-  start_covariance_ =
-      keep * keep * start_covariance_ + start_weight * start_weight * *impulse.before;
+  const double start_weight = old_share * end_weight_ - gain;
+  value_ = old_share * value_ + gain * impulse.value;
+  start_covariance_ = old_share * old_share * start_covariance_ +
+                      start_weight * start_weight * *impulse.start_covariance;
   end_weight_ = gain;
-  effort_noise_ = keep * keep * effort_noise_ + gain * gain * impulse.effort_noise;
-  systematic_ = keep * systematic_ + gain * impulse.systematic;
-  end_covariance_ = gain * gain * *impulse.after;
+  effort_noise_ = old_share * old_share * effort_noise_ + gain * gain * impulse.effort_noise;
+  systematic_ = old_share * systematic_ + gain * impulse.systematic;
+  end_covariance_ = gain * gain * *impulse.end_covariance;
   covariance_ = start_covariance_ + effort_noise_ + end_covariance_;
   covariance_.diagonal() += systematic_.cwiseAbs2();
 }
@@ -228,49 +228,49 @@ void MomentumObserver::add(const ExternalImpulse& impulse) noexcept {
 WrenchMap::WrenchMap(const ImpulseBalance& balance, double force, double moment, double wind_force,
                      double wind_moment)
     : balance_(balance),
-      wind_(wind_force > 0.0 || wind_moment > 0.0 ? balance.model().b() : 0),
-      prior_(VectorV::Zero(6 + wind_)),
-      wrench_(prior_),
+      wind_size_(wind_force > 0.0 || wind_moment > 0.0 ? balance.model().b() : 0),
+      prior_information_(VectorV::Zero(6 + wind_size_)),
+      wrench_(prior_information_),
       force_(VectorV::Zero(balance.model().nv())),
-      weight_(MatrixV::Zero(force_.size(), force_.size())),
-      columns_(MatrixV::Zero(force_.size(), prior_.size())),
-      weighted_(columns_),
-      information_(MatrixV::Zero(prior_.size(), prior_.size())),
+      noise_covariance_(MatrixV::Zero(force_.size(), force_.size())),
+      wrench_map_(MatrixV::Zero(force_.size(), prior_information_.size())),
+      weighted_map_(wrench_map_),
+      information_(MatrixV::Zero(prior_information_.size(), prior_information_.size())),
       covariance_(information_) {
-  const int linear = wind_ > 0 ? balance.model().base_positions() : 0;
-  prior_.head(3).setConstant(force);
-  prior_.segment(3, 3).setConstant(moment);
-  prior_.tail(wind_).setConstant(wind_moment);
-  prior_.segment(6, linear).setConstant(wind_force);
-  prior_ = prior_.cwiseMax(kLeast).cwiseAbs2().cwiseInverse();
+  const int linear = wind_size_ > 0 ? balance.model().base_positions() : 0;
+  prior_information_.head(3).setConstant(force);
+  prior_information_.segment(3, 3).setConstant(moment);
+  prior_information_.tail(wind_size_).setConstant(wind_moment);
+  prior_information_.segment(6, linear).setConstant(wind_force);
+  prior_information_ = prior_information_.cwiseMax(kMinWrenchDeviation).cwiseAbs2().cwiseInverse();
 }
 
-void WrenchMap::estimate(Evaluation& d, const MomentumObserver& observed) noexcept {
+void WrenchMap::estimate(Evaluation& d, const MomentumObserver& observer) noexcept {
   const Model& model = balance_.model();
-  columns_.leftCols(6) = d.frame_jacobian(model.end_effector(), pinocchio::LOCAL).transpose();
-  if (wind_ > 0) {
-    columns_.rightCols(wind_).setZero();
-    columns_.rightCols(wind_).topRows(wind_).setIdentity();
+  wrench_map_.leftCols(6) = d.frame_jacobian(model.end_effector(), pinocchio::LOCAL).transpose();
+  if (wind_size_ > 0) {
+    wrench_map_.rightCols(wind_size_).setZero();
+    wrench_map_.rightCols(wind_size_).topRows(wind_size_).setIdentity();
   }
-  balance_.decouple(d, columns_);
-  weight_ = observed.covariance();
+  balance_.decouple(d, wrench_map_);
+  noise_covariance_ = observer.covariance();
   // A state without any noise leaves no covariance to invert.
-  weight_.diagonal().array() += 1e-12 * (1.0 + observed.covariance().trace());
-  const Cholesky weight(weight_);
-  weighted_ = columns_;
+  noise_covariance_.diagonal().array() += 1e-12 * (1.0 + observer.covariance().trace());
+  const Cholesky noise_factors(noise_covariance_);
+  weighted_map_ = wrench_map_;
   wrench_.setZero();
   covariance_.setZero();
-  covariance_.diagonal() = prior_.cwiseInverse();
-  if (!weight.is_positive()) return;  // nothing is known
-  weight.solve_columns(weighted_);
-  multiply(transposed(columns_), weighted_, information_);
-  information_.diagonal() += prior_;
-  const Cholesky information(information_);
-  if (!information.is_positive()) return;
+  covariance_.diagonal() = prior_information_.cwiseInverse();
+  if (!noise_factors.is_positive()) return;  // nothing is known
+  noise_factors.solve_columns(weighted_map_);
+  multiply(transposed(wrench_map_), weighted_map_, information_);
+  information_.diagonal() += prior_information_;
+  const Cholesky factors(information_);
+  if (!factors.is_positive()) return;
   covariance_.setIdentity();
-  information.solve_columns(covariance_);
-  multiply(transposed(weighted_), observed.value(), wrench_);
-  information.solve(wrench_.data());
+  factors.solve_columns(covariance_);
+  multiply(transposed(weighted_map_), observer.value(), wrench_);
+  factors.solve(wrench_.data());
 }
 
 }  // namespace vms_ph

@@ -34,7 +34,7 @@ using Matrix610 = Eigen::Matrix<double, 6, kParameters>;
 using Vector6 = Eigen::Matrix<double, 6, 1>;
 
 /// The regressor of the momentum of a body, (6,10), from its twist in the same axes.
-Matrix610 body_momentum(const Eigen::Vector3d& linear, const Eigen::Vector3d& angular) {
+Matrix610 momentum_regressor(const Eigen::Vector3d& linear, const Eigen::Vector3d& angular) {
   const double x = angular.x(), y = angular.y(), z = angular.z();
   Matrix610 momentum = Matrix610::Zero();
   momentum.topLeftCorner<3, 1>() = linear;
@@ -115,29 +115,29 @@ void MotionWindow::smooth() noexcept {
     const Eigen::Vector3d powers(1.0, t, t * t);
     moments.noalias() += powers * powers.transpose();
   }
-  const Eigen::Vector3d first = moments.inverse().col(0);
+  const Eigen::Vector3d coefficients = moments.inverse().col(0);
   smoothed_.velocity.setZero();
-  double share = 0.0;
+  double variance_share = 0.0;
   for (int k = 0; k <= 2 * half_width_; ++k) {
     if (k == half_width_) continue;
     const double t = (at(k).time - middle.time) / span;
-    const double weight = first[0] + t * (first[1] + t * first[2]);
+    const double weight = coefficients[0] + t * (coefficients[1] + t * coefficients[2]);
     smoothed_.velocity += weight * at(k).v;
-    share += weight * weight;
+    variance_share += weight * weight;
   }
-  const double rest_threshold = kRestThreshold * std::sqrt(share),
-               noise_bound = kNoiseThreshold * std::sqrt(1.0 + share);
+  const double rest_threshold = kRestThreshold * std::sqrt(variance_share),
+               noise_bound = kNoiseThreshold * std::sqrt(1.0 + variance_share);
   for (Eigen::Index i = 0; i < deviations_.size(); ++i) {
     double& velocity = smoothed_.velocity[i];
-    const double size = std::pow(velocity / std::max(rest_threshold * deviations_[i], 1e-12), 2);
-    velocity *= size * size / (1.0 + size * size);
+    const double ratio = std::pow(velocity / std::max(rest_threshold * deviations_[i], 1e-12), 2);
+    velocity *= ratio * ratio / (1.0 + ratio * ratio);
     const double error = middle.v[i] - velocity;
     const double excess = std::max(std::abs(error) - noise_bound * deviations_[i], 0.0);
     smoothed_.smoothing_error[i] = std::copysign(excess, error);
   }
   smoothed_.frame = &middle;
   smoothed_.error_frames = 2 * half_width_ + 1;
-  smoothed_.share = share;
+  smoothed_.variance_share = variance_share;
 }
 
 double Payload::mass_deviation() const noexcept { return std::sqrt(covariance(0, 0)); }
@@ -148,12 +148,12 @@ Eigen::Vector3d Payload::centre() const noexcept {
 
 Eigen::Vector3d Payload::centre_deviation() const noexcept {
   if (!(mass > 0.0)) return Eigen::Vector3d::Constant(kInfinity);
-  Matrix34 slope;
-  slope.col(0) = -centre();
-  slope.rightCols<3>().setIdentity();
-  slope /= mass;
-  const auto weighted = product<Matrix34>(slope, covariance);
-  return product<Eigen::Matrix3d>(weighted, transposed(slope)).diagonal().cwiseSqrt();
+  Matrix34 gradient;
+  gradient.col(0) = -centre();
+  gradient.rightCols<3>().setIdentity();
+  gradient /= mass;
+  const auto weighted = product<Matrix34>(gradient, covariance);
+  return product<Eigen::Matrix3d>(weighted, transposed(gradient)).diagonal().cwiseSqrt();
 }
 
 PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, double reach,
@@ -167,52 +167,52 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
                       .cwiseMax(kLeastNoise)),
       window_(model_, deviations_),
       smoothed_state_(model_),
-      prior_(Eigen::VectorXd::Zero(nv_ + kParameters)),
-      information_vector_(prior_),
-      mean_(prior_),
-      scale_(prior_),
-      information_(Eigen::MatrixXd::Zero(prior_.size(), prior_.size())),
+      prior_information_(Eigen::VectorXd::Zero(nv_ + kParameters)),
+      information_vector_(prior_information_),
+      mean_(prior_information_),
+      scale_(prior_information_),
+      information_(Eigen::MatrixXd::Zero(prior_information_.size(), prior_information_.size())),
       inverse_(information_),
       scaled_(information_),
-      regressor_(Eigen::MatrixXd::Zero(nv_, prior_.size())),
+      regressor_(Eigen::MatrixXd::Zero(nv_, prior_information_.size())),
       weighted_(regressor_),
       product_(regressor_),
       cross_terms_(Eigen::MatrixXd::Zero(kParameters, nv_ + 1)),
-      sum_(VectorV::Zero(nv_)),
-      expected_(sum_),
-      innovation_(sum_),
-      residual_(sum_),
+      impulse_sum_(VectorV::Zero(nv_)),
+      expected_(impulse_sum_),
+      innovation_(impulse_sum_),
+      residual_(impulse_sum_),
       covariance_(MatrixV::Zero(nv_, nv_)),
       noise_covariance_(covariance_),
       gain_(covariance_),
       predicted_(covariance_),
-      load_(covariance_) {
-  prior_.head(nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, torque_error_);
+      payload_inertia_(covariance_) {
+  prior_information_.head(nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, torque_error_);
   const double moment = mass * reach;
-  prior_[nv_] = mass;
-  prior_.segment(nv_ + 1, 3).setConstant(moment);
-  prior_.tail(6).setConstant(0.25 * moment * reach);
-  for (double& entry : prior_) {
+  prior_information_[nv_] = mass;
+  prior_information_.segment(nv_ + 1, 3).setConstant(moment);
+  prior_information_.tail(6).setConstant(0.25 * moment * reach);
+  for (double& entry : prior_information_) {
     const double deviation = std::max(entry, kMinDeviation);
     entry = 1.0 / (deviation * deviation);
   }
   ends_[0].momentum = ends_[0].rate = Regressor::Zero(nv_, kParameters);
   ends_[0].noise = covariance_;
-  ends_[0].smoothing_error = sum_;
+  ends_[0].smoothing_error = impulse_sum_;
   ends_[1] = ends_[0];
   restart();
 }
 
 void PayloadObserver::restart() noexcept {
   information_.setZero();
-  information_.diagonal() = prior_;
+  information_.diagonal() = prior_information_;
   information_vector_.setZero();
   restart_window();
   solve();
 }
 
 const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {
-  if (impulse.begins) restart_window();
+  if (impulse.is_first) restart_window();
   const SmoothedFrame* smoothed = window_.add(impulse);
   return report(smoothed != nullptr && observe(*smoothed));
 }
@@ -235,7 +235,7 @@ void PayloadObserver::forget_payload() noexcept {
   add_product(shared, solution.right_columns(1), information_vector_.head(nv_), -1.0);
   information_.rightCols(kParameters).setZero();
   information_.bottomRows(kParameters).setZero();
-  information_.diagonal().tail(kParameters) = prior_.tail(kParameters);
+  information_.diagonal().tail(kParameters) = prior_information_.tail(kParameters);
   information_vector_.tail(kParameters).setZero();
   // The sum begins anew with the noise of one momentum.
   has_sum_ = false;
@@ -247,33 +247,33 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
   const TimeFrame& frame = *smoothed.frame;
   const double dt = frame.dt;
   latest_ = 1 - latest_;
-  End &now = ends_[latest_], &last = ends_[1 - latest_];
-  compute_end(smoothed, now);
+  EndTerms &current = ends_[latest_], &last = ends_[1 - latest_];
+  compute_end_terms(smoothed, current);
   const bool has_last = has_last_;
   has_last_ = true;
   if (!has_last) return false;
   if (!has_sum_) {
     has_sum_ = true;
-    sum_.setZero();
+    impulse_sum_.setZero();
     expected_.setZero();
     regressor_.setZero();
     covariance_ = last.noise;
   }
-  sum_ += frame.value;
+  impulse_sum_ += frame.value;
   regressor_.diagonal().array() += dt;
   for (int j = 0; j < kParameters; ++j) {
     for (int i = 0; i < nv_; ++i) {
-      const double momentum_change = now.momentum(i, j) - last.momentum(i, j);
-      regressor_(i, nv_ + j) += 0.5 * dt * (last.rate(i, j) + now.rate(i, j)) - momentum_change;
+      const double momentum_change = current.momentum(i, j) - last.momentum(i, j);
+      regressor_(i, nv_ + j) += 0.5 * dt * (last.rate(i, j) + current.rate(i, j)) - momentum_change;
     }
   }
   for (int i = 0; i < nv_; ++i) {
     const double drift = std::max(frame.systematic[i] - dt * torque_error_, 0.0);
     covariance_(i, i) += frame.effort_noise[i] + drift * drift * (2.0 * kCorrelated / dt);
   }
-  innovation_ = sum_ - expected_;
-  noise_covariance_ = covariance_ + now.noise;
-  add_product(now.smoothing_error, transposed(now.smoothing_error), noise_covariance_,
+  innovation_ = impulse_sum_ - expected_;
+  noise_covariance_ = covariance_ + current.noise;
+  add_product(current.smoothing_error, transposed(current.smoothing_error), noise_covariance_,
               smoothed.error_frames);
   // Test whether the present estimate explains the innovation.
   residual_ = innovation_;
@@ -281,20 +281,20 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
   multiply(regressor_, inverse_, product_);
   predicted_ = noise_covariance_;
   add_product(product_, transposed(regressor_), predicted_);
-  const Cholesky total(predicted_), prior(noise_covariance_);
-  if (!total.is_positive() || !prior.is_positive()) return false;
+  const Cholesky prediction_factors(predicted_), noise_factors(noise_covariance_);
+  if (!prediction_factors.is_positive() || !noise_factors.is_positive()) return false;
   VectorV weighted = residual_;
-  total.solve(weighted.data());
+  prediction_factors.solve(weighted.data());
   if (residual_.dot(weighted) > change_threshold_) {
     forget_payload();
     return true;
   }
   weighted_ = regressor_;
-  prior.solve_columns(weighted_);
+  noise_factors.solve_columns(weighted_);
   weighted = innovation_;
-  prior.solve(weighted.data());
+  noise_factors.solve(weighted.data());
   gain_ = covariance_;
-  prior.solve_columns(gain_);
+  noise_factors.solve_columns(gain_);
   add_product(transposed(regressor_), weighted_, information_);
   add_product(transposed(regressor_), weighted, information_vector_);
   add_product(transposed(gain_), innovation_, expected_);
@@ -310,7 +310,7 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
 
 /// Find the regressors of the payload's generalised momentum and of its rate, (nv,10) each, and the
 /// noise of the end of a frame.
-void PayloadObserver::compute_end(const SmoothedFrame& smoothed, End& end) noexcept {
+void PayloadObserver::compute_end_terms(const SmoothedFrame& smoothed, EndTerms& end) noexcept {
   smoothed_state_.set(smoothed.frame->q, smoothed.velocity);
   const auto frame = model_.end_effector();
   const Eigen::Vector3d gravity =
@@ -320,7 +320,7 @@ void PayloadObserver::compute_end(const SmoothedFrame& smoothed, End& end) noexc
   const auto twist = product<Vector6>(jacobian, smoothed_state_.v());
   const Eigen::Matrix3d skew_angular = se3::skew(twist.tail<3>()),
                         skew_linear = se3::skew(twist.head<3>());
-  const Matrix610 momentum = body_momentum(twist.head<3>(), twist.tail<3>());
+  const Matrix610 momentum = momentum_regressor(twist.head<3>(), twist.tail<3>());
   const MatrixView linear = MatrixView(momentum).top_rows(3);
   Matrix610 change = Matrix610::Zero();
   // ad_V^T (f, m) = (f x w, m x w + f x v).
@@ -337,18 +337,18 @@ void PayloadObserver::compute_end(const SmoothedFrame& smoothed, End& end) noexc
   multiply(predicted_, transposed(smoothed_state_.M()), end.noise);
   Eigen::Matrix<double, 6, 6> inertia;
   for (int k = 0; k < 6; ++k) {
-    const Vector6 unit = Vector6::Unit(k);
-    inertia.col(k) =
-        product<Vector6>(body_momentum(unit.head<3>(), unit.tail<3>()), mean_.tail(kParameters));
+    const Vector6 unit_twist = Vector6::Unit(k);
+    inertia.col(k) = product<Vector6>(
+        momentum_regressor(unit_twist.head<3>(), unit_twist.tail<3>()), mean_.tail(kParameters));
   }
   const auto momenta = product<Matrix6V>(inertia, jacobian);
-  multiply(transposed(jacobian), momenta, load_);
-  multiply(load_, smoothed.smoothing_error, end.smoothing_error);
+  multiply(transposed(jacobian), momenta, payload_inertia_);
+  multiply(payload_inertia_, smoothed.smoothing_error, end.smoothing_error);
   // The noise of the smoothed velocity is the same for many frames, which add up as if it were not.
-  predicted_ = load_;
-  const double repeated = smoothed.error_frames * smoothed.share;
+  predicted_ = payload_inertia_;
+  const double repeated = smoothed.error_frames * smoothed.variance_share;
   for (int k = 0; k < nv_; ++k) predicted_.col(k) *= repeated * deviations_[k] * deviations_[k];
-  add_product(predicted_, transposed(load_), end.noise);
+  add_product(predicted_, transposed(payload_inertia_), end.noise);
 }
 
 /// Find mean and covariance; the scale of the unknowns differs by many orders.

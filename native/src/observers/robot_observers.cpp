@@ -15,10 +15,10 @@ namespace {
 constexpr double kHour = 3600.0;
 
 // Share of a threshold below which a statistic counts as quiet.
-constexpr double kQuiet = 0.25;
+constexpr double kQuietShare = 0.25;
 
 // Added to the variances of an impulse, so that a robot without noise has a covariance.
-constexpr double kFloor = 1e-18;
+constexpr double kVarianceFloor = 1e-18;
 
 // Terms of the series and of the continued fraction, and halvings of the interval.
 constexpr int kTerms = 500, kHalvings = 200;
@@ -27,7 +27,7 @@ constexpr int kTerms = 500, kHalvings = 200;
 double chi_square_tail(double value, int dimension) noexcept {
   const double a = 0.5 * dimension, x = 0.5 * value;
   if (x <= 0.0) return 1.0;
-  const double front = std::exp(a * std::log(x) - x - std::lgamma(a));
+  const double factor = std::exp(a * std::log(x) - x - std::lgamma(a));
   if (x < a + 1.0) {
     double term = 1.0 / a, total = term;
     for (int i = 1; i < kTerms; ++i) {
@@ -35,7 +35,7 @@ double chi_square_tail(double value, int dimension) noexcept {
       total += term;
       if (term < 1e-17 * total) break;
     }
-    return std::max(0.0, 1.0 - front * total);
+    return std::max(0.0, 1.0 - factor * total);
   }
   // Lentz's continued fraction of the upper incomplete gamma function.
   constexpr double kTiny = 1e-300;
@@ -49,7 +49,7 @@ double chi_square_tail(double value, int dimension) noexcept {
     h *= d * c;
     if (std::abs(d * c - 1.0) < 1e-16) break;
   }
-  return front * h;
+  return factor * h;
 }
 
 int checked(double false_alarms, int windows) {
@@ -84,7 +84,7 @@ ContactDetector::Sums::Sums(Eigen::Index nv)
       impulse(Eigen::VectorXd::Zero(nv)),
       systematic(impulse),
       effort_noise(Eigen::MatrixXd::Zero(nv, nv)),
-      before(effort_noise) {}
+      start_covariance(effort_noise) {}
 
 ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_alarms, int windows)
     : model_(balance.model()),
@@ -113,36 +113,36 @@ ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_ala
 }
 
 void ContactDetector::restart() noexcept {
-  contact_ = false;
+  has_contact_ = false;
   samples_without_contact_ = 0;
   restart_windows();
 }
 
 /// Begin windows anew; a contact goes on.
 void ContactDetector::restart_windows() noexcept {
-  last_ = 0;
+  newest_ = 0;
   count_ = 1;
   Sums& first = sums_[0];
   first.time = first.work_sum = first.work_noise = first.work_bias = 0.0;
   first.impulse.setZero();
   first.systematic.setZero();
   first.effort_noise.setZero();
-  first.before.setZero();
+  first.start_covariance.setZero();
   first.work = Work();
   has_end_ = false;
 }
 
 ContactDetector::Sums& ContactDetector::recent_sums(int k) noexcept {
   const int size = static_cast<int>(sums_.size());
-  return sums_[static_cast<std::size_t>((last_ - k + 1 + size) % size)];
+  return sums_[static_cast<std::size_t>((newest_ - k + 1 + size) % size)];
 }
 
 const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexcept {
-  if (impulse.begins) restart_windows();
+  if (impulse.is_first) restart_windows();
   add_work(impulse);
   const int size = static_cast<int>(sums_.size());
   const Sums& before = recent_sums(1);
-  last_ = (last_ + 1) % size;
+  newest_ = (newest_ + 1) % size;
   count_ = std::min(count_ + 1, size);
   Sums& now = recent_sums(1);
   now.time = before.time + impulse.dt;
@@ -152,17 +152,18 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
   now.work_sum = before.work_sum + work_.value;
   now.work_noise = before.work_noise + work_.effort_noise;
   now.work_bias = before.work_bias + work_.systematic;
-  now.before = *impulse.before;
+  now.start_covariance = *impulse.start_covariance;
   now.work = work_;
   find_thresholds(impulse.dt);
   report_.joint = -1;
   test_momentum(impulse);
   test_energy();
   const double largest = std::max(report_.by_momentum, report_.by_energy);
-  report_.began = !contact_ && largest > 1.0;
-  samples_without_contact_ = largest > kQuiet ? 0 : samples_without_contact_ + 1;
-  contact_ = (contact_ || report_.began) && samples_without_contact_ < (1 << (windows_ - 1));
-  report_.contact = contact_;
+  report_.began = !has_contact_ && largest > 1.0;
+  samples_without_contact_ = largest > kQuietShare ? 0 : samples_without_contact_ + 1;
+  has_contact_ =
+      (has_contact_ || report_.began) && samples_without_contact_ < (1 << (windows_ - 1));
+  report_.contact = has_contact_;
   if (!(largest > 1.0)) report_.joint = -1;
   return report_;
 }
@@ -175,10 +176,10 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
   if (has_end_) {
     model_.difference(q_, d.q(), displacement_);
     model_effort_ = impulse.effort + impulse.friction;
-    work_.is_known = true;
+    work_.is_valid = true;
     work_.value = energy - energy_ - model_effort_.dot(displacement_);
-    work_.before = variance(momentum_, gravity_);
-    work_.after = variance(d.momentum(), d.g());
+    work_.start_variance = work_variance(momentum_, gravity_);
+    work_.end_variance = work_variance(d.momentum(), d.g());
     work_.effort_noise = effort_variances_.dot(displacement_.cwiseAbs2());
     work_.systematic = displacement_.cwiseAbs().dot(impulse.systematic) / impulse.dt;
     work_.curvature = d.M().diagonal().dot(velocity_variances_);
@@ -190,7 +191,7 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
   gravity_ = d.g();
 }
 
-double ContactDetector::variance(const VectorV& momentum, const VectorV& gravity) noexcept {
+double ContactDetector::work_variance(const VectorV& momentum, const VectorV& gravity) noexcept {
   return velocity_variances_.dot(momentum.cwiseAbs2()) +
          position_variances_.dot((gravity - model_effort_).cwiseAbs2());
 }
@@ -215,8 +216,9 @@ void ContactDetector::test_momentum(const ExternalImpulse& impulse) noexcept {
   for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
     const Sums &start = recent_sums(1 + length), &first = recent_sums(length);
     value_ = now.impulse - start.impulse;
-    noise_covariance_ = *impulse.after + first.before + now.effort_noise - start.effort_noise;
-    noise_covariance_.diagonal().array() += kFloor;
+    noise_covariance_ =
+        *impulse.end_covariance + first.start_covariance + now.effort_noise - start.effort_noise;
+    noise_covariance_.diagonal().array() += kVarianceFloor;
     noise_covariance_.diagonal() += (now.systematic - start.systematic).cwiseAbs2();
     diagonal_ = noise_covariance_.diagonal();
     const Cholesky noise_factors(noise_covariance_);
@@ -240,10 +242,11 @@ void ContactDetector::test_energy() noexcept {
   report_.work_deviation = kInfinity;
   for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
     const Sums &start = recent_sums(1 + length), &first = recent_sums(length);
-    if (!first.work.is_known) break;
+    if (!first.work.is_valid) break;
     const double value = now.work_sum - start.work_sum;
     const double systematic_error = now.work_bias - start.work_bias;
-    const double noise = now.work.after + first.work.before + now.work_noise - start.work_noise;
+    const double noise =
+        now.work.end_variance + first.work.start_variance + now.work_noise - start.work_noise;
     const double deviation = std::sqrt(noise + systematic_error * systematic_error);
     const double curvature =
         0.5 * momentum_threshold_ * (now.work.curvature + first.work.curvature);

@@ -61,7 +61,7 @@ double rate_of(double thrust, double constant) {
 
 }  // namespace
 
-bool AngleColumns::any() const {
+bool AngleColumns::has_angle_inputs() const {
   return std::any_of(angle_input.begin(), angle_input.end(), [](Eigen::Index i) { return i >= 0; });
 }
 
@@ -110,7 +110,7 @@ ActuatorMap::ActuatorMap(const BaseActuators& actuators)
     : columns_(actuators.columns),
       spinning_(actuators.spinning),
       matrix_(actuators.allocation.matrix()),
-      has_angles_(columns_.any()),
+      has_angles_(columns_.has_angle_inputs()),
       has_spin_((spinning_.inertia.array() > 0.0).any()) {}
 
 void ActuatorMap::set_angles(const Eigen::VectorXd& angles) noexcept {
@@ -141,18 +141,18 @@ Eigen::Vector3d ActuatorMap::momentum(const Eigen::VectorXd& angles,
 TiltAllocation::TiltAllocation(const BaseActuators& actuators)
     : map_(actuators),
       weights_(actuators.weights),
-      tilting_(tilt_inputs(actuators.columns)),
-      parts_(weighted_columns(actuators, tilting_)),
+      tilting_inputs_(tilt_inputs(actuators.columns)),
+      force_columns_(weighted_columns(actuators, tilting_inputs_)),
       mean_inputs_(actuators.columns.start),
-      lower_(Eigen::VectorXd::Zero(parts_.cols())),
+      lower_(Eigen::VectorXd::Zero(force_columns_.cols())),
       upper_(lower_),
       forces_(lower_),
-      unbounded_(parts_),
-      search_(parts_) {
-  const auto t = static_cast<Eigen::Index>(tilting_.size());
+      unbounded_search_(force_columns_),
+      search_(force_columns_) {
+  const auto t = static_cast<Eigen::Index>(tilting_inputs_.size());
   lower_angles_ = upper_angles_ = largest_tilt_rates_ = Eigen::VectorXd::Zero(t);
   for (Eigen::Index k = 0; k < t; ++k) {
-    const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
+    const Eigen::Index i = tilting_inputs_[static_cast<std::size_t>(k)];
     lower_angles_[k] = actuators.columns.lower[i];
     upper_angles_[k] = actuators.columns.upper[i];
     largest_tilt_rates_[k] = actuators.columns.largest_tilt_rate[i];
@@ -169,28 +169,28 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
   lower_.head(m) = lower;
   upper_.head(m) = upper;
   for (Eigen::Index k = 0; k < t; ++k) {
-    const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
+    const Eigen::Index i = tilting_inputs_[static_cast<std::size_t>(k)];
     mean_inputs_[i] = mean_angles_[k];
     upper_[m + k] = upper_[m + t + k] = upper[i];
   }
   map_.set_angles(mean_inputs_);
-  parts_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
-  unbounded_.set_matrix(parts_);
-  const bool is_free = unbounded_.solve_freely(goal, lower_, upper_, forces_);
-  if (!is_free) search_.set_matrix(parts_, kForceWeight);
+  force_columns_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
+  unbounded_search_.set_matrix(force_columns_);
+  const bool is_within_limits = unbounded_search_.solve_freely(goal, lower_, upper_, forces_);
+  if (!is_within_limits) search_.set_matrix(force_columns_, kForceWeight);
   residual_goal_ = goal;
-  for (int refinement = 0; !is_free && refinement < kRefinements; ++refinement) {
+  for (int refinement = 0; !is_within_limits && refinement < kRefinements; ++refinement) {
     search_.solve(residual_goal_, lower_, upper_, forces_);
     residual_goal_ += goal;
-    residual_goal_.noalias() -= parts_.lazyProduct(forces_);
+    residual_goal_.noalias() -= force_columns_.lazyProduct(forces_);
   }
   for (Eigen::Index k = 0; k < t; ++k) {
-    const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
-    const double left = forces_[m + k], right = forces_[m + t + k];
-    const double half = 0.5 * (upper_angles_[k] - lower_angles_[k]),
+    const Eigen::Index i = tilting_inputs_[static_cast<std::size_t>(k)];
+    const double lower_force = forces_[m + k], upper_force = forces_[m + t + k];
+    const double half_range = 0.5 * (upper_angles_[k] - lower_angles_[k]),
                  largest_change = step * largest_tilt_rates_[k];
-    const double lateral = (right - left) * std::sin(half);
-    const double axial = forces_[i] + (left + right) * std::cos(half);
+    const double lateral = (upper_force - lower_force) * std::sin(half_range);
+    const double axial = forces_[i] + (lower_force + upper_force) * std::cos(half_range);
     const double desired_angle = std::hypot(lateral, axial) > kMinForce
                                      ? mean_angles_[k] + std::atan2(lateral, axial)
                                      : angles[i];
@@ -221,7 +221,7 @@ ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actu
   parts_.emplace(a);
   const Eigen::Index m = a.allocation.matrix().cols();
   lower_ = upper_ = commands_ = inputs_ = friction_ = net_inputs_ = Eigen::VectorXd::Zero(m);
-  rates_ = angles_ = input_rates_ = mean_rates_ = lag_factor_ = commands_;
+  end_rates_ = end_angles_ = input_rates_ = mean_rates_ = lag_factor_ = commands_;
   goal_ = a.weights;
   for (Eigen::Index i = 0; i < m; ++i) {
     if (a.time_constant[i] > 0.0) lag_factor_[i] = std::exp(-step / a.time_constant[i]);
@@ -257,19 +257,19 @@ void ActuatedBase::set_limits() noexcept {
   lower_ = a.allocation.lower();
   upper_ = a.allocation.upper();
   for (Eigen::Index i = 0; i < lower_.size(); ++i) {
-    const double most = a.largest_rate[i];
+    const double largest_rate = a.largest_rate[i];
     if (a.reaction[static_cast<std::size_t>(i)]) {
       // A reaction wheel ends no step beyond its largest spin.
       const double inertia_per_step = a.spinning.inertia[i] / step_,
                    drag = a.friction[i] * input_rates_[i];
-      const double upper_bound = inertia_per_step * (most - state_.rates[i]) + drag;
-      const double lower_bound = inertia_per_step * (-most - state_.rates[i]) + drag;
+      const double upper_bound = inertia_per_step * (largest_rate - state_.rates[i]) + drag;
+      const double lower_bound = inertia_per_step * (-largest_rate - state_.rates[i]) + drag;
       const double lower = lower_[i], upper = upper_[i];
       upper_[i] = std::max(std::min(upper, upper_bound), lower);
       lower_[i] = std::min(std::max(lower, lower_bound), upper);
     } else {
-      if (input_rates_[i] >= most) upper_[i] = 0.0;
-      if (input_rates_[i] <= -most) lower_[i] = 0.0;
+      if (input_rates_[i] >= largest_rate) upper_[i] = 0.0;
+      if (input_rates_[i] <= -largest_rate) lower_[i] = 0.0;
     }
     if (health_[static_cast<std::size_t>(i)] == Health::failed) lower_[i] = upper_[i] = 0.0;
   }
@@ -288,11 +288,11 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
   }
   set_limits();
   goal_ = a.weights.cwiseProduct(wrench);
-  angles_ = state_.angles;
+  end_angles_ = state_.angles;
   if (map.has_angles()) {
     if (tilt_allocation.exists()) {
-      tilt_allocation.solve_angles(goal_, lower_, upper_, state_.angles, step_, angles_);
-      mean_rates_ = 0.5 * (state_.angles + angles_);
+      tilt_allocation.solve_angles(goal_, lower_, upper_, state_.angles, step_, end_angles_);
+      mean_rates_ = 0.5 * (state_.angles + end_angles_);
       map.set_angles(mean_rates_);
     }
     weighted = a.weights.asDiagonal() * map.matrix();
@@ -314,7 +314,7 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
 void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
   if (!parts_) return;
   const auto& a = *actuators_;
-  const double before = stored();
+  const double stored_before = stored();
   twist_.setZero();
   allocate(wrench, twist_);
   state_.thrusts = commands_;
@@ -322,19 +322,19 @@ void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
     const double k = a.thrust_constant[i];
     if (k > 0.0) state_.rates[i] = rate_of(commands_[i], k);
   }
-  state_.electric += stored() - before;
+  state_.electric += stored() - stored_before;
 }
 
 /// Find the inputs over a step and the rates of rotors at its end.
 void ActuatedBase::apply_lag() noexcept {
-  rates_ = state_.rates;
+  end_rates_ = state_.rates;
   for (Eigen::Index i = 0; i < commands_.size(); ++i) {
     const double k = actuators_->thrust_constant[i];
     if (k > 0.0) {
       // The rate of the shaft lags; the thrust is that of its mean over the step.
-      const double goal = rate_of(commands_[i], k);
-      rates_[i] = goal + lag_factor_[i] * (state_.rates[i] - goal);
-      const double mean = 0.5 * (state_.rates[i] + rates_[i]);
+      const double desired_rate = rate_of(commands_[i], k);
+      end_rates_[i] = desired_rate + lag_factor_[i] * (state_.rates[i] - desired_rate);
+      const double mean = 0.5 * (state_.rates[i] + end_rates_[i]);
       inputs_[i] = k * mean * std::abs(mean);
     } else {
       inputs_[i] = commands_[i] + lag_factor_[i] * (state_.thrusts[i] - commands_[i]);
@@ -342,8 +342,8 @@ void ActuatedBase::apply_lag() noexcept {
   }
 }
 
-const Eigen::VectorXd& ActuatedBase::hold(const Eigen::VectorXd& wrench,
-                                          const Eigen::VectorXd& twist) noexcept {
+const Eigen::VectorXd& ActuatedBase::begin_step(const Eigen::VectorXd& wrench,
+                                                const Eigen::VectorXd& twist) noexcept {
   wrench_ = wrench;
   if (!parts_) return wrench_;
   const auto& a = *actuators_;
@@ -355,14 +355,14 @@ const Eigen::VectorXd& ActuatedBase::hold(const Eigen::VectorXd& wrench,
   net_inputs_ = inputs_ + friction_;
   for (Eigen::Index i = 0; i < net_inputs_.size(); ++i) {
     if (!a.reaction[static_cast<std::size_t>(i)]) continue;
-    rates_[i] += step_ * net_inputs_[i] / a.spinning.inertia[i];
+    end_rates_[i] += step_ * net_inputs_[i] / a.spinning.inertia[i];
     net_inputs_[i] = 0.0;  // its reaction is the change of its momentum
   }
-  mean_rates_ = 0.5 * (state_.rates + rates_);
+  mean_rates_ = 0.5 * (state_.rates + end_rates_);
   wrench_.noalias() = map.matrix().lazyProduct(net_inputs_);
   if (!map.has_spin()) return wrench_;
   spin_.momentum = map.momentum(state_.angles, state_.rates);
-  spin_.rate = (map.momentum(angles_, rates_) - spin_.momentum) / step_;
+  spin_.rate = (map.momentum(end_angles_, end_rates_) - spin_.momentum) / step_;
   if (wrench_.size() == 6) {
     wrench_.tail<3>() -= spin_.rate;
   } else {
@@ -384,7 +384,7 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
   twist_ = 0.5 * (twist_ + twist);
   input_rates_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
   steer(input_rates_);
-  const double before = stored();
+  const double stored_before = stored();
   double loss_power = 0.0;
   for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
     const double k = a.thrust_constant[i], speed = std::abs(mean_rates_[i]);
@@ -396,31 +396,32 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
     double torque = inputs_[i];
     if (k > 0.0) {
       torque = k * speed * (a.loss_ratio[i] * mean_rates_[i] + input_rates_[i]) +
-               a.spinning.inertia[i] * (rates_[i] - state_.rates[i]) / step_;
+               a.spinning.inertia[i] * (end_rates_[i] - state_.rates[i]) / step_;
     }
     const double current = a.torque_constant[i] > 0.0 ? torque / a.torque_constant[i] : 0.0;
     loss_power += a.loss_ratio[i] * k * speed * speed * speed - friction_[i] * relative +
                   a.resistance[i] * current * current;
   }
-  state_.rates = rates_;
+  state_.rates = end_rates_;
   state_.thrusts = inputs_;
   state_.losses += step_ * loss_power;
-  state_.electric += work + stored() - before + step_ * loss_power;
+  state_.electric += work + stored() - stored_before + step_ * loss_power;
 }
 
 /// Set the angles at the end of a step in which the inputs move with mean rates (m,).
 void ActuatedBase::steer(const Eigen::VectorXd& rates) noexcept {
   if (!parts_->map.has_angles()) return;
-  state_.angles = angles_;
+  state_.angles = end_angles_;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
     if (actuators_->columns.steers(i)) state_.angles[i] += step_ * rates[i];
   }
 }
 
-void ActuatedBase::follow(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept {
+void ActuatedBase::steer_on_stand(const Eigen::VectorXd& before,
+                                  const Eigen::VectorXd& after) noexcept {
   if (!parts_ || !parts_->map.has_angles()) return;
   twist_ = 0.5 * (before + after);
-  angles_ = state_.angles;
+  end_angles_ = state_.angles;
   parts_->map.set_angles(state_.angles);
   input_rates_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
   steer(input_rates_);

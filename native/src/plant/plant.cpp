@@ -17,7 +17,7 @@ using Eigen::VectorXd;
 
 // Sweeps over the joints, and the change of speed at which they end, rad/s or m/s.
 constexpr int kSweeps = 400;
-constexpr double kConverged = 1e-12;
+constexpr double kSpeedTolerance = 1e-12;
 
 // Number of times a failed step is halved, as in integrators/retry.py.
 constexpr int kMaxHalvings = 10;
@@ -99,9 +99,9 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
   if (!(wheel_terms_ && compute_wheeled_mobility(free_q, free_v))) compute_mobility(free_q);
   model_.joint_positions(q, positions_);
   for (Eigen::Index i = 0; i < n; ++i) {
-    const double half = 0.5 * v[b + i];
-    lower_rates_[i] = std::min(0.0, -(positions_[i] - lower_[i]) / dt - half);
-    upper_rates_[i] = std::max(0.0, (upper_[i] - positions_[i]) / dt - half);
+    const double half_rate = 0.5 * v[b + i];
+    lower_rates_[i] = std::min(0.0, -(positions_[i] - lower_[i]) / dt - half_rate);
+    upper_rates_[i] = std::max(0.0, (upper_[i] - positions_[i]) / dt - half_rate);
   }
   // Projected Gauss-Seidel: each impulse is zero unless its rate is at a bound.
   impulse_.setZero();
@@ -111,16 +111,16 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
     for (Eigen::Index i = 0; i < n; ++i) {
       const double inverse_mass = mobility_(b + i, b + i);
       const double free_rate = rates_[i] - inverse_mass * impulse_[i];
-      const double required =
+      const double required_impulse =
           (std::min(std::max(free_rate, lower_rates_[i]), upper_rates_[i]) - free_rate) /
           inverse_mass;
-      const double added = required - impulse_[i];
-      if (added == 0.0) continue;
-      impulse_[i] = required;
-      for (Eigen::Index k = 0; k < n; ++k) rates_[k] += mobility_(b + k, b + i) * added;
-      change = std::max(change, std::abs(inverse_mass * added));
+      const double impulse_change = required_impulse - impulse_[i];
+      if (impulse_change == 0.0) continue;
+      impulse_[i] = required_impulse;
+      for (Eigen::Index k = 0; k < n; ++k) rates_[k] += mobility_(b + k, b + i) * impulse_change;
+      change = std::max(change, std::abs(inverse_mass * impulse_change));
     }
-    if (change < kConverged) break;
+    if (change < kSpeedTolerance) break;
   }
   torque_ = impulse_ / dt;
   return torque_;
@@ -177,7 +177,7 @@ void Plant::reset() {
     base_.reset(rest.g().head(model_.b()));
   }
   next_state_ = saved_state_ = start_state_ = state_;
-  result_ = failure_ = {};
+  total_result_ = failure_ = {};
   steps_ = 0;
   stepper_->motion(state_, q_, v_);
   free_q_ = q_;
@@ -207,28 +207,28 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
   ports_.wrench_base = wrench_base;
   ports_.torque = torque;
   saved_state_ = state_;
-  const StepResult before = result_;
+  const StepResult saved_result = total_result_;
   for (int i = 0; i < steps; ++i) {
     const double t = static_cast<double>(steps_ + i) * options_.step;
     start_twist_ = v_.head(model_.b());
     if (!on_stand) {
-      ports_.wrench_base = base_.hold(wrench_base, start_twist_);
+      ports_.wrench_base = base_.begin_step(wrench_base, start_twist_);
       ports_.spin = base_.spin(t);
     }
-    const double supplied_before = result_.supplied[1];
+    const double supplied_before = total_result_.supplied[1];
     const bool success = step_with_stops(t, torque);
     if (!success) {
       state_ = saved_state_;
-      result_ = before;
+      total_result_ = saved_result;
       base_.restore();
     }
     stepper_->motion(state_, q_, v_);
     if (!success) return false;
     twist_ = v_.head(model_.b());
     if (on_stand) {
-      base_.follow(start_twist_, twist_);
+      base_.steer_on_stand(start_twist_, twist_);
     } else {
-      base_.end_step(result_.supplied[1] - supplied_before, twist_);
+      base_.end_step(total_result_.supplied[1] - supplied_before, twist_);
     }
   }
   steps_ += steps;
@@ -239,7 +239,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
 bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
   const double dt = options_.step;
   if (!stops_) return step_with_retry(t, dt, kMaxHalvings);
-  const StepResult before = result_;
+  const StepResult saved_result = total_result_;
   start_state_ = state_;
   if (!step_with_retry(t, dt, kMaxHalvings)) return false;
   stepper_->motion(state_, free_q_, free_v_);
@@ -247,15 +247,15 @@ bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
     stepper_->motion(start_state_, q_, v_);
     const Eigen::VectorXd& stop_torque = stops_->torque(q_, v_, free_q_, free_v_, dt);
     state_ = start_state_;
-    result_ = before;
+    total_result_ = saved_result;
     ports_.torque = torque + stop_torque;
     const bool success = step_with_retry(t, dt, kMaxHalvings);
     ports_.torque = torque;
     if (!success) return false;
     stepper_->motion(state_, free_q_, free_v_);
     const double work = stop_torque.dot(stops_->displacement(q_, free_q_));
-    result_.supplied[0] -= work;
-    result_.dissipated -= work;
+    total_result_.supplied[0] -= work;
+    total_result_.dissipated -= work;
   }
   return true;
 }
@@ -264,7 +264,7 @@ bool Plant::step_with_retry(double t, double dt, int halvings) noexcept {
   const StepResult result = stepper_->step(state_, ports_, t, dt, next_state_);
   if (result.failure == Failure::none) {
     std::swap(state_, next_state_);
-    result_.add(result);
+    total_result_.add(result);
     return true;
   }
   failure_ = result;

@@ -117,7 +117,7 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   };
 
   bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept override;
-  void guess(const SolverState& x, double t, double dt, bool restart) noexcept;
+  void set_guess(const SolverState& x, double t, double dt, bool restart) noexcept;
   Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular,
                 const Eigen::VectorXd& pi) noexcept;
   double multiplier(const Eigen::VectorXd& image, const Eigen::Vector3d& l1) noexcept;
@@ -127,8 +127,8 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
 
   Centroidal robot_;
-  Tree end_;  ///< evaluated at the end of the step; that of robot_ in the middle
-  FixedPoint free_, forced_;
+  Tree end_tree_;  ///< evaluated at the end of the step; that of robot_ in the middle
+  FixedPoint free_solver_, forced_solver_;
   Eigen::VectorXd weights_;  ///< (n,) of the joints in the discrete gradient
   double weight_scale_;
   Eigen::VectorXd zero_effort_, increment_, q_mid_, v_mid_, force_, shape_force_, pi_mean_,

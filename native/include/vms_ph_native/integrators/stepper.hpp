@@ -226,7 +226,7 @@ class ClosedLoop {
 
  private:
   struct Energy {
-    double total, size;  // the size with the magnitude of the potential energy
+    double total, magnitude;  // with the magnitude of the potential energy
   };
   Energy energy(const SolverState& x) noexcept;
 

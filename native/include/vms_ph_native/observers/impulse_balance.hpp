@@ -37,15 +37,15 @@ struct NoiseModel {
 /// The impulse of the external forces over one sample, with its uncertainty; see
 /// vms_ph_controllers.observers.ExternalImpulse. Valid until the next sample.
 struct ExternalImpulse {
-  Evaluation* d = nullptr;          ///< the state at the end of the sample
-  double dt = 0.0;                  ///< its duration, s
-  VectorV value;                    ///< (nv,) N s and N m s, in the coordinates of the balance
-  const MatrixV* before = nullptr;  ///< (nv,nv) covariances of the momenta at both ends
-  const MatrixV* after = nullptr;
+  Evaluation* d = nullptr;  ///< the state at the end of the sample
+  double dt = 0.0;          ///< its duration, s
+  VectorV value;            ///< (nv,) N s and N m s, in the coordinates of the balance
+  const MatrixV* start_covariance = nullptr;  ///< (nv,nv) covariances of the momenta at both ends
+  const MatrixV* end_covariance = nullptr;
   MatrixV effort_noise;      ///< (nv,nv) covariance by noise of the efforts
   VectorV systematic;        ///< (nv,) standard deviations of slow errors
   VectorV effort, friction;  ///< (nv,) means over the sample
-  bool begins = false;       ///< whether it is the first sample after a beginning
+  bool is_first = false;     ///< whether it is the first sample after a beginning
 };
 
 /// Momentum gained over a sample, less the impulse of everything that is known; see
@@ -74,25 +74,25 @@ class ImpulseBalance {
 
  private:
   // What the balance needs of one end of a sample.
-  struct End {
-    explicit End(const Model& model);
+  struct EndTerms {
+    explicit EndTerms(const Model& model);
     Evaluation d;
     VectorV momentum, drift, friction;
     MatrixV covariance;
   };
 
-  void compute_terms(End& end) noexcept;
+  void compute_terms(EndTerms& end) noexcept;
 
   const Model& model_;
   const NoiseModel noise_;
   const bool decoupled_;
   VectorV viscous_, coulomb_;  // (n,); empty without friction
   const VectorV velocity_variance_, effort_variance_;
-  End ends_[2];
+  EndTerms ends_[2];
   int latest_ = 0;
   bool has_last_ = false, has_curvature_ = false;
-  VectorV change_, curvature_, unknown_, rate_;
-  MatrixV inertia_, scaled_;
+  VectorV drift_change_, curvature_, systematic_error_, rate_;
+  MatrixV inertia_, scaled_inertia_;
   MatrixBN connection_;  // mean of both ends
   ExternalImpulse impulse_;
 };
@@ -130,20 +130,20 @@ class WrenchMap {
             double wind_moment);
 
   /// Find the wrenches of an observed force at the state of the last sample.
-  void estimate(Evaluation& d, const MomentumObserver& observed) noexcept;
+  void estimate(Evaluation& d, const MomentumObserver& observer) noexcept;
 
   /// Wrench (6,) on the end effector in its own axes, linear first, and its covariance (6,6).
   const VectorV& wrench() const noexcept { return wrench_; }
   const MatrixV& covariance() const noexcept { return covariance_; }
 
   /// Number of components of the base that are estimated; they follow those of the end effector.
-  int wind() const noexcept { return wind_; }
+  int wind() const noexcept { return wind_size_; }
 
  private:
   const ImpulseBalance& balance_;
-  const int wind_;
-  VectorV prior_, wrench_, force_;
-  MatrixV weight_, columns_, weighted_, information_, covariance_;
+  const int wind_size_;
+  VectorV prior_information_, wrench_, force_;
+  MatrixV noise_covariance_, wrench_map_, weighted_map_, information_, covariance_;
 };
 
 }  // namespace vms_ph

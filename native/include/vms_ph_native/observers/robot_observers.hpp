@@ -51,22 +51,22 @@ class ContactDetector {
  private:
   // The work of the external forces over a sample, with its uncertainty, J and J^2.
   struct Work {
-    bool is_known = false;
-    double value = 0.0, before = 0.0, after = 0.0, effort_noise = 0.0, systematic = 0.0,
-           curvature = 0.0;
+    bool is_valid = false;
+    double value = 0.0, start_variance = 0.0, end_variance = 0.0, effort_noise = 0.0,
+           systematic = 0.0, curvature = 0.0;
   };
   // Sums over all samples up to one, of which a window is a difference; and of that sample.
   struct Sums {
     explicit Sums(Eigen::Index nv);
     double time, work_sum, work_noise, work_bias;
     Eigen::VectorXd impulse, systematic;
-    Eigen::MatrixXd effort_noise, before;
+    Eigen::MatrixXd effort_noise, start_covariance;
     Work work;
   };
 
   void restart_windows() noexcept;
   void add_work(const ExternalImpulse& impulse) noexcept;
-  double variance(const VectorV& momentum, const VectorV& gravity) noexcept;
+  double work_variance(const VectorV& momentum, const VectorV& gravity) noexcept;
   void find_thresholds(double dt) noexcept;
   void test_momentum(const ExternalImpulse& impulse) noexcept;
   void test_energy() noexcept;
@@ -77,8 +77,8 @@ class ContactDetector {
   const int windows_;
   const VectorV position_variances_, velocity_variances_, effort_variances_;
   std::vector<Sums> sums_;
-  int count_ = 0, last_ = 0, samples_without_contact_ = 0;
-  bool contact_ = false, has_end_ = false;
+  int count_ = 0, newest_ = 0, samples_without_contact_ = 0;
+  bool has_contact_ = false, has_end_ = false;
   double threshold_period_ = 0.0, momentum_threshold_ = 0.0, energy_threshold_ = 0.0,
          joint_threshold_ = 0.0;
   Work work_;
@@ -102,10 +102,10 @@ struct TimeFrame {
 /// The frame in the middle of a window.
 struct SmoothedFrame {
   const TimeFrame* frame = nullptr;
-  VectorV velocity;         ///< (nv,) at its end, from all velocities of the window but its own
-  VectorV smoothing_error;  ///< (nv,) measured minus smoothed velocity, beyond noise
-  int error_frames = 0;     ///< frames over which a smoothing error is correlated
-  double share = 0.0;       ///< variance of the velocity by noise, of that of one measurement
+  VectorV velocity;             ///< (nv,) at its end, from all velocities of the window but its own
+  VectorV smoothing_error;      ///< (nv,) measured minus smoothed velocity, beyond noise
+  int error_frames = 0;         ///< frames over which a smoothing error is correlated
+  double variance_share = 0.0;  ///< variance of the velocity by noise, of that of one measurement
 };
 
 /// Frames around the one whose velocity is smoothed; see
@@ -175,7 +175,7 @@ class PayloadObserver {
   using Regressor = Eigen::Matrix<double, Eigen::Dynamic, 10, 0, kMaxVelocities, 10>;
 
   // What the model says of the end of a frame.
-  struct End {
+  struct EndTerms {
     Regressor momentum, rate;  // of the payload's momentum and of its rate
     MatrixV noise;             // covariance of the momentum by noise of the velocity
     VectorV smoothing_error;   // momentum of the payload at the error of the smoothing
@@ -184,7 +184,7 @@ class PayloadObserver {
   void restart_window() noexcept;
   void forget_payload() noexcept;
   bool observe(const SmoothedFrame& smoothed) noexcept;
-  void compute_end(const SmoothedFrame& smoothed, End& end) noexcept;
+  void compute_end_terms(const SmoothedFrame& smoothed, EndTerms& end) noexcept;
   void solve() noexcept;
   const Payload& report(bool changed) noexcept;
 
@@ -195,14 +195,14 @@ class PayloadObserver {
   MotionWindow window_;
   Evaluation smoothed_state_;  // the state with the smoothed velocity
   // Slow efforts, then payload: prior, information, mean and covariance.
-  Eigen::VectorXd prior_, information_vector_, mean_, scale_;
+  Eigen::VectorXd prior_information_, information_vector_, mean_, scale_;
   Eigen::MatrixXd information_, inverse_, scaled_;
   Cholesky factors_;
   Eigen::MatrixXd regressor_, weighted_, product_;  // (nv,nv+10)
   Eigen::MatrixXd cross_terms_;                     // (10,nv+1)
-  VectorV sum_, expected_, innovation_, residual_;
-  MatrixV covariance_, noise_covariance_, gain_, predicted_, load_;
-  End ends_[2];
+  VectorV impulse_sum_, expected_, innovation_, residual_;
+  MatrixV covariance_, noise_covariance_, gain_, predicted_, payload_inertia_;
+  EndTerms ends_[2];
   int latest_ = 0;
   bool has_sum_ = false, has_last_ = false;
   Payload payload_;

@@ -45,8 +45,7 @@ struct AngleColumns {
   std::vector<Eigen::Index> angle_input;  ///< (m,) input whose angle turns a column; -1 for none
   Eigen::MatrixXd fixed, cosine, sine;    ///< (b,m)
   Eigen::VectorXd start;                  ///< (m,) angles at the start, rad
-  Eigen::VectorXd lower, upper,
-      largest_tilt_rate;  ///< (m,) of tilts, rad and rad/s; others have fastest zero
+  Eigen::VectorXd lower, upper, largest_tilt_rate;  ///< (m,) of tilts, rad and rad/s; others: zero
 
   /// A column at an angle, (b,).
   VectorB column(Eigen::Index i, double angle) const noexcept;
@@ -54,7 +53,7 @@ struct AngleColumns {
   bool steers(Eigen::Index i) const {
     return angle_input[static_cast<std::size_t>(i)] == i && !tilts(i);
   }
-  bool any() const;
+  bool has_angle_inputs() const;
 };
 
 /// The actuators of a base.
@@ -136,7 +135,7 @@ class TiltAllocation {
   explicit TiltAllocation(const BaseActuators& actuators);
 
   /// Whether there are such rotors.
-  bool exists() const noexcept { return !tilting_.empty(); }
+  bool exists() const noexcept { return !tilting_inputs_.empty(); }
 
   /// Write the angles (m,) at the end of a step, rad.
   ///
@@ -150,14 +149,13 @@ class TiltAllocation {
  private:
   ActuatorMap map_;
   Eigen::VectorXd weights_;
-  Eigen::VectorXd lower_angles_, upper_angles_,
-      mean_angles_;                     ///< limits of the angles and their mean, (t,)
-  Eigen::VectorXd largest_tilt_rates_;  ///< rad/s, (t,)
-  std::vector<Eigen::Index> tilting_;
-  Eigen::MatrixXd parts_;  ///< (b,m+2t), times the weights
+  Eigen::VectorXd lower_angles_, upper_angles_, mean_angles_;  ///< limits and their mean, (t,)
+  Eigen::VectorXd largest_tilt_rates_;                         ///< rad/s, (t,)
+  std::vector<Eigen::Index> tilting_inputs_;
+  Eigen::MatrixXd force_columns_;  ///< (b,m+2t), times the weights
   Eigen::VectorXd mean_inputs_, lower_, upper_, forces_;
   VectorB residual_goal_;
-  NearestInputs unbounded_;  ///< where limits do not matter
+  NearestInputs unbounded_search_;  ///< where limits do not matter
   BoundedLeastSquares search_;
 };
 
@@ -200,7 +198,8 @@ class ActuatedBase {
 
   /// The wrench (b,) over a step of a base that moves with `twist` (b,), but for the gyroscopic
   /// moment; `wrench` (b,) is commanded.
-  const Eigen::VectorXd& hold(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept;
+  const Eigen::VectorXd& begin_step(const Eigen::VectorXd& wrench,
+                                    const Eigen::VectorXd& twist) noexcept;
 
   /// The momentum of rotors and wheels over the step that was held, from time `t` s on.
   const Spin& spin(double t) noexcept;
@@ -214,7 +213,7 @@ class ActuatedBase {
   /// Steer casters by a step in which a stand holds the base.
   ///
   /// @param before, after  (b,) twists at its start and end.
-  void follow(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept;
+  void steer_on_stand(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept;
 
   double electric() const noexcept { return state_.electric; }  ///< taken from the supply, J
   double losses() const noexcept { return state_.losses; }  ///< in fluid, friction and windings, J
@@ -256,9 +255,8 @@ class ActuatedBase {
   Eigen::VectorXd lower_, upper_;
   VectorB goal_;
   Eigen::VectorXd commands_, inputs_, friction_, net_inputs_;  ///< over the step
-  Eigen::VectorXd rates_, angles_;                             ///< at its end
-  Eigen::VectorXd twist_, input_rates_,
-      mean_rates_;  ///< of the base; of the inputs; mean rates of shafts
+  Eigen::VectorXd end_rates_, end_angles_;                     ///< at its end
+  Eigen::VectorXd twist_, input_rates_, mean_rates_;  ///< of base and inputs; means of shafts
   Eigen::VectorXd wrench_;
   Spin spin_;
   State state_, saved_state_;

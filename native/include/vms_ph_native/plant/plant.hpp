@@ -117,7 +117,7 @@ class Plant {
   const Eigen::VectorXd& q() const { return ground_q_; }
   const Eigen::VectorXd& v() const { return ground_v_; }
   /// Port energies since the reset; what stops take is dissipated.
-  const StepResult& port_energies() const { return result_; }
+  const StepResult& port_energies() const { return total_result_; }
   /// What the actuators of the base took from their supply and lost since the reset, and store.
   const ActuatedBase& actuators() const { return base_; }
   /// A sentence about the last failure.
@@ -135,7 +135,7 @@ class Plant {
   std::unique_ptr<JointStops> stops_;
   Ports ports_;
   SolverState state_, next_state_, saved_state_, start_state_;
-  StepResult result_, failure_;
+  StepResult total_result_, failure_;
   std::int64_t steps_ = 0;
   Eigen::VectorXd q_, v_;                // as the integrator has them
   Eigen::VectorXd ground_q_, ground_v_;  // over ground
