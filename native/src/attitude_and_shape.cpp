@@ -56,8 +56,8 @@ struct BaseDemand {
   Eigen::Vector3d force = Eigen::Vector3d::Zero();  ///< N
   Eigen::Matrix3d attitude;                         ///< desired rotation, inertial frame
   Eigen::Vector3d angular_velocity;                 ///< of the desired attitude, rad/s
-  double kinetic = 0.0;                             ///< energy of the centre of mass, J
-  double potential = 0.0;                           ///< energy of its position, J
+  double kinetic_energy = 0.0;                      ///< energy of the centre of mass, J
+  double potential_energy = 0.0;                    ///< energy of its position, J
   double damping_power = 0.0;                       ///< of its damping, W
   double unactuated_power = 0.0;   ///< power of the force that the base cannot apply, W
   double equilibrium_power = 0.0;  ///< by which arm and reference move the equilibrium, W
@@ -80,7 +80,7 @@ class AttitudeAndShape : public StagedController {
  protected:
   AttitudeAndShape(const Model& model, const Allocation& allocation)
       : StagedController(model, std::make_unique<PrioritisedActuation>(allocation)),
-        joints_(model.n()),
+        joint_reference_(model.n()),
         integral_(model.n()),
         impedance_(model),
         shape_inertia_(VectorV::Zero(n_)),
@@ -88,7 +88,7 @@ class AttitudeAndShape : public StagedController {
         joint_error_(shape_inertia_),
         velocity_error_(zero_velocity_),
         gradient_(zero_velocity_),
-        desired_(zero_velocity_),
+        desired_effort_(zero_velocity_),
         stiffness_(MatrixV::Zero(model.nv(), model.nv())),
         damping_(stiffness_),
         damping_torque_(shape_inertia_) {
@@ -111,7 +111,7 @@ class AttitudeAndShape : public StagedController {
   /// The natural frequency of the position of the base, rad/s; 0 if it is not controlled.
   virtual double position_frequency() const noexcept { return 0.0; }
 
-  const PoseReference& base() const noexcept { return base_; }
+  const PoseReference& base_reference() const noexcept { return base_reference_; }
   const IntegralAction& integral() const noexcept { return integral_; }
 
  private:
@@ -121,9 +121,9 @@ class AttitudeAndShape : public StagedController {
     shape_inertia_ = d_.M_hat_m().diagonal();
     Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
     pose.topLeftCorner<3, 3>() = attitude_of(pose.topLeftCorner<3, 3>());
-    base_.restart(pose);
+    base_reference_.restart(pose);
     model_.joint_positions(d_.q(), positions_);
-    joints_.restart(positions_);
+    joint_reference_.restart(positions_);
     integral_.restart();
     potential_.restart();
   }
@@ -133,9 +133,9 @@ class AttitudeAndShape : public StagedController {
     const double h = horizon(dt, gains.delay, age_);
     follow(reference, dt);
     const LockedBody body = locked_body();
-    const Vector3d position_error = body.position - base_.pose().topRightCorner<3, 1>();
+    const Vector3d position_error = body.position - base_reference_.pose().topRightCorner<3, 1>();
     model_.joint_positions(d_.q(), positions_);
-    joint_error_ = positions_ - joints_.positions();
+    joint_error_ = positions_ - joint_reference_.positions();
     if (is_limited_) {
       integral_.zero_rates();
     } else {
@@ -146,28 +146,28 @@ class AttitudeAndShape : public StagedController {
     const BaseDemand demand = base_demand(d_, body, h);
     Pose error = Pose::Identity();
     error.topLeftCorner<3, 3>() = demand.attitude.transpose() * body.rotation;
-    const bool is_reversed = potential_.follow(error);
+    const bool is_reversed = potential_.set_error(error);
     velocity_error_ = d_.v();
     velocity_error_.segment<3>(3) -= demand.angular_velocity;
-    velocity_error_.tail(n_) -= joints_.rates();
-    const double potential = compute_potentials(error, gains) + demand.potential;
+    velocity_error_.tail(n_) -= joint_reference_.rates();
+    const double potential = compute_potentials(error, gains) + demand.potential_energy;
     compute_effort(demand, body, h);
-    if (!desired_.allFinite()) return reject_effort();
-    const VectorV& force = apply_output_stage(desired_, dt);
+    if (!desired_effort_.allFinite()) return reject_effort();
+    const VectorV& force = apply_output_stage(desired_effort_, dt);
 
     const auto locked_error = product<Vector3d>(locked_map_, velocity_error_);
     const VectorV shape_error = velocity_error_.tail(n_);
     const VectorV momentum = product<VectorV>(d_.M_hat_m(), shape_error);
     ControlEnergy& energy = command_.energy;
     const Vector3d angular_momentum = body.inertia * locked_error;
-    energy.kinetic_base = 0.5 * locked_error.dot(angular_momentum) + demand.kinetic;
+    energy.kinetic_base = 0.5 * locked_error.dot(angular_momentum) + demand.kinetic_energy;
     energy.kinetic_shape = 0.5 * shape_error.dot(momentum);
     energy.shaped_potential = potential;
     energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
     energy.damping_base = damping_moment_.dot(locked_error) + demand.damping_power;
     energy.damping_shape = damping_torque_.dot(shape_error);
     energy.reference_power = demand.equilibrium_power - integral_power(gains);
-    energy.clipped_power = demand.unactuated_power + (force - desired_).dot(velocity_error_);
+    energy.clipped_power = demand.unactuated_power + (force - desired_effort_).dot(velocity_error_);
     command_.task_error = position_error.norm();
     return make_command(
         force, {impedance_.reason(), is_reversed ? reasons::attitude_reversed : "", demand.reason});
@@ -178,15 +178,16 @@ class AttitudeAndShape : public StagedController {
     if (reference.pose && reference.pose->allFinite()) {
       Pose desired = *reference.pose;
       desired.topLeftCorner<3, 3>() = attitude_of(reference.pose->topLeftCorner<3, 3>());
-      base_.set_target(desired);
+      base_reference_.set_target(desired);
     }
-    joints_.set_target(reference);
+    joint_reference_.set_target(reference);
     const bool has_twist = reference.twist && reference.twist->allFinite();
     Twist twist = Twist::Zero();
     if (has_twist) twist = twist_of(*reference.twist);
     const AttitudeGains& gains = active_gains();
-    base_.advance(has_twist ? &twist : nullptr, gains.base_speed, gains.base_turn, bandwidth(), dt);
-    joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
+    base_reference_.advance(has_twist ? &twist : nullptr, gains.base_speed, gains.base_turn,
+                            bandwidth(), dt);
+    joint_reference_.advance(gains.joint_speed, gains.frequency_shape, dt);
   }
 
   LockedBody locked_body() noexcept {
@@ -259,26 +260,26 @@ class AttitudeAndShape : public StagedController {
     const Vector3d attitude_moment = spring.segment<3>(3);
     Vector3d locked_rate = d_.v().segment<3>(3);
     add_product(turning_connection, d_.v().tail(n_), locked_rate);
-    desired_.head<3>() = demand.force;
-    desired_.segment<3>(3) = locked_rate.cross(angular_momentum) - attitude_moment -
-                             damping_moment_ + body.centre.cross(demand.force);
+    desired_effort_.head<3>() = demand.force;
+    desired_effort_.segment<3>(3) = locked_rate.cross(angular_momentum) - attitude_moment -
+                                    damping_moment_ + body.centre.cross(demand.force);
     for (Eigen::Index i = 0; i < n_; ++i) {
-      desired_[6 + i] = weight[6 + i] - spring[6 + i] - damping_torque_[i];
+      desired_effort_[6 + i] = weight[6 + i] - spring[6 + i] - damping_torque_[i];
     }
-    add_product(transposed(turning_connection), attitude_moment, desired_.tail(n_));
-    Twist active_wrench = desired_.head<6>();
+    add_product(transposed(turning_connection), attitude_moment, desired_effort_.tail(n_));
+    Twist active_wrench = desired_effort_.head<6>();
     active_wrench -= weight.head<6>();
-    add_product(transposed(connection), active_wrench, desired_.tail(n_));
-    desired_.tail(n_) += impedance_.brake(d_, h).tail(n_);
+    add_product(transposed(connection), active_wrench, desired_effort_.tail(n_));
+    desired_effort_.tail(n_) += impedance_.brake(d_, h).tail(n_);
   }
 
   PosePotential potential_;
-  PoseReference base_;
-  JointReference joints_;
+  PoseReference base_reference_;
+  JointReference joint_reference_;
   IntegralAction integral_;
   SampledImpedance impedance_;
   double mean_inertia_ = 0.0;
-  VectorV shape_inertia_, positions_, joint_error_, velocity_error_, gradient_, desired_;
+  VectorV shape_inertia_, positions_, joint_error_, velocity_error_, gradient_, desired_effort_;
   MatrixV stiffness_, damping_;
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_map_;
   Eigen::Vector3d damping_moment_;
@@ -347,8 +348,8 @@ class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeContr
  private:
   BaseDemand base_demand(Evaluation&, const LockedBody& body, double) noexcept override {
     BaseDemand demand;
-    demand.attitude = base().pose().topLeftCorner<3, 3>();
-    const Eigen::Vector3d angular_velocity = base().twist().tail<3>();
+    demand.attitude = base_reference().pose().topLeftCorner<3, 3>();
+    const Eigen::Vector3d angular_velocity = base_reference().twist().tail<3>();
     const Eigen::Vector3d world_rate = demand.attitude * angular_velocity;
     demand.angular_velocity = body.rotation.transpose() * world_rate;
     return demand;
@@ -367,18 +368,18 @@ std::unique_ptr<Controller> make_attitude_control(const LawSetup& setup) {
 
 /// The axis of the thrusts of a base, and what they reach along it.
 struct ThrustAxis {
-  Eigen::Vector3d axis;  ///< in the frame of the base, length one
-  double least = 0.0;    ///< thrust along it, N
-  double most = 0.0;     ///< thrust along it, N
+  Eigen::Vector3d axis;     ///< in the frame of the base, length one
+  double min_thrust = 0.0;  ///< thrust along it, N
+  double max_thrust = 0.0;  ///< thrust along it, N
 };
 
 namespace {
 
 // Least share of the weight that a desired force carries, so that its direction is defined.
-constexpr double kLeastLift = 0.3;
+constexpr double kMinLift = 0.3;
 
 // Largest desired force, in weights.
-constexpr double kMostLift = 3.0;
+constexpr double kMaxLift = 3.0;
 
 }  // namespace
 
@@ -396,17 +397,17 @@ ThrustAxis single_axis(const Allocation& allocation, const std::string& name) {
                      "DecoupledVMSController for all");
   }
   Vector3d axis = force_eigen.vectors().col(2);
-  Eigen::VectorXd shares = product<Eigen::VectorXd>(transposed(forces), axis);
-  if (shares.sum() < 0.0) {
+  Eigen::VectorXd axial_gains = product<Eigen::VectorXd>(transposed(forces), axis);
+  if (axial_gains.sum() < 0.0) {
     axis = -axis;
-    shares = -shares;
+    axial_gains = -axial_gains;
   }
   const Eigen::VectorXd wrench_squares = gram_eigen(allocation.matrix()).values();
   if (wrench_squares.size() < 4 || !(wrench_squares[2] > kRank * kRank * wrench_squares[5])) {
     throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
   }
-  const Eigen::VectorXd low = shares.cwiseProduct(allocation.lower());
-  const Eigen::VectorXd high = shares.cwiseProduct(allocation.upper());
+  const Eigen::VectorXd low = axial_gains.cwiseProduct(allocation.lower());
+  const Eigen::VectorXd high = axial_gains.cwiseProduct(allocation.upper());
   return {axis, low.cwiseMin(high).sum(), low.cwiseMax(high).sum()};
 }
 
@@ -444,11 +445,11 @@ class ThrustDirection {
   static Eigen::Vector3d clip_to_cone(const Vector3d& force, const Vector3d& up, double weight,
                                       double tilt) noexcept {
     const double vertical = force.dot(up);
-    const double lift = std::min(std::max(vertical, kLeastLift * weight), kMostLift * weight);
-    const Vector3d across = force - up * vertical;
-    const double size = across.norm();
-    const double most = std::cos(tilt) > 0.0 ? lift * std::tan(tilt) : size;
-    return lift * up + across * std::min(1.0, most / std::max(size, 1e-12));
+    const double lift = std::min(std::max(vertical, kMinLift * weight), kMaxLift * weight);
+    const Vector3d horizontal = force - up * vertical;
+    const double length = horizontal.norm();
+    const double max_length = std::cos(tilt) > 0.0 ? lift * std::tan(tilt) : length;
+    return lift * up + horizontal * std::min(1.0, max_length / std::max(length, 1e-12));
   }
 
  private:
@@ -509,7 +510,7 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
                       bool base_actuated = true)
       : RampedGains(model, checked_rotors(model, allocation, base_actuated)),
         thrust_(single_axis(*allocation, model.name())),
-        direction_(thrust_.axis),
+        thrust_direction_(thrust_.axis),
         gravity_norm_(model.gravity().norm()),
         up_(-model.gravity() / std::max(gravity_norm_, 1e-12)) {
     reset_to_neutral();
@@ -519,7 +520,7 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
   BaseDemand base_demand(Evaluation& d, const LockedBody& body, double h) noexcept override {
     const UnderactuatedFlightGains& gains = active_gains();
     const Matrix3d& rotation = body.rotation;
-    const PoseReference& reference = base();
+    const PoseReference& reference = base_reference();
     const Matrix3d heading = reference.pose().topLeftCorner<3, 3>();
     const Vector3d local_velocity = reference.twist().head<3>(),
                    local_angular_velocity = reference.twist().tail<3>();
@@ -541,49 +542,50 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     const Vector3d reference_acceleration = heading * local_acceleration;
     const Vector3d feedforward = reference_acceleration + turn_rate.cross(reference_velocity);
     const double stiffness = gains.frequency_position * gains.frequency_position;
-    double rate = 2.0 * gains.damping_ratio * gains.frequency_position;
+    double damping_rate = 2.0 * gains.damping_ratio * gains.frequency_position;
     // Damping of the velocity that it leaves.
-    rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness));
-    const Vector3d hover = gravity_norm_ * up_;
+    damping_rate = (damping_rate + h * stiffness) / (1.0 + h * (damping_rate + h * stiffness));
+    const Vector3d hover_acceleration = gravity_norm_ * up_;
     const auto commanded_acceleration = [&](const Vector3d& offset, const Vector3d& velocity) {
-      const Vector3d acceleration = hover + feedforward - stiffness * offset - rate * velocity;
+      const Vector3d acceleration =
+          hover_acceleration + feedforward - stiffness * offset - damping_rate * velocity;
       return ThrustDirection::clip_to_cone(acceleration, up_, gravity_norm_, gains.largest_tilt);
     };
 
     const Vector3d desired_force = body.mass * commanded_acceleration(deviation, velocity_error);
     BaseDemand demand;
-    demand.attitude = direction_.attitude(desired_force, heading);
+    demand.attitude = thrust_direction_.attitude(desired_force, heading);
     const Vector3d axis = rotation * thrust_.axis;
     const double projected = desired_force.dot(axis);
-    const double thrust = std::min(std::max(projected, thrust_.least), thrust_.most);
+    const double thrust = std::min(std::max(projected, thrust_.min_thrust), thrust_.max_thrust);
     const Vector3d force = thrust * axis;
-    const Vector3d acceleration_error = force / body.mass - hover - feedforward;
+    const Vector3d acceleration_error = force / body.mass - hover_acceleration - feedforward;
     constexpr double kStep = 1e-3;
     const Vector3d next_acceleration =
         commanded_acceleration(deviation + kStep * (velocity_error - equilibrium_velocity),
                                velocity_error + kStep * acceleration_error);
-    const Matrix3d frame = heading * se3::rotation(kStep * local_angular_velocity);
-    const Matrix3d next_attitude = direction_.attitude(next_acceleration, frame);
+    const Matrix3d next_heading = heading * se3::rotation(kStep * local_angular_velocity);
+    const Matrix3d next_attitude = thrust_direction_.attitude(next_acceleration, next_heading);
     demand.force = thrust * thrust_.axis;
     const auto relative_rotation = product<Matrix3d>(transposed(demand.attitude), next_attitude);
     const Vector3d rotation_step = demand.attitude * se3::rotation_vector(relative_rotation);
     demand.angular_velocity = product<Vector3d>(transposed(rotation), rotation_step) / kStep;
-    demand.kinetic = 0.5 * body.mass * velocity_error.squaredNorm();
-    demand.potential = 0.5 * body.mass * stiffness * deviation.squaredNorm();
-    demand.damping_power = body.mass * rate * velocity_error.squaredNorm();
+    demand.kinetic_energy = 0.5 * body.mass * velocity_error.squaredNorm();
+    demand.potential_energy = 0.5 * body.mass * stiffness * deviation.squaredNorm();
+    demand.damping_power = body.mass * damping_rate * velocity_error.squaredNorm();
     demand.unactuated_power = velocity_error.dot(force - desired_force);
     demand.equilibrium_power =
         -body.mass * stiffness * deviation.dot(equilibrium_velocity + integral().position_rate());
-    demand.reason = projected > thrust_.least ? "" : reasons::turning_over;
+    demand.reason = projected > thrust_.min_thrust ? "" : reasons::turning_over;
     return demand;
   }
 
   Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
-    return direction_.attitude(up_, rotation);
+    return thrust_direction_.attitude(up_, rotation);
   }
 
   Twist twist_of(const Twist& twist) const noexcept override {
-    const Matrix3d rotation = base().pose().topLeftCorner<3, 3>();
+    const Matrix3d rotation = base_reference().pose().topLeftCorner<3, 3>();
     const auto up = product<Vector3d>(transposed(rotation), up_);
     const Vector3d angular_velocity = twist.tail<3>();
     Twist yaw_twist = twist;
@@ -595,7 +597,7 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
   double position_frequency() const noexcept override { return active_gains().frequency_position; }
 
   const ThrustAxis thrust_;
-  const ThrustDirection direction_;
+  const ThrustDirection thrust_direction_;
   const double gravity_norm_;  // of gravity, m/s^2
   const Eigen::Vector3d up_;   // length one
 };

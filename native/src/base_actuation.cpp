@@ -85,11 +85,11 @@ VectorB default_weights(const Eigen::MatrixXd& matrix) {
   return weights;
 }
 
-VectorB chosen_weights(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& chosen) {
-  if (chosen.size() == 0) return default_weights(matrix);
-  if (chosen.size() == matrix.rows()) return chosen;
+VectorB checked_weights(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& weights) {
+  if (weights.size() == 0) return default_weights(matrix);
+  if (weights.size() == matrix.rows()) return weights;
   throw ModelError("the weights of a wrench of " + std::to_string(matrix.rows()) +
-                   " components are " + std::to_string(chosen.size()));
+                   " components are " + std::to_string(weights.size()));
 }
 
 const Allocation& checked(const Allocation& allocation) {
@@ -162,9 +162,9 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
                      "' has " + std::to_string(model.b()));
   }
   inverse_ = active_inverse(*allocation_, matrix, fixed_inputs_);
-  multiply(matrix, fixed_inputs_, offset_);
+  multiply(matrix, fixed_inputs_, fixed_wrench_);
   multiply(matrix, inverse_, projector_);
-  thrusts_ = static_thrusts_ = step_ = Eigen::VectorXd::Zero(matrix.cols());
+  thrusts_ = static_thrusts_ = thrust_step_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
 const VectorB& BaseActuation::apply(const ConstVector& desired,
@@ -175,20 +175,20 @@ const VectorB& BaseActuation::apply(const ConstVector& desired,
     wrench_ = desired;
     return wrench_;
   }
-  residual_ = static_effort - offset_;
+  residual_ = static_effort - fixed_wrench_;
   static_thrusts_ = fixed_inputs_;
   add_product(inverse_, residual_, static_thrusts_);
-  wrench_ = desired - offset_;
+  wrench_ = desired - fixed_wrench_;
   thrusts_ = fixed_inputs_;
   add_product(inverse_, wrench_, thrusts_);
-  step_ = thrusts_ - static_thrusts_;
+  thrust_step_ = thrusts_ - static_thrusts_;
   multiply(projector_, wrench_, residual_);
   residual_ -= wrench_;
   if (static_thrusts_exceed_limits()) {
     clip_thrusts();
     reason_.set("the base cannot hold the robot against gravity");
   } else if (const double share = share_within_limits(); share < 1.0) {
-    thrusts_ = static_thrusts_ + share * step_;
+    thrusts_ = static_thrusts_ + share * thrust_step_;
     clip_thrusts();
     reason_.set("base wrench at its limit: %.0f%% of the desired wrench beyond gravity",
                 100.0 * share);
@@ -218,11 +218,11 @@ void BaseActuation::clip_thrusts() noexcept {
 /// The share, at most 1, of the step from the least thrusts that stays within the limits.
 double BaseActuation::share_within_limits() const noexcept {
   double share = 1.0;
-  for (Eigen::Index i = 0; i < step_.size(); ++i) {
-    const double size = std::abs(step_[i]);
+  for (Eigen::Index i = 0; i < thrust_step_.size(); ++i) {
+    const double size = std::abs(thrust_step_[i]);
     if (size <= 1e-12) continue;
-    const double margin = step_[i] > 0.0 ? allocation_->upper()[i] - static_thrusts_[i]
-                                         : static_thrusts_[i] - allocation_->lower()[i];
+    const double margin = thrust_step_[i] > 0.0 ? allocation_->upper()[i] - static_thrusts_[i]
+                                                : static_thrusts_[i] - allocation_->lower()[i];
     share = std::min(share, std::max(0.0, margin) / size);
   }
   return share;
@@ -231,14 +231,14 @@ double BaseActuation::share_within_limits() const noexcept {
 PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
                                            const Eigen::VectorXd& weights)
     : allocation_(checked(allocation)),
-      weights_(chosen_weights(allocation.matrix(), weights)),
+      weights_(checked_weights(allocation.matrix(), weights)),
       weighted_(weights_.asDiagonal() * allocation.matrix()),
       projector_(product<Eigen::MatrixXd>(weighted_, pseudo_inverse(weighted_))),
       fixed_inputs_(Eigen::VectorXd::Zero(weighted_.cols())),
       inputs_(fixed_inputs_),
       solver_(weighted_),
       wrench_(VectorB::Zero(weighted_.rows())),
-      target_(wrench_),
+      weighted_goal_(wrench_),
       residual_(wrench_) {
   inverse_ = active_inverse(allocation_, weighted_, fixed_inputs_);
 }
@@ -246,18 +246,18 @@ PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
 const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
                                            const ConstVector&) noexcept {
   reason_.clear();
-  target_ = weights_.cwiseProduct(desired);
-  residual_ = target_;
+  weighted_goal_ = weights_.cwiseProduct(desired);
+  residual_ = weighted_goal_;
   add_product(weighted_, fixed_inputs_, residual_, -1.0);
   inputs_ = fixed_inputs_;
   add_product(inverse_, residual_, inputs_);
   if (!is_within_limits())
-    solver_.solve(target_, allocation_.lower(), allocation_.upper(), inputs_);
+    solver_.solve(weighted_goal_, allocation_.lower(), allocation_.upper(), inputs_);
   multiply(allocation_.matrix(), inputs_, wrench_);
   residual_ = weights_.cwiseProduct(desired - wrench_);
   // Components that no inputs can produce do not count.
   const auto unreached = product<VectorB>(projector_, residual_);
-  if (unreached.cwiseAbs().maxCoeff() > kTolerance * (1.0 + target_.cwiseAbs().maxCoeff())) {
+  if (unreached.cwiseAbs().maxCoeff() > kTolerance * (1.0 + weighted_goal_.cwiseAbs().maxCoeff())) {
     reason_.set(reasons::base_wrench_limited);
   }
   return wrench_;

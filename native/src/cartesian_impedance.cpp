@@ -24,7 +24,7 @@ constexpr double kPostureReserve = 0.1, kPostureEnergy = 1e-3;
 // Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
 constexpr double kFrictionSlip = 0.05;
 
-const std::string kWeightName = "null_weight.";
+const std::string kWeightPrefix = "null_weight.";
 
 }  // namespace
 
@@ -92,12 +92,12 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
       ramped_weights_(weights_),
       last_posture_(VectorV::Zero(n_)),
       last_stiffness_(last_posture_),
-      offset_(last_posture_),
+      posture_error_(last_posture_),
       posture_stiffness_(last_posture_),
       friction_(zero_velocity_),
       posture_step_(zero_velocity_),
       jacobian_(Matrix6V::Zero(6, model.nv())),
-      momentum_(jacobian_),
+      momentum_map_(jacobian_),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
       desired_(zero_velocity_),
@@ -113,9 +113,9 @@ void PoseImpedance::start_holding() noexcept {
   shape_inertia_ = d_.M_hat_m().diagonal();
   base_power_ = 0.0;
   last_effort_ = d_.g();
-  holding_ramp_.restart();
-  upright_ramp_.restart();
-  attached_ramp_.restart();
+  position_ramp_.restart();
+  attitude_ramp_.restart();
+  attachment_ramp_.restart();
   reference_ramp_.restart();
   model_.joint_positions(d_.q(), positions_);
   posture_.restart(positions_);
@@ -123,7 +123,7 @@ void PoseImpedance::start_holding() noexcept {
   ramped_weights_ = weights_;
   last_compliance_.reset();
   posture_sample_.reset();
-  null_level_ = active_gains().null_energy;
+  posture_energy_ = active_gains().null_energy;
   has_posture_ = false;
 }
 
@@ -135,7 +135,7 @@ void PoseImpedance::missed_updates() noexcept {
 std::vector<Gain> PoseImpedance::null_weights() const {
   std::vector<Gain> weights;
   for (int i = 0; i < n_; ++i) {
-    weights.push_back({kWeightName + model_.joint_names()[static_cast<std::size_t>(i)],
+    weights.push_back({kWeightPrefix + model_.joint_names()[static_cast<std::size_t>(i)],
                        "share of null_stiffness that holds the joint", weights_[i], 0.0, 1.0, 1.0});
   }
   return weights;
@@ -145,9 +145,9 @@ bool PoseImpedance::set_null_weight(const std::string& name, double value) noexc
   if (!(value >= 0.0 && value <= 1.0)) return false;
   for (int i = 0; i < n_; ++i) {
     const std::string& joint = model_.joint_names()[static_cast<std::size_t>(i)];
-    if (name.size() != kWeightName.size() + joint.size() ||
-        name.compare(0, kWeightName.size(), kWeightName) != 0 ||
-        name.compare(kWeightName.size(), joint.size(), joint) != 0)
+    if (name.size() != kWeightPrefix.size() + joint.size() ||
+        name.compare(0, kWeightPrefix.size(), kWeightPrefix) != 0 ||
+        name.compare(kWeightPrefix.size(), joint.size(), joint) != 0)
       continue;
     weights_[i] = value;
     return true;
@@ -181,10 +181,11 @@ void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept
   const double step = std::min(dt / kCrossing, 1.0);
   for (int i = 0; i < n_; ++i) ramped_weights_[i] = approach(ramped_weights_[i], weights_[i], step);
   model_.joint_positions(d_.q(), positions_);
-  offset_ = positions_ - posture_.positions();
+  posture_error_ = positions_ - posture_.positions();
   posture_stiffness_ = gains.null_stiffness * ramped_weights_;
-  const double stored = 0.5 * (posture_stiffness_.array() * offset_.array().square()).sum();
-  double level = null_level_ + stored;
+  const double stored_energy =
+      0.5 * (posture_stiffness_.array() * posture_error_.array().square()).sum();
+  double level = posture_energy_ + stored_energy;
   if (has_posture_) {
     level -= 0.5 * (last_stiffness_.array() * (positions_ - last_posture_).array().square()).sum();
   }
@@ -196,9 +197,9 @@ void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept
     level -= posture_sample_->effort.dot(posture_step_) -
              std::max(posture_sample_->damping_power, 0.0) * dt;
   }
-  null_level_ = std::min(level, gains.null_energy + stored);
+  posture_energy_ = std::min(level, gains.null_energy + stored_energy);
   const double reserve = kPostureReserve * std::max(gains.null_energy, kPostureEnergy);
-  posture_stiffness_ *= std::min(std::max(null_level_ / reserve, 0.0), 1.0);
+  posture_stiffness_ *= std::min(std::max(posture_energy_ / reserve, 0.0), 1.0);
 }
 
 /// Compute the effort (nv,) that compensates a share of the friction in the joints.
@@ -206,10 +207,10 @@ void PoseImpedance::compensate_friction(double h) noexcept {
   const VectorV rates = d_.v().tail(n_);
   for (int i = 0; i < n_; ++i) {
     // Less and slower where a held effort would turn the motion round.
-    const double most = h > 0.0 ? shape_inertia_[i] / (4.0 * h) : HUGE_VAL;
+    const double max_damping = h > 0.0 ? shape_inertia_[i] / (4.0 * h) : HUGE_VAL;
     const double coulomb = model_.dry_friction()[i];
-    const double slip = std::max(kFrictionSlip, coulomb / most);
-    const double viscous = std::min(model_.damping()[i], most) * rates[i];
+    const double slip = std::max(kFrictionSlip, coulomb / max_damping);
+    const double viscous = std::min(model_.damping()[i], max_damping) * rates[i];
     friction_[b_ + i] =
         active_gains().friction_compensation * (viscous + coulomb * std::tanh(rates[i] / slip));
   }
@@ -219,62 +220,62 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const ImpedanceGains& gains = active_gains();
   const double h = horizon(dt, gains.delay, age_);
   // Spring and damping fade out before the frame is changed, and in again.
-  if (gains.relative_to_base != is_relative_ && attached_ramp_.share() == 0.0) {
+  if (gains.relative_to_base != is_relative_ && attachment_ramp_.share() == 0.0) {
     is_relative_ = gains.relative_to_base;
     tool_.restart(tool_pose());
   }
-  const double attachment = attached_ramp_.follow(gains.relative_to_base == is_relative_, dt);
+  const double attachment = attachment_ramp_.follow(gains.relative_to_base == is_relative_, dt);
   follow(reference, dt);
   const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_.pose()) * tool_pose();
   compute_jacobian();
   const Compliance current = compliance(attachment, dt);
   effort_.set_error(error, tool_.pose(), tool_.twist(), current, h);
-  double supplied = 0.0;  // by changes, W
+  double supplied_power = 0.0;  // by changes, W
   if (last_compliance_ && !current.equals(*last_compliance_) && dt > 0.0) {
-    supplied = (effort_.potential - effort_.energy(*last_compliance_)) / dt;
+    supplied_power = (effort_.potential - effort_.energy(*last_compliance_)) / dt;
   }
   last_compliance_ = current;
   hold_posture(reference, dt);
   if (active_push) effort_.release(active_push->direction, active_push->damping, h);
-  split_inertia(d_.M(), jacobian_, momentum_, effort_.other_damping, smallest_);
+  split_inertia(d_.M(), jacobian_, momentum_map_, effort_.other_damping, smallest_value_);
   effort_.other_damping *= gains.damping_null;
   hold_base_and_limits(h, dt);
   if (posture_stiffness_.any()) {
-    effort_.hold_posture(d_.M(), jacobian_, momentum_, offset_, posture_stiffness_);
+    effort_.hold_posture(d_.M(), jacobian_, momentum_map_, posture_error_, posture_stiffness_);
   } else {
-    effort_.posture.setZero();
+    effort_.posture_effort.setZero();
   }
   effort_.compute(d_.M(), jacobian_, d_.v(), h);
-  desired_ = d_.g() + effort_.continuous;
+  desired_ = d_.g() + effort_.continuous_effort;
   if (active_push) desired_ += active_push->effort;
   if (!desired_.allFinite()) return reject_effort();
-  sampled_effort_ = d_.g() + effort_.sampled + effort_.impedance.brake(d_, h);
+  sampled_effort_ = d_.g() + effort_.sampled_effort + effort_.impedance.brake(d_, h);
   if (active_push) sampled_effort_ += active_push->effort;
   if (gains.friction_compensation > 0.0) {
     compensate_friction(h);
     desired_ += friction_;
     sampled_effort_ += friction_;
-    supplied += friction_.dot(d_.v());
+    supplied_power += friction_.dot(d_.v());
   }
-  supplied += effort_.posture.dot(d_.v());
-  posture_sample_ = PostureSample{d_.q(), effort_.posture, effort_.damping_null};
+  supplied_power += effort_.posture_effort.dot(d_.v());
+  posture_sample_ = PostureSample{d_.q(), effort_.posture_effort, effort_.damping_null};
   last_effort_ = apply_output_stage(sampled_effort_, dt);
 
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
   energy.shaped_potential = effort_.potential;
-  const auto task_momentum = product<Twist>(momentum_, d_.v());
+  const auto task_momentum = product<Twist>(momentum_map_, d_.v());
   const auto eta = product<Twist>(jacobian_, d_.v());
   energy.kinetic_task = 0.5 * task_momentum.dot(eta);
   energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
   energy.damping_task = effort_.damping_task;
   energy.damping_null = effort_.damping_null;
-  energy.reference_power = base_power_ + supplied + effort_.reference_power;
+  energy.reference_power = base_power_ + supplied_power + effort_.reference_power;
   if (active_push) energy.reference_power += active_push->effort.dot(d_.v());
   energy.clipped_power = (last_effort_ - desired_).dot(d_.v());
   command_.task_error = effort_.distance;
-  command_.smallest_singular_value = smallest_;
+  command_.smallest_singular_value = smallest_value_;
   command_.authority = active_push ? active_push->authority : 1.0;
   return make_command(last_effort_,
                       {effort_.impedance.reason(), active_push ? active_push->reason : ""});
@@ -289,9 +290,9 @@ void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
 void PoseImpedance::hold_base(double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
   const bool is_actuated = output_.base_is_actuated();
-  const double position_share = holding_ramp_.follow(gains.hold_base && is_actuated, dt);
+  const double position_share = position_ramp_.follow(gains.hold_base && is_actuated, dt);
   const double attitude_share =
-      upright_ramp_.follow((gains.hold_base || gains.hold_attitude) && is_actuated, dt);
+      attitude_ramp_.follow((gains.hold_base || gains.hold_attitude) && is_actuated, dt);
   base_spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
                        position_share, attitude_share);
 }
@@ -308,8 +309,8 @@ void PoseImpedance::compute_jacobian() noexcept {
   jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   if (is_relative_) jacobian_.leftCols(b_).setZero();
   const int columns = is_relative_ && n_ > 0 ? n_ : b_ + n_;
-  smallest_ = smallest_singular_value(jacobian_.rightCols(columns), gram_,
-                                      is_relative_ ? relative_eigen_ : eigen_);
+  smallest_value_ = smallest_singular_value(jacobian_.rightCols(columns), gram_,
+                                            is_relative_ ? relative_eigen_ : eigen_);
 }
 
 /// Compute the springs that hold base and joints, and add the damping of an attitude.
@@ -320,7 +321,7 @@ void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
   const LimitSprings limits =
       joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
   hold_base(dt);
-  const double share = std::max(upright_ramp_.share() - holding_ramp_.share(), 0.0);
+  const double share = std::max(attitude_ramp_.share() - position_ramp_.share(), 0.0);
   const double attitude_damping = 2.0 * kDampingRatio * share * gains.frequency_base;
   effort_.set_springs(d_, base_spring_.energy, base_spring_.force, base_spring_.stiffness, limits,
                       attitude_damping);

@@ -42,11 +42,11 @@ void IntegralAction::zero_rates() noexcept {
   joint_rates_.setZero();
 }
 
-void IntegralAction::advance(double share, double base, double shape,
+void IntegralAction::advance(double gain, double omega_base, double omega_shape,
                              const Eigen::Vector3d& position_error,
                              const Eigen::Matrix3d* rotation_error, const VectorV& offset,
                              double dt, double h) noexcept {
-  if (share == 0.0) {
+  if (gain == 0.0) {
     restart();
     return;
   }
@@ -55,55 +55,56 @@ void IntegralAction::advance(double share, double base, double shape,
     return;
   }
   Eigen::Vector3d position = Eigen::Vector3d::Zero();
-  const double largest = dt * kLargestRate / h, rate = std::min(dt * share * base, largest);
-  if (base > 0.0)
-    position = clip_length(position_ - rate * position_error, kLargestAcceleration / (base * base));
+  const double max_step = dt * kLargestRate / h, rate = std::min(dt * gain * omega_base, max_step);
+  if (omega_base > 0.0)
+    position = clip_length(position_ - rate * position_error,
+                           kLargestAcceleration / (omega_base * omega_base));
   if (rotation_error != nullptr) {
     rotation_vector_ =
         clip_length(rotation_vector_ - rate * se3::rotation_vector(*rotation_error), kMaxAngle);
-    const Eigen::Matrix3d before = rotation_;
+    const Eigen::Matrix3d last_rotation = rotation_;
     rotation_ = se3::rotation(rotation_vector_);
-    angular_velocity_ = se3::rotation_vector(before.transpose() * rotation_) / dt;
+    angular_velocity_ = se3::rotation_vector(last_rotation.transpose() * rotation_) / dt;
   }
   position_rate_ = (position - position_) / dt;
   position_ = position;
   for (Eigen::Index i = 0; i < joints_.size(); ++i) {
-    const double desired = joints_[i] - std::min(dt * share * shape, largest) * offset[i];
-    const double joint = std::min(std::max(desired, -kMaxAngle), kMaxAngle);
-    joint_rates_[i] = (joint - joints_[i]) / dt;
-    joints_[i] = joint;
+    const double desired = joints_[i] - std::min(dt * gain * omega_shape, max_step) * offset[i];
+    const double next = std::min(std::max(desired, -kMaxAngle), kMaxAngle);
+    joint_rates_[i] = (next - joints_[i]) / dt;
+    joints_[i] = next;
   }
 }
 
 DecoupledEffort::DecoupledEffort(const Model& model)
-    : error(VectorV::Zero(model.nv())),
-      continuous(error),
-      sampled(error),
+    : velocity_error(VectorV::Zero(model.nv())),
+      continuous_effort(velocity_error),
+      sampled_effort(velocity_error),
       b_(model.b()),
       n_(model.n()),
       joint_limits_(model),
       positions_(VectorV::Zero(model.n())),
       impedance_(model) {
-  demand.gradient = demand.stiffness = demand.velocity = demand.acceleration = error;
+  demand.gradient = demand.stiffness = demand.velocity = demand.acceleration = velocity_error;
 }
 
 double DecoupledEffort::set_springs(const Evaluation& d, const Springs& springs,
                                     const PosePotential& potential, const Pose& pose,
-                                    const VectorV& offset) noexcept {
+                                    const VectorV& joint_error) noexcept {
   d.model().joint_positions(d.q(), positions_);
   const LimitSprings limits =
       joint_limits_.springs(positions_, d.v().tail(n_), springs.limit, springs.margin, demand.h);
-  const double position = springs.position, rotation = springs.rotation;
-  demand.gradient.head(b_) = base_components(potential.gradient(pose, position, rotation), b_);
-  Twist base;
-  base << position, position, position, rotation, rotation, rotation;
-  demand.stiffness.head(b_) = base_components(base, b_);
-  double energy = potential.value(pose, position, rotation) + limits.energy;
+  const double linear = springs.position, angular = springs.rotation;
+  demand.gradient.head(b_) = base_components(potential.gradient(pose, linear, angular), b_);
+  Twist base_stiffness;
+  base_stiffness << linear, linear, linear, angular, angular, angular;
+  demand.stiffness.head(b_) = base_components(base_stiffness, b_);
+  double energy = potential.value(pose, linear, angular) + limits.energy;
   for (int k = 0; k < n_; ++k) {
-    const double spring = springs.shape[k];
-    demand.gradient[b_ + k] = spring * offset[k] + limits.force[k];
-    demand.stiffness[b_ + k] = spring + limits.stiffness[k];
-    energy += 0.5 * spring * offset[k] * offset[k];
+    const double stiffness = springs.shape[k];
+    demand.gradient[b_ + k] = stiffness * joint_error[k] + limits.force[k];
+    demand.stiffness[b_ + k] = stiffness + limits.stiffness[k];
+    energy += 0.5 * stiffness * joint_error[k] * joint_error[k];
   }
   return energy;
 }
@@ -136,47 +137,49 @@ void DecoupledEffort::set_rest() noexcept {
 }
 
 void DecoupledEffort::compute(Evaluation& d) noexcept {
-  const double base = demand.base, shape = demand.shape, h = demand.h;
+  const double base_damping = demand.base_damping, shape_damping = demand.shape_damping,
+               h = demand.h;
   const MatrixV &mass = d.M(), &shape_inertia = d.M_hat_m();
   const MatrixBN& connection = d.A();
-  error = d.v() - demand.velocity;
-  const VectorV error_shape = error.tail(n_);
-  VectorB locked = error.head(b_);
-  add_product(connection, error_shape, locked);
-  const VectorB momentum_base = product<VectorB>(d.M_b(), locked);
+  velocity_error = d.v() - demand.velocity;
+  const VectorV error_shape = velocity_error.tail(n_);
+  VectorB locked_error = velocity_error.head(b_);
+  add_product(connection, error_shape, locked_error);
+  const VectorB momentum_base = product<VectorB>(d.M_b(), locked_error);
   const VectorV momentum_shape = product<VectorV>(shape_inertia, error_shape);
-  damping_ = base * mass;
-  damping_.bottomRightCorner(n_, n_) = shape * shape_inertia;
-  add_product(transposed(connection), d.M_bm(), damping_.bottomRightCorner(n_, n_), base);
+  damping_ = base_damping * mass;
+  damping_.bottomRightCorner(n_, n_) = shape_damping * shape_inertia;
+  add_product(transposed(connection), d.M_bm(), damping_.bottomRightCorner(n_, n_), base_damping);
   stiffness_.setZero(b_ + n_, b_ + n_);
   stiffness_.diagonal() = demand.stiffness;
-  impedance_.compute(mass, damping_, stiffness_, demand.gradient, error, h);
+  impedance_.compute(mass, damping_, stiffness_, demand.gradient, velocity_error, h);
 
   const VectorV& end_velocity = impedance_.velocity;
   const VectorV end_rates = end_velocity.tail(n_);
   VectorB end_locked = end_velocity.head(b_);
   add_product(connection, end_rates, end_locked);
-  VectorB force_base = product<VectorB>(d.M_b(), end_locked);
-  force_base *= base;
-  VectorV force_shape = product<VectorV>(shape_inertia, end_rates);
-  force_shape *= shape;
-  continuous = d.g();
+  VectorB base_force = product<VectorB>(d.M_b(), end_locked);
+  base_force *= base_damping;
+  VectorV shape_force = product<VectorV>(shape_inertia, end_rates);
+  shape_force *= shape_damping;
+  continuous_effort = d.g();
   if (!demand.is_resting) {
-    add_product(mass, demand.acceleration, continuous);
-    add_product(d.C(), demand.velocity, continuous);
+    add_product(mass, demand.acceleration, continuous_effort);
+    add_product(d.C(), demand.velocity, continuous_effort);
   }
-  continuous -= demand.gradient + impedance_.predicted_spring;
-  continuous.head(b_) -= force_base;
+  continuous_effort -= demand.gradient + impedance_.predicted_spring;
+  continuous_effort.head(b_) -= base_force;
   // The damping of the locked motion also acts on the joints; its potential does not.
-  continuous.tail(n_) -= force_shape;
-  add_product(transposed(connection), force_base, continuous.tail(n_), -1.0);
-  sampled = continuous + demand.gradient - impedance_.spring;
-  sampled += impedance_.brake(d, h);
-  kinetic_base = 0.5 * locked.dot(momentum_base);
+  continuous_effort.tail(n_) -= shape_force;
+  add_product(transposed(connection), base_force, continuous_effort.tail(n_), -1.0);
+  sampled_effort = continuous_effort + demand.gradient - impedance_.spring;
+  sampled_effort += impedance_.brake(d, h);
+  kinetic_base = 0.5 * locked_error.dot(momentum_base);
   kinetic_shape = 0.5 * error_shape.dot(momentum_shape);
-  damping_base = force_base.dot(locked) + impedance_.predicted_spring.head(b_).dot(error.head(b_));
-  damping_shape =
-      force_shape.dot(error_shape) + impedance_.predicted_spring.tail(n_).dot(error.tail(n_));
+  damping_base = base_force.dot(locked_error) +
+                 impedance_.predicted_spring.head(b_).dot(velocity_error.head(b_));
+  damping_shape = shape_force.dot(error_shape) +
+                  impedance_.predicted_spring.tail(n_).dot(velocity_error.tail(n_));
 }
 
 }  // namespace vms_ph

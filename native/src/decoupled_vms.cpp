@@ -57,13 +57,13 @@ const Model& checked(const Model& model) {
 }
 
 std::vector<bool> continuous_joints(const Model& model) {
-  std::vector<bool> continuous(static_cast<std::size_t>(model.n()), false);
-  for (std::size_t i = 0; i < continuous.size(); ++i) {
+  std::vector<bool> is_continuous(static_cast<std::size_t>(model.n()), false);
+  for (std::size_t i = 0; i < is_continuous.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     const bool prismatic = model.joint_kinds()[i].rfind("JointModelP", 0) == 0;
-    continuous[i] = !prismatic && std::isinf(model.lower()[k]) && std::isinf(model.upper()[k]);
+    is_continuous[i] = !prismatic && std::isinf(model.lower()[k]) && std::isinf(model.upper()[k]);
   }
-  return continuous;
+  return is_continuous;
 }
 
 }  // namespace
@@ -83,13 +83,13 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
                                   bool base_actuated = true)
       : RampedGains(checked(model),
                     std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
-        joints_(model.n()),
+        joint_reference_(model.n()),
         integral_(model.n()),
         actuated_(output_.base_is_actuated() ? 1.0 : 0.0),
-        continuous_(continuous_joints(model)),
+        is_continuous_(continuous_joints(model)),
         shape_inertia_(VectorV::Zero(n_)),
         positions_(shape_inertia_),
-        offset_(shape_inertia_),
+        joint_error_(shape_inertia_),
         effort_(model) {
     reset_to_neutral();
   }
@@ -98,12 +98,12 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   void start_holding() noexcept override {
     const int linear = b_ == 6 ? 3 : 2;
     const VectorV diagonal = d_.M().diagonal();
-    mass_ = diagonal.head(linear).mean();
-    inertia_ = diagonal.segment(linear, b_ - linear).mean();
+    mean_mass_ = diagonal.head(linear).mean();
+    mean_inertia_ = diagonal.segment(linear, b_ - linear).mean();
     shape_inertia_ = d_.M_hat_m().diagonal();
-    base_.restart(model_.base_pose(d_.q()).toHomogeneousMatrix());
+    base_reference_.restart(model_.base_pose(d_.q()).toHomogeneousMatrix());
     model_.joint_positions(d_.q(), positions_);
-    joints_.restart(positions_);
+    joint_reference_.restart(positions_);
     integral_.restart();
     potential_.restart();
   }
@@ -114,33 +114,34 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     follow(reference, dt);
     const Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
     const Eigen::Vector3d position_error =
-        pose.topRightCorner<3, 1>() - base_.pose().topRightCorner<3, 1>();
+        pose.topRightCorner<3, 1>() - base_reference_.pose().topRightCorner<3, 1>();
     model_.joint_positions(d_.q(), positions_);
     integrate(pose, position_error, dt);
-    Pose minimum = base_.pose();
-    minimum.topLeftCorner<3, 3>() =
-        product<Eigen::Matrix3d>(base_.pose().topLeftCorner<3, 3>(), integral_.rotation());
+    Pose minimum = base_reference_.pose();
+    minimum.topLeftCorner<3, 3>() = product<Eigen::Matrix3d>(
+        base_reference_.pose().topLeftCorner<3, 3>(), integral_.rotation());
     minimum.topRightCorner<3, 1>() += integral_.position();
     const Pose error = se3::inverse(minimum) * pose;
-    const bool is_reversed = potential_.follow(error);
+    const bool is_reversed = potential_.set_error(error);
     DecoupledEffort::Demand& demand = effort_.demand;
-    demand.base = actuated_ * 2.0 * gains.damping_ratio * gains.frequency_base;
-    demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
+    demand.base_damping = actuated_ * 2.0 * gains.damping_ratio * gains.frequency_base;
+    demand.shape_damping = 2.0 * gains.damping_ratio * gains.frequency_shape;
     demand.h = h;
     update_springs();
-    const double potential = effort_.set_springs(d_, springs_, potential_, error, offset_);
+    const double potential = effort_.set_springs(d_, springs_, potential_, error, joint_error_);
     if (is_resting()) {
       effort_.set_rest();
     } else {
-      Pose turn = Pose::Identity();
-      turn.topLeftCorner<3, 3>() = integral_.rotation();
-      const Pose from_reference = turn * error;  // in the axes of the reference, not of the minimum
-      effort_.set_reference(d_, from_reference, base_.twist(), base_.acceleration(),
-                            joints_.rates(), joints_.accelerations());
+      Pose correction = Pose::Identity();
+      correction.topLeftCorner<3, 3>() = integral_.rotation();
+      const Pose reference_error = correction * error;  // in the reference, not the minimum
+      effort_.set_reference(d_, reference_error, base_reference_.twist(),
+                            base_reference_.acceleration(), joint_reference_.rates(),
+                            joint_reference_.accelerations());
     }
     effort_.compute(d_);
-    if (!effort_.continuous.allFinite()) return reject_effort();
-    const VectorV& force = apply_output_stage(effort_.sampled, dt);
+    if (!effort_.continuous_effort.allFinite()) return reject_effort();
+    const VectorV& force = apply_output_stage(effort_.sampled_effort, dt);
 
     ControlEnergy& energy = command_.energy;
     energy.kinetic_base = effort_.kinetic_base;
@@ -150,42 +151,44 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     energy.damping_base = effort_.damping_base;
     energy.damping_shape = effort_.damping_shape;
     energy.reference_power = -integral_power(pose, error);
-    energy.clipped_power = (force - effort_.continuous).dot(effort_.error);
+    energy.clipped_power = (force - effort_.continuous_effort).dot(effort_.velocity_error);
     command_.task_error = position_error.norm();
     return make_command(force, {effort_.reason(), is_reversed ? reasons::attitude_reversed : ""});
   }
 
-  bool is_resting() const noexcept { return base_.is_resting() && joints_.is_resting(); }
+  bool is_resting() const noexcept {
+    return base_reference_.is_resting() && joint_reference_.is_resting();
+  }
 
   /// Advance the references; a target that is not finite is ignored.
   void follow(const Reference& reference, double dt) noexcept {
-    if (reference.pose && reference.pose->allFinite()) base_.set_target(*reference.pose);
-    joints_.set_target(reference);
-    const bool moving = reference.twist && reference.twist->allFinite();
+    if (reference.pose && reference.pose->allFinite()) base_reference_.set_target(*reference.pose);
+    joint_reference_.set_target(reference);
+    const bool has_twist = reference.twist && reference.twist->allFinite();
     const DecoupledVmsGains& gains = active_gains();
-    base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,
-                  gains.frequency_base, dt);
-    joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
+    base_reference_.advance(has_twist ? &*reference.twist : nullptr, gains.base_speed,
+                            gains.base_turn, gains.frequency_base, dt);
+    joint_reference_.advance(gains.joint_speed, gains.frequency_shape, dt);
   }
 
   /// Advance the integral action; write how far the joints are from the minimum.
   void integrate(const Pose& pose, const Eigen::Vector3d& position_error, double dt) noexcept {
     const DecoupledVmsGains& gains = active_gains();
     const auto rotation_error = product<Eigen::Matrix3d>(
-        transposed(base_.pose().topLeftCorner<3, 3>()), pose.topLeftCorner<3, 3>());
-    offset_ = positions_ - joints_.positions();
+        transposed(base_reference_.pose().topLeftCorner<3, 3>()), pose.topLeftCorner<3, 3>());
+    joint_error_ = positions_ - joint_reference_.positions();
     for (Eigen::Index i = 0; i < n_; ++i) {
-      if (!continuous_[static_cast<std::size_t>(i)]) continue;
-      offset_[i] -= kFullTurn * std::nearbyint(offset_[i] / kFullTurn);
+      if (!is_continuous_[static_cast<std::size_t>(i)]) continue;
+      joint_error_[i] -= kFullTurn * std::nearbyint(joint_error_[i] / kFullTurn);
     }
     if (is_limited_) {
       integral_.zero_rates();
     } else {
       integral_.advance(gains.integral * gains.damping_ratio, actuated_ * gains.frequency_base,
-                        gains.frequency_shape, position_error, &rotation_error, offset_, dt,
+                        gains.frequency_shape, position_error, &rotation_error, joint_error_, dt,
                         horizon(dt, gains.delay, age_));
     }
-    offset_ -= integral_.joints();
+    joint_error_ -= integral_.joints();
   }
 
   /// The power by which the integral action moves the minimum, with the opposite sign, W.
@@ -199,7 +202,8 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     const VectorB force = effort_.demand.gradient.head(b_);
     double power = force.dot(base_components(twist, b_));
     for (Eigen::Index i = 0; i < n_; ++i) {
-      power += frequency * frequency * shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
+      power +=
+          frequency * frequency * shape_inertia_[i] * joint_error_[i] * integral_.joint_rates()[i];
     }
     return power;
   }
@@ -207,22 +211,22 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   /// The springs at the present gains.
   void update_springs() noexcept {
     const DecoupledVmsGains& gains = active_gains();
-    const double squared = actuated_ * gains.frequency_base * gains.frequency_base;
-    springs_.position = squared * mass_;
-    springs_.rotation = squared * inertia_;
+    const double squared_frequency = actuated_ * gains.frequency_base * gains.frequency_base;
+    springs_.position = squared_frequency * mean_mass_;
+    springs_.rotation = squared_frequency * mean_inertia_;
     springs_.shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
     springs_.limit = stable_square(gains.limit_frequency, effort_.demand.h) * shape_inertia_;
     springs_.margin = gains.limit_margin;
   }
 
   PosePotential potential_;
-  PoseReference base_;
-  JointReference joints_;
+  PoseReference base_reference_;
+  JointReference joint_reference_;
   IntegralAction integral_;
-  const double actuated_;         // 1 for an actuated base, else 0
-  std::vector<bool> continuous_;  // (n,) whether a joint is continuous
-  double mass_ = 0.0, inertia_ = 0.0;
-  VectorV shape_inertia_, positions_, offset_;
+  const double actuated_;            // 1 for an actuated base, else 0
+  std::vector<bool> is_continuous_;  // (n,) whether a joint is continuous
+  double mean_mass_ = 0.0, mean_inertia_ = 0.0;
+  VectorV shape_inertia_, positions_, joint_error_;
   DecoupledEffort::Springs springs_;
   DecoupledEffort effort_;
 };

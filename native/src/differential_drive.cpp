@@ -152,22 +152,22 @@ class DriveReference {
       rate = bounds.speed;
       acceleration = bounds.acceleration;
     }
-    const double size = std::abs(length);
-    if (!(size > kNegligible)) return;
+    const double distance = std::abs(length);
+    if (!(distance > kNegligible)) return;
     origin_ = pose_.location;
     is_turning_ = phase != kDrive;
-    const double time =
-        std::max(kPeakRate * size / rate, std::sqrt(kPeakAcceleration * size / acceleration));
+    const double time = std::max(kPeakRate * distance / rate,
+                                 std::sqrt(kPeakAcceleration * distance / acceleration));
     segment_ = Quintic({start, 0.0, 0.0}, start + length, time);
     time_ = 0.0;
   }
 
   /// Bring the present segment to rest and discard those after it.
   void brake(const Bounds& bounds) noexcept {
-    const Motion now = segment_->at(time_);
+    const Motion current = segment_->at(time_);
     const double limit = is_turning_ ? bounds.turn_acceleration : bounds.acceleration;
-    const double time = std::max(kPeakRate * std::abs(now.rate) / limit, kShortestBraking);
-    segment_ = Quintic(now, now.position + 0.5 * now.rate * time, time);
+    const double time = std::max(kPeakRate * std::abs(current.rate) / limit, kShortestBraking);
+    segment_ = Quintic(current, current.position + 0.5 * current.rate * time, time);
     time_ = 0.0;
     is_braking_ = true;
     next_phase_ = kNone;
@@ -246,7 +246,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   /// @throws ModelError  the wheels are not of that kind, or on an axle beside the base's origin.
   DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels)
       : WheeledController(model, wheels),
-        joints_(model.n()),
+        joint_reference_(model.n()),
         largest_rates_(VectorV::Zero(n_)),
         viscous_(model.damping()),
         coulomb_(model.dry_friction()),
@@ -254,7 +254,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     for (Eigen::Index i = 0; i < n_; ++i) {
       const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
       const auto is_wheel = [&](const Wheel& wheel) { return wheel.joint == name; };
-      if (std::none_of(wheels.begin(), wheels.end(), is_wheel)) arm_.push_back(i);
+      if (std::none_of(wheels.begin(), wheels.end(), is_wheel)) arm_joints_.push_back(i);
       const double bound = model.velocity()[i];
       largest_rates_[i] = bound > 0.0 ? bound : kInfinity;
     }
@@ -262,19 +262,20 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     RobotState initial;
     initial.q = model.neutral_configuration();
     initial.v.setZero(model.nv());
-    bool is_valid = terms_.compute(initial) && static_cast<std::size_t>(m) == 2 + arm_.size();
+    bool is_valid =
+        terms_.compute(initial) && static_cast<std::size_t>(m) == 2 + arm_joints_.size();
     if (is_valid) {
-      select_outputs(terms_.basis, map_);
-      map_copy_ = map_;
+      select_outputs(terms_.basis, output_map_);
+      factorised_map_ = output_map_;
       right_side_.setZero(m, 1);
-      is_valid = solve_square(map_copy_, right_side_, kRank);
+      is_valid = solve_square(factorised_map_, right_side_, kRank);
     }
     if (!is_valid) {
       throw ModelError(
           "DifferentialDrive is for two wheels on one axle, which leave a base its speed and turn; "
           "the wheels of '" +
           model.name() + "' leave " + std::to_string(m) + " motions with " +
-          std::to_string(arm_.size()) + " other joints");
+          std::to_string(arm_joints_.size()) + " other joints");
     }
     double lateral_velocity = 0.0;
     for (int k = 0; k < m; ++k)
@@ -283,7 +284,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
       throw ModelError("the origin of the base of '" + model.name() +
                        "' is not on the axle of its wheels: it moves sideways as the base turns");
     }
-    if (!drives_all(initial)) {
+    if (!can_drive_all(initial)) {
       throw ModelError("no joint of '" + model.name() + "' drives its base; name its wheels");
     }
     nu_ = nu_rate_ = reference_nu_ = VectorV::Zero(m);
@@ -292,9 +293,9 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
 
   bool reset(const RobotState& state) noexcept override {
     if (!model_.is_configuration(state.q)) return false;
-    base_.restart(planar(model_.base_pose(state.q)));
+    base_reference_.restart(planar(model_.base_pose(state.q)));
     model_.joint_positions(state.q, positions_);
-    joints_.restart(positions_);
+    joint_reference_.restart(positions_);
     limits_.restart();
     return true;
   }
@@ -302,7 +303,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
  private:
   const char* drive(const Reference& reference, double dt) noexcept override {
     follow(reference, dt);
-    if (!compute_rates()) return terms_.reason();
+    if (!compute_desired_velocities()) return terms_.reason();
     Evaluation& d = terms_.d();
     const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay, age_) * gains_.rate);
     const VectorV error = terms_.nu - nu_;
@@ -318,15 +319,15 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     auto force = product<VectorV>(transposed(terms_.basis), effort);
     add_product(terms_.mass, desired_rate, force);
     add_product(terms_.coriolis, nu_, force);
-    if (const char* failure = send(force, dt)) return failure;
+    if (const char* failure = send_torque(force, dt)) return failure;
     const auto momentum_error = product<VectorV>(terms_.mass, error);
-    const double stored = 0.5 * error.dot(momentum_error);
+    const double stored_energy = 0.5 * error.dot(momentum_error);
     const auto rate_error = product<VectorV>(joint_basis, error);
-    command_.energy.closed_loop_energy = stored;
-    command_.energy.damping_task = 2.0 * rate * stored;
+    command_.energy.closed_loop_energy = stored_energy;
+    command_.energy.damping_task = 2.0 * rate * stored_energy;
     command_.energy.clipped_power = (command_.torque - torque_).dot(rate_error);
     const Eigen::Vector2d position_error =
-        base_.location() - planar(model_.base_pose(d.q())).location;
+        base_reference_.location() - planar(model_.base_pose(d.q())).location;
     command_.task_error = position_error.norm();
     return nullptr;
   }
@@ -335,84 +336,88 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   void follow(const Reference& reference, double dt) noexcept {
     if (reference.pose && reference.pose->allFinite()) {
       const Eigen::Matrix4d& pose = *reference.pose;
-      base_.set_target({pose.block<2, 1>(0, 3), std::atan2(pose(1, 0), pose(0, 0))});
+      base_reference_.set_target({pose.block<2, 1>(0, 3), std::atan2(pose(1, 0), pose(0, 0))});
     }
-    joints_.set_target(reference);
-    base_.advance({gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
+    joint_reference_.set_target(reference);
+    base_reference_.advance(
+        {gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
     VectorV speeds = largest_rates_;
     for (Eigen::Index i = 0; i < n_; ++i) speeds[i] = std::min(speeds[i], gains_.joint_speed);
-    joints_.advance(speeds, gains_.rate_joints, dt);
+    joint_reference_.advance(speeds, gains_.rate_joints, dt);
   }
 
   /// Write the rows of speed, turn and the rates of the arm of a matrix (nv,m).
   void select_outputs(const MatrixV& basis, MatrixV& result) const noexcept {
-    result.resize(static_cast<Eigen::Index>(2 + arm_.size()), basis.cols());
+    result.resize(static_cast<Eigen::Index>(2 + arm_joints_.size()), basis.cols());
     result.row(0) = basis.row(0);
     result.row(1) = basis.row(2);
     Eigen::Index row = 2;
-    for (const Eigen::Index i : arm_) result.row(row++) = basis.row(b_ + i);
+    for (const Eigen::Index i : arm_joints_) result.row(row++) = basis.row(b_ + i);
   }
 
   /// Compute the desired independent velocities with their rates, and those of the reference.
-  bool compute_rates() noexcept {
+  bool compute_desired_velocities() noexcept {
     const Eigen::VectorXd& q = terms_.d().q();
     const double limit = kFeedbackShare * gains_.rate;
     const double k = std::min(gains_.rate_base, limit);
     const double k_joints = std::min(gains_.rate_joints, limit);
     const PlanarPose pose = planar(model_.base_pose(q));
     const double c = std::cos(pose.heading), s = std::sin(pose.heading);
-    const Eigen::Vector2d position_error = base_.location() - pose.location;
+    const Eigen::Vector2d position_error = base_reference_.location() - pose.location;
     const double x = c * position_error.x() + s * position_error.y(),
                  y = c * position_error.y() - s * position_error.x();
-    const double a = base_.heading() - pose.heading;
+    const double a = base_reference_.heading() - pose.heading;
     const Eigen::VectorXd& v = terms_.d().v();
-    const double u = v[0], w = v[2], speed = base_.speed();
+    const double u = v[0], w = v[2], speed = base_reference_.speed();
     const double x_rate = w * y - u + speed * std::cos(a), y_rate = speed * std::sin(a) - w * x;
-    const double a_rate = base_.heading_rate() - w;
+    const double a_rate = base_reference_.heading_rate() - w;
     model_.joint_positions(q, positions_);
 
     // Outputs, and those of the reference.
     right_side_.resize(terms_.dimension(), 2);
     right_side_(0, 0) = speed * std::cos(a) + k * x;
-    right_side_(1, 0) = base_.heading_rate() + gains_.lateral * speed * y + k * std::sin(a);
+    right_side_(1, 0) =
+        base_reference_.heading_rate() + gains_.lateral * speed * y + k * std::sin(a);
     right_side_(0, 1) = speed;
-    right_side_(1, 1) = base_.heading_rate();
+    right_side_(1, 1) = base_reference_.heading_rate();
     Eigen::Index row = 2;
-    for (const Eigen::Index i : arm_) {
-      right_side_(row, 0) =
-          joints_.rates()[i] + k_joints * (joints_.positions()[i] - positions_[i]);
-      right_side_(row++, 1) = joints_.rates()[i];
+    for (const Eigen::Index i : arm_joints_) {
+      right_side_(row, 0) = joint_reference_.rates()[i] +
+                            k_joints * (joint_reference_.positions()[i] - positions_[i]);
+      right_side_(row++, 1) = joint_reference_.rates()[i];
     }
-    select_outputs(terms_.basis, map_);
-    select_outputs(terms_.basis_rate, map_rate_);
-    map_copy_ = map_;
-    if (!solve_square(map_copy_, right_side_, 0.0)) return false;
+    select_outputs(terms_.basis, output_map_);
+    select_outputs(terms_.basis_rate, output_map_rate_);
+    factorised_map_ = output_map_;
+    if (!solve_square(factorised_map_, right_side_, 0.0)) return false;
     nu_ = right_side_.col(0);
     reference_nu_ = right_side_.col(1);
 
     nu_rate_.setZero();
-    add_product(map_rate_, nu_, nu_rate_, -1.0);
-    nu_rate_[0] += base_.acceleration() * std::cos(a) - speed * std::sin(a) * a_rate + k * x_rate;
-    nu_rate_[1] += base_.heading_acceleration() +
-                   gains_.lateral * (base_.acceleration() * y + speed * y_rate) +
+    add_product(output_map_rate_, nu_, nu_rate_, -1.0);
+    nu_rate_[0] +=
+        base_reference_.acceleration() * std::cos(a) - speed * std::sin(a) * a_rate + k * x_rate;
+    nu_rate_[1] += base_reference_.heading_acceleration() +
+                   gains_.lateral * (base_reference_.acceleration() * y + speed * y_rate) +
                    k * std::cos(a) * a_rate;
     row = 2;
-    for (const Eigen::Index i : arm_) {
-      nu_rate_[row++] += joints_.accelerations()[i] + k_joints * (joints_.rates()[i] - v[b_ + i]);
+    for (const Eigen::Index i : arm_joints_) {
+      nu_rate_[row++] += joint_reference_.accelerations()[i] +
+                         k_joints * (joint_reference_.rates()[i] - v[b_ + i]);
     }
     right_side_ = nu_rate_;
-    map_copy_ = map_;
-    if (!solve_square(map_copy_, right_side_, 0.0)) return false;
+    factorised_map_ = output_map_;
+    if (!solve_square(factorised_map_, right_side_, 0.0)) return false;
     nu_rate_ = right_side_.col(0);
     return true;
   }
 
-  DriveReference base_;
-  JointReference joints_;
-  std::vector<Eigen::Index> arm_;  // joints that are no wheels
+  DriveReference base_reference_;
+  JointReference joint_reference_;
+  std::vector<Eigen::Index> arm_joints_;  // joints that are no wheels
   VectorV largest_rates_, viscous_, coulomb_;
   // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
-  MatrixV map_, map_rate_, map_copy_, right_side_;
+  MatrixV output_map_, output_map_rate_, factorised_map_, right_side_;
   VectorV nu_, nu_rate_, reference_nu_;  // desired (m,), their rates, and those of the reference
   VectorV positions_;
 };

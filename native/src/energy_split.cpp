@@ -38,9 +38,9 @@ const Energies& EnergySplit::compute(const RobotState& state) noexcept {
   weighted_ = jacobian_.transpose();
   Eigen::Matrix3d rotation;
   make_columns_orthogonal(weighted_, rotation);
-  double smallest = weighted_.col(0).norm();
-  for (int k = 1; k < 3; ++k) smallest = std::min(smallest, weighted_.col(k).norm());
-  if (smallest <= kSingular) {
+  double smallest_value = weighted_.col(0).norm();
+  for (int k = 1; k < 3; ++k) smallest_value = std::min(smallest_value, weighted_.col(k).norm());
+  if (smallest_value <= kSingular) {
     energies_.kinetic_task = energies_.kinetic_null = kNaN;
     return energies_;
   }
@@ -90,12 +90,12 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& befo
     first_energy_ = energy;
   } else if (dt > 0.0) {
     dt += skipped_time_;
-    const double before_step = r.unaccounted_energy();
+    const double last_unaccounted = r.unaccounted_energy();
     r.torque_energy += 0.5 * dt * (last_powers_.torque + held.torque);
     r.wrench_base_energy += 0.5 * dt * (last_powers_.wrench_base + held.wrench_base);
     r.dissipated_energy += 0.5 * dt * (dissipated_ + dissipated);
     r.stored = energy - first_energy_;
-    r.residual = (r.unaccounted_energy() - before_step) / dt;
+    r.residual = (r.unaccounted_energy() - last_unaccounted) / dt;
   }
   skipped_time_ = 0.0;
   r.torque = 0.5 * (held.torque + sent.torque);

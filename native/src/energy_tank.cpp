@@ -41,10 +41,10 @@ double cubic_maximum(double gain, double start, double end) {
   const double root = square * square - 3.0 * cube * start;
   if (root > 0.0) {
     // The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
-    const double below = std::sqrt(root) - square;
-    const double x = below > 0.0 ? start / below : -1.0;
-    const double top = 0.0 < x && x < 1.0 ? x * (start + x * (square + x * cube)) : 0.0;
-    if (top > kNoPeak) return std::max(gain, top);
+    const double denominator = std::sqrt(root) - square;
+    const double x = denominator > 0.0 ? start / denominator : -1.0;
+    const double peak = 0.0 < x && x < 1.0 ? x * (start + x * (square + x * cube)) : 0.0;
+    if (peak > kNoPeak) return std::max(gain, peak);
   }
   return gain;
 }
@@ -187,15 +187,15 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
     v4_ = v1_ + h * a3_;
     move(h * v3_);
     const double p4 = accelerate(stage_, v4_, force, a4_);
-    const double gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4), before = p1;
+    const double energy_gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4), start_power = p1;
     displacement_ = h / 6.0 * (v1_ + 2.0 * (v2_ + v3_) + v4_);
     move(displacement_);
     start_ = q_;
     v1_ += h / 6.0 * (a1_ + 2.0 * (a2_ + a3_) + a4_);
     p1 = k + 1 < steps ? accelerate(first_, v1_, force, a1_) : power(v1_, force);
-    margin += kMargin * std::abs(gain - h * p2);
-    peak = std::max(peak, energy + cubic_maximum(gain, h * before, h * p1) + margin);
-    energy += gain;
+    margin += kMargin * std::abs(energy_gain - h * p2);
+    peak = std::max(peak, energy + cubic_maximum(energy_gain, h * start_power, h * p1) + margin);
+    energy += energy_gain;
     result.displacement += displacement_;
   }
   const double deficit = std::max(energy + margin - budget_, peak - std::max(budget_, 0.0));
@@ -285,24 +285,24 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
 }
 
 void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
-                        const VectorV& strongest) noexcept {
-  prediction_.predict(strongest, candidate_);
-  const double full = prediction_.energy();
+                        const VectorV& brake_effort) noexcept {
+  prediction_.predict(brake_effort, candidate_);
+  const double brake_energy = prediction_.energy();
   if (candidate_.deficit > 0.0 && !(candidate_.deficit < best_.deficit)) return;
   best_ = candidate_;
-  force = strongest;
+  force = brake_effort;
   if (best_.deficit > 0.0) return;
   if (baseline_.deficit <= kRounding) {
     best_ = baseline_;
     force = static_effort;
     return;
   }
-  if (!std::isfinite(baseline_energy_) || !(baseline_energy_ > full)) return;
-  excess_ = strongest - static_effort;
+  if (!std::isfinite(baseline_energy_) || !(baseline_energy_ > brake_energy)) return;
+  excess_ = brake_effort - static_effort;
   // The energy is a convex function of the share: it lies below its chord. Only a peak within the
   // sample may be too high.
-  double share =
-      std::max(kChordFactor * (baseline_energy_ - budget_) / (baseline_energy_ - full), kMinShare);
+  double share = std::max(
+      kChordFactor * (baseline_energy_ - budget_) / (baseline_energy_ - brake_energy), kMinShare);
   for (int k = 0; k < kTrials && share < 1.0; ++k) {
     force_ = static_effort + share * excess_;
     prediction_.predict(force_, candidate_);
@@ -390,26 +390,26 @@ double TankBudget::stored(Evaluation& d, double limit_energy) const noexcept {
 }
 
 double TankBudget::replace(const ConstVector& q, const ShapedPotential& next,
-                           double before) noexcept {
-  const double cost = next.is_same(potential_) ? 0.0 : next.energy(q) - before;
+                           double last_energy) noexcept {
+  const double cost = next.is_same(potential_) ? 0.0 : next.energy(q) - last_energy;
   potential_ = next;
   return cost;
 }
 
 bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
-                            double before) noexcept {
+                            double last_energy) noexcept {
   if (next.q_star() == potential_.q_star()) return true;
   trial_ = potential_;
   trial_.move(next);
-  return authority_ * trial_.energy(q) - before <= tank()->available() + kRoundingEnergy;
+  return authority_ * trial_.energy(q) - last_energy <= tank()->available() + kRoundingEnergy;
 }
 
-double TankBudget::withdraw_cost(const ConstVector& q, const ShapedPotential& next, double before,
-                                 double share) noexcept {
+double TankBudget::withdraw_cost(const ConstVector& q, const ShapedPotential& next,
+                                 double last_energy, double share) noexcept {
   potential_ = next;
-  const double full = next.energy(q);
-  authority_ = covered_authority(full, before + tank_.level());
-  const double cost = authority_ * full - before;
+  const double full_energy = next.energy(q);
+  authority_ = covered_authority(full_energy, last_energy + tank_.level());
+  const double cost = authority_ * full_energy - last_energy;
   tank_.withdraw(cost);
   is_uncovered_ = share < 1.0 || authority_ < 1.0;
   return cost;

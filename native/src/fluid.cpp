@@ -40,22 +40,22 @@ void Fluid::check() const {
                      " kg/m^3");
   }
   for (const ImmersedBody& body : bodies) {
-    const auto refuse = [&](const std::string& problem) {
+    const auto reject = [&](const std::string& problem) {
       throw ModelError("the " + problem + " of '" + body.link + "' in a fluid");
     };
-    if (!body.centre_of_buoyancy.allFinite()) refuse("centre of buoyancy must be finite:");
-    if (!(std::isfinite(body.volume) && body.volume >= 0.0)) refuse("volume must not be negative:");
+    if (!body.centre_of_buoyancy.allFinite()) reject("centre of buoyancy must be finite:");
+    if (!(std::isfinite(body.volume) && body.volume >= 0.0)) reject("volume must not be negative:");
     for (const auto* drag : {&body.linear_drag, &body.quadratic_drag}) {
-      if (!drag->allFinite() || drag->minCoeff() < 0.0) refuse("drag must not be negative:");
+      if (!drag->allFinite() || drag->minCoeff() < 0.0) reject("drag must not be negative:");
     }
     const Matrix6& mass = body.added_mass;
     const double largest = mass.cwiseAbs().maxCoeff();
     if (!mass.allFinite() ||
         !((mass - mass.transpose()).cwiseAbs().maxCoeff() <= kRounding * largest + 1e-12)) {
-      refuse("added mass must be finite and symmetric:");
+      reject("added mass must be finite and symmetric:");
     }
     if (SymmetricEigen().least_eigenvalue(mass) < -kRounding * largest) {
-      refuse("added mass must be positive semi-definite:");
+      reject("added mass must be positive semi-definite:");
     }
   }
 }
@@ -76,9 +76,9 @@ void FluidTerms::set_configuration(const Dynamics& robot) noexcept {
   for (Body& body : bodies_) {
     robot.jacobian(body.frame, false, body.jacobian.data());
     robot.placement(body.frame, body.rotation, body.origin);
-    const Vector3d lift =
+    const Vector3d buoyant_force =
         -density_ * body.description.volume * (body.rotation.transpose() * gravity_);
-    body.buoyancy << lift, body.description.centre_of_buoyancy.cross(lift);
+    body.buoyancy << buoyant_force, body.description.centre_of_buoyancy.cross(buoyant_force);
   }
 }
 
@@ -119,9 +119,7 @@ void FluidTerms::add_coriolis(MatrixV& C) const noexcept {
 }
 
 void FluidTerms::add_momentum(VectorV& momentum) const noexcept {
-  for (const Body& body : bodies_) {
-    momentum += body.jacobian.transpose().lazyProduct(body.momentum);
-  }
+  for (const Body& body : bodies_) momentum += body.jacobian.transpose().lazyProduct(body.momentum);
 }
 
 FluidTerms::Vector6 FluidTerms::Body::drag() const noexcept {

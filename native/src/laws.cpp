@@ -12,7 +12,7 @@ namespace {
 struct Law {
   const char* name;
   LawFactory* make;
-  bool on_wheels = false;
+  bool needs_wheels = false;
 };
 
 constexpr Law kLaws[] = {
@@ -48,7 +48,7 @@ const std::vector<std::string>& law_names() {
 
 bool drives_by_wheels(const std::string& name) noexcept {
   const Law* law = find_law(name);
-  return law != nullptr && law->on_wheels;
+  return law != nullptr && law->needs_wheels;
 }
 
 std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,

@@ -17,9 +17,7 @@ namespace vms_ph {
 namespace {
 
 Base base_of(const pinocchio::Model& model) {
-  if (model.njoints < 2) {
-    throw ModelError("the robot '" + model.name + "' has no joint that moves");
-  }
+  if (model.njoints < 2) throw ModelError("the robot '" + model.name + "' has no joint that moves");
   const std::string first = model.joints[1].shortname();
   if (first == "JointModelFreeFlyer") return Base::floating;
   if (first == "JointModelPlanar") return Base::planar;
@@ -45,17 +43,17 @@ double total_mass_of(const pinocchio::Model& model) {
   return mass;
 }
 
-pinocchio::FrameIndex frame_named(const pinocchio::Model& model, const std::string& name) {
+pinocchio::FrameIndex find_frame(const pinocchio::Model& model, const std::string& name) {
   if (name.empty()) {
     // A camera or a stand on the root link is none, wherever the file lists it.
     const pinocchio::JointIndex root = base_of(model) == Base::fixed ? 0 : 1;
-    std::optional<pinocchio::FrameIndex> last, moving;
+    std::optional<pinocchio::FrameIndex> last, last_moving;
     for (pinocchio::FrameIndex i = 0; i < static_cast<pinocchio::FrameIndex>(model.nframes); ++i) {
       if (model.frames[i].type != pinocchio::BODY) continue;
       last = i;
-      if (model.frames[i].parentJoint > root) moving = i;
+      if (model.frames[i].parentJoint > root) last_moving = i;
     }
-    if (last) return moving.value_or(*last);
+    if (last) return last_moving.value_or(*last);
   } else if (model.existFrame(name, pinocchio::BODY)) {
     return model.getFrameId(name, pinocchio::BODY);
   } else if (model.existFrame(name)) {
@@ -68,42 +66,42 @@ pinocchio::FrameIndex frame_named(const pinocchio::Model& model, const std::stri
 // URDF writers put 0 where they mean "not given", Pinocchio the largest double.
 constexpr double kNoLimit = 1e100;
 
-double limit(double value) { return value > 0.0 && value < kNoLimit ? value : kInfinity; }
+double positive_limit(double value) { return value > 0.0 && value < kNoLimit ? value : kInfinity; }
 
 ModelError mimic_error(const Mimic& mimic, const std::string& why) {
-  return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.of + "': " + why);
+  return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.leader + "': " + why);
 }
 
 pinocchio::JointModel joint_model(const ModelParts::Joint& joint) {
   const std::string& kind = joint.kind;
   const Eigen::Vector3d &axis = joint.axis, &slide = joint.slide;
-  const auto is = [&](const char* name) { return kind == std::string("JointModel") + name; };
-  if (is("FreeFlyer")) return pinocchio::JointModelFreeFlyer();
-  if (is("Planar")) return pinocchio::JointModelPlanar();
-  if (is("RX")) return pinocchio::JointModelRX();
-  if (is("RY")) return pinocchio::JointModelRY();
-  if (is("RZ")) return pinocchio::JointModelRZ();
-  if (is("RevoluteUnaligned")) return pinocchio::JointModelRevoluteUnaligned(axis);
-  if (is("RUBX")) return pinocchio::JointModelRUBX();
-  if (is("RUBY")) return pinocchio::JointModelRUBY();
-  if (is("RUBZ")) return pinocchio::JointModelRUBZ();
-  if (is("RevoluteUnboundedUnaligned")) {
+  const auto is_kind = [&](const char* name) { return kind == std::string("JointModel") + name; };
+  if (is_kind("FreeFlyer")) return pinocchio::JointModelFreeFlyer();
+  if (is_kind("Planar")) return pinocchio::JointModelPlanar();
+  if (is_kind("RX")) return pinocchio::JointModelRX();
+  if (is_kind("RY")) return pinocchio::JointModelRY();
+  if (is_kind("RZ")) return pinocchio::JointModelRZ();
+  if (is_kind("RevoluteUnaligned")) return pinocchio::JointModelRevoluteUnaligned(axis);
+  if (is_kind("RUBX")) return pinocchio::JointModelRUBX();
+  if (is_kind("RUBY")) return pinocchio::JointModelRUBY();
+  if (is_kind("RUBZ")) return pinocchio::JointModelRUBZ();
+  if (is_kind("RevoluteUnboundedUnaligned")) {
     return pinocchio::JointModelRevoluteUnboundedUnaligned(axis);
   }
-  if (is("PX")) return pinocchio::JointModelPX();
-  if (is("PY")) return pinocchio::JointModelPY();
-  if (is("PZ")) return pinocchio::JointModelPZ();
-  if (is("PrismaticUnaligned")) return pinocchio::JointModelPrismaticUnaligned(slide);
+  if (is_kind("PX")) return pinocchio::JointModelPX();
+  if (is_kind("PY")) return pinocchio::JointModelPY();
+  if (is_kind("PZ")) return pinocchio::JointModelPZ();
+  if (is_kind("PrismaticUnaligned")) return pinocchio::JointModelPrismaticUnaligned(slide);
   const double pitch = slide.dot(axis);
-  if (is("HX")) return pinocchio::JointModelHX(pitch);
-  if (is("HY")) return pinocchio::JointModelHY(pitch);
-  if (is("HZ")) return pinocchio::JointModelHZ(pitch);
-  if (is("HelicalUnaligned")) return pinocchio::JointModelHelicalUnaligned(axis, pitch);
+  if (is_kind("HX")) return pinocchio::JointModelHX(pitch);
+  if (is_kind("HY")) return pinocchio::JointModelHY(pitch);
+  if (is_kind("HZ")) return pinocchio::JointModelHZ(pitch);
+  if (is_kind("HelicalUnaligned")) return pinocchio::JointModelHelicalUnaligned(axis, pitch);
   if (joint.velocities != 1) throw multi_dof_error(joint.name, joint.velocities);
   throw moving_axis_error(joint.name, kind);
 }
 
-pinocchio::SE3 pose(const Eigen::Matrix4d& placement) {
+pinocchio::SE3 to_se3(const Eigen::Matrix4d& placement) {
   return {placement.topLeftCorner<3, 3>(), placement.topRightCorner<3, 1>()};
 }
 
@@ -120,23 +118,23 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
   for (const ModelParts::Joint& joint : robot.joints) {
     check_parent(joint.name, joint.parent, model.joints.size());
     const auto id =
-        model.addJoint(joint.parent, joint_model(joint), pose(joint.placement), joint.name);
+        model.addJoint(joint.parent, joint_model(joint), to_se3(joint.placement), joint.name);
     model.inertias[id] = pinocchio::Inertia(joint.mass, joint.centre, joint.inertia);
   }
   for (const ModelParts::Frame& frame : robot.frames) {
     check_parent(frame.name, frame.joint, model.joints.size());
     check_parent(frame.name, frame.parent, robot.frames.size() + 1);
-    model.frames.emplace_back(frame.name, frame.joint, frame.parent, pose(frame.placement),
+    model.frames.emplace_back(frame.name, frame.joint, frame.parent, to_se3(frame.placement),
                               static_cast<pinocchio::FrameType>(frame.type));
   }
   model.nframes = static_cast<int>(model.frames.size());
-  const auto take = [&model](const char* name, const Eigen::VectorXd& from, Eigen::VectorXd& to) {
-    if (from.size() != to.size()) {
+  const auto take = [&model](const char* name, const Eigen::VectorXd& source, Eigen::VectorXd& to) {
+    if (source.size() != to.size()) {
       throw ModelError(std::string("the ") + name + " of the robot '" + model.name +
                        "' must have " + std::to_string(to.size()) +
-                       " entries; given: " + std::to_string(from.size()));
+                       " entries; given: " + std::to_string(source.size()));
     }
-    to = from;
+    to = source;
   };
   take("lower position limits", robot.lower, model.lowerPositionLimit);
   take("upper position limits", robot.upper, model.upperPositionLimit);
@@ -158,7 +156,7 @@ constexpr double kNormTolerance = 1e-6;
 // length one to second order.
 
 /// Turn (cos, sin) by an angle.
-void turn(const double* from, double angle, double* to) noexcept {
+void rotate_pair(const double* from, double angle, double* to) noexcept {
   const double c = std::cos(angle), s = std::sin(angle);
   const double x = c * from[0] - s * from[1], y = s * from[0] + c * from[1];
   const double scale = 0.5 * (3.0 - x * x - y * y);
@@ -177,7 +175,7 @@ void integrate_plane(const double* q, const double* dv, double* out) noexcept {
   const double cosine = q[2], sine = q[3];
   out[0] = q[0] + cosine * x - sine * y;
   out[1] = q[1] + sine * x + cosine * y;
-  turn(q + 2, dv[2], out + 2);
+  rotate_pair(q + 2, dv[2], out + 2);
 }
 
 Eigen::Quaterniond quaternion_of(const double* q) noexcept { return {q[6], q[3], q[4], q[5]}; }
@@ -189,9 +187,9 @@ void difference_plane(const double* a, const double* b, double* out) noexcept {
   const double x = a[2] * dx + a[3] * dy, y = a[2] * dy - a[3] * dx;
   const double half = 0.5 * angle_between(a + 2, b + 2);
   // V^-1 = h cot h - h J with h half the angle and J the quarter turn.
-  const double along = half == 0.0 ? 1.0 : half / std::tan(half);
-  out[0] = along * x + half * y;
-  out[1] = along * y - half * x;
+  const double cotangent = half == 0.0 ? 1.0 : half / std::tan(half);
+  out[0] = cotangent * x + half * y;
+  out[1] = cotangent * y - half * x;
   out[2] = 2.0 * half;
 }
 
@@ -199,10 +197,10 @@ void integrate_space(const double* q, const double* dv, double* out) noexcept {
   const Vector3d v(dv[0], dv[1], dv[2]), w(dv[3], dv[4], dv[5]), position(q[0], q[1], q[2]);
   const double square = w.dot(w);
   const Stumpff full_step(square), half(0.25 * square);
-  const Vector3d across = w.cross(v);
-  const Vector3d way = v + full_step.c2 * across + full_step.c3 * w.cross(across);
+  const Vector3d w_cross_v = w.cross(v);
+  const Vector3d displacement = v + full_step.c2 * w_cross_v + full_step.c3 * w.cross(w_cross_v);
   const Eigen::Quaterniond pose = quaternion_of(q);
-  const Vector3d end = position + pose.toRotationMatrix() * way;
+  const Vector3d end = position + pose.toRotationMatrix() * displacement;
   const Vector3d vector = 0.5 * half.c1 * w;
   const double cosine = 1.0 - 0.25 * square * half.c2;
   const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
@@ -217,17 +215,17 @@ void integrate_space(const double* q, const double* dv, double* out) noexcept {
 void difference_space(const double* from, const double* to, double* out) noexcept {
   const Eigen::Quaterniond start = quaternion_of(from), end = quaternion_of(to);
   const Eigen::Quaterniond relative = start.conjugate() * end;
-  const Vector3d way(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
-  const Vector3d local = start.toRotationMatrix().transpose() * way;
+  const Vector3d displacement(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
+  const Vector3d local = start.toRotationMatrix().transpose() * displacement;
   const double sign = relative.w() < 0.0 ? -1.0 : 1.0, w = sign * relative.w();
   const Vector3d vector = sign * relative.vec();
   const double sine = vector.norm();
   // Half the angle is atan2(sine, w); the ratio has a limit where both sine and angle vanish.
   const double ratio = sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(sine, w) / sine;
   const Vector3d rotation = ratio * vector;
-  const Vector3d across = rotation.cross(local);
+  const Vector3d cross = rotation.cross(local);
   const double e = Stumpff(rotation.dot(rotation)).inverse();
-  const Vector3d twist = local - 0.5 * across + e * rotation.cross(across);
+  const Vector3d twist = local - 0.5 * cross + e * rotation.cross(cross);
   for (int i = 0; i < 3; ++i) {
     out[i] = twist[i];
     out[3 + i] = rotation[i];
@@ -245,7 +243,7 @@ Model::Model(const pinocchio::Model& model, const std::string& end_effector,
       n_(model_->nv - b_ - static_cast<int>(mimics_.size())),
       nq_(model_->nq - static_cast<int>(mimics_.size())),
       leaders_(model_->joints.size(), JointLeader{-1}),
-      end_effector_(frame_named(*model_, end_effector)),
+      end_effector_(find_frame(*model_, end_effector)),
       total_mass_(total_mass_of(*model_)) {
   read_gravity();
   if (!model_->armature.head(b_).isZero(0.0)) {
@@ -267,7 +265,7 @@ void Model::check_mimics() const {
     throw ModelError("every joint of the robot '" + model_->name + "' mimics another one");
   }
   for (const Mimic& mimic : mimics_) {
-    for (const std::string& name : {mimic.joint, mimic.of}) {
+    for (const std::string& name : {mimic.joint, mimic.leader}) {
       const auto id = model_->existJointName(name) ? model_->getJointId(name) : 0;
       if (id == 0 || model_->nvs[id] != 1) {
         throw mimic_error(mimic, "there is no moving joint '" + name + "'");
@@ -279,10 +277,10 @@ void Model::check_mimics() const {
                               "limits, or lock it");
       }
     }
-    if (is_mimic(mimic.of)) {
+    if (is_mimic(mimic.leader)) {
       throw mimic_error(
           mimic,
-          "'" + mimic.of + "' mimics another one itself; resolve the chain by resolve_mimics");
+          "'" + mimic.leader + "' mimics another one itself; resolve the chain by resolve_mimics");
     }
   }
 }
@@ -294,39 +292,37 @@ void Model::read_joints() {
     values->setZero(n_);
   }
   neutral_.setZero(nq_);
-  const int root = base_ == Base::fixed ? 0 : 1, turns = b_ == 6 ? 4 : 2;
+  const int root = base_ == Base::fixed ? 0 : 1, rotation_size = b_ == 6 ? 4 : 2;
   if (root > 0) {
-    rotations_.push_back({base_size() - turns, turns});
+    rotations_.push_back({base_size() - rotation_size, rotation_size});
     neutral_[b_ == 6 ? 6 : 2] = 1.0;  // w of a quaternion, or the cosine
   }
-  int at = base_size();
+  int index = base_size();
   for (std::size_t i = static_cast<std::size_t>(root) + 1; i < model_->joints.size(); ++i) {
-    if (model_->nvs[i] != 1) {
-      throw multi_dof_error(model_->names[i], model_->nvs[i]);
-    }
+    if (model_->nvs[i] != 1) throw multi_dof_error(model_->names[i], model_->nvs[i]);
     if (is_mimic(model_->names[i])) continue;
     const auto k = static_cast<Eigen::Index>(joint_names_.size());
     const int v = model_->idx_vs[i], q = model_->idx_qs[i];
     leaders_[i].joint = static_cast<int>(k);
     joint_names_.push_back(model_->names[i]);
     joint_kinds_.push_back(model_->joints[i].shortname());
-    positions_.push_back(at);
-    pairs_.push_back(model_->nqs[i] == 2 ? 1 : 0);
+    position_indices_.push_back(index);
+    is_pair_.push_back(model_->nqs[i] == 2 ? 1 : 0);
     lower_[k] = -kInfinity;
     upper_[k] = kInfinity;
-    if (pairs_.back()) {
-      neutral_[at] = 1.0;
-      rotations_.push_back({at, 2});
+    if (is_pair_.back()) {
+      neutral_[index] = 1.0;
+      rotations_.push_back({index, 2});
     } else {
       const double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
       if (low < high && low > -kNoLimit) lower_[k] = low;
       if (low < high && high < kNoLimit) upper_[k] = high;
     }
-    effort_[k] = limit(((*model_).*kEffortLimit)[v]);
-    velocity_[k] = limit(((*model_).*kVelocityLimit)[v]);
+    effort_[k] = positive_limit(((*model_).*kEffortLimit)[v]);
+    velocity_[k] = positive_limit(((*model_).*kVelocityLimit)[v]);
     damping_[k] = model_->damping[v];
     dry_friction_[k] = ((*model_).*kDryFriction)[v];
-    at += model_->nqs[i];
+    index += model_->nqs[i];
   }
   for (const Mimic& mimic : mimics_) add_mimic(mimic);
 }
@@ -334,14 +330,15 @@ void Model::read_joints() {
 /// Let a joint follow one of the n joints, whose limits and friction become those of both.
 void Model::add_mimic(const Mimic& mimic) {
   const auto follower = model_->getJointId(mimic.joint);
-  const int k = leaders_[model_->getJointId(mimic.of)].joint;
+  const int k = leaders_[model_->getJointId(mimic.leader)].joint;
   const double m = mimic.multiplier;
   leaders_[follower] = {k, m, mimic.offset};
   const int v = model_->idx_vs[follower], q = model_->idx_qs[follower];
   damping_[k] += m * m * model_->damping[v];
   dry_friction_[k] += std::abs(m) * ((*model_).*kDryFriction)[v];
   if (m == 0.0) return;
-  velocity_[k] = std::min(velocity_[k], limit(((*model_).*kVelocityLimit)[v]) / std::abs(m));
+  velocity_[k] =
+      std::min(velocity_[k], positive_limit(((*model_).*kVelocityLimit)[v]) / std::abs(m));
   double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
   if (!(low < high)) return;
   low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
@@ -351,7 +348,7 @@ void Model::add_mimic(const Mimic& mimic) {
   upper_[k] = std::min(own_high, std::max(low, high));
   if (lower_[k] > upper_[k]) {
     throw ModelError("the limits of joint '" + mimic.joint + "' cannot be met: it mimics '" +
-                     mimic.of + "', whose own limits are " + std::to_string(own_low) + " and " +
+                     mimic.leader + "', whose own limits are " + std::to_string(own_low) + " and " +
                      std::to_string(own_high));
   }
 }
@@ -396,7 +393,7 @@ pinocchio::SE3 Model::base_mount() const {
 Eigen::Vector3d Model::gravity() const { return model_->gravity.linear(); }
 
 pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
-  return frame_named(*model_, name);
+  return find_frame(*model_, name);
 }
 
 Model::Model(const ModelParts& robot, const std::string& end_effector, std::vector<Mimic> mimics)
@@ -419,11 +416,11 @@ void Model::integrate(const ConstVector& q, const ConstVector& dv,
     integrate_plane(q.data(), dv.data(), result.data());
   }
   for (int i = 0; i < n_; ++i) {
-    const int at = position_index(i), by = b_ + i;
+    const int index = position_index(i), velocity_index = b_ + i;
     if (is_pair(i)) {
-      turn(q.data() + at, dv[by], result.data() + at);
+      rotate_pair(q.data() + index, dv[velocity_index], result.data() + index);
     } else {
-      result[at] = q[at] + dv[by];
+      result[index] = q[index] + dv[velocity_index];
     }
   }
 }
@@ -456,14 +453,14 @@ void Model::fill_configuration(const ConstVector& q,
                                Eigen::Ref<Eigen::VectorXd> full) const noexcept {
   full.head(base_size()) = q.head(base_size());
   for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leaders_.size(); ++i) {
-    const JointLeader& lead = leaders_[i];
-    const int at = position_index(lead.joint);
-    const int to = model_->idx_qs[i];
-    if (is_pair(lead.joint)) {
-      full[to] = q[at];
-      full[to + 1] = q[at + 1];
+    const JointLeader& leader = leaders_[i];
+    const int index = position_index(leader.joint);
+    const int full_index = model_->idx_qs[i];
+    if (is_pair(leader.joint)) {
+      full[full_index] = q[index];
+      full[full_index + 1] = q[index + 1];
     } else {
-      full[to] = lead.multiplier * q[at] + lead.offset;
+      full[full_index] = leader.multiplier * q[index] + leader.offset;
     }
   }
 }

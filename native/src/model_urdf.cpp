@@ -26,9 +26,9 @@ namespace {
 constexpr const char* kSpace = " \t\r\n";
 
 std::string without_comments(std::string xml) {
-  for (auto at = xml.find("<!--"); at != std::string::npos; at = xml.find("<!--", at)) {
-    const auto end = xml.find("-->", at + 4);
-    xml.erase(at, end == std::string::npos ? end : end + 3 - at);
+  for (auto start = xml.find("<!--"); start != std::string::npos; start = xml.find("<!--", start)) {
+    const auto end = xml.find("-->", start + 4);
+    xml.erase(start, end == std::string::npos ? end : end + 3 - start);
   }
   return xml;
 }
@@ -55,15 +55,15 @@ std::optional<std::string> attribute(const std::string& tag, const std::string& 
 }
 
 /// The tag of the joint whose element encloses a position; empty if none does.
-std::string joint_around(const std::string& xml, std::size_t at) {
+std::string enclosing_joint_tag(const std::string& xml, std::size_t at) {
   const auto joint = xml.rfind("<joint", at);
   return joint == std::string::npos ? "" : tag_at(xml, joint);
 }
 
-double number(const std::string& tag, const std::string& name, double otherwise,
-              const std::string& joint) {
+double read_number(const std::string& tag, const std::string& name, double default_value,
+                   const std::string& joint) {
   const auto text = attribute(tag, name);
-  if (!text) return otherwise;
+  if (!text) return default_value;
   char* end = nullptr;
   const double value = std::strtod(text->c_str(), &end);
   const bool is_number =
@@ -80,19 +80,19 @@ double number(const std::string& tag, const std::string& name, double otherwise,
 }  // namespace
 
 std::vector<Mimic> mimics_of_urdf(const std::string& xml) {
-  const std::string begin = "<mimic";
+  const std::string tag_start = "<mimic";
   std::vector<Mimic> mimics;
-  for (auto at = xml.find(begin); at != std::string::npos; at = xml.find(begin, at + 1)) {
-    const std::string tag = tag_at(xml, at), joint = joint_around(xml, at);
+  for (auto at = xml.find(tag_start); at != std::string::npos; at = xml.find(tag_start, at + 1)) {
+    const std::string tag = tag_at(xml, at), joint = enclosing_joint_tag(xml, at);
     const bool is_longer_word =
-        tag.size() > begin.size() &&
-        (kSpace + std::string("/")).find(tag[begin.size()]) == std::string::npos;
+        tag.size() > tag_start.size() &&
+        (kSpace + std::string("/")).find(tag[tag_start.size()]) == std::string::npos;
     if (is_longer_word || attribute(joint, "type").value_or("") == "fixed") continue;
     const std::string name = attribute(joint, "name").value_or("");
-    const auto of = attribute(tag, "joint");
-    if (!of) throw ModelError("joint '" + name + "' has a <mimic> that gives no joint");
-    mimics.push_back(
-        {name, *of, number(tag, "multiplier", 1.0, name), number(tag, "offset", 0.0, name)});
+    const auto leader = attribute(tag, "joint");
+    if (!leader) throw ModelError("joint '" + name + "' has a <mimic> that gives no joint");
+    mimics.push_back({name, *leader, read_number(tag, "multiplier", 1.0, name),
+                      read_number(tag, "offset", 0.0, name)});
   }
   return mimics;
 }
@@ -106,20 +106,20 @@ ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,
   ResolvedMimics resolved{{}, locked};
   for (const Mimic& mimic : mimics) {
     if (locked.count(mimic.joint) > 0) continue;
-    Mimic combined{mimic.joint, mimic.of, mimic.multiplier, mimic.offset};
+    Mimic combined{mimic.joint, mimic.leader, mimic.multiplier, mimic.offset};
     std::string cycle = mimic.joint;
-    for (std::size_t steps = 0; locked.count(combined.of) == 0; ++steps) {
-      const auto next = mimic_named(combined.of);
+    for (std::size_t steps = 0; locked.count(combined.leader) == 0; ++steps) {
+      const auto next = mimic_named(combined.leader);
       if (next == mimics.end()) break;
-      if (combined.of == mimic.joint || steps == mimics.size()) {
+      if (combined.leader == mimic.joint || steps == mimics.size()) {
         throw ModelError("the joints " + cycle + " mimic each other in a circle");
       }
-      cycle += ", " + combined.of;
+      cycle += ", " + combined.leader;
       combined.offset += combined.multiplier * next->offset;
       combined.multiplier *= next->multiplier;
-      combined.of = next->of;
+      combined.leader = next->leader;
     }
-    const auto locked_joint = locked.find(combined.of);
+    const auto locked_joint = locked.find(combined.leader);
     if (locked_joint == locked.end()) {
       resolved.mimics.push_back(combined);
     } else {
@@ -137,7 +137,7 @@ void add_armature(const std::string& xml, pinocchio::Model& model) {
   for (auto at = xml.find("<dynamics"); at != std::string::npos;
        at = xml.find("<dynamics", at + 1)) {
     const auto attribute_text = attribute(tag_at(xml, at), "armature");
-    const auto name = attribute(joint_around(xml, at), "name").value_or("");
+    const auto name = attribute(enclosing_joint_tag(xml, at), "name").value_or("");
     if (!attribute_text || !model.existJointName(name)) continue;
     const double armature = std::strtod(attribute_text->c_str(), nullptr);
     const auto joint = model.getJointId(name);
@@ -150,8 +150,8 @@ void add_armature(const std::string& xml, pinocchio::Model& model) {
 }
 
 // The model with joints fixed at their positions.
-pinocchio::Model locked_at(const std::map<std::string, double>& positions,
-                           const pinocchio::Model& model) {
+pinocchio::Model reduced_model(const std::map<std::string, double>& positions,
+                               const pinocchio::Model& model) {
   std::vector<pinocchio::JointIndex> joints;
   Eigen::VectorXd q = pinocchio::neutral(model);
   for (const auto& [name, position] : positions) {
@@ -197,7 +197,7 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   std::map<std::string, double> locked;
   for (const auto& name : locked_joints) locked[name] = 0.0;
   ResolvedMimics resolved = resolve_mimics(mimics_of_urdf(text), locked);
-  if (!resolved.locked.empty()) model = locked_at(resolved.locked, model);
+  if (!resolved.locked.empty()) model = reduced_model(resolved.locked, model);
   model.gravity.linear() = gravity;
   return Model(model, end_effector, std::move(resolved.mimics));
 }

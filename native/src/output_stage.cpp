@@ -39,9 +39,9 @@ OutputStage::OutputStage(const Model& model, std::unique_ptr<Actuation> actuatio
       limits_(model),
       tank_(model),
       loaded_effort_(VectorV::Zero(model.nv())),
-      force_(loaded_effort_),
+      effort_(loaded_effort_),
       static_effort_(loaded_effort_),
-      weight_(loaded_effort_),
+      total_weight_(loaded_effort_),
       brake_(loaded_effort_),
       load_(loaded_effort_),
       reason_(1024) {
@@ -64,7 +64,7 @@ void OutputStage::resume(Evaluation& d) noexcept {
   update_safe_command(d);
 }
 
-void OutputStage::missed_updates() noexcept { tank_.missed_updates(weight_); }
+void OutputStage::missed_updates() noexcept { tank_.missed_updates(total_weight_); }
 
 const Command& OutputStage::reject_effort(Evaluation& d) noexcept {
   update_safe_command(d);
@@ -76,19 +76,19 @@ const Command& OutputStage::reject_effort(Evaluation& d) noexcept {
 
 const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const OutputGains& gains,
                                   double dt) noexcept {
-  const double stored = gains.tank_capacity > 0.0 ? -d.potential_energy() : 0.0;
-  tank_.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt);
+  const double stored_energy = gains.tank_capacity > 0.0 ? -d.potential_energy() : 0.0;
+  tank_.begin_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt);
   update_safe_command(d);
   static_effort_.head(b_) = safe_command_.wrench_base;
   static_effort_.tail(n_) = safe_command_.torque;
   loaded_effort_ = desired + load_;
-  realise_wrench(d, loaded_effort_, force_);
-  force_.tail(n_) = limits_.apply(force_.tail(n_), weight_.tail(n_), d.v().tail(n_),
-                                  gains.torque_rate, gains.power, dt);
+  realise_wrench(d, loaded_effort_, effort_);
+  effort_.tail(n_) = limits_.apply(effort_.tail(n_), total_weight_.tail(n_), d.v().tail(n_),
+                                   gains.torque_rate, gains.power, dt);
   // The motion of the robot is predicted without the load and what holds it.
-  force_ -= load_;
+  effort_ -= load_;
   static_effort_ -= load_;
-  const bool is_covered = tank_.grant(d, force_, static_effort_, 0.0, dt);
+  const bool is_covered = tank_.grant(d, effort_, static_effort_, 0.0, dt);
   reason_.clear();
   add_reason(tank_.reason());
   add_reason(actuation_->reason());
@@ -99,19 +99,19 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
     realise_wrench(d, loaded_effort_, brake_);
     const double share = limits_.share_within(safe_command_.torque, brake_.tail(n_));
     brake_ = static_effort_ + share * (brake_ - load_ - static_effort_);
-    tank_.brake(force_, static_effort_, brake_);
+    tank_.brake(effort_, static_effort_, brake_);
   }
-  force_ += load_;
+  effort_ += load_;
   static_effort_ += load_;
-  if (!tank_.reason().empty()) limits_.replace(force_.tail(n_));
+  if (!tank_.reason().empty()) limits_.replace(effort_.tail(n_));
   // Gravity that the static effort leaves is not counted.
-  if (tank_.tank()) tank_.end_sample(d, force_ - (static_effort_ - d.g()), -d.potential_energy());
-  force_ -= load_;
-  return force_;
+  if (tank_.tank()) tank_.end_sample(d, effort_ - (static_effort_ - d.g()), -d.potential_energy());
+  effort_ -= load_;
+  return effort_;
 }
 
 void OutputStage::realise_wrench(Evaluation& d, const VectorV& desired, VectorV& result) noexcept {
-  const VectorB& wrench = actuation_->apply(desired.head(b_), weight_.head(b_));
+  const VectorB& wrench = actuation_->apply(desired.head(b_), total_weight_.head(b_));
   // The desired shape force, and the compensation of the wrench that the base applies.
   const VectorB wrench_error = wrench - desired.head(b_);
   result.tail(n_) = desired.tail(n_);
@@ -124,8 +124,8 @@ void OutputStage::add_reason(const Reason& part) noexcept {
 }
 
 void OutputStage::update_safe_command(Evaluation& d) noexcept {
-  weight_ = d.g() + load_;
-  const VectorV& weight = weight_;
+  total_weight_ = d.g() + load_;
+  const VectorV& weight = total_weight_;
   const VectorB& wrench = actuation_->apply(weight.head(b_), weight.head(b_));
   const VectorB wrench_error = wrench - weight.head(b_);
   safe_command_.wrench_base = wrench;
@@ -153,7 +153,7 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
       braking_effort_(VectorV::Zero(model.nv())),
       weight_(braking_effort_),
       holding_torque_(VectorV::Zero(model.n())),
-      step_(holding_torque_),
+      torque_step_(holding_torque_),
       torque_(holding_torque_),
       next_q_(Eigen::VectorXd::Zero(model.nq())) {}
 
@@ -168,7 +168,7 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
   add_product(d_.M(), v, braking_effort_, -braking_rate(dt, age));
   static_wrench_ = actuation_.apply(weight_.head(b), weight_.head(b));
   holding_torque_ = weight_.tail(n);
-  step_ = braking_effort_.tail(n);
+  torque_step_ = braking_effort_.tail(n);
   if (b > 0) {
     const VectorB wrench_error = static_wrench_ - weight_.head(b);
     add_product(transposed(d_.A()), wrench_error, holding_torque_);
@@ -178,18 +178,18 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
     wrench_ = actuation_.apply(desired, static_wrench_);
     // What the base does not apply must not act on the shape either.
     const VectorB wrench_error = wrench_ - desired;
-    add_product(transposed(d_.A()), wrench_error, step_);
+    add_product(transposed(d_.A()), wrench_error, torque_step_);
   }
   clip_to_effort(model_, holding_torque_);
   double share = 1.0;
-  for (Eigen::Index i = 0; i < step_.size(); ++i) {
-    const double size = std::abs(step_[i]);
-    if (size <= 1e-12) continue;
-    share = std::min(
-        share,
-        (step_[i] > 0.0 ? effort[i] - holding_torque_[i] : effort[i] + holding_torque_[i]) / size);
+  for (Eigen::Index i = 0; i < torque_step_.size(); ++i) {
+    const double magnitude = std::abs(torque_step_[i]);
+    if (magnitude <= 1e-12) continue;
+    share = std::min(share, (torque_step_[i] > 0.0 ? effort[i] - holding_torque_[i]
+                                                   : effort[i] + holding_torque_[i]) /
+                                magnitude);
   }
-  torque_ = holding_torque_ + share * step_;
+  torque_ = holding_torque_ + share * torque_step_;
   clip_to_effort(model_, torque_);
 }
 

@@ -102,8 +102,8 @@ StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBound
 
 void StatePlausibility::restart(const ConstVector& q, const ConstVector& v) noexcept {
   for (auto& joint_limit : joint_limits_) {
-    joint_limit.lower = std::min(lower_[joint_limit.joint], q[joint_limit.row]);
-    joint_limit.upper = std::max(upper_[joint_limit.joint], q[joint_limit.row]);
+    joint_limit.lower = std::min(lower_[joint_limit.joint], q[joint_limit.index]);
+    joint_limit.upper = std::max(upper_[joint_limit.joint], q[joint_limit.index]);
   }
   accept(q, v);
   travel_.setZero();
@@ -120,7 +120,7 @@ void StatePlausibility::accept(const ConstVector& q, const ConstVector& v) noexc
 const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVector& v,
                                           double dt) noexcept {
   judgement_.reason = "";
-  judgement_.restarts = false;
+  judgement_.must_reset = false;
   problem_.clear();
   const bool is_valid_step = dt >= 0.0 && dt <= kLongestSample;
   const double elapsed_time = is_valid_step ? dt : 0.0;
@@ -135,7 +135,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   }
   const bool has_position = problem_.empty() || (is_valid_size && is_configuration(q));
   bool is_continuous = false;
-  judgement_.is_located = false;
+  judgement_.is_position_measured = false;
   if (has_position) {
     model_.difference(q_, q, step_);
     const double elapsed = elapsed_time + std::min(implausible_time_, kLongestGap);
@@ -148,7 +148,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
     is_continuous = jump_index == step_.size();
     implausible_time_ = 0.0;
     if (is_continuous) {
-      judgement_.is_located = check_motion(v, elapsed_time) && is_valid_step;
+      judgement_.is_position_measured = check_motion(v, elapsed_time) && is_valid_step;
     } else if (problem_.empty()) {
       problem_.set("%s jumped by %.4g", name(jump_index), step_[jump_index]);
     }
@@ -158,14 +158,14 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   if (problem_.empty() && !is_holding_) {
     accept(q, v);
   } else {
-    hold(q, v, elapsed_time, has_position, is_continuous);
+    update_while_holding(q, v, elapsed_time, has_position, is_continuous);
   }
-  if (!judgement_.must_hold()) judgement_.is_located = true;
+  if (!judgement_.must_hold()) judgement_.is_position_measured = true;
   return judgement_;
 }
 
-void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double dt,
-                             bool has_position, bool is_continuous) noexcept {
+void StatePlausibility::update_while_holding(const ConstVector& q, const ConstVector& v, double dt,
+                                             bool has_position, bool is_continuous) noexcept {
   is_holding_ = true;
   plausible_samples_ = problem_.empty() ? plausible_samples_ + 1.0 : 0.0;
   bool is_consistent = false;
@@ -202,7 +202,7 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
     }
   } else if (is_relocated && relocation_time_ >= bounds_.restart_time) {
     restart(q, v);
-    judgement_.restarts = true;
+    judgement_.must_reset = true;
   } else {
     judgement_.reason = problem_.text();
   }
@@ -248,7 +248,7 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
     return false;
   }
   for (const auto& joint_limit : joint_limits_) {
-    const double position = q[joint_limit.row];
+    const double position = q[joint_limit.index];
     if (position >= joint_limit.lower && position <= joint_limit.upper) continue;
     problem.set("%s at %.4g is outside %.4g to %.4g",
                 model_.joint_names()[static_cast<std::size_t>(joint_limit.joint)].c_str(), position,
@@ -316,7 +316,7 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
   reason_.clear();
   if (reference.position) {
     if (!reference.position->allFinite()) {
-      refuse("position", "is not finite");
+      reject("position", "is not finite");
       reference.position.reset();
     } else if (!is_near("position", *reference.position, q)) {
       reference.position.reset();
@@ -325,25 +325,25 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
   const auto is_too_fast = [this](double linear, double angular) {
     return !(linear <= bounds_.base_speed && angular <= bounds_.base_turn);
   };
-  const auto refuse_velocity = [this](const char* name, bool is_finite) {
-    char faster[128];
-    std::snprintf(faster, sizeof faster, "is faster than %g m/s or %g rad/s", bounds_.base_speed,
+  const auto reject_velocity = [this](const char* name, bool is_finite) {
+    char cause[128];
+    std::snprintf(cause, sizeof cause, "is faster than %g m/s or %g rad/s", bounds_.base_speed,
                   bounds_.base_turn);
-    refuse(name, is_finite ? faster : "is not finite");
+    reject(name, is_finite ? cause : "is not finite");
   };
   if (reference.velocity) {
     const bool is_finite = reference.velocity->allFinite();
     if (!is_finite || is_too_fast(length(*reference.velocity), 0.0)) {
-      refuse_velocity("velocity", is_finite);
+      reject_velocity("velocity", is_finite);
       reference.velocity.reset();
     }
   }
   if (reference.pose) {
     if (!reference.pose->allFinite()) {
-      refuse("pose", "is not finite");
+      reject("pose", "is not finite");
       reference.pose.reset();
     } else if (!is_rotation(reference.pose->topLeftCorner<3, 3>())) {
-      refuse("pose", "has no rotation");
+      reject("pose", "has no rotation");
       reference.pose.reset();
     } else if (!is_near("pose", reference.pose->topRightCorner<3, 1>(), q)) {
       reference.pose.reset();
@@ -353,23 +353,23 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
     const auto& twist = *reference.twist;
     const bool is_finite = twist.allFinite();
     if (!is_finite || is_too_fast(length(twist.head<3>()), length(twist.tail<3>()))) {
-      refuse_velocity("twist", is_finite);
+      reject_velocity("twist", is_finite);
       reference.twist.reset();
     }
   }
   if (!reference.has_joints) return;
   const auto& joints = reference.joints;
   if (joints.size() != model_.n() || !joints.allFinite()) {
-    refuse("joints", "is not finite");
+    reject("joints", "is not finite");
     reference.has_joints = false;
     return;
   }
   for (Eigen::Index i = 0; i < joints.size(); ++i) {
     if (joints[i] >= lower_[i] && joints[i] <= upper_[i]) continue;
-    char outside[128];
-    std::snprintf(outside, sizeof outside, "is out of bounds at %s",
+    char cause[128];
+    std::snprintf(cause, sizeof cause, "is out of bounds at %s",
                   model_.joint_names()[static_cast<std::size_t>(i)].c_str());
-    refuse("joints", outside);
+    reject("joints", cause);
     reference.has_joints = false;
     return;
   }
@@ -388,14 +388,14 @@ bool ReferencePlausibility::is_near(const char* name, const Eigen::Vector3d& poi
   distance_to_robot = std::min(distance_to_robot,
                                length(point - d_.placement(model_.end_effector()).translation()));
   if (distance_to_robot <= bounds_.reference_distance) return true;
-  char distance[96];
-  std::snprintf(distance, sizeof distance, "is %.3g m away, the bound is %g m", distance_to_robot,
+  char cause[96];
+  std::snprintf(cause, sizeof cause, "is %.3g m away, the bound is %g m", distance_to_robot,
                 bounds_.reference_distance);
-  refuse(name, distance);
+  reject(name, cause);
   return false;
 }
 
-void ReferencePlausibility::refuse(const char* name, const char* cause) noexcept {
+void ReferencePlausibility::reject(const char* name, const char* cause) noexcept {
   if (reason_.empty()) reason_.set("the reference %s is refused: it %s", name, cause);
 }
 

@@ -21,7 +21,7 @@ constexpr double kRegularisation = 1e-6;
 
 // Smallest singular value of the Jacobian below which the directions that are being lost fade from
 // the task inertia into the null space, and the mobility to which they do, of the mean one.
-constexpr double kFading = 0.1, kFadedShare = 0.05;
+constexpr double kFadingThreshold = 0.1, kFadedShare = 0.05;
 
 /// What is along the axes of the frame of the reference, in the axes of the reference.
 Eigen::Matrix3d fixed_part(const Eigen::Vector3d& diagonal, double reference_share,
@@ -80,8 +80,8 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   inverse_ = J.transpose();
   Cholesky(d.M()).solve_columns(inverse_);
   multiply(J, inverse_, mobility_);
-  invert();
-  smallest = smallest_singular_value(J, square_, eigen_);
+  invert_mobility();
+  smallest_value = smallest_singular_value(J, gram_, eigen_);
 
   // Pi = 1 - M^-1 J^T Lambda J; where Lambda is bounded it is no exact projector.
   const auto mobility_inertia = product<Matrix6>(mobility_, inertia);
@@ -107,13 +107,13 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
 }
 
 /// Invert the mobility, of which the least eigenvalue is bounded.
-void PoseMotion::invert() noexcept {
-  square_ = mobility_;
-  for (Eigen::Index k = 0; k < 6; ++k) square_(k, k) -= kLeastMobility;
-  if (Cholesky(square_).is_positive()) {  // no eigenvalue is at the bound: the usual case
-    square_.setIdentity();
-    Cholesky(mobility_).solve_columns(square_);
-    inertia = square_;
+void PoseMotion::invert_mobility() noexcept {
+  gram_ = mobility_;
+  for (Eigen::Index k = 0; k < 6; ++k) gram_(k, k) -= kLeastMobility;
+  if (Cholesky(gram_).is_positive()) {  // no eigenvalue is at the bound: the usual case
+    gram_.setIdentity();
+    Cholesky(mobility_).solve_columns(gram_);
+    inertia = gram_;
     return;
   }
   mobility_eigen_.compute(mobility_);
@@ -130,9 +130,9 @@ PoseEffort::PoseEffort(const Model& model, Eigen::Index velocities)
       other_stiffness(MatrixV::Zero(model.nv(), model.nv())),
       other_damping(other_stiffness),
       impedance(model, velocities),
-      continuous(other_force),
-      sampled(other_force),
-      posture(other_force),
+      continuous_effort(other_force),
+      sampled_effort(other_force),
+      posture_effort(other_force),
       reference_twist_(Twist::Zero()),
       spring_(reference_twist_),
       feedforward_(reference_twist_),
@@ -188,21 +188,21 @@ double PoseEffort::energy(const Compliance& compliance) noexcept {
   return springs(compliance, scratch_).energy;
 }
 
-void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum,
-                              const VectorV& offset, const VectorV& stiffness) noexcept {
+void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum_map,
+                              const VectorV& posture_error, const VectorV& stiffness) noexcept {
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
   Cholesky(mass).solve_columns(inverse);
   // N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. On a moving
   // base both sides are projected; see pose_effort in Python.
   null_projector_.setIdentity(mass.rows(), mass.cols());
-  add_product(inverse, momentum, null_projector_, -1.0);
+  add_product(inverse, momentum_map, null_projector_, -1.0);
   const Eigen::Index n = stiffness.size();
   const MatrixView rows = MatrixView(null_projector_).bottom_rows(n);
-  VectorV spring_force = offset;
-  if (mass.rows() > n) multiply(rows.right_columns(n), offset, spring_force);
+  VectorV spring_force = posture_error;
+  if (mass.rows() > n) multiply(rows.right_columns(n), posture_error, spring_force);
   spring_force = -stiffness.cwiseProduct(spring_force).eval();
-  multiply(transposed(rows), spring_force, posture);
-  other_force -= posture;
+  multiply(transposed(rows), spring_force, posture_effort);
+  other_force -= posture_effort;
   null_stiffness_ = null_projector_.bottomRows(n);
   for (Eigen::Index k = 0; k < n; ++k) null_stiffness_.row(k) *= stiffness[k];
   add_product(transposed(rows), null_stiffness_, other_stiffness);
@@ -210,15 +210,15 @@ void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matr
 
 void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist& twist,
                            const Compliance& compliance, double h) noexcept {
-  potential_.follow(error);
+  potential_.set_error(error);
   error_ = error;
   axes_ = reference.topLeftCorner<3, 3>();
   rate_ = twist.tail<3>();
   reference_twist_ = se3::Ad(se3::inverse(error)) * twist;
-  const Springs springs_now = springs(compliance, stiffness_);
-  spring_ = springs_now.gradient;
-  rotation_power_ = springs_now.power;
-  potential = springs_now.energy;
+  const Springs current_springs = springs(compliance, stiffness_);
+  spring_ = current_springs.gradient;
+  rotation_power_ = current_springs.power;
+  potential = current_springs.energy;
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
   const Eigen::Vector3d linear = compliance.damping.head<3>(),
                         angular = compliance.damping.tail<3>();
@@ -236,11 +236,11 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
 void PoseEffort::release(const Eigen::Vector3d& direction, double damping, double h) noexcept {
   const Eigen::Vector3d spring_force = spring_.head<3>();
   spring_.head<3>() -= direction.dot(spring_force) * direction;
-  const Eigen::Matrix3d across =
+  const Eigen::Matrix3d lateral_projector =
       Eigen::Matrix3d::Identity() - product<Eigen::Matrix3d>(direction, transposed(direction));
   for (Matrix6* matrix : {&stiffness_, &damping_}) {
     const Eigen::Matrix3d linear = matrix->topLeftCorner<3, 3>();
-    matrix->topLeftCorner<3, 3>() = change_basis(linear, across);
+    matrix->topLeftCorner<3, 3>() = change_basis(linear, lateral_projector);
   }
   add_product(direction, transposed(direction), damping_.topLeftCorner<3, 3>(), damping);
   feedforward_.setZero();
@@ -268,10 +268,10 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   const Twist force = spring_force + task_damping;
   null_force_ = impedance.predicted_spring;
   add_product(other_damping, impedance.velocity, null_force_);
-  continuous = -other_force - null_force_;
-  add_product(transposed(J), force, continuous, -1.0);
-  sampled = -impedance.spring - null_force_;
-  add_product(transposed(J), task_damping, sampled, -1.0);
+  continuous_effort = -other_force - null_force_;
+  add_product(transposed(J), force, continuous_effort, -1.0);
+  sampled_effort = -impedance.spring - null_force_;
+  add_product(transposed(J), task_damping, sampled_effort, -1.0);
 
   potential += other_energy;
   auto twist_error = product<Twist>(J, v);
@@ -282,26 +282,26 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   reference_power = rotation_power_ - force.dot(reference_twist_);
 }
 
-void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum,
-                   MatrixV& null_inertia, double smallest) noexcept {
+void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum_map,
+                   MatrixV& null_inertia, double smallest_value) noexcept {
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
   Cholesky(mass).solve_columns(inverse);
   auto mobility = product<MatrixV>(J, inverse);
-  const double mean = (mobility(0, 0) + mobility(1, 1) + mobility(2, 2)) / 3.0;
-  const double ratio = smallest / kFading;
-  const double regularisation = kFadedShare * std::max(0.0, 1.0 - ratio * ratio) * mean;
+  const double mean_mobility = (mobility(0, 0) + mobility(1, 1) + mobility(2, 2)) / 3.0;
+  const double ratio = smallest_value / kFadingThreshold;
+  const double regularisation = kFadedShare * std::max(0.0, 1.0 - ratio * ratio) * mean_mobility;
   for (Eigen::Index k = 0; k < 6; ++k) mobility(k, k) += kRegularisation + regularisation;
-  momentum = J;
+  momentum_map = J;
   const Cholesky factor(mobility);
-  factor.solve_columns(momentum);
+  factor.solve_columns(momentum_map);
   if (regularisation > 0.0) {
     // What is left of an eigenvalue mu in the null space is (lost / (mu + lost))^2.
-    Matrix6V correction = momentum;
+    Matrix6V correction = momentum_map;
     factor.solve_columns(correction);
-    momentum += regularisation * correction;
+    momentum_map += regularisation * correction;
   }
   null_inertia = mass;
-  add_product(transposed(J), momentum, null_inertia, -1.0);
+  add_product(transposed(J), momentum_map, null_inertia, -1.0);
 }
 
 }  // namespace vms_ph

@@ -58,8 +58,8 @@ constexpr double kSingular = 0.03;
 
 const Model& checked(const Model& model, const std::optional<Allocation>& allocation,
                      bool base_actuated) {
-  const bool able = base_actuated && (!allocation || allocation->is_fully_actuated());
-  if (model.b() > 0 && !able) {
+  const bool is_able = base_actuated && (!allocation || allocation->is_fully_actuated());
+  if (model.b() > 0 && !is_able) {
     throw ModelError(
         "PoseIDAPBC shapes the energy of every motion, which the matching equation allows only "
         "where the base can apply every wrench; that of '" +
@@ -93,7 +93,7 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
         desired_(zero_velocity_),
         sampled_effort_(zero_velocity_),
         posture_(model.neutral_configuration()),
-        offset_(Eigen::VectorXd::Zero(model.nv())) {
+        posture_error_(Eigen::VectorXd::Zero(model.nv())) {
     reset_to_neutral();
   }
 
@@ -104,7 +104,7 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     base_spring_.restart(d_);
     posture_ = d_.q();
     shape_inertia_ = d_.M_hat_m().diagonal();
-    holding_ramp_.restart();
+    base_ramp_.restart();
     cancelling_ramp_.restart();
   }
 
@@ -125,16 +125,16 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     effort_.compute(d_.M(), J, d_.v(), h);
 
     const double null_to_task = -motion_.task_coupling.dot(motion_.twist);
-    const double smallest = motion_.smallest;
-    double share = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
-    share *= cancelling_ramp_.follow(gains.cancel_coupling, dt);
+    const double smallest = motion_.smallest_value;
+    double cancellation = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
+    cancellation *= cancelling_ramp_.follow(gains.cancel_coupling, dt);
     gyroscopic_ = motion_.null_coupling;
     add_product(transposed(J), motion_.task_coupling, gyroscopic_);
-    gyroscopic_ *= share;
-    desired_ = d_.g() + gyroscopic_ + effort_.continuous;
+    gyroscopic_ *= cancellation;
+    desired_ = d_.g() + gyroscopic_ + effort_.continuous_effort;
     if (!desired_.allFinite()) return reject_effort();
     const bool is_gyroscopic = !gyroscopic_.isZero(0.0);
-    sampled_effort_ = d_.g() + gyroscopic_ + effort_.sampled;
+    sampled_effort_ = d_.g() + gyroscopic_ + effort_.sampled_effort;
     sampled_effort_ += effort_.impedance.brake(d_, h, is_gyroscopic ? &gyroscopic_ : nullptr);
     const VectorV& output = apply_output_stage(sampled_effort_, dt);
 
@@ -163,14 +163,14 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
   /// Compute the springs that hold the base, the posture and the joints within their limits.
   void compute_springs(double h, double dt) noexcept {
     const PoseIdaPbcGains& gains = active_gains();
-    const double share = holding_ramp_.follow(gains.hold_base, dt);
+    const double share = base_ramp_.follow(gains.hold_base, dt);
     base_spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
                          share, share);
     model_.joint_positions(d_.q(), positions_);
     const VectorV limit_stiffness = stable_square(gains.limit_frequency, h) * shape_inertia_;
     const LimitSprings limits =
         joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
-    model_.difference(posture_, d_.q(), offset_);
+    model_.difference(posture_, d_.q(), posture_error_);
     const double squared = gains.frequency_posture * gains.frequency_posture;
     effort_.other_energy = base_spring_.energy + limits.energy;
     for (Eigen::Index k = 0; k < b_; ++k) {
@@ -179,20 +179,20 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     }
     for (Eigen::Index k = 0; k < n_; ++k) {
       const Eigen::Index row = b_ + k;
-      const double stiffness = squared * shape_inertia_[k], pull = stiffness * offset_[row];
-      effort_.other_energy += 0.5 * pull * offset_[row];
+      const double stiffness = squared * shape_inertia_[k], pull = stiffness * posture_error_[row];
+      effort_.other_energy += 0.5 * pull * posture_error_[row];
       effort_.other_force[row] = limits.force[k] + pull;
       effort_.other_stiffness(row, row) = limits.stiffness[k] + stiffness;
     }
   }
 
-  SwitchRamp holding_ramp_, cancelling_ramp_;
+  SwitchRamp base_ramp_, cancelling_ramp_;
   BaseSpring base_spring_;
   PoseReference tool_;
   PoseMotion motion_;
   PoseEffort effort_;
   VectorV shape_inertia_, positions_, gyroscopic_, desired_, sampled_effort_;
-  Eigen::VectorXd posture_, offset_;
+  Eigen::VectorXd posture_, posture_error_;
 };
 
 std::unique_ptr<Controller> make_pose_ida_pbc(const LawSetup& setup) {

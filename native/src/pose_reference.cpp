@@ -11,7 +11,7 @@ void PoseReference::restart(const Pose& pose) noexcept {
   pose_ = pose;
   twist_.setZero();
   acceleration_.setZero();
-  has_target_ = target_is_new_ = target_moves_ = false;
+  has_target_ = has_new_target_ = is_target_moving_ = false;
   is_resting_ = true;
 }
 
@@ -22,7 +22,7 @@ void PoseReference::shift(const Eigen::Vector3d& displacement) noexcept {
 
 void PoseReference::set_target(const Pose& target) noexcept {
   target_ = target;
-  has_target_ = target_is_new_ = true;
+  has_target_ = has_new_target_ = true;
   is_resting_ = false;
 }
 
@@ -36,21 +36,21 @@ void PoseReference::follow(const Reference& reference, const std::optional<Pose>
     set_target(goal);
   }
   Twist twist = Twist::Zero();
-  const bool moving = reference.velocity && reference.velocity->allFinite();
-  if (moving) twist.head<3>() = pose_.topLeftCorner<3, 3>().transpose() * *reference.velocity;
-  advance(moving ? &twist : nullptr, speed, turn, bandwidth, dt);
+  const bool has_velocity = reference.velocity && reference.velocity->allFinite();
+  if (has_velocity) twist.head<3>() = pose_.topLeftCorner<3, 3>().transpose() * *reference.velocity;
+  advance(has_velocity ? &twist : nullptr, speed, turn, bandwidth, dt);
 }
 
 void PoseReference::advance(const Twist* twist, double speed, double turn, double bandwidth,
                             double dt) noexcept {
   if (twist == nullptr && is_resting_) return;
-  target_moves_ = twist != nullptr && (target_is_new_ || target_moves_);
-  target_is_new_ = false;
+  is_target_moving_ = twist != nullptr && (has_new_target_ || is_target_moving_);
+  has_new_target_ = false;
   const double limited_bandwidth = std::min(bandwidth, 1.0 / dt);
   pose_ = Pose(pose_ * se3::exp(dt * twist_));
   twist_ += dt * acceleration_;
   Twist desired_twist = Twist::Zero();
-  if (twist != nullptr && !target_moves_) {
+  if (twist != nullptr && !is_target_moving_) {
     desired_twist = *twist;
     has_target_ = is_resting_ = false;
   } else if (has_target_) {

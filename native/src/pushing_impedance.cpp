@@ -24,7 +24,7 @@ constexpr double kCorrectionShare = 0.5;
 constexpr double kReserve = 0.1;
 
 // Below this force nothing is pushed, N.
-constexpr double kLeastForce = 1e-6;
+constexpr double kMinForce = 1e-6;
 
 // Standard deviations of a contact before anything is measured, N and N m.
 constexpr double kContactForce = 300.0, kContactMoment = 60.0;
@@ -54,7 +54,7 @@ PushingImpedance::PushingImpedance(const Model& model, std::optional<Allocation>
     : PostureGains(model, std::move(allocation), base_actuated),
       balance_(model, NoiseModel(), true),
       observer_(model, kObserverBandwidth),
-      wrenches_(balance_, kContactForce, kContactMoment, 0.0, 0.0),
+      wrench_map_(balance_, kContactForce, kContactMoment, 0.0, 0.0),
       tool_jacobian_(Matrix6V::Zero(6, model.nv())),
       tool_rotation_(Eigen::Matrix3d::Identity()),
       tool_position_(Eigen::Vector3d::Zero()) {
@@ -81,7 +81,7 @@ void PushingImpedance::start_holding() noexcept {
   last_force_.reset();
   desired_force_.setZero();
   normal_ = Eigen::Vector3d::UnitX();
-  force_ = correction_ = observed_force_ = routable_power_ = 0.0;
+  force_ = force_correction_ = observed_force_ = routable_power_ = 0.0;
 }
 
 const Push* PushingImpedance::update_push(const Reference& reference, double dt) noexcept {
@@ -99,12 +99,12 @@ const Push* PushingImpedance::update_push(const Reference& reference, double dt)
   last_force_ = AppliedForce{tool_position_, force, normal_};
   multiply(transposed(tool_rotation_), normal_, push_.direction);
   const MatrixView linear_rows = MatrixView(tool_jacobian_).top_rows(3);
-  const auto row = product<VectorV>(transposed(linear_rows), push_.direction);
-  push_.effort = row;
+  const auto effort_row = product<VectorV>(transposed(linear_rows), push_.direction);
+  push_.effort = effort_row;
   Cholesky(d_.M()).solve(push_.effort.data());
-  const double speed_gain = horizon(dt, gains.delay, age_) * force * row.dot(push_.effort);
+  const double speed_gain = horizon(dt, gains.delay, age_) * force * effort_row.dot(push_.effort);
   push_.damping = force / std::max(gains.push_speed - speed_gain, 0.5 * gains.push_speed);
-  push_.effort = force * row;
+  push_.effort = force * effort_row;
   push_.reason = "";
   if (push_.authority < 1.0) {
     push_.damping = std::max(push_.damping, gains.damping);
@@ -125,14 +125,14 @@ void PushingImpedance::update_tank(double dt) noexcept {
   }
   const auto twist = product<Twist>(tool_jacobian_, d_.v());
   const Eigen::Vector3d velocity = twist.head<3>(), angular_velocity = twist.tail<3>();
-  const auto along = product<Eigen::Vector3d>(transposed(tool_rotation_), normal_);
-  const Eigen::Vector3d lateral_velocity = velocity - along.dot(velocity) * along;
+  const auto direction = product<Eigen::Vector3d>(transposed(tool_rotation_), normal_);
+  const Eigen::Vector3d lateral_velocity = velocity - direction.dot(velocity) * direction;
   // At least, of all directions.
-  const double share =
+  const double damping_share =
       std::min({gains.damping_share_x, gains.damping_share_y, gains.damping_share_z});
   const double share_rotation =
       std::min({gains.damping_share_rx, gains.damping_share_ry, gains.damping_share_rz});
-  routable_power_ = share * gains.damping * lateral_velocity.squaredNorm();
+  routable_power_ = damping_share * gains.damping * lateral_velocity.squaredNorm();
   routable_power_ += share_rotation * gains.damping_rotation * angular_velocity.squaredNorm();
 }
 
@@ -143,14 +143,14 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
     desired_force_ = reference.wrench->head<3>();
   const double desired_norm = desired_force_.norm();
   const bool is_changing_direction =
-      desired_norm > kLeastForce && desired_force_.dot(normal_) < 0.999 * desired_norm;
+      desired_norm > kMinForce && desired_force_.dot(normal_) < 0.999 * desired_norm;
   // Before the direction changes, the force goes down to zero.
   const double target = is_changing_direction ? 0.0 : std::min(desired_norm, gains.push_force);
   const double step = dt > 0.0 ? gains.push_rate * dt : kInfinity;
   force_ += std::min(std::max(target - force_, -step), step);
-  if (force_ > kLeastForce) return true;
-  force_ = correction_ = 0.0;
-  if (desired_norm <= kLeastForce) {
+  if (force_ > kMinForce) return true;
+  force_ = force_correction_ = 0.0;
+  if (desired_norm <= kMinForce) {
     balance_.restart();
     observer_.restart();
     last_force_.reset();
@@ -176,22 +176,22 @@ void PushingImpedance::move_reference() noexcept {
 /// Return the correction of the force by the observed one, N.
 double PushingImpedance::force_correction(double dt) noexcept {
   const ExternalImpulse* impulse = balance_.add(d_.q(), d_.v(), last_effort_, dt);
-  if (impulse == nullptr) return correction_;
+  if (impulse == nullptr) return force_correction_;
   observer_.add(*impulse);
-  wrenches_.estimate(*impulse->d, observer_);
-  const Eigen::Vector3d force = wrenches_.wrench().head<3>();
+  wrench_map_.estimate(*impulse->d, observer_);
+  const Eigen::Vector3d force = wrench_map_.wrench().head<3>();
   const Eigen::Vector3d inertial_force = tool_rotation_ * force;
   observed_force_ = -normal_.dot(inertial_force);
   const double feedback = active_gains().push_feedback;
   // What accelerates the end effector itself is no contact: then nothing is corrected.
   if (feedback > 0.0 && observed_force_ > kCorrectionShare * force_) {
     const double error = feedback * (force_ - observed_force_), most = kCorrectionShare * force_;
-    correction_ += std::min(1.0, kCorrectionBandwidth * dt) * error;
-    correction_ = std::min(std::max(correction_, -most), most);
+    force_correction_ += std::min(1.0, kCorrectionBandwidth * dt) * error;
+    force_correction_ = std::min(std::max(force_correction_, -most), most);
   } else {
-    correction_ *= 1.0 - std::min(1.0, kObserverBandwidth * dt);
+    force_correction_ *= 1.0 - std::min(1.0, kObserverBandwidth * dt);
   }
-  return correction_;
+  return force_correction_;
 }
 
 std::unique_ptr<Controller> make_pushing_impedance(const LawSetup& setup) {

@@ -87,7 +87,7 @@ py::object allocation_of(const PythonRobot& robot) {
 }
 
 // A part of an array that Python and C++ share.
-struct Part {
+struct Slice {
   Eigen::Index start = 0, size = 0;
 
   template <class Array>
@@ -101,18 +101,18 @@ struct Part {
 class LayoutReader {
  public:
   LayoutReader(const py::object& hosted, const char* array)
-      : layout_(hosted.attr("layout")[array]), parts_(layout_.attr("parts")()) {}
+      : layout_(hosted.attr("layout")[array]), slices_(layout_.attr("parts")()) {}
 
   Eigen::Index size() const { return layout_.attr("size").cast<Eigen::Index>(); }
 
   // The part with a name, which must have this size.
-  Part part(const char* name, Eigen::Index size) const {
-    Part result;
-    if (parts_.contains(name)) {
+  Slice part(const char* name, Eigen::Index size) const {
+    Slice result;
+    if (slices_.contains(name)) {
       std::tie(result.start, result.size) =
-          parts_[name].cast<std::pair<Eigen::Index, Eigen::Index>>();
+          slices_[name].cast<std::pair<Eigen::Index, Eigen::Index>>();
     }
-    if (!parts_.contains(name) || result.size != size) {
+    if (!slices_.contains(name) || result.size != size) {
       throw PythonError(
           std::string("vms_ph_controllers is of another version than this library: ") + name +
           " must have " + std::to_string(size) + " numbers, not " + std::to_string(result.size) +
@@ -123,23 +123,23 @@ class LayoutReader {
 
  private:
   py::object layout_;
-  py::dict parts_;
+  py::dict slices_;
 };
 
 struct InputLayout {
   Eigen::Index size = 0;
-  Part q, v, dt, age, position, velocity, pose, twist, joints, wrench;
+  Slice q, v, dt, age, position, velocity, pose, twist, joints, wrench;
 };
 
 struct FlagLayout {
   Eigen::Index size = 0;
-  Part position, velocity, pose, twist, joints, wrench, missed_updates;
+  Slice position, velocity, pose, twist, joints, wrench, missed_updates;
 };
 
 struct OutputLayout {
   Eigen::Index size = 0;
-  Part wrench_base, torque, safe_wrench_base, safe_torque, energy;
-  Part task_error, smallest_singular_value, authority, status;
+  Slice wrench_base, torque, safe_wrench_base, safe_torque, energy;
+  Slice task_error, smallest_singular_value, authority, status;
 };
 
 InputLayout read_inputs(const py::object& hosted, const PythonSizes& robot) {
@@ -185,7 +185,7 @@ struct GainSlot {
 };
 
 // Truncate to a size without splitting a UTF-8 character.
-void copy(char (&target)[kReasonSize], const char* text, std::size_t size) {
+void copy_reason(char (&target)[kReasonSize], const char* text, std::size_t size) {
   std::size_t end = std::min(size, kReasonSize - 1);
   while (end < size && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
   std::memcpy(target, text, end);
@@ -234,9 +234,9 @@ class ControllerTask final : public PythonTask {
     new (&outputs) Numbers(numbers_of(hosted_.attr("outputs")), out.size);
     auto flags = py::array_t<unsigned char>(hosted_.attr("flags"));
     new (&flag_array) Flags(flags.mutable_data(), flag.size);
-    for (const auto& item : hosted_.attr("gains")()) {
+    for (const auto& description : hosted_.attr("gains")()) {
       using Row = std::tuple<std::string, std::string, double, double, double, double, bool>;
-      const auto [name, text, value, low, high, initial, is_switch] = py::cast<Row>(item);
+      const auto [name, text, value, low, high, initial, is_switch] = py::cast<Row>(description);
       gains.push_back(
           std::make_unique<GainSlot>(Gain{name, text, value, low, high, initial, is_switch}));
     }
@@ -244,9 +244,7 @@ class ControllerTask final : public PythonTask {
 
   void work(int job) override {
     for (const auto& gain_slot : gains) {
-      if (gain_slot->changed.exchange(false)) {
-        apply_gain(*gain_slot);
-      }
+      if (gain_slot->changed.exchange(false)) apply_gain(*gain_slot);
     }
     if (job == kReset) {
       reset_();
@@ -257,7 +255,7 @@ class ControllerTask final : public PythonTask {
     Py_ssize_t size = 0;
     const char* text = PyUnicode_AsUTF8AndSize(answer.ptr(), &size);
     if (text == nullptr) throw py::error_already_set();
-    copy(reason, text, static_cast<std::size_t>(size));
+    copy_reason(reason, text, static_cast<std::size_t>(size));
     if (!command_is_finite()) {
       throw PythonError("the controller '" + kind_ + "' returned a number that is not finite");
     }
@@ -268,8 +266,8 @@ class ControllerTask final : public PythonTask {
   }
 
   bool command_is_finite() const {
-    for (const Part* part : {&out.wrench_base, &out.torque, &out.energy, &out.task_error,
-                             &out.authority, &out.status}) {
+    for (const Slice* part : {&out.wrench_base, &out.torque, &out.energy, &out.task_error,
+                              &out.authority, &out.status}) {
       if (!part->of(outputs).allFinite()) return false;
     }
     // The singular value is infinite for a law without a task.
@@ -328,11 +326,9 @@ class PythonController::Host {
   Eigen::VectorXd next_inputs_;  // the inputs of the next update, with references that Python has
                                  // not yet received
   Eigen::Matrix<unsigned char, Eigen::Dynamic, 1> flags_;  // which of those references are given
-  bool has_missed_updates_ =
-      false;              // the safe output has acted since the last state passed to Python
-  double elapsed_ = 0.0;  // time since the last state passed to Python, s
-  bool has_pending_answer_ =
-      false;  // Python has computed, or computes, an answer that has not been read
+  bool has_missed_updates_ = false;  // the safe output has acted since Python got a state
+  double elapsed_ = 0.0;             // time since the last state passed to Python, s
+  bool has_pending_answer_ = false;  // Python computes an answer, or has it, that is not read
 };
 
 PythonController::Host::Host(std::unique_ptr<ControllerTask> controller_task,
@@ -355,7 +351,7 @@ bool PythonController::Host::fits(const RobotState& state) const noexcept {
 
 // Keep a reference until Python receives it: it may still compute with an earlier state.
 void PythonController::Host::merge_reference(const Reference& reference) noexcept {
-  const auto keep = [this](const auto& part, const Part& input, const Part& flag) {
+  const auto store = [this](const auto& part, const Slice& input, const Slice& flag) {
     if (!part) return;
     input.of(next_inputs_) = part->template reshaped<Eigen::RowMajor>();
     flag.of(flags_).setOnes();
@@ -363,12 +359,12 @@ void PythonController::Host::merge_reference(const Reference& reference) noexcep
   const InputLayout& in = task.in;
   const FlagLayout& flag = task.flag;
   const bool has_joints = reference.has_joints && reference.joints.size() == task.sizes.n;
-  keep(reference.position, in.position, flag.position);
-  keep(reference.velocity, in.velocity, flag.velocity);
-  keep(reference.pose, in.pose, flag.pose);
-  keep(reference.twist, in.twist, flag.twist);
-  keep(has_joints ? &reference.joints : nullptr, in.joints, flag.joints);
-  keep(reference.wrench, in.wrench, flag.wrench);
+  store(reference.position, in.position, flag.position);
+  store(reference.velocity, in.velocity, flag.velocity);
+  store(reference.pose, in.pose, flag.pose);
+  store(reference.twist, in.twist, flag.twist);
+  store(has_joints ? &reference.joints : nullptr, in.joints, flag.joints);
+  store(reference.wrench, in.wrench, flag.wrench);
 }
 
 void PythonController::Host::write_inputs(const RobotState& state, double dt) noexcept {
@@ -419,12 +415,12 @@ const Command& PythonController::Host::update(const RobotState& state, const Ref
   if (!fits(state) || !state.q.allFinite() || !state.v.allFinite()) {
     return hold("the state is not finite or does not fit this robot; holding against gravity");
   }
-  const auto before = worker.wait_for_buffers(deadline);
-  if (before == Worker::Outcome::late) {
+  const auto last_outcome = worker.wait_for_buffers(deadline);
+  if (last_outcome == Worker::Outcome::late) {
     late.fetch_add(1, std::memory_order_relaxed);
     return hold("Python is still busy with an old state; holding against gravity");
   }
-  if (has_pending_answer_ && before == Worker::Outcome::done) store_safe_output();
+  if (has_pending_answer_ && last_outcome == Worker::Outcome::done) store_safe_output();
   has_pending_answer_ = false;
   write_inputs(state, elapsed_);
   elapsed_ = 0.0;
@@ -493,12 +489,12 @@ const Command& PythonController::update(const RobotState& state, const Reference
 }
 
 std::vector<Gain> PythonController::gains() const {
-  std::vector<Gain> all;
+  std::vector<Gain> current_gains;
   for (const auto& gain_slot : host_->task.gains) {
-    all.push_back(gain_slot->gain);
-    all.back().value = gain_slot->value.load();
+    current_gains.push_back(gain_slot->gain);
+    current_gains.back().value = gain_slot->value.load();
   }
-  return all;
+  return current_gains;
 }
 
 bool PythonController::set_gain(const std::string& name, double value) noexcept {

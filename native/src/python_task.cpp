@@ -26,8 +26,7 @@ void promote_libpython() {
       library.dli_fname != nullptr) {
     dlopen(library.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   }
-  void* global =
-      dlopen(nullptr, RTLD_NOW);  // the program and its global symbols, without this library
+  void* global = dlopen(nullptr, RTLD_NOW);  // the program's symbols, without this library
   if (dlsym(global, "PyObject_Call") == nullptr) {
     const char* reason = dlerror();
     throw PythonError(
@@ -41,11 +40,10 @@ std::string version() {
 }
 
 // The folder of the packages of an environment; empty if it is not one of this Python version.
-fs::path packages(const fs::path& root_folder) {
+fs::path packages_folder(const fs::path& root_folder) {
   const fs::path site_packages = fs::path("lib") / ("python" + version()) / "site-packages";
-  for (fs::path folder :
-       {root_folder,
-        root_folder.parent_path().parent_path()}) {  // the folder, or that of its bin/python
+  // The folder, or that of its bin/python.
+  for (fs::path folder : {root_folder, root_folder.parent_path().parent_path()}) {
     if (fs::is_directory(folder / site_packages)) return folder / site_packages;
   }
   return root_folder.filename() == "site-packages" && fs::is_directory(root_folder) ? root_folder
@@ -57,20 +55,20 @@ std::string environment_variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-fs::path environment(const std::string& option) {
+fs::path environment_packages(const std::string& option) {
   const std::string folder_name = option.empty() ? environment_variable("VMS_PH_PYTHON") : option;
   if (folder_name.empty()) {
-    const std::string active = environment_variable("VIRTUAL_ENV");
-    return active.empty() ? fs::path() : packages(active);
+    const std::string active_environment = environment_variable("VIRTUAL_ENV");
+    return active_environment.empty() ? fs::path() : packages_folder(active_environment);
   }
-  const fs::path library = packages(folder_name);
-  if (library.empty()) {
+  const fs::path site_packages = packages_folder(folder_name);
+  if (site_packages.empty()) {
     throw PythonError("'" + folder_name + "' is no virtual environment of Python " + version() +
                       ", which this library was built with: it has no lib/python" + version() +
                       "/site-packages; give the folder of one as the environment, or in "
                       "VMS_PH_PYTHON");
   }
-  return library;
+  return site_packages;
 }
 
 // As in a virtual environment: after the standard library, before the packages of the system.
@@ -126,7 +124,7 @@ void add_to_path(const PythonOptions& options) {
     const py::gil_scoped_release gil_release;
     path_lock.lock();
   }
-  const fs::path folder = environment(options.environment);
+  const fs::path folder = environment_packages(options.environment);
   if (!folder.empty()) add_packages(folder.string());
   py::list path = py::module_::import("sys").attr("path");
   for (auto k = options.folders.size(); k-- > 0;) {

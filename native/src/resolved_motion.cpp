@@ -76,9 +76,9 @@ VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& 
   make_columns_orthogonal(columns_, left_vectors_);
   const Eigen::Index count = columns_.cols();
   const double damping_threshold = least * jacobian.cwiseAbs().maxCoeff();
-  VectorB values(count), missing = desired;
-  add_product(jacobian, rates, missing, -1.0);
-  VectorB coordinates = product<VectorB>(transposed(left_vectors_), missing);
+  VectorB values(count), residual = desired;
+  add_product(jacobian, rates, residual, -1.0);
+  VectorB coordinates = product<VectorB>(transposed(left_vectors_), residual);
   scaled_ = columns_;
   for (Eigen::Index k = 0; k < count; ++k) {
     const double value = columns_.col(k).norm();
@@ -152,7 +152,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
         acceleration_(last_rates_),
         limit_inertia_(last_rates_),
         positions_(last_rates_),
-        desired_(zero_velocity_),
+        desired_effort_(zero_velocity_),
         velocity_terms_(zero_velocity_) {
     reset_to_neutral();
   }
@@ -190,17 +190,17 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     }
     last_rates_ = rates;
     has_last_rates_ = true;
-    shape_force();
+    compute_desired_effort();
     model_.joint_positions(d_.q(), positions_);
     const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
     const double squared = gains.limit_frequency * gains.limit_frequency;
-    for (int k = 0; k < n_; ++k) desired_[6 + k] -= squared * limit_inertia_[k] * depth[k];
-    if (!desired_.allFinite()) return reject_effort();
-    const VectorV& output = apply_output_stage(desired_, dt);
+    for (int k = 0; k < n_; ++k) desired_effort_[6 + k] -= squared * limit_inertia_[k] * depth[k];
+    if (!desired_effort_.allFinite()) return reject_effort();
+    const VectorV& output = apply_output_stage(desired_effort_, dt);
     ControlEnergy& energy = command_.energy;
     energy.closed_loop_energy = d_.kinetic_energy();
-    energy.reference_power = (desired_ - d_.g()).dot(d_.v());
-    energy.clipped_power = (output - desired_).dot(d_.v());
+    energy.reference_power = (desired_effort_ - d_.g()).dot(d_.v());
+    energy.clipped_power = (output - desired_effort_).dot(d_.v());
     command_.task_error = error.head<3>().norm();
     command_.smallest_singular_value = desired_rates_.smallest_singular_value;
     return make_command(output, {});
@@ -212,26 +212,26 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
     Twist error;
     error.head<3>() = tool_.pose().topRightCorner<3, 1>() - pose.translation();
-    const Eigen::Vector3d turn = se3::rotation_vector(pose.rotation().transpose() * goal);
-    error.tail<3>() = goal * turn;
+    const Eigen::Vector3d rotation_error = se3::rotation_vector(pose.rotation().transpose() * goal);
+    error.tail<3>() = goal * rotation_error;
     return error;
   }
 
   /// Compute the joint rates that at the present momentum move the tool as desired.
   void compute_rates(const Twist& error, const ResolvedGains& gains) noexcept {
-    const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
+    const Eigen::Matrix3d goal_rotation = tool_.pose().topLeftCorner<3, 3>();
     const MatrixBN& A = d_.A();
-    Twist locked = d_.v().head<6>();
-    add_product(A, d_.v().tail(n_), locked);
+    Twist locked_twist = d_.v().head<6>();
+    add_product(A, d_.v().tail(n_), locked_twist);
     const auto& full = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED);
     const auto set_tool_jacobian = [&](Eigen::Index rows) {
       jacobian_ = full.topRightCorner(rows, n_);
       add_product(full.topLeftCorner(rows, 6), A, jacobian_, -1.0);
     };
     Twist twist = gains.bandwidth * error;
-    add_product(goal, tool_.twist().head<3>(), twist.head<3>());
-    add_product(goal, tool_.twist().tail<3>(), twist.tail<3>());
-    add_product(full.leftCols<6>(), locked, twist, -1.0);
+    add_product(goal_rotation, tool_.twist().head<3>(), twist.head<3>());
+    add_product(goal_rotation, tool_.twist().tail<3>(), twist.tail<3>());
+    add_product(full.leftCols<6>(), locked_twist, twist, -1.0);
     const auto add = [&](const VectorB& desired) {
       desired_rates_.add(jacobian_, desired, gains.least_singular_value, gains.joint_speed);
     };
@@ -240,7 +240,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
       const Eigen::Matrix3d rotation = model_.base_pose(d_.q()).rotation();
       const Eigen::Vector3d rotation_error = se3::rotation_vector(attitude_.transpose() * rotation);
       jacobian_ = A.bottomRows<3>();
-      add(locked.tail<3>() + gains.bandwidth_attitude * rotation_error);
+      add(locked_twist.tail<3>() + gains.bandwidth_attitude * rotation_error);
       set_tool_jacobian(3);
       add(twist.head<3>());
     } else {
@@ -250,19 +250,19 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   }
 
   /// Compute the forces that give joint accelerations on a base without actuators, with gravity.
-  void shape_force() noexcept {
+  void compute_desired_effort() noexcept {
     multiply(d_.C(), d_.v(), velocity_terms_);
-    desired_ = d_.g();
-    desired_.tail(n_) += velocity_terms_.tail(n_);
-    add_product(d_.M_hat_m(), acceleration_, desired_.tail(n_));
-    add_product(transposed(d_.A()), velocity_terms_.head(6), desired_.tail(n_), -1.0);
+    desired_effort_ = d_.g();
+    desired_effort_.tail(n_) += velocity_terms_.tail(n_);
+    add_product(d_.M_hat_m(), acceleration_, desired_effort_.tail(n_));
+    add_product(transposed(d_.A()), velocity_terms_.head(6), desired_effort_.tail(n_), -1.0);
   }
 
   PoseReference tool_;
   PrioritisedRates desired_rates_;
   Eigen::Matrix3d attitude_ = Eigen::Matrix3d::Identity();  // of the base, at the reset
   bool has_last_rates_ = false;
-  VectorV last_rates_, acceleration_, limit_inertia_, positions_, desired_, velocity_terms_;
+  VectorV last_rates_, acceleration_, limit_inertia_, positions_, desired_effort_, velocity_terms_;
   MatrixBN jacobian_;
 };
 

@@ -14,7 +14,7 @@ namespace vms_ph {
 namespace {
 
 // Share of the damping power, and least power (W), from which a reduction is reported.
-constexpr double kNoticeable = 0.5, kLeastPower = 1e-3;
+constexpr double kReportedShare = 0.5, kLeastPower = 1e-3;
 
 // The pose at which the weight is looked up is at most this far ahead, rad or m.
 constexpr double kLargestStep = 0.5;
@@ -52,7 +52,7 @@ VMS_PH_WIDE void SampledImpedance::compute(const MatrixV& mass, const MatrixV& d
   const double largest_stiffness = 0.5 / (h * h);
   stiffness_ = stiffness;
   system_ = largest_stiffness * mass - stiffness_;
-  if (!Cholesky(system_).is_positive()) reduce(mass, largest_stiffness);
+  if (!Cholesky(system_).is_positive()) reduce_stiffness(mass, largest_stiffness);
   system_ = mass + h * (damping + h * stiffness_);
   const VectorV damping_force = damping.lazyProduct(velocity);
   const double drift_power = drift ? velocity.dot(*drift) : 0.0;
@@ -63,7 +63,7 @@ VMS_PH_WIDE void SampledImpedance::compute(const MatrixV& mass, const MatrixV& d
   // D is symmetric: the power of D w is w against D v.
   const bool is_damping_reduced =
       damping_power > kLeastPower &&
-      predicted_velocity.dot(damping_force) - drift_power < kNoticeable * damping_power;
+      predicted_velocity.dot(damping_force) - drift_power < kReportedShare * damping_power;
   velocity = predicted_velocity;
   predicted_spring = h * stiffness_.lazyProduct(velocity);
   if (is_damping_reduced) {
@@ -76,7 +76,7 @@ VMS_PH_WIDE void SampledImpedance::compute(const MatrixV& mass, const MatrixV& d
 }
 
 // Reduce the stiffness to `largest_stiffness` times the mass matrix, in every direction.
-void SampledImpedance::reduce(const MatrixV& mass, double largest_stiffness) noexcept {
+void SampledImpedance::reduce_stiffness(const MatrixV& mass, double largest_stiffness) noexcept {
   const Cholesky factors(mass);
   const Eigen::Index size = mass.rows();
   for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
@@ -93,16 +93,16 @@ void SampledImpedance::reduce(const MatrixV& mass, double largest_stiffness) noe
   const Eigen::VectorXd& values = eigen_.values();
   is_reduced_ = values[size - 1] > largest_stiffness;
   factors.solve_root(spring.data());
-  auto along = product<VectorV>(transposed(eigen_.vectors()), spring);
+  auto modal_gradient = product<VectorV>(transposed(eigen_.vectors()), spring);
   modes_ = eigen_.vectors();
-  MatrixV reduced(size, size);
+  MatrixV reduced_modes(size, size);
   for (Eigen::Index k = 0; k < size; ++k) {
-    along[k] *= largest_stiffness / std::max(values[k], largest_stiffness);
+    modal_gradient[k] *= largest_stiffness / std::max(values[k], largest_stiffness);
     factors.multiply_root(&modes_(0, k));
-    reduced.col(k) = std::min(std::max(values[k], 0.0), largest_stiffness) * modes_.col(k);
+    reduced_modes.col(k) = std::min(std::max(values[k], 0.0), largest_stiffness) * modes_.col(k);
   }
-  multiply(modes_, along, spring);
-  multiply(reduced, transposed(modes_), stiffness_);
+  multiply(modes_, modal_gradient, spring);
+  multiply(reduced_modes, transposed(modes_), stiffness_);
 }
 
 const VectorV& SampledImpedance::brake(Evaluation& d, double h,

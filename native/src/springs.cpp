@@ -15,17 +15,17 @@ namespace {
 
 // The hysteresis of the sign: at eta = -0.1 the angle is 191 degrees. Measurement noise at half a
 // turn cannot make the sign chatter.
-constexpr double kMargin = 0.1;
+constexpr double kSignMargin = 0.1;
 
 }  // namespace
 
-bool PosePotential::follow(const Pose& error) noexcept {
+bool PosePotential::set_error(const Pose& error) noexcept {
   const Eigen::Vector4d next =
       Eigen::Quaterniond(Eigen::Matrix3d(error.topLeftCorner<3, 3>())).coeffs();
   // Of the two quaternions of a rotation, the one that is continuous in time.
   const bool is_opposite = next.dot(quaternion_) < 0.0;
   quaternion_ = is_opposite ? Eigen::Vector4d(-next) : next;
-  if (sign_ * quaternion_[3] >= -kMargin) return false;
+  if (sign_ * quaternion_[3] >= -kSignMargin) return false;
   sign_ = -sign_;
   return true;
 }
@@ -106,13 +106,13 @@ VectorB base_components(const Twist& twist, int b) noexcept {
 }
 
 void BaseSpring::restart(Evaluation& d) noexcept {
-  home_ = d.model().base_pose(d.q()).toHomogeneousMatrix();
+  rest_pose_ = d.model().base_pose(d.q()).toHomogeneousMatrix();
   potential_.restart();
   if (b_ == 0) return;
   const int linear = b_ == 6 ? 3 : 2;
   const VectorV diagonal = d.M().diagonal();
-  mass_ = diagonal.head(linear).mean();
-  inertia_ = diagonal.segment(linear, b_ - linear).mean();
+  mean_mass_ = diagonal.head(linear).mean();
+  mean_inertia_ = diagonal.segment(linear, b_ - linear).mean();
 }
 
 void BaseSpring::compute(const Pose& pose, double frequency, double position_share,
@@ -121,11 +121,11 @@ void BaseSpring::compute(const Pose& pose, double frequency, double position_sha
   force.setZero();
   stiffness.setZero();
   if (position_share == 0.0 && rotation_share == 0.0) return;
-  const Pose error = se3::inverse(home_) * pose;
-  potential_.follow(error);
-  const double squared = frequency * frequency;
-  const double k_position = position_share * squared * mass_,
-               k_rotation = rotation_share * squared * inertia_;
+  const Pose error = se3::inverse(rest_pose_) * pose;
+  potential_.set_error(error);
+  const double squared_frequency = frequency * frequency;
+  const double k_position = position_share * squared_frequency * mean_mass_,
+               k_rotation = rotation_share * squared_frequency * mean_inertia_;
   Twist stiffnesses;
   stiffnesses << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
   energy = potential_.value(error, k_position, k_rotation);
@@ -157,12 +157,12 @@ LimitSprings JointLimitPotential::springs(const VectorV& positions, const Vector
   return limit_springs;
 }
 
-VectorV JointLimitPotential::clipped(const VectorV& positions, const VectorV& before,
+VectorV JointLimitPotential::clipped(const VectorV& positions, const VectorV& last_positions,
                                      double margin) const noexcept {
   VectorV clamped(positions.size());
   for (Eigen::Index i = 0; i < clamped.size(); ++i) {
-    const double low = std::min(lower_[i] + margin, std::max(before[i], lower_[i]));
-    const double high = std::max(upper_[i] - margin, std::min(before[i], upper_[i]));
+    const double low = std::min(lower_[i] + margin, std::max(last_positions[i], lower_[i]));
+    const double high = std::max(upper_[i] - margin, std::min(last_positions[i], upper_[i]));
     clamped[i] = std::min(std::max(positions[i], low), high);
   }
   return clamped;

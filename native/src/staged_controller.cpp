@@ -59,8 +59,8 @@ const Command& StagedController::make_command(const VectorV& force,
   is_limited_ = !output_.reason().empty();
   command_.status = is_limited_ ? Status::saturated : Status::ok;
   reason_.set("%s", output_.reason().text());
-  for (const char* part : reasons) {
-    if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
+  for (const char* cause : reasons) {
+    if (*cause != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", cause);
   }
   command_.reason = reason_.text();
   return command_;

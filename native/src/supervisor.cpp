@@ -92,11 +92,11 @@ const Eigen::VectorXd* PayloadCompensation::payload_weight(const Eigen::VectorXd
   if (payload_.isZero(0.0) || !model_.is_configuration(q)) return nullptr;
   d_.set(q, zero_velocity_);
   const auto frame = model_.end_effector();
-  const auto field =
+  const auto gravity =
       product<Eigen::Vector3d>(transposed(d_.placement(frame).rotation()), model_.gravity());
   const MatrixView jacobian = d_.frame_jacobian(frame, pinocchio::LOCAL);
   const Eigen::Vector3d first_moment = payload_.tail<3>();
-  const Eigen::Vector3d force = payload_[0] * field, moment = first_moment.cross(field);
+  const Eigen::Vector3d force = payload_[0] * gravity, moment = first_moment.cross(gravity);
   weight_.setZero();
   add_product(transposed(jacobian.top_rows(3)), force, weight_, -1.0);
   add_product(transposed(jacobian.bottom_rows(3)), moment, weight_, -1.0);
@@ -145,7 +145,7 @@ const Command& Supervisor::update(const RobotState& state, const Reference& refe
     age_reason_.set("the state is %.3g s old, and the law has no gain 'delay'", state.age);
     return safe_output("", age_reason_.text(), dt);
   }
-  if (judgement_->restarts) {
+  if (judgement_->must_reset) {
     clear(pending_reference_);
     if (!law_->resume(state)) return safe_output("", "the law cannot restart at this state", dt);
   }
@@ -214,8 +214,8 @@ const Command& Supervisor::bound_efforts(const Command& command) noexcept {
   if (!exceeds_limit && reference_plausibility_.reason().empty()) return command;
   command_ = command;
   reason_.set("%s", command.reason);
-  const auto add_reason = [this](const char* more) {
-    reason_.add(reason_.empty() ? "%s" : "; %s", more);
+  const auto add_reason = [this](const char* cause) {
+    reason_.add(reason_.empty() ? "%s" : "; %s", cause);
   };
   if (exceeds_limit) {
     clip_to_effort(model_, command_.torque);

@@ -62,7 +62,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     RobotState initial;
     initial.q = model.neutral_configuration();
     initial.v = zero_velocity_;
-    if (!drives_all(initial)) {
+    if (!can_drive_all(initial)) {
       throw ModelError("the joints of '" + model.name() +
                        "' do not move all motions that its wheels allow");
     }
@@ -95,8 +95,8 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     compute_limit_springs();
     effort_.compute(terms_.mass, jacobian_, terms_.nu, horizon(dt, gains.delay, age_));
     multiply(transposed(terms_.basis), d.g(), desired_);
-    desired_ += effort_.sampled;
-    if (const char* failure = send(desired_, dt)) return failure;
+    desired_ += effort_.sampled_effort;
+    if (const char* failure = send_torque(desired_, dt)) return failure;
     ControlEnergy& energy = command_.energy;
     energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
     energy.shaped_potential = effort_.potential;

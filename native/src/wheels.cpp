@@ -45,7 +45,7 @@ void select_pivots(Matrix& columns, Eigen::Index count, std::vector<Eigen::Index
   std::sort(selected.begin(), selected.end());
 }
 
-std::vector<Eigen::Index> pivots(Eigen::MatrixXd columns, Eigen::Index count) {
+std::vector<Eigen::Index> pivot_columns(Eigen::MatrixXd columns, Eigen::Index count) {
   std::vector<Eigen::Index> selected;
   select_pivots(columns, count, selected);
   return selected;
@@ -69,7 +69,7 @@ WheeledTerms::WheeledTerms(const Model& model, const std::vector<Wheel>& wheels)
   const auto rows = 2 * static_cast<Eigen::Index>(wheels.size());
   constraints_.setZero(rows, model.nv());
   constraint_rates_ = constraints_;
-  partition();
+  choose_partition();
   nu.setZero(m_);
   basis.setZero(model.nv(), m_);
   basis_rate = basis;
@@ -107,10 +107,10 @@ Eigen::MatrixXd WheeledTerms::constraints_at(const Eigen::VectorXd& q) {
 
 /// Choose independent rows of the constraints, and dependent and independent velocities, from what
 /// they are at several configurations.
-void WheeledTerms::partition() {
+void WheeledTerms::choose_partition() {
   const int nv = model_.nv(), count = 5;
-  const Eigen::Index all = constraints_.rows();
-  Eigen::MatrixXd stacked_rows(all, count * nv);
+  const Eigen::Index row_count = constraints_.rows();
+  Eigen::MatrixXd stacked_rows(row_count, count * nv);
   std::vector<Eigen::MatrixXd> samples;
   Eigen::Index rank = 0;
   for (int k = 0; k < count; ++k) {
@@ -119,15 +119,15 @@ void WheeledTerms::partition() {
       increment[i] = k == 0 ? 0.0 : 2.0 * std::sin(1.3 * (i + 1) * (k + 1));
     model_.integrate(model_.neutral_configuration(), increment, q);
     samples.push_back(constraints_at(q));
-    rank =
-        std::max(rank, static_cast<Eigen::Index>(pivots(samples.back().transpose(), all).size()));
+    rank = std::max(rank, static_cast<Eigen::Index>(
+                              pivot_columns(samples.back().transpose(), row_count).size()));
     const double size = std::max(1e-300, samples.back().cwiseAbs().maxCoeff());
     stacked_rows.middleCols(k * nv, nv) = samples.back() / size;
   }
   if (rank == nv) {
     throw ModelError("the constraints leave the robot no motion; take away those too many");
   }
-  row_indices_ = pivots(stacked_rows.transpose(), rank);
+  row_indices_ = pivot_columns(stacked_rows.transpose(), rank);
   Eigen::MatrixXd stacked_columns(count * rank, nv);
   for (int k = 0; k < count; ++k) {
     for (Eigen::Index r = 0; r < rank; ++r) {
@@ -135,7 +135,7 @@ void WheeledTerms::partition() {
           samples[static_cast<std::size_t>(k)].row(row_indices_[static_cast<std::size_t>(r)]);
     }
   }
-  dependent_ = pivots(std::move(stacked_columns), rank);
+  dependent_ = pivot_columns(std::move(stacked_columns), rank);
   std::string names;
   for (Eigen::Index i = 0; i < nv; ++i) {
     if (std::find(dependent_.begin(), dependent_.end(), i) != dependent_.end()) continue;
@@ -155,7 +155,7 @@ void WheeledTerms::partition() {
 /// Write the rows of the velocities of all points of contact, and their derivatives.
 VMS_PH_WIDE void WheeledTerms::compute_constraints(bool with_rates) noexcept {
   Eigen::Index row = 0;
-  const auto contact = [](const auto& jacobian, double radius, Eigen::Index i) {
+  const auto contact_velocity = [](const auto& jacobian, double radius, Eigen::Index i) {
     const Vector3d axis = jacobian.col(i).template tail<3>();
     return Vector3d(jacobian.col(i).template head<3>() + radius * Vector3d(-axis.y(), axis.x(), 0));
   };
@@ -165,7 +165,7 @@ VMS_PH_WIDE void WheeledTerms::compute_constraints(bool with_rates) noexcept {
     const Vector3d axle = jacobian.col(wheel.axle_index).tail<3>() / wheel.axis_norm;
     Vector3d angular_velocity = Vector3d::Zero();
     for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
-      const Vector3d point = contact(jacobian, wheel.radius, i);
+      const Vector3d point = contact_velocity(jacobian, wheel.radius, i);
       constraints_(row, i) = along(axle).dot(point);
       constraints_(row + 1, i) = axle.dot(point);
       angular_velocity += jacobian.col(i).tail<3>() * d_.v()[i];
@@ -174,8 +174,8 @@ VMS_PH_WIDE void WheeledTerms::compute_constraints(bool with_rates) noexcept {
       const Vector3d axle_rate = angular_velocity.cross(axle);
       const auto& rate = d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
       for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
-        const Vector3d point = contact(jacobian, wheel.radius, i);
-        const Vector3d change = contact(rate, wheel.radius, i);
+        const Vector3d point = contact_velocity(jacobian, wheel.radius, i);
+        const Vector3d change = contact_velocity(rate, wheel.radius, i);
         constraint_rates_(row, i) = along(axle).dot(change) + along(axle_rate).dot(point);
         constraint_rates_(row + 1, i) = axle.dot(change) + axle_rate.dot(point);
       }

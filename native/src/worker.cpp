@@ -89,8 +89,7 @@ struct Worker::Shared {
   std::string failure;  // of begin(); read after begin() has returned
 
   mutable std::mutex mutex;
-  std::deque<std::pair<std::string, std::uint64_t>>
-      log;  // with the number of successive repetitions
+  std::deque<std::pair<std::string, std::uint64_t>> log;  // with the number of repetitions
 
   void note(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -102,33 +101,33 @@ struct Worker::Shared {
     log.emplace_back(text, 1);
   }
 
-  void work() {
-    bool started = false;
+  void run_jobs() {
+    bool is_started = false;
     try {
       task->begin();
-      started = true;
+      is_started = true;
     } catch (...) {
       failure = exception_message();
     }
-    failed.store(!started, std::memory_order_release);
+    failed.store(!is_started, std::memory_order_release);
     completed.store(0, std::memory_order_release);
     done.post();
-    while (started) {
+    while (is_started) {
       request.wait();
       if (stop.load(std::memory_order_acquire)) break;
       const std::uint64_t sequence = requested.load(std::memory_order_acquire);
-      bool threw = false;
+      bool has_failed = false;
       try {
         task->run(job);
       } catch (...) {
-        threw = true;
+        has_failed = true;
         note(exception_message());
       }
-      failed.store(threw, std::memory_order_relaxed);
+      failed.store(has_failed, std::memory_order_relaxed);
       completed.store(sequence, std::memory_order_release);
       done.post();
     }
-    if (started) task->end();
+    if (is_started) task->end();
     task.reset();
   }
 };
@@ -137,19 +136,19 @@ Worker::Worker(std::unique_ptr<WorkerTask> task, double timeout, int priority)
     : shared_(std::make_shared<Shared>()) {
   shared_->task = std::move(task);
   // Signals are handled by the threads of the host program.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t all_signals, last_mask;
+  sigfillset(&all_signals);
+  pthread_sigmask(SIG_SETMASK, &all_signals, &last_mask);
   try {
     thread_ = std::thread([shared = shared_] {
-      shared->work();
+      shared->run_jobs();
       shared->ended.post();
     });
   } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_sigmask(SIG_SETMASK, &last_mask, nullptr);
     throw;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_sigmask(SIG_SETMASK, &last_mask, nullptr);
   int scheduling_error = 0;
   if (priority > 0) {
     sched_param parameters{};

@@ -300,9 +300,9 @@ void bind_plausibility(py::module_& module) {
           "judge",
           [](StatePlausibility& self, const Vector& q, const Vector& v, double dt) -> py::object {
             const vms_ph::Judgement& judgement = self.judge(q, v, dt);
-            if (!judgement.must_hold() && !judgement.restarts) return py::none();
+            if (!judgement.must_hold() && !judgement.must_reset) return py::none();
             return py::make_tuple(judgement.reason, Vector(judgement.q), Vector(judgement.v),
-                                  judgement.restarts, judgement.is_located);
+                                  judgement.must_reset, judgement.is_position_measured);
           },
           "Return None where the law may act, else the fields of a Judgement.");
 }

@@ -103,7 +103,7 @@ void SimulatedSystem::find_handles() {
   followers_.clear();
   for (const vms_ph::Mimic& mimic : model_->mimics()) {
     const auto& names = model_->joint_names();
-    const auto of = std::find(names.begin(), names.end(), mimic.of) - names.begin();
+    const auto of = std::find(names.begin(), names.end(), mimic.leader) - names.begin();
     followers_.push_back({static_cast<std::size_t>(of), mimic.multiplier, mimic.offset,
                           state(mimic.joint + "/position"), state(mimic.joint + "/velocity"),
                           state(mimic.joint + "/effort")});

@@ -98,8 +98,8 @@ class BaseActuation final : public Actuation {
   std::optional<Allocation> allocation_;
   Eigen::MatrixXd inverse_, projector_;
   Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
-  Eigen::VectorXd thrusts_, static_thrusts_, step_;
-  VectorB offset_;  // (b,) wrench of the fixed inputs
+  Eigen::VectorXd thrusts_, static_thrusts_, thrust_step_;
+  VectorB fixed_wrench_;  // (b,) wrench of the fixed inputs
   VectorB wrench_, residual_;
   Reason reason_;
 };
@@ -132,7 +132,7 @@ class PrioritisedActuation final : public Actuation {
   Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
   Eigen::VectorXd inputs_;
   BoundedLeastSquares solver_;
-  VectorB wrench_, target_, residual_;
+  VectorB wrench_, weighted_goal_, residual_;
   Reason reason_;
 };
 

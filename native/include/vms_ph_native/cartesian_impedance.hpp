@@ -54,7 +54,7 @@ class PoseImpedance : public StagedController {
   void missed_updates() noexcept override;
 
   /// Energy that the posture may still give, J.
-  double null_level() const noexcept { return null_level_; }
+  double null_level() const noexcept { return posture_energy_; }
 
   /// The share of the stiffness of the posture for each joint, as `null_weight.<joint>`.
   std::vector<Gain> null_weights() const;
@@ -98,16 +98,16 @@ class PoseImpedance : public StagedController {
   };
 
   PoseEffort effort_;
-  SwitchRamp holding_ramp_, attached_ramp_, upright_ramp_, reference_ramp_;
+  SwitchRamp position_ramp_, attachment_ramp_, attitude_ramp_, reference_ramp_;
   std::optional<Compliance> last_compliance_;
   JointReference posture_;
-  VectorV weights_, ramped_weights_, last_posture_, last_stiffness_, offset_, posture_stiffness_,
-      friction_, posture_step_;
+  VectorV weights_, ramped_weights_, last_posture_, last_stiffness_, posture_error_,
+      posture_stiffness_, friction_, posture_step_;
   std::optional<PostureSample> posture_sample_;
-  double null_level_ = 0.0;
-  bool has_posture_ = false;      // of the last sample
-  Matrix6V jacobian_, momentum_;  // (6,nv) J, and the momentum of the task for a velocity
-  double smallest_ = 0.0;         // singular value
+  double posture_energy_ = 0.0;
+  bool has_posture_ = false;          // of the last sample
+  Matrix6V jacobian_, momentum_map_;  // (6,nv) J, and the momentum of the task for a velocity
+  double smallest_value_ = 0.0;       // singular value
   VectorV shape_inertia_, positions_, desired_, sampled_effort_;
   MatrixV gram_;
   SymmetricEigen eigen_, relative_eigen_;
@@ -191,7 +191,7 @@ class PushingImpedance final : public PostureGains<PushGains> {
 
   ImpulseBalance balance_;
   MomentumObserver observer_;
-  WrenchMap wrenches_;
+  WrenchMap wrench_map_;
   Push push_;
   std::optional<EnergyTank> tank_;
   std::optional<AppliedForce> last_force_;
@@ -199,7 +199,7 @@ class PushingImpedance final : public PostureGains<PushGains> {
   Eigen::Matrix3d tool_rotation_;  // its rotation
   Eigen::Vector3d tool_position_;  // its position, m
   Eigen::Vector3d desired_force_ = Eigen::Vector3d::Zero(), normal_ = Eigen::Vector3d::UnitX();
-  double force_ = 0.0, correction_ = 0.0, observed_force_ = 0.0, routable_power_ = 0.0;
+  double force_ = 0.0, force_correction_ = 0.0, observed_force_ = 0.0, routable_power_ = 0.0;
 };
 
 }  // namespace vms_ph

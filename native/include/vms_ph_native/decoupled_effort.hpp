@@ -27,19 +27,19 @@ class IntegralAction {
 
   /// Advance by one time step.
   ///
-  /// @param share   rate of the correction as a share of the natural frequency; 0 removes the
+  /// @param gain    rate of the correction as a share of the natural frequency; 0 removes the
   ///                displacement at once.
-  /// @param base    natural frequency of the base, rad/s; 0 where it is not held.
-  /// @param shape   natural frequency of the joints, rad/s.
+  /// @param omega_base   natural frequency of the base, rad/s; 0 where it is not held.
+  /// @param omega_shape  natural frequency of the joints, rad/s.
   /// @param position_error    error of the place of the base in the inertial frame, m.
   /// @param rotation_error  attitude of the base relative to its reference; null where not
   /// corrected.
   /// @param offset  (n,) errors of the joints.
   /// @param dt      time step, s.
   /// @param h       the horizon, s.
-  void advance(double share, double base, double shape, const Eigen::Vector3d& position_error,
-               const Eigen::Matrix3d* rotation_error, const VectorV& offset, double dt,
-               double h) noexcept;
+  void advance(double gain, double omega_base, double omega_shape,
+               const Eigen::Vector3d& position_error, const Eigen::Matrix3d* rotation_error,
+               const VectorV& offset, double dt, double h) noexcept;
 
   const Eigen::Vector3d& position() const { return position_; }            ///< m, inertial frame
   const Eigen::Vector3d& position_rate() const { return position_rate_; }  ///< m/s
@@ -77,8 +77,8 @@ class DecoupledEffort {
     VectorV velocity;             ///< (nv,) of the reference
     VectorV acceleration;         ///< (nv,) of the reference
     bool is_resting = true;       ///< whether both are zero
-    double base = 0.0;            ///< damping of the locked motion, 1/s
-    double shape = 0.0;           ///< damping of the shape, 1/s
+    double base_damping = 0.0;    ///< damping of the locked motion, 1/s
+    double shape_damping = 0.0;   ///< damping of the shape, 1/s
     double h = 0.0;               ///< the horizon, s
   } demand;
 
@@ -87,9 +87,9 @@ class DecoupledEffort {
   ///
   /// @param potential  of the base, which has followed its pose.
   /// @param pose       of the base in the minimum.
-  /// @param offset     (n,) displacement of the joints from the minimum.
+  /// @param joint_error  (n,) displacement of the joints from the minimum.
   double set_springs(const Evaluation& d, const Springs& springs, const PosePotential& potential,
-                     const Pose& pose, const VectorV& offset) noexcept;
+                     const Pose& pose, const VectorV& joint_error) noexcept;
 
   /// Set velocity and acceleration of the demand to those of a reference.
   ///
@@ -106,9 +106,9 @@ class DecoupledEffort {
   /// Compute the effort at a state.
   void compute(Evaluation& d) noexcept;
 
-  VectorV error;       ///< of the velocity, (nv,)
-  VectorV continuous;  ///< (nv,) the effort in which the energy balance is stated
-  VectorV sampled;     ///< (nv,) with the reduced spring and the brake
+  VectorV velocity_error;     ///< (nv,)
+  VectorV continuous_effort;  ///< (nv,) the effort in which the energy balance is stated
+  VectorV sampled_effort;     ///< (nv,) with the reduced spring and the brake
   double kinetic_base = 0.0, kinetic_shape = 0.0;  ///< J
   double damping_base = 0.0, damping_shape = 0.0;  ///< W
 

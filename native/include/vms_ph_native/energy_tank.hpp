@@ -133,8 +133,8 @@ class SampleGrant {
   /// Replace a granted effort by the least brake that meets the budget.
   ///
   /// @param force      (nv,) granted effort.
-  /// @param strongest  (nv,) the strongest brake, see strongest_brake().
-  void brake(VectorV& force, const VectorV& static_effort, const VectorV& strongest) noexcept;
+  /// @param brake_effort  (nv,) the strongest brake, see strongest_brake().
+  void brake(VectorV& force, const VectorV& static_effort, const VectorV& brake_effort) noexcept;
 
   /// The share of the last effort that was granted, in [0, 1].
   double share() const noexcept { return share_; }
@@ -199,8 +199,8 @@ class SampledTank {
              double dt) noexcept;
 
   /// Replace an effort that is not covered by a brake; see SampleGrant.
-  void brake(VectorV& force, const VectorV& static_effort, const VectorV& strongest) noexcept {
-    grant_.brake(force, static_effort, strongest);
+  void brake(VectorV& force, const VectorV& static_effort, const VectorV& brake_effort) noexcept {
+    grant_.brake(force, static_effort, brake_effort);
   }
 
   /// Why the last share was less than one; empty otherwise.

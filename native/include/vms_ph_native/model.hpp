@@ -19,7 +19,7 @@ namespace vms_ph {
 
 /// A joint that follows another: `position = multiplier * position of the other + offset`.
 struct Mimic {
-  std::string joint, of;
+  std::string joint, leader;
   double multiplier = 1.0;  ///< m/rad or rad/m between joints of different kinds
   double offset = 0.0;      ///< rad or m
 };
@@ -119,8 +119,8 @@ class Model {
 
   /// Where the position of one of the n joints is in a configuration, and whether it is a pair
   /// (cos, sin) there.
-  int position_index(int joint) const { return positions_[static_cast<std::size_t>(joint)]; }
-  bool is_pair(int joint) const { return pairs_[static_cast<std::size_t>(joint)]; }
+  int position_index(int joint) const { return position_indices_[static_cast<std::size_t>(joint)]; }
+  bool is_pair(int joint) const { return is_pair_[static_cast<std::size_t>(joint)]; }
 
   /// Entries of a configuration that have length one, of the base and of pairs.
   struct Rotation {
@@ -213,8 +213,8 @@ class Model {
   std::vector<Mimic> mimics_;
   int b_, n_, nq_;
   std::vector<std::string> joint_names_, joint_kinds_;
-  std::vector<int> positions_;
-  std::vector<char> pairs_;
+  std::vector<int> position_indices_;
+  std::vector<char> is_pair_;
   std::vector<Rotation> rotations_;
   std::vector<JointLeader> leaders_;  ///< by Pinocchio's index of a joint
   pinocchio::FrameIndex end_effector_;

@@ -84,7 +84,7 @@ class OutputStage {
   std::unique_ptr<Actuation> actuation_;
   TorqueLimits limits_;
   SampledTank tank_;
-  VectorV loaded_effort_, force_, static_effort_, weight_, brake_, load_;
+  VectorV loaded_effort_, effort_, static_effort_, total_weight_, brake_, load_;
   Reason reason_;
   Command safe_command_, rejected_command_;
 };
@@ -117,7 +117,7 @@ class SafeOutput {
   BaseActuation actuation_;
   Evaluation d_;
   VectorB static_wrench_, wrench_;
-  VectorV braking_effort_, weight_, holding_torque_, step_, torque_;
+  VectorV braking_effort_, weight_, holding_torque_, torque_step_, torque_;
   Eigen::VectorXd next_q_;  // (nq,)
 };
 

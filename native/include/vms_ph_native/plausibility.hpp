@@ -46,11 +46,11 @@ struct PlausibilityBounds {
 
 /// The outcome of a check.
 struct Judgement {
-  const char* reason = "";  ///< why the law must not act; empty when it may
-  VectorQ q;                ///< (nq,) of the safe output: the last one that is believed
-  VectorV v;                ///< (nv,) of the safe output, within the speed bounds
-  bool restarts = false;    ///< whether the law must be reset: the robot is elsewhere
-  bool is_located = true;   ///< whether q is measured now, though v may be implausible
+  const char* reason = "";           ///< why the law must not act; empty when it may
+  VectorQ q;                         ///< (nq,) of the safe output: the last one that is believed
+  VectorV v;                         ///< (nv,) of the safe output, within the speed bounds
+  bool must_reset = false;           ///< whether the law must be reset: the robot is elsewhere
+  bool is_position_measured = true;  ///< whether q is measured now, though v may be implausible
 
   bool must_hold() const noexcept { return reason[0] != '\0'; }
 };
@@ -78,13 +78,13 @@ class StatePlausibility {
 
  private:
   struct JointLimit {
-    int joint, row;
+    int joint, index;
     double lower, upper;
   };
 
   void accept(const ConstVector& q, const ConstVector& v) noexcept;
-  void hold(const ConstVector& q, const ConstVector& v, double dt, bool has_position,
-            bool is_continuous) noexcept;
+  void update_while_holding(const ConstVector& q, const ConstVector& v, double dt,
+                            bool has_position, bool is_continuous) noexcept;
   bool values_are_plausible(const ConstVector& q, const ConstVector& v, Reason& problem) noexcept;
   bool is_configuration(const ConstVector& q) const noexcept;
   bool check_motion(const ConstVector& v, double dt) noexcept;
@@ -119,7 +119,7 @@ class ReferencePlausibility {
 
  private:
   bool is_near(const char* name, const Eigen::Vector3d& point, const ConstVector& q) noexcept;
-  void refuse(const char* name, const char* cause) noexcept;
+  void reject(const char* name, const char* cause) noexcept;
 
   const Model& model_;
   const PlausibilityBounds bounds_;

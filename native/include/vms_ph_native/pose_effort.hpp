@@ -41,13 +41,13 @@ class PoseMotion {
   Vector6 twist;          ///< of the frame
   Vector6 task_coupling;  ///< the force that cancels the coupling, on the task
   VectorV null_coupling;  ///< the same on all motions, (nv,)
-  double smallest = 0.0;  ///< singular value of J
+  double smallest_value = 0.0;  ///< singular value of J
 
  private:
-  void invert() noexcept;
+  void invert_mobility() noexcept;
 
   const int nv_;
-  MatrixV square_, mobility_;
+  MatrixV gram_, mobility_;
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse_;
   VectorV null_velocity_, task_velocity_, force_;
   SymmetricEigen eigen_, mobility_eigen_;
@@ -119,10 +119,10 @@ class PoseEffort {
   /// Pull the null space of J to a posture, after set_springs().
   ///
   /// @param mass      (nv,nv), and the momentum of the task for a velocity, (6,nv).
-  /// @param offset    (n,) of the joints from the posture, rad or m.
+  /// @param posture_error  (n,) of the joints from the posture, rad or m.
   /// @param stiffness (n,) N m/rad or N/m.
-  void hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum,
-                    const VectorV& offset, const VectorV& stiffness) noexcept;
+  void hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum_map,
+                    const VectorV& posture_error, const VectorV& stiffness) noexcept;
 
   /// Compute the forces.
   ///
@@ -141,9 +141,9 @@ class PoseEffort {
   double damping_null = 0.0;     ///< power dissipated by the other dampers, W
   double reference_power = 0.0;  ///< with which the reference moves the minimum, W
   double distance = 0.0;         ///< of the pose to its reference, m
-  VectorV continuous;            ///< (m,) the force in which the energy balance is stated
-  VectorV sampled;               ///< (m,) with the reduced spring
-  VectorV posture;               ///< (nv,) the part of both by hold_posture()
+  VectorV continuous_effort;     ///< (m,) the force in which the energy balance is stated
+  VectorV sampled_effort;        ///< (m,) with the reduced spring
+  VectorV posture_effort;        ///< (nv,) the part of both by hold_posture()
 
  private:
   struct Springs {
@@ -170,7 +170,7 @@ class PoseEffort {
 /// Split a mass matrix (m,m) between a task with the Jacobian J (6,m) and its null space: write the
 /// momentum of the task per velocity, Lambda J, and the inertia M - J^T Lambda J. Directions that
 /// are being lost fade into the null space where the smallest singular value is near zero.
-void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum,
-                   MatrixV& null_inertia, double smallest = HUGE_VAL) noexcept;
+void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum_map,
+                   MatrixV& null_inertia, double smallest_value = HUGE_VAL) noexcept;
 
 }  // namespace vms_ph

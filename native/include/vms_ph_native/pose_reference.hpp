@@ -47,7 +47,7 @@ class PoseReference {
  private:
   Pose pose_ = Pose::Identity(), target_ = Pose::Identity();
   Twist twist_ = Twist::Zero(), acceleration_ = Twist::Zero();
-  bool has_target_ = false, is_resting_ = true, target_is_new_ = false, target_moves_ = false;
+  bool has_target_ = false, is_resting_ = true, has_new_target_ = false, is_target_moving_ = false;
 };
 
 /// Joint positions that follow a target with bounded rates and bounded accelerations.

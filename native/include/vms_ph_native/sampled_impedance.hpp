@@ -51,7 +51,7 @@ class SampledImpedance {
   const char* reason() const noexcept { return reason_; }
 
  private:
-  void reduce(const MatrixV& mass, double largest_stiffness) noexcept;
+  void reduce_stiffness(const MatrixV& mass, double largest_stiffness) noexcept;
 
   Eigen::VectorXd predicted_q_;
   MatrixV stiffness_, system_, modes_;

@@ -34,7 +34,7 @@ class PosePotential {
   void restart() noexcept { *this = PosePotential(); }
 
   /// Set the pose error; return whether the sign was switched.
-  bool follow(const Pose& error) noexcept;
+  bool set_error(const Pose& error) noexcept;
 
   /// The potential at the pose error set last, J; k_position in N/m, k_rotation in N m/rad
   /// for small angles.
@@ -75,7 +75,7 @@ class BaseSpring {
   void restart(Evaluation& d) noexcept;
 
   /// Hold the base at another pose from now on.
-  void move(const Pose& pose) noexcept { home_ = pose; }
+  void move(const Pose& pose) noexcept { rest_pose_ = pose; }
 
   /// Compute the spring at a pose of the base, with a frequency in rad/s and the shares in [0, 1]
   /// of the springs of position and attitude that are in force.
@@ -88,8 +88,8 @@ class BaseSpring {
  private:
   const int b_;
   PosePotential potential_;
-  Pose home_ = Pose::Identity();
-  double mass_ = 0.0, inertia_ = 0.0;
+  Pose rest_pose_ = Pose::Identity();
+  double mean_mass_ = 0.0, mean_inertia_ = 0.0;
 };
 
 /// The springs at the limits of the joints, in a state.
@@ -112,8 +112,9 @@ class JointLimitPotential {
                        double margin, double h) const noexcept;
 
   /// Joint positions (n,) clipped to the margins.
-  /// Joints that were beyond a margin `before` may stay there, but move no further.
-  VectorV clipped(const VectorV& positions, const VectorV& before, double margin) const noexcept;
+  /// Joints that were beyond a margin at the last positions may stay there, but move no further.
+  VectorV clipped(const VectorV& positions, const VectorV& last_positions,
+                  double margin) const noexcept;
 
  private:
   VectorV lower_, upper_;

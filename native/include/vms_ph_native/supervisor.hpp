@@ -50,9 +50,9 @@ class PayloadCompensation final : public Controller {
   const double rate_;
   const Eigen::VectorXd zero_velocity_;  // (nv,) zeros
   Evaluation d_;
-  Eigen::Vector4d target_payload_ = Eigen::Vector4d::Zero(),
-                  payload_ = target_payload_;  // mass and its moment
-  Eigen::VectorXd weight_;                     // (nv,)
+  // Mass and its moment.
+  Eigen::Vector4d target_payload_ = Eigen::Vector4d::Zero(), payload_ = target_payload_;
+  Eigen::VectorXd weight_;  // (nv,)
   const double reach_;
   Reason reason_;
   Command command_;

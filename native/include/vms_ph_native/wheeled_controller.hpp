@@ -65,8 +65,8 @@ class WheeledController : public Controller {
 
   /// Compute the smallest torques S_j^T tau = f of all joints and send them within the limits; why
   /// they cannot be sent, or null.
-  const char* send(const VectorV& force, double dt) noexcept {
-    if (!torque_for(force) || !torque_.allFinite()) return reasons::reference_too_large;
+  const char* send_torque(const VectorV& force, double dt) noexcept {
+    if (!find_torque(force) || !torque_.allFinite()) return reasons::reference_too_large;
     Evaluation& d = terms_.d();
     command_.torque = limits_.apply(torque_, d.g().tail(n_), d.v().tail(n_), gains_.torque_rate,
                                     gains_.power, dt);
@@ -76,8 +76,8 @@ class WheeledController : public Controller {
   }
 
   /// Whether the joints move all motions of the wheels at a state.
-  bool drives_all(const RobotState& initial) noexcept {
-    return terms_.compute(initial) && torque_for(VectorV::Zero(terms_.dimension()));
+  bool can_drive_all(const RobotState& initial) noexcept {
+    return terms_.compute(initial) && find_torque(VectorV::Zero(terms_.dimension()));
   }
 
   const Model& model_;
@@ -102,7 +102,7 @@ class WheeledController : public Controller {
   }
 
   /// Compute the smallest torques S_j^T tau = f; false where there are none.
-  bool torque_for(const VectorV& force) noexcept {
+  bool find_torque(const VectorV& force) noexcept {
     const MatrixView joint_basis = MatrixView(terms_.basis).bottom_rows(n_);
     multiply(transposed(joint_basis), joint_basis, gram_);
     const Cholesky gram_factor(gram_);

@@ -57,7 +57,7 @@ class WheeledTerms {
   };
 
   WheelContact make_contact(const Wheel& wheel);
-  void partition();
+  void choose_partition();
   Eigen::MatrixXd constraints_at(const Eigen::VectorXd& q);
   void compute_constraints(bool with_rates) noexcept;
   void select_dependent() noexcept;
