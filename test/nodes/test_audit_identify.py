@@ -53,6 +53,16 @@ def test_payload_and_friction_are_printed_as_one_document(file: Path, truth: Tru
     assert one["text"].startswith("this recording fits better with a load of ")
 
 
+def test_gains_are_printed_as_one_document_without_load_friction_if_asked(file: Path) -> None:
+    asked = (file, "--identify", "gains,friction", "--json")
+    found = json.loads(typed(*asked).stdout)["identified"]
+    assert found["gain.panda_joint2"]["energy"]["agrees"] in (True, False)
+    name = "friction.panda_joint2.load"
+    assert name in {*found, *found["not_excited"]}
+    found = json.loads(typed(*asked, "--no-load-friction").stdout)["identified"]
+    assert name not in {*found, *found["not_excited"]}
+
+
 def test_what_was_identified_is_left_in_files_that_the_tools_take(
     file: Path, truth: Truth, tmp_path: Path
 ) -> None:

@@ -136,7 +136,7 @@ def identify(
         nominal = np.array([means.get(f"gain.{joint}", 1.0) for joint in model.joint_names])
     elif "gains" in kinds:
         nominal = torque_gains
-    gains = {f"gain.{joint}": g for joint, g in zip(model.joint_names, nominal, strict=True)}
+    gains = dict(zip((f"gain.{j}" for j in model.joint_names), nominal.tolist(), strict=True))
     gains |= {f"friction.{name[5:]}.load": abs(gain) for name, gain in gains.items()}
     if np.any(nominal != 1.0):
         motions = [

@@ -58,7 +58,7 @@ def with_identification(
     frame: str = "",
     friction: JointFriction | None = None,
     prior: Posterior | None = None,
-    load_friction: bool = False,
+    load_friction: bool | None = None,
     references: Sequence[RecordedReference] = (),
 ) -> tuple[Audit, Identification]:
     """Return an audit with what its recording, and further ones, tell of the robot.
@@ -70,8 +70,8 @@ def with_identification(
         frame: at which a payload is fixed; the end effector if empty.
         friction: what is known of friction; None: it is estimated.
         prior: what an earlier identification found.
-        load_friction: whether friction may grow with the load of the gears; it may in any case
-            where gains are unknown.
+        load_friction: whether friction may grow with the load of the gears; None: where gains are
+            unknown.
         references: recordings of the same robot with known loads. Where a load is asked for, its
             interval covers how far the loads found in them lie from the known ones. Otherwise
             those without a load are identified from too, and each session is left out in turn to
@@ -95,7 +95,7 @@ def with_identification(
     if not samples:
         raise VmsPhError(f"no part of the recording without a gap has {_MIN_SAMPLES} samples")
     friction_law = None if friction is None else (lambda rate: -friction.force(rate))
-    settings = Settings(load_friction=True if load_friction else None)
+    settings = Settings(load_friction=load_friction)
     options: dict[str, Any] = {"frame": frame or None, "prior": prior, "settings": settings}
     identification = identify(audit.model, samples, parameters, friction=friction_law, **options)
     if "payload" in parameters:

@@ -46,7 +46,7 @@ def audit(
     prior: Path = typer.Option(None, help="prior.json of an earlier identification"),
     certificate: bool = typer.Option(False, help="certify the energy given through the ports"),
     budget: float = typer.Option(None, min=0.0, help="energy to certify, J; with --certificate"),
-    load_friction: bool = typer.Option(False, help="friction may grow with the load of the gears"),
+    load_friction: bool | None = typer.Option(None, help="friction may grow with a gear's load"),
     out: Path = typer.Option(None, help="folder for the report (HTML, PNG, CSV, JSON, bag)"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document"),
 ) -> None:
