@@ -80,7 +80,7 @@ def compared(
         reference,
         tolerance,
     )
-    close = abs(obtained - reference) <= tolerance
+    is_close = abs(obtained - reference) <= tolerance
     return Check(
         name,
         unit,
@@ -88,7 +88,7 @@ def compared(
         origin,
         float(obtained),
         float(tolerance),
-        verdict_of(bool(close)),
+        verdict_of(bool(is_close)),
         why,
     )
 

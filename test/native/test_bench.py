@@ -19,7 +19,7 @@ from vms_ph_studies.benchmarks import native as bench
 def _each_program_runs_once() -> Iterator[None]:
     """With the same arguments, but for the file of the robot."""
     printed: dict[tuple[object, ...], list[str]] = {}
-    run = bench.output
+    run = bench.program_output
 
     def remembered(program: Path, *arguments: object) -> list[str]:
         key = (program.name, *map(str, arguments[1:]))
@@ -29,7 +29,7 @@ def _each_program_runs_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "_UPDATES", 200)
-        patch.setattr(bench, "output", remembered)
+        patch.setattr(bench, "program_output", remembered)
         yield
 
 

@@ -24,8 +24,8 @@ def test_a_subject_times_all_its_cases_and_its_reference(
 ) -> None:
     # An arm of 60 joints takes seconds to export, chains of 40 bodies to assemble.
     for name, value in (
-        ("calls.JOINTS", (1, 8)),
-        ("ephs._LINKS", (1, 5, 9)),
+        ("calls.JOINT_COUNTS", (1, 8)),
+        ("ephs._LINK_COUNTS", (1, 5, 9)),
         ("timing._MIN_ROUNDS", 2),
     ):
         monkeypatch.setattr(f"vms_ph_studies.benchmarks.{name}", value)
@@ -57,7 +57,12 @@ def test_errors_against_cost_are_drawn_for_every_base(
     base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Few steps: the motion is the same, only coarser.
-    for name, value in (("STEPS", (50, 100)), ("EQUAL", 100), ("_REFERENCE", 400), ("_REPEATS", 1)):
+    for name, value in (
+        ("STEPS", (50, 100)),
+        ("COMPARED_STEPS", 100),
+        ("_REFERENCE_STEPS", 400),
+        ("_REPEATS", 1),
+    ):
         monkeypatch.setattr(f"vms_ph_studies.benchmarks.integrators.{name}", value)
     robot = "panda" if base == "fixed" else "satellite_panda"
     arguments = ["bench", "integrators", "--robot", robot, "--base", base, "--seconds", "0"]
@@ -125,7 +130,7 @@ def test_the_median_of_a_call_is_the_time_of_its_unit_of_work(
     cases = [
         Case("one", lambda: clock.work(1e-6)),
         Case("two", lambda: clock.work(2e-6)),
-        Case("ten units", lambda: clock.work(1e-5), per=10),
+        Case("ten units", lambda: clock.work(1e-5), units=10),
         Case("longer than the whole budget", lambda: clock.work(1.0)),
     ]
     found = {timing.case.name: timing.median for timing in measure(cases, 0.5)}

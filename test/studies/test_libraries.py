@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.benchmarks import libraries
-from vms_ph_studies.benchmarks.calls import JOINTS, serial_arm
-from vms_ph_studies.benchmarks.page import updated
+from vms_ph_studies.benchmarks.calls import JOINT_COUNTS, serial_arm
+from vms_ph_studies.benchmarks.page import updated_page
 
 
 def test_libraries_that_compute_the_same_accelerations_are_compared() -> None:
-    found, absent = libraries.gather(libraries.problem_of("panda", "floating"))
+    found, absent = libraries.available_libraries(libraries.problem_of("panda", "floating"))
     names = [contender.name for contender in found]
     assert names[:4] == ["Pinocchio", "vms_ph", "vms_ph in CasADi", "MuJoCo"]
     # Whatever else there is was compared with Pinocchio, or is named with a reason.
@@ -33,7 +33,7 @@ def test_libraries_that_compute_the_same_accelerations_are_compared() -> None:
 
 @pytest.mark.parametrize("base", ["fixed", "planar"])
 def test_the_other_bases_are_compared_with_those_that_have_them(base: str) -> None:
-    found, _ = libraries.gather(libraries.problem_of("panda", base))
+    found, _ = libraries.available_libraries(libraries.problem_of("panda", base))
     assert {"Pinocchio", "vms_ph", "MuJoCo"} <= {contender.name for contender in found}
 
 
@@ -42,7 +42,7 @@ def test_a_library_that_is_missing_is_skipped_by_name(monkeypatch: pytest.Monkey
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "casadi", None)
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    found, absent = libraries.gather(libraries.problem_of("panda", "fixed"))
+    found, absent = libraries.available_libraries(libraries.problem_of("panda", "fixed"))
     assert "MuJoCo is not installed (pip install mujoco)" in absent
     assert "CasADi is not installed (pip install 'vms-ph[casadi]')" in absent
     assert not {"MuJoCo", "vms_ph in CasADi"} & {contender.name for contender in found}
@@ -59,7 +59,7 @@ def test_a_library_with_another_robot_is_not_compared(monkeypatch: pytest.Monkey
         return replace(found, name="heavier", joint_accelerations=lambda: accelerations)
 
     monkeypatch.setattr(libraries, "LIBRARIES", (pinocchio, heavier))
-    found, absent = libraries.gather(libraries.problem_of("panda", "fixed"))
+    found, absent = libraries.available_libraries(libraries.problem_of("panda", "fixed"))
     assert [contender.name for contender in found] == ["Pinocchio"]
     assert [reason.startswith("heavier computes other accelerations") for reason in absent]
 
@@ -70,7 +70,7 @@ def test_a_robot_in_a_fluid_is_not_compared() -> None:
 
 
 def test_the_growth_is_that_of_serial_arms() -> None:
-    assert (JOINTS[0], JOINTS[-1]) == (1, 60)
+    assert (JOINT_COUNTS[0], JOINT_COUNTS[-1]) == (1, 60)
     arm = serial_arm(60, "planar")
     assert (arm.n, arm.b, arm.end_effector) == (60, 3, "tip")
     arguments = ["bench", "growth", "--robot", "panda", "--seconds", "0"]
@@ -80,7 +80,7 @@ def test_the_growth_is_that_of_serial_arms() -> None:
 
 def test_one_command_writes_a_dated_table_and_keeps_the_others(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
-    page.write_text(updated("", {"dynamics": "## Old\n", "growth": "## Growth of old\n"}))
+    page.write_text(updated_page("", {"dynamics": "## Old\n", "growth": "## Growth of old\n"}))
     arguments = ["bench", "dynamics", "--seconds", "0", "--page", str(page)]
     CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
     text = page.read_text()

@@ -25,7 +25,7 @@ from vms_ph_io import robots
 from . import Benchmark
 from .timing import Case
 
-JOINTS = (1, 2, 4, 8, 15, 30, 60)
+JOINT_COUNTS = (1, 2, 4, 8, 15, 30, 60)
 
 _ABA, _CRBA, _CHAIN = "pinocchio aba", "pinocchio crba", "chain"
 _TERMS = "pinocchio crba + computeJointJacobians"
@@ -37,7 +37,7 @@ _MATRICES = ("J_bar", "J_bar_inverse", "Lambda_bar", "P", "stacked_velocity", "p
 _DERIVATIVES = ("J_z", "operational_space")
 
 
-def _algorithms(
+def _pinocchio_calls(
     model: VMSModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray
 ) -> dict[str, Callable[[], object]]:
     """Return the calls of Pinocchio by name."""
@@ -62,7 +62,7 @@ def _terms_call(evaluate: Callable[[], object], names: tuple[str, ...]) -> Calla
     return call
 
 
-def _dynamics(robot: str, base: str) -> list[Case]:
+def _dynamics_cases(robot: str, base: str) -> list[Case]:
     bundled, rng = robots.get(robot), np.random.default_rng(0)
     model = bundled.model(bundled.description(), base)
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
@@ -70,61 +70,59 @@ def _dynamics(robot: str, base: str) -> list[Case]:
     ports = Ports(torque=tau[model.b :], wrench_base=tau[: model.b])
     standard, decoupled = StandardForm(model), DecoupledForm(model)
     x, x_hat = standard.state(q, v), decoupled.state(q, v)
-    calls = _algorithms(model, q, v, tau)
+    calls = _pinocchio_calls(model, q, v, tau)
     del calls[_TERMS]
     return [
         *(Case(name, call) for name, call in calls.items()),
         Case(
             "DecoupledForm.rate_arrays",
             lambda: decoupled.rate_arrays(x_hat.q, x_hat.z, ports),
-            limit=9.0,
+            max_ratio=9.0,
         ),
-        Case("DecoupledForm.rate", lambda: decoupled.rate(x_hat, ports), limit=14.0),
+        Case("DecoupledForm.rate", lambda: decoupled.rate(x_hat, ports), max_ratio=14.0),
         Case("StandardForm.rate", lambda: standard.rate(x, ports)),
         Case(
             "VMSModel.evaluate, all blocks",
             _terms_call(lambda: model.evaluate(q, v), _BLOCKS),
-            limit=16.0,
+            max_ratio=16.0,
         ),
         Case("matrices of the decoupled form", lambda: decoupled.interconnection(x_hat)),
     ]
 
 
-def _update(
-    name: str,
-    law: Controller,
+def _update_case(
     start: RobotState,
     state: RobotState,
+    name: str,
+    law: Controller,
     reference: Reference,
-    seconds: float | None,
+    max_median: float | None,
 ) -> Case:
     law.reset(start)
-    return Case(name, lambda: law.update(state, reference, 1e-3), seconds=seconds)
+    return Case(name, lambda: law.update(state, reference, 1e-3), max_median=max_median)
 
 
-def _control(robot: str, base: str) -> list[Case]:
+def _control_cases(robot: str, base: str) -> list[Case]:
     if base == "fixed":
         raise VmsPhError("these laws need a planar or floating base; given: fixed")
     bundled, rng = robots.get(robot), np.random.default_rng(0)
     model = bundled.model(bundled.description(), base)
     q, v = model.random_configuration(rng), 0.1 * rng.uniform(-1, 1, model.nv)
-    calls, state = _algorithms(model, q, v, np.zeros(model.nv)), RobotState(q, v)
-    moving = Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.1]))
+    calls, state = _pinocchio_calls(model, q, v, np.zeros(model.nv)), RobotState(q, v)
+    moving_reference = Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.1]))
+    name = "DecoupledVMSController.update"
     laws = (
-        ("DecoupledVMSController.update, resting reference", DecoupledVMSController, Reference()),
-        ("DecoupledVMSController.update, moving reference", DecoupledVMSController, moving),
-        ("CartesianImpedance.update", CartesianImpedance, Reference()),
+        (f"{name}, resting reference", DecoupledVMSController(model), Reference(), 200e-6),
+        (f"{name}, moving reference", DecoupledVMSController(model), moving_reference, 200e-6),
+        ("CartesianImpedance.update", CartesianImpedance(model), Reference(), None),
     )
     return [
         *(Case(name, calls[name]) for name in (_CRBA, _ABA)),
-        *(
-            _update(name, law(model), state, state, reference, 200e-6 if "VMS" in name else None)
-            for name, law, reference in laws
-        ),
+        *(_update_case(state, state, *law_case) for law_case in laws),
     ]
 
 
-def _task_space(robot: str, base: str) -> list[Case]:
+def _task_cases(robot: str, base: str) -> list[Case]:
     if base != "fixed":
         raise VmsPhError(f"this controller needs a fixed base; given: {base}")
     bundled, rng = robots.get(robot), np.random.default_rng(0)
@@ -134,12 +132,12 @@ def _task_space(robot: str, base: str) -> list[Case]:
     form = TaskSpaceForm(model, PositionTask(model), reference=home)
     x, ports = form.state(q, v), Ports(np.zeros(model.n))
     start, state = RobotState(home, np.zeros(model.nv)), RobotState(q, v)
-    moving = Reference(velocity=np.array([0.0, 0.0, 1e-6]))
+    moving_reference = Reference(velocity=np.array([0.0, 0.0, 1e-6]))
     tank = TaskSpaceIDAPBC.Gains(tank_capacity=1.0)
     name = "TaskSpaceIDAPBC.update"
     laws = (
         (name, TaskSpaceIDAPBC(model), Reference(), 150e-6),
-        (f"{name}, moving reference", TaskSpaceIDAPBC(model), moving, 150e-6),
+        (f"{name}, moving reference", TaskSpaceIDAPBC(model), moving_reference, 150e-6),
         (f"{name}, with a tank", TaskSpaceIDAPBC(model, gains=tank), Reference(), 150e-6),
         (
             f"{name}, coupling cancelled",
@@ -149,7 +147,7 @@ def _task_space(robot: str, base: str) -> list[Case]:
         ),
     )
     return [
-        Case(_TERMS, _algorithms(model, q, v, np.zeros(model.nv))[_TERMS]),
+        Case(_TERMS, _pinocchio_calls(model, q, v, np.zeros(model.nv))[_TERMS]),
         Case(
             "TaskSpaceForm, all matrices without derivatives",
             _terms_call(lambda: form.evaluate(q, v), _MATRICES),
@@ -159,7 +157,7 @@ def _task_space(robot: str, base: str) -> list[Case]:
             _terms_call(lambda: form.evaluate(q, v), (*_MATRICES, *_DERIVATIVES)),
         ),
         Case("TaskSpaceForm.rate", lambda: form.rate(x, ports)),
-        *(_update(name, law, start, state, target, seconds) for name, law, target, seconds in laws),
+        *(_update_case(start, state, *law_case) for law_case in laws),
     ]
 
 
@@ -172,19 +170,19 @@ def serial_arm(joints: int, base: str) -> VMSModel:
     if root is not None:
         joint = model.addJoint(0, root, pin.SE3.Identity(), "base")
         model.appendBodyToJoint(joint, pin.Inertia.FromBox(10.0, 0.3, 0.3, 0.3), pin.SE3.Identity())
-    kinds = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
-    up = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.1]))
+    joint_types = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
+    joint_offset = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.1]))
     for k in range(joints):
-        joint = model.addJoint(joint, kinds[k % 3](), up, f"joint_{k}")
+        joint = model.addJoint(joint, joint_types[k % 3](), joint_offset, f"joint_{k}")
         model.appendBodyToJoint(joint, link, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.05])))
-    model.addBodyFrame("tip", joint, up, 0)
+    model.addBodyFrame("tip", joint, joint_offset, 0)
     return VMSModel.from_pinocchio(model, "tip")
 
 
-def _growth(robot: str, base: str) -> list[Case]:
+def _growth_cases(robot: str, base: str) -> list[Case]:
     if robot != _CHAIN:
         raise VmsPhError(f"the growth is measured on serial arms; omit --robot {robot}")
-    return [case for joints in JOINTS for case in _arm_cases(joints, base)]
+    return [case for joints in JOINT_COUNTS for case in _arm_cases(joints, base)]
 
 
 def _arm_cases(joints: int, base: str) -> list[Case]:
@@ -192,9 +190,9 @@ def _arm_cases(joints: int, base: str) -> list[Case]:
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     standard, decoupled, ports = StandardForm(model), DecoupledForm(model), Ports()
     x, x_hat = standard.state(q, v), decoupled.state(q, v)
-    algorithms = _algorithms(model, q, v, np.zeros(model.nv))
+    pinocchio_calls = _pinocchio_calls(model, q, v, np.zeros(model.nv))
     calls: dict[str, Callable[[], object]] = {
-        **{name: algorithms[name] for name in (_ABA, _CRBA)},
+        **{name: pinocchio_calls[name] for name in (_ABA, _CRBA)},
         "StandardForm.rate": lambda: standard.rate(x, ports),
         "DecoupledForm.rate": lambda: decoupled.rate(x_hat, ports),
     }
@@ -210,18 +208,18 @@ def _arm_cases(joints: int, base: str) -> list[Case]:
 
 BENCHMARKS = [
     Benchmark(
-        "dynamics", "terms of the equations of motion and rates of the forms", _ABA, _dynamics
+        "dynamics", "terms of the equations of motion and rates of the forms", _ABA, _dynamics_cases
     ),
     Benchmark(
         "growth",
         "growth with the number of joints",
         f"{_ABA}, 1 joint",
-        _growth,
+        _growth_cases,
         robot=_CHAIN,
         ratios="Pinocchio's aba with as many joints",
     ),
-    Benchmark("control", "one update of the control laws", _ABA, _control),
+    Benchmark("control", "one update of the control laws", _ABA, _control_cases),
     Benchmark(
-        "task-space", "the task-space form and its controller", _TERMS, _task_space, base="fixed"
+        "task-space", "the task-space form and its controller", _TERMS, _task_cases, base="fixed"
     ),
 ]

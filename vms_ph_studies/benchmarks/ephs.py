@@ -23,10 +23,10 @@ from . import Benchmark
 from .integrators import PINOCCHIO_RK4, pinocchio_rk4
 from .timing import Case, Timing
 
-_IN_CPP = "C++: RK4 on Pinocchio's aba"
+_RK4_IN_CPP = "C++: RK4 on Pinocchio's aba"
 _STEP, _STEPS = 1e-3, 50
 _CHAIN = "C++: chain of {} bodies"
-_LINKS = (1, 5, 10, 20, 40, 60)
+_LINK_COUNTS = (1, 5, 10, 20, 40, 60)
 
 
 def chain(links: int) -> System:
@@ -46,11 +46,11 @@ def four_bar(crank: float = 0.2, coupler: float = 0.5, rocker: float = 0.4) -> S
     lengths = {"crank": crank, "coupler": coupler, "rocker": rocker}
     bodies = {name: mb.rigid_body(2.0 * a, [1e-3, a / 6, a / 6]) for name, a in lengths.items()}
 
-    def translation(x: float) -> np.ndarray:
+    def hinge_pose(x: float) -> np.ndarray:
         return np.array([[1, 0, 0, x], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]], dtype=float)
 
     def hinge(first: str, a: float, second: str, b: float) -> mb.Between:
-        return mb.Between(first, second, mb.joint(mb.Revolute(), translation(a), translation(b)))
+        return mb.Between(first, second, mb.joint(mb.Revolute(), hinge_pose(a), hinge_pose(b)))
 
     joints = {
         "a": hinge(mb.GROUND, 0.0, "crank", -crank / 2),
@@ -79,8 +79,8 @@ def _cases(robot: str, base: str) -> list[Case]:
     arm = assemble(mb.from_urdf(xml, base, bundled.gravity))
     rk4 = pinocchio_rk4(model).start(q, v, _STEP)
     return [
-        Case(PINOCCHIO_RK4, lambda: rk4.steps(1)),
-        Case("two-body pendulum, step of 1 ms", Simulation(pendulum, x).step, seconds=_STEP),
+        Case(PINOCCHIO_RK4, lambda: rk4.advance(1)),
+        Case("two-body pendulum, step of 1 ms", Simulation(pendulum, x).step, max_median=_STEP),
         Case(
             "the same with discrete gradients",
             Simulation(pendulum, x, scheme="discrete_gradient").step,
@@ -89,59 +89,59 @@ def _cases(robot: str, base: str) -> list[Case]:
         Case(
             f"assembling {robot} from its URDF",
             lambda: assemble(mb.from_urdf(xml, base, bundled.gravity)),
-            seconds=1.0,
+            max_median=1.0,
         ),
-        Case("assembling a chain of 60 bodies", lambda: assemble(chain(60)), seconds=10.0),
-        *_in_cpp(robot, model, arm, q, v),
+        Case("assembling a chain of 60 bodies", lambda: assemble(chain(60)), max_median=10.0),
+        *_cpp_cases(robot, model, arm, q, v),
     ]
 
 
-def _in_cpp(robot: str, model: VMSModel, arm: Equations, q: Array, v: Array) -> list[Case]:
+def _cpp_cases(robot: str, model: VMSModel, arm: Equations, q: Array, v: Array) -> list[Case]:
     """Return the cases of the C++ core; none without it."""
     module = native_module()
     if module is None or not hasattr(module, "Mechanism"):
         return []
     x, native = mb.state_of(arm, model, q, v), module.Model(model.pinocchio)
-    bar = assemble(four_bar(), check=False)
+    linkage = assemble(four_bar(), check=False)
     cases = [
-        Case(_IN_CPP, lambda: module.pinocchio_rk4(native, q, v, _STEP, _STEPS), per=_STEPS),
-        _case(f"C++: {robot} with heat", arm, x, 5.0),
+        Case(_RK4_IN_CPP, lambda: module.pinocchio_rk4(native, q, v, _STEP, _STEPS), units=_STEPS),
+        _cpp_case(f"C++: {robot} with heat", arm, x, 5.0),
         Case(
             f"from Python: {robot} with heat",
             Simulation(arm, x, _STEP).step,
-            reference=_IN_CPP,
-            limit=20.0,
+            reference=_RK4_IN_CPP,
+            max_ratio=20.0,
         ),
-        _case("C++: four-bar linkage", bar, four_bar_state(bar), 20.0),
+        _cpp_case("C++: four-bar linkage", linkage, four_bar_state(linkage), 20.0),
     ]
-    for links in _LINKS:
+    for links in _LINK_COUNTS:
         equations = assemble(chain(links), check=False)
         start = mb.consistent_state(equations, {f"j{k}": 0.1 for k in range(links)})
-        cases.append(_case(_CHAIN.format(links), equations, start, None))
+        cases.append(_cpp_case(_CHAIN.format(links), equations, start, None))
     return cases
 
 
-def _case(name: str, equations: Equations, x: np.ndarray, limit: float | None) -> Case:
+def _cpp_case(name: str, equations: Equations, x: np.ndarray, max_ratio: float | None) -> Case:
     Simulation(equations, x)  # finds the rank of the constraints
     core = equations.core
     run: Callable[[], object] = lambda: core.run(x, _STEP, _STEPS)  # noqa: E731
-    return Case(name, run, per=_STEPS, reference=_IN_CPP, limit=limit)
+    return Case(name, run, units=_STEPS, reference=_RK4_IN_CPP, max_ratio=max_ratio)
 
 
-def _growth(timings: list[Timing]) -> str:
+def _growth_fit(timings: list[Timing]) -> str:
     """Return the fit of the growth with the number of bodies, in one line; empty without chains."""
     times = {t.case.name: t.lower for t in timings}
-    points = [(n, times[_CHAIN.format(n)]) for n in _LINKS if _CHAIN.format(n) in times]
+    points = [(n, times[_CHAIN.format(n)]) for n in _LINK_COUNTS if _CHAIN.format(n) in times]
     if len(points) < 2:
         return ""
     n, t = np.array(points).T
     slope, offset = np.polyfit(n, 1e6 * t, 1)
-    large = n >= 5
-    power = np.polyfit(np.log(n[large]), np.log(t[large]), 1)[0]
-    largest_error = float(np.abs(1e6 * t / (slope * n + offset) - 1.0)[large].max())
+    is_large = n >= 5
+    exponent = np.polyfit(np.log(n[is_large]), np.log(t[is_large]), 1)[0]
+    largest_error = float(np.abs(1e6 * t / (slope * n + offset) - 1.0)[is_large].max())
     return (
         f"chains of {int(n[0])} to {int(n[-1])} bodies: {slope:.3g} us per body and step + "
-        f"{offset:.3g} us, within {100.0 * largest_error:.0f} %; time ~ bodies^{power:.2f}"
+        f"{offset:.3g} us, within {100.0 * largest_error:.0f} %; time ~ bodies^{exponent:.2f}"
     )
 
 
@@ -152,6 +152,6 @@ BENCHMARKS = [
         PINOCCHIO_RK4,
         _cases,
         base="fixed",
-        summary=_growth,
+        summary=_growth_fit,
     )
 ]

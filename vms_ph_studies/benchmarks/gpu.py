@@ -19,7 +19,7 @@ from .mujoco_robot import FreeRobot
 from .timing import Case, Timing, measure
 
 # For the size of a batch: a call, and the bytes that it occupies.
-Make = Callable[[int], tuple[Callable[[], Any], int]]
+BatchMaker = Callable[[int], tuple[Callable[[], Any], int]]
 
 
 class Batches:
@@ -27,7 +27,7 @@ class Batches:
 
     def __init__(self, sizes: tuple[int, ...] = (1, 4096)) -> None:
         self._sizes, self._errors = sizes, list[str]()
-        self._skipped, self._lines = dict[str, None](), dict[str, str]()
+        self._skipped, self._costs = dict[str, None](), dict[str, str]()
 
     def run(self, robot: str, base: str, seconds: float) -> list[Timing]:
         """Measure in both precisions, each for half of the time."""
@@ -38,40 +38,40 @@ class Batches:
 
         qs = [model.random_configuration(rng) for _ in range(64)]  # repeated in a batch
         states = [replace(problem, q=q, v=rng.uniform(-1, 1, model.nv)) for q in qs]
-        self._skipped, self._lines, self._errors = {"mujoco_warp, grid-rbd: not JAX": None}, {}, []
+        self._skipped, self._costs, self._errors = {"mujoco_warp, grid-rbd: not JAX": None}, {}, []
         for precision in ("float32", "float64"):
             jax.config.update("jax_enable_x64", precision == "float64")
             jax.clear_caches()  # they contain numbers of the other precision
-            subjects, terms[precision] = _ours(states)
+            makers, terms[precision] = _own_functions(states)
             for library in (_frax, _mjx):
                 try:
-                    subjects |= library(states)
+                    makers |= library(states)
                 except UnavailableError as reason:
                     self._skipped[str(reason)] = None
-            timings += measure(self._cases(subjects, precision, seconds), seconds / 2)
-        for name, exact in terms["float64"].items():
-            pairs = zip(exact, terms["float32"][name], strict=True)
+            timings += measure(self._cases(makers, precision, seconds), seconds / 2)
+        for name, double_terms in terms["float64"].items():
+            pairs = zip(double_terms, terms["float32"][name], strict=True)
             error = max(np.abs(x - y).max() / np.abs(x).max() for x, y in pairs)
             self._errors.append(f"{name} {error:.0e}")
         return timings
 
-    def _cases(self, subjects: dict[str, Make], precision: str, seconds: float) -> list[Case]:
+    def _cases(self, makers: dict[str, BatchMaker], precision: str, seconds: float) -> list[Case]:
         """Return the calls on batches up to the limits of time and memory."""
         import jax
 
         cases, references = list[Case](), dict[tuple[str, int], str]()
-        host = {"bytes_limit": os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")}
-        for subject, make in subjects.items():
+        host_memory = {"bytes_limit": os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")}
+        for function, make_batch in makers.items():
             for size in self._sizes:
-                name, start = f"{subject}, {precision}, {size}", time.perf_counter()
-                call, needed = make(size)
-                compiled, start = time.perf_counter() - start, time.perf_counter()
-                if needed > (jax.devices()[0].memory_stats() or host)["bytes_limit"]:
-                    self._skipped[f"{name}, which needs {needed / 1e9:.1f} GB"] = None
+                name, start = f"{function}, {precision}, {size}", time.perf_counter()
+                call, memory = make_batch(size)
+                elapsed, start = time.perf_counter() - start, time.perf_counter()
+                if memory > (jax.devices()[0].memory_stats() or host_memory)["bytes_limit"]:
+                    self._skipped[f"{name}, which needs {memory / 1e9:.1f} GB"] = None
                     break
-                self._lines[name] = f"{name}: compiled in {compiled:.1f} s, {needed // size} B each"
-                reference = references.setdefault((subject.split(": ")[0], size), name)
-                cases.append(Case(name, call, per=size, reference=reference))
+                self._costs[name] = f"{name}: compiled in {elapsed:.1f} s, {memory // size} B each"
+                reference = references.setdefault((function.split(": ")[0], size), name)
+                cases.append(Case(name, call, units=size, reference=reference))
                 call()
                 if 8 * (time.perf_counter() - start) > max(seconds, 1.0):
                     self._skipped[f"batches above {name}, which take long"] = None
@@ -80,7 +80,7 @@ class Batches:
 
     def summary(self, timings: list[Timing]) -> str:
         """Return rates, compile times, memory, and what single precision costs."""
-        lines = [f"{self._lines[t.case.name]}, {1.0 / t.median:.3g} a second" for t in timings]
+        lines = [f"{self._costs[t.case.name]}, {1.0 / t.median:.3g} a second" for t in timings]
         return "\n".join([*lines, "float32, of the largest entry: " + ", ".join(self._errors)])
 
     def versions(self) -> dict[str, str]:
@@ -105,7 +105,7 @@ class Batches:
         )
 
 
-def _mapped(function: Callable[..., Any], *states: Any) -> Make:
+def _vmapped(function: Callable[..., Any], *states: Any) -> BatchMaker:
     import jax
 
     def make(size: int) -> tuple[Callable[[], Any], int]:
@@ -113,13 +113,13 @@ def _mapped(function: Callable[..., Any], *states: Any) -> Make:
         mapped = jax.jit(jax.vmap(function))
         memory = mapped.lower(*batch).compile().memory_analysis()
         kinds = (f"{kind}_size_in_bytes" for kind in ("argument", "output", "temp"))
-        needed = sum(getattr(memory, kind, 0) for kind in kinds)
-        return lambda: jax.block_until_ready(mapped(*batch)), needed
+        memory_size = sum(getattr(memory, kind, 0) for kind in kinds)
+        return lambda: jax.block_until_ready(mapped(*batch)), memory_size
 
     return make
 
 
-def _ours(states: list[Problem]) -> tuple[dict[str, Make], dict[str, Any]]:
+def _own_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dict[str, Any]]:
     """Return the functions to measure, and terms of all states in JAX's present precision."""
     import jax
 
@@ -127,29 +127,28 @@ def _ours(states: list[Problem]) -> tuple[dict[str, Make], dict[str, Any]]:
     q, v = (np.array([getattr(s, x) for s in states], np.float32) for x in ("q", "v"))
     functions = dict[str, tuple[Callable[..., Any], Any]]()
     for kind in (StandardForm, DecoupledForm):
-        form, name = kind(states[0].model), kind.__name__
-        z, of = np.array([form.state(s.q, s.v).z for s in states], np.float32), form.jax()
-        functions[f"rate: {name}"], functions[f"energies: {name}"] = (
-            (of.rate, z),
-            (of.hamiltonian, z),
-        )
-        functions[f"momenta: {name}"] = of.momenta, v
-    functions["M: vms_ph"] = lambda q, v, of=of: of.mass_matrix(q), v
-    calls, parts = zip(*functions.values(), strict=True)
-    together = jax.vmap(lambda q, *xs: [f(q, x) for f, x in zip(calls, xs, strict=True)])
-    terms = [jax.tree.leaves(term) for term in jax.jit(together)(q, *parts)]
-    measured = {name: _mapped(f, q, x) for name, (f, x) in functions.items() if "mom" not in name}
-    return measured, dict(zip(functions, terms, strict=True))
+        form = kind(states[0].model)
+        exported, name = form.jax(), kind.__name__
+        z = np.array([form.state(s.q, s.v).z for s in states], np.float32)
+        functions[f"rate: {name}"] = exported.rate, z
+        functions[f"energies: {name}"] = exported.hamiltonian, z
+        functions[f"momenta: {name}"] = exported.momenta, v
+    functions["M: vms_ph"] = lambda q, v, form=exported: form.mass_matrix(q), v
+    calls, arguments = zip(*functions.values(), strict=True)
+    all_terms = jax.vmap(lambda q, *xs: [f(q, x) for f, x in zip(calls, xs, strict=True)])
+    terms = [jax.tree.leaves(term) for term in jax.jit(all_terms)(q, *arguments)]
+    makers = {name: _vmapped(f, q, x) for name, (f, x) in functions.items() if "mom" not in name}
+    return makers, dict(zip(functions, terms, strict=True))
 
 
-def _frax(states: list[Problem]) -> dict[str, Make]:
+def _frax(states: list[Problem]) -> dict[str, BatchMaker]:
     robot, q, v = frax_robot(states[0]), [s.q for s in states], [s.v for s in states]
     # Neither the order of joints nor the axes of velocities matter to the time.
-    forward = _mapped(lambda q, v: robot.forward_dynamics(q, v, v, None), q, v)
-    return {"rate: frax forward_dynamics": forward, "M: frax": _mapped(robot.mass_matrix, q)}
+    forward = _vmapped(lambda q, v: robot.forward_dynamics(q, v, v, None), q, v)
+    return {"rate: frax forward_dynamics": forward, "M: frax": _vmapped(robot.mass_matrix, q)}
 
 
-def _mjx(states: list[Problem]) -> dict[str, Make]:
+def _mjx(states: list[Problem]) -> dict[str, BatchMaker]:
     import jax
 
     mjx = states[0].module("mujoco.mjx", "MJX", "mujoco-mjx")
@@ -159,7 +158,7 @@ def _mjx(states: list[Problem]) -> dict[str, Make]:
     data = mjx.make_data(model)
     velocities = [np.resize(s.v, model.nv) for s in states]
     return {
-        "rate: MJX": _mapped(lambda v: mjx.forward(model, data.replace(qvel=v)).qacc, velocities)
+        "rate: MJX": _vmapped(lambda v: mjx.forward(model, data.replace(qvel=v)).qacc, velocities)
     }
 
 

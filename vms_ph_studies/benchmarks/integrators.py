@@ -52,10 +52,10 @@ _STEPS = 100
 
 SECONDS = 2.0
 STEPS = (50, 100, 200, 400, 1000, 2000)
-EQUAL = 200  # steps at which contenders are compared at equal dt: 10 ms
-_REFERENCE = 8000
-_BEST = "projected_rk4"
-_CPP = " (C++)"
+COMPARED_STEPS = 200  # steps at which contenders are compared at equal dt: 10 ms
+_REFERENCE_STEPS = 8000
+_REFERENCE_SCHEME = "projected_rk4"
+_CPP_SUFFIX = " (C++)"
 _SAMPLES = 50
 _REPEATS = 3
 
@@ -68,12 +68,12 @@ class Run:
     """A motion in progress.
 
     Attributes:
-        steps: performs a number of steps.
+        advance: performs a number of steps.
         motion: returns the current configuration and velocity.
         kinetic_energy: returns that of the engine, J; None where it does not compute it.
     """
 
-    steps: Callable[[int], object]
+    advance: Callable[[int], object]
     motion: Callable[[], Motion]
     kinetic_energy: Callable[[], float] | None = None
 
@@ -93,7 +93,7 @@ class Contender:
     in_bulk: bool = False
 
 
-def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
+def own_scheme(model: VMSModel, scheme: str, native: bool = False) -> Contender:
     """Return a scheme of this project in the standard form; failing steps are halved."""
     form = StandardForm(model)
     stepper = make_stepper(scheme, form, native=native)
@@ -102,39 +102,39 @@ def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
         state: dict[str, Any] = {"x": stepper.begin(form.state(q, v), 0.0), "k": 0}
         no_ports = Ports()
 
-        def steps(count: int) -> None:
+        def advance(count: int) -> None:
             end = state["k"] + count
             while state["k"] < end:
                 k = state["k"]
-                done = multi_step_with_retry(stepper, state["x"], no_ports, 0.0, dt, k, end - k)
-                state["x"], state["k"] = done.result.solver_state, k + done.result.steps
+                outcome = multi_step_with_retry(stepper, state["x"], no_ports, 0.0, dt, k, end - k)
+                state["x"], state["k"] = outcome.result.solver_state, k + outcome.result.steps
 
-        return Run(steps, lambda: stepper.motion(state["x"]))
+        return Run(advance, lambda: stepper.motion(state["x"]))
 
-    return Contender(in_cpp(scheme) if native else scheme, start, native)
+    return Contender(cpp_name(scheme) if native else scheme, start, native)
 
 
-def in_cpp(name: str) -> str:
+def cpp_name(name: str) -> str:
     """Return the name of a contender where it runs in C++."""
-    return f"{name}{_CPP}"
+    return f"{name}{_CPP_SUFFIX}"
 
 
 def pinocchio_rk4_in_cpp(model: VMSModel) -> Iterator[Contender]:
-    """Yield the same in C++, if it is built."""
+    """Yield RK4 on Pinocchio's aba in C++, if it is built."""
     module = native_module()
     if module is None or not model.is_plain:
         return
     robot = module.Model(model.pinocchio, model.end_effector)
 
     def start(q: Array, v: Array, dt: float) -> Run:
-        state = {"now": (q, v)}
+        state = {"motion": (q, v)}
 
-        def steps(count: int) -> None:
-            state["now"] = module.pinocchio_rk4(robot, *state["now"], dt, count)
+        def advance(count: int) -> None:
+            state["motion"] = module.pinocchio_rk4(robot, *state["motion"], dt, count)
 
-        return Run(steps, lambda: state["now"])
+        return Run(advance, lambda: state["motion"])
 
-    yield Contender(in_cpp(PINOCCHIO_RK4), start, in_bulk=True)
+    yield Contender(cpp_name(PINOCCHIO_RK4), start, in_bulk=True)
 
 
 def pinocchio_rk4(model: VMSModel) -> Contender:
@@ -157,13 +157,13 @@ def pinocchio_rk4(model: VMSModel) -> Contender:
             q = pin.integrate(m, q, (dt / 6.0) * (v + 2.0 * (v2 + v3) + v4))
             return q, v + (dt / 6.0) * (a1 + 2.0 * (a2 + a3) + a4)
 
-        def steps(count: int) -> None:
+        def advance(count: int) -> None:
             q, v = state["q"], state["v"]
             for _ in range(count):
                 q, v = step(q, v)
             state["q"], state["v"] = q, v
 
-        return Run(steps, lambda: (state["q"], state["v"]))
+        return Run(advance, lambda: (state["q"], state["v"]))
 
     return Contender(PINOCCHIO_RK4, start)
 
@@ -178,7 +178,7 @@ def from_mujoco(model: VMSModel) -> Iterator[Contender]:
 
         def start(q: Array, v: Array, dt: float, robot: FreeRobot = robot) -> Run:
             robot.begin(q, v, dt)
-            return Run(robot.steps, robot.motion)
+            return Run(robot.advance, robot.motion)
 
         yield Contender(f"MuJoCo {integrator}", start, in_bulk=True)
 
@@ -231,9 +231,9 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
         contenders: one of them is the reference: ``projected_rk4`` at a very short step.
         folder: folder for the files.
     """
-    best = next(c for c in contenders if c.name == _BEST)
+    reference_scheme = next(c for c in contenders if c.name == _REFERENCE_SCHEME)
     q, v = initial_motion(model)
-    reference = motions(best, q, v, _REFERENCE)[-1]
+    reference = motions(reference_scheme, q, v, _REFERENCE_STEPS)[-1]
     results = []
     for contender in contenders:
         for steps in STEPS:
@@ -254,12 +254,12 @@ def motions(
 ) -> list[Motion]:
     """Return the motion at equal intervals, with its beginning and its end."""
     run = contender.start(q, v, seconds / steps)
-    listed = [run.motion()]
-    every = max(1, steps // _SAMPLES)
-    for _ in range(steps // every):
-        run.steps(every)
-        listed.append(run.motion())
-    return listed
+    samples = [run.motion()]
+    stride = max(1, steps // _SAMPLES)
+    for _ in range(steps // stride):
+        run.advance(stride)
+        samples.append(run.motion())
+    return samples
 
 
 def measure(
@@ -278,34 +278,34 @@ def measure(
         IntegrationError: the motion diverges.
     """
     dt = seconds / steps
-    listed = [
+    samples = [
         (model.normalise_configuration(q), v) for q, v in motions(contender, q, v, steps, seconds)
     ]
-    if not all(np.isfinite(at).all() and np.isfinite(speed).all() for at, speed in listed):
+    if not all(np.isfinite(q).all() and np.isfinite(v).all() for q, v in samples):
         raise IntegrationError(f"{contender.name} diverges at dt={dt:g} s")
     costs = []
     for _ in range(repeats):
         run = contender.start(q, v, dt)
         start = time.process_time()
-        run.steps(steps)
+        run.advance(steps)
         costs.append((time.process_time() - start) / seconds)
-    invariants = [_invariants(model, *motion) for motion in listed]
-    kinetic = np.array([s[0] for s in invariants])
-    energy = kinetic + np.array([s[1] for s in invariants])
-    momentum = np.stack([s[2] for s in invariants])
-    scale = kinetic.max()
+    conserved = [_energies_and_momentum(model, *motion) for motion in samples]
+    kinetic = np.array([s[0] for s in conserved])
+    energy = kinetic + np.array([s[1] for s in conserved])
+    momentum = np.stack([s[2] for s in conserved])
+    max_kinetic = kinetic.max()
     return Result(
         contender.name,
         dt,
         min(costs),
-        float(np.abs(model.difference(reference, listed[-1][0])).max()),
-        float(np.abs(energy - energy[0]).max() / scale),
-        float((energy[-1] - energy[0]) / scale),
+        float(np.abs(model.difference(reference, samples[-1][0])).max()),
+        float(np.abs(energy - energy[0]).max() / max_kinetic),
+        float((energy[-1] - energy[0]) / max_kinetic),
         float(np.abs(momentum - momentum[0]).max()),
     )
 
 
-def _invariants(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Array]:
+def _energies_and_momentum(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Array]:
     """Return kinetic and potential energy, and the spatial momentum."""
     m, data = model.tree.pinocchio, model.tree.data()
     kinetic = float(pin.computeKineticEnergy(m, data, q, v))
@@ -318,38 +318,38 @@ def _invariants(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Arra
     return kinetic, potential, momentum if model.base == "floating" else momentum[[0, 1, 5]]
 
 
-def _at_cost(results: list[Result], cost: float) -> tuple[float, float]:
+def _errors_at_cost(results: list[Result], cost: float) -> tuple[float, float]:
     """Return trajectory and energy error at a cost, by linear regression of the logarithms.
 
     The regression is over the steps, which are exact, and the cost of one step is a mean: measured
     costs that lie close together, as on a loaded machine, would make the slope arbitrary.
     """
     dt = np.log([r.dt for r in results])
-    a_step = float(np.mean([np.log(r.cost) for r in results] + dt))
+    log_step_cost = float(np.mean([np.log(r.cost) for r in results] + dt))
 
-    def at(values: list[float]) -> float:
-        slope, height = np.polyfit(dt, np.log(np.maximum(values, 1e-16)), 1)
-        return float(np.exp(height + slope * (a_step - np.log(cost))))
+    def fit(errors: list[float]) -> float:
+        slope, intercept = np.polyfit(dt, np.log(np.maximum(errors, 1e-16)), 1)
+        return float(np.exp(intercept + slope * (log_step_cost - np.log(cost))))
 
-    return at([r.trajectory for r in results]), at([r.energy for r in results])
+    return fit([r.trajectory for r in results]), fit([r.energy for r in results])
 
 
 def _table(results: Sequence[Result]) -> str:
     """Return the comparison at equal step and at equal cost, in Markdown."""
-    dt = SECONDS / EQUAL
-    one = next(r for r in results if r.name == "projected_rk4" and r.dt == dt)
+    dt = SECONDS / COMPARED_STEPS
+    reference = next(r for r in results if r.name == "projected_rk4" and r.dt == dt)
     rows = [
         f"| scheme | us a step | trajectory, {dt * 1e3:g} ms | energy | momentum "
         f"| trajectory at the cost of projected_rk4 | energy at that cost |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(r.name for r in results):
-        own = [r for r in results if r.name == name]
-        result = next((r for r in own if r.dt == dt), None)
-        if result is None or len(own) < 2:
+        scheme_results = [r for r in results if r.name == name]
+        result = next((r for r in scheme_results if r.dt == dt), None)
+        if result is None or len(scheme_results) < 2:
             rows.append(f"| {name} | fails at this step | | | | | |")
             continue
-        trajectory, energy = _at_cost(own, one.cost)
+        trajectory, energy = _errors_at_cost(scheme_results, reference.cost)
         rows.append(
             f"| {name} | {result.cost * result.dt * 1e6:.3g} | {result.trajectory:.1e} "
             f"| {result.energy:.1e} | {result.momentum:.1e} | {trajectory:.1e} | {energy:.1e} |"
@@ -365,17 +365,17 @@ def _plot(results: Sequence[Result], file: Path) -> None:
     ):
         curves = {}
         # Those in C++ stand last in the same order: a scheme has one colour in both languages.
-        for name in sorted(dict.fromkeys(r.name for r in results), key=_place):
-            own = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
-            errors = [max(getattr(r, quantity), 1e-16) for r in own]
-            curves[name] = ([r.cost for r in own], errors)
+        for name in sorted(dict.fromkeys(r.name for r in results), key=_plot_order):
+            scheme_results = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
+            errors = [max(getattr(r, quantity), 1e-16) for r in scheme_results]
+            curves[name] = ([r.cost for r in scheme_results], errors)
         cost = "processor time for a simulated second (s)"
         panels.append(Panel(quantity, cost, label, curves, log="xy"))
     draw(panels, file, 2)
 
 
-def _place(name: str) -> tuple[bool, bool]:
-    return _CPP in name or "MuJoCo" in name, "Pinocchio" in name
+def _plot_order(name: str) -> tuple[bool, bool]:
+    return _CPP_SUFFIX in name or "MuJoCo" in name, "Pinocchio" in name
 
 
 def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
@@ -388,24 +388,24 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
     model = bundled.model(bundled.description(), base)
     if model.fluid is not None:
         raise VmsPhError(f"integrators are compared in a vacuum; {robot} is in a fluid")
-    in_python = [ours(model, scheme) for scheme in SCHEMES]
+    in_python = [own_scheme(model, scheme) for scheme in SCHEMES]
     form = StandardForm(model)
-    compiled = [ours(model, name, native=True) for name in COMPILED if has_compiled(name, form)]
+    compiled = [own_scheme(model, s, native=True) for s in COMPILED if has_compiled(s, form)]
     baselines = [pinocchio_rk4(model), *pinocchio_rk4_in_cpp(model)]
     return model, [*in_python, *compiled, *baselines, *from_mujoco(model)]
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    model, all_of_them = contenders(robot, base)
+    model, methods = contenders(robot, base)
     q, v = initial_motion(model)
-    names = {c.name for c in all_of_them}
+    names = {c.name for c in methods}
     cases = []
-    for c in all_of_them:
-        run = c.start(q, v, _STEP)
-        scheme = next((s for s in COMPILED if c.name == in_cpp(s)), None)
-        reference = in_cpp(PINOCCHIO_RK4) if scheme and in_cpp(PINOCCHIO_RK4) in names else None
+    for c in methods:
+        scheme = next((s for s in COMPILED if c.name == cpp_name(s)), None)
+        reference = cpp_name(PINOCCHIO_RK4) if scheme and cpp_name(PINOCCHIO_RK4) in names else None
         limit, count = _LIMITS.get(scheme or c.name), _STEPS if c.in_bulk else 1
-        cases.append(Case(c.name, partial(run.steps, count), limit, per=count, reference=reference))
+        call = partial(c.start(q, v, _STEP).advance, count)
+        cases.append(Case(c.name, call, limit, units=count, reference=reference))
     return cases
 
 

@@ -111,9 +111,9 @@ def _pinocchio(problem: Problem) -> Contender:
     m, (q, v) = problem.model.pinocchio, (problem.q, problem.v)
     tau = np.concatenate([np.zeros(problem.model.b), problem.torque])
     data, a = m.createData(), np.zeros(m.nv)
-    threads = os.cpu_count() or 1
-    pool = pin.ModelPool(m, threads)
-    many = [np.tile(x[:, None], _BATCH_SIZE) for x in (q, v, tau, a)]
+    cores = os.cpu_count() or 1
+    pool = pin.ModelPool(m, cores)
+    batch = [np.tile(x[:, None], _BATCH_SIZE) for x in (q, v, tau, a)]
     return Contender(
         "Pinocchio",
         {
@@ -124,7 +124,7 @@ def _pinocchio(problem: Problem) -> Contender:
                 "computeRNEADerivatives": lambda: pin.computeRNEADerivatives(m, data, q, v, a),
             },
             BATCH: {
-                f"abaInParallel, {threads} threads": lambda: pin.abaInParallel(threads, pool, *many)
+                f"abaInParallel, {cores} threads": lambda: pin.abaInParallel(cores, pool, *batch)
             },
         },
         lambda: pin.aba(m, data, q, v, tau)[problem.model.b :].copy(),
@@ -159,16 +159,16 @@ def _exported_to_casadi(problem: Problem) -> Contender:
     symbolic = form.rate(q=q, z=z, torque=problem.torque)
     stacked = ca.vertcat(symbolic["qdot"], symbolic["zdot"])
     rate = ca.Function("rate", [q, z], [stacked])
-    slope = ca.Function("slope", [q, z], [ca.jacobian(stacked, q), ca.jacobian(stacked, z)])
+    jacobians = ca.Function("slope", [q, z], [ca.jacobian(stacked, q), ca.jacobian(stacked, z)])
     batch = rate.map(_BATCH_SIZE)
-    many = [np.tile(part[:, None], _BATCH_SIZE) for part in (x.q, x.z)]
+    batch_inputs = [np.tile(part[:, None], _BATCH_SIZE) for part in (x.q, x.z)]
     return Contender(
         "vms_ph in CasADi",
         {
             ACCELERATION: {"StandardForm.casadi().rate": lambda: rate(x.q, x.z)},
             MASS_MATRIX: {"StandardForm.casadi().mass_matrix": lambda: form.mass_matrix(x.q)},
-            DERIVATIVES: {"jacobian of rate": lambda: slope(x.q, x.z)},
-            BATCH: {"rate.map": lambda: batch(*many)},
+            DERIVATIVES: {"jacobian of rate": lambda: jacobians(x.q, x.z)},
+            BATCH: {"rate.map": lambda: batch(*batch_inputs)},
         },
         version=metadata.version("casadi"),
     )
@@ -203,16 +203,16 @@ def _drake(problem: Problem) -> Contender:
     plant.Finalize()
     context = plant.CreateDefaultContext()
     joints = [plant.GetJointByName(name) for name in model.joint_names]
-    at_q = [joint.position_start() for joint in joints]
-    at_v = [joint.velocity_start() for joint in joints]
+    q_indices = [joint.position_start() for joint in joints]
+    v_indices = [joint.velocity_start() for joint in joints]
     q, v = np.zeros(plant.num_positions()), np.zeros(plant.num_velocities())
-    q[at_q], v[at_v] = problem.q[model.nq_base :], problem.v[model.b :]
+    q[q_indices], v[v_indices] = problem.q[model.nq_base :], problem.v[model.b :]
     if model.b:
         rotation = problem.base_rotation
         q[:7] = [problem.q[6], *problem.q[3:6], *problem.q[:3]]
         v[:3], v[3:6] = rotation @ problem.v[3:6], rotation @ problem.v[:3]
     force = np.zeros(len(v))
-    force[at_v] = problem.torque
+    force[v_indices] = problem.torque
     plant.get_applied_generalized_force_input_port().FixValue(context, force)
     output = plant.get_generalized_acceleration_output_port()
 
@@ -232,7 +232,7 @@ def _drake(problem: Problem) -> Contender:
             ACCELERATION: {"MultibodyPlant, generalized_acceleration": accelerate},
             MASS_MATRIX: {"MultibodyPlant.CalcMassMatrix": mass_matrix},
         },
-        lambda: accelerate()[at_v],
+        lambda: accelerate()[v_indices],
         metadata.version("drake"),
     )
 
@@ -250,16 +250,16 @@ def _adam(problem: Problem) -> Contender:
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = problem.base_rotation, problem.q[:3]
     state = (pose, problem.q[7:], problem.v[:6], problem.v[6:], problem.torque)
-    aba, mass = robot.aba_fun(), robot.mass_matrix_fun()
+    aba, mass_matrix = robot.aba_fun(), robot.mass_matrix_fun()
     symbols = [ca.SX.sym(f"x{i}", aba.sparsity_in(i)) for i in range(aba.n_in())]
     acceleration = aba(*symbols)
-    slopes = [ca.jacobian(acceleration, ca.vec(symbol)) for symbol in symbols[1:4]]
-    derivatives = ca.Function("derivatives", symbols, slopes)
+    jacobians = [ca.jacobian(acceleration, ca.vec(symbol)) for symbol in symbols[1:4]]
+    derivatives = ca.Function("derivatives", symbols, jacobians)
     return Contender(
         "adam",
         {
             ACCELERATION: {"aba_fun in CasADi": lambda: aba(*state)},
-            MASS_MATRIX: {"mass_matrix_fun in CasADi": lambda: mass(pose, problem.q[7:])},
+            MASS_MATRIX: {"mass_matrix_fun in CasADi": lambda: mass_matrix(pose, problem.q[7:])},
             DERIVATIVES: {"jacobian of aba_fun": lambda: derivatives(*state)},
         },
         lambda: np.array(aba(*state))[6:, 0],
@@ -284,16 +284,17 @@ def _exported_to_jax(problem: Problem) -> Contender:
     for form in (StandardForm(problem.model), DecoupledForm(problem.model)):
         exported, x = form.jax(), form.state(problem.q, problem.v)
 
-        def rate(q: Any, z: Any, torque: Any, of: Any = exported.rate) -> Any:
-            return of(q, z, torque=torque)
+        def rate(q: Any, z: Any, torque: Any, exported_rate: Any = exported.rate) -> Any:
+            return exported_rate(q, z, torque=torque)
 
-        one, many, slope = jax.jit(rate), jax.jit(jax.vmap(rate)), jax.jit(jax.jacfwd(rate, (0, 1)))
+        single, batch = jax.jit(rate), jax.jit(jax.vmap(rate))
+        jacobian = jax.jit(jax.jacfwd(rate, (0, 1)))
         state = [jax.numpy.asarray(part) for part in (x.q, x.z, problem.torque)]
         states = [jax.numpy.tile(part, (_BATCH_SIZE, 1)) for part in state]
         name = f"{type(form).__name__}.jax()"
-        quantities[ACCELERATION][f"{name}.rate"] = lambda f=one, s=state: ready(f(*s))  # type: ignore[misc]
-        quantities[DERIVATIVES][f"jacfwd of {name}.rate"] = lambda f=slope, s=state: ready(f(*s))  # type: ignore[misc]
-        quantities[BATCH][f"vmap of {name}.rate"] = lambda f=many, s=states: ready(f(*s))  # type: ignore[misc]
+        quantities[ACCELERATION][f"{name}.rate"] = lambda f=single, s=state: ready(f(*s))  # type: ignore[misc]
+        quantities[DERIVATIVES][f"jacfwd of {name}.rate"] = lambda f=jacobian, s=state: ready(f(*s))  # type: ignore[misc]
+        quantities[BATCH][f"vmap of {name}.rate"] = lambda f=batch, s=states: ready(f(*s))  # type: ignore[misc]
         mass = jax.jit(exported.mass_matrix)
         quantities[MASS_MATRIX][f"{name}.mass_matrix"] = lambda f=mass, s=state: ready(f(s[0]))  # type: ignore[misc]
     return Contender(label, quantities, version=metadata.version("jax"))
@@ -331,18 +332,18 @@ def _frax(problem: Problem) -> Contender:
     def forward(q: Any, v: Any, tau: Any) -> Any:
         return robot.forward_dynamics(q, v, tau, None)
 
-    aba, mass = jax.jit(forward), jax.jit(robot.mass_matrix)
-    slope = jax.jit(jax.jacfwd(forward, argnums=(0, 1, 2)))
+    aba, mass_matrix = jax.jit(forward), jax.jit(robot.mass_matrix)
+    jacobian = jax.jit(jax.jacfwd(forward, argnums=(0, 1, 2)))
     batch = jax.jit(jax.vmap(forward))
-    many = [jax.numpy.tile(x, (_BATCH_SIZE, 1)) for x in (q, v, tau)]
+    batch_inputs = [jax.numpy.tile(x, (_BATCH_SIZE, 1)) for x in (q, v, tau)]
     ready = jax.block_until_ready
     return Contender(
         "frax",
         {
             ACCELERATION: {"forward_dynamics in JAX": lambda: ready(aba(q, v, tau))},
-            MASS_MATRIX: {"mass_matrix in JAX": lambda: ready(mass(q))},
-            DERIVATIVES: {"jacfwd of forward_dynamics": lambda: ready(slope(q, v, tau))},
-            BATCH: {"vmap of forward_dynamics": lambda: ready(batch(*many))},
+            MASS_MATRIX: {"mass_matrix in JAX": lambda: ready(mass_matrix(q))},
+            DERIVATIVES: {"jacfwd of forward_dynamics": lambda: ready(jacobian(q, v, tau))},
+            BATCH: {"vmap of forward_dynamics": lambda: ready(batch(*batch_inputs))},
         },
         lambda: np.array(aba(q, v, tau))[-model.n :][indices],
         metadata.version("frax"),
@@ -361,32 +362,32 @@ LIBRARIES: tuple[Callable[[Problem], Contender], ...] = (
 )
 
 
-def gather(problem: Problem) -> tuple[list[Contender], list[str]]:
+def available_libraries(problem: Problem) -> tuple[list[Contender], list[str]]:
     """Return the libraries that compute the problem, and why the others do not.
 
     A library whose accelerations are not those of Pinocchio is left out: it times another robot.
     """
     contenders: list[Contender] = []
-    absent: list[str] = []
+    reasons: list[str] = []
     expected = None
-    for make in LIBRARIES:
+    for make_contender in LIBRARIES:
         try:
-            contender = make(problem)
+            contender = make_contender(problem)
         except UnavailableError as reason:
-            absent.append(str(reason))
+            reasons.append(str(reason))
             continue
         if contender.joint_accelerations is not None:
             accelerations = contender.joint_accelerations()
             expected = accelerations if expected is None else expected
             error = np.abs(accelerations - expected).max() / np.abs(expected).max()
             if not error < _TOLERANCE:
-                absent.append(
+                reasons.append(
                     f"{contender.name} computes other accelerations (off by {error:.1e}), and is "
                     "not compared"
                 )
                 continue
         contenders.append(contender)
-    return contenders, absent
+    return contenders, reasons
 
 
 def problem_of(robot: str, base: str) -> Problem:
@@ -410,10 +411,10 @@ def bare_urdf(xml: str) -> str:
     for element in list(root):
         if element.tag not in ("link", "joint"):
             root.remove(element)
-    unwanted = {"visual", "collision", "dynamics", "safety_controller", "calibration"}
+    ignored_tags = {"visual", "collision", "dynamics", "safety_controller", "calibration"}
     for element in root:
-        for part in [part for part in element if part.tag in unwanted]:
-            element.remove(part)
+        for child in [child for child in element if child.tag in ignored_tags]:
+            element.remove(child)
     return ET.tostring(root, encoding="unicode")
 
 
@@ -422,20 +423,20 @@ _skipped: list[str] = []
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    contenders, _skipped[:] = gather(problem_of(robot, base))
+    contenders, _skipped[:] = available_libraries(problem_of(robot, base))
     _versions.clear()
     _versions.update(
         {c.name.removeprefix("vms_ph in "): c.version for c in contenders if c.version}
     )
     cases: list[Case] = []
     for quantity in QUANTITIES:
-        of_quantity = {
+        calls = {
             f"{quantity}: {contender.name} {name}": call
             for contender in contenders
             for name, call in contender.calls.get(quantity, {}).items()
         }
-        reference, per = next(iter(of_quantity)), _BATCH_SIZE if quantity == BATCH else 1
-        cases += [Case(name, c, per=per, reference=reference) for name, c in of_quantity.items()]
+        reference, units = next(iter(calls)), _BATCH_SIZE if quantity == BATCH else 1
+        cases += [Case(name, c, units=units, reference=reference) for name, c in calls.items()]
     return cases
 
 

@@ -35,8 +35,8 @@ class FreeRobot:
         self.model = self._compiled.model
         if friction is None:
             self.model.opt.disableflags |= self._mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-        kinds = self._mujoco.mjtIntegrator
-        self.model.opt.integrator = getattr(kinds, f"mjINT_{integrator.upper()}")
+        integrators = self._mujoco.mjtIntegrator
+        self.model.opt.integrator = getattr(integrators, f"mjINT_{integrator.upper()}")
         self._data = self._mujoco.MjData(self.model)
         self._coordinates = Coordinates(robot, self._compiled)
 
@@ -46,7 +46,7 @@ class FreeRobot:
         self.model.opt.timestep = dt
         self._coordinates.put(self._data, q, v)
 
-    def steps(self, count: int) -> None:
+    def advance(self, count: int) -> None:
         """Perform a number of steps without returning to Python in between."""
         self._mujoco.mj_step(self.model, self._data, count)
 
@@ -74,7 +74,7 @@ class FreeRobot:
         self.accelerate()
         return np.array(self._data.qacc[self._compiled.joints_v])
 
-    def compute_mass(self) -> None:
+    def compute_mass_matrix(self) -> None:
         """Compute the mass matrix of the present configuration, sparse."""
         self._mujoco.mj_kinematics(self.model, self._data)
         self._mujoco.mj_comPos(self.model, self._data)

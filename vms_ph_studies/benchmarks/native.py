@@ -36,31 +36,31 @@ _NOT_PERMITTED = 3  # exit code of the host's program
 PROGRAMS = ("vms_ph_benchmark", "vms_ph_host_benchmark")
 
 # The limit: a tenth of the period of a controller manager at 1 kHz.
-_P99 = 100e-6
+_P99_LIMIT = 100e-6
 
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     """Return the times of single updates; each Python law runs for some seconds."""
     bundled = robots.get(robot)
     model = bundled.model(bundled.description(), base)
-    program = native_build.build(tests=True, targets=PROGRAMS)
+    build_folder = native_build.build(tests=True, targets=PROGRAMS)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
         file.write_text(bundled.description())
         arguments = [file, base, model.end_effector, _UPDATES]
-        lines = output(program / "benchmark/vms_ph_benchmark", *arguments, "laws")
-        timings = [_timing(line) for line in lines]
+        lines = program_output(build_folder / "benchmark/vms_ph_benchmark", *arguments, "laws")
+        timings = [_read_timing(line) for line in lines]
         law = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
-        kind = f"{law.__module__}.{law.__name__}"
+        law_name = f"{law.__module__}.{law.__name__}"
         home = model.configuration(bundled.home)
-        host = program / "benchmark/python_host/vms_ph_host_benchmark"
+        host = build_folder / "benchmark/python_host/vms_ph_host_benchmark"
         for priority in (0, _PRIORITY):
-            for line in output(host, *arguments, priority, kind, *home.tolist()):
-                timings.append(_hosted_timing(line, priority))
-    return [*timings, _timed(_REFERENCE, _in_python(model), seconds)]
+            for line in program_output(host, *arguments, priority, law_name, *home.tolist()):
+                timings.append(_read_hosted_timing(line, priority))
+    return [*timings, _time_updates(_REFERENCE, _python_update(model), seconds)]
 
 
-def output(program: Path, *arguments: object) -> list[str]:
+def program_output(program: Path, *arguments: object) -> list[str]:
     """Return the lines that a program prints; none if its priority is not allowed."""
     result = subprocess.run(
         [program, *map(str, arguments)],
@@ -74,24 +74,24 @@ def output(program: Path, *arguments: object) -> list[str]:
     return result.stdout.splitlines()
 
 
-def _hosted_timing(line: str, priority: int) -> Timing:
+def _read_hosted_timing(line: str, priority: int) -> Timing:
     """Return a line of the host program, with the number of late responses in the name."""
-    line, _, late = line.rpartition("\t")
+    line, _, late_count = line.rpartition("\t")
     _, _, numbers = line.partition("\t")
     scheduling = "real-time priority" if priority else "ordinary priority"
-    timing = _timing(f"the law hosted, {scheduling}, {late} late\t{numbers}")
+    timing = _read_timing(f"the law hosted, {scheduling}, {late_count} late\t{numbers}")
     # The limit holds for the laws in C++.
-    return replace(timing, case=replace(timing.case, tail=None))
+    return replace(timing, case=replace(timing.case, max_p99=None))
 
 
-def _timing(line: str) -> Timing:
+def _read_timing(line: str) -> Timing:
     name, *numbers = line.split("\t")
     median, lower, upper, p99, p999, worst = (1e-9 * float(x) for x in numbers)
-    case = Case(name, lambda: None, tail=_P99)
+    case = Case(name, lambda: None, max_p99=_P99_LIMIT)
     return Timing(case, median, lower, upper, Tail(_UPDATES, p99, p999, worst))
 
 
-def _in_python(model: VMSModel) -> Callable[[int], object]:
+def _python_update(model: VMSModel) -> Callable[[int], object]:
     """Return a function of k for the k-th update of the Python law on a moving reference."""
     rng = np.random.default_rng(0)
     lower, upper = model.joints.lower, model.joints.upper
@@ -120,7 +120,7 @@ def _in_python(model: VMSModel) -> Callable[[int], object]:
     return lambda k: law.update(states[k % 256], references[k // 1000 % 2], 1e-3)
 
 
-def _timed(name: str, update: Callable[[int], object], seconds: float) -> Timing:
+def _time_updates(name: str, update: Callable[[int], object], seconds: float) -> Timing:
     durations: list[float] = []
     end = time.perf_counter() + seconds
     while len(durations) < 100 or (len(durations) < _UPDATES and time.perf_counter() < end):

@@ -44,13 +44,13 @@ def section(
     rows = []
     for t in timings:
         ratio = t.lower / times[t.case.reference or benchmark.reference]
-        rows.append(f"| {t.case.name} | {_us(t.lower)} | {ratio:.3g} |")
+        rows.append(f"| {t.case.name} | {_microseconds(t.lower)} | {ratio:.3g} |")
     subject = f"{robot}, {base} base" if base else robot
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    installed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    version_list = ", ".join(f"{name} {version}" for name, version in versions.items())
     lines = [
         f"## {benchmark.title[0].upper()}{benchmark.title[1:]}: {subject}",
-        f"{today}, {machine()}; {installed}.",
+        f"{today}, {machine()}; {version_list}.",
         "",
         "| call | lower quartile, us | ratio |",
         "|---|---|---|",
@@ -60,7 +60,7 @@ def section(
     return "\n".join([*lines, *(["", f"{note[0].upper()}{note[1:]}."] if note else [])]) + "\n"
 
 
-def _us(seconds: float) -> str:
+def _microseconds(seconds: float) -> str:
     return f"{seconds * 1e6:.3g}" if seconds < 1e-3 else f"{seconds * 1e6:.0f}"
 
 
@@ -74,7 +74,7 @@ def machine() -> str:
     return f"{match[1] if match else name}, {os.cpu_count()} cores"
 
 
-def updated(page: str, sections: Mapping[str, str]) -> str:
+def updated_page(page: str, sections: Mapping[str, str]) -> str:
     """Return the page with these sections by benchmark id; others are kept, in the page's order."""
     sections_by_name = dict(re.findall(r"<!-- (\w+) -->\n(.*?)(?=<!-- \w+ -->|\Z)", page, re.S))
     sections_by_name |= dict(sections)

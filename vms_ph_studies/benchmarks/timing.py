@@ -17,7 +17,7 @@ import numpy as np
 from vms_ph_io.progress import Progress, no_progress
 
 # Duration of a batch, s: far above the clock resolution, far below a scheduler time slice.
-_BATCH = 1e-3
+_BATCH_SECONDS = 1e-3
 _MIN_ROUNDS = 7
 
 
@@ -28,20 +28,20 @@ class Case:
     Attributes:
         name: description of the call.
         call: function without arguments.
-        limit: largest accepted ratio to the reference, or None.
-        seconds: largest accepted median, s, or None.
-        per: units of work per call; times are per unit.
-        tail: largest accepted 99th percentile, s, or None.
+        max_ratio: largest accepted ratio to the reference, or None.
+        max_median: largest accepted median, s, or None.
+        units: units of work per call; times are per unit.
+        max_p99: largest accepted 99th percentile, s, or None.
         reference: name of the case to compare with; that of the benchmark if None.
     """
 
     name: str
     call: Callable[[], object]
-    limit: float | None = None
-    seconds: float | None = None
-    per: int = 1
+    max_ratio: float | None = None
+    max_median: float | None = None
+    units: int = 1
     reference: str | None = None
-    tail: float | None = None
+    max_p99: float | None = None
 
 
 @dataclass(frozen=True)
@@ -88,26 +88,26 @@ def measure(
         seconds: time for all of them together, s.
         progress: callback of the progress.
     """
-    batches = [_calls_per_batch(case.call) for case in cases]
-    samples: list[list[float]] = [[] for _ in cases]
+    calls_per_batch = [_calls_per_batch(case.call) for case in cases]
+    durations: list[list[float]] = [[] for _ in cases]
     gc_enabled = gc.isenabled()
     gc.disable()
     try:
         begin = time.perf_counter()
         end = begin + seconds
-        while len(samples[0]) < _MIN_ROUNDS or time.perf_counter() < end:
-            for case, calls, sample in zip(cases, batches, samples, strict=True):
+        while len(durations[0]) < _MIN_ROUNDS or time.perf_counter() < end:
+            for case, calls, case_durations in zip(cases, calls_per_batch, durations, strict=True):
                 start = time.perf_counter()
                 for _ in range(calls):
                     case.call()
-                sample.append((time.perf_counter() - start) / calls / case.per)
+                case_durations.append((time.perf_counter() - start) / calls / case.units)
             elapsed = time.perf_counter() - begin
-            rounds = len(samples[0]) / _MIN_ROUNDS
+            rounds = len(durations[0]) / _MIN_ROUNDS
             progress(min(rounds, elapsed / seconds if seconds else 1.0, 1.0), "measuring")
     finally:
         if gc_enabled:
             gc.enable()
-    quartiles = [np.percentile(sample, [50, 25, 75]) for sample in samples]
+    quartiles = [np.percentile(case_durations, [50, 25, 75]) for case_durations in durations]
     return [
         Timing(case, float(m), float(low), float(high))
         for case, (m, low, high) in zip(cases, quartiles, strict=True)
@@ -122,6 +122,6 @@ def _calls_per_batch(call: Callable[[], object]) -> int:
         for _ in range(calls):
             call()
         duration = time.perf_counter() - start
-        if duration >= _BATCH or calls >= 1_000_000:
+        if duration >= _BATCH_SECONDS or calls >= 1_000_000:
             return calls
-        calls = max(2 * calls, int(calls * _BATCH / max(duration, 1e-7)))
+        calls = max(2 * calls, int(calls * _BATCH_SECONDS / max(duration, 1e-7)))

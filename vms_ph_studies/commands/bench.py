@@ -61,36 +61,36 @@ def bench(
         return
     if not subject:
         raise VmsPhError(f"no benchmark is given; `{command_name()} bench --list` lists them")
-    chosen, robot, base = _chosen(subject, robot, base)
+    benchmark, robot, base = _select_benchmark(subject, robot, base)
     if batch:
-        if chosen.with_batches is None:
-            raise VmsPhError(f"{chosen.id} has no batches of other sizes; omit --batch")
-        chosen = chosen.with_batches(tuple(sorted(batch)))
+        if benchmark.with_batches is None:
+            raise VmsPhError(f"{benchmark.id} has no batches of other sizes; omit --batch")
+        benchmark = benchmark.with_batches(tuple(sorted(batch)))
     if out is not None:
-        if chosen.files is None:
-            raise VmsPhError(f"{chosen.id} has no plots or tables; omit --out")
+        if benchmark.files is None:
+            raise VmsPhError(f"{benchmark.id} has no plots or tables; omit --out")
         make_folder(out)
-    timings = _timings(chosen, robot, base, seconds, quiet=as_json)
+    timings = _measure(benchmark, robot, base, seconds, quiet=as_json)
     if as_json:
         document = {
-            "id": chosen.id,
+            "id": benchmark.id,
             "robot": robot,
             "base": base,
-            "reference": chosen.reference,
-            "note": chosen.note() if chosen.note else "",
-            "summary": chosen.summary(timings) if chosen.summary else "",
-            "versions": _versions(chosen),
-            "cases": [_case(chosen, timings, t) for t in timings],
+            "reference": benchmark.reference,
+            "note": benchmark.note() if benchmark.note else "",
+            "summary": benchmark.summary(timings) if benchmark.summary else "",
+            "versions": _versions(benchmark),
+            "cases": [_case_document(benchmark, timings, t) for t in timings],
         }
         typer.echo(json.dumps(document, indent=2))
     else:
-        _print(chosen, timings, robot, base)
-    if out is not None and chosen.files is not None:
-        for file in chosen.files(robot, base, out):
+        _print(benchmark, timings, robot, base)
+    if out is not None and benchmark.files is not None:
+        for file in benchmark.files(robot, base, out):
             typer.echo(f"written: {file}", err=as_json)
 
 
-def _chosen(subject: str, robot: str, base: str) -> "tuple[Benchmark, str, str]":
+def _select_benchmark(subject: str, robot: str, base: str) -> "tuple[Benchmark, str, str]":
     """Return a benchmark with the robot and the base that it is run with."""
     from vms_ph_io import robots
 
@@ -101,33 +101,33 @@ def _chosen(subject: str, robot: str, base: str) -> "tuple[Benchmark, str, str]"
         raise VmsPhError(
             f"there is no benchmark '{subject}'; there are {', '.join(benchmarks_by_id)}"
         )
-    chosen = benchmarks_by_id[subject]
-    if base and not chosen.base:
-        raise VmsPhError(f"in {chosen.id} the base of every robot is predefined; omit --base")
+    benchmark = benchmarks_by_id[subject]
+    if base and not benchmark.base:
+        raise VmsPhError(f"in {benchmark.id} the base of every robot is predefined; omit --base")
     if robot and robot not in robots.names():
         available = ", ".join(robots.names())
         raise VmsPhError(f"there is no bundled robot '{robot}'; bundled robots are {available}")
-    robot, base = robot or chosen.robot, base or chosen.base
+    robot, base = robot or benchmark.robot, base or benchmark.base
     if base and base not in ("fixed", "planar", "floating"):
         raise VmsPhError(f"unknown base '{base}'; accepted: fixed, planar, floating")
-    return chosen, robot, base
+    return benchmark, robot, base
 
 
-def _timings(
-    chosen: "Benchmark", robot: str, base: str, seconds: float, quiet: bool
+def _measure(
+    benchmark: "Benchmark", robot: str, base: str, seconds: float, quiet: bool
 ) -> "list[Timing]":
     from ..benchmarks import measure
 
     with shown_progress(quiet=quiet) as progress:
         progress(0.0, "preparing")
-        if chosen.run is not None:
-            return chosen.run(robot, base, seconds)
-        return measure(chosen.cases(robot, base), seconds, progress)
+        if benchmark.run is not None:
+            return benchmark.run(robot, base, seconds)
+        return measure(benchmark.cases(robot, base), seconds, progress)
 
 
 def _write_page(page: Path, subject: str, robot: str, base: str, seconds: float) -> None:
     """Measure benchmarks and write their tables into a page, which keeps its other tables."""
-    from ..benchmarks.page import SUBJECTS, section, updated
+    from ..benchmarks.page import SUBJECTS, section, updated_page
 
     if not subject and robot:
         raise VmsPhError("the robots of the page are predefined; omit --robot, or name a benchmark")
@@ -139,18 +139,19 @@ def _write_page(page: Path, subject: str, robot: str, base: str, seconds: float)
         raise VmsPhError(f"cannot write the page {page}: {error}") from None
     sections = {}
     for name in [subject] if subject else SUBJECTS:
-        chosen, robot_name, base_name = _chosen(name, robot, base)
-        timings = _timings(chosen, robot_name, base_name, seconds, quiet=False)
-        _print(chosen, timings, robot_name, base_name)
-        sections[chosen.id] = section(chosen, timings, robot_name, base_name, _versions(chosen))
-    page.write_text(updated(old_page, sections))
+        benchmark, robot_name, base_name = _select_benchmark(name, robot, base)
+        timings = _measure(benchmark, robot_name, base_name, seconds, quiet=False)
+        _print(benchmark, timings, robot_name, base_name)
+        versions = _versions(benchmark)
+        sections[benchmark.id] = section(benchmark, timings, robot_name, base_name, versions)
+    page.write_text(updated_page(old_page, sections))
     typer.echo(f"written: {page}")
 
 
-def _case(chosen: "Benchmark", timings: "list[Timing]", t: "Timing") -> dict[str, Any]:
+def _case_document(benchmark: "Benchmark", timings: "list[Timing]", t: "Timing") -> dict[str, Any]:
     """Return the facts of a case as a JSON document."""
-    reference = t.case.reference or chosen.reference
-    tail = {} if t.tail is None else {**asdict(t.tail), "p99_limit": t.case.tail}
+    reference = t.case.reference or benchmark.reference
+    tail = {} if t.tail is None else {**asdict(t.tail), "p99_limit": t.case.max_p99}
     return {
         "name": t.case.name,
         "median": t.median,
@@ -158,64 +159,64 @@ def _case(chosen: "Benchmark", timings: "list[Timing]", t: "Timing") -> dict[str
         "upper_quartile": t.upper,
         "ratio": t.median / next(t.median for t in timings if t.case.name == reference),
         "reference": reference,
-        "ratio_limit": t.case.limit,
-        "limit": t.case.seconds,
+        "ratio_limit": t.case.max_ratio,
+        "limit": t.case.max_median,
         **tail,
     }
 
 
-def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) -> None:
+def _print(benchmark: "Benchmark", timings: "list[Timing]", robot: str, base: str) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    title = f"{chosen.title}: {robot}" + (f", {base} base" if base else "")
+    title = f"{benchmark.title}: {robot}" + (f", {base} base" if base else "")
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("call")
-    jitter = any(t.tail is not None for t in timings)
+    has_tail = any(t.tail is not None for t in timings)
     # Where there are tail percentiles, they replace the quartiles: both do not fit a terminal.
-    spread = ["p99", "p99.9", "longest"] if jitter else ["quartiles"]
-    for name in ("median", *spread, "ratio", "p99 at most" if jitter else "at most"):
+    spread = ["p99", "p99.9", "longest"] if has_tail else ["quartiles"]
+    for name in ("median", *spread, "ratio", "p99 at most" if has_tail else "at most"):
         table.add_column(name, justify="right")
     for t in timings:
-        row = _case(chosen, timings, t)
+        document = _case_document(benchmark, timings, t)
         if t.tail is None:
-            spread = [f"{_time(t.lower)} .. {_time(t.upper)}"]
+            spread = [f"{_time_text(t.lower)} .. {_time_text(t.upper)}"]
         else:
-            spread = [_time(x) for x in (t.tail.p99, t.tail.p999, t.tail.worst)]
-        ratio = f"{row['ratio']:.3g}" if jitter else f"{row['ratio']:.1f}"
-        table.add_row(t.case.name, _time(t.median), *spread, ratio, _limit(row))
+            spread = [_time_text(x) for x in (t.tail.p99, t.tail.p999, t.tail.worst)]
+        ratio = f"{document['ratio']:.3g}" if has_tail else f"{document['ratio']:.1f}"
+        table.add_row(t.case.name, _time_text(t.median), *spread, ratio, _limit_text(document))
     console = Console()
     console.print(table)
-    machine = ", ".join(f"{name} {version}" for name, version in _versions(chosen).items())
-    references = chosen.ratios or chosen.reference
-    for own_reference in dict.fromkeys(
-        t.case.reference for t in timings if t.case.reference and not chosen.ratios
+    versions = ", ".join(f"{name} {version}" for name, version in _versions(benchmark).items())
+    references = benchmark.ratios or benchmark.reference
+    for case_reference in dict.fromkeys(
+        t.case.reference for t in timings if t.case.reference and not benchmark.ratios
     ):
-        case_names = ", ".join(t.case.name for t in timings if t.case.reference == own_reference)
-        references += f", of {case_names} to {own_reference}"
-    console.print(f"ratios to {references}; {machine}", highlight=False)
-    if chosen.summary and (summary := chosen.summary(timings)):
+        case_names = ", ".join(t.case.name for t in timings if t.case.reference == case_reference)
+        references += f", of {case_names} to {case_reference}"
+    console.print(f"ratios to {references}; {versions}", highlight=False)
+    if benchmark.summary and (summary := benchmark.summary(timings)):
         console.print(summary, highlight=False, markup=False)
-    if chosen.note and (note := chosen.note()):
+    if benchmark.note and (note := benchmark.note()):
         console.print(note, highlight=False, markup=False)
 
 
-def _limit(row: dict[str, Any]) -> str:
+def _limit_text(document: dict[str, Any]) -> str:
     """Return the limit of a case in the colour that says whether it is met; empty for none."""
     for quantity, limit in (("ratio", "ratio_limit"), ("median", "limit"), ("p99", "p99_limit")):
-        bound = row.get(limit)
+        bound = document.get(limit)
         if bound is not None:
-            colour = "red" if row[quantity] > bound else "green"
+            colour = "red" if document[quantity] > bound else "green"
             return (
                 f"[{colour}]{bound:g}[/{colour}]"
                 if quantity == "ratio"
-                else (f"[{colour}]{_time(bound)}[/{colour}]")
+                else (f"[{colour}]{_time_text(bound)}[/{colour}]")
             )
     return ""
 
 
-def _versions(chosen: "Benchmark") -> dict[str, str]:
+def _versions(benchmark: "Benchmark") -> dict[str, str]:
     import platform
 
     import numpy
@@ -225,11 +226,11 @@ def _versions(chosen: "Benchmark") -> dict[str, str]:
         "Python": platform.python_version(),
         "numpy": numpy.__version__,
         "pinocchio": pinocchio.__version__,
-        **({} if chosen.versions is None else chosen.versions()),
+        **({} if benchmark.versions is None else benchmark.versions()),
     }
 
 
-def _time(seconds: float) -> str:
+def _time_text(seconds: float) -> str:
     for unit, unit_seconds in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= unit_seconds:
             return f"{seconds / unit_seconds:.3g} {unit}"

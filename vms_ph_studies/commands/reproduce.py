@@ -54,27 +54,27 @@ def reproduce(
     from .. import get, studies
 
     if list_:
-        _list([get(study)] if study else list(studies().values()), as_json, bool(study))
+        _list_studies([get(study)] if study else list(studies().values()), as_json, bool(study))
         return
     if not study:
         raise VmsPhError(f"no study is given; `{command_name()} reproduce --list` lists their ids")
-    chosen = get(study)
-    settings = chosen.settings(_assignments(set_))
+    chosen_study = get(study)
+    settings = chosen_study.settings(_assignments(set_))
     if out is not None:
         make_folder(out)
     with shown_progress(quiet=as_json) as progress:
-        outcome = _run(chosen, settings, out, set_, progress)
+        outcome = _run(chosen_study, settings, out, set_, progress)
     if as_json:
         document = {
-            "id": chosen.id,
-            "source": chosen.source,
+            "id": chosen_study.id,
+            "source": chosen_study.source,
             "parameters": settings,
             "checks": [check.document() for check in outcome.checks],
             "files": [str(file) for file in outcome.files],
         }
         typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:
-        _print(chosen, outcome)
+        _print_outcome(chosen_study, outcome)
     if strict and any(check.verdict == "differs" for check in outcome.checks):
         raise typer.Exit(1)
 
@@ -107,7 +107,7 @@ def _assignments(texts: list[str]) -> dict[str, str]:
     return assignments
 
 
-def _list(listed: "list[Study]", as_json: bool, parameters: bool) -> None:
+def _list_studies(studies: "list[Study]", as_json: bool, with_parameters: bool) -> None:
     if as_json:
         documents = [
             {
@@ -116,23 +116,23 @@ def _list(listed: "list[Study]", as_json: bool, parameters: bool) -> None:
                 "title": study.title,
                 "parameters": {name: asdict(p) for name, p in study.parameters.items()},
             }
-            for study in listed
+            for study in studies
         ]
         typer.echo(json.dumps(documents, indent=2, ensure_ascii=False))
         return
-    for study in listed:
+    for study in studies:
         typer.secho(study.id, bold=True)
         typer.echo(f"  {study.title} ({study.source})")
-        if not parameters:
+        if not with_parameters:
             continue
         for name, parameter in study.parameters.items():
             choices = f" [{', '.join(parameter.choices) or parameter.range}]".replace(" []", "")
             typer.echo(f"    --set {name}={parameter.default:<12} {parameter.help}{choices}")
-    if not parameters:
+    if not with_parameters:
         typer.echo(f"parameters: {command_name()} reproduce ID --list")
 
 
-def _print(study: "Study", outcome: "Outcome") -> None:
+def _print_outcome(study: "Study", outcome: "Outcome") -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape
@@ -149,9 +149,9 @@ def _print(study: "Study", outcome: "Outcome") -> None:
         colour = _COLOURS[check.verdict]
         table.add_row(
             check.name,
-            _text(check.reference, check.tolerance) + tolerance,
+            _number_text(check.reference, check.tolerance) + tolerance,
             check.origin,
-            f"{_text(check.obtained, check.tolerance)} {check.unit}".rstrip(),
+            f"{_number_text(check.obtained, check.tolerance)} {check.unit}".rstrip(),
             f"[{colour}]{check.verdict}[/{colour}]",
         )
     console = Console()
@@ -165,7 +165,7 @@ def _print(study: "Study", outcome: "Outcome") -> None:
         console.print(f"written: {file}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _text(value: float | str, tolerance: float | None) -> str:
+def _number_text(value: float | str, tolerance: float | None) -> str:
     """Return a value with four digits, or with as many digits as its tolerance resolves."""
     if isinstance(value, str):
         return value

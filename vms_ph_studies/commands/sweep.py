@@ -63,15 +63,15 @@ def sweep(
         raise VmsPhError(
             "no study file is given; examples/sweeps has some, docs/sweeps.md explains"
         )
-    chosen = read_study(study)
+    sweep_study = read_study(study)
     if dry_run:
-        _print_points(chosen)
+        _print_points(sweep_study)
         return
-    folder = out or Path("vms_ph_runs") / "sweeps" / chosen.name
-    with Sweep(chosen, folder, restart=restart, keep=keep) as opened:
+    folder = out or Path("vms_ph_runs") / "sweeps" / sweep_study.name
+    with Sweep(sweep_study, folder, restart=restart, keep=keep) as open_sweep:
         if not report:
-            _run(opened, workers, retry_failed, as_json)
-        summary = opened.write()
+            _run(open_sweep, workers, retry_failed, as_json)
+        summary = open_sweep.write()
     if as_json:
         typer.echo(json.dumps(summary.document(), indent=2))
     else:
@@ -80,20 +80,20 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _run(opened: "Sweep", workers: int, retry_failed: bool, quiet: bool) -> None:
-    computed = len(opened.study.points) - len(opened.remaining(retry_failed))
+def _run(open_sweep: "Sweep", workers: int, retry_failed: bool, quiet: bool) -> None:
+    computed = len(open_sweep.study.points) - len(open_sweep.remaining(retry_failed))
     if computed and not quiet:
         typer.echo(
-            f"continuing: {computed} of {len(opened.study.points)} points are there", err=True
+            f"continuing: {computed} of {len(open_sweep.study.points)} points are there", err=True
         )
     try:
         with _progress_display(quiet) as progress:
-            opened.run(workers, progress, retry_failed)
+            open_sweep.run(workers, progress, retry_failed)
     except (KeyboardInterrupt, VmsPhError):
-        summary = opened.summary()
+        summary = open_sweep.summary()
         typer.echo(
             f"interrupted: {summary.done + summary.failed} of {summary.total} points are kept in "
-            f"{opened.folder}; the same command continues",
+            f"{open_sweep.folder}; the same command continues",
             err=True,
         )
         raise
@@ -112,15 +112,15 @@ def _progress_display(quiet: bool) -> "Iterator[OnProgress]":
             nonlocal first_done, last_line
             first_done = state.done if first_done is None else first_done
             remaining = max(state.total - first_done, 1)
-            draw((state.done - first_done) / remaining, _in_words(state))
+            draw((state.done - first_done) / remaining, _progress_text(state))
             if has_lines and time.monotonic() - last_line > _LINE_INTERVAL:
                 last_line = time.monotonic()
-                typer.echo(_in_words(state), err=True)
+                typer.echo(_progress_text(state), err=True)
 
         yield report
 
 
-def _in_words(p: "SweepProgress") -> str:
+def _progress_text(p: "SweepProgress") -> str:
     return f"{p.done} of {p.total} points" + (f", {p.failed} failed" if p.failed else "")
 
 
