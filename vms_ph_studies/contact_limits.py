@@ -163,19 +163,19 @@ def peak_force(model: VMSModel, q: Array, direction: Array, region: str, speed: 
         speed: of the end effector, m/s.
     """
     r, d = REGIONS[region], model.evaluate(q, np.zeros(model.nv))
-    response = np.linalg.solve(d.M, d.J_end_effector[:3].T @ direction)
-    v = speed / float(direction @ d.J_end_effector[:3] @ response) * response
+    velocity_response = np.linalg.solve(d.M, d.J_end_effector[:3].T @ direction)
+    v = speed / float(direction @ d.J_end_effector[:3] @ velocity_response) * velocity_response
     u = d.placement(model.end_effector)[:3, :3] @ direction
-    compression = rate = largest = 0.0
-    while compression >= largest / r.stiffness:  # until it falls
-        largest = r.stiffness * compression
+    compression = region_speed = largest_force = 0.0
+    while compression >= largest_force / r.stiffness:  # until it falls
+        largest_force = r.stiffness * compression
         d = model.evaluate(q, v)
-        row = u @ d.placement(model.end_effector)[:3, :3] @ d.J_end_effector[:3]
-        v = v - _STEP * np.linalg.solve(d.M, d.C @ v + row * largest)
-        rate += _STEP * largest / r.mass
+        jacobian_row = u @ d.placement(model.end_effector)[:3, :3] @ d.J_end_effector[:3]
+        v = v - _STEP * np.linalg.solve(d.M, d.C @ v + jacobian_row * largest_force)
+        region_speed += _STEP * largest_force / r.mass
         q = model.integrate(q, _STEP * v)
-        compression += _STEP * (float(row @ v) - rate)
-    return largest
+        compression += _STEP * (float(jacobian_row @ v) - region_speed)
+    return largest_force
 
 
 _NOT_COVERED = (
@@ -198,34 +198,34 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     name, axis = str(settings["robot"]), str(settings["direction"])
     model, payload = robots.load(name), float(settings["payload"])
     q, area = model.home, float(settings["area"]) or inf
-    heaviest = heaviest_direction(model.evaluate(q, np.zeros(model.nv)))
-    u = heaviest if axis == "heaviest" else np.eye(3)["xyz".index(axis)]
+    heaviest_axis = heaviest_direction(model.evaluate(q, np.zeros(model.nv)))
+    u = heaviest_axis if axis == "heaviest" else np.eye(3)["xyz".index(axis)]
     mass, unloaded_mass = (effective_mass(model, q, u, load) for load in (payload, 0.0))
     checks, rows = list[Check](), list[list[str]]()
     for region, r in REGIONS.items():
         progress(len(rows) / len(REGIONS), region)
-        values = [r.force, 1e-3 * r.stiffness, r.mass, r.pressure]
+        cells = [r.force, 1e-3 * r.stiffness, r.mass, r.pressure]
         for is_clamped in (False, True):
             limit = contact_limit(region, mass, is_clamped=is_clamped, area=area)
-            values += [limit.speed, limit.energy, limit.settings.tank_initial]
-        rows.append([region, *("-" if value == inf else f"{value:.3g}" for value in values)])
+            cells += [limit.speed, limit.energy, limit.settings.tank_initial]
+        rows.append([region, *("-" if value == inf else f"{value:.3g}" for value in cells)])
         if r.ratio:
-            free = contact_limit(region, unloaded_mass, is_clamped=False)
-            title = f"{region}: force of an impact at {free.speed:.3g} m/s"
-            force = peak_force(model, q, u, region, free.speed)
-            verdict = verdict_of(force <= 1.05 * free.force)  # the arm turns away a little
-            checks.append(Check(title, "N", free.force, "bound", force, None, verdict))
-    of = f"{name} at home, {axis} direction, payload {payload:g} kg, contact area "
-    of += f"{'not considered' if area == inf else f'{area:g} cm²'}; effective mass {mass:.4g} kg"
-    line = "{0}: free {5} m/s, {6} J; clamped {8} m/s, {9} J".format
-    notes = [of, *(line(*row) for row in rows)]
+            free_limit = contact_limit(region, unloaded_mass, is_clamped=False)
+            title = f"{region}: force of an impact at {free_limit.speed:.3g} m/s"
+            force = peak_force(model, q, u, region, free_limit.speed)
+            verdict = verdict_of(force <= 1.05 * free_limit.force)  # the arm turns away a little
+            checks.append(Check(title, "N", free_limit.force, "bound", force, None, verdict))
+    case = f"{name} at home, {axis} direction, payload {payload:g} kg, contact area "
+    case += f"{'not considered' if area == inf else f'{area:g} cm²'}; effective mass {mass:.4g} kg"
+    format_row = "{0}: free {5} m/s, {6} J; clamped {8} m/s, {9} J".format
+    notes = [case, *(format_row(*row) for row in rows)]
     if out is None:
         return Outcome(checks, [], notes)
     title, file = "Limits of contact with people", out / "contact-limits.html"
-    head = ["region", "force, N", "stiffness, N/mm", "mass, kg", "pressure, N/cm²"]
-    head += [f"{k}: {unit}" for k in ("free", "clamped") for unit in ("m/s", "J", "budget, J")]
+    header = ["region", "force, N", "stiffness, N/mm", "mass, kg", "pressure, N/cm²"]
+    header += [f"{k}: {unit}" for k in ("free", "clamped") for unit in ("m/s", "J", "budget, J")]
     items = ["<ul>", *(f"<li>{escape(sentence)}</li>" for sentence in _NOT_COVERED), "</ul>"]
-    parts = [f"<h1>{title}</h1><p>{escape(of)}</p>", table(head, rows), "<h2>Not covered</h2>"]
+    parts = [f"<h1>{title}</h1><p>{escape(case)}</p>", table(header, rows), "<h2>Not covered</h2>"]
     with writing(file):
         return Outcome(checks, [write_page(title, [*parts, *items], file)], notes)
 

@@ -21,7 +21,7 @@ _STYLES = [
     for dashes in ((), (6, 3), (2, 2))
     for colour in (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY)
 ]
-_MAX_INSIDE = 6  # curves; with more, one legend stands beside the last panel
+_MAX_INNER_CURVES = 6  # curves; with more, one legend stands beside the last panel
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "")
             axes.set_ylim(0.5 * (low + high - panel.span), 0.5 * (low + high + panel.span))
         axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
         axes.grid(alpha=0.3)
-        if len(panel.curves) <= _MAX_INSIDE:
+        if len(panel.curves) <= _MAX_INNER_CURVES:
             axes.legend(fontsize="small")
         elif panel is panels[-1]:
             axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -27,21 +27,21 @@ def write_page(title: str, parts: Iterable[str], file: Path) -> Path:
         + "\n".join(parts)
         + "\n</body></html>\n"
     )
-    part_file = file.with_suffix(".part")
-    part_file.write_text(page, encoding="utf-8")
-    os.replace(part_file, file)
+    partial_file = file.with_suffix(".part")
+    partial_file.write_text(page, encoding="utf-8")
+    os.replace(partial_file, file)
     return file
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of texts; numbers stand to the right."""
-    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    header_cells = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "\n".join(
-        "<tr>" + "".join(f"<td{_align(cell)}>{escape(cell)}</td>" for cell in row) + "</tr>"
+        "<tr>" + "".join(f"<td{_cell_class(cell)}>{escape(cell)}</td>" for cell in row) + "</tr>"
         for row in rows
     )
-    return f"<table><tr>{top}</tr>\n{body}</table>"
+    return f"<table><tr>{header_cells}</tr>\n{body}</table>"
 
 
-def _align(cell: str) -> str:
+def _cell_class(cell: str) -> str:
     return " class='number'" if re.fullmatch(r"[-+\d.einfa]+", cell) else ""

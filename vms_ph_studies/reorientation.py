@@ -54,7 +54,7 @@ class EllipticLoop:
         phase = angle * s**3 * (10.0 + s * (6.0 * s - 15.0))
         rate = angle * 30.0 * s**2 * (1.0 - s) ** 2 / self.duration
         acceleration = angle * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.duration**2
-        offset, tangent = self.offset(phase), self.slope(phase)
+        offset, tangent = self.offset(phase), self.derivative(phase)
         bending = offset + self.cosine
         return JointMotion(offset, tangent * rate, tangent * acceleration - bending * rate**2)
 
@@ -62,22 +62,22 @@ class EllipticLoop:
         """Return the offset (n,) at a phase, rad."""
         return self.cosine * (np.cos(phase) - 1.0) + self.sine * np.sin(phase)
 
-    def slope(self, phase: float) -> Array:
+    def derivative(self, phase: float) -> Array:
         """Return the derivative of the offset by the phase, (n,)."""
         return self.sine * np.cos(phase) - self.cosine * np.sin(phase)
 
     @property
-    def lowest(self) -> Array:
+    def min_offset(self) -> Array:
         """Least offset of every joint, (n,)."""
         return -self.cosine - np.hypot(self.cosine, self.sine)
 
     @property
-    def highest(self) -> Array:
+    def max_offset(self) -> Array:
         """Largest offset of every joint, (n,)."""
         return -self.cosine + np.hypot(self.cosine, self.sine)
 
     @property
-    def fastest(self) -> Array:
+    def max_rate(self) -> Array:
         """Largest rate of every joint, at most, (n,)."""
         peak = 1.875 * 2.0 * np.pi * abs(self.loops) / self.duration
         return np.hypot(self.cosine, self.sine) * peak
@@ -117,7 +117,7 @@ def base_motion(model: VMSModel, q: Array, path: EllipticLoop, steps: int) -> Ar
     dt = path.duration / steps
     motions = [path((k + c) * dt) for k in range(steps) for c in _GAUSS]
     offsets, rates = (np.array([m[i] for m in motions]) for i in (0, 1))
-    return _integrated(model, q, offsets, rates, dt)
+    return _base_poses(model, q, offsets, rates, dt)
 
 
 def holonomy(model: VMSModel, q: Array, loop: EllipticLoop, tolerance: float = 1e-12) -> Array:
@@ -130,29 +130,29 @@ def holonomy(model: VMSModel, q: Array, loop: EllipticLoop, tolerance: float = 1
         ModelError: the base is fixed, or the robot is in a fluid.
         StateError: q is no configuration, or the steps became too many.
     """
-    steps, before = _MIN_STEPS, once(model, q, loop, _MIN_STEPS)
+    steps, coarse = _MIN_STEPS, loop_pose(model, q, loop, _MIN_STEPS)
     while steps < _MAX_STEPS:
         steps *= 2
-        after = once(model, q, loop, steps)
+        fine = loop_pose(model, q, loop, steps)
         # The error of order four is a fifteenth of the change.
-        if np.abs(after - before).max() < 15.0 * tolerance:
-            return frozen(after)
-        before = after
+        if np.abs(fine - coarse).max() < 15.0 * tolerance:
+            return frozen(fine)
+        coarse = fine
     raise StateError(
         f"the motion of the base along the loop did not converge to {tolerance:g} in {_MAX_STEPS} "
         "steps; give a smaller loop, or a larger tolerance"
     )
 
 
-def once(model: VMSModel, q: Array, loop: EllipticLoop, steps: int) -> Array:
+def loop_pose(model: VMSModel, q: Array, loop: EllipticLoop, steps: int) -> Array:
     """Return :func:`holonomy` of one loop by a number of steps."""
     h = 2.0 * np.pi / steps
     phases = [(k + c) * h for k in range(steps) for c in _GAUSS]
     offsets = np.array([loop.offset(phase) for phase in phases])
-    return _integrated(model, q, offsets, np.array([loop.slope(p) for p in phases]), h)[-1]
+    return _base_poses(model, q, offsets, np.array([loop.derivative(p) for p in phases]), h)[-1]
 
 
-def _integrated(model: VMSModel, q: Array, offsets: Array, rates: Array, h: float) -> Array:
+def _base_poses(model: VMSModel, q: Array, offsets: Array, rates: Array, h: float) -> Array:
     start = model.checked_configuration(q)
     check_moving_rigid(Evaluation(model, start, np.zeros(model.nv)))
     configurations = np.array([displaced(model, start, offset) for offset in offsets])
@@ -176,11 +176,11 @@ _ROUNDS, _CORRECTIONS = 60, 20
 # Share of the null-space part of the loop that a round takes away.
 _SHRINKAGE = 0.3
 # Accuracy of the turn of one loop, rad; displacement of finite differences, rad, and their steps.
-_ACCURACY, _DIFFERENCE, _SLOPE_STEPS = 1e-11, 1e-4, 16
+_ACCURACY, _DIFFERENCE_STEP, _TURN_STEPS = 1e-11, 1e-4, 16
 # Steps along the line to the centre of a loop.
 _CENTRE_STEPS = 32
 # Room left to the joint limits, rad or m.
-_ROOM = 1e-3
+_MARGIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -245,13 +245,13 @@ def plan_reorientation(
     start, target = model.checked_configuration(q), _rotation_vector(rotation)
     if not target.any():
         raise StateError("the rotation is the identity: the base need not turn")
-    unit = _least_ellipse(model, start, target)
-    excursion = np.abs(unit[0]) + np.hypot(*unit)
+    half_diameters = _least_ellipse(model, start, target)
+    excursion = np.abs(half_diameters[0]) + np.hypot(*half_diameters)
     loops = max(1, int(np.ceil((np.max(excursion) / amplitude) ** 2)))
     reason = "no loop was tried"
     while loops <= _MAX_LOOPS:
-        half = np.concatenate(unit) / np.sqrt(loops)
-        half_axes = _corrected(model, start, half, target / loops)
+        scaled = np.concatenate(half_diameters) / np.sqrt(loops)
+        half_axes = _correct_half_axes(model, start, scaled, target / loops)
         growth = 1.1
         if half_axes is None:
             reason = "Newton's method did not converge"
@@ -260,7 +260,8 @@ def plan_reorientation(
             reason = _violation(model, start, path, amplitude)
             if not reason:
                 return _reorientation(model, start, path)
-            growth = max(growth, (max(-np.min(path.lowest), np.max(path.highest)) / amplitude) ** 2)
+            extent = max(-np.min(path.min_offset), np.max(path.max_offset))
+            growth = max(growth, (extent / amplitude) ** 2)
         loops = int(np.ceil(growth * loops)) + 1
     raise StateError(
         f"no loops were found up to {_MAX_LOOPS} of them: {reason}; start from another "
@@ -282,17 +283,17 @@ def turn_by_curvature(model: VMSModel, q: Array, loop: EllipticLoop) -> Array:
     curvature = _curvature_at(model, displaced(model, q, offset))
     turn = np.pi * np.einsum("i,ijk,j->k", loop.cosine, curvature, loop.sine)
     path = np.linspace(0.0, 1.0, _CENTRE_STEPS, endpoint=False)
-    shares = (path[:, None] + np.array(_GAUSS) / _CENTRE_STEPS).ravel()
-    rates = np.tile(offset, (len(shares), 1))
-    to_centre = _integrated(model, q, shares[:, None] * offset, rates, 1.0 / _CENTRE_STEPS)[-1]
+    scales = (path[:, None] + np.array(_GAUSS) / _CENTRE_STEPS).ravel()
+    rates = np.tile(offset, (len(scales), 1))
+    to_centre = _base_poses(model, q, scales[:, None] * offset, rates, 1.0 / _CENTRE_STEPS)[-1]
     return frozen(to_centre[:3, :3] @ turn)
 
 
 def _rotation_vector(rotation: npt.ArrayLike) -> Array:
     matrix = np.asarray(rotation, float)
-    proper = matrix.shape == (3, 3) and np.isfinite(matrix).all()
+    is_finite = matrix.shape == (3, 3) and np.isfinite(matrix).all()
     if (
-        not proper
+        not is_finite
         or np.abs(matrix.T @ matrix - np.eye(3)).max() > 1e-6
         or np.linalg.det(matrix) < 0
     ):
@@ -309,18 +310,18 @@ def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Arr
     """Return the half diameters of the least ellipse for one loop, by the curvature alone."""
     bilinear = np.pi * np.moveaxis(_curvature_at(model, q), 2, 0)
     form = np.einsum("kij,k->ij", bilinear, target / np.linalg.norm(target))
-    left, values, right = np.linalg.svd(form)
-    if values[0] < 1e-12:
+    u, s, vt = np.linalg.svd(form)
+    if s[0] < 1e-12:
         raise StateError("no pair of joints turns the base about this axis here: no curvature")
-    size = np.sqrt(np.linalg.norm(target) / values[0])
-    x = size * np.concatenate([left[:, 0], right[0]])
+    size = np.sqrt(np.linalg.norm(target) / s[0])
+    x = size * np.concatenate([u[:, 0], vt[0]])
     n = model.n
     for _ in range(_ROUNDS):
         a, b = x[:n], x[n:]
-        slope = np.concatenate([bilinear @ b, np.einsum("i,kij->kj", a, bilinear)], axis=1)
-        inverse = np.linalg.pinv(slope)
+        jacobian = np.concatenate([bilinear @ b, np.einsum("i,kij->kj", a, bilinear)], axis=1)
+        inverse = np.linalg.pinv(jacobian)
         error = target - np.einsum("i,kij,j->k", a, bilinear, b)
-        x = x + inverse @ error - _SHRINKAGE * (x - inverse @ (slope @ x))
+        x = x + inverse @ error - _SHRINKAGE * (x - inverse @ (jacobian @ x))
     residual = np.linalg.norm(target - np.einsum("i,kij,j->k", x[:n], bilinear, x[n:]))
     if residual > 1e-6 * np.linalg.norm(target):
         raise StateError(
@@ -329,56 +330,55 @@ def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Arr
     return x[:n], x[n:]
 
 
-def _loop(x: Array) -> EllipticLoop:
+def _unit_loop(x: Array) -> EllipticLoop:
     cosine, sine = np.split(x, 2)
     return EllipticLoop(cosine, sine, 1, 1.0)
 
 
-def _slope(model: VMSModel, q: Array, x: Array) -> Array:
+def _turn_jacobian(model: VMSModel, q: Array, x: Array) -> Array:
     """Return the derivatives of the turn by the half diameters, (3,2n), with few steps a loop."""
     turns = []
     for k in range(len(x)):
         above, below = x.copy(), x.copy()
-        above[k] += _DIFFERENCE
-        below[k] -= _DIFFERENCE
-        turns.append(
-            [_SO3.log(once(model, q, _loop(y), _SLOPE_STEPS)[:3, :3]) for y in (above, below)]
-        )
-    return np.array([(a - b) / (2.0 * _DIFFERENCE) for a, b in turns]).T
+        above[k] += _DIFFERENCE_STEP
+        below[k] -= _DIFFERENCE_STEP
+        loops = (_unit_loop(y) for y in (above, below))
+        turns.append([_SO3.log(loop_pose(model, q, loop, _TURN_STEPS)[:3, :3]) for loop in loops])
+    return np.array([(a - b) / (2.0 * _DIFFERENCE_STEP) for a, b in turns]).T
 
 
-def _corrected(model: VMSModel, q: Array, x: Array, target: Array) -> Array | None:
+def _correct_half_axes(model: VMSModel, q: Array, x: Array, target: Array) -> Array | None:
     """Return half diameters whose loop turns the base by a rotation vector, or None."""
-    inverse, last = None, np.inf
+    inverse, last_error = None, np.inf
     for _ in range(_CORRECTIONS):
-        turn_error = target - _SO3.log(holonomy(model, q, _loop(x), _ACCURACY)[:3, :3])
+        turn_error = target - _SO3.log(holonomy(model, q, _unit_loop(x), _ACCURACY)[:3, :3])
         error = float(np.linalg.norm(turn_error))
         if error < _ACCURACY:
             return x
         # The slope is kept while it serves.
-        if inverse is None or error > 0.2 * last:
-            inverse = np.linalg.pinv(_slope(model, q, x))
-        last, step = error, inverse @ turn_error
+        if inverse is None or error > 0.2 * last_error:
+            inverse = np.linalg.pinv(_turn_jacobian(model, q, x))
+        last_error, step = error, inverse @ turn_error
         # Newton's step may leave the region where the slope holds.
         x = x + step * min(1.0, 0.5 * float(np.linalg.norm(x) / np.linalg.norm(step)))
     return None
 
 
 def _timed_loops(x: Array, loops: int, rate: float) -> EllipticLoop:
-    cosine, sine = (frozen(half) for half in np.split(x, 2))
-    fastest = EllipticLoop(cosine, sine, loops, 1.0).fastest
-    return EllipticLoop(cosine, sine, loops, float(np.max(fastest)) / rate)
+    cosine, sine = (frozen(half_diameter) for half_diameter in np.split(x, 2))
+    max_rate = EllipticLoop(cosine, sine, loops, 1.0).max_rate
+    return EllipticLoop(cosine, sine, loops, float(np.max(max_rate)) / rate)
 
 
 def _violation(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) -> str:
     """Return which bound a path violates, in words; empty if none."""
-    low, high = path.lowest, path.highest
+    low, high = path.min_offset, path.max_offset
     if max(-np.min(low), np.max(high)) > amplitude:
         return f"a joint would move by more than {amplitude:g}"
-    joints, positions = model.joints, model.joint_positions(q)
-    outside = (positions + low < joints.lower + _ROOM) | (positions + high > joints.upper - _ROOM)
-    if outside.any():
-        return f"joint '{joints.names[int(np.argmax(outside))]}' would pass its limit"
+    joints, x = model.joints, model.joint_positions(q)
+    is_outside = (x + low < joints.lower + _MARGIN) | (x + high > joints.upper - _MARGIN)
+    if is_outside.any():
+        return f"joint '{joints.names[int(np.argmax(is_outside))]}' would pass its limit"
     return ""
 
 

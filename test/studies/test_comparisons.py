@@ -12,7 +12,7 @@ import pytest
 from vms_ph_controllers import RobotState
 from vms_ph_io import robots
 from vms_ph_studies import Check, get
-from vms_ph_studies.comparisons.cartesian_impedance import Arm, _phases, run_phase
+from vms_ph_studies.comparisons.cartesian_impedance import Arm, _make_phases, run_phase
 from vms_ph_studies.comparisons.impedance_laws import CrispLaw, ExampleLaw, PublishedLaw
 from vms_ph_studies.comparisons.sampled_passivity import Encoder
 
@@ -65,8 +65,8 @@ def test_an_encoder_rounds_positions_and_gives_their_differences() -> None:
 
 def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate() -> None:
     arm = Arm(robots.load("fr3"), delay=2, rate=500.0, noise=2.0, torque_noise=0.1)
-    phase = _phases(1.0, arm.reach, arm.push)["stiffness times ten"]
-    ours = run_phase(replace(phase, seconds=0.3, scale=_after(0.1)), arm)
+    phase = _make_phases(1.0, arm.reach, arm.max_push)["stiffness times ten"]
+    ours = run_phase(replace(phase, seconds=0.3, stiffness_scale=_after(0.1)), arm)
     assert ours.verdict == "kept"
     assert ours.rate < 1000.0
     assert ours.torque < 0.5
@@ -86,9 +86,9 @@ def test_the_laws_of_others_pull_with_the_stiffness_of_the_rule(kind: type[Publi
 
 def test_a_law_of_others_holds_an_arm_in_mujoco_at_rest_until_it_has_a_payload() -> None:
     arm = Arm(robots.load("fr3"), "mujoco")
-    phase = replace(_phases(1.0, arm.reach, arm.push)["push"], seconds=0.05)
-    assert run_phase(phase, arm, "crisp", published=True).error < 1e-4
-    fallen = run_phase(phase, replace(arm, payload=1.0), "crisp", published=True).error
+    phase = replace(_make_phases(1.0, arm.reach, arm.max_push)["push"], seconds=0.05)
+    assert run_phase(phase, arm, "crisp", published=True).position_error < 1e-4
+    fallen = run_phase(phase, replace(arm, payload=1.0), "crisp", published=True).position_error
     assert 1e-3 < fallen < 0.5 * 9.81 * 0.05**2
 
 

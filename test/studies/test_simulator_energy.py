@@ -13,14 +13,14 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.integrators import IntegrationError
 from vms_ph_studies import get
 from vms_ph_studies.comparisons import simulator_energy
-from vms_ph_studies.comparisons.simulator_energy import ROBOTS, compare, passive
+from vms_ph_studies.comparisons.simulator_energy import ROBOTS, compare, passive_robot
 from vms_ph_studies.comparisons.simulators import ENGINES
 
 pytest.importorskip("mujoco")
 
 
 def test_mujoco_errs_by_the_order_of_its_scheme_and_this_project_keeps_the_energy() -> None:
-    robot = passive(ROBOTS["panda"]())
+    robot = passive_robot(ROBOTS["panda"]())
     error: dict[str, np.ndarray] = {}
     for engine in ENGINES:
         if engine.name in ("MuJoCo Euler", "MuJoCo RK4") or np.isinf(engine.order):
@@ -34,7 +34,7 @@ def test_mujoco_errs_by_the_order_of_its_scheme_and_this_project_keeps_the_energ
 
 @pytest.mark.parametrize("name", ["tree_6", "free_tree_6"])
 def test_mujoco_starts_a_robot_of_the_urdf_with_the_energy_of_the_ledger(name: str) -> None:
-    robot = passive(ROBOTS[name]())
+    robot = passive_robot(ROBOTS[name]())
     (engine,) = (engine for engine in ENGINES if engine.name == "MuJoCo Euler")
     run = engine.start(robot, 1e-3)
     assert run.kinetic_energy is not None

@@ -183,7 +183,7 @@ def _mujoco(problem: Problem) -> Contender:
         "MuJoCo",
         {
             ACCELERATION: {"mj_forward": robot.accelerate},
-            MASS_MATRIX: {"mj_kinematics, mj_comPos, mj_crb": robot.compute_mass},
+            MASS_MATRIX: {"mj_kinematics, mj_comPos, mj_crb": robot.compute_mass_matrix},
         },
         robot.joint_accelerations,
         mujoco.__version__,

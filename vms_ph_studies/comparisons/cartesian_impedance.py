@@ -35,16 +35,16 @@ from .impedance_laws import CrispLaw, ExampleLaw, GuardedImpedance
 _STEP = 1e-3
 
 # Standard deviations of what is measured, rad and rad/s.
-_NOISE = (1e-5, 1e-3)
+_MOTION_NOISE = (1e-5, 1e-3)
 
 # Of the wall, N/m and N s/m; the largest push, N.
-_WALL, _PUSH = (5000.0, 50.0), 30.0
+_WALL_STIFFNESS, _WALL_DAMPING, _MAX_PUSH = 5000.0, 50.0, 30.0
 
 # Of gyration of a payload, m.
 _PAYLOAD_RADIUS = 0.04
 
-_OURS = "CartesianImpedance"
-_LAWS = {"Franka's example": ExampleLaw, "crisp": CrispLaw}
+_OWN_LAW = "CartesianImpedance"
+_OTHER_LAWS = {"Franka's example": ExampleLaw, "crisp": CrispLaw}
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Phase:
         seconds: s.
         target: position (3,) of the reference at a time, from that at home, m.
         force: (3,) on the end effector at a time, displacement from home and velocity, N.
-        scale: of the stiffness of the position at a time; zero for guiding by hand.
+        stiffness_scale: of the stiffness of the position at a time; zero for guiding by hand.
     """
 
     seconds: float
     target: Callable[[float], Array]
     force: Callable[[float, Array, Array], Array]
-    scale: Callable[[float], float]
+    stiffness_scale: Callable[[float], float]
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ class Arm:
         return sum(float(np.linalg.norm(p.translation)) for p in [*tree.jointPlacements[2:], tool])
 
     @property
-    def push(self) -> float:
+    def max_push(self) -> float:
         """A third of what its largest torque limit holds at its reach, N."""
-        return min(_PUSH, float(self.model.joints.effort.max()) / (3.0 * self.reach))
+        return min(_MAX_PUSH, float(self.model.joints.effort.max()) / (3.0 * self.reach))
 
     def axes(self, home: Array) -> Array:
         """Return the directions radial, tangential, up (3,3) of a position of the end effector."""
@@ -112,8 +112,8 @@ class Arm:
         radial /= np.linalg.norm(radial)
         return np.column_stack([radial, np.cross([0.0, 0.0, 1.0], radial), [0.0, 0.0, 1.0]])
 
-    def start(self) -> Callable[[Array], tuple[Array, Array]]:
-        """Return what moves the arm from home by a sample, without the weight that is carried.
+    def make_step(self) -> Callable[[Array], tuple[Array, Array]]:
+        """Return a function that moves the arm from home by a sample, without the carried weight.
 
         It takes the torques (n,) that act; what it returns is not finite where it fails.
         """
@@ -128,7 +128,7 @@ class Arm:
 
             def step(torque: Array) -> tuple[Array, Array]:
                 robot.set_torque(torque)
-                robot.steps(1)
+                robot.advance(1)
                 return robot.motion()
 
             return step
@@ -144,129 +144,131 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Measured:
+class PhaseResult:
     """What was measured in a phase.
 
     Attributes:
-        error: largest distance to the reference of the last third, m.
+        position_error: largest distance to the reference of the last third, m.
         force: largest force on the end effector, N.
-        posture: largest offset of the posture in the null space, rad.
+        posture_error: largest offset of the posture in the null space, rad.
         torque: largest torque, as a share of its limit.
         rate: largest rate of a torque, N m/s.
         jitter: root mean square of the second difference of the torques, N m.
         work: largest energy that the law has given, J.
         verdict: of the certificate; empty without one.
-        ended: whether the simulation failed before its end.
+        failed: whether the simulation failed before its end.
     """
 
-    error: float
+    position_error: float
     force: float
-    posture: float
+    posture_error: float
     torque: float
     rate: float
     jitter: float
     work: float
     verdict: str
-    ended: bool
+    failed: bool
 
 
-def _phases(figure: float, reach: float, push: float) -> dict[str, Phase]:
-    def still(t: float) -> Array:
+def _make_phases(figure_seconds: float, reach: float, push: float) -> dict[str, Phase]:
+    def at_home(t: float) -> Array:
         return np.zeros(3)
 
-    def free(t: float, x: Array, v: Array) -> Array:
+    def no_force(t: float, x: Array, v: Array) -> Array:
         return np.zeros(3)
 
-    def eight(t: float) -> Array:
+    def figure_eight(t: float) -> Array:
         angle, size = 2.0 * np.pi * t / 6.0, 0.12 * reach * min(1.0, t / 2.0)
         return size * np.array([0.0, np.sin(angle), 0.5 * np.sin(2.0 * angle)])
 
-    def outwards(distance: float, seconds: float) -> Callable[[float], Array]:
+    def move_outwards(distance: float, seconds: float) -> Callable[[float], Array]:
         return lambda t: np.array([distance * reach * min(1.0, t / seconds), 0.0, 0.0])
 
-    def wall(t: float, x: Array, v: Array) -> Array:
+    def wall_force(t: float, x: Array, v: Array) -> Array:
         depth = max(0.0, x[0] - 0.02 * reach)
-        return np.array([-max(0.0, _WALL[0] * depth + (depth > 0.0) * _WALL[1] * v[0]), 0.0, 0.0])
+        damping = (depth > 0.0) * _WALL_DAMPING
+        return np.array([-max(0.0, _WALL_STIFFNESS * depth + damping * v[0]), 0.0, 0.0])
 
-    def pushed(share: float, start: float, end: float) -> Callable[[float, Array, Array], Array]:
-        return lambda t, x, v: np.array([0.0, share * push * float(start <= t < end), 0.0])
+    def pulse(ratio: float, start: float, end: float) -> Callable[[float, Array, Array], Array]:
+        return lambda t, x, v: np.array([0.0, ratio * push * float(start <= t < end), 0.0])
 
-    def stiff(t: float) -> float:
+    def full_stiffness(t: float) -> float:
         return 1.0
 
     return {
-        "figure of eight": Phase(figure, eight, free, stiff),
-        "push": Phase(3.0, still, pushed(1.0, 0.5, 0.8), stiff),
-        "wall": Phase(3.0, outwards(0.06, 1.0), wall, stiff),
-        "stretched arm": Phase(5.0, outwards(0.6, 3.0), free, stiff),
+        "figure of eight": Phase(figure_seconds, figure_eight, no_force, full_stiffness),
+        "push": Phase(3.0, at_home, pulse(1.0, 0.5, 0.8), full_stiffness),
+        "wall": Phase(3.0, move_outwards(0.06, 1.0), wall_force, full_stiffness),
+        "stretched arm": Phase(5.0, move_outwards(0.6, 3.0), no_force, full_stiffness),
         "stiffness times ten": Phase(
-            3.0, still, pushed(0.25, 0.0, 9.0), lambda t: 0.25 if t < 1.5 else 2.5
+            3.0, at_home, pulse(0.25, 0.0, 9.0), lambda t: 0.25 if t < 1.5 else 2.5
         ),
-        "hand guiding": Phase(3.0, still, pushed(0.15, 0.5, 1.5), lambda t: 0.0),
+        "hand guiding": Phase(3.0, at_home, pulse(0.15, 0.5, 1.5), lambda t: 0.0),
     }
 
 
-_TITLES = tuple(_phases(1.0, 1.0, 1.0))
+_TITLES = tuple(_make_phases(1.0, 1.0, 1.0))
 
 
-def run_phase(phase: Phase, arm: Arm, name: str = _OURS, published: bool = False) -> Measured:
+def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = False) -> PhaseResult:
     """Return what a law does in a phase."""
-    model, noise = arm.model, np.random.default_rng(1)
+    model, rng = arm.model, np.random.default_rng(1)
     driver, limits = arm.driver, model.joints.effort
-    moving, dt, late = driver.model(model), 1.0 / arm.rate, arm.delay
+    weightless, dt, delay = driver.model(model), 1.0 / arm.rate, arm.delay
     law: Any = GuardedImpedance(model, driver)
-    if name != _OURS:
-        law = _LAWS[name](moving, published, dt)
-    step, q = arm.start(), model.home
+    if name != _OWN_LAW:
+        law = _OTHER_LAWS[name](weightless, published, dt)
+    advance, q = arm.make_step(), model.home
     v: Array = np.zeros(model.nv)
-    home = moving.evaluate(model.home, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
-    axes, posture, force = arm.axes(home), 0.0, 0.0
-    weight = np.array([0.0, 0.0, -9.81 * arm.payload])
-    errors, torques, work = [], [np.zeros(model.n)] * (late + 1), [0.0]
+    home = weightless.evaluate(model.home, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
+    axes, max_posture, max_force = arm.axes(home), 0.0, 0.0
+    payload_weight = np.array([0.0, 0.0, -9.81 * arm.payload])
+    errors, torques, work = [], [np.zeros(model.n)] * (delay + 1), [0.0]
     for k in range(round(phase.seconds / _STEP)):
-        t, d = k * _STEP, moving.evaluate(q, v)
-        pose, j = d.placement(model.end_effector), d.J_end_effector
+        t, d = k * _STEP, weightless.evaluate(q, v)
+        pose, J = d.placement(model.end_effector), d.J_end_effector
         target = axes @ phase.target(t)
         if k % round(dt / _STEP) == 0:
-            law.set_scale(phase.scale(t))
-            error, rates = (arm.noise * x * noise.standard_normal(model.nv) for x in _NOISE)
+            law.set_scale(phase.stiffness_scale(t))
+            error, rates = (arm.noise * x * rng.standard_normal(model.nv) for x in _MOTION_NOISE)
             state = RobotState(model.integrate(q, error), v + rates)
             torques.append(law.torque(state, home + target))
-        offset, velocity = axes.T @ (pose[:3, 3] - home), axes.T @ (pose[:3, :3] @ (j[:3] @ v))
-        on_tool = phase.force(t, offset, velocity)
-        acting = np.clip(torques[-1 - late], -limits, limits)
-        disturbed = acting
+        offset, velocity = (axes.T @ (pose[:3, 3] - home), axes.T @ (pose[:3, :3] @ (J[:3] @ v)))
+        tool_force = phase.force(t, offset, velocity)
+        applied = np.clip(torques[-1 - delay], -limits, limits)
+        noisy = applied
         if arm.torque_noise > 0.0:
-            disturbed = acting + arm.torque_noise * noise.standard_normal(model.n)
-        last, wrench = q, pose[:3, :3].T @ (axes @ (on_tool + weight))
-        q, v = step(disturbed + j[:3].T @ wrench)
+            noisy = applied + arm.torque_noise * rng.standard_normal(model.n)
+        previous_q, wrench = q, pose[:3, :3].T @ (axes @ (tool_force + payload_weight))
+        q, v = advance(noisy + J[:3].T @ wrench)
         if not np.isfinite(v).all():
             break
-        work.append(work[-1] + float(acting @ model.difference(last, q)))
-        force = max(force, float(np.linalg.norm(on_tool)))
+        work.append(work[-1] + float(applied @ model.difference(previous_q, q)))
+        max_force = max(max_force, float(np.linalg.norm(tool_force)))
         if k % 10 == 0:
-            null = np.eye(model.nv) - np.linalg.pinv(j, rcond=1e-2) @ j
-            posture = max(posture, float(np.linalg.norm(null @ model.difference(model.home, last))))
+            null_projector = np.eye(model.nv) - np.linalg.pinv(J, rcond=1e-2) @ J
+            posture_error = null_projector @ model.difference(model.home, previous_q)
+            max_posture = max(max_posture, float(np.linalg.norm(posture_error)))
         errors.append(float(np.linalg.norm(pose[:3, 3] - home - target)))
-    changes = np.diff(torques[late + 1 :], axis=0)
-    return Measured(
+    torque_steps = np.diff(torques[delay + 1 :], axis=0)
+    return PhaseResult(
         max(errors[2 * len(errors) // 3 :]),
-        force,
-        posture,
+        max_force,
+        max_posture,
         float(np.abs(torques / limits).max()),
-        float(np.abs(changes).max()) / dt,
-        float(np.sqrt(np.mean(np.diff(changes, axis=0) ** 2))),
+        float(np.abs(torque_steps).max()) / dt,
+        float(np.sqrt(np.mean(np.diff(torque_steps, axis=0) ** 2))),
         max(work),
-        law.guard.certificate.verdict if name == _OURS else "",
+        law.guard.certificate.verdict if name == _OWN_LAW else "",
         len(errors) < round(phase.seconds / _STEP),
     )
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    chosen, published = str(settings["phase"]), settings["gains"] == "published"
+    chosen_phase, published = str(settings["phase"]), settings["gains"] == "published"
     names, checks = str(settings["arm"]).split(","), []
-    titles = [title for title in _TITLES if chosen in ("all", title)]
-    stages = Stages(progress, len(names) * len(titles) * (1 + len(_LAWS)))
+    titles = [title for title in _TITLES if chosen_phase in ("all", title)]
+    stages = Stages(progress, len(names) * len(titles) * (1 + len(_OTHER_LAWS)))
     for name in names:
         model = robots.load(name) if name in robots.names() else load(name)
         arm = Arm(
@@ -279,39 +281,39 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             float(settings["noise"]),
             float(settings["torque_noise"]),
         )
-        phases = _phases(float(settings["figure"]), arm.reach, arm.push)
+        phases = _make_phases(float(settings["figure"]), arm.reach, arm.max_push)
         for title in titles:
-            measured = {}
-            for law in (_OURS, *_LAWS):
+            results = {}
+            for law in (_OWN_LAW, *_OTHER_LAWS):
                 stages.begin(f"{model.name}, {title}, {law}")
-                measured[law] = run_phase(phases[title], arm, law, published)
-            checks.append(_check(f"{model.name}, {title}", measured))
+                results[law] = run_phase(phases[title], arm, law, published)
+            checks.append(_check(f"{model.name}, {title}", results))
     return Outcome(checks)
 
 
-def _check(title: str, measured: dict[str, Measured]) -> Check:
-    ours = measured.pop(_OURS)
-    limits = (
-        ours.torque <= 1.0 and ours.rate <= 1000.0 and ours.verdict == "kept" and not ours.ended
+def _check(title: str, results: dict[str, PhaseResult]) -> Check:
+    ours = results.pop(_OWN_LAW)
+    within_limits = (
+        ours.torque <= 1.0 and ours.rate <= 1000.0 and ours.verdict == "kept" and not ours.failed
     )
     return required(
         title,
         "torques within limits, certificate kept; "
-        + "; ".join(f"{name}: {_text(other)}" for name, other in measured.items()),
-        _text(ours),
-        limits,
-        "" if limits else "a limit was exceeded, or the certificate was not kept",
+        + "; ".join(f"{name}: {_result_text(other)}" for name, other in results.items()),
+        _result_text(ours),
+        within_limits,
+        "" if within_limits else "a limit was exceeded, or the certificate was not kept",
     )
 
 
-def _text(m: Measured) -> str:
+def _result_text(r: PhaseResult) -> str:
     text = (
-        f"error {1e3 * m.error:.1f} mm, force {m.force:.0f} N, posture {m.posture:.3f} rad, torque "
-        f"{100.0 * m.torque:.0f} %, rate {m.rate:.0f} N m/s, jitter {m.jitter:.3f} N m, given "
-        f"{m.work:.2f} J"
+        f"error {1e3 * r.position_error:.1f} mm, force {r.force:.0f} N, "
+        f"posture {r.posture_error:.3f} rad, torque {100.0 * r.torque:.0f} %, "
+        f"rate {r.rate:.0f} N m/s, jitter {r.jitter:.3f} N m, given {r.work:.2f} J"
     )
-    text += f", certificate {m.verdict}" if m.verdict else ""
-    return text + (", diverged" if m.ended else "")
+    text += f", certificate {r.verdict}" if r.verdict else ""
+    return text + (", diverged" if r.failed else "")
 
 
 STUDY = Study(

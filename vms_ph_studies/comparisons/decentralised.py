@@ -40,8 +40,8 @@ class InverseKinematics:
     """
 
     def __init__(self, model: VMSModel) -> None:
-        self._model, self._rows = model, BASE_COMPONENTS[model.base]
-        self._position, self.is_led = PoseReference(), False
+        self._model, self._base_rows = model, BASE_COMPONENTS[model.base]
+        self._position, self.has_target = PoseReference(), False
 
     def restart(self, d: Evaluation) -> None:
         """Restart at rest at a configuration."""
@@ -50,42 +50,42 @@ class InverseKinematics:
         self._home = self.positions = model.joint_positions(d.q)
         self.rates = np.zeros(model.n)
         self._position.restart(d.placement(model.end_effector))
-        self.is_led = False
+        self.has_target = False
 
     def go_to(self, position: Array) -> None:
         """Lead the end effector to a place (3,) in inertial axes, m."""
         pose = self._position.pose.copy()
         pose[:3, 3] = position
         self._position.go_to(pose)
-        self.is_led = True
+        self.has_target = True
 
-    def advance(self, base: Array, speed: float, bandwidth: float, dt: float) -> None:
+    def advance(self, base_pose: Array, speed: float, bandwidth: float, dt: float) -> None:
         """Advance by one time step.
 
         Args:
-            base: (4,4) pose of the base that is wanted at its end.
+            base_pose: (4,4) pose of the base that is wanted at its end.
             speed: largest speed of the place, m/s.
             bandwidth: of its motion, rad/s.
             dt: s.
         """
-        if not self.is_led or dt <= 0.0:
+        if not self.has_target or dt <= 0.0:
             return
         model, b = self._model, self._model.b
         self._position.advance(None, speed, 1.0, bandwidth, dt)
         d = model.evaluate(self._q, np.zeros(model.nv))
         tool = d.placement(model.end_effector)
-        j = tool[:3, :3] @ d.J_end_effector[:3]
+        J = tool[:3, :3] @ d.J_end_effector[:3]
         step = np.zeros(model.nv)
-        step[:b] = _SE3.log(_SE3.inverse(self._base) @ base)[self._rows]
+        step[:b] = _SE3.log(_SE3.inverse(self._base) @ base_pose)[self._base_rows]
         position_error = self._position.pose[:3, 3] - tool[:3, 3]
         reference_velocity = self._position.pose[:3, :3] @ self._position.twist[:3]
-        velocity = reference_velocity + _POSITION_RATE * position_error - j[:, :b] @ step[:b] / dt
-        arm = j[:, b:]
+        velocity = reference_velocity + _POSITION_RATE * position_error - J[:, :b] @ step[:b] / dt
+        J_arm = J[:, b:]
         posture_rates = _POSTURE_RATE * (self._home - self.positions)
-        inverse = np.linalg.inv(arm @ arm.T + _DAMPING * np.eye(3))
-        self.rates = posture_rates + arm.T @ (inverse @ (velocity - arm @ posture_rates))
+        inverse = np.linalg.inv(J_arm @ J_arm.T + _DAMPING * np.eye(3))
+        self.rates = posture_rates + J_arm.T @ (inverse @ (velocity - J_arm @ posture_rates))
         step[b:] = dt * self.rates
-        self._q, self._base = model.integrate(self._q, step), base
+        self._q, self._base = model.integrate(self._q, step), base_pose
         self.positions = model.joint_positions(self._q)
 
 
@@ -145,15 +145,15 @@ class DecentralisedPD(Controller):
         """Control base and joints of a robot; see :class:`Controller`."""
         super().__init__(model)
         self.gains = self._checked_gains(gains)
-        self._rows = BASE_COMPONENTS[model.base]
-        self._direction: ThrustDirection | None = None
-        falls = model.base == "floating" and bool(np.any(model.gravity))
-        if allocation is not None and falls and not allocation.is_fully_actuated:
+        self._base_rows = BASE_COMPONENTS[model.base]
+        self._thrust_direction: ThrustDirection | None = None
+        has_weight = model.base == "floating" and bool(np.any(model.gravity))
+        if allocation is not None and has_weight and not allocation.is_fully_actuated:
             self._axis = single_axis(allocation, model.name)[0]
-            self._direction = ThrustDirection(self._axis)
+            self._thrust_direction = ThrustDirection(self._axis)
         self._base, self._joints = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)
-        self._tool = InverseKinematics(model)
+        self._kinematics = InverseKinematics(model)
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     @classmethod
@@ -190,26 +190,26 @@ class DecentralisedPD(Controller):
         d = model.evaluate(state.q, np.zeros(model.nv))
         self._base.restart(model.base_pose(d.q))
         self._joints.restart(model.joint_positions(d.q))
-        self._tool.restart(d)
+        self._kinematics.restart(d)
         self._integral.restart()
-        self._locked = d.M_b.copy()
-        shape = np.diag(d.M_hat_m).copy()
+        self._locked_inertia = d.M_b.copy()
+        inertia = np.diag(d.M_hat_m).copy()
         gains = self.gains
         levers = (d.J_end_effector[:3, b:] ** 2).sum(axis=0)
         self._frequency = gains.frequency_shape
         if gains.stiffness > 0.0 and (levers > 0.0).any():
-            self._frequency = float(np.sqrt(gains.stiffness / 3.0 * (levers / shape).sum()))
+            self._frequency = float(np.sqrt(gains.stiffness / 3.0 * (levers / inertia).sum()))
         rate = 2.0 * gains.damping_ratio * self._frequency
         if rate * gains.lag > 0.0:
             # What a joint feels where all others are free is less than its diagonal entry.
-            mobility, slow = np.linalg.inv(d.M_hat_m), 1.0 / (rate * gains.lag)
-            shape = np.minimum(shape, _MAX_JOINT_RATE_LAG * slow / np.diag(mobility))
-            root = np.sqrt(shape)
-            fastest = np.linalg.eigvalsh(root[:, None] * mobility * root)[-1]
-            shape *= min(1.0, _MAX_TOTAL_RATE_LAG * slow / fastest)
-        self._shape = shape
+            mobility, lag_ratio = np.linalg.inv(d.M_hat_m), 1.0 / (rate * gains.lag)
+            inertia = np.minimum(inertia, _MAX_JOINT_RATE_LAG * lag_ratio / np.diag(mobility))
+            inertia_root = np.sqrt(inertia)
+            fastest = np.linalg.eigvalsh(inertia_root[:, None] * mobility * inertia_root)[-1]
+            inertia *= min(1.0, _MAX_TOTAL_RATE_LAG * lag_ratio / fastest)
+        self._joint_inertia = inertia
         # Where the lag has reduced stiffness and damping, the integral is slower as well.
-        self._integral_rates = _INTEGRAL_RATIO * self._frequency * shape / np.diag(d.M_hat_m)
+        self._integral_rates = _INTEGRAL_RATIO * self._frequency * inertia / np.diag(d.M_hat_m)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
@@ -223,19 +223,19 @@ class DecentralisedPD(Controller):
         if joints is not None:
             self._joints.go_to(joints)
         if position is not None:
-            self._tool.go_to(position)
+            self._kinematics.go_to(position)
         self._base.advance(None, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
         self._joints.advance(gains.joint_speed, self._frequency, dt)
-        self._tool.advance(self._base.pose, gains.speed, self._frequency, dt)
+        self._kinematics.advance(self._base.pose, gains.speed, self._frequency, dt)
         self._integrate(state.q, dt)
         force = self.force(state.q, state.v)
-        bound = model.joints.effort
-        return Command(force[:b], np.clip(force[b:], -bound, bound))
+        max_torque = model.joints.effort
+        return Command(force[:b], np.clip(force[b:], -max_torque, max_torque))
 
     def _integrate(self, q: Array, dt: float) -> None:
         gains, pose, target = self.gains, self.model.base_pose(q), self._base.pose
         # Rotors that push along one axis need the attitude for the place.
-        rotation_error = target[:3, :3].T @ pose[:3, :3] if self._direction is None else None
+        rotation_error = target[:3, :3].T @ pose[:3, :3] if self._thrust_direction is None else None
         self._integral.advance(
             gains.integral * gains.damping_ratio,
             gains.frequency_base,
@@ -250,37 +250,37 @@ class DecentralisedPD(Controller):
     @property
     def _joint_target(self) -> InverseKinematics | JointReference:
         """What leads the joints."""
-        return self._tool if self._tool.is_led else self._joints
+        return self._kinematics if self._kinematics.has_target else self._joints
 
     def force(self, q: Array, v: Array) -> Array:
         """Return the generalised force (nv,) at a state."""
-        model, gains, b = self.model, self.gains, self.model.b
+        model, gains, b, goal = self.model, self.gains, self.model.b, self._joint_target
         linear = {"floating": 3, "planar": 2}.get(model.base, 0)
         frequency = np.repeat(
             (gains.frequency_base, gains.frequency_turn, self._frequency),
             (linear, b - linear, model.n),
         )
-        base = model.base_pose(q)
+        base_pose = model.base_pose(q)
         target = self._base.pose.copy()
         target[:3, :3] = target[:3, :3] @ self._integral.rotation
         target[:3, 3] += self._integral.position
-        error = _SE3.inverse(target) @ base
-        rotation = _SO3.log(error[:3, :3])
-        shift = error[:3, 3] @ error[:3, :3]
-        offset = model.joint_positions(q) - self._joint_target.positions - self._integral.joints
-        error_vector = np.concatenate([np.concatenate([shift, rotation])[self._rows], offset])
-        reference_twist = _SE3.Ad(_SE3.inverse(error)) @ self._base.twist
-        rates = np.concatenate([reference_twist[self._rows], self._joint_target.rates])
+        pose_error = _SE3.inverse(target) @ base_pose
+        shift = pose_error[:3, 3] @ pose_error[:3, :3]
+        base_error = np.concatenate([shift, _SO3.log(pose_error[:3, :3])])[self._base_rows]
+        joint_error = model.joint_positions(q) - goal.positions - self._integral.joints
+        errors = np.concatenate([base_error, joint_error])
+        reference_twist = _SE3.Ad(_SE3.inverse(pose_error)) @ self._base.twist
+        rates = np.concatenate([reference_twist[self._base_rows], goal.rates])
         d = model.evaluate(q, v)
         damping = 2.0 * gains.damping_ratio * frequency
-        acceleration = -(frequency**2) * error_vector - damping * (v - rates)
-        inertial = [self._locked @ acceleration[:b], self._shape * acceleration[b:]]
+        acceleration = -(frequency**2) * errors - damping * (v - rates)
+        inertial = [self._locked_inertia @ acceleration[:b], self._joint_inertia * acceleration[b:]]
         force = np.concatenate(inertial) + d.g
-        if self._direction is not None:
-            force[:6] = self._cascade(d, acceleration[:3], base[:3, :3])
+        if self._thrust_direction is not None:
+            force[:6] = self._thrust_and_moment(d, acceleration[:3], base_pose[:3, :3])
         return force
 
-    def _cascade(self, d: Evaluation, acceleration: Array, rotation: Array) -> Array:
+    def _thrust_and_moment(self, d: Evaluation, acceleration: Array, rotation: Array) -> Array:
         """Return the thrust along the axis and the moment that turns it towards a wanted one.
 
         Args:
@@ -288,13 +288,13 @@ class DecentralisedPD(Controller):
             acceleration: (3,) acceleration, in the axes of the base, m/s^2.
             rotation: (3,3) of the base.
         """
-        assert self._direction is not None
+        assert self._thrust_direction is not None
         weight_force = d.g[:3]
         weight = float(np.linalg.norm(weight_force))
         thrust: Array = rotation @ (self.model.total_mass * acceleration + weight_force)
         vertical = rotation @ weight_force / max(weight, 1e-12)
-        thrust = self._direction.within(thrust, vertical, weight, self.gains.largest_tilt)
-        attitude = self._direction.attitude(thrust, self._base.pose[:3, :3])
+        thrust = self._thrust_direction.within(thrust, vertical, weight, self.gains.largest_tilt)
+        attitude = self._thrust_direction.attitude(thrust, self._base.pose[:3, :3])
         error = _SO3.log(attitude.T @ rotation)
         force = float(thrust @ (rotation @ self._axis)) * self._axis
         frequency, ratio = self.gains.frequency_turn, self.gains.damping_ratio
@@ -305,7 +305,7 @@ class DecentralisedPD(Controller):
 
 # Largest rates of velocities and joints by the time from measurement to effort: the best of those
 # tried. Above them joints that ignore each other swing until their torques end.
-_RATE, _RATE_JOINTS = 0.5, 0.1
+_MAX_RATE_LAG, _MAX_JOINT_LAG = 0.5, 0.1
 
 
 class DecentralisedDrive(DifferentialDrive):
@@ -330,8 +330,8 @@ class DecentralisedDrive(DifferentialDrive):
         """Hold the present pose; see :meth:`Controller.reset`."""
         self.gains = replace(
             self.gains,
-            rate=min(self.gains.rate, _RATE / self._lag),
-            rate_joints=min(self.gains.rate_joints, _RATE_JOINTS / self._lag),
+            rate=min(self.gains.rate, _MAX_RATE_LAG / self._lag),
+            rate_joints=min(self.gains.rate_joints, _MAX_JOINT_LAG / self._lag),
         )
         super().reset(state)
         t = self.form.terms(state.q, np.zeros(self.form.dimension))
@@ -340,5 +340,5 @@ class DecentralisedDrive(DifferentialDrive):
 
     def inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
         """Return the forces (m,) of the inertias alone."""
-        outputs = t.basis[self.output_rows]
-        return outputs.T @ (self._inertia * (outputs @ rate))
+        output_basis = t.basis[self.output_rows]
+        return output_basis.T @ (self._inertia * (output_basis @ rate))

@@ -36,10 +36,10 @@ def _excursions(run: Trajectory) -> Array:
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    chosen, seconds = str(settings["robot"]), float(settings["seconds"])
-    names = _ROBOTS if chosen == "all" else (chosen,)
+    chosen_robot, seconds = str(settings["robot"]), float(settings["seconds"])
+    names = _ROBOTS if chosen_robot == "all" else (chosen_robot,)
     checks: list[Check] = []
-    paths: dict[tuple[str, str, str], Array] = {}
+    excursions: dict[tuple[str, str, str], Array] = {}
     stages = Stages(progress, 4 * len(names))
     for name in names:
         model = robots.load(name)
@@ -62,16 +62,16 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
                 run = simulate(
                     model, controller, seconds, disturbances=disturbances, reference=reference
                 )
-                paths[name, case, title] = _excursions(run)
-            checks += _compared(
-                name, case, *(paths[name, case, title].max(axis=0) for title in laws)
+                excursions[name, case, title] = _excursions(run)
+            checks += _excursion_checks(
+                name, case, *(excursions[name, case, title].max(axis=0) for title in laws)
             )
-    files = [] if out is None else [_plot(paths, out / "disturbance-rejection.png")]
+    files = [] if out is None else [_plot(excursions, out / "disturbance-rejection.png")]
     return Outcome(checks, files)
 
 
-def _compared(robot: str, case: str, baseline: Array, obtained: Array) -> list[Check]:
-    rows = (("displacement", "mm", 1e3), ("rotation", "deg", 1.0))
+def _excursion_checks(robot: str, case: str, baseline: Array, obtained: Array) -> list[Check]:
+    quantities = (("displacement", "mm", 1e3), ("rotation", "deg", 1.0))
     return [
         Check(
             f"{robot} {case}: largest {quantity} of the base",
@@ -83,16 +83,16 @@ def _compared(robot: str, case: str, baseline: Array, obtained: Array) -> list[C
             verdict_of(bool(obtained[k] <= baseline[k])),
             "" if k else "The baseline is decentralised PD control; less is better.",
         )
-        for k, (quantity, unit, scale) in enumerate(rows)
+        for k, (quantity, unit, scale) in enumerate(quantities)
     ]
 
 
-def _plot(paths: dict[tuple[str, str, str], Array], file: Path) -> Path:
+def _plot(excursions: dict[tuple[str, str, str], Array], file: Path) -> Path:
     panels = []
-    for robot, case in sorted({(robot, case) for robot, case, _ in paths}):
+    for robot, case in sorted({(robot, case) for robot, case, _ in excursions}):
         curves = {
-            title: (1e-3 * np.arange(len(path)), 1e3 * path[:, 0])
-            for (of, at, title), path in paths.items()
+            title: (1e-3 * np.arange(len(excursion)), 1e3 * excursion[:, 0])
+            for (of, at, title), excursion in excursions.items()
             if (of, at) == (robot, case)
         }
         panels.append(

@@ -21,10 +21,10 @@ from vms_ph_io.drivers import Driver
 
 # The rule: stiffnesses in N/m, N m/rad and N m/rad of the posture; a damping ratio about the
 # effective masses at home; least dampings in N s/m and N m s/rad, which remain for hand guiding.
-_STIFFNESS, _RATIO, _LEAST_DAMPING = (400.0, 30.0, 10.0), 0.7, (10.0, 1.0)
+_STIFFNESS, _ZETA, _LEAST_DAMPING = (400.0, 30.0, 10.0), 0.7, (10.0, 1.0)
 
 # Torque rate that every law keeps under the rule, N m/s.
-_RATE = 900.0
+_TORQUE_RATE = 900.0
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class ImpedanceGains:
         z = np.linalg.svd(j)[2][-1]
         masses = (3.0 / np.trace(mobility[:3, :3]), 3.0 / np.trace(mobility[3:, 3:]), z @ d.M @ z)
         k = (scale * _STIFFNESS[0], _STIFFNESS[1] * (scale > 0.0), _STIFFNESS[2])
-        damping = [2.0 * _RATIO * float(np.sqrt(a * m)) for a, m in zip(k, masses, strict=True)]
-        least = (*_LEAST_DAMPING, 0.0)
-        x, y, null = map(max, damping, least)
-        return cls(k, (x, y, null), float(masses[2]))
+        damping = [2.0 * _ZETA * float(np.sqrt(a * m)) for a, m in zip(k, masses, strict=True)]
+        min_damping = (*_LEAST_DAMPING, 0.0)
+        position, attitude, null = map(max, damping, min_damping)
+        return cls(k, (position, attitude, null), float(masses[2]))
 
     @classmethod
     def critical(cls, stiffness: tuple[float, float, float], scale: float) -> "ImpedanceGains":
@@ -72,16 +72,16 @@ class PublishedLaw(ABC):
     """A law of others, at the home pose of a robot whose weight the driver carries."""
 
     STIFFNESS: ClassVar[tuple[float, float, float]]
-    RATE: ClassVar[float]
+    TORQUE_RATE: ClassVar[float]
 
     def __init__(self, model: VMSModel, published: bool, dt: float = 1e-3) -> None:
         """Hold the home pose at a period, with the published settings or by the rule of gains."""
         self._model, self._published = model, published
-        self._at_rest = model.joint_positions(model.home)
+        self._home_joints = model.joint_positions(model.home)
         d = model.evaluate(model.home, np.zeros(model.nv))
         self._target = pin.SE3(np.array(d.placement(model.end_effector)))
         self._last_torque = np.zeros(model.n)
-        self._max_change, self._scale = dt * (self.RATE if published else _RATE), -1.0
+        self._max_change, self._scale = dt * (self.TORQUE_RATE if published else _TORQUE_RATE), -1.0
         self.set_scale(1.0)
 
     def set_scale(self, scale: float) -> None:
@@ -101,23 +101,23 @@ class PublishedLaw(ABC):
         pose = pin.SE3(np.array(d.placement(model.end_effector)))
         j = d.J_end_effector.reshape(2, 3, -1)
         jacobian = np.concatenate([pose.rotation @ j[0], pose.rotation @ j[1]])
-        desired = self._desired(d, pose, jacobian, target)
+        desired = self._desired_torque(d, pose, jacobian, target)
         change = np.clip(desired - self._last_torque, -self._max_change, self._max_change)
         self._last_torque = self._last_torque + change
         return self._last_torque
 
     @abstractmethod
-    def _desired(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
+    def _desired_torque(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
         """Return the torques (n,) before the limit of their rate."""
 
-    def _posture(self, d: Any) -> Array:
-        offset = self._at_rest - self._model.joint_positions(d.q)
+    def _posture_torque(self, d: Any) -> Array:
+        offset = self._home_joints - self._model.joint_positions(d.q)
         return self._gains.stiffness[2] * offset - self._gains.damping[2] * d.v
 
     @staticmethod
-    def _inverse(matrix: Array, damping: float) -> Array:
-        left, values, right = np.linalg.svd(matrix, full_matrices=False)
-        return right.T @ ((values / (values**2 + damping**2))[:, None] * left.T)
+    def _damped_inverse(matrix: Array, damping: float) -> Array:
+        u, s, vt = np.linalg.svd(matrix, full_matrices=False)
+        return vt.T @ ((s / (s**2 + damping**2))[:, None] * u.T)
 
 
 class ExampleLaw(PublishedLaw):
@@ -127,24 +127,24 @@ class ExampleLaw(PublishedLaw):
     the factor 0.005 in each sample, as published the reference too; ``J^T+`` is damped by 0.2.
     """
 
-    STIFFNESS, RATE = (200.0, 20.0, 0.0), 1000.0
-    _FACTOR = 0.005
-    _filtered: Array | None = None
+    STIFFNESS, TORQUE_RATE = (200.0, 20.0, 0.0), 1000.0
+    _FILTER_FACTOR = 0.005
+    _filtered_gains: Array | None = None
 
-    def _desired(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
-        step = self._FACTOR if self._published else 1.0
-        self._target.translation += step * (target - self._target.translation)
-        new = np.array([self._gains.stiffness[:2], self._gains.damping[:2]])
-        last = new if self._filtered is None else self._filtered
-        self._filtered = last + self._FACTOR * (new - last)
-        k, damping = np.repeat(self._filtered, 3, axis=1)
+    def _desired_torque(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
+        factor = self._FILTER_FACTOR if self._published else 1.0
+        self._target.translation += factor * (target - self._target.translation)
+        gains = np.array([self._gains.stiffness[:2], self._gains.damping[:2]])
+        previous = gains if self._filtered_gains is None else self._filtered_gains
+        self._filtered_gains = previous + self._FILTER_FACTOR * (gains - previous)
+        k, damping = np.repeat(self._filtered_gains, 3, axis=1)
         quaternion = pin.Quaternion(pose.rotation.T @ self._target.rotation)
         vector = np.sign(quaternion.w or 1.0) * np.array([quaternion.x, quaternion.y, quaternion.z])
         position = pose.translation - self._target.translation
         error = np.concatenate([position, -pose.rotation @ vector])
-        null = np.eye(len(d.v)) - jacobian.T @ self._inverse(jacobian.T, 0.2)
+        null_projector = np.eye(len(d.v)) - jacobian.T @ self._damped_inverse(jacobian.T, 0.2)
         force = -k * error - damping * (jacobian @ d.v)
-        return jacobian.T @ force + null @ self._posture(d) + d.C @ d.v
+        return jacobian.T @ force + null_projector @ self._posture_torque(d) + d.C @ d.v
 
 
 class CrispLaw(PublishedLaw):
@@ -155,27 +155,27 @@ class CrispLaw(PublishedLaw):
     As published, the logarithm of the reference's pose moves by nine tenths in each sample.
     """
 
-    STIFFNESS, RATE = (500.0, 30.0, 1.0), 500.0
+    STIFFNESS, TORQUE_RATE = (500.0, 30.0, 1.0), 500.0
 
-    def _desired(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
-        new = pin.SE3(self._target.rotation, target)
+    def _desired_torque(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
+        goal = pin.SE3(self._target.rotation, target)
         if self._published:
-            new = pin.exp6(0.9 * pin.log6(new).vector + 0.1 * pin.log6(self._target).vector)
-        self._target = new
-        turn = pin.log3(new.rotation @ pose.rotation.T)
-        error = np.concatenate([new.translation - pose.translation, turn])
-        largest = np.repeat([0.1, 0.5], 3)
+            goal = pin.exp6(0.9 * pin.log6(goal).vector + 0.1 * pin.log6(self._target).vector)
+        self._target = goal
+        rotation_error = pin.log3(goal.rotation @ pose.rotation.T)
+        error = np.concatenate([goal.translation - pose.translation, rotation_error])
+        max_error = np.repeat([0.1, 0.5], 3)
         k, damping = (np.repeat(x[:2], 3) for x in (self._gains.stiffness, self._gains.damping))
-        force = k * np.clip(error, -largest, largest) - damping * (jacobian @ d.v)
-        null = np.eye(len(d.v)) - self._inverse(jacobian, 1e-6) @ jacobian
-        posture = np.clip(null @ self._posture(d), -5.0, 5.0)
+        force = k * np.clip(error, -max_error, max_error) - damping * (jacobian @ d.v)
+        null_projector = np.eye(len(d.v)) - self._damped_inverse(jacobian, 1e-6) @ jacobian
+        posture = np.clip(null_projector @ self._posture_torque(d), -5.0, 5.0)
         q, joints = self._model.joint_positions(d.q), self._model.joints
-        limits = np.zeros(len(q))
+        limit_torque = np.zeros(len(q))
         if np.isfinite([joints.lower, joints.upper]).all():
             distances = q - joints.lower, joints.upper - q
-            up, down = (np.clip(1.0 - x / 0.3, 0.0, 1.0) for x in distances)
-            limits = 5.0 * (up - down)
-        return jacobian.T @ force + posture + limits
+            push_up, push_down = (np.clip(1.0 - x / 0.3, 0.0, 1.0) for x in distances)
+            limit_torque = 5.0 * (push_up - push_down)
+        return jacobian.T @ force + posture + limit_torque
 
 
 class GuardedImpedance:
@@ -184,7 +184,7 @@ class GuardedImpedance:
     def __init__(self, model: VMSModel, driver: Driver) -> None:
         """Hold the home pose of a robot with its weight."""
         self._dt, self.law = 1.0 / driver.rate, driver.law(CartesianImpedance, model)
-        self.law.gains = replace(self.law.gains, torque_rate=_RATE, speed=1.0)
+        self.law.gains = replace(self.law.gains, torque_rate=_TORQUE_RATE, speed=1.0)
         self._model, self._scale = model, -1.0
         self.set_scale(1.0)
         self.guard = EnergyGuard(self.law, budget=40.0, delay=int(driver.delay))

@@ -61,13 +61,13 @@ class OperationalSpaceLaw:
         projector = np.eye(self._model.n) - np.linalg.pinv(jacobian) @ jacobian
         eta, nu = jacobian @ d.v, projector @ d.v
         task_damping, null_damping = self._damping[0] * eta, self._damping[1] * nu
-        torque = d.g - self.springs(state.q) - jacobian.T @ task_damping - null_damping
+        torque = d.g - self.spring_torque(state.q) - jacobian.T @ task_damping - null_damping
         energy = ControlEnergy(
             damping_task=float(eta @ task_damping), damping_null=float(nu @ null_damping)
         )
         return Command(np.zeros(0), torque, energy)
 
-    def springs(self, q: Array) -> Array:
+    def spring_torque(self, q: Array) -> Array:
         """Return the torques of the springs, (n,)."""
         d = self._model.evaluate(q, np.zeros(self._model.nv))
         jacobian = self._task.jacobian(d)
@@ -86,7 +86,7 @@ class OperationalSpaceLaw:
 _Record = TypeVar("_Record")
 
 # Points on a closed path of the joints; quadrature is exact to rounding for smooth periodic paths.
-_POINTS = 400
+_PATH_POINTS = 400
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class _Contender:
     name: str
     law: Law
     potential: Potential
-    springs: Callable[[Array], Array]
+    spring_torque: Callable[[Array], Array]
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
@@ -118,14 +118,14 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     shaped = ShapedPotential(model, q_star, weight)
     baseline = OperationalSpaceLaw(model, q_star, stiffness, damping)
     contenders = (
-        _Contender("Moore-Penrose", baseline.update, baseline, baseline.springs),
+        _Contender("Moore-Penrose", baseline.update, baseline, baseline.spring_torque),
         _Contender("IDA-PBC", law_at(model, q_star, gains), shaped, shaped.gradient),
     )
     push = Push(np.array([float(settings["force"]), 0.0, 0.0]), 0.15)
-    flick = _flick(terms, float(settings["flick"]))
+    null_velocity = _null_velocity(terms, float(settings["flick"]))
     stages = Stages(progress, 4)
 
-    def motions(name: str, push: Push, velocity: Array | None) -> list[PushRecord]:
+    def simulate_push(name: str, push: Push, velocity: Array | None) -> list[PushRecord]:
         seconds = float(settings["seconds"])
         return [
             push_arm(
@@ -140,35 +140,35 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             for c in contenders
         ]
 
-    pushed = motions("push", push, None)
-    flicked = motions("null-space motion", Push(np.zeros(3), 0.0), flick)
+    pushed = simulate_push("push", push, None)
+    null_motions = simulate_push("null-space motion", Push(np.zeros(3), 0.0), null_velocity)
     path_works = [_closed_path_work(c, q_star, terms) for c in contenders]
-    audit = "unaccounted energy of the"
-    elbow = "displacement by a null-space motion of the elbow, largest"
-    rise = "rise of the stored energy in a step of the null-space motion, largest"
+    audited = "unaccounted energy of the"
+    elbow_name = "displacement by a null-space motion of the elbow, largest"
+    rise_name = "rise of the stored energy in a step of the null-space motion, largest"
     checks = [
-        _displacement(pushed),
-        _compared(
+        _displacement_check(pushed),
+        _baseline_check(
             "null-space energy by the push, largest",
             "J",
             pushed,
             lambda r: float(np.max(r.kinetic_null)),
         ),
-        _compared(f"{audit} push, largest", "J", pushed, _unaccounted),
-        _compared(elbow, "m", flicked, lambda r: float(np.max(r.distance))),
-        _compared(f"{audit} null-space motion, largest", "J", flicked, _unaccounted),
-        _compared(rise, "J", flicked, _rise),
-        _compared("work of the springs around a closed path", "J", path_works, abs),
+        _baseline_check(f"{audited} push, largest", "J", pushed, _unaccounted),
+        _baseline_check(elbow_name, "m", null_motions, lambda r: float(np.max(r.distance))),
+        _baseline_check(f"{audited} null-space motion, largest", "J", null_motions, _unaccounted),
+        _baseline_check(rise_name, "J", null_motions, _largest_rise),
+        _baseline_check("work of the springs around a closed path", "J", path_works, abs),
     ]
-    files = [] if out is None else [_plot(contenders, pushed, flicked, out)]
+    files = [] if out is None else [_plot(contenders, pushed, null_motions, out)]
     return Outcome(checks, files)
 
 
-def _flick(terms: TaskEvaluation, energy: float) -> Array:
+def _null_velocity(terms: TaskEvaluation, energy: float) -> Array:
     """Return a null-space velocity with a given kinetic energy: a motion of the elbow."""
     values, vectors = np.linalg.eigh(terms.Lambda_nu)
-    swing = terms.Z.T @ vectors[:, -1]
-    return np.asarray(np.sqrt(2.0 * energy / values[-1]) * swing)
+    direction = terms.Z.T @ vectors[:, -1]
+    return np.asarray(np.sqrt(2.0 * energy / values[-1]) * direction)
 
 
 def _closed_path_work(contender: _Contender, q_star: Array, terms: TaskEvaluation) -> float:
@@ -176,10 +176,10 @@ def _closed_path_work(contender: _Contender, q_star: Array, terms: TaskEvaluatio
     task_axis, null_axis = terms.J_sharp[:, 0], terms.Z[0]
     task_axis, null_axis = 0.3 * task_axis / np.linalg.norm(task_axis), 0.3 * null_axis
     work = 0.0
-    for angle in 2.0 * np.pi * np.arange(_POINTS) / _POINTS:
+    for angle in 2.0 * np.pi * np.arange(_PATH_POINTS) / _PATH_POINTS:
         q = q_star + (1.0 + np.cos(angle)) * task_axis + np.sin(angle) * null_axis
         tangent = -np.sin(angle) * task_axis + np.cos(angle) * null_axis
-        work -= float(contender.springs(q) @ tangent) * 2.0 * np.pi / _POINTS
+        work -= float(contender.spring_torque(q) @ tangent) * 2.0 * np.pi / _PATH_POINTS
     return work
 
 
@@ -188,11 +188,11 @@ def _unaccounted(record: PushRecord) -> float:
     return float(np.abs(record.total - start + record.dissipated - record.work).max())
 
 
-def _rise(record: PushRecord) -> float:
+def _largest_rise(record: PushRecord) -> float:
     return max(0.0, float(np.max(np.diff(record.total))))
 
 
-def _displacement(pushed: Sequence[PushRecord]) -> Check:
+def _displacement_check(pushed: Sequence[PushRecord]) -> Check:
     baseline, obtained = (float(np.max(record.distance)) for record in pushed)
     return Check(
         "displacement by the push, largest; of the same size",
@@ -208,7 +208,7 @@ def _displacement(pushed: Sequence[PushRecord]) -> Check:
     )
 
 
-def _compared(
+def _baseline_check(
     name: str, unit: str, records: Sequence[_Record], quantity: Callable[[_Record], float]
 ) -> Check:
     baseline, obtained = (float(quantity(record)) for record in records)
@@ -219,7 +219,7 @@ def _compared(
 def _plot(
     contenders: Sequence[_Contender],
     pushed: Sequence[PushRecord],
-    flicked: Sequence[PushRecord],
+    null_motions: Sequence[PushRecord],
     out: Path,
 ) -> Path:
     panels = []
@@ -229,7 +229,7 @@ def _plot(
         "unaccounted energy (mJ)": lambda r: r.total - r.total[0] + r.dissipated - r.work,
     }
     for label, quantity in quantities.items():
-        for title, records in (("pushed", pushed), ("null-space motion", flicked)):
+        for title, records in (("pushed", pushed), ("null-space motion", null_motions)):
             curves = {
                 name: (r.time, 1e3 * quantity(r)) for name, r in zip(names, records, strict=True)
             }

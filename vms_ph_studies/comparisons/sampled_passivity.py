@@ -29,7 +29,7 @@ _ENCODERS = {"exact": 0.0, "motor 14 bit x 100": 100.0 * 2**14, "joint 14 bit": 
 
 _TANKS = {"without a tank": 0.0, "tank": 1.0}  # capacities, J
 
-_PULSE = 0.15
+_PUSH_DURATION = 0.15
 
 
 class Encoder:
@@ -38,15 +38,15 @@ class Encoder:
     def __init__(self, counts: float) -> None:
         """Set the counts per revolution of the joint; zero for exact positions and velocities."""
         self._quantum = 2.0 * np.pi / counts if counts else 0.0
-        self._last: Array | None = None
+        self._last_position: Array | None = None
 
     def read(self, q: Array, v: Array, dt: float) -> RobotState:
         """Return measured position and velocity, ``dt`` seconds after the last reading."""
         if self._quantum == 0.0:
             return RobotState(q, v)
         measured = self._quantum * np.round(q / self._quantum)
-        previous = measured if self._last is None else self._last
-        self._last = measured
+        previous = measured if self._last_position is None else self._last_position
+        self._last_position = measured
         return RobotState(measured, (measured - previous) / dt)
 
 
@@ -55,14 +55,14 @@ class _Run:
     """The response to a push.
 
     Attributes:
-        run: the motion.
-        level: lowest tank level, J.
-        authority: lowest authority.
+        trajectory: the motion.
+        min_level: lowest tank level, J.
+        min_authority: lowest authority.
     """
 
-    run: Trajectory
-    level: float
-    authority: float
+    trajectory: Trajectory
+    min_level: float
+    min_authority: float
 
     @property
     def supplied(self) -> float:
@@ -70,8 +70,8 @@ class _Run:
 
         A passive controller that starts at its minimum supplies at most its tank energy.
         """
-        weight = self.run.potential_energy - self.run.potential_energy[0]
-        return float((self.run.port_energy["torque"] - weight).max())
+        potential_energy = self.trajectory.potential_energy - self.trajectory.potential_energy[0]
+        return float((self.trajectory.port_energy["torque"] - potential_energy).max())
 
 
 def _simulate(
@@ -93,7 +93,7 @@ def _simulate(
         return commands[-1]
 
     force = [float(settings["force"]), *np.zeros(5)]
-    push = Push("wrench_end_effector", force, duration=_PULSE, axes="world")
+    push = Push("wrench_end_effector", force, duration=_PUSH_DURATION, axes="world")
     try:
         seconds = float(settings["seconds"])
         run = simulate(model, control, seconds, disturbances=[push], rate=rate, q=q_star)
@@ -104,9 +104,9 @@ def _simulate(
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     model = robots.load("panda")
-    initial = float(settings["tank_initial"])
-    chosen = str(settings["encoder"])
-    encoders = {n: c for n, c in _ENCODERS.items() if chosen in ("all", n.split()[0])}
+    initial_level = float(settings["tank_initial"])
+    chosen_encoder = str(settings["encoder"])
+    encoders = {n: c for n, c in _ENCODERS.items() if chosen_encoder in ("all", n.split()[0])}
     checks, runs = [], {}
     stages = Stages(progress, len(_RATES) * len(encoders) * len(_TANKS))
     for rate in _RATES:
@@ -115,30 +115,30 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
                 stages.begin(f"{rate} Hz, {encoder}, {name}")
                 run = _simulate(model, settings, rate, counts, capacity)
                 runs[rate, encoder, name] = run
-                checks.append(_check(rate, encoder, name, run, initial))
+                checks.append(_check(rate, encoder, name, run, initial_level))
     return Outcome(checks, [] if out is None else [_plot(runs, out)])
 
 
-def _check(rate: int, encoder: str, law: str, run: _Run, initial: float) -> Check:
-    has_tank = law != "without a tank"
-    allowed = initial if has_tank else 0.0
-    active, why = run.supplied > allowed + 1e-3, ""
-    if active:
+def _check(rate: int, encoder: str, tank: str, run: _Run, initial_level: float) -> Check:
+    has_tank = tank != "without a tank"
+    allowed = initial_level if has_tank else 0.0
+    is_active, why = run.supplied > allowed + 1e-3, ""
+    if is_active:
         why = "Efforts that were held for a sample have given more energy than they have taken."
-    elif run.level < 0.0:
+    elif run.min_level < 0.0:
         why = (
             "The positions are too coarse for the energy balance: the tank records a debt that "
             "does not exist, and the law gives up its spring."
         )
-    remaining = run.run.kinetic_energy[-1]
-    text = f"supplied {run.supplied:.3g} J, kinetic energy at the end {remaining:.2g} J"
+    kinetic_energy = run.trajectory.kinetic_energy[-1]
+    text = f"supplied {run.supplied:.3g} J, kinetic energy at the end {kinetic_energy:.2g} J"
     if has_tank:
-        text += f", tank at least {run.level:.2g} J, authority {run.authority:.2g}"
+        text += f", tank at least {run.min_level:.2g} J, authority {run.min_authority:.2g}"
     return required(
-        f"{rate} Hz, {encoder}: {law}",
+        f"{rate} Hz, {encoder}: {tank}",
         f"passive: supplies at most {allowed:g} J",
         text,
-        not active,
+        not is_active,
         why,
     )
 
@@ -147,8 +147,8 @@ def _plot(runs: dict[tuple[int, str, str], _Run], out: Path) -> Path:
     panels = []
     for encoder in dict.fromkeys(encoder for _, encoder, _ in runs):
         for rate in _RATES:
-            motions = {law: runs[rate, encoder, law].run for law in _TANKS}
-            curves = {law: (run.t, run.kinetic_energy + 1e-12) for law, run in motions.items()}
+            motions = {tank: runs[rate, encoder, tank].trajectory for tank in _TANKS}
+            curves = {tank: (run.t, run.kinetic_energy + 1e-12) for tank, run in motions.items()}
             title = f"{rate} Hz, {encoder}"
             panels.append(Panel(title, "time (s)", "kinetic energy (J)", curves, log="y"))
     return draw(panels, out / "sampled-passivity.png", len(_RATES))

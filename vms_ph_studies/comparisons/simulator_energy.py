@@ -31,23 +31,23 @@ from .simulators import ENGINES, Engine, PassiveRobot
 STEPS = (4e-3, 2e-3, 1e-3, 0.5e-3)
 """Steps at which all engines are compared, s."""
 
-_EQUAL = 2  # index of the step for which one number is given
-_REFERENCE = 0.0625e-3  # step of the reference motion, s
+_ONE_MS = 2  # index of the step for which one number is given
+_REFERENCE_STEP = 0.0625e-3  # step of the reference motion, s
 
 
-def passive(model: VMSModel) -> PassiveRobot:
+def passive_robot(model: VMSModel) -> PassiveRobot:
     """Return the bodies and joints of a robot in a random state, in the gravity of the Earth.
 
     The inertia of rotors is left out, since not every engine has it.
     """
     m, rng = model.pinocchio, np.random.default_rng(0)
-    first = 1 if model.base == "floating" else 0
+    first_body = 1 if model.base == "floating" else 0
     links = [_link(i, m.inertias[i] if i else pin.Inertia.Identity()) for i in range(m.njoints)]
-    joints = [_joint(m, i) for i in range(first + 1, m.njoints)]
-    urdf = f'<robot name="robot">{"".join(links[first:] + joints)}</robot>'
-    bare = VMSModel.from_urdf(urdf, model.base, inertia="as_given")
-    q = bare.integrate(bare.neutral_configuration(), rng.uniform(-1.0, 1.0, bare.nv))
-    return PassiveRobot(bare, urdf, q, rng.uniform(-1.0, 1.0, bare.nv))
+    joints = [_joint(m, i) for i in range(first_body + 1, m.njoints)]
+    urdf = f'<robot name="robot">{"".join(links[first_body:] + joints)}</robot>'
+    passive = VMSModel.from_urdf(urdf, model.base, inertia="as_given")
+    q = passive.integrate(passive.neutral_configuration(), rng.uniform(-1.0, 1.0, passive.nv))
+    return PassiveRobot(passive, urdf, q, rng.uniform(-1.0, 1.0, passive.nv))
 
 
 def _link(i: int, body: pin.Inertia) -> str:
@@ -66,17 +66,17 @@ def _joint(m: pin.Model, i: int) -> str:
     return (
         f'<joint name="{m.names[i]}" type="{"revolute" if angular.any() else "prismatic"}">'
         f'<parent link="body_{m.parents[i]}"/><child link="body_{i}"/>'
-        f'{_origin(m.jointPlacements[i])}<axis xyz="{_text(linear + angular)}"/>'
+        f'{_origin(m.jointPlacements[i])}<axis xyz="{_number_text(linear + angular)}"/>'
         '<limit effort="1e6" velocity="1e6"/></joint>'
     )
 
 
 def _origin(pose: pin.SE3) -> str:
-    rpy = _text(pin.rpy.matrixToRpy(pose.rotation))
-    return f'<origin xyz="{_text(pose.translation)}" rpy="{rpy}"/>'
+    rpy = _number_text(pin.rpy.matrixToRpy(pose.rotation))
+    return f'<origin xyz="{_number_text(pose.translation)}" rpy="{rpy}"/>'
 
 
-def _text(numbers: Array) -> str:
+def _number_text(numbers: Array) -> str:
     return " ".join(map(repr, np.asarray(numbers).tolist()))
 
 
@@ -87,18 +87,18 @@ def _tiago() -> VMSModel:
 
 def _random_tree(joints: int, is_free: bool) -> VMSModel:
     """Return a random tree; every fourth joint is prismatic, the others are revolute."""
-    rng, model, ends = np.random.default_rng(joints), pin.Model(), [0]
+    rng, model, branch = np.random.default_rng(joints), pin.Model(), [0]
     for k in range(-int(is_free), joints):
         kind = pin.JointModelPrismaticUnaligned if k % 4 == 3 else pin.JointModelRevoluteUnaligned
         axis = rng.normal(size=3)
         joint = pin.JointModelFreeFlyer() if k < 0 else kind(axis / np.linalg.norm(axis))
-        place = pin.SE3.Identity() if k < 0 else pin.exp6(rng.uniform(-0.5, 0.5, 6))
+        placement = pin.SE3.Identity() if k < 0 else pin.exp6(rng.uniform(-0.5, 0.5, 6))
         # Depth first: a new joint may leave the present branch by up to two joints.
-        least = max(int(is_free and k >= 0), len(ends) - 3)
-        ends = ends[: int(rng.integers(least, len(ends))) + 1]
-        ends.append(model.addJoint(ends[-1], joint, place, f"joint_{model.njoints}"))
+        lowest_parent = max(int(is_free and k >= 0), len(branch) - 3)
+        branch = branch[: int(rng.integers(lowest_parent, len(branch))) + 1]
+        branch.append(model.addJoint(branch[-1], joint, placement, f"joint_{model.njoints}"))
         body = pin.Inertia.FromEllipsoid(rng.uniform(0.5, 2.0), *rng.uniform(0.05, 0.3, 3))
-        model.appendBodyToJoint(ends[-1], body, pin.exp6(rng.uniform(-0.3, 0.3, 6)))
+        model.appendBodyToJoint(branch[-1], body, pin.exp6(rng.uniform(-0.3, 0.3, 6)))
     return VMSModel.from_pinocchio(model)
 
 
@@ -122,9 +122,9 @@ def _start_error(engine: Engine, robot: PassiveRobot) -> float:
     if run.kinetic_energy is not None:
         return abs(run.kinetic_energy() / pin.computeKineticEnergy(m, data, robot.q, robot.v) - 1.0)
     expected = pin.aba(m, data, robot.q, robot.v, np.zeros(m.nv))
-    run.steps(1)
-    difference = (run.motion()[1] - robot.v) / 1e-3 - expected
-    return float(np.abs(difference[robot.model.b :]).max() / np.abs(expected).max())
+    run.advance(1)
+    acceleration_error = (run.motion()[1] - robot.v) / 1e-3 - expected
+    return float(np.abs(acceleration_error[robot.model.b :]).max() / np.abs(expected).max())
 
 
 def compare(engine: Engine, robot: PassiveRobot, seconds: float) -> list[Result]:
@@ -134,69 +134,69 @@ def compare(engine: Engine, robot: PassiveRobot, seconds: float) -> list[Result]
         for e in (ENGINES[0], engine)
     )
     model, state, repeats = robot.model, (robot.q, robot.v), 3 if engine.rounding < 1e-9 else 1
-    end = motions(reference, *state, round(seconds / _REFERENCE), seconds)[-1][0]
-    counts = [round(seconds / dt) for dt in STEPS]
-    return [measure(model, contender, *state, n, end, seconds, repeats) for n in counts]
+    final_q = motions(reference, *state, round(seconds / _REFERENCE_STEP), seconds)[-1][0]
+    step_counts = [round(seconds / dt) for dt in STEPS]
+    return [measure(model, contender, *state, n, final_q, seconds, repeats) for n in step_counts]
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    reasons, checks, rows = {}, [], {}
+    reasons, checks, engine_results = {}, [], {}
     names = [name for name in ROBOTS if settings["robot"] in ("all", name)]
-    loaded = {name: passive(ROBOTS[name]()) for name in names}
+    passive_robots = {name: passive_robot(ROBOTS[name]()) for name in names}
     family = settings["engine"]
     engines = [engine for engine in ENGINES if family in ("all", engine.family)]
     stages = Stages(progress, len(engines))
     for engine in engines:
         stages.begin(engine.name)
-        results, start = {}, 0.0
+        results, start_error = {}, 0.0
         try:
             version = metadata.version(engine.package)
         except metadata.PackageNotFoundError:
             reasons[engine.name] = f"not installed: pip install {engine.package}"
             continue
-        for name, robot in loaded.items():
+        for name, robot in passive_robots.items():
             try:
                 results[name] = compare(engine, robot, float(settings["seconds"]))
-                start = max(start, _start_error(engine, robot))
+                start_error = max(start_error, _start_error(engine, robot))
             except (VmsPhError, RuntimeError, ValueError) as reason:
                 reasons[f"{engine.name}, {name}"] = str(reason).splitlines()[0]
         if results:
-            rows[f"{engine.name} ({engine.package} {version})"] = results
-        checks += _checks(engine, start, list(results.values()))
+            engine_results[f"{engine.name} ({engine.package} {version})"] = results
+        checks += _checks(engine, start_error, list(results.values()))
     missing = [f"{name}: {reason}" for name, reason in reasons.items()]
-    if not rows:
+    if not engine_results:
         raise VmsPhError(f"no engine could run. {'; '.join(missing)}")
-    notes = [_summary(name, list(results.values())) for name, results in rows.items()]
-    return Outcome(checks, _write(rows, reasons, out) if out else [], [*notes, *missing])
+    notes = [_summary(name, list(results.values())) for name, results in engine_results.items()]
+    return Outcome(checks, _write(engine_results, reasons, out) if out else [], [*notes, *missing])
 
 
 def _summary(name: str, results: list[list[Result]]) -> str:
-    energy, cost = (np.median(_values(results, k)[:, _EQUAL]) for k in ("energy", "cost"))
-    step = STEPS[_EQUAL]
+    energy, cost = (np.median(_table(results, k)[:, _ONE_MS]) for k in ("energy", "cost"))
+    step = STEPS[_ONE_MS]
     return (
         f"{name}: energy error {energy:.1e} of the kinetic energy in steps of {step * 1e3:g} ms, "
         f"{cost * step * 1e6:.3g} us each"
     )
 
 
-def _checks(engine: Engine, start: float, results: list[list[Result]]) -> list[Check]:
+def _checks(engine: Engine, start_error: float, results: list[list[Result]]) -> list[Check]:
     """Return the checks of the first state and of the energy error."""
     if not engine.order or not results:
         return []
-    limit, energies = max(1e-9, 100.0 * engine.rounding), _values(results, "energy")
-    name, about = f"{engine.name}: first state, relative difference", f"{engine.name}: energy error"
+    limit, energies = max(1e-9, 100.0 * engine.rounding), _table(results, "energy")
+    name, title = f"{engine.name}: first state, relative difference", f"{engine.name}: energy error"
     if np.isinf(engine.order):
-        energy = bounded(f"{about}, largest as a share", float(energies.max()), 1e-11)
+        energy = bounded(f"{title}, largest as a share", float(energies.max()), 1e-11)
     else:
         order, tolerance = (
             float(np.median(np.log2(energies[:, 0] / energies[:, 1]))),
             engine.order / 5,
         )
-        energy = compared(f"{about}, order", engine.order, order, tolerance, origin="independent")
-    return [bounded(name, start, limit), energy]
+        energy = compared(f"{title}, order", engine.order, order, tolerance, origin="independent")
+    return [bounded(name, start_error, limit), energy]
 
 
-def _values(results: Iterable[list[Result]], quantity: str) -> Array:
+def _table(results: Iterable[list[Result]], quantity: str) -> Array:
     """Return a quantity for all robots (rows) and steps (columns)."""
     return np.array([[getattr(r, quantity) for r in row] for row in results])
 
@@ -210,13 +210,13 @@ def _write(
     rows = [f"| engine | robots, gain | {steps} | configuration | us |", "|---" * 8 + "|"]
     curves = {}
     for name, results in engines.items():
-        of = {k: _values(results.values(), k) for k in ("energy", "gain", "trajectory", "cost")}
+        tables = {k: _table(results.values(), k) for k in ("energy", "gain", "trajectory", "cost")}
         energy, trajectory, cost = (
-            np.median(of[k], axis=0) for k in ("energy", "trajectory", "cost")
+            np.median(tables[k], axis=0) for k in ("energy", "trajectory", "cost")
         )
-        errors = " | ".join(f"{x:.1e}" for x in [*energy, trajectory[_EQUAL]])
-        gains = f"{len(results)}, {np.sum(of['gain'][:, _EQUAL] > 0)}"
-        rows.append(f"| {name} | {gains} | {errors} | {cost[_EQUAL] * STEPS[_EQUAL] * 1e6:.3g} |")
+        errors = " | ".join(f"{x:.1e}" for x in [*energy, trajectory[_ONE_MS]])
+        gains = f"{len(results)}, {np.sum(tables['gain'][:, _ONE_MS] > 0)}"
+        rows.append(f"| {name} | {gains} | {errors} | {cost[_ONE_MS] * STEPS[_ONE_MS] * 1e6:.3g} |")
         curves[name] = cost, np.maximum(energy, 1e-17)
     rows += [f"| {name} | {reason} |" for name, reason in reasons.items()]
     table.write_text("\n".join(rows) + "\n")

@@ -22,7 +22,7 @@ from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.integrators import has_compiled
 
-from ..benchmarks.integrators import Motion, Run, ours
+from ..benchmarks.integrators import Motion, Run, own_scheme
 from ..benchmarks.mujoco_robot import FreeRobot
 
 _ORIGIN = np.zeros(3)  # of the base
@@ -83,36 +83,36 @@ class Engine:
 
 
 def _repeated(step: Callable[[], object]) -> Callable[[int], None]:
-    def steps(count: int) -> None:
+    def advance(count: int) -> None:
         for _ in range(count):
             step()
 
-    return steps
+    return advance
 
 
 def _world_velocities(robot: PassiveRobot, point: Array) -> Motion:
     """Return the first linear velocity of a point of the base, and the angular velocity."""
-    turn, (linear, angular) = pin.XYZQUATToSE3(robot.q[:7]).rotation, np.split(robot.v[:6], 2)
-    return turn @ (linear + np.cross(angular, point)), turn @ angular
+    rotation, (linear, angular) = pin.XYZQUATToSE3(robot.q[:7]).rotation, np.split(robot.v[:6], 2)
+    return rotation @ (linear + np.cross(angular, point)), rotation @ angular
 
 
 def _twist(pose: Array, linear: Array, angular: Array, point: Array) -> Array:
     """Return the base twist from the velocities of a point of the base in world axes."""
-    turn = pin.Quaternion(pose[3:]).normalized().matrix().T
-    linear, angular = turn @ linear, turn @ angular
+    rotation = pin.Quaternion(pose[3:]).normalized().matrix().T
+    linear, angular = rotation @ linear, rotation @ angular
     return np.r_[linear - np.cross(angular, point), angular]
 
 
-def _scheme(scheme: str, robot: PassiveRobot, dt: float) -> Run:
+def _vms_ph(scheme: str, robot: PassiveRobot, dt: float) -> Run:
     native = has_compiled(scheme, StandardForm(robot.model))
-    run = ours(robot.model, scheme, native).start(robot.q, robot.v, dt)
+    run = own_scheme(robot.model, scheme, native).start(robot.q, robot.v, dt)
     return replace(run, kinetic_energy=lambda: robot.model.evaluate(*run.motion()).kinetic_energy)
 
 
 def _mujoco(integrator: str, robot: PassiveRobot, dt: float) -> Run:
-    free = FreeRobot(robot.model, integrator)
-    free.begin(robot.q, robot.v, dt)
-    return Run(free.steps, free.motion, free.kinetic_energy)
+    mujoco_robot = FreeRobot(robot.model, integrator)
+    mujoco_robot.begin(robot.q, robot.v, dt)
+    return Run(mujoco_robot.advance, mujoco_robot.motion, mujoco_robot.kinetic_energy)
 
 
 def _dart(robot: PassiveRobot, dt: float) -> Run:
@@ -168,22 +168,22 @@ def _drake(discrete: bool, robot: PassiveRobot, dt: float) -> Run:
         analysis.ResetIntegratorFromFlags(simulator, "runge_kutta3", dt)
         simulator.get_mutable_integrator().set_fixed_step_mode(True)
     simulator.Initialize()
-    done = [0]
+    step_count = [0]
 
-    def steps(count: int) -> None:
-        done[0] += count
-        simulator.AdvanceTo(done[0] * dt)
+    def advance(count: int) -> None:
+        step_count[0] += count
+        simulator.AdvanceTo(step_count[0] * dt)
 
     def motion() -> Motion:
         q, v = plant.GetPositions(context), plant.GetVelocities(context)
         x = [q[joint.position_start()] for joint in joints]
         rates = [v[joint.velocity_start()] for joint in joints]
         pose = pin.SE3ToXYZQUAT(pin.SE3(base.EvalPoseInWorld(context).GetAsMatrix4()))
-        world = base.EvalSpatialVelocityInWorld(context)
-        twist = _twist(pose, world.translational(), world.rotational(), _ORIGIN)
+        world_velocity = base.EvalSpatialVelocityInWorld(context)
+        twist = _twist(pose, world_velocity.translational(), world_velocity.rotational(), _ORIGIN)
         return robot.motion(x, rates, pose, twist)
 
-    return Run(steps, motion, lambda: float(plant.EvalKineticEnergy(context)))
+    return Run(advance, motion, lambda: float(plant.EvalKineticEnergy(context)))
 
 
 def _pybullet(damped: bool, robot: PassiveRobot, dt: float) -> Run:
@@ -197,26 +197,26 @@ def _pybullet(damped: bool, robot: PassiveRobot, dt: float) -> Run:
         body = client.loadURDF(str(file), useFixedBase=not robot.is_free, flags=flags)
     client.setTimeStep(dt)
     client.setGravity(*robot.model.gravity)
-    numbers = range(client.getNumJoints(body))
-    links = {client.getJointInfo(body, i)[1].decode(): i for i in numbers}
+    joint_indices = range(client.getNumJoints(body))
+    links = {client.getJointInfo(body, i)[1].decode(): i for i in joint_indices}
     joints = [links[name] for name in robot.model.joint_names]
-    for i in [] if damped else [-1, *numbers]:
-        none = dict.fromkeys(("linearDamping", "angularDamping", "jointDamping"), 0.0)
-        client.changeDynamics(body, i, **none)
+    for i in [] if damped else [-1, *joint_indices]:
+        no_damping = dict.fromkeys(("linearDamping", "angularDamping", "jointDamping"), 0.0)
+        client.changeDynamics(body, i, **no_damping)
     for i, (_, x, rate) in zip(joints, robot.joints(), strict=True):
         client.changeDynamics(body, i, maxJointVelocity=1e6)
         client.resetJointState(body, i, x, rate)
         client.setJointMotorControl2(body, i, bullet.VELOCITY_CONTROL, force=0.0)
     centre = pin.XYZQUATToSE3(np.hstack(client.getDynamicsInfo(body, -1)[3:5]))
     if robot.is_free:
-        placed = pin.SE3ToXYZQUAT(pin.XYZQUATToSE3(robot.q[:7]) * centre)
-        client.resetBasePositionAndOrientation(body, placed[:3], placed[3:])
+        centre_pose = pin.SE3ToXYZQUAT(pin.XYZQUATToSE3(robot.q[:7]) * centre)
+        client.resetBasePositionAndOrientation(body, centre_pose[:3], centre_pose[3:])
         client.resetBaseVelocity(body, *_world_velocities(robot, centre.translation))
 
     def motion() -> Motion:
         x, rates = np.array([s[:2] for s in client.getJointStates(body, joints)]).T
-        placed = pin.XYZQUATToSE3(np.hstack(client.getBasePositionAndOrientation(body)))
-        pose = pin.SE3ToXYZQUAT(placed * centre.inverse())
+        centre_pose = pin.XYZQUATToSE3(np.hstack(client.getBasePositionAndOrientation(body)))
+        pose = pin.SE3ToXYZQUAT(centre_pose * centre.inverse())
         linear, angular = map(np.array, client.getBaseVelocity(body))
         twist = _twist(pose, linear, angular, centre.translation)
         return robot.motion(x, rates, pose, twist)
@@ -228,21 +228,21 @@ def _newton(solver: str, robot: PassiveRobot, dt: float) -> Run:
     newton: Any = import_module("newton")
     builder = newton.ModelBuilder()
     builder.add_urdf(robot.urdf, floating=robot.is_free)
-    tree = builder.finalize(device="cpu")
-    tree.set_gravity(robot.model.gravity)
-    undamped = {} if solver == "MuJoCo" else {"angular_damping": 0.0}
-    engine = getattr(newton.solvers, f"Solver{solver}")(tree, **undamped)
-    labels = [label.split("/")[-1] for label in tree.joint_label]
+    m = builder.finalize(device="cpu")
+    m.set_gravity(robot.model.gravity)
+    options = {} if solver == "MuJoCo" else {"angular_damping": 0.0}
+    engine = getattr(newton.solvers, f"Solver{solver}")(m, **options)
+    labels = [label.split("/")[-1] for label in m.joint_label]
     joints = [labels.index(name) for name in robot.model.joint_names]
-    at_q, at_v = tree.joint_q_start.numpy()[joints], tree.joint_qd_start.numpy()[joints]
-    states, control, centre = [tree.state(), tree.state()], tree.control(), tree.body_com.numpy()[0]
-    x, rates = tree.joint_q.numpy(), tree.joint_qd.numpy()
-    x[at_q], rates[at_v] = (column for column in list(zip(*robot.joints(), strict=True))[1:])
+    q_indices, v_indices = m.joint_q_start.numpy()[joints], m.joint_qd_start.numpy()[joints]
+    states, control, centre = [m.state(), m.state()], m.control(), m.body_com.numpy()[0]
+    x, rates = m.joint_q.numpy(), m.joint_qd.numpy()
+    _, x[q_indices], rates[v_indices] = zip(*robot.joints(), strict=True)
     if robot.is_free:
         x[:7], rates[:6] = robot.q[:7], np.hstack(_world_velocities(robot, centre))
     states[0].joint_q.assign(x)
     states[0].joint_qd.assign(rates)
-    newton.eval_fk(tree, states[0].joint_q, states[0].joint_qd, states[0])
+    newton.eval_fk(m, states[0].joint_q, states[0].joint_qd, states[0])
 
     def step() -> None:
         engine.step(states[0], states[1], control, None, dt)
@@ -250,26 +250,26 @@ def _newton(solver: str, robot: PassiveRobot, dt: float) -> Run:
 
     def motion() -> Motion:
         if solver == "SemiImplicit":
-            newton.eval_ik(tree, states[0], states[0].joint_q, states[0].joint_qd)
-        x, rates = states[0].joint_q.numpy()[at_q], states[0].joint_qd.numpy()[at_v]
+            newton.eval_ik(m, states[0], states[0].joint_q, states[0].joint_qd)
+        x, rates = states[0].joint_q.numpy()[q_indices], states[0].joint_qd.numpy()[v_indices]
         pose, twist = (a.numpy()[0].astype(float) for a in (states[0].body_q, states[0].body_qd))
         return robot.motion(x, rates, pose, _twist(pose, twist[:3], twist[3:], centre))
 
     def kinetic_energy() -> float:
         poses, twists = states[0].body_q.numpy().astype(float), states[0].body_qd.numpy()
-        turns = [pin.XYZQUATToSE3(pose).rotation for pose in poses]
-        spins = np.einsum("bji,bj->bi", turns, twists[:, 3:])
-        turning = np.einsum("bi,bij,bj", spins, tree.body_inertia.numpy(), spins)
-        return 0.5 * float(tree.body_mass.numpy() @ (twists[:, :3] ** 2).sum(axis=1) + turning)
+        rotations = [pin.XYZQUATToSE3(pose).rotation for pose in poses]
+        omega = np.einsum("bji,bj->bi", rotations, twists[:, 3:])
+        rotational = np.einsum("bi,bij,bj", omega, m.body_inertia.numpy(), omega)
+        return 0.5 * float(m.body_mass.numpy() @ (twists[:, :3] ** 2).sum(axis=1) + rotational)
 
     return Run(_repeated(step), motion, kinetic_energy)
 
 
-_EXACT = ("projected_rk4", "projected_midpoint", "discrete_gradient")
+_EXACT_SCHEMES = ("projected_rk4", "projected_midpoint", "discrete_gradient")
 
 ENGINES: Sequence[Engine] = (
-    *(Engine(f"vms_ph {name}", "pin", np.inf, partial(_scheme, name)) for name in _EXACT),
-    Engine("vms_ph rk4", "pin", 4, partial(_scheme, "rk4")),
+    *(Engine(f"vms_ph {name}", "pin", np.inf, partial(_vms_ph, name)) for name in _EXACT_SCHEMES),
+    Engine("vms_ph rk4", "pin", 4, partial(_vms_ph, "rk4")),
     Engine("MuJoCo Euler", "mujoco", 1, partial(_mujoco, "Euler")),
     Engine("MuJoCo implicitfast", "mujoco", 1, partial(_mujoco, "implicitfast")),
     Engine("MuJoCo RK4", "mujoco", 4, partial(_mujoco, "RK4")),

@@ -159,7 +159,7 @@ def _changed(name: str, degrees: float) -> Check:
 def _plot(model: VMSModel, home: Array, loop: EllipticLoop, poses: Array, file: Path) -> Path:
     times = np.linspace(0.0, loop.duration, len(poses))
     angles = np.degrees([_SO3.log(pose[:3, :3]) for pose in poses])
-    joints = np.flatnonzero(loop.highest - loop.lowest)
+    joints = np.flatnonzero(loop.max_offset - loop.min_offset)
     offsets = np.array([loop(t).offset[joints] for t in times])
     path = np.degrees(model.joint_positions(home)[joints] + offsets)
     first, second = (f"{model.joint_names[j]} (deg)" for j in joints)
