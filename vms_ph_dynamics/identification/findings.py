@@ -16,7 +16,7 @@ from ..energy.samples import MotionSamples
 from ..model import VMSModel
 from .identify import arm_mass
 from .result import LEFT_OUT, NO_TORQUES, Identification, Unknown, payload_unknowns, prior_of
-from .torque import torque_error, torque_windows
+from .torque import torque_error, torque_windows, with_described_load
 from .windows import FrictionLaw, Motion, Windows, WindowSettings, energy_windows, motion_of
 
 _THRESHOLD = 6.0  # standard deviations
@@ -159,6 +159,8 @@ def findings(
     if reasons:  # nothing else can be told before they are
         return (Finding("efforts", reasons.pop()),)
     motion = motion_of(model, samples)
+    if any(u.kind == "gains" for u in identification.unknowns) and model.fluid is None:
+        motion = with_described_load(model, motion, identification.length)
     model_findings = _model_errors(model, motion, identification, friction) if motion.moves else ()
     # Contacts cannot be told from a model that explains little.
     if model_findings:

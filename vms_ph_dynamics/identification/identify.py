@@ -36,7 +36,7 @@ from .result import (
     prior_of,
     timing_unknown,
 )
-from .torque import best_width, torque_error, torque_windows
+from .torque import best_width, torque_error, torque_windows, with_described_load
 from .windows import (
     LEAST_MOTION,
     FrictionLaw,
@@ -57,6 +57,8 @@ _ERROR_FACTOR = 1.05
 _PRIOR_SHARES = (0.0, 0.3, 1.0)
 _MIN_ERROR = 2e-3  # share of the efforts that no description needs to be better than
 _GAIN_STD = 0.3  # standard deviation of the factors of gains beforehand
+_BEATS_FRICTION = 0.9  # share of the held-out error of friction alone that a gain must leave
+_MOST_LOAD_FRICTION = 0.5  # share of the load; gears that lose more are self-locking
 # Mean of tanh(rate / SLIP) in a row of a joint below which the joint may rest or reverse.
 _LEAST_SLIP = 0.9
 # Excess of dry friction that is believed possible at the least, as a share of the efforts.
@@ -145,6 +147,8 @@ def identify(
         if prior is not None:
             prior = prior.times({name: 1.0 / gain for name, gain in gains.items()})
     options = WindowSettings(frame, friction=friction)
+    if "gains" in kinds and model.fluid is None:
+        motions = [with_described_load(model, m, options.length) for m in motions]
     regression = _Regression(model, motions, options, left_out)
 
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
@@ -172,11 +176,20 @@ def identify(
         prompt_error, prompt_scale, _ = regression.error(prompt, mean, covariance)
         if np.sum(prompt_error**2) <= _ERROR_FACTOR**2 * np.sum(error**2):
             rows, error, scale = prompt, prompt_error, prompt_scale
-    friction_rows = rows.without(unknowns, ("payload", "inertia", "armature"))
+    others_than_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
+    friction_rows = rows.without(unknowns, others_than_friction)
+    # The rows have the required efforts times two less the gain, see :func:`.torque_windows`.
+    gained = (rows.columns - friction_rows.columns) @ [u.kind == "gains" for u in unknowns]
+    friction_rows = replace(friction_rows, target=rows.target - 2.0 * gained)
     null_error = regression.error(friction_rows, mean, covariance)[0]
-    if "gains" in kinds:
-        null_error = np.full_like(null_error, np.nan)  # the efforts have the scale of the gains
     solution = regression.estimate(rows, mean, covariance, scale)
+    for j, joint in enumerate(model.joint_names, -model.n):
+        if "gains" in kinds and error[j] > _BEATS_FRICTION * null_error[j]:
+            reasons.setdefault(joint, "friction alone fits as well as any gain of this joint")
+    for u, x in zip(unknowns, solution.mean, strict=True):
+        if u.name.endswith(".load") and x > _MOST_LOAD_FRICTION:
+            reason = f"friction would take {x:.0%} of the load, with which gears lock"
+            reasons.setdefault(u.name[9:-5], reason)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
     parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
     extended = unknowns
@@ -246,11 +259,9 @@ def payload_frame(model: VMSModel) -> str:
     if not _SENSOR.search(frame):
         return frame
     tree = model.tree.pinocchio
-    hands: dict[int, str] = {}
-    for name in model.link_names:
-        joint = tree.frames[model.frame_id(name)].parentJoint
-        if joint and _HAND.search(name) and not _SENSOR.search(name):
-            hands[joint] = name
+    links = [name for name in model.link_names if _HAND.search(name) and not _SENSOR.search(name)]
+    hands = {tree.frames[model.frame_id(name)].parentJoint: name for name in links}
+    hands.pop(0, None)
     # Of the hands of one chain the last.
     supports = [set(list(tree.supports[joint])[:-1]) for joint in hands]
     tips = [name for joint, name in hands.items() if not any(joint in chain for chain in supports)]
@@ -569,8 +580,7 @@ def _payload(
     deviation, quantile = np.sqrt(np.diag(covariance)), solution.quantile
     component = replace(unknowns[0], name="payload_mass")
     mass = _parameter(component, mean[0], deviation[0], float(consistent[indices[0]]), quantile)
-    result, is_bounded = [mass], mass.low is not None and mass.high is not None
-    is_significant = is_bounded and (mass.low > 0.0 or mass.high < 0.0)  # type: ignore[operator]
+    result, is_significant = [mass], mass.value is not None and not mass.contains(0.0)
     for k, axis in enumerate("xyz", start=1):
         name, reason = f"payload_centre_{axis}", ""
         if not is_significant:

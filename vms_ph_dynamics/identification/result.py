@@ -69,9 +69,8 @@ def checked_kinds(kinds: Collection[str]) -> tuple[str, ...]:
     """
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds:
-        text = f"{', '.join(unknown) or 'nothing'} cannot be identified; choose from "
-        text += f"{', '.join(KINDS)}"
-        raise OptionError(text)
+        names = ", ".join(unknown) or "nothing"
+        raise OptionError(f"{names} cannot be identified; choose from {', '.join(KINDS)}")
     if "gains" in kinds and "inertia" in kinds:
         raise OptionError(
             "gains and inertia fix each other's scale only; identify the inertia from torques, or "
@@ -340,27 +339,12 @@ class Identification:
     def as_dictionary(self) -> dict[str, object]:
         """Return the claimed parameters by name and what is not excited, ready for JSON."""
         entries: dict[str, object] = {}
-        for p in self.parameters:
-            if p.value is None:
-                continue
-            entry: dict[str, object] = {
-                "value": p.value,
-                "low": p.low,
-                "high": p.high,
-                "unit": p.unit,
-            }
-            if p.at_bound:
-                entry["at_bound"] = True
-            if p.meaning:
-                entry["meaning"] = p.meaning
-            if p.name in self.energy and self.energy[p.name].value is not None:
-                other = self.energy[p.name]
-                entry["energy"] = {
-                    "value": other.value,
-                    "low": other.low,
-                    "high": other.high,
-                    "agrees": p.overlaps(other),
-                }
+        for p in self.claimed:
+            entry: dict[str, object] = {k: getattr(p, k) for k in ("value", "low", "high", "unit")}
+            entry |= {key: getattr(p, key) for key in ("at_bound", "meaning") if getattr(p, key)}
+            if (other := self.energy.get(p.name)) is not None and other.value is not None:
+                found = {"value": other.value, "low": other.low, "high": other.high}
+                entry["energy"] = {**found, "agrees": p.overlaps(other)}
             entries[p.name] = entry
         entries["held_out_error"] = {
             joint: {"identified": error, "friction_alone": null}

@@ -4,6 +4,7 @@
 """The torque regression: efforts as linear functions of all unknowns, and its held-out error."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def torque_windows(
             columns[row][:, kinds["payload"]] = rows[:, 10 * body : 10 * body + 10] @ transform
         if kinds["inertia"]:
             columns[row][:, kinds["inertia"]] = rows
-    terms = joint_columns(model, motion.v[:, b:], samples.torque, index)
+    terms = joint_columns(model, motion.v[:, b:], samples.torque, motion.load, index)
     names = [name for name in terms if name in index and not name.startswith("gain.")]
     joints = {name: terms[name][0] for name in names}
     if names:
@@ -151,20 +152,43 @@ def described_torque(
     Returns:
         Efforts (M,n) of the description and of the recording, and what friction multiplies.
     """
-    samples, b, tree = motion.samples, model.b, model.tree
+    samples, b = motion.samples, model.b
     points = _row_indices(len(samples), width, effort_width, _MAX_SMOOTHED)
-    acceleration = smoothed(samples.t, motion.v, width)[1]
-    data, rows = tree.pinocchio.createData(), []
-    for k in points:
-        v, a = motion.v[k], acceleration[k]
-        state = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
-        rows.append(tree.restrict(pin.rnea(tree.pinocchio, data, *state))[b:])
     rate = motion.v[:, b:]
     slip = np.tanh(rate / SLIP)
     signals = np.hstack([samples.torque, rate, slip])
     smoothed_signals = smoothed(samples.t, signals, effort_width)[0][points]
     recorded, *friction = np.split(smoothed_signals, 3, axis=1)
-    return np.array(rows), recorded, [*friction, np.ones_like(recorded)]
+    described = _described(model, motion, width, points)
+    return described, recorded, [*friction, np.ones_like(recorded)]
+
+
+def _described(model: VMSModel, motion: Motion, width: int, points: Any) -> Array:
+    """Return the joint efforts of the description without friction, (M,n), at some samples."""
+    acceleration = smoothed(motion.samples.t, motion.v, width)[1]
+    tree, rows = model.tree, []
+    data = tree.pinocchio.createData()
+    for k in points:
+        v, a = motion.v[k], acceleration[k]
+        state = tree.full_configuration(motion.samples.q[k]), tree.full_velocity(v)
+        efforts = pin.rnea(tree.pinocchio, data, *state, tree.full_velocity(a))
+        rows.append(tree.restrict(efforts)[model.b :])
+    return np.array(rows)
+
+
+def with_described_load(model: VMSModel, motion: Motion, length: float) -> Motion:
+    """Return the motion with the efforts of the description as those of the gears.
+
+    Where gains are unknown: with the recorded efforts, friction of the gears could be these efforts
+    themselves, whatever they are.
+
+    Args:
+        model: the robot.
+        motion: the recording.
+        length: of a window, s, half of which accelerations are smoothed over.
+    """
+    width = smoothing_width(motion.samples.t, 0.5 * length)
+    return replace(motion, load=_described(model, motion, width, range(len(motion.v))))
 
 
 def best_width(model: VMSModel, motion: Motion, length: float) -> int:
@@ -210,7 +234,9 @@ def effort_lags(
     """
     rate = np.asarray(0.5 * (v[1:] + v[:-1]))[:, model.b :]
     samples = MotionSamples(t.copy(), q.copy(), v.copy(), effort.copy())
-    motion = Motion(samples, np.zeros((0, model.nv)), v, effort[:-1], rate, np.arange(len(t)))
+    motion = Motion(
+        samples, np.zeros((0, model.nv)), v, effort[:-1], rate, np.arange(len(t)), effort
+    )
     width = smoothing_width(t, 0.02)
     described, _, friction = described_torque(model, motion, width, width)
     points = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]

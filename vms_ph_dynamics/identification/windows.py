@@ -102,6 +102,7 @@ class Motion:
         effort: (N-1,n) mean joint efforts over the steps.
         rate: (N-1,n) mean joint rates over the steps.
         sample_indices: (N,) in the recording; samples that repeat another are left out.
+        load: (N,n) efforts of the gears, with which their friction may grow.
     """
 
     samples: MotionSamples
@@ -110,6 +111,7 @@ class Motion:
     effort: Array
     rate: Array
     sample_indices: npt.NDArray[np.intp]
+    load: Array
 
     @property
     def moves(self) -> bool:
@@ -155,7 +157,8 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
     v = smoothed_velocity(samples.t, displacement)[0]
     torque = samples.torque
     effort = torque[:-1] if samples.zero_order_hold else 0.5 * (torque[1:] + torque[:-1])
-    return Motion(samples, step, v, effort, 0.5 * (v[1:] + v[:-1])[:, model.b :], rows)
+    rate = 0.5 * (v[1:] + v[:-1])[:, model.b :]
+    return Motion(samples, step, v, effort, rate, rows, torque)
 
 
 def energy_windows(
@@ -195,9 +198,10 @@ def energy_windows(
     if settings.friction is not None:
         supplied = supplied - (settings.friction(motion.rate) * step).sum(axis=1)
 
+    signals = motion.rate, motion.effort, 0.5 * (motion.load[1:] + motion.load[:-1])
     work_by_name = {
         name: window_sums(rates * step[:, j], edges)
-        for name, (j, rates) in joint_columns(model, motion.rate, motion.effort, estimated).items()
+        for name, (j, rates) in joint_columns(model, *signals, estimated).items()
     }
     for j, joint in enumerate(model.joint_names):
         work_by_name[f"armature.{joint}"] = np.diff(armature[:, j])
@@ -209,17 +213,12 @@ def energy_windows(
     changes = np.diff(rows, axis=0)
     payload = changes[:, 10 * body : 10 * body + 10] @ transform
     columns = np.empty((len(edges) - 1, len(unknowns)))
-    counts: dict[str, int] = {}
-    for k, unknown in enumerate(unknowns):
-        if unknown.kind in ("payload", "inertia"):
-            index = counts[unknown.kind] = counts.get(unknown.kind, -1) + 1
-            columns[:, k] = payload[:, index] if unknown.kind == "payload" else changes[:, index]
-        else:
-            columns[:, k] = work_by_name[unknown.name]
+    of_bodies = {"payload": iter(payload.T), "inertia": iter(changes.T)}
+    for k, u in enumerate(unknowns):
+        columns[:, k] = next(of_bodies[u.kind]) if u.kind in of_bodies else work_by_name[u.name]
     target = window_sums(supplied, edges) - np.diff(energy)
-    gains = [k for k, unknown in enumerate(unknowns) if unknown.kind == "gains"]
     # target = columns (x - mean) for the gains: the efforts count once already.
-    target = target + columns[:, gains].sum(axis=1)
+    target = target + columns @ [u.kind == "gains" for u in unknowns]
     effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0)) + 1e-12
     return Windows(
         samples.t[edges[:-1]],
@@ -243,7 +242,7 @@ def window_edges(t: Array, length: float) -> Array:
 
 
 def joint_columns(
-    model: VMSModel, rate: Array, effort: Array, names: Collection[str]
+    model: VMSModel, rate: Array, effort: Array, load: Array, names: Collection[str]
 ) -> dict[str, tuple[int, Array]]:
     """Return what each unknown of a joint multiplies, by name: the joint and its efforts, (N,).
 
@@ -252,6 +251,7 @@ def joint_columns(
         rate: (N,n) joint rates.
         effort: (N,n) joint efforts; the known part of a balance has them as they are, the unknown
             is the factor on them.
+        load: (N,n) efforts of the gears.
         names: of the unknowns; the excess of dry friction is left out where none is one of it.
     """
     slip = np.tanh(rate / SLIP)
@@ -259,7 +259,7 @@ def joint_columns(
         "friction.{}.viscous": rate,
         "friction.{}.coulomb": slip,
         "friction.{}.offset": np.ones_like(rate),
-        "friction.{}.load": np.abs(effort) * slip,
+        "friction.{}.load": np.abs(load) * slip,
         "gain.{}": -effort,
     }
     for width in STRIBECK if any(".stribeck_" in name for name in names) else ():

@@ -267,3 +267,18 @@ def test_a_wrong_inertia_is_corrected_where_held_out_time_asks_for_it(
     assert found["payload_mass"].contains(truth.values["payload_mass"])
     viscous = found["friction.panda_joint4.viscous"]
     assert viscous.contains(truth.values["friction.panda_joint4.viscous"])
+
+
+def test_friction_of_gears_never_takes_the_place_of_the_efforts(
+    truth: Truth, panda: VMSModel
+) -> None:
+    # Friction of the size of the efforts, in which the model is hardly seen.
+    heavy = replace(truth, viscous=np.full(7, 150.0), coulomb=np.full(7, 12.0), offset=np.zeros(7))
+    heavy = replace(heavy, payload=random_truth(panda, np.random.default_rng(5), 1e-9).payload)
+    samples = recording(panda, heavy, np.random.default_rng(6), Defects(effort=0.3), duration=8.0)
+    found = identify(panda, samples, ("gains", "friction"), settings=PLAIN)
+    loads = [p for p in found.claimed if p.name.endswith(".load")]
+    assert all(p.value < 0.5 for p in loads)
+    gains = {p.joint: p for p in found.parameters if p.kind == "gains"}
+    assert all(p.contains(1.0) for p in gains.values() if p.value is not None)
+    assert gains["panda_joint7"].reason.startswith("friction alone fits as well as any gain")

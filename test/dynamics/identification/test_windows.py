@@ -137,10 +137,10 @@ def test_friction_takes_energy_by_its_terms(panda: VMSModel, samples: MotionSamp
 
 def test_what_a_joint_multiplies_is_named_by_it(panda: VMSModel, rng: np.random.Generator) -> None:
     rate, effort = rng.uniform(1e-3, 0.02, (5, 7)), rng.normal(size=(5, 7))
-    columns = joint_columns(panda, -rate, effort, ())
+    columns = joint_columns(panda, -rate, effort, 2.0 * effort, ())
     joint, values = columns[f"friction.{panda.joint_names[4]}.load"]
     assert joint == 4
-    np.testing.assert_allclose(values, -np.abs(effort[:, 4]) * np.tanh(100.0 * rate[:, 4]))
+    np.testing.assert_allclose(values, -2.0 * np.abs(effort[:, 4]) * np.tanh(100.0 * rate[:, 4]))
     np.testing.assert_array_equal(columns[f"gain.{panda.joint_names[2]}"][1], -effort[:, 2])
 
 
