@@ -37,7 +37,7 @@ _BUS = {
 _SETTLING_TIME = 2.0  # time after the last loop in which the joints come to rest, s
 
 # The diagonals of a cube: any one of four wheels may fail.
-_AXES = ([1.0, 1.0, 1.0], [-1.0, 1.0, 1.0], [-1.0, -1.0, 1.0], [1.0, -1.0, 1.0])
+_WHEEL_AXES = ([1.0, 1.0, 1.0], [-1.0, 1.0, 1.0], [-1.0, -1.0, 1.0], [1.0, -1.0, 1.0])
 
 
 def satellite(settings: Settings) -> tuple[VMSModel, Array]:
@@ -60,22 +60,22 @@ class ComputedTorque:
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
         """Return the torques for the sample that begins at a state."""
         d, b, path = self._model.evaluate(q, v), self._model.b, self._path
-        sample = path(min(self._time, path.duration))
+        motion = path(min(self._time, path.duration))
         # The torque is held: the mean acceleration of the sample is that at its middle.
         feedforward = path(min(self._time + 0.5 * dt, path.duration)).acceleration
         self._time += dt
-        desired = displaced(self._model, self._start, sample.offset)
+        desired = displaced(self._model, self._start, motion.offset)
         error = self._model.difference(q, desired)[b:]
         w = self._bandwidth
-        acceleration = feedforward + 2.0 * w * (sample.rate - v[b:]) + w * w * error
-        terms = d.C @ v
-        torque = d.M_hat_m @ acceleration + terms[b:] - d.A.T @ terms[:b]
+        acceleration = feedforward + 2.0 * w * (motion.rate - v[b:]) + w * w * error
+        bias = d.C @ v
+        torque = d.M_hat_m @ acceleration + bias[b:] - d.A.T @ bias[:b]
         return Command(np.zeros(b), torque)
 
 
 def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     model, home = satellite(settings)
-    axis, dt = np.array([float(settings[f"axis_{name}"]) for name in "xyz"]), _step(settings)
+    axis, dt = np.array([float(settings[f"axis_{name}"]) for name in "xyz"]), _dt(settings)
     if not axis.any():
         raise VmsPhError("the axis (axis_x, axis_y, axis_z) is zero; give a direction")
     rotation = np.radians(float(settings["angle"])) * axis / np.linalg.norm(axis)
@@ -130,7 +130,7 @@ def _reactionless(settings: Settings, out: Path | None, progress: Progress) -> O
             float(settings["duration"]),
             reference=Reference(position=target[:3, 3]) if is_held else Reference(pose=target),
             q=home,
-            rate=1.0 / _step(settings),
+            rate=1.0 / _dt(settings),
         )
         rotations.append(max(_norm(turn) for turn in _rotations(run)))
         end = model.evaluate(run.q[-1], run.v[-1]).placement(model.end_effector)
@@ -159,8 +159,8 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     captured = capture(model, home, d.v, body, twist)
     momentum_after = momenta(captured.model.evaluate(captured.q, captured.v)).spatial
     scale = np.repeat([_norm(momentum[:3]), _norm(momentum[3:])], 3)
-    jump = float(np.max(np.abs(momentum_after - momentum) / scale))
-    actuators, dt = _wheels(settings), _step(settings)
+    momentum_jump = float(np.max(np.abs(momentum_after - momentum) / scale))
+    actuators, dt = _wheels(settings), _dt(settings)
     law = AttitudeControl(captured.model, allocation=actuators.allocation)
     law.reset(RobotState(captured.q, captured.v))
     simulation = Simulation(
@@ -173,19 +173,19 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     )
     wheels = simulation.actuation
     assert wheels is not None
-    start, robot_before = _angular_momenta(simulation)
+    start, initial_momentum = _angular_momenta(simulation)
     report, spins, parts = Stages(progress, 1).begin("wheels take up the momentum"), [], 20
     for k in range(parts):
         simulation.advance(round(float(settings["duration"]) / dt / parts))
         spins.append(float(np.abs(wheels.rates).max()))
         report((k + 1) / parts)
-    total, final = _angular_momenta(simulation)
+    total, final_momentum = _angular_momenta(simulation)
     sample, exergy = simulation.sample(), simulation.exergy_map()
     rotation = captured.model.difference(captured.q, sample.q)[3:6]
     limit = float(settings["largest_rate"])
     return Outcome(
         [
-            bounded("momentum of robot and body over the capture, relative", jump, 1e-12),
+            bounded("momentum of robot and body over the capture, relative", momentum_jump, 1e-12),
             required(
                 "kinetic energy lost by the capture",
                 "not negative",
@@ -200,8 +200,8 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             required(
                 "momentum about the centre of mass that satellite and body keep",
                 "below a hundredth of what they had",
-                f"{_norm(final):.2g} of {_norm(robot_before):.3g} N m s",
-                _norm(final) < 0.01 * _norm(robot_before),
+                f"{_norm(final_momentum):.2g} of {_norm(initial_momentum):.3g} N m s",
+                _norm(final_momentum) < 0.01 * _norm(initial_momentum),
             ),
             bounded("attitude of the base at the end, rad", _norm(rotation), 1e-2),
             bounded("rate of the base at the end, rad/s", _norm(sample.v[3:6]), 1e-3),
@@ -224,7 +224,7 @@ def _norm(x: Array) -> float:
     return float(np.linalg.norm(x))
 
 
-def _step(settings: Settings) -> float:
+def _dt(settings: Settings) -> float:
     return float(settings["step"])
 
 
@@ -252,7 +252,7 @@ def _wheels(settings: Settings) -> Actuators:
     return Actuators(
         [
             ReactionWheel(np.array(axis), inertia, torque, rate, friction=1e-7, motor=motor)
-            for axis in _AXES
+            for axis in _WHEEL_AXES
         ]
     )
 

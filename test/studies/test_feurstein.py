@@ -14,7 +14,7 @@ from vms_ph_hopping.flights import flights
 from vms_ph_studies import Check, get
 from vms_ph_studies.reproduce.feurstein.energy_balance import energy_balance
 from vms_ph_studies.reproduce.feurstein.experiments import trial_of
-from vms_ph_studies.reproduce.feurstein.gait import settled
+from vms_ph_studies.reproduce.feurstein.gait import converged_flight
 from vms_ph_studies.reproduce.feurstein.revolute import gait_checks
 
 
@@ -171,7 +171,7 @@ def test_the_forward_gait_and_its_energy_balance(tmp_path: Path, golden: Path) -
 
 @pytest.mark.slow
 def test_twice_the_energy_gain_gives_another_gait() -> None:
-    gait = settled(flights(trial_of("feurstein-revolute-6", K_E=20.0, duration=7.0).run()))
+    gait = converged_flight(flights(trial_of("feurstein-revolute-6", K_E=20.0, duration=7.0).run()))
     assert gait is not None
     assert gait.horizontal_momentum == pytest.approx(0.303, abs=1e-3)
     assert gait.last.energy == pytest.approx(2.620, abs=1e-3)

@@ -107,7 +107,7 @@ def test_the_equations_of_bodies_and_joints_are_seen_to_change(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     friction_one_tenth_larger(monkeypatch)
-    checks = multibody._equations(TwoBodies(), rng, 1)
+    checks = multibody._equation_checks(TwoBodies(), rng, 1)
     found = {check.name for check in checks if check.verdict == "differs"}
     assert found == {"(31) and section 6, all rows"}
 
@@ -116,7 +116,7 @@ def test_the_motion_of_bodies_and_joints_is_seen_to_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     a_heavier_reference_body(monkeypatch)
-    checks = multibody._motions(TwoBodies(), 0.05, 1e-3, Stages(lambda *given: None, 4))
+    checks = multibody._motion_checks(TwoBodies(), 0.05, 1e-3, Stages(lambda *given: None, 4))
     found = {check.name for check in checks if check.verdict == "differs"}
     assert found == {"pendulum against minimal coordinates"}
 
@@ -124,10 +124,10 @@ def test_the_motion_of_bodies_and_joints_is_seen_to_change(
 @pytest.mark.parametrize(
     ("identifier", "setting", "of"),
     [
-        ("feurstein-prismatic-1", {"joint": 0.114}, prismatic._setting),
-        ("feurstein-prismatic-1", {"gravity": 9.9}, prismatic._setting),
-        ("feurstein-revolute-5", {"gravity": 9.9}, revolute._setting),
-        ("feurstein-revolute-5", {"theta": 0.1}, revolute._setting),
+        ("feurstein-prismatic-1", {"joint": 0.114}, prismatic._start_checks),
+        ("feurstein-prismatic-1", {"gravity": 9.9}, prismatic._start_checks),
+        ("feurstein-revolute-5", {"gravity": 9.9}, revolute._start_checks),
+        ("feurstein-revolute-5", {"theta": 0.1}, revolute._start_checks),
     ],
 )
 def test_the_start_of_a_hopper_is_seen_to_change(

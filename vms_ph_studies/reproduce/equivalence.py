@@ -26,7 +26,7 @@ from .lagrangian import (
 _SOURCE = "Rashad et al., port-Hamiltonian structure of vehicle-manipulator systems"
 
 # What holds, with the largest relative error that rounding explains.
-_EQUAL = {
+_EQUALITIES = {
     "aba_standard": ("(47) standard form: acceleration is that of ABA", 1e-9),
     "aba_decoupled": ("(59) decoupled form: acceleration is that of ABA", 1e-9),
     "pushed_rate": ("(59) is (47) pushed forward by Phi", 1e-10),
@@ -46,7 +46,7 @@ _PRINTED_114 = "(114) as printed: -E_b^T v_hat on the right"
 _SYMMETRIC = "Moghaddam and Chhabra: +E_b^T in C1_hat"
 
 # A misprint is refuted when it is wrong by more than this share of the largest acceleration.
-_VISIBLE = 1e-6
+_MIN_REFUTING_ERROR = 1e-6
 
 
 @dataclass
@@ -67,22 +67,22 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     model = robot.model(robot.description(), base)
     rng = np.random.default_rng(int(settings["seed"]))
     errors, states = _LargestErrors(), int(settings["states"])
-    report = Stages(progress, 1).begin("random states")
+    progress_report = Stages(progress, 1).begin("random states")
     for k in range(states):
         q = model.random_configuration(rng)
         v = float(settings["speed"]) * rng.uniform(-1, 1, model.nv)
         _compare(model, q, v, rng, errors)
-        report((k + 1) / states)
-    checks = [bounded(t, errors.largest[key], limit) for key, (t, limit) in _EQUAL.items()]
+        progress_report((k + 1) / states)
+    checks = [bounded(t, errors.largest[key], limit) for key, (t, limit) in _EQUALITIES.items()]
     if model.b:
         checks += [
-            _refuted(
+            _misprint_check(
                 errors,
                 _PRINTED_114,
                 "-E_b^T v_hat",
                 "The sign must be +, as (113) and (87) have it; with it (85) holds, see above.",
             ),
-            _refuted(
+            _misprint_check(
                 errors,
                 _SYMMETRIC,
                 "a symmetric pair E_b, E_b^T",
@@ -112,15 +112,15 @@ def _compare(
     conjugate[b:] += d.A.T @ rate_hat.zdot[:b] + t.L @ v[b:]
     acceleration = np.linalg.solve(d.M, conjugate - drift)
     errors.add("aba_decoupled", acceleration - expected, expected)
-    pushed = t.Phi @ standard.layout(rate)
-    errors.add("pushed_rate", decoupled.layout(rate_hat) - pushed, pushed)
+    transformed = t.Phi @ standard.layout(rate)
+    errors.add("pushed_rate", decoupled.layout(rate_hat) - transformed, transformed)
 
     energies = [standard.hamiltonian(x).kinetic, decoupled.hamiltonian(x_hat).kinetic]
     errors.add("energy", np.array(energies) - d.kinetic_energy, d.kinetic_energy)
     for structure in (standard.interconnection(x), t.J_hat):
         errors.add("skew", structure + structure.T, structure)
-    pushed = t.Phi @ standard.interconnection(x) @ t.Phi.T
-    errors.add("pushed_structure", t.J_hat - pushed, pushed)
+    transformed = t.Phi @ standard.interconnection(x) @ t.Phi.T
+    errors.add("pushed_structure", t.J_hat - transformed, transformed)
     for name, form, state in (
         ("power_standard", standard, x),
         ("power_decoupled", decoupled, x_hat),
@@ -159,23 +159,23 @@ def _compare_lagrangian(
     errors.add(_SYMMETRIC, power, scale)
 
 
-def _refuted(errors: _LargestErrors, name: str, statement: str, why: str) -> Check:
+def _misprint_check(errors: _LargestErrors, name: str, statement: str, why: str) -> Check:
     error = errors.largest[name]
     obtained = f"off by {error:.3g}"
-    if error > _VISIBLE:
+    if error > _MIN_REFUTING_ERROR:
         return refuted_unless(False, name, statement, obtained, why)
     slow = "The motion is too slow to decide: the term is quadratic in the velocities."
     return stated(name, statement, obtained, True, slow)
 
 
-_IN_AIR = tuple(name for name in robots.names() if not robots.get(name).fluid)
+_WITHOUT_FLUID = tuple(name for name in robots.names() if not robots.get(name).fluid)
 
 STUDY = Study(
     id="rashad-equivalence",
     source=_SOURCE,
     title="All forms of the equations of motion are equivalent; errors relative to the terms",
     parameters={
-        "robot": Parameter("satellite_panda", "name of a bundled robot", _IN_AIR),
+        "robot": Parameter("satellite_panda", "name of a bundled robot", _WITHOUT_FLUID),
         "base": Parameter(
             "bundled", "freedom of its root", ("bundled", "fixed", "planar", "floating")
         ),

@@ -80,9 +80,9 @@ class HamelCoefficients:
         self.base = frozen(c)
         self.mixed = frozen(-np.einsum("kij,jm->kim", c, a))
         # t.dA[j,K,i] = dA_Ki / dq_j.
-        slope = t.dA.transpose(1, 2, 0)
-        twist = np.einsum("kij,im,jl->kml", c, a, a)
-        self.shape = frozen(twist + slope - slope.transpose(0, 2, 1))
+        dA = t.dA.transpose(1, 2, 0)
+        bracket = np.einsum("kij,im,jl->kml", c, a, a)
+        self.shape = frozen(bracket + dA - dA.transpose(0, 2, 1))
 
 
 def boltzmann_hamel_forces(t: DecoupledEvaluation, acceleration: LockedAcceleration) -> Array:
@@ -96,12 +96,12 @@ def boltzmann_hamel_forces(t: DecoupledEvaluation, acceleration: LockedAccelerat
     gamma, p, rates = HamelCoefficients(t), t.d.p, t.d.v[t.d.model.b :]
     mass_rate = np.einsum("kij,k->ij", d.dM[:, :b, :b], rates)
     shape_rate = np.einsum("kij,k->ij", t.dM_hat_m, rates)
-    by_q = 0.5 * np.einsum("kij,i,j->k", d.dM[:, :b, :b], d.v_hat, d.v_hat)
-    by_q += 0.5 * np.einsum("kij,i,j->k", t.dM_hat_m, rates, rates)
+    gradient = 0.5 * np.einsum("kij,i,j->k", d.dM[:, :b, :b], d.v_hat, d.v_hat)
+    gradient += 0.5 * np.einsum("kij,i,j->k", t.dM_hat_m, rates, rates)
     base = d.M_b @ acceleration.v_hat_dot + mass_rate @ d.v_hat
     base += np.einsum("kij,j,k->i", gamma.base, d.v_hat, p)
     base += np.einsum("kij,j,k->i", gamma.mixed, rates, p)
-    shape = d.M_hat_m @ acceleration.qddot + shape_rate @ rates - by_q
+    shape = d.M_hat_m @ acceleration.qddot + shape_rate @ rates - gradient
     shape -= np.einsum("kji,j,k->i", gamma.mixed, d.v_hat, p)
     shape += np.einsum("kij,j,k->i", gamma.shape, rates, p)
     return np.concatenate([base, shape])

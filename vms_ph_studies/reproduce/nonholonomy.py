@@ -20,19 +20,19 @@ from ..study import Outcome, Parameter, Settings, Study
 _SE3, _SO3 = SE3(), SO3()
 
 
-def _momentum_along(model: VMSModel, home: Array, loop: EllipticLoop, steps: int) -> float:
+def _momentum_error(model: VMSModel, home: Array, loop: EllipticLoop, steps: int) -> float:
     """Integrate [E 37] along the loop from rest and return the largest share of momentum left."""
     robot, dt = FreeFloating(model), loop.duration / steps
-    twist, largest, scale = np.zeros(6), 0.0, 0.0
+    twist, max_momentum, scale = np.zeros(6), 0.0, 0.0
 
     def acceleration(t: float, twist: Array) -> Array:
         offset, qdot, qddot = loop(t)
         e = robot.evaluate(displaced(model, home, offset), np.concatenate([twist, qdot]))
         # The velocities of [E] are inertial; here the base is followed in its own axes.
         x_ddot = np.linalg.solve(e.H_0, -e.H_0m @ qddot - e.bias[:6])
-        turning = np.cross(twist[3:], twist[:3])
+        transport = np.cross(twist[3:], twist[:3])
         centripetal = np.cross(twist[3:], np.cross(twist[3:], robot.base_centre))
-        return e.from_inertial[:6, :6] @ x_ddot - np.append(turning + centripetal, np.zeros(3))
+        return e.from_inertial[:6, :6] @ x_ddot - np.append(transport + centripetal, np.zeros(3))
 
     for k in range(steps):
         t = k * dt
@@ -44,9 +44,9 @@ def _momentum_along(model: VMSModel, home: Array, loop: EllipticLoop, steps: int
         sample = loop(t + dt)
         velocity = np.concatenate([twist, sample.rate])
         d = model.evaluate(displaced(model, home, sample.offset), velocity)
-        largest = max(largest, float(np.abs(d.p).max()))
+        max_momentum = max(max_momentum, float(np.abs(d.p).max()))
         scale = max(scale, float(np.abs(d.M_bm @ sample.rate).max()))
-    return largest / scale
+    return max_momentum / scale
 
 
 def _centre_of_mass(model: VMSModel, home: Array) -> Array:
@@ -74,8 +74,8 @@ def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple
 
     for k in range(steps):
         t = k * dt
-        half = model.integrate(q, 0.5 * dt * velocity(t, q))
-        q = model.integrate(q, dt * velocity(t + 0.5 * dt, half))
+        q_half = model.integrate(q, 0.5 * dt * velocity(t, q))
+        q = model.integrate(q, dt * velocity(t + 0.5 * dt, q_half))
     end = model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)
     return float(np.abs(_SE3.log(np.linalg.inv(start) @ end)).max()), q
 
@@ -100,30 +100,30 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     poses = base_motion(model, home, loop, steps)
     back = base_motion(model, home, EllipticLoop(axes[0], axes[1], -1, duration), steps)[-1]
     start, centre = model.base_pose(home), _centre_of_mass(model, home)
-    shift = poses[-1][:3, :3] @ centre + poses[-1][:3, 3] - centre
+    centre_shift = poses[-1][:3, :3] @ centre + poses[-1][:3, 3] - centre
     stages.begin("small loop")
-    small = EllipticLoop(1e-3 * axes[0], 1e-3 * axes[1], 1, duration)
+    small_loop = EllipticLoop(1e-3 * axes[0], 1e-3 * axes[1], 1, duration)
     area = np.pi * (1e-3 * amplitude) ** 2
-    rotation = _SO3.log(base_motion(model, home, small, steps)[-1][:3, :3]) / area
-    predicted = turn_by_curvature(model, home, small) / area
+    turn = _SO3.log(base_motion(model, home, small_loop, steps)[-1][:3, :3]) / area
+    predicted_turn = turn_by_curvature(model, home, small_loop) / area
     stages.begin("loop of the tool")
-    tool_error, end = _tool_loop(model, home, float(settings["radius"]), 4 * steps)
-    tool_turn = _degrees(np.linalg.inv(start) @ model.base_pose(end))
-    rearrangement = float(np.degrees(np.abs(model.difference(home, end)[model.b :]).max()))
+    tool_error, final_q = _tool_loop(model, home, float(settings["radius"]), 4 * steps)
+    tool_turn = _degrees(np.linalg.inv(start) @ model.base_pose(final_q))
+    arm_change = float(np.degrees(np.abs(model.difference(home, final_q)[model.b :]).max()))
     stages.begin("equations of motion along the loop")
-    momentum = _momentum_along(model, home, loop, steps)
+    momentum = _momentum_error(model, home, loop, steps)
     checks = [
         # The error of a Runge-Kutta scheme over the default number of steps.
         bounded("[37] keeps zero momentum along the loop", momentum, 1e-6),
-        bounded("centre of mass stays where it is", np.abs(shift).max(), 1e-9, "m"),
-        _changed("base attitude after a closed loop of the joints", _degrees(poses[-1])),
+        bounded("centre of mass stays where it is", np.abs(centre_shift).max(), 1e-9, "m"),
+        _change_check("base attitude after a closed loop of the joints", _degrees(poses[-1])),
         bounded("the loop run backwards turns it back", _degrees(poses[-1] @ back), 1e-6, "deg"),
         compared(
             "turn per area of a small loop: curvature of the connection",
-            float(np.linalg.norm(predicted)),
-            float(predicted @ rotation / np.linalg.norm(predicted)),
+            float(np.linalg.norm(predicted_turn)),
+            float(predicted_turn @ turn / np.linalg.norm(predicted_turn)),
             # The curvature varies along a loop of finite size.
-            5e-3 * amplitude * float(np.linalg.norm(predicted)),
+            5e-3 * amplitude * float(np.linalg.norm(predicted_turn)),
             "1/rad",
             "the curvature by the formula, the turn by integration along a small loop",
             "independent",
@@ -137,8 +137,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             if tool_error < 1e-6
             else "The circle meets a singularity of the generalised Jacobian.",
         ),
-        _changed("base attitude after a closed loop of the tool", tool_turn),
-        _changed("arm configuration after a closed loop of the tool", rearrangement),
+        _change_check("base attitude after a closed loop of the tool", tool_turn),
+        _change_check("arm configuration after a closed loop of the tool", arm_change),
     ]
     files = (
         []
@@ -148,7 +148,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     return Outcome(checks, files)
 
 
-def _changed(name: str, degrees: float) -> Check:
+def _change_check(name: str, degrees: float) -> Check:
     # Far above the errors of the integration, far below the values found.
     obtained = f"differs by {degrees:.4g}"
     return Check(

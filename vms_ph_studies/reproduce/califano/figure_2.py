@@ -20,7 +20,7 @@ from ...figures import Panel, draw
 from ...study import Outcome, Parameter, Settings, Study
 from .pushed_arm import POSTURES, Push, PushRecord, law_at, push_arm
 
-_SOURCE_PRINTS = (
+_SOURCE_NOTE = (
     "The source prints curves and one statement: H_cl never increases when unperturbed. The "
     "independent numbers are from another implementation, with panda_link8 as the end effector and "
     "an orthonormal null-space basis."
@@ -38,8 +38,8 @@ class _Reference:
     work: float
     max_task: float
     max_null: float
-    settled: float | None
-    energy_left: float
+    settling_time: float | None
+    residual_energy: float
 
 
 _CASES = {
@@ -116,21 +116,21 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     checks = []
     for case, record in records.items():
         checks += _case_checks(" ".join(case), _CASES[case], record, settings)
-    checks += _statements(records)
+    checks += _statement_checks(records)
     for case in _CASES if sampled else ():
         name = " ".join(case)
         report = stages.begin(f"{name}, held torques")
         record = simulate(
             model, case[0], settings, stiffness[case[1]], sampled=True, progress=report
         )
-        end = int(np.argmax(record.time >= float(settings["pulse"]) - 1e-9))
+        push_end = int(np.argmax(record.time >= float(settings["pulse"]) - 1e-9))
         name += ": largest rise of H_cl, torques held over each step"
-        checks.append(_never_rises(name, record, end, "bound"))
-    files = [] if out is None else _files(records, float(settings["pulse"]), out)
+        checks.append(_never_rises(name, record, push_end, "bound"))
+    files = [] if out is None else _write_files(records, float(settings["pulse"]), out)
     return Outcome(checks, files)
 
 
-def _independent(
+def _independent_check(
     name: str, reference: float, obtained: float, tolerance: float, unit: str
 ) -> Check:
     return compared(name, reference, obtained, tolerance, unit, origin="independent")
@@ -141,36 +141,36 @@ def _case_checks(
 ) -> list[Check]:
     distance = record.distance
     peak = int(np.argmax(distance))
-    end = int(np.argmax(record.time >= float(settings["pulse"]) - 1e-9))
-    rows = (
+    push_end = int(np.argmax(record.time >= float(settings["pulse"]) - 1e-9))
+    quantities = (
         ("largest displacement", reference.peak, distance[peak], 1e-6, "m"),
         ("when", reference.peak_time, record.time[peak], 2e-3, "s"),
-        ("as the push ends", reference.distance_at_end, distance[end], 1e-6, "m"),
-        ("H_cl as the push ends", reference.energy_at_end, record.total[end], 1e-6, "J"),
+        ("as the push ends", reference.distance_at_end, distance[push_end], 1e-6, "m"),
+        ("H_cl as the push ends", reference.energy_at_end, record.total[push_end], 1e-6, "J"),
         ("work of the push", reference.work, record.work[-1], 1e-6, "J"),
         ("largest task energy", reference.max_task, np.max(record.kinetic_task), 1e-6, "J"),
         ("largest null-space energy", reference.max_null, np.max(record.kinetic_null), 1e-6, "J"),
     )
-    checks = [_independent(f"{name}: {what}", *numbers) for what, *numbers in rows]
+    checks = [_independent_check(f"{name}: {label}", *numbers) for label, *numbers in quantities]
     if record.time[-1] >= 7.5:
-        checks += _at_rest(name, reference, record)
+        checks += _settling_checks(name, reference, record)
     residual = record.total + record.dissipated - record.work
     return [
         *checks,
         _never_rises(
-            f"{name}: largest rise of H_cl in a step, unperturbed", record, end, "published"
+            f"{name}: largest rise of H_cl in a step, unperturbed", record, push_end, "published"
         ),
         # What the Runge-Kutta scheme leaves at 1 ms; it falls by 16 with half the step.
         bounded(f"{name}: H_cl + dissipated - work", float(np.abs(residual).max()), 5e-9, "J"),
     ]
 
 
-def _at_rest(name: str, reference: _Reference, record: PushRecord) -> list[Check]:
+def _settling_checks(name: str, reference: _Reference, record: PushRecord) -> list[Check]:
     distance = record.distance
     last_time = record.time[np.flatnonzero(distance > 0.1 * np.max(distance))[-1]]
-    if reference.settled is None:
+    if reference.settling_time is None:
         is_later = bool(last_time > 7.49)
-        settled = stated(
+        settling_check = stated(
             f"{name}: last above a tenth of it",
             "later than 7.5 s",
             "later than 7.5 s" if is_later else f"{last_time:.3f} s",
@@ -178,23 +178,23 @@ def _at_rest(name: str, reference: _Reference, record: PushRecord) -> list[Check
             origin="independent",
         )
     else:
-        settled = _independent(
-            f"{name}: last above a tenth of it", reference.settled, last_time, 2e-3, "s"
+        settling_check = _independent_check(
+            f"{name}: last above a tenth of it", reference.settling_time, last_time, 2e-3, "s"
         )
     index = round(7.5 / (record.time[1] - record.time[0]))
     return [
-        settled,
-        _independent(
+        settling_check,
+        _independent_check(
             f"{name}: H_cl 7.5 s after the push began",
-            reference.energy_left,
+            reference.residual_energy,
             record.total[index],
-            1e-2 * reference.energy_left,
+            1e-2 * reference.residual_energy,
             "J",
         ),
     ]
 
 
-def _statements(records: dict[tuple[str, str], PushRecord]) -> list[Check]:
+def _statement_checks(records: dict[tuple[str, str], PushRecord]) -> list[Check]:
     checks = []
     for posture in POSTURES:
         soft = float(np.max(records[posture, "soft"].distance))
@@ -207,17 +207,17 @@ def _statements(records: dict[tuple[str, str], PushRecord]) -> list[Check]:
                 soft > stiff,
             )
         )
-    small = max(float(np.max(r.kinetic_null) / np.max(r.total)) for r in records.values())
+    null_share = max(float(np.max(r.kinetic_null) / np.max(r.total)) for r in records.values())
     checks.append(
         Check(
             "largest share of the null space in the energy",
             "",
             "small beside that of the task",
             "bound",
-            small,
+            null_share,
             0.1,
-            verdict_of(small < 0.1),
-            _SOURCE_PRINTS,
+            verdict_of(null_share < 0.1),
+            _SOURCE_NOTE,
         )
     )
     return checks
@@ -230,7 +230,7 @@ def _never_rises(name: str, record: PushRecord, start: int, origin: Origin) -> C
     return Check(name, "J", "never increasing", origin, rise, 1e-15, verdict)
 
 
-def _files(records: dict[tuple[str, str], PushRecord], pulse: float, out: Path) -> list[Path]:
+def _write_files(records: dict[tuple[str, str], PushRecord], pulse: float, out: Path) -> list[Path]:
     pulses = [(0.0, pulse)]
     panels = [
         Panel(
@@ -238,9 +238,9 @@ def _files(records: dict[tuple[str, str], PushRecord], pulse: float, out: Path) 
             "time (s)",
             "||δx|| (mm)",
             {
-                kind: (r.time, 1e3 * r.distance)
-                for (other, kind), r in records.items()
-                if other == posture
+                stiffness: (r.time, 1e3 * r.distance)
+                for (record_posture, stiffness), r in records.items()
+                if record_posture == posture
             },
             pulses,
         )
@@ -248,8 +248,8 @@ def _files(records: dict[tuple[str, str], PushRecord], pulse: float, out: Path) 
     ]
     for case, r in records.items():
         selected = r.time <= 3.0
-        names_shown = ("kinetic_task", "kinetic_null", "total")
-        curves = {name: (r.time[selected], getattr(r, name)[selected]) for name in names_shown}
+        plotted = ("kinetic_task", "kinetic_null", "total")
+        curves = {name: (r.time[selected], getattr(r, name)[selected]) for name in plotted}
         panels.append(Panel(f"{case[0]}*, {case[1]}", "time (s)", "energy (J)", curves, pulses))
     picture, table = draw(panels, out / "califano-fig2.png", 2), out / "califano-fig2.csv"
     columns, names = [next(iter(records.values())).time], ["time"]

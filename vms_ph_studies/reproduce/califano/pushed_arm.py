@@ -40,10 +40,10 @@ class Potential(Protocol):
 
 
 # Steps between two reports of the progress.
-_REPORT = 50
+_REPORT_STEPS = 50
 
 # Weights of the stages of the classical Runge-Kutta scheme.
-_STAGES = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+_STAGE_WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 
 
 @dataclass(frozen=True)
@@ -112,28 +112,28 @@ def push_arm(
         velocity: initial velocity, (nv,); at rest if None.
         progress: receives the share of completed steps.
     """
-    loop = _Loop(model, law, push, step, sampled)
+    loop = _ClosedLoop(model, law, push, step, sampled)
     form, task = CanonicalForm(model), PositionTask(model)
     task_form = TaskSpaceForm(model, task, reference=potential.q_star)
     x = form.state(potential.q_star, np.zeros(model.nv) if velocity is None else velocity)
-    start = task.value(model.evaluate(x.q, np.zeros(model.nv)))
+    start_position = task.value(model.evaluate(x.q, np.zeros(model.nv)))
     rows = []
     work = dissipated = 0.0
     steps = round(seconds / step)
     for k in range(steps + 1):
         t = task_form.evaluate(x.q, form.velocity(x))
-        displacement = task.value(t.d) - start
-        shaped = potential.energy(x.q)
-        energies = (t.kinetic_task, t.kinetic_null, shaped, work, dissipated)
+        displacement = task.value(t.d) - start_position
+        potential_energy = potential.energy(x.q)
+        energies = (t.kinetic_task, t.kinetic_null, potential_energy, work, dissipated)
         rows.append([k * step, *displacement, *energies])
         if k == steps:
             break
-        if progress is not None and k % _REPORT == 0:
+        if progress is not None and k % _REPORT_STEPS == 0:
             progress(k / steps)
         loop.begin(k, x)
         result = RK4(form).step(x, loop.ports, 0.0, step)
         work += result.supplied["wrench_end_effector"]
-        for weight, command in zip(_STAGES, loop.commands, strict=False):
+        for weight, command in zip(_STAGE_WEIGHTS, loop.commands, strict=False):
             power = command.energy.damping_task + command.energy.damping_null
             dissipated += step * weight * power * (6.0 if sampled else 1.0)
         x = result.solver_state
@@ -141,7 +141,7 @@ def push_arm(
     return PushRecord(table[:, 0], table[:, 1:4], *table[:, 4:].T)
 
 
-class _Loop:
+class _ClosedLoop:
     """The efforts during one step."""
 
     def __init__(self, model: VMSModel, law: Law, push: Push, step: float, sampled: bool) -> None:
@@ -187,6 +187,6 @@ def law_at(
     """
     if native is not None:
         model = model.with_native(native)
-    law, hold = TaskSpaceIDAPBC(model, gains), Reference()
+    law, reference = TaskSpaceIDAPBC(model, gains), Reference()
     law.reset(RobotState(q_star, np.zeros(model.nv)))
-    return lambda state, dt: law.update(state, hold, dt)
+    return lambda state, dt: law.update(state, reference, dt)

@@ -12,7 +12,7 @@ from ...check import Check, bounded
 from .experiments import Trial
 
 # The source counts as touch-down loss the kinetic energy lost in one step of its integrator.
-TOUCH_DOWN = 5e-4
+TOUCH_DOWN_TIME = 5e-4
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,20 @@ class EnergyBalance:
 def energy_balance(trial: Trial, run: HoppingRun) -> EnergyBalance:
     """Return the energy balance of a run."""
     landings = run.touch_downs()
-    losses = [_touch_down(trial, event.state) for event in landings]
+    losses = [_touch_down_losses(trial, event.state) for event in landings]
 
-    def work(channel: str) -> float:
+    def energy(channel: str) -> float:
         return float(run.energy(channel)[-1])
 
     # From the channels of the law itself, independent of the port: the sum is a check.
-    actuators = work("radial_spring") + work("regulator") + work("polar_spring")
-    actuators -= work("polar_damping") + work("external")
+    actuators = energy("radial_spring") + energy("regulator") + energy("polar_spring")
+    actuators -= energy("polar_damping") + energy("external")
     return EnergyBalance(
-        external=work("external"),
-        joint=work("joint"),
+        external=energy("external"),
+        joint=energy("joint"),
         actuators=actuators,
-        radial_damping=work("radial_damping"),
-        floor=work("floor_dissipated"),
+        radial_damping=energy("radial_damping"),
+        floor=energy("floor_dissipated"),
         touch_down=sum(heat for heat, _ in losses),
         kinetic_loss=losses[-1][1] if losses else 0.0,
         floor_stored=run.floor_stored(len(run.times) - 1),
@@ -80,15 +80,15 @@ def energy_balance(trial: Trial, run: HoppingRun) -> EnergyBalance:
     )
 
 
-def _touch_down(trial: Trial, y: Array) -> tuple[float, float]:
+def _touch_down_losses(trial: Trial, y: Array) -> tuple[float, float]:
     """Return the heat of the floor and the loss of kinetic energy after a touch-down, J."""
     nv = trial.system.nv
     run = hop(
         trial.system,
         trial.leg.configuration(y[:nv]),
         y[nv : 2 * nv],
-        TOUCH_DOWN,
-        sample=TOUCH_DOWN / 50,
+        TOUCH_DOWN_TIME,
+        sample=TOUCH_DOWN_TIME / 50,
         tolerance=trial.tolerance,
         phase=Phase.PRESSED,
     )

@@ -184,9 +184,9 @@ class Trial:
 
 def trial_of(experiment: str, **changed: Value) -> Trial:
     """Return the trial of an experiment with some of its values changed."""
-    chosen = EXPERIMENTS[experiment]
-    values = {name: p.default for name, p in chosen.parameters().items()}
-    return Trial.of(chosen, {**values, **changed})
+    published = EXPERIMENTS[experiment]
+    values = {name: p.default for name, p in published.parameters().items()}
+    return Trial.of(published, {**values, **changed})
 
 
 @lru_cache(maxsize=4)

@@ -12,28 +12,28 @@ from .experiments import Trial
 
 # Floquet multipliers are those of a map from this long after a lift-off, s, when the foot is well
 # above the floor, to the same after the next.
-_SECTION = 0.1
+_SECTION_DELAY = 0.1
 _STEP = 1e-6
 
 
-def multipliers(trial: Trial, after: Flight) -> np.ndarray:
+def multipliers(trial: Trial, flight: Flight) -> np.ndarray:
     """Return the Floquet multipliers of a gait, largest first, (2 nv - 1,) complex.
 
     Those of the map from a state a tenth of a second after one lift-off to the same after the next,
     by differences of all coordinates but x. The gait must have converged by then; a
     direction along the motion has the multiplier zero.
     """
-    assert after.lift_off is not None
+    assert flight.lift_off is not None
     size = 2 * trial.system.nv
     # From section to lift-off it is a period less a tenth of a second; stances last less than that.
-    duration = after.end - after.start + 0.05
-    centre = _section(trial, after.lift_off.state[:size].copy())
-    end = _next(trial, centre, duration)
+    duration = flight.end - flight.start + 0.05
+    section = _section_state(trial, flight.lift_off.state[:size].copy())
+    image = _return_map(trial, section, duration)
     columns = []
     for i in range(1, size):
-        y = centre.copy()
+        y = section.copy()
         y[i] += _STEP
-        columns.append((_next(trial, y, duration) - end)[1:] / _STEP)
+        columns.append((_return_map(trial, y, duration) - image)[1:] / _STEP)
     eigenvalues = np.linalg.eigvals(np.stack(columns, axis=1))
     return eigenvalues[np.argsort(-np.abs(eigenvalues))]
 
@@ -43,23 +43,23 @@ def largest_multiplier(trial: Trial, hops: list[Flight]) -> complex | None:
 
     None if there is no gait: the last three flights differ, or the leg has fallen.
     """
-    gait = settled(hops)
+    gait = converged_flight(hops)
     return None if gait is None else complex(multipliers(trial, gait)[0])
 
 
-def settled(hops: list[Flight]) -> Flight | None:
+def converged_flight(hops: list[Flight]) -> Flight | None:
     """Return one of the last flights if they are alike, else None."""
     if len(hops) < 4:
         return None
-    last = hops[-3:]
+    last_flights = hops[-3:]
     for quantity in (
-        [f.end - f.start for f in last],
-        [f.last.angle for f in last],
-        [f.horizontal_momentum for f in last],
+        [f.end - f.start for f in last_flights],
+        [f.last.angle for f in last_flights],
+        [f.horizontal_momentum for f in last_flights],
     ):
         if np.ptp(quantity) > 1e-3:
             return None
-    return last[1]
+    return last_flights[1]
 
 
 def degrees(angle: float) -> float:
@@ -83,18 +83,18 @@ def _flight_run(trial: Trial, y: np.ndarray, duration: float) -> HoppingRun:
     )
 
 
-def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
+def _section_state(trial: Trial, y: np.ndarray) -> np.ndarray:
     """Return the state at the section, a fixed time after a lift-off."""
-    return _unwound(_flight_run(trial, y, _SECTION).states[-1][: len(y)], y)
+    return _unwrapped(_flight_run(trial, y, _SECTION_DELAY).states[-1][: len(y)], y)
 
 
-def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
-    """The return map of the section."""
+def _return_map(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
+    """Return the image of a state of the section by the return map."""
     lift_offs = [e for e in _flight_run(trial, y, duration).events if e.kind is EventKind.LIFT_OFF]
-    return _section(trial, _unwound(lift_offs[-1].state[: len(y)], y))
+    return _section_state(trial, _unwrapped(lift_offs[-1].state[: len(y)], y))
 
 
-def _unwound(y: np.ndarray, reference: np.ndarray) -> np.ndarray:
+def _unwrapped(y: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return the state with its angle unwrapped to within a half-turn of another."""
     y = y.copy()
     y[2] += 2 * np.pi * np.round((reference[2] - y[2]) / (2 * np.pi))

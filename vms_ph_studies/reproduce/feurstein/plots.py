@@ -15,7 +15,7 @@ from ...figures import Panel, draw
 from .experiments import Trial
 
 # Stances are shaded in runs of up to this, s; longer ones have too many.
-_MAX_SHADED = 5.0
+_MAX_SHADED_TIME = 5.0
 
 # Channels of a run, and their names in the legend of ports and stores. The joints are net of the
 # damping; ground and damping take energy.
@@ -119,7 +119,7 @@ class _View:
         self.selected = np.asarray(run.times >= (run.times[-1] - zoom if zoom else 0.0))
         self.times = run.times[self.selected]
         self.legs = [run.system.leg_state(y) for y in run.states[self.selected]]
-        is_shaded = self.times[-1] - self.times[0] <= _MAX_SHADED
+        is_shaded = self.times[-1] - self.times[0] <= _MAX_SHADED_TIME
         in_stance = np.r_[False, run.phases[self.selected] != Phase.FLIGHT, False] & is_shaded
         begins, ends = np.flatnonzero(np.diff(in_stance)).reshape(-1, 2).T
         self._stances = list(zip(self.times[begins], self.times[ends - 1], strict=True))

@@ -16,10 +16,10 @@ from .experiments import Trial
 from .gait import largest_multiplier
 
 # The source shows tilts in figures; this much is visible there.
-_VISIBLE = np.radians(10.0)
+_VISIBLE_TILT = np.radians(10.0)
 
 
-def _setting(trial: Trial) -> list[Check]:
+def _start_checks(trial: Trial) -> list[Check]:
     start = trial.initial_state()
     why = (
         "with q1(0) = 0.12 m, the rest length of the text; table 4.7 prints 0.114, which is r_cf: "
@@ -31,72 +31,72 @@ def _setting(trial: Trial) -> list[Check]:
     ]
 
 
-def _tilts(trial: Trial, run: HoppingRun) -> list[float]:
-    """The tilt at each touch-down, rad."""
+def _tilts(run: HoppingRun) -> list[float]:
+    """Return the tilt at each touch-down, rad."""
     return [abs(flight.last.angle) for flight in flights(run)]
 
 
-def _growth(trial: Trial) -> float:
-    """How a small tilt grows from the first to the second touch-down, with its sign."""
-    ends = []
+def _tilt_growth(trial: Trial) -> float:
+    """Return how a small tilt grows from the first to the second touch-down, with its sign."""
+    tilts = []
     for sign in (1.0, -1.0):
         q = trial.tilted_configuration(sign * 1e-6)
         run = hop(trial.system, q, trial.v, 1.0, tolerance=1e-10, sample=0.5)
-        ends.append([flight.last.angle for flight in flights(run)[:2]])
-    (a, b), (c, d) = ends
+        tilts.append([flight.last.angle for flight in flights(run)[:2]])
+    (a, b), (c, d) = tilts
     return (b - d) / (a - c)
 
 
-def _first(trial: Trial, run: HoppingRun) -> list[Check]:
-    tilts = _tilts(trial, run)
-    upright = sum(tilt < _VISIBLE for tilt in tilts)
-    tilted = run.stopped or (len(tilts) > 0 and max(tilts) > _VISIBLE)
-    exact = hop(
+def _checks_1(trial: Trial, run: HoppingRun) -> list[Check]:
+    tilts = _tilts(run)
+    upright_count = sum(tilt < _VISIBLE_TILT for tilt in tilts)
+    falls = run.stopped or (len(tilts) > 0 and max(tilts) > _VISIBLE_TILT)
+    upright_run = hop(
         trial.system,
         trial.tilted_configuration(trial.controller.gains.angle, absolute=True),
         trial.v,
         min(trial.duration, 2.0),
         tolerance=trial.tolerance,
     )
-    straight = max(abs(leg.last.angle) for leg in flights(exact))
-    rates = [b / a for a, b in pairwise(tilts) if a > 1e-12]
-    observation = f"{upright} touch-downs upright" + ("" if tilted else ", and no tilt after")
+    largest_tilt = max(abs(leg.last.angle) for leg in flights(upright_run))
+    growth_factors = [b / a for a, b in pairwise(tilts) if a > 1e-12]
+    obtained = f"{upright_count} touch-downs upright" + ("" if falls else ", and no tilt after")
     return [
-        *_setting(trial),
+        *_start_checks(trial),
         stated(
             "jumps before the leg tilts by 10 deg",
             "7",
-            observation,
-            tilted and upright == 7,
+            obtained,
+            falls and upright_count == 7,
             "The number depends on the noise of the simulation: 5 for a tilt of 1e-6 rad "
             "at the start, 7 for 1e-8, 10 for 1e-12; 1e-8 is assumed.",
         ),
         stated(
             "an exactly upright leg",
             "stays in an unstable equilibrium",
-            f"within {straight:.1e} rad of upright",
-            straight < 1e-6,
+            f"within {largest_tilt:.1e} rad of upright",
+            largest_tilt < 1e-6,
         ),
         stated(
             "factor by which a tilt grows per jump",
             "unstable",
-            ", ".join(f"{rate:.1f}" for rate in rates[:4]) or "none found",
-            bool(rates) and min(rates[:4]) > 1.0,
+            ", ".join(f"{rate:.1f}" for rate in growth_factors[:4]) or "none found",
+            bool(growth_factors) and min(growth_factors[:4]) > 1.0,
         ),
     ]
 
 
-def _second(trial: Trial, run: HoppingRun) -> list[Check]:
+def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
     landings, last = run.touch_downs(), run.leg(-1)
-    growth = _growth(trial)
-    at_rest = abs(last.centre_rate[1]) < 0.1
+    growth = _tilt_growth(trial)
+    is_at_rest = abs(last.centre_rate[1]) < 0.1
     return [
-        *_setting(trial),
+        *_start_checks(trial),
         stated(
             "jumps until it rests",
             "12",
-            f"{len(landings)}, " + ("then it rests" if at_rest else "and it still moves"),
-            len(landings) == 12 and at_rest,
+            f"{len(landings)}, " + ("then it rests" if is_at_rest else "and it still moves"),
+            len(landings) == 12 and is_at_rest,
             "Touch-downs that follow the last within 0.05 s are bounces of one landing.",
         ),
         stated(
@@ -115,14 +115,14 @@ def _second(trial: Trial, run: HoppingRun) -> list[Check]:
     ]
 
 
-def _third(trial: Trial, run: HoppingRun) -> list[Check]:
+def _checks_3(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
     total = [f.last.energy + trial.spring_energy(f.last) for f in hops]
     spring = np.array([trial.spring_energy(run.leg(i)) for i in range(len(run.times))])
     means = [float(spring[(run.times >= f.start) & (run.times <= f.end)].mean()) for f in hops[1:]]
     multiplier = largest_multiplier(trial, hops)
     checks = [
-        *_setting(trial),
+        *_start_checks(trial),
         compared(
             "energy at touch-down, with the spring",
             2.9047,
@@ -154,12 +154,12 @@ def _third(trial: Trial, run: HoppingRun) -> list[Check]:
 
 STUDIES = [
     experiment_study(
-        "feurstein-prismatic-1", "Prismatic leg, radial spring alone: it falls over", _first
+        "feurstein-prismatic-1", "Prismatic leg, radial spring alone: it falls over", _checks_1
     ),
     experiment_study(
-        "feurstein-prismatic-2", "Prismatic leg, polar spring: it comes to rest", _second
+        "feurstein-prismatic-2", "Prismatic leg, polar spring: it comes to rest", _checks_2
     ),
     experiment_study(
-        "feurstein-prismatic-3", "Prismatic leg, energy regulated: it keeps hopping", _third
+        "feurstein-prismatic-3", "Prismatic leg, energy regulated: it keeps hopping", _checks_3
     ),
 ]

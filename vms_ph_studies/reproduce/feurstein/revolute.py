@@ -11,10 +11,10 @@ from vms_ph_hopping.flights import Flight, flights
 from ...check import Check, compared, stated
 from .experiment_study import experiment_study
 from .experiments import Trial
-from .gait import degrees, largest_multiplier, settled
+from .gait import converged_flight, degrees, largest_multiplier
 
 
-def _setting(trial: Trial) -> list[Check]:
+def _start_checks(trial: Trial) -> list[Check]:
     start = trial.initial_state()
     checks = [compared("r_cf(0)", 0.1411, start.length, 1e-4, "m")]
     if abs(start.angle) > 0.1:
@@ -31,11 +31,11 @@ def _rotations(hops: list[Flight]) -> list[float]:
     return [degrees(flight.rotation) for flight in hops]
 
 
-def _first(trial: Trial, run: HoppingRun) -> list[Check]:
+def _checks_1(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
     rotation = _rotations(hops)[1] if len(hops) > 1 else float("nan")
     return [
-        *_setting(trial),
+        *_start_checks(trial),
         compared("rotation in the first flight after the start", 30.0, rotation, 2.0, "deg"),
         stated(
             "after the second touch-down",
@@ -46,20 +46,20 @@ def _first(trial: Trial, run: HoppingRun) -> list[Check]:
     ]
 
 
-def _momenta(hops: list[Flight]) -> str:
+def _momenta_text(hops: list[Flight]) -> str:
     return ", ".join(f"{1e3 * f.angular_momentum:+.2f}" for f in hops[1:6]) + " mN m s"
 
 
-def _second(trial: Trial, run: HoppingRun) -> list[Check]:
+def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
     signs = np.sign([f.angular_momentum for f in hops[1:6]])
     drift = run.leg(-1).centre[0] - run.leg(0).centre[0]
     return [
-        *_setting(trial),
+        *_start_checks(trial),
         stated(
             "angular momentum in flight",
             "changes sign from hop to hop",
-            _momenta(hops),
+            _momenta_text(hops),
             len(signs) > 3 and bool((signs[1:4] == -signs[:3]).all()),
         ),
         stated("drift", "forward", f"{drift:+.3f} m", bool(drift > 0.0)),
@@ -72,12 +72,12 @@ def _second(trial: Trial, run: HoppingRun) -> list[Check]:
     ]
 
 
-def _third(trial: Trial, run: HoppingRun) -> list[Check]:
+def _checks_3(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
     total = [f.last.energy + trial.spring_energy(f.last) for f in hops[1:]]
-    end = float(run.times[-1])
+    end_time = float(run.times[-1])
     return [
-        *_setting(trial),
+        *_start_checks(trial),
         compared("energy at touch-down, with the spring", 2.8382, float(np.mean(total)), 0.02, "J"),
         stated(
             "drift",
@@ -88,9 +88,9 @@ def _third(trial: Trial, run: HoppingRun) -> list[Check]:
         stated(
             "stability",
             "relatively stable",
-            f"falls after {len(hops) - 1} hops, at {end:.1f} s"
+            f"falls after {len(hops) - 1} hops, at {end_time:.1f} s"
             if run.stopped
-            else f"{len(hops) - 1} hops in {end:.1f} s without a fall",
+            else f"{len(hops) - 1} hops in {end_time:.1f} s without a fall",
             not run.stopped,
             "The energy of the undamped spring grows from hop to hop and the gait is chaotic: runs "
             "that differ by rounding fall at different hops. The source's figure ends earlier.",
@@ -116,17 +116,17 @@ def gait_checks(gait: Flight) -> list[Check]:
     ]
 
 
-def _convergence(trial: Trial, hops: list[Flight], gait: str) -> Check:
+def _convergence_check(trial: Trial, hops: list[Flight], gait_name: str) -> Check:
     multiplier = largest_multiplier(trial, hops)
-    size = np.inf if multiplier is None else abs(multiplier)
-    obtained = f"largest Floquet multiplier {size:.3f}" if multiplier else "no"
-    return stated(f"converges to a {gait}", "yes", obtained, bool(size < 1.0))
+    magnitude = np.inf if multiplier is None else abs(multiplier)
+    obtained = f"largest Floquet multiplier {magnitude:.3f}" if multiplier else "no"
+    return stated(f"converges to a {gait_name}", "yes", obtained, bool(magnitude < 1.0))
 
 
-def _fourth(trial: Trial, run: HoppingRun) -> list[Check]:
+def _checks_4(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    checks = [*_setting(trial), _convergence(trial, hops, "gait")]
-    if (gait := settled(hops)) is None:
+    checks = [*_start_checks(trial), _convergence_check(trial, hops, "gait")]
+    if (gait := converged_flight(hops)) is None:
         return checks
     return [
         *checks,
@@ -166,10 +166,10 @@ def _fourth(trial: Trial, run: HoppingRun) -> list[Check]:
     ]
 
 
-def _fifth(trial: Trial, run: HoppingRun) -> list[Check]:
+def _checks_5(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    checks = [*_setting(trial), _convergence(trial, hops, "forward gait")]
-    if (gait := settled(hops)) is None:
+    checks = [*_start_checks(trial), _convergence_check(trial, hops, "forward gait")]
+    if (gait := converged_flight(hops)) is None:
         return checks
     return [
         *checks,
@@ -185,16 +185,16 @@ def _fifth(trial: Trial, run: HoppingRun) -> list[Check]:
 
 STUDIES = [
     experiment_study(
-        "feurstein-revolute-1", "Revolute leg, radial spring alone: it falls over", _first
+        "feurstein-revolute-1", "Revolute leg, radial spring alone: it falls over", _checks_1
     ),
     experiment_study(
-        "feurstein-revolute-2", "Revolute leg, polar spring: it drifts forward", _second
+        "feurstein-revolute-2", "Revolute leg, polar spring: it drifts forward", _checks_2
     ),
-    experiment_study("feurstein-revolute-3", "Revolute leg, energy regulated, undamped", _third),
+    experiment_study("feurstein-revolute-3", "Revolute leg, energy regulated, undamped", _checks_3),
     experiment_study(
-        "feurstein-revolute-4", "Revolute leg, damped in flight: it hops in place", _fourth
+        "feurstein-revolute-4", "Revolute leg, damped in flight: it hops in place", _checks_4
     ),
     experiment_study(
-        "feurstein-revolute-5", "Revolute leg, tilted start: it converges to a gait", _fifth
+        "feurstein-revolute-5", "Revolute leg, tilted start: it converges to a gait", _checks_5
     ),
 ]

@@ -29,12 +29,12 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
     """Return the violation of (5) and (8) by the assembled equations."""
     k, m, d, theta_0 = rng.uniform(0.5, 5.0, 4)
     theta_0 *= 100.0
-    bare, damped = assemble(oscillator(k, m)), assemble(damped_oscillator(k, m, d, theta_0))
+    ideal, damped = assemble(oscillator(k, m)), assemble(damped_oscillator(k, m, d, theta_0))
     first = second = 0.0
     for _ in range(states):
         q, p, f = rng.normal(size=3)
-        rate = bare.rates(bare.states.vector({"q": q, "p": p}), {"p": np.array([f])}).tangent
-        indices = bare.layout.efforts
+        rate = ideal.rates(ideal.states.vector({"q": q, "p": p}), {"p": np.array([f])}).tangent
+        indices = ideal.layout.efforts
         expected = np.array([p / m, -k * q + f])
         first = max(
             first, np.abs(np.append(rate[indices["q"]], rate[indices["p"]]) - expected).max()
@@ -48,10 +48,10 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
     return float(first), float(second)
 
 
-def body_error(two: TwoBodies, rng: np.random.Generator, states: int) -> float:
+def body_error(bodies: TwoBodies, rng: np.random.Generator, states: int) -> float:
     """Return the violation of (22)."""
-    mass, inertia = two.masses[0], np.array(two.inertias[0])
-    equations = assemble(two.bodies["b1"])
+    mass, inertia = bodies.masses[0], np.array(bodies.inertias[0])
+    equations = assemble(bodies.bodies["b1"])
     indices, worst = equations.layout.efforts, 0.0
     for _ in range(states):
         q, p, f = _SE3.random(rng), rng.normal(size=6), rng.normal(size=6)
@@ -73,12 +73,14 @@ def joint_matrices(
     return _SE3.Ad(_SE3.inverse(inclusion)) @ _SE3.Ad(o1), _SE3.Ad(o2)
 
 
-def section_6_errors(two: TwoBodies, rng: np.random.Generator, states: int) -> tuple[float, float]:
+def section_6_errors(
+    bodies: TwoBodies, rng: np.random.Generator, states: int
+) -> tuple[float, float]:
     """Return the violation of section 6 by the assembled equations: corrected, and as printed.
 
     The second is that of its constraint on velocities only.
     """
-    equations = assemble(two.free())
+    equations = assemble(bodies.free())
     corrected = printed = 0.0
     for _ in range(states):
         x = mb.consistent_state(
@@ -88,20 +90,20 @@ def section_6_errors(two: TwoBodies, rng: np.random.Generator, states: int) -> t
             poses={"b1": _SE3.random(rng)},
             twists={"b1": rng.normal(size=6)},
         )
-        violation = _section_6(two, equations, x)
+        violation = _section_6_violations(bodies, equations, x)
         corrected, printed = max(corrected, violation[0]), max(printed, violation[1])
     return corrected, printed
 
 
-def _section_6(two: TwoBodies, equations: Equations, x: Array) -> tuple[float, float]:
+def _section_6_violations(bodies: TwoBodies, equations: Equations, x: Array) -> tuple[float, float]:
     rates = equations.rates(x)
     indices, lam = equations.layout.efforts, rates.constraint_forces["j.hc"]
     q_r, u_r = equations.states.value(x, "j.q_r"), rates.efforts[indices["j.p_r"]]
     i = np.eye(6)[:, [5]]
     inclusion = _SE3.exp(i[:, 0] * q_r[0])
-    first, second = joint_matrices(two.offsets, inclusion)
+    first, second = joint_matrices(bodies.offsets, inclusion)
     u = [rates.efforts[indices[f"b{n}.p"]] for n in (1, 2)]
-    mu, k = two.friction[1], two.stiffness[1]
+    mu, k = bodies.friction[1], bodies.stiffness[1]
     errors = [
         rates.tangent[indices["j.q_r"]] - u_r,
         rates.tangent[indices["j.s"]] - mu * u_r**2 / equations.theta_0,
@@ -111,10 +113,10 @@ def _section_6(two: TwoBodies, equations: Equations, x: Array) -> tuple[float, f
     for n, force in ((0, first.T @ lam), (1, -second.T @ lam)):
         p = equations.states.value(x, f"b{n + 1}.p")
         q = equations.states.value(x, f"b{n + 1}.q")
-        weight = np.append(-two.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
+        weight = np.append(-bodies.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
         errors.append(rates.tangent[indices[f"b{n + 1}.q"]] - u[n])
         errors.append(rates.tangent[indices[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - weight - force))
-    printed = joint_matrices(two.offsets, inclusion, printed=True)
+    printed = joint_matrices(bodies.offsets, inclusion, printed=True)
     residual = printed[0] @ u[0] - printed[1] @ u[1] + i @ u_r
     return float(np.abs(np.concatenate(errors)).max()), float(np.abs(residual).max())
 
@@ -123,8 +125,8 @@ def frame_of_relative_velocity(rng: np.random.Generator) -> tuple[float, float]:
     """Return the difference of u_r of a planar pair from the relative twist in C2, and in C1."""
     pair, h = mb.Planar(), 1e-5
     q, u_r = pair.random(rng), rng.normal(size=3)
-    ends = [pair.inclusion(pair.step(q, s * h * u_r)) for s in (1.0, -1.0)]
-    rate = (ends[0] - ends[1]) / (2.0 * h)
+    inclusions = [pair.inclusion(pair.step(q, s * h * u_r)) for s in (1.0, -1.0)]
+    rate = (inclusions[0] - inclusions[1]) / (2.0 * h)
     inverse = _SE3.inverse(pair.inclusion(q))
     in_c2, in_c1 = _SE3.vee(inverse @ rate), _SE3.vee(rate @ inverse)
     i = np.eye(6)[:, [0, 1, 5]]

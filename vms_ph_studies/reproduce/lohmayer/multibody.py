@@ -29,7 +29,7 @@ _ROUNDING = 1e-11
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    two = TwoBodies(
+    bodies = TwoBodies(
         friction=(float(settings["friction_1"]), float(settings["friction_2"])),
         stiffness=(0.0, float(settings["stiffness"])),
         heat=mb.Heat(theta_0=float(settings["theta_0"])),
@@ -38,22 +38,22 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     states, dt = int(settings["states"]), float(settings["dt"])
     stages = Stages(progress, 4)
     stages.begin("equations")
-    checks = _equations(two, rng, states)
+    checks = _equation_checks(bodies, rng, states)
     stages.begin("variational principles")
-    checks += _variations(two, rng)
-    checks += _motions(two, float(settings["duration"]), dt, stages)
-    return Outcome(checks, [] if out is None else _plots(two, out))
+    checks += _variation_checks(bodies, rng)
+    checks += _motion_checks(bodies, float(settings["duration"]), dt, stages)
+    return Outcome(checks, [] if out is None else _plots(bodies, out))
 
 
-def _equations(two: TwoBodies, rng: np.random.Generator, states: int) -> list[Check]:
+def _equation_checks(bodies: TwoBodies, rng: np.random.Generator, states: int) -> list[Check]:
     first, second = oscillator_error(rng, states)
-    corrected, printed = section_6_errors(two, rng, states)
+    corrected, printed = section_6_errors(bodies, rng, states)
     in_c2, in_c1 = frame_of_relative_velocity(rng)
     return [
         bounded("(5): oscillator with an open port", first, _ROUNDING),
         bounded("(8): damped oscillator and environment", second, _ROUNDING),
-        bounded("(8) from the flattened pattern instead", _flattened(rng, states), _ROUNDING),
-        bounded("(22): rigid body", body_error(two, rng, states), _ROUNDING),
+        bounded("(8) from the flattened pattern instead", _flat_error(rng, states), _ROUNDING),
+        bounded("(22): rigid body", body_error(bodies, rng, states), _ROUNDING),
         bounded("(31) and section 6, all rows", corrected, _ROUNDING),
         refuted_unless(
             printed <= 1e-3,
@@ -77,7 +77,7 @@ def _equations(two: TwoBodies, rng: np.random.Generator, states: int) -> list[Ch
     ]
 
 
-def _flattened(rng: np.random.Generator, states: int) -> float:
+def _flat_error(rng: np.random.Generator, states: int) -> float:
     nested, flat = assemble(damped_oscillator()), assemble(flatten(damped_oscillator()))
     largest = 0.0
     for _ in range(states):
@@ -86,30 +86,30 @@ def _flattened(rng: np.random.Generator, states: int) -> float:
     return largest
 
 
-def _variations(two: TwoBodies, rng: np.random.Generator) -> list[Check]:
-    equations = assemble(two.free())
-    motion = simulate(equations, two.free_state(equations), dt=1e-3, steps=300)
-    curve = curve_of(motion, two)
-    bodies = max(body_residual(two, curve, n, rng) for n in (0, 1) for _ in range(2))
-    joint = max(joint_residual(two, curve, equations.theta_0, rng) for _ in range(4))
+def _variation_checks(bodies: TwoBodies, rng: np.random.Generator) -> list[Check]:
+    equations = assemble(bodies.free())
+    motion = simulate(equations, bodies.free_state(equations), dt=1e-3, steps=300)
+    curve = curve_of(motion, bodies)
+    body = max(body_residual(bodies, curve, n, rng) for n in (0, 1) for _ in range(2))
+    joint = max(joint_residual(bodies, curve, equations.theta_0, rng) for _ in range(4))
     why = "a motion of the assembled equations, its curves varied at random, relative"
     # Differences of poses of sixth order at 1 ms and derivatives by small variations: 1e-9.
     return [
-        bounded("(23): variation of the action of a body and the work of F", bodies, 1e-7, "", why),
+        bounded("(23): variation of the action of a body and the work of F", body, 1e-7, "", why),
         bounded("(32): variation of the action of the joint and the work of F_j", joint, 1e-7),
     ]
 
 
-def _motions(two: TwoBodies, duration: float, dt: float, stages: Stages) -> list[Check]:
-    equations = assemble(two.pendulum())
-    x = two.pendulum_state(equations)
+def _motion_checks(bodies: TwoBodies, duration: float, dt: float, stages: Stages) -> list[Check]:
+    equations = assemble(bodies.pendulum())
+    x = bodies.pendulum_state(equations)
     steps = round(duration / dt)
     stages.begin("motion by projected Runge-Kutta")
     motion = simulate(equations, x, dt=dt, steps=steps)
     stages.begin("motion by discrete gradients")
     exact = simulate(equations, x, dt=2.0 * dt, steps=steps // 2, scheme="discrete_gradient")
-    smallest = float(np.min(np.diff(motion.entropy)))
-    scale = max(abs(e) for e in _mechanical(motion)[[0]])
+    min_entropy_change = float(np.min(np.diff(motion.entropy)))
+    scale = max(abs(e) for e in _mechanical_energy(motion)[[0]])
     return [
         bounded(
             "first law: largest change of E + theta_0 s, discrete gradients",
@@ -126,13 +126,13 @@ def _motions(two: TwoBodies, duration: float, dt: float, stages: Stages) -> list
         required(
             "second law: least change of the entropy over a step",
             "at least 0",
-            f"{smallest:.3g} J/K",
-            smallest >= 0.0,
+            f"{min_entropy_change:.3g} J/K",
+            min_entropy_change >= 0.0,
         ),
         bounded("joints stay closed", float(np.max(motion.violation)), 1e-12, "m, rad"),
         bounded(
             "pendulum against minimal coordinates",
-            _minimal_error(two, motion, duration, dt),
+            _pendulum_error(bodies, motion, duration, dt),
             1e-8 * (dt / 1e-3) ** 4,
             "rad",
             "the same bodies as a Pinocchio model, Runge-Kutta of fourth order",
@@ -140,7 +140,7 @@ def _motions(two: TwoBodies, duration: float, dt: float, stages: Stages) -> list
     ]
 
 
-def _mechanical(motion: Trajectory) -> Array:
+def _mechanical_energy(motion: Trajectory) -> Array:
     storages = motion.equations.storages
     return np.array(
         [
@@ -150,17 +150,17 @@ def _mechanical(motion: Trajectory) -> Array:
     )
 
 
-def _minimal_error(two: TwoBodies, motion: Trajectory, duration: float, dt: float) -> float:
+def _pendulum_error(bodies: TwoBodies, motion: Trajectory, duration: float, dt: float) -> float:
     model = pin.Model()
     joint = 0
-    placements = (two.suspension[0], np.linalg.inv(two.suspension[1]) @ two.offsets[0])
+    placements = (bodies.suspension[0], np.linalg.inv(bodies.suspension[1]) @ bodies.offsets[0])
     for n, placement in enumerate(placements):
         joint = model.addJoint(joint, pin.JointModelRZ(), pin.SE3(placement), f"j{n + 1}")
-        centre = np.linalg.inv((two.suspension if n == 0 else two.offsets)[1])
-        inertia = pin.Inertia(two.masses[n], np.zeros(3), np.diag(two.inertias[n]))
+        centre = np.linalg.inv((bodies.suspension if n == 0 else bodies.offsets)[1])
+        inertia = pin.Inertia(bodies.masses[n], np.zeros(3), np.diag(bodies.inertias[n]))
         model.appendBodyToJoint(joint, inertia, pin.SE3(centre))
     data = model.createData()
-    mu, k = np.array(two.friction), np.array(two.stiffness)
+    mu, k = np.array(bodies.friction), np.array(bodies.stiffness)
 
     def rate(y: Array) -> Array:
         q, v = y[:2], y[2:]
@@ -168,21 +168,21 @@ def _minimal_error(two: TwoBodies, motion: Trajectory, duration: float, dt: floa
 
     y = np.array([0.4, -0.8, 1.5, -2.2])
     for _ in range(round(duration / dt)):
-        a = rate(y)
-        b = rate(y + 0.5 * dt * a)
-        c = rate(y + 0.5 * dt * b)
-        y = y + dt / 6.0 * (a + 2.0 * b + 2.0 * c + rate(y + dt * c))
+        k1 = rate(y)
+        k2 = rate(y + 0.5 * dt * k1)
+        k3 = rate(y + 0.5 * dt * k2)
+        y = y + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + rate(y + dt * k3))
     angles = np.concatenate([motion.value("j1.q_r")[-1], motion.value("j2.q_r")[-1]])
     return float(np.abs(angles - y[:2]).max())
 
 
-def _plots(two: TwoBodies, out: Path) -> list[Path]:
+def _plots(bodies: TwoBodies, out: Path) -> list[Path]:
     files = [out / "lohmayer-mbs-patterns.svg", out / "lohmayer-mbs-flat.svg"]
-    files[0].write_text(pictures.draw(two.free(), title="mbs"))
-    files[1].write_text(pictures.draw(two.free(), flat=True, title="mbs, flat"))
-    equations = assemble(two.pendulum())
-    motion = simulate(equations, two.pendulum_state(equations), steps=5000, every=10)
-    mechanical = _mechanical(motion)
+    files[0].write_text(pictures.draw(bodies.free(), title="mbs"))
+    files[1].write_text(pictures.draw(bodies.free(), flat=True, title="mbs, flat"))
+    equations = assemble(bodies.pendulum())
+    motion = simulate(equations, bodies.pendulum_state(equations), steps=5000, every=10)
+    mechanical = _mechanical_energy(motion)
     heat = equations.theta_0 * motion.entropy
     stored = mechanical - mechanical[-1]
     curves = {

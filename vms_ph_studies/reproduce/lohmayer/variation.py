@@ -25,7 +25,7 @@ _SE3 = SE3()
 _GRAVITY = np.array([0.0, 0.0, -9.81])
 
 # Half width of the finite-difference stencil of poses, in steps.
-_HALF = 3
+_REACH = 3
 
 # Variations by these multiples of a small number give its derivative to fourth order.
 _STEP = 2e-3
@@ -56,21 +56,21 @@ class Curve:
     forces: tuple[Array, Array]
 
 
-def curve_of(motion: Trajectory, two: TwoBodies) -> Curve:
+def curve_of(motion: Trajectory, bodies: TwoBodies) -> Curve:
     """Return the curves of a motion of :meth:`TwoBodies.free`."""
     dt = float(motion.t[1] - motion.t[0])
-    inner = slice(_HALF, -_HALF)
+    inner = slice(_REACH, -_REACH)
     poses = tuple(motion.value(f"b{n}.q") for n in (1, 2))
     q_r = motion.value("j.q_r")
-    slopes = [(q_r[_HALF + k : q_r.shape[0] - _HALF + k]) for k in range(-_HALF, _HALF + 1)]
+    shifts = [(q_r[_REACH + k : q_r.shape[0] - _REACH + k]) for k in range(-_REACH, _REACH + 1)]
     u_r = (
-        45.0 * (slopes[4] - slopes[2]) - 9.0 * (slopes[5] - slopes[1]) + slopes[6] - slopes[0]
+        45.0 * (shifts[4] - shifts[2]) - 9.0 * (shifts[5] - shifts[1]) + shifts[6] - shifts[0]
     ) / (60.0 * dt)
     forces: tuple[list[Array], list[Array]] = ([], [])
     for x in motion.states[inner]:
         lam = motion.equations.rates(x).constraint_forces["j.hc"]
         angle = motion.equations.states.value(x, "j.q_r")[0]
-        first, second = joint_matrices(two.offsets, _rotation(angle))
+        first, second = joint_matrices(bodies.offsets, _rotation(angle))
         forces[0].append(first.T @ lam)
         forces[1].append(-second.T @ lam)
     t = motion.t[inner]
@@ -86,60 +86,62 @@ def curve_of(motion: Trajectory, two: TwoBodies) -> Curve:
     )
 
 
-def body_residual(two: TwoBodies, curve: Curve, n: int, rng: np.random.Generator) -> float:
+def body_residual(bodies: TwoBodies, curve: Curve, n: int, rng: np.random.Generator) -> float:
     """Return ``<dA | (dq, du, dp)> + int <F | eta> dt`` of (23), over its largest term.
 
     Args:
-        two: the parameters.
+        bodies: the parameters.
         curve: of a motion.
         n: which body, 0 or 1.
         rng: of the variation.
     """
-    eta, eta_dot = _bump(curve, rng, 6)
-    delta_u, delta_p = _bump(curve, rng, 6)[0], _bump(curve, rng, 6)[0]
+    eta, eta_dot = _random_variation(curve, rng, 6)
+    delta_u, delta_p = _random_variation(curve, rng, 6)[0], _random_variation(curve, rng, 6)[0]
     action = _derivative(
-        lambda e: _body_action(two, curve, n, e * eta, e * eta_dot, e * delta_u, e * delta_p)
+        lambda e: _body_action(bodies, curve, n, e * eta, e * eta_dot, e * delta_u, e * delta_p)
     )
-    work = -_sum(curve, np.einsum("ki,ki->k", curve.forces[n], eta))
+    work = -_time_integral(curve, np.einsum("ki,ki->k", curve.forces[n], eta))
     return abs(action + work) / max(abs(action), abs(work))
 
 
-def joint_residual(two: TwoBodies, curve: Curve, theta_0: float, rng: np.random.Generator) -> float:
+def joint_residual(
+    bodies: TwoBodies, curve: Curve, theta_0: float, rng: np.random.Generator
+) -> float:
     """Return the same for (32), with variations that both of its constraints admit.
 
     Args:
-        two: the parameters.
+        bodies: the parameters.
         curve: of a motion.
         theta_0: temperature of the environment, K.
         rng: of the variation.
     """
-    mu, k = two.friction[1], two.stiffness[1]
-    eta_1, eta_r = _bump(curve, rng, 6)[0], _bump(curve, rng, 1)[0]
+    mu, k = bodies.friction[1], bodies.stiffness[1]
+    eta_1, eta_r = _random_variation(curve, rng, 6)[0], _random_variation(curve, rng, 1)[0]
     eta_2 = np.empty_like(eta_1)
     for j, angle in enumerate(curve.q_r[:, 0]):
-        first, second = joint_matrices(two.offsets, _rotation(float(angle)))
+        first, second = joint_matrices(bodies.offsets, _rotation(float(angle)))
         eta_2[j] = np.linalg.solve(second, first @ eta_1[j] + np.append(np.zeros(5), eta_r[j]))
     # dL/ds ds = <F_fr | eta_r> with L = -V_r - theta_0 s and F_fr = -mu u_r.
     delta_s = mu * curve.u_r[:, 0] * eta_r[:, 0] / theta_0
 
     def action(e: float) -> float:
         potential = 0.5 * k * (curve.q_r[:, 0] + e * eta_r[:, 0]) ** 2
-        return _sum(curve, -potential - theta_0 * e * delta_s)
+        return _time_integral(curve, -potential - theta_0 * e * delta_s)
 
-    work = _sum(
+    work = _time_integral(
         curve,
         np.einsum("ki,ki->k", curve.forces[0], eta_1)
         + np.einsum("ki,ki->k", curve.forces[1], eta_2),
     )
-    varied = _derivative(action)
-    return abs(varied + work) / max(abs(varied), abs(work))
+    action_variation = _derivative(action)
+    return abs(action_variation + work) / max(abs(action_variation), abs(work))
 
 
 def _body_action(
-    two: TwoBodies, curve: Curve, n: int, eta: Array, eta_dot: Array, du: Array, dp: Array
+    bodies: TwoBodies, curve: Curve, n: int, eta: Array, eta_dot: Array, du: Array, dp: Array
 ) -> float:
     """Return the action of (23) with ``L = T(u) - V(q)`` of the curves varied by finite steps."""
-    mass, inertia = two.masses[n], np.array(two.inertias[n])
+    mass, inertia = bodies.masses[n], np.array(bodies.inertias[n])
     lagrangian = np.empty(curve.t.size)
     for j, step in enumerate(eta):
         g = _SE3.exp(step)
@@ -149,25 +151,25 @@ def _body_action(
         kinetic = 0.5 * mass * u[:3] @ u[:3] + 0.5 * u[3:] @ (inertia * u[3:])
         potential = -mass * _GRAVITY @ q[:3, 3]
         lagrangian[j] = kinetic - potential + p @ (velocity - u)
-    return _sum(curve, lagrangian)
+    return _time_integral(curve, lagrangian)
 
 
-def _bump(curve: Curve, rng: np.random.Generator, d: int) -> tuple[Array, Array]:
+def _random_variation(curve: Curve, rng: np.random.Generator, d: int) -> tuple[Array, Array]:
     """Return a random function that vanishes smoothly at both ends, and its rate, (k,d)."""
     duration = curve.t[-1]
     s = np.pi * curve.t / duration
     a, b = rng.normal(size=(2, d))
-    window, slope = np.sin(s) ** 8, 8.0 * np.sin(s) ** 7 * np.cos(s) * np.pi / duration
-    inner = a + np.outer(np.cos(s), b)
+    window, window_rate = np.sin(s) ** 8, 8.0 * np.sin(s) ** 7 * np.cos(s) * np.pi / duration
+    wave = a + np.outer(np.cos(s), b)
     rate = -np.pi / duration * np.outer(np.sin(s), b)
-    return window[:, None] * inner, slope[:, None] * inner + window[:, None] * rate
+    return window[:, None] * wave, window_rate[:, None] * wave + window[:, None] * rate
 
 
 def _derivative(f: Callable[[float], float]) -> float:
     return sum(w * f(m * _STEP) for m, w in _WEIGHTS.items()) / _STEP
 
 
-def _sum(curve: Curve, values: Array) -> float:
+def _time_integral(curve: Curve, values: Array) -> float:
     """Return the integral over time; what is varied vanishes at the ends to eighth order."""
     return float(curve.dt * values.sum())
 
@@ -175,11 +177,11 @@ def _sum(curve: Curve, values: Array) -> float:
 def _velocity(poses: Array, dt: float) -> Array:
     """Return ``T_q L_{q^-1} qdot`` from poses alone, to sixth order, (k - 2 reach, 6)."""
     velocities = []
-    for j in range(_HALF, poses.shape[0] - _HALF):
-        steps = [
+    for j in range(_REACH, poses.shape[0] - _REACH):
+        mean_twists = [
             _SE3.log(_SE3.inverse(poses[j - m]) @ poses[j + m]) / (2.0 * m * dt) for m in (1, 2, 3)
         ]
-        velocities.append((15.0 * steps[0] - 6.0 * steps[1] + steps[2]) / 10.0)
+        velocities.append((15.0 * mean_twists[0] - 6.0 * mean_twists[1] + mean_twists[2]) / 10.0)
     return np.array(velocities)
 
 
