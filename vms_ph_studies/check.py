@@ -80,16 +80,9 @@ def compared(
         reference,
         tolerance,
     )
-    is_close = abs(obtained - reference) <= tolerance
+    verdict = verdict_of(bool(abs(obtained - reference) <= tolerance))
     return Check(
-        name,
-        unit,
-        float(reference),
-        origin,
-        float(obtained),
-        float(tolerance),
-        verdict_of(bool(is_close)),
-        why,
+        name, unit, float(reference), origin, float(obtained), float(tolerance), verdict, why
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_studies.sweeps.evaluation import Record
-from vms_ph_studies.sweeps.journal import NAME, Journal, archive_journal
+from vms_ph_studies.sweeps.journal import JOURNAL_FILE, Journal, archive_journal
 
 
 def open_journal(folder: Path) -> Journal:
@@ -36,14 +36,14 @@ def test_a_record_that_was_cut_short_is_removed_and_the_others_stay(tmp_path: Pa
     journal.append([Record("a", {"x": 1})])
     journal.append([Record("b", {"x": 2})])
     journal.close()
-    whole = (tmp_path / NAME).read_bytes()
+    whole = (tmp_path / JOURNAL_FILE).read_bytes()
     for cut in range(1, len(whole.splitlines(keepends=True)[-1]) + 1):
-        (tmp_path / NAME).write_bytes(whole[:-cut])
+        (tmp_path / JOURNAL_FILE).write_bytes(whole[:-cut])
         again = open_journal(tmp_path)
         assert list(again.records) == ["a"]
         again.append([Record("b", {"x": 2})])
         again.close()
-        assert (tmp_path / NAME).read_bytes() == whole
+        assert (tmp_path / JOURNAL_FILE).read_bytes() == whole
 
 
 def test_two_processes_do_not_write_one_journal(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_two_processes_do_not_write_one_journal(tmp_path: Path) -> None:
 
 def test_a_damaged_journal_is_reported_and_can_be_set_aside(tmp_path: Path) -> None:
     open_journal(tmp_path).close()
-    with (tmp_path / NAME).open("a") as file:
+    with (tmp_path / JOURNAL_FILE).open("a") as file:
         file.write("no record\n")
     with pytest.raises(VmsPhError, match=r"line 2, is not of a journal .* --restart"):
         open_journal(tmp_path)

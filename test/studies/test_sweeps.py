@@ -19,7 +19,7 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.sweeps import Results, Sweep, SweepStudy, read_study
 from vms_ph_studies.sweeps.evaluation import evaluate_points
-from vms_ph_studies.sweeps.journal import NAME
+from vms_ph_studies.sweeps.journal import JOURNAL_FILE
 
 COMMAND = [sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "sweep"]
 
@@ -54,7 +54,7 @@ class Client:
     """The command in a process of its own."""
 
     def __init__(self, folder: Path, *words: str) -> None:
-        self.journal = folder / "out" / NAME
+        self.journal = folder / "out" / JOURNAL_FILE
         self.process = subprocess.Popen(
             [*COMMAND, str(folder / "study.yaml"), "--out", str(folder / "out"), *words],
             stdout=subprocess.PIPE,
@@ -108,7 +108,7 @@ def kills_and_continues(folder: Path, runs: int, pause: float, kills: int) -> No
         client.kill_a_worker()
         before = client.wait_for(total * (2 * kill + 2) // (2 * kills + 2))
         client.kill()
-        assert (folder / "out" / NAME).read_bytes().startswith(before)
+        assert (folder / "out" / JOURNAL_FILE).read_bytes().startswith(before)
     said = Client(folder).end()
     assert "continuing: " in said
     check_table(study, folder)
@@ -116,7 +116,7 @@ def kills_and_continues(folder: Path, runs: int, pause: float, kills: int) -> No
 
 def check_table(study: SweepStudy, folder: Path) -> None:
     assert (folder / "out/results.parquet").read_bytes() == expected(study, folder)
-    lines = (folder / "out" / NAME).read_bytes().splitlines()
+    lines = (folder / "out" / JOURNAL_FILE).read_bytes().splitlines()
     assert len(lines) == 1 + len(study.points), "a point was computed twice or not at all"
 
 

@@ -93,14 +93,14 @@ def closed_loop(
         controller = "TaskSpaceIDAPBC"
     law = make_controller(controller, model, allocation)
     law.gains = _with_gains(law, gains or {})
-    q = _start(model, home, positions or {}, spread, seed)
+    q = _start_configuration(model, home, positions or {}, spread, seed)
     supervisor = Supervisor(law, allocation)
     supervisor.reset(RobotState(q, np.zeros(model.nv)))
     commands: list[tuple[float, float, int]] = []
-    hold = Reference()
+    no_reference = Reference()
 
     def control(q: Array, v: Array, dt: float) -> Command:
-        command = supervisor.update(RobotState(q, v), hold, dt)
+        command = supervisor.update(RobotState(q, v), no_reference, dt)
         commands.append((command.energy.tank_level, command.authority, int(command.status)))
         return command
 
@@ -120,13 +120,13 @@ def closed_loop(
 
 
 def _summary(
-    run: Trajectory, levels: Array, authorities: Array, statuses: Array
+    run: Trajectory, tank_levels: Array, authorities: Array, statuses: Array
 ) -> dict[str, object]:
     model, zero = run.model, np.zeros(run.model.nv)
     positions = [model.evaluate(q, zero).placement(model.end_effector)[:3, 3] for q in run.q]
     displacement = np.linalg.norm(np.array(positions) - positions[0], axis=1)
-    unsettled = run.t[displacement > _SETTLED * np.max(displacement)]
-    settling_time = unsettled[-1] if len(unsettled) else 0.0
+    unsettled_times = run.t[displacement > _SETTLED * np.max(displacement)]
+    settling_time = unsettled_times[-1] if len(unsettled_times) else 0.0
     supplied = {port: energy[-1] for port, energy in run.port_energy.items()}
     stored = run.energy[-1] - run.energy[0]
     return {
@@ -138,7 +138,7 @@ def _summary(
         **{f"supplied_{port}": energy for port, energy in supplied.items()},
         "dissipated": run.dissipated[-1],
         "balance_error": stored + run.dissipated[-1] - sum(supplied.values()),
-        "lowest_tank_level": np.min(levels),
+        "lowest_tank_level": np.min(tank_levels),
         "lowest_authority": np.min(authorities),
         "saturated_share": np.mean(statuses == Status.SATURATED),
         "holding_share": np.mean(statuses == Status.HOLDING),
@@ -161,7 +161,7 @@ def _with_gains(law: Controller, changes: Mapping[str, float]) -> Any:
     Raises:
         OptionError: a gain is unknown or out of its bounds.
     """
-    gain_fields = {item.name: item for item in dataclasses.fields(law.gains)}
+    gain_fields = {field.name: field for field in dataclasses.fields(law.gains)}
     for name, value in changes.items():
         if name not in gain_fields:
             hint = did_you_mean(name, gain_fields)
@@ -176,7 +176,7 @@ def _with_gains(law: Controller, changes: Mapping[str, float]) -> Any:
     return replace(law.gains, **{name: kinds[name](value) for name, value in changes.items()})
 
 
-def _start(
+def _start_configuration(
     model: VMSModel, home: Array, positions: Mapping[str, float], spread: float, seed: int
 ) -> Array:
     for name in positions:
@@ -218,6 +218,6 @@ def _with_errors(model: VMSModel, payload: float, scale: float) -> VMSModel:
         body = m.inertias[k]
         m.inertias[k] = pin.Inertia(scale * body.mass, body.lever, scale * body.inertia)
     frame = m.frames[m.getFrameId(model.end_effector)]
-    point = pin.Inertia(payload, np.zeros(3), np.zeros((3, 3)))
-    m.inertias[frame.parentJoint] += frame.placement.act(point)
+    point_mass = pin.Inertia(payload, np.zeros(3), np.zeros((3, 3)))
+    m.inertias[frame.parentJoint] += frame.placement.act(point_mass)
     return VMSModel.from_pinocchio(m, model.end_effector, inertia="as_given", tools=model.tools)

@@ -21,10 +21,10 @@ class Distribution(ABC):
     """A distribution: its inverse distribution function.
 
     Attributes:
-        form: how it is written in a study file.
+        syntax: how it is written in a study file.
     """
 
-    form: ClassVar[str]
+    syntax: ClassVar[str]
 
     @abstractmethod
     def value(self, u: float) -> Scalar:
@@ -37,7 +37,7 @@ class Uniform(Distribution):
 
     low: float
     high: float
-    form: ClassVar[str] = "uniform: {low: NUMBER, high: NUMBER}"
+    syntax: ClassVar[str] = "uniform: {low: NUMBER, high: NUMBER}"
 
     def __post_init__(self) -> None:
         _require(self.low < self.high, f"low={self.low:g} must be below high={self.high:g}")
@@ -53,7 +53,7 @@ class LogUniform(Distribution):
 
     low: float
     high: float
-    form: ClassVar[str] = "log_uniform: {low: NUMBER, high: NUMBER}"
+    syntax: ClassVar[str] = "log_uniform: {low: NUMBER, high: NUMBER}"
 
     def __post_init__(self) -> None:
         _require(
@@ -74,23 +74,23 @@ class Normal(Distribution):
     deviation: float
     low: float = float("-inf")
     high: float = float("inf")
-    form: ClassVar[str] = "normal: {mean: NUMBER, deviation: NUMBER, low: NUMBER, high: NUMBER}"
+    syntax: ClassVar[str] = "normal: {mean: NUMBER, deviation: NUMBER, low: NUMBER, high: NUMBER}"
 
     def __post_init__(self) -> None:
         _require(self.deviation > 0.0, f"deviation={self.deviation:g} must be above zero")
         _require(self.low < self.high, f"low={self.low:g} must be below high={self.high:g}")
-        probability = self._law.cdf(self.high) - self._law.cdf(self.low)
+        probability = self._normal.cdf(self.high) - self._normal.cdf(self.low)
         _require(probability > 1e-9, "no value of this distribution lies between low and high")
 
     @property
-    def _law(self) -> NormalDist:
+    def _normal(self) -> NormalDist:
         return NormalDist(self.mean, self.deviation)
 
     def value(self, u: float) -> Scalar:
         """Return the value at a share."""
-        law = self._law
-        p_low, p_high = law.cdf(self.low), law.cdf(self.high)
-        return min(max(law.inv_cdf(p_low + u * (p_high - p_low)), self.low), self.high)
+        normal = self._normal
+        p_low, p_high = normal.cdf(self.low), normal.cdf(self.high)
+        return min(max(normal.inv_cdf(p_low + u * (p_high - p_low)), self.low), self.high)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Integers(Distribution):
 
     low: float
     high: float
-    form: ClassVar[str] = "integers: {low: WHOLE NUMBER, high: WHOLE NUMBER}"
+    syntax: ClassVar[str] = "integers: {low: WHOLE NUMBER, high: WHOLE NUMBER}"
 
     def __post_init__(self) -> None:
         are_integers = float(self.low).is_integer() and float(self.high).is_integer()
@@ -119,7 +119,7 @@ class Choice(Distribution):
 
     of: tuple[Scalar, ...]
     weights: tuple[float, ...] = ()
-    form: ClassVar[str] = "choice: {of: [VALUE, ...], weights: [NUMBER, ...]}"
+    syntax: ClassVar[str] = "choice: {of: [VALUE, ...], weights: [NUMBER, ...]}"
 
     def __post_init__(self) -> None:
         _require(bool(self.of), "'of' must list at least one value")
@@ -152,19 +152,19 @@ def make_distribution(name: str, arguments: dict[str, Any]) -> Distribution:
         OptionError: a number is missing, unknown or not accepted.
     """
     kind = DISTRIBUTIONS[name]
-    accepted = [item.name for item in fields(kind)]  # type: ignore[arg-type]
+    accepted = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for key, value in arguments.items():
         if key not in accepted:
-            raise OptionError(f"'{key}' is unknown; it is written {kind.form}")
+            raise OptionError(f"'{key}' is unknown; it is written {kind.syntax}")
         if isinstance(value, list):
             arguments = {**arguments, key: tuple(value)}
         elif isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-            raise OptionError(f"'{key}' must be a number; given: {value!r}; write {kind.form}")
+            raise OptionError(f"'{key}' must be a number; given: {value!r}; write {kind.syntax}")
     try:
         return kind(**arguments)
     except TypeError:
         raise OptionError(
-            f"it lacks numbers; given: {', '.join(arguments) or 'nothing'}; write {kind.form}"
+            f"it lacks numbers; given: {', '.join(arguments) or 'nothing'}; write {kind.syntax}"
         ) from None
 
 

@@ -17,7 +17,7 @@ from vms_ph_dynamics import OptionError
 
 from .parameters import Point
 from .target import Target
-from .time_limit import TimeLimitError, within
+from .time_limit import TimeLimitError, run_within
 
 _MAX_TRACE = 4000
 
@@ -65,11 +65,11 @@ def _evaluate(target: Target, point: Point, limit: float | None) -> Record:
         return target.evaluate(point.parameters, point.seed)
 
     try:
-        returned = compute() if limit is None else within(limit, compute)
+        returned = compute() if limit is None else run_within(limit, compute)
         results = plain_results(returned, point.parameters)
     except (Exception, TimeLimitError) as error:  # a failed point is a result of the study
-        text = _text(f"{type(error).__name__}: {error}")
-        trace = _text(traceback.format_exc()[-_MAX_TRACE:])
+        text = _utf8_text(f"{type(error).__name__}: {error}")
+        trace = _utf8_text(traceback.format_exc()[-_MAX_TRACE:])
         return Record(point.id, {}, text, trace, perf_counter() - start)
     return Record(point.id, results, seconds=perf_counter() - start)
 
@@ -86,17 +86,17 @@ def plain_results(returned: object, parameters: Mapping[str, Any]) -> dict[str, 
         returned = {"result": returned}
     results = {str(name): _as_plain(str(name), value) for name, value in returned.items()}
     for name in results:
-        if name in parameters or name in RESERVED:
+        if name in parameters or name in RESERVED_NAMES:
             raise OptionError(f"the result '{name}' has the name of another column; rename it")
     return results
 
 
-def _text(text: str) -> str:
+def _utf8_text(text: str) -> str:
     """Return a text that can be written in UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-RESERVED = ("point", "run", "seed", "status", "error")
+RESERVED_NAMES = ("point", "run", "seed", "status", "error")
 """Names of columns of the table besides parameters and results."""
 
 
@@ -106,7 +106,7 @@ def _as_plain(name: str, value: object) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, str):
-        return _text(value)
+        return _utf8_text(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):

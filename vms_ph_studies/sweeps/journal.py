@@ -17,7 +17,7 @@ from vms_ph_io.settings.bounded_text import writing
 
 from .evaluation import Record
 
-NAME = "points.jsonl"
+JOURNAL_FILE = "points.jsonl"
 _FORMAT = "vms-ph sweep 1"
 
 
@@ -41,7 +41,7 @@ class Journal:
             VmsPhError: the folder cannot be written, another process has the journal open, or the
                 file is no journal.
         """
-        self._path = folder / NAME
+        self._path = folder / JOURNAL_FILE
         with writing(self._path):
             folder.mkdir(parents=True, exist_ok=True)
             # What a full disk did not take must not be written when the file is closed.
@@ -49,12 +49,12 @@ class Journal:
         _lock(self._file, folder)
         self.records: dict[str, Record] = {}
         try:
-            lines = self._whole_lines()
+            lines = self._complete_lines()
             if not lines:
                 self._write([{"format": _FORMAT, "target": target, "digest": digest}])
                 # The name of a new file is durable once its folder is.
                 _sync_folder(folder)
-                lines = self._whole_lines()
+                lines = self._complete_lines()
             self._read(lines)
         except BaseException:
             self._file.close()
@@ -75,13 +75,13 @@ class Journal:
 
     def _write(self, documents: Sequence[dict[str, Any]]) -> None:
         lines = [json.dumps(document, ensure_ascii=False) for document in documents]
-        data = memoryview("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+        unwritten = memoryview("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         with writing(self._path):
-            while data:
-                data = data[self._file.write(data) :]
+            while unwritten:
+                unwritten = unwritten[self._file.write(unwritten) :]
             os.fsync(self._file.fileno())
 
-    def _whole_lines(self) -> list[bytes]:
+    def _complete_lines(self) -> list[bytes]:
         self._file.seek(0)
         content = self._file.read()
         end = content.rfind(b"\n") + 1
@@ -90,19 +90,19 @@ class Journal:
         return content[:end].splitlines()
 
     def _read(self, lines: list[bytes]) -> None:
-        number = 1
+        line_number = 1
         try:
             header = json.loads(lines[0])
             if header["format"] != _FORMAT:
                 raise ValueError(f"its format is {header['format']}")
             self.target, self.digest = str(header["target"]), str(header["digest"])
             for line in lines[1:]:
-                number += 1
+                line_number += 1
                 record = Record(**json.loads(line))
                 self.records[record.point] = record
         except (KeyError, TypeError, ValueError) as error:
             raise VmsPhError(
-                f"{self._path}, line {number}, is not of a journal of a sweep ({error}); "
+                f"{self._path}, line {line_number}, is not of a journal of a sweep ({error}); "
                 "choose another folder with --out, or begin anew with --restart"
             ) from None
 
@@ -113,7 +113,7 @@ def archive_journal(folder: Path) -> None:
     Raises:
         VmsPhError: another process has it open.
     """
-    path = folder / NAME
+    path = folder / JOURNAL_FILE
     if not path.is_file():
         return
     with path.open("a+b") as file:

@@ -26,10 +26,10 @@ from .distributions import (
 Value = Scalar | list[Scalar]
 
 _LARGEST_INTEGER = 2**63  # of the table
-_RANGE = "{from: NUMBER, to: NUMBER, count: WHOLE NUMBER, spacing: linear or log}"
-_FORMS = (
+_RANGE_SYNTAX = "{from: NUMBER, to: NUMBER, count: WHOLE NUMBER, spacing: linear or log}"
+_SYNTAX = (
     "a value, a list of values (a grid), "
-    f"{_RANGE}, {{value: VALUE}}, or one of {', '.join(DISTRIBUTIONS)}"
+    f"{_RANGE_SYNTAX}, {{value: VALUE}}, or one of {', '.join(DISTRIBUTIONS)}"
 )
 
 
@@ -74,8 +74,8 @@ def read_parameter(name: str, entry: Any) -> Parameter:
         if isinstance(entry, dict):
             return _read_mapping(entry)
         if isinstance(entry, list):
-            return _grid([_value(item) for item in entry])
-        return FixedParameter(_value(entry))
+            return _make_grid([_read_value(item) for item in entry])
+        return FixedParameter(_read_value(entry))
     except OptionError as error:
         raise OptionError(f"parameter '{name}': {error}") from None
 
@@ -83,19 +83,19 @@ def read_parameter(name: str, entry: Any) -> Parameter:
 def _read_mapping(entry: Mapping[Any, Any]) -> Parameter:
     keys = [str(key) for key in entry]
     if keys == ["value"]:
-        return FixedParameter(_value(entry["value"]))
+        return FixedParameter(_read_value(entry["value"]))
     if keys == ["values"] and isinstance(entry["values"], list):
-        return _grid([_value(item) for item in entry["values"]])
+        return _make_grid([_read_value(item) for item in entry["values"]])
     if "from" in keys or "to" in keys:
-        return _range({str(key): value for key, value in entry.items()})
+        return _read_range({str(key): value for key, value in entry.items()})
     kinds = [key for key in keys if key in DISTRIBUTIONS]
     if len(kinds) != 1 or not set(keys) <= {kinds[0], "size"}:
         unknown_key = next((key for key in keys if key not in (*DISTRIBUTIONS, "size")), "")
         hint = did_you_mean(unknown_key, [*DISTRIBUTIONS, "from", "value", "values"])
-        raise OptionError(f"given: {', '.join(keys) or 'nothing'}{hint}; accepted are {_FORMS}")
+        raise OptionError(f"given: {', '.join(keys) or 'nothing'}{hint}; accepted are {_SYNTAX}")
     arguments, size = entry[kinds[0]], entry.get("size")
     if not isinstance(arguments, dict):
-        raise OptionError(f"given: {arguments!r}; write {DISTRIBUTIONS[kinds[0]].form}")
+        raise OptionError(f"given: {arguments!r}; write {DISTRIBUTIONS[kinds[0]].syntax}")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise OptionError(f"'size' must be a whole number above zero; given: {size!r}")
     try:
@@ -104,26 +104,26 @@ def _read_mapping(entry: Mapping[Any, Any]) -> Parameter:
         raise OptionError(f"{kinds[0]}: {error}") from None
 
 
-def _range(entry: dict[str, Any]) -> Grid:
+def _read_range(entry: dict[str, Any]) -> Grid:
     unknown = set(entry) - {"from", "to", "count", "spacing"}
     numbers = [entry.get("from"), entry.get("to")]
     count, spacing = entry.get("count"), entry.get("spacing", "linear")
     is_range = all(_is_number(number) for number in numbers) and not unknown
     if not is_range or isinstance(count, bool) or not isinstance(count, int) or count < 2:
-        raise OptionError(f"given: {entry}; a range is {_RANGE}, with a count of at least 2")
+        raise OptionError(f"given: {entry}; a range is {_RANGE_SYNTAX}, with a count of at least 2")
     low, high = float(entry["from"]), float(entry["to"])
     if spacing not in ("linear", "log") or (spacing == "log" and min(low, high) <= 0.0):
         raise OptionError(
             f"spacing: {spacing}; accepted are linear, and log between numbers above zero"
         )
     if spacing == "log":
-        inner = [exp(log(low) + k * (log(high) - log(low)) / (count - 1)) for k in range(count)]
+        points = [exp(log(low) + k * (log(high) - log(low)) / (count - 1)) for k in range(count)]
     else:
-        inner = [low + k * (high - low) / (count - 1) for k in range(count)]
-    return _grid([low, *inner[1:-1], high])
+        points = [low + k * (high - low) / (count - 1) for k in range(count)]
+    return _make_grid([low, *points[1:-1], high])
 
 
-def _grid(values: list[Value]) -> Grid:
+def _make_grid(values: list[Value]) -> Grid:
     if not values:
         raise OptionError("the list is empty; give at least one value")
     for k, value in enumerate(values):
@@ -132,11 +132,11 @@ def _grid(values: list[Value]) -> Grid:
     return Grid(tuple(values))
 
 
-def _value(entry: Any) -> Value:
+def _read_value(entry: Any) -> Value:
     if isinstance(entry, list) and entry and all(_is_scalar(item) for item in entry):
         return list(entry)
     if not _is_scalar(entry):
-        raise OptionError(f"given: {entry!r}; accepted are {_FORMS}")
+        raise OptionError(f"given: {entry!r}; accepted are {_SYNTAX}")
     return entry
 
 
@@ -184,13 +184,13 @@ def make_points(
         (k, {name: p.draw(seed, name, k) for name, p in sampled.items()}) for k in range(runs or 0)
     ]
     no_samples: list[tuple[int | None, dict[str, Value]]] = [(None, {})]
-    for cell in product(*axes.values()):
+    for grid_values in product(*axes.values()):
         for run, sample in samples or no_samples:
-            values = {**fixed, **dict(zip(axes, cell, strict=True)), **sample}
-            yield _point(target, {name: values[name] for name in parameters}, run, seed)
+            values = {**fixed, **dict(zip(axes, grid_values, strict=True)), **sample}
+            yield _make_point(target, {name: values[name] for name in parameters}, run, seed)
 
 
-def _point(target: str, values: dict[str, Value], run: int | None, seed: int) -> Point:
+def _make_point(target: str, values: dict[str, Value], run: int | None, seed: int) -> Point:
     identity = {"target": target, "parameters": values, "run": run, "seed": seed}
     name = identifier_of(json.dumps(identity, sort_keys=True, ensure_ascii=False))
     return Point(name, values, run, seed_of(name))

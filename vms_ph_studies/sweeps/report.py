@@ -34,12 +34,12 @@ def write_report(
     file: Path,
 ) -> Path:
     """Write the report."""
-    spent = sum(records[point].seconds for point in results.columns["point"])
+    computing_time = sum(records[point].seconds for point in results.columns["point"])
     parts = [
         f"<h1>{escape(study.title)}</h1>",
         f"<p>{escape(study.name)}, computed with vms_ph {escape(__version__)}: "
         f"{summary.done} of {summary.total} points computed, {summary.failed} failed, "
-        f"{summary.missing} missing; {format_duration(spent)} of computation.</p>",
+        f"{summary.missing} missing; {format_duration(computing_time)} of computation.</p>",
         "<h2>Results</h2>",
         _statistics(results),
         *_images(study, results),
@@ -56,8 +56,8 @@ def _statistics(results: Results) -> str:
     for name in results.outputs:
         values = results.numbers(name)
         if values is None:
-            kinds = {str(value) for value in results.columns[name] if value is not None}
-            rows.append([name, f"{len(kinds)} different values", "", "", "", "", ""])
+            different = {str(value) for value in results.columns[name] if value is not None}
+            rows.append([name, f"{len(different)} different values", "", "", "", "", ""])
             continue
         finite = np.array(values)[np.isfinite(values)]
         if not len(finite):
@@ -92,7 +92,7 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
     for kind_rows in ranked[:_MAX_FAILURES]:
         first = kind_rows[0]
         record = records[results.columns["point"][first]]
-        values = ", ".join(f"{name} = {_short(results.columns[name][first])}" for name in varied)
+        values = ", ".join(f"{name} = {_text(results.columns[name][first])}" for name in varied)
         rows.append([record.error[:300], str(len(kind_rows)), record.point, values])
         if record.trace:
             traces.append(
@@ -105,7 +105,7 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
     return table(head, rows) + more + "\n".join(traces)
 
 
-def _short(value: Any) -> str:
+def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -168,8 +168,8 @@ def _is_number(results: Results, name: str) -> bool:
 
 def _distribution(axes: Any, name: str, numbers: list[float] | None, values: list[Any]) -> None:
     if numbers is None or all(isinstance(value, bool | None) for value in values):
-        counted = Counter(str(value) for value in values if value is not None)
-        common = counted.most_common(_MAX_BARS)[::-1]
+        counts = Counter(str(value) for value in values if value is not None)
+        common = counts.most_common(_MAX_BARS)[::-1]
         axes.barh([text[:40] for text, _ in common], [count for _, count in common])
         axes.set(title=name, xlabel="points")
         return
@@ -185,9 +185,9 @@ def _scatter(axes: Any, x: Array, y: Array) -> None:
 
 def _bands(axes: Any, x: Array, y: Array) -> None:
     positions = np.unique(x)
-    sets = [y[(x == position) & np.isfinite(y)] for position in positions]
+    groups = [y[(x == position) & np.isfinite(y)] for position in positions]
     quantiles = (0.05, 0.5, 0.95)
-    curves = np.array([np.quantile(s, quantiles) if len(s) else [np.nan] * 3 for s in sets])
+    curves = np.array([np.quantile(s, quantiles) if len(s) else [np.nan] * 3 for s in groups])
     axes.plot(positions, curves[:, 1], ".-")
     axes.fill_between(positions, curves[:, 0], curves[:, 2], alpha=0.25)
     axes.set_title("median, 5 % and 95 %", fontsize="small")

@@ -15,7 +15,7 @@ from vms_ph_dynamics import __version__
 from .evaluation import Record
 from .study_file import SweepStudy
 
-NAME = "results.parquet"
+RESULTS_FILE = "results.parquet"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.settings.bounded_text import parse_yaml, read_text
 
-from .evaluation import RESERVED
+from .evaluation import RESERVED_NAMES
 from .parameters import Grid, Parameter, Point, Sampled, make_points, read_parameter
 from .target import Target
 
@@ -108,46 +108,46 @@ def _read(content: Any, text: str, file: Path) -> SweepStudy:
         raise OptionError(f"parameters: expected a {_KEYS['parameters']}")
     parameters = {str(n): read_parameter(str(n), p) for n, p in content["parameters"].items()}
     target.check(parameters)
-    if reserved := [name for name in parameters if name in RESERVED]:
+    if reserved := [name for name in parameters if name in RESERVED_NAMES]:
         raise OptionError(f"parameter '{reserved[0]}': the name is that of a column of the table")
-    runs = _runs(content.get("runs"), parameters)
-    grid = prod(len(p.values) for p in parameters.values() if isinstance(p, Grid))
-    if grid * (runs or 1) > MAX_POINTS:
+    runs = _read_runs(content.get("runs"), parameters)
+    cells = prod(len(p.values) for p in parameters.values() if isinstance(p, Grid))
+    if cells * (runs or 1) > MAX_POINTS:
         raise OptionError(
-            f"{grid} points of the grid with {runs or 1} runs each are {grid * (runs or 1)} points;"
-            f" at most {MAX_POINTS} are accepted"
+            f"{cells} points of the grid with {runs or 1} runs each are {cells * (runs or 1)}"
+            f" points; at most {MAX_POINTS} are accepted"
         )
-    plotted, against = _plots(content.get("plots", {}), parameters)
+    plotted, against = _read_plots(content.get("plots", {}), parameters)
     return SweepStudy(
         file.stem,
         str(content.get("title", target.title)),
         target,
         parameters,
         runs,
-        _integer("seed", content.get("seed", 0), 0),
-        _limit(content.get("limit")),
+        _read_integer("seed", content.get("seed", 0), 0),
+        _read_limit(content.get("limit")),
         text,
         plotted,
         against,
     )
 
 
-def _runs(entry: Any, parameters: Mapping[str, Parameter]) -> int | None:
+def _read_runs(entry: Any, parameters: Mapping[str, Parameter]) -> int | None:
     sampled = [name for name, p in parameters.items() if isinstance(p, Sampled)]
     if entry is None and sampled:
         raise OptionError(
             f"the key 'runs' is missing: how many samples of {', '.join(sampled)} are drawn"
         )
-    return None if entry is None else _integer("runs", entry, 1)
+    return None if entry is None else _read_integer("runs", entry, 1)
 
 
-def _integer(key: str, entry: Any, least: int) -> int:
+def _read_integer(key: str, entry: Any, least: int) -> int:
     if isinstance(entry, bool) or not isinstance(entry, int) or entry < least:
         raise OptionError(f"{key}: given: {entry!r}; expected a whole number of at least {least}")
     return entry
 
 
-def _limit(entry: Any) -> float | None:
+def _read_limit(entry: Any) -> float | None:
     if entry is None:
         return None
     if isinstance(entry, bool) or not isinstance(entry, int | float) or not 0.0 < entry < 1e7:
@@ -155,7 +155,7 @@ def _limit(entry: Any) -> float | None:
     return float(entry)
 
 
-def _plots(
+def _read_plots(
     entry: Any, parameters: Mapping[str, Parameter]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     lists = entry if isinstance(entry, dict) else None

@@ -10,12 +10,11 @@ from pathlib import Path
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io.settings.bounded_text import writing
 
-from . import results as table
 from .journal import Journal, archive_journal
 from .parameters import Point
 from .progress import OnProgress, SweepProgress, SweepSummary
 from .report import write_report
-from .results import Results
+from .results import RESULTS_FILE, Results
 from .study_file import SweepStudy
 from .workers import evaluate_parallel
 
@@ -97,7 +96,7 @@ class Sweep:
         points, total = self.remaining(retry_failed), len(self.study.points)
         retried = sum(point.id in self._journal.records for point in points)
         done, failed = total - len(points), self.summary().failed - retried
-        report = progress or (lambda now: None)
+        report = progress or (lambda state: None)
         report(SweepProgress(done, total, failed))
         if not points:
             return
@@ -119,7 +118,7 @@ class Sweep:
         results = Results.of(self.study, self._journal.records)
         summary = self.summary()
         with writing(self.folder):
-            file = results.write(self.folder / table.NAME, self.study)
+            file = results.write(self.folder / RESULTS_FILE, self.study)
             write_report(self.study, results, self._journal.records, summary, self.folder / REPORT)
         return self.summary((str(file), str(self.folder / REPORT)))
 

@@ -23,7 +23,7 @@ from ..study import Value
 Function = Callable[..., object]
 
 # Targets of this project by their short names.
-NAMED = {
+SHORT_NAMES = {
     "closed_loop": "vms_ph_studies.sweeps.closed_loop:closed_loop",
     "uncertain_task": "vms_ph_studies.sweeps.uncertain_task:uncertain_task",
 }
@@ -32,7 +32,7 @@ _REPRODUCE = "reproduce "
 
 def target_names() -> dict[str, str]:
     """Return the short names of targets with a description in one line."""
-    return {name: Target.of(name).title for name in NAMED}
+    return {name: Target.of(name).title for name in SHORT_NAMES}
 
 
 class TargetError(VmsPhError):
@@ -76,10 +76,10 @@ class Target:
             except (OSError, UnicodeDecodeError) as error:
                 raise OptionError(f"target: {path} cannot be read: {error}") from None
             target = cls(name, text, str(path.resolve()))
-        elif not module_path and name not in NAMED and not name.startswith(_REPRODUCE):
-            hint = did_you_mean(name, NAMED)
+        elif not module_path and name not in SHORT_NAMES and not name.startswith(_REPRODUCE):
+            hint = did_you_mean(name, SHORT_NAMES)
             raise OptionError(
-                f"target: there is no '{name}'{hint}; accepted are {', '.join(NAMED)}, "
+                f"target: there is no '{name}'{hint}; accepted are {', '.join(SHORT_NAMES)}, "
                 "'reproduce ID' with an id of vms-ph reproduce --list, package.module:function, "
                 "and path/to/file.py:function"
             )
@@ -126,10 +126,10 @@ class Target:
         declared = inspect.signature(self.function()).parameters
         kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         accepted = {name: p for name, p in declared.items() if p.kind in kinds}
-        open_ended = any(p.kind is p.VAR_KEYWORD for p in declared.values())
+        takes_any_name = any(p.kind is p.VAR_KEYWORD for p in declared.values())
         parameters = [name for name in accepted if name != "seed"]
         for name in names_given:
-            if name in parameters or (open_ended and name != "seed"):
+            if name in parameters or (takes_any_name and name != "seed"):
                 continue
             hint = did_you_mean(name, parameters)
             cause = "it follows from the seed of the study" if name == "seed" else "it is unknown"
@@ -172,7 +172,7 @@ def _load(target: Target) -> Function:
         )
     if target.name.startswith(_REPRODUCE):
         return _study_function(target.name.removeprefix(_REPRODUCE).strip())
-    module_path, _, name = NAMED.get(target.name, target.name).rpartition(":")
+    module_path, _, name = SHORT_NAMES.get(target.name, target.name).rpartition(":")
     try:
         module = _module_of(target) if target.source else importlib.import_module(module_path)
         function = getattr(module, name)

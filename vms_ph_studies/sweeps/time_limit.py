@@ -19,7 +19,7 @@ class TimeLimitError(BaseException):
     """A function took too long; no ``except Exception`` in it stops this error."""
 
 
-def within(seconds: float, function: Callable[[], Result]) -> Result:
+def run_within(seconds: float, function: Callable[[], Result]) -> Result:
     """Return what a function returns.
 
     The thread is interrupted between two instructions of Python: a call in another language ends

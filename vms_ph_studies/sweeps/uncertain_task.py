@@ -90,8 +90,8 @@ def uncertain_task(
 
     def run(applied: Uncertainty, is_calm: bool) -> dict[str, Any]:
         varied = _task_with(task, slack, settle, step, is_calm, delay)
-        make = make_controller if law == "task" else _baseline(varied, applied.delay)
-        return run_task(varied, seconds=seconds, uncertainty=applied, make_law=make, native=native)
+        maker = make_controller if law == "task" else _baseline_maker(varied, applied.delay)
+        return run_task(varied, seconds=seconds, uncertainty=applied, make_law=maker, native=native)
 
     outcome = run(uncertainty, calm)
     missed = [name for name, goal in outcome["goals"].items() if not goal["met"]]
@@ -147,7 +147,7 @@ def _has_flow(name: str) -> bool:
     return task.wind is not None or bool(task.current.any())
 
 
-def _baseline(task: RobotTask, delay: float) -> MakeLaw:
+def _baseline_maker(task: RobotTask, delay: float) -> MakeLaw:
     def make(
         kind: str,
         model: VMSModel,

@@ -19,7 +19,7 @@ from .target import Target
 
 # Points are sent in batches of about this duration, s: short to lose little, long enough that
 # sending them takes no time.
-_BATCH = 1.0
+_BATCH_SECONDS = 1.0
 _MAX_BATCH = 500
 # Batches that wait for each process.
 _QUEUED_BATCHES = 3
@@ -80,15 +80,15 @@ def _batches(
                 while queue or pending:
                     while queue and len(pending) < capacity:
                         # Towards the end batches become smaller: all processes end together.
-                        number = max(1, min(size, len(queue) // (2 * count)))
-                        batch = [queue[k] for k in range(number)]
+                        batch_size = max(1, min(size, len(queue) // (2 * count)))
+                        batch = [queue[k] for k in range(batch_size)]
                         pending[pool.submit(evaluate_points, target, batch, limit)] = batch
                         for _ in batch:
                             queue.popleft()
                     for future in wait(pending, return_when=FIRST_COMPLETED).done:
                         records = future.result()
-                        spent = sum(record.seconds for record in records) / len(records)
-                        fitting = int(_BATCH / spent) if spent > 0.0 else max_size
+                        duration = sum(record.seconds for record in records) / len(records)
+                        fitting = int(_BATCH_SECONDS / duration) if duration > 0.0 else max_size
                         size = max(1, min(fitting, 4 * size, max_size))
                         yield pending.pop(future), records
         except BrokenProcessPool:
@@ -99,14 +99,14 @@ def _batches(
 @contextmanager
 def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool of processes, which end at once with the context."""
-    earlier = multiprocessing.active_children()
+    earlier_processes = multiprocessing.active_children()
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent)
     try:
         yield pool
     finally:
         for process in multiprocessing.active_children():
-            if process not in earlier:
+            if process not in earlier_processes:
                 process.terminate()
         pool.shutdown(cancel_futures=True)
 
