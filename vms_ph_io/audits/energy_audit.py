@@ -284,6 +284,9 @@ def recorded_robot(
         text = "the recording contains no robot description; give the robot: a name or a file "
         text += "(--robot on the command line)"
         raise VmsPhError(text)
+    if "${" in description and not settings.robot:
+        text = "the robot description in the recording is xacro that was not expanded; give the "
+        raise VmsPhError(text + "robot: a name or a file (--robot on the command line)")
     chosen_robot = settings.robot
     settings = settings.updated({"robot": chosen_robot or robots.vehicle_of(description)})
     model = settings.model(description)

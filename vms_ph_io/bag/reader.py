@@ -127,6 +127,10 @@ class BagReader:
             raise
         except Exception as error:  # rosbags and SQLite raise anything for a damaged file
             reason = str(error) if isinstance(error, ReaderError) else repr(error)
+            if isinstance(error, sqlite3.DatabaseError):
+                reason = (
+                    f"it is damaged ({error}); `sqlite3 {path.name} .recover` saves what it can"
+                )
             raise BagError(f"cannot read {path}: {reason}") from None
 
 

@@ -43,6 +43,9 @@ def read_recording(
     if columns is not None and not Path(columns).is_file():
         raise RecordingError(f"there is no column map at {columns}")
     suffix = file.suffix.lower()
+    if columns is not None and (suffix in BAG_SUFFIXES or (file / "metadata.yaml").exists()):
+        text = f"{file} is a bag, and a column map is for files of columns: write one with "
+        raise RecordingError(f"{text}vms-ph bag export {file} FILE.csv --topics /joint_states")
     if columns is not None or suffix in (*ARRAY_SUFFIXES, *TEXT_SUFFIXES):
         recording = read_columns(file, None if columns is None else Path(columns), progress)
     elif file.is_dir() or suffix in BAG_SUFFIXES:

@@ -245,7 +245,7 @@ def read_messages(
     if not recording.joints and not recording.bases:
         text = f"{path} contains no joint states (sensor_msgs/msg/JointState); its topics are "
         text += f"{_topic_list(types_by_topic) or 'none'}"
-        raise RecordingError(text)
+        raise RecordingError("; ".join([text, *recording.notes]))
     return recording
 
 

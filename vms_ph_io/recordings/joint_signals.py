@@ -120,8 +120,8 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
     if pairs:
         pairing = " ".join(f"--joint {joint}={name}" for joint, name in pairs.items())
         text_lines.append(f"  nearest match:           {pairing}")
-    if len(missing) < model.n:
-        locked = ",".join(joint for joint in missing if joint not in pairs) or ",".join(missing)
+    locked = ",".join(joint for joint in missing if joint not in pairs)
+    if locked and len(missing) < model.n:
         text_lines.append(f"  joints that stood still:  --locked-joints {locked}")
     if robot := _robot_like(recorded, model.joint_names):
         text_lines.append(f"  a bundled robot that has the recorded joints: {robot}")
@@ -129,8 +129,22 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
 
 
 def _nearest(missing: list[str], unmatched: list[str]) -> dict[str, str]:
-    """Return the recorded joint whose name is nearest, by joint of the model; each once."""
-    pairs: dict[str, str] = {}
+    """Return the recorded joint whose name is nearest, by joint of the model; each once.
+
+    Names that differ by one prefix and suffix come first: they are those of all joints or of none.
+    """
+    for name in unmatched:
+        for longer, shorter in ((name, missing[0]), (missing[0], name)):
+            prefix, common, suffix = longer.partition(shorter)
+            if longer == name:
+                pairs = {joint: f"{prefix}{joint}{suffix}" for joint in missing}
+            else:
+                pairs = {
+                    joint: joint.removeprefix(prefix).removesuffix(suffix) for joint in missing
+                }
+            if common and set(pairs.values()) <= set(unmatched):
+                return pairs
+    pairs = {}
     for joint in missing:
         lower = {name.lower(): name for name in unmatched if name not in pairs.values()}
         for name in difflib.get_close_matches(joint.lower(), lower, 1):

@@ -102,6 +102,7 @@ class Messages:
                 metadata = BagMetadata.read(self.path)
                 is_per_message = metadata.compression_mode == "message"
                 listed = [self.path / Path(file.path).name for file in metadata.files]
+                self.notes += [f"{f.name} of the bag is missing" for f in listed if not f.is_file()]
                 compressed = [
                     f for f in listed if f.suffix == ".zstd" and f.is_file()
                 ] or compressed

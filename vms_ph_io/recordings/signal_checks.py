@@ -59,7 +59,8 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
         raise RecordingError(
             f"the positions of {joints.names[worst]} reach {largest[worst]:.4g}, its limits are "
             f"{joints.lower[worst]:.4g} and {joints.upper[worst]:.4g} rad: they look like degrees; "
-            "give position the unit deg, and velocity deg/s, in a column map"
+            "give position the unit deg, and velocity deg/s, in a column map; of a bag that of "
+            "its CSV: vms-ph bag export BAG FILE.csv --topics /joint_states"
         )
     rate = 1.0 / float(np.median(np.diff(t)))
     slope = np.gradient(position, t, axis=0)

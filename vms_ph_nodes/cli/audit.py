@@ -4,6 +4,7 @@
 """vms-ph audit and plot: where the energy of a recorded motion came from and went."""
 
 import json
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,8 +152,9 @@ def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> No
     if recording.suffix.lower() not in (*ARRAY_SUFFIXES, *TEXT_SUFFIXES):
         accepted = ", ".join((*TEXT_SUFFIXES, *ARRAY_SUFFIXES))
         raise VmsPhError(
-            f"{recording.name} is no file of columns ({accepted}); a bag needs no column map: "
-            "leave --propose out"
+            f"{recording.name} is no file of columns ({accepted}); a bag in SI units needs no "
+            "column map: leave --propose out; any other first becomes a file of columns: vms-ph "
+            f"bag export {recording} FILE.csv --topics /joint_states"
         )
     if not settings.robot:
         raise VmsPhError("--propose needs the robot, by whose limits it judges: give --robot")
@@ -163,7 +165,7 @@ def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> No
     path.write_text(proposal.text, encoding="utf-8")
     questions = [item.question for item in proposal.evidence if item.question]
     verdict = "sure" if proposal.is_sure else f"not sure: {'; '.join(questions)}"
-    typer.echo(f"{verdict}\nwritten {path}; use it as --columns {path}", err=True)
+    typer.echo(f"{verdict}\nwritten {path}; use it as --columns {shlex.quote(str(path))}", err=True)
 
 
 def _print_certificate(certificate: "RecordedCertificate", out: Path | None, as_json: bool) -> None:

@@ -246,6 +246,18 @@ def test_a_wrong_robot_is_told_with_both_lists_of_joints_and_the_nearest_match(
         motion_of(short, panda, tmp_path)
 
 
+@pytest.mark.parametrize(("prefix", "suffix"), [("robot1/", ""), ("", "_joint"), ("left_", "_rad")])
+def test_joints_whose_names_have_a_prefix_or_suffix_are_matched_all_at_once(
+    prefix: str, suffix: str, panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    names = tuple(f"{prefix}{name}{suffix}" for name in known.joints)
+    with pytest.raises(RecordingError) as error:
+        motion_of(known.changed(joints=names), panda, tmp_path)
+    pairs = zip(panda.joint_names, names, strict=True)
+    assert " ".join(f"--joint {joint}={name}" for joint, name in pairs) in str(error.value)
+    assert "--locked-joints" not in str(error.value)
+
+
 def test_the_joints_of_another_bundled_robot_are_recognised(known: Known, tmp_path: Path) -> None:
     from vms_ph_io import robots
 

@@ -14,7 +14,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
-from vms_ph_dynamics import Array, StandardForm, VMSModel, integrate
+from vms_ph_dynamics import Array, StandardForm, VMSModel, VmsPhError, integrate
 from vms_ph_io import audit, robots
 from vms_ph_io.recordings import RecordingError, read_recording
 
@@ -318,6 +318,33 @@ def test_degrees_milliseconds_and_nanoseconds_are_refused_with_the_remedy(
     nanoseconds = known.changed(t=1.7e18 + 1e9 * known.t)
     with pytest.raises(RecordingError, match="if they are nanoseconds"):
         audit(nanoseconds.write_csv(tmp_path / "nanoseconds.csv"), panda)
+
+
+def test_a_bag_in_degrees_is_exported_before_it_is_described(known: Known, tmp_path: Path) -> None:
+    q, v = np.degrees(known.q), np.degrees(known.v)
+    path = bag(tmp_path / "bag", known, q=q, v=v)
+    with pytest.raises(RecordingError, match="of a bag that of its CSV: vms-ph bag export"):
+        audit(path, "panda")
+    (tmp_path / "map.yaml").write_text("{}")
+    with pytest.raises(RecordingError, match="is a bag, and a column map is for files of columns"):
+        read_recording(path, columns=tmp_path / "map.yaml")
+
+
+def test_a_file_of_a_bag_that_is_missing_is_named(known: Known, tmp_path: Path) -> None:
+    path = bag(tmp_path / "bag", known)
+    metadata = path / "metadata.yaml"
+    lines = metadata.read_text().replace("- bag.mcap", "- bag.mcap\n  - bag_1.mcap", 1)
+    metadata.write_text(lines)
+    assert "bag_1.mcap of the bag is missing" in read_recording(path).notes
+
+
+def test_xacro_that_was_recorded_is_no_description(known: Known, tmp_path: Path) -> None:
+    text = '<robot name="arm"><link name="${tip}"/></robot>'
+    description = STORE.types["std_msgs/msg/String"](data=text)
+    row = state(START, known.joints, known.q[0], known.v[0], known.effort[0])
+    messages = [(START, "/robot_description", description), (START, "/joint_states", row)]
+    with pytest.raises(VmsPhError, match="is xacro that was not expanded; give the robot"):
+        audit(write(tmp_path / "bag", messages))
 
 
 @pytest.mark.parametrize(
