@@ -24,7 +24,10 @@ _MAX_MISFIT_SHARE = 0.8  # share of the misfit that a shift must leave at most
 
 _ALTERNATION = 0.01  # rad or m, between samples
 _LIMIT_RATIO = 3.0  # times its limits, where the positions of a joint are in another unit
+_NO_UNIT_RATIO = 30.0  # times its limits, where they are in no SI unit
 _MIN_RATE = 2.0  # Hz, below which times may be in another unit
+_MAX_RATE = 20_000.0  # Hz, of recordings
+_USUAL_SPEEDS = (0.05, 20.0)  # rad/s or m/s, of joints
 _TIME_UNITS = {1e3: "ms", 1e6: "us", 1e9: "ns"}
 
 
@@ -38,9 +41,10 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
         velocity: (N, n) likewise, NaN or zero where there is none.
 
     Raises:
-        RecordingError: positions alternate between two motions, or are within the limits as degrees
-            only, or the recorded velocities are the slopes of the positions in another unit of
-            time, in which the rate is usual.
+        RecordingError: positions alternate between two motions, are within the limits as degrees
+            only, or far beyond them; or the rate is low, and in another unit of time the recorded
+            velocities are the slopes of the positions or, without velocities, rate and speeds are
+            usual.
     """
     steps = [np.abs(position[k:] - position[:-k])[: len(t) - 2] for k in (1, 2)]
     single_step, double_step = (float(np.median(step.max(axis=1, initial=0.0))) for step in steps)
@@ -62,18 +66,30 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
             "give position the unit deg, and velocity deg/s, in a column map; of a bag that of "
             "its CSV: vms-ph bag export BAG FILE.csv --topics /joint_states"
         )
+    excess = np.divide(largest, limit, out=np.zeros(len(limit)), where=limit > 0.0)
+    if (worst := int(np.argmax(excess))) in np.flatnonzero(excess > _NO_UNIT_RATIO):
+        raise RecordingError(
+            f"the positions of {joints.names[worst]} reach {largest[worst]:.4g}, its limits are "
+            f"{joints.lower[worst]:.4g} and {joints.upper[worst]:.4g}: they are in no SI unit (mm, "
+            "counts of an encoder?); give position its unit or gain in a column map"
+        )
     rate = 1.0 / float(np.median(np.diff(t)))
     slope = np.gradient(position, t, axis=0)
     slope_square = float((slope**2).sum())
     factor = float((slope * velocity).sum()) / slope_square if slope_square > 0.0 else 0.0
     misfit = float(((velocity - factor * slope) ** 2).sum())
     is_scaled = misfit < 0.1 * float((velocity**2).sum())
+    has_velocities = bool(np.nan_to_num(velocity).any())
+    speed = float(np.percentile(np.abs(slope), 99)) if slope.size else 0.0
     for unit, name in _TIME_UNITS.items():
-        if is_scaled and rate < _MIN_RATE and 0.8 < factor / unit < 1.25:
+        is_usual = rate * unit < _MAX_RATE and _USUAL_SPEEDS[0] < speed * unit < _USUAL_SPEEDS[1]
+        is_unit = is_scaled and 0.8 < factor / unit < 1.25 if has_velocities else is_usual
+        if rate < _MIN_RATE and is_unit:
+            sign = f"its velocities are {unit:g} times the slopes of the positions"
+            sign = sign if has_velocities else f"its joints move with {speed:.2g} rad/s or m/s"
             raise RecordingError(
-                f"by its times the recording has {rate:.3g} Hz, and its velocities are {unit:g} "
-                f"times the slopes of the positions: the times look like {name}; give time the "
-                f"unit {name} in a column map"
+                f"by its times the recording has {rate:.3g} Hz, and {sign}: the times look like "
+                f"{name}; give time the unit {name} in a column map"
             )
 
 

@@ -302,7 +302,7 @@ def test_a_twist_in_world_axes_is_turned(
     assert abs(missing(found)) < SMALL
 
 
-def test_degrees_milliseconds_and_nanoseconds_are_refused_with_the_remedy(
+def test_other_units_of_angles_and_times_are_refused_with_the_remedy(
     known: Known, panda: VMSModel, tmp_path: Path
 ) -> None:
     degrees = known.changed(q=np.degrees(known.q), v=np.degrees(known.v))
@@ -315,6 +315,12 @@ def test_degrees_milliseconds_and_nanoseconds_are_refused_with_the_remedy(
     milliseconds = known.changed(t=1e3 * known.t)
     with pytest.raises(RecordingError, match="look like ms; give time the unit ms"):
         audit(milliseconds.write_csv(tmp_path / "milliseconds.csv"), panda)
+    still = known.changed(t=1e3 * known.t, v=np.nan * known.v)
+    with pytest.raises(RecordingError, match=r"its joints move with .* look like ms"):
+        audit(still.write_csv(tmp_path / "without_velocities.csv"), panda)
+    counts = known.changed(q=known.q * 4096 / (2 * np.pi))
+    with pytest.raises(RecordingError, match="they are in no SI unit"):
+        audit(counts.write_csv(tmp_path / "counts.csv"), panda)
     nanoseconds = known.changed(t=1.7e18 + 1e9 * known.t)
     with pytest.raises(RecordingError, match="if they are nanoseconds"):
         audit(nanoseconds.write_csv(tmp_path / "nanoseconds.csv"), panda)
