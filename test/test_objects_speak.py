@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import typer
 from built_core import compiled  # noqa: F401
-from PIL import Image
 
 import vms_ph_controllers
 import vms_ph_dynamics
@@ -107,12 +106,6 @@ def test_audits_of_recordings_and_flows_of_energy_have_pictures(
     flow = RecordedRun(tmp_path, found, "").flow(0.1)._repr_html_()
     assert flow.startswith("<svg")
     assert "joint torques" in flow
-
-
-def test_a_run_is_animated(run: Trajectory, tmp_path: Path) -> None:
-    file = run.animate(tmp_path / "run.gif", rate=20.0)
-    with Image.open(file) as picture:
-        assert picture.n_frames >= 3
 
 
 def test_every_command_is_in_a_group_of_the_help() -> None:

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pinocchio as pin
 
 from vms_ph_controllers.guard.certificate import Certificate
 from vms_ph_dynamics import Array, PositionTask, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies
-from vms_ph_dynamics.energy.legend import BLUE
 from vms_ph_dynamics.energy.task_exchange import energy_parts
 from vms_ph_dynamics.errors import WithHints
 from vms_ph_dynamics.evaluation import in_space
@@ -272,48 +270,6 @@ class Trajectory(WithHints):
         if file is not None:
             figure.savefig(file)
         return figure
-
-    def animate(self, file: str | Path, rate: float = 20.0) -> Path:
-        """Write the motion as lines between the joints to a GIF, in real time; return its path.
-
-        Args:
-            file: path of the file, which ends in .gif.
-            rate: pictures per second.
-        """
-        from matplotlib.animation import FuncAnimation, PillowWriter
-        from matplotlib.figure import Figure
-
-        points, parents = self._joint_points()
-        instants = np.searchsorted(self.t, np.arange(0.0, self.t[-1] + 1e-9, 1.0 / rate))
-        figure = Figure(figsize=(4, 4), layout="constrained")
-        axes = figure.add_subplot(projection="3d")
-        centres = 0.5 * (points.min((0, 1)) + points.max((0, 1)))
-        half_width = 0.5 * float(np.max(np.ptp(points, (0, 1)))) + 1e-3
-        for name, centre in zip("xyz", centres, strict=True):
-            span = (centre - half_width, centre + half_width)
-            axes.set(**{f"{name}lim": span, f"{name}label": f"{name} (m)"})
-        lines = [axes.plot([], [], [], "o-", color=BLUE, ms=3)[0] for _ in parents]
-
-        def draw(instant: int) -> list[Any]:
-            for child, (line, parent) in enumerate(zip(lines, parents, strict=True), start=1):
-                line.set_data_3d(*points[instant, [parent, child]].T)
-            axes.set_title(f"{self.model.name}, {self.t[instant]:.2f} s", fontsize=9)
-            return lines
-
-        movie = FuncAnimation(figure, draw, frames=instants.tolist(), blit=False)
-        movie.save(Path(file), writer=PillowWriter(fps=round(rate)))
-        return Path(file)
-
-    def _joint_points(self) -> tuple[Array, list[int]]:
-        """Return origins of the joints and of the end effector, (N+1,k,3) m, and their parents."""
-        model, tree = self.model.pinocchio, self.model.tree
-        data, frame_id = model.createData(), self.model.end_effector_id
-        points = []
-        for q in self.q:
-            pin.framesForwardKinematics(model, data, tree.full_configuration(q))
-            origins = [placement.translation.copy() for placement in data.oMi]
-            points.append([*origins, data.oMf[frame_id].translation.copy()])
-        return np.array(points), [*list(model.parents)[1:], int(model.frames[frame_id].parentJoint)]
 
     def save(self, folder: str | Path) -> Path:
         """Write a bag that ``vms-ph audit``, ``plot`` and ``bag view`` read; return its path.
