@@ -38,12 +38,12 @@ with errors_in_one_sentence():
     from vms_ph_io.bag import QosProfile as BagQos
 
 # Period of the check for messages that are due, s; it bounds the delay of a message.
-_TICK = 0.002
+_TICK_PERIOD = 0.002
 
 # Time to wait after the last message until reliable messages have been delivered, s.
-_LINGER = 0.5
+_DELIVERY_TIME = 0.5
 
-_MAX_MESSAGES = 100_000
+_MAX_STEP_MESSAGES = 100_000
 """Largest number of messages of a step: services must answer."""
 
 
@@ -68,122 +68,122 @@ class BagPlayer(ReportingNode):
         self._paused: bool = declare(self, "paused")
         info = bag_info(self._bag)
         topics = {t.topic.name for t in info.topics}
-        selected = {present_topic(name) for name in chosen_topics if name} or {
+        selected_topics = {present_topic(name) for name in chosen_topics if name} or {
             *map(present_topic, topics)
         }
-        selected -= {"/clock"} if clock_rate else set()
-        self._names = {name for name in topics if present_topic(name) in selected}
-        played = [t for t in info.topics if t.topic.name in self._names and t.message_count]
+        selected_topics -= {"/clock"} if clock_rate else set()
+        self._played_topics = {name for name in topics if present_topic(name) in selected_topics}
+        played = [t for t in info.topics if t.topic.name in self._played_topics and t.message_count]
         if not played or info.start_time is None:
             raise VmsPhError(
                 f"{self._bag} contains no message to play; its topics are "
                 f"{', '.join(sorted(topics)) or 'none'}"
             )
-        self._outputs = {present_topic(t.topic.name): self._publisher_of(t.topic) for t in played}
-        self._clock_output: Publisher | None = None
+        self._senders = {present_topic(t.topic.name): self._publisher_of(t.topic) for t in played}
+        self._clock_publisher: Publisher | None = None
         if clock_rate:
-            self._clock_output = self.create_publisher(ClockMessage, "/clock", 10)
+            self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10)
             self._clock_period = round(NANOSECONDS / clock_rate)
         assert info.end_time is not None
-        self._bounds = info.start_time, info.end_time
+        self._time_bounds = info.start_time, info.end_time
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(StepBag, "~/step", self._on_step)
         self.create_service(SeekBag, "~/seek", self._on_seek)
-        self._count = 0
+        self._played_count = 0
         self._begin(self._steady.now().nanoseconds + round(delay * NANOSECONDS), info.start_time)
-        self.create_timer(_TICK, self._tick, clock=self._steady)
+        self.create_timer(_TICK_PERIOD, self._tick, clock=self._steady)
 
-    def _begin(self, start: int, time: int) -> None:
+    def _begin(self, steady_time: int, bag_time: int) -> None:
         """Go on from a bag time, at a time of the steady clock."""
-        self._origin, self._start, self._position, self._next_clock = time, start, time, time
-        self._messages = self._messages_from(time)
+        self._bag_origin = self._bag_time = self._clock_time = bag_time
+        self._steady_origin, self._end_time = steady_time, 0
+        self._messages = self._messages_from(bag_time)
         self._next_message = next(self._messages, None)
-        self._end_time = 0
 
-    def _messages_from(self, time: int) -> Iterator[BagMessage]:
+    def _messages_from(self, start_time: int) -> Iterator[BagMessage]:
         """Yield the messages from a bag time on, and latched messages from before it."""
         translator = PresentNames()
-        for recorded in BagReader(self._bag).messages(self._names):
+        for recorded in BagReader(self._bag).messages(self._played_topics):
             message = translator.translated(recorded)
-            latched = self._outputs[message.topic].qos_profile.durability
-            if message.log_time >= time or latched == DurabilityPolicy.TRANSIENT_LOCAL:
+            durability = self._senders[message.topic].qos_profile.durability
+            if message.log_time >= start_time or durability == DurabilityPolicy.TRANSIENT_LOCAL:
                 yield message
 
     def _tick(self) -> None:
         now = self._steady.now().nanoseconds
         if self._end_time:
-            if now - self._end_time > _LINGER * NANOSECONDS:
+            if now - self._end_time > _DELIVERY_TIME * NANOSECONDS:
                 raise ExternalShutdownException
             return
         if self._paused:
             self._report("paused")
             return
-        elapsed = now - self._start
+        elapsed = now - self._steady_origin
         if elapsed < 0:
             return
-        due = min(self._origin + round(elapsed * self._rate), self._bounds[1])
-        while self._next_message is not None and self._next_message.log_time <= due:
+        due_time = min(self._bag_origin + round(elapsed * self._rate), self._time_bounds[1])
+        while self._next_message is not None and self._next_message.log_time <= due_time:
             self._publish_next()
-        self._publish_clock(due)
-        self._position = due
+        self._publish_clock(due_time)
+        self._bag_time = due_time
         self._report("playing")
         if self._next_message is not None:
             return
         if self._loop:
-            self._begin(now, self._bounds[0])
+            self._begin(now, self._time_bounds[0])
         else:
-            self.get_logger().info(f"played {self._count} messages of {self._bag}")
+            self.get_logger().info(f"played {self._played_count} messages of {self._bag}")
             self._end_time = now
 
     def _report(self, activity: str) -> None:
-        time = f"{self._seconds():.3f}"
-        values = {"messages": self._count, "bag": self._bag, "bag time (s)": time}
+        time = f"{self._elapsed_time():.3f}"
+        values = {"messages": self._played_count, "bag": self._bag, "bag time (s)": time}
         self._health.report(OK, activity, values)
 
-    def _seconds(self) -> float:
+    def _elapsed_time(self) -> float:
         """Return the present time of the bag since its start, s."""
-        return (self._position - self._bounds[0]) / NANOSECONDS
+        return (self._bag_time - self._time_bounds[0]) / NANOSECONDS
 
     def _publish_next(self) -> None:
         message = self._next_message
         assert message is not None
         self._publish_clock(message.log_time)
-        self._outputs[message.topic].publish(message.data)
-        self._count += 1
-        self._position = max(self._position, message.log_time)
+        self._senders[message.topic].publish(message.data)
+        self._played_count += 1
+        self._bag_time = max(self._bag_time, message.log_time)
         self._next_message = next(self._messages, None)
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._paused and not request.data:
-            self._origin, self._start = self._position, self._steady.now().nanoseconds
+            self._bag_origin, self._steady_origin = self._bag_time, self._steady.now().nanoseconds
         self._paused = request.data
         response.success = True
         response.message = "paused" if self._paused else "playing"
         return response
 
     def _on_step(self, request: StepBag.Request, response: StepBag.Response) -> StepBag.Response:
-        response.message = self._refusal_of(request.messages)
+        response.message = self._step_refusal(request.messages)
         if not response.message:
             for _ in range(request.messages):
                 if self._next_message is None:
                     break
                 self._publish_next()
             response.success = True
-            end = ", the end of the bag" if self._next_message is None else ""
-            response.message = f"at {self._seconds():.6f} s{end}"
-        response.stamp = to_stamp(self._position)
+            end_note = ", the end of the bag" if self._next_message is None else ""
+            response.message = f"at {self._elapsed_time():.6f} s{end_note}"
+        response.stamp = to_stamp(self._bag_time)
         return response
 
-    def _refusal_of(self, messages: int) -> str:
+    def _step_refusal(self, message_count: int) -> str:
         """Return why messages cannot be published now, or an empty string."""
         if not self._paused:
             return "the bag is playing; pause it before stepping"
-        if not 1 <= messages <= _MAX_MESSAGES:
-            return f"messages must be from 1 to {_MAX_MESSAGES}; given: {messages}"
+        if not 1 <= message_count <= _MAX_STEP_MESSAGES:
+            return f"messages must be from 1 to {_MAX_STEP_MESSAGES}; given: {message_count}"
         return "the bag is at its end; ~/seek goes back" if self._next_message is None else ""
 
     def _on_seek(self, request: SeekBag.Request, response: SeekBag.Response) -> SeekBag.Response:
-        first, last = self._bounds
+        first, last = self._time_bounds
         duration = (last - first) / NANOSECONDS
         if 0.0 <= request.time <= duration:
             self._begin(self._steady.now().nanoseconds, first + round(request.time * NANOSECONDS))
@@ -191,28 +191,28 @@ class BagPlayer(ReportingNode):
             response.message = f"at {request.time:.6f} s"
         else:
             response.message = f"time must be from 0 to {duration:.6f} s; given: {request.time:g}"
-        response.stamp = to_stamp(self._position)
+        response.stamp = to_stamp(self._bag_time)
         return response
 
-    def _publish_clock(self, time: int) -> None:
+    def _publish_clock(self, bag_time: int) -> None:
         """Publish the clock up to a bag time; the clock never runs ahead of the next message."""
-        while self._clock_output is not None and self._next_clock <= time:
-            self._clock_output.publish(ClockMessage(clock=to_stamp(self._next_clock)))
-            self._next_clock += self._clock_period
+        while self._clock_publisher is not None and self._clock_time <= bag_time:
+            self._clock_publisher.publish(ClockMessage(clock=to_stamp(self._clock_time)))
+            self._clock_time += self._clock_period
 
     def _publisher_of(self, topic: Any) -> Publisher:
-        offered = (*topic.qos, BagQos())[0]
-        latched = offered.durability == "transient_local"
-        best_effort = offered.reliability == "best_effort"
-        profile = QoSProfile(
-            depth=max(1, offered.depth),
+        offered_qos = (*topic.qos, BagQos())[0]
+        latched = offered_qos.durability == "transient_local"
+        best_effort = offered_qos.reliability == "best_effort"
+        qos = QoSProfile(
+            depth=max(1, offered_qos.depth),
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
             reliability=(
                 ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
             ),
         )
-        kind = load_interface(present_type(topic.type), "msg")
-        return self.create_publisher(kind, present_topic(topic.name), profile)
+        message_type = load_interface(present_type(topic.type), "msg")
+        return self.create_publisher(message_type, present_topic(topic.name), qos)
 
 
 def main() -> None:

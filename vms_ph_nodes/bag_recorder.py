@@ -12,7 +12,7 @@ from rclpy.qos import QoSProfile
 from .node.health import ERROR, OK, WARN
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
-from .topics.interfaces import load_interface, offered_quality
+from .topics.interfaces import compatible_qos, load_interface
 
 with errors_in_one_sentence():
     from vms_ph_io.bag import BagError, BagWriter, MessageTypes, was_interrupted
@@ -22,7 +22,7 @@ with errors_in_one_sentence():
 _SEARCH_PERIOD = 0.2
 
 # Time without callbacks after which messages may be missing from the recording, s.
-_MAX_PAUSE = 1.0
+_MAX_GAP = 1.0
 
 
 class BagRecorder(ReportingNode):
@@ -45,9 +45,9 @@ class BagRecorder(ReportingNode):
         self.failed = False
         self._recorded_topics: set[str] = set()
         self._count, self._failure = 0, ""
-        self._ran_at, self._pauses, self._idle = time.monotonic(), 0, 0.0
-        self._search()
-        self.create_timer(_SEARCH_PERIOD, self._search, clock=self._steady)
+        self._last_run_time, self._gap_count, self._idle = time.monotonic(), 0, 0.0
+        self._find_topics()
+        self.create_timer(_SEARCH_PERIOD, self._find_topics, clock=self._steady)
 
     def destroy_node(self) -> None:
         """Complete the bag, announce the shutdown to the other nodes, then end."""
@@ -70,44 +70,44 @@ class BagRecorder(ReportingNode):
         )
         return new_folder
 
-    def _search(self) -> None:
-        self._record_gap()
-        for name, kinds in self.get_topic_names_and_types():
+    def _find_topics(self) -> None:
+        self._note_gap()
+        for name, type_names in self.get_topic_names_and_types():
             if name in self._recorded_topics or (
                 self._chosen_topics and name not in self._chosen_topics
             ):
                 continue
-            offered = [info.qos_profile for info in self.get_publishers_info_by_topic(name)]
-            if offered:
+            offered_qos = [info.qos_profile for info in self.get_publishers_info_by_topic(name)]
+            if offered_qos:
                 self._recorded_topics.add(name)
-                self._record(name, kinds[0], offered)
+                self._record_topic(name, type_names[0], offered_qos)
         self._report()
 
-    def _record_gap(self) -> None:
+    def _note_gap(self) -> None:
         """Warn where this process has not run for a time: messages of that time may be missing."""
         now = time.monotonic()
-        pause, self._ran_at = now - self._ran_at, now
-        if pause < _MAX_PAUSE:
+        gap, self._last_run_time = now - self._last_run_time, now
+        if gap < _MAX_GAP:
             return
-        self._pauses, self._idle = self._pauses + 1, self._idle + pause
+        self._gap_count, self._idle = self._gap_count + 1, self._idle + gap
         end = datetime.now(timezone.utc)
         self.get_logger().warning(
-            f"the recorder stood still for {pause:.1f} s until {end:%H:%M:%S} UTC; messages of "
+            f"the recorder stood still for {gap:.1f} s until {end:%H:%M:%S} UTC; messages of "
             "that time may be missing in the bag"
         )
 
-    def _record(self, name: str, kind: str, offered: list[QoSProfile]) -> None:
+    def _record_topic(self, name: str, type_name: str, offered_qos: list[QoSProfile]) -> None:
         try:
-            definition = self._types.definition(kind)
-            qualities = [
+            definition = self._types.definition(type_name)
+            bag_qos = [
                 BagQos(
                     depth=q.depth,
                     reliability=q.reliability.name.lower(),
                     durability=q.durability.name.lower(),
                 )
-                for q in offered
+                for q in offered_qos
             ]
-            self._writer.add_topic(name, definition, qualities)
+            self._writer.add_topic(name, definition, bag_qos)
         except BagError as error:
             self.get_logger().warning(f"not recorded: {error}")
             return
@@ -122,18 +122,18 @@ class BagRecorder(ReportingNode):
                 self._failure = str(error)
                 self.get_logger().error(f"recording stopped: {error}")
 
-        quality = offered_quality(offered, depth=1000)
-        self.create_subscription(load_interface(kind, "msg"), name, write, quality, raw=True)
+        qos = compatible_qos(offered_qos, depth=1000)
+        self.create_subscription(load_interface(type_name, "msg"), name, write, qos, raw=True)
 
     def _report(self) -> None:
         values: dict[str, object] = {"messages": self._count, "topics": len(self._recorded_topics)}
-        if self._pauses:
-            values["holes"] = f"{self._pauses}, of {self._idle:.1f} s together"
+        if self._gap_count:
+            values["holes"] = f"{self._gap_count}, of {self._idle:.1f} s together"
         if self._failure:
             self._health.report(ERROR, self._failure, values)
         elif not self._count:
             self._health.report(WARN, "nothing to record yet", values)
-        elif self._pauses:
+        elif self._gap_count:
             text = f"recording, with holes of {self._idle:.1f} s in which the recorder stood still"
             self._health.report(WARN, text, values)
         else:

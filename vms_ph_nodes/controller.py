@@ -42,7 +42,7 @@ from .topics.robot_motion import EffortPublishers, MeasuredStates
 from .topics.trajectory_action import TrajectoryAction
 
 # Rounding of the level of an empty energy tank, J.
-_ROUNDING = 1e-9
+_TANK_ROUNDING = 1e-9
 
 
 class ControllerNode(ManagedNode):
@@ -59,31 +59,31 @@ class ControllerNode(ManagedNode):
         super().__init__("controller")
         robot = RobotParameters(self, default="" if model is None else model.name)
         self._allocation, self._robot = robot.allocation(), robot
-        self._kind = robot.arguments.get("controller") or declare(self, "controller")
-        timeout: float = declare(self, "command_timeout")
+        self._law_name = robot.arguments.get("controller") or declare(self, "controller")
+        command_timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
-        self._state_age: float = declare(self, "state_age")
+        self._max_age: float = declare(self, "state_age")
         # A base with chosen actuators is actuated.
         self._base_actuated: bool = declare(self, "base_actuated") or bool(robot.actuators())
         self._native: bool = declare(self, "native")
-        self._compensates: bool = declare(self, "compensate_payload")
-        self._bounds = declare_record(self, "plausibility", PlausibilityBounds)
-        self._ready, self._last_stamp = False, 0
+        self._compensates_payload: bool = declare(self, "compensate_payload")
+        self._plausibility_bounds = declare_record(self, "plausibility", PlausibilityBounds)
+        self._has_started, self._last_stamp = False, 0
         self._frames: Frames | None = None  # until the robot is known
         self._age = 0.0  # of states at the law, s
         self._command: Any = None  # of the law
         # The body in the model of the law, and the last inertia received, which may be refused.
-        self._body: Body | None = None
+        self._carried_body: Body | None = None
         self._last_inertia = Inertia()
-        self._trajectories: TrajectoryAction | None = None
-        self._states = self.create_publisher(ControllerState, "~/state", 10)
-        self._prefix: str = declare(self, "frame_prefix")
-        self._references = ReferenceTopics(self, timeout)
+        self._trajectory_action: TrajectoryAction | None = None
+        self._state_publisher = self.create_publisher(ControllerState, "~/state", 10)
+        self._frame_prefix: str = declare(self, "frame_prefix")
+        self._reference_topics = ReferenceTopics(self, command_timeout)
         self.create_service(Trigger, "~/restart", self._on_restart)
         if model is not None:
             self._host(model)
         else:
-            robot.when_known(self._host_alone)
+            robot.when_known(self._host_separately)
 
     def control(self, q: Array, v: Array, dt: float, age: float = 0.0) -> Command:
         """Return the command for a state of an age, s; never raises."""
@@ -91,60 +91,60 @@ class ControllerNode(ManagedNode):
             self._command = None
             return self._no_effort()
         state = RobotState(q, v, age)
-        if self._trajectories is not None:
-            self._follow(q, dt)
-        if not self._ready:
-            self._start(state)
-        if not self._ready:
+        if self._trajectory_action is not None:
+            self._follow_trajectory(q, dt)
+        if not self._has_started:
+            self._start_law(state)
+        if not self._has_started:
             return self._no_effort()
-        command = self._command = self._supervisor.update(state, self._references.take(q), dt)
+        command = self._command = self._supervisor.update(state, self._reference_topics.take(q), dt)
         return command
 
-    def _start(self, state: RobotState) -> None:
+    def _start_law(self, state: RobotState) -> None:
         """Let the law begin at a state."""
         try:
             self._supervisor.reset(state)
         except Exception as error:  # a law of a user may raise anything
             self._health.report(ERROR, f"the controller cannot start: {error}")
             return
-        self._ready = True
+        self._has_started = True
 
-    def _follow(self, q: Array, dt: float) -> None:
+    def _follow_trajectory(self, q: Array, dt: float) -> None:
         """Take the joint references of the trajectory that is followed, if any."""
-        assert self._trajectories is not None
+        assert self._trajectory_action is not None
         try:
-            joints = self._trajectories.reference(q[self._model.nq - self._model.n :], dt)
+            joints = self._trajectory_action.reference(q[self._model.nq - self._model.n :], dt)
         except Exception as error:  # the middleware may raise anything; the law goes on
             self._health.report(ERROR, f"the trajectory ended: {error}")
-            self._trajectories.reset()
+            self._trajectory_action.reset()
             return
         if joints is not None:
-            self._references.set_joints(joints)
+            self._reference_topics.set_joints(joints)
 
     def _no_effort(self) -> Command:
         return Command(np.zeros(self._model.b), np.zeros(self._model.n), status=Status.HOLDING)
 
-    def take_body(self, body: Body | None, sample: Sample | None = None) -> None:
+    def set_carried_body(self, body: Body | None, sample: Sample | None = None) -> None:
         """Go on with a law for the robot with a body at its end effector, or without one.
 
         The law begins where the robot is, at ``sample`` or else at the next state, with its gains
         and its last references. A law that compensates an observed payload goes on as it is.
         Never raises.
         """
-        if self._compensates or body is self._body:
+        if self._compensates_payload or body is self._carried_body:
             return
         try:
-            law = self._law_of(self._model if body is None else carrying(self._model, body))
+            law = self._make_law(self._model if body is None else carrying(self._model, body))
             law.gains = self.controller.gains
-            self._supervisor = self._supervised(law)
+            self._supervisor = self._make_supervisor(law)
         except Exception as error:  # a law of a user may raise anything
             self._input_diagnostics.report(f"{error}; the law goes on as it was")
             return
         self.controller = law
-        self._body, self._ready = body, False
+        self._carried_body, self._has_started = body, False
         if sample is not None and self.is_active:
-            self._start(RobotState(sample.q, sample.v))
-        self._references.repeat()
+            self._start_law(RobotState(sample.q, sample.v))
+        self._reference_topics.repeat()
 
     def publish_record(self, stamp: Time) -> None:
         """Publish the last record of the controller with this stamp."""
@@ -153,10 +153,10 @@ class ControllerNode(ManagedNode):
 
     def restart(self) -> None:
         """Reset the controller at the next state of the robot."""
-        self._ready = False
-        self._references.forget()
-        if self._trajectories is not None:
-            self._trajectories.reset()
+        self._has_started = False
+        self._reference_topics.forget()
+        if self._trajectory_action is not None:
+            self._trajectory_action.reset()
 
     def _on_restart(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if not self.is_active:
@@ -186,49 +186,49 @@ class ControllerNode(ManagedNode):
         return super().on_deactivate(state)
 
     def _host(self, model: VMSModel) -> None:
-        self._model, self._frames = model, Frames.of(model, self._prefix)
+        self._model, self._frames = model, Frames.of(model, self._frame_prefix)
         self._health.declare_robot(model, CONTROLLER)
         # A base on wheels that do not slip is driven by their joints.
         if self._robot.settings.wheels:
             self._base_actuated = False
-        self.controller = self._law_of(model)
-        self._references.serve(model, self._frames, self.controller.LEADS_BASE_AND_TOOL)
-        if self._compensates:
+        self.controller = self._make_law(model)
+        self._reference_topics.serve(model, self._frames, self.controller.LEADS_BASE_AND_TOOL)
+        if self._compensates_payload:
             self.controller = compensation = PayloadCompensation(self.controller)
 
-            def carry(message: Payload) -> None:
+            def on_payload(message: Payload) -> None:
                 if problem := compensation.carry(from_payload(message)):
                     self._input_diagnostics.report(problem)
 
-            self.create_subscription(Payload, "vms_ph/payload", carry, 10)
-        self._supervisor = self._supervised(self.controller)
+            self.create_subscription(Payload, "vms_ph/payload", on_payload, 10)
+        self._supervisor = self._make_supervisor(self.controller)
         declare_gains(self, lambda: self.controller)
         with suppress(ImportError):  # the runtime has no actions, or control_msgs is missing
-            self._trajectories = TrajectoryAction(self, model, self.controller.FOLLOWS_JOINTS)
+            self._trajectory_action = TrajectoryAction(self, model, self.controller.FOLLOWS_JOINTS)
 
-    def _law_of(self, model: VMSModel) -> Controller:
+    def _make_law(self, model: VMSModel) -> Controller:
         """Return the law for a robot."""
         if not self._native:
             model = model.with_native(False)
         wheels = self._robot.settings.wheel_form(model)
-        return make_controller(self._kind, model, self._allocation, self._base_actuated, wheels)
+        return make_controller(self._law_name, model, self._allocation, self._base_actuated, wheels)
 
-    def _supervised(self, law: Controller) -> Supervisor:
-        return Supervisor(law, self._allocation, self._base_actuated, self._bounds)
+    def _make_supervisor(self, law: Controller) -> Supervisor:
+        return Supervisor(law, self._allocation, self._base_actuated, self._plausibility_bounds)
 
-    def _host_alone(self, model: VMSModel) -> None:
+    def _host_separately(self, model: VMSModel) -> None:
         self._host(model)
-        self._efforts = EffortPublishers(self, model, Frames.of(model, self._prefix))
+        self._effort_topics = EffortPublishers(self, model, Frames.of(model, self._frame_prefix))
         self._last_state_time: int | None = None
-        self._refusal = ""
-        self._watch_period = 0.25 * self._state_timeout
-        self.create_timer(self._watch_period, self._watch, clock=self._steady)
+        self._last_refusal = ""
+        self._check_period = 0.25 * self._state_timeout
+        self.create_timer(self._check_period, self._watch, clock=self._steady)
         self.create_subscription(InertiaStamped, CARRIED_INERTIA, self._on_inertia, 10)
-        self._measured = MeasuredStates(self, model, self._state_age, self._on_state, self._refuse)
+        self._measured = MeasuredStates(self, model, self._max_age, self._on_state, self._refuse)
         self.begin()
 
     def _refuse(self, why: object) -> None:
-        self._refusal = f"; ignored: {why}"
+        self._last_refusal = f"; ignored: {why}"
         self._input_diagnostics.report(why)
 
     def _on_inertia(self, message: InertiaStamped) -> None:
@@ -239,23 +239,23 @@ class ControllerNode(ManagedNode):
             body = from_inertia(message)
             if message.inertia != self._last_inertia:
                 self._last_inertia = message.inertia
-                self.take_body(body)
+                self.set_carried_body(body)
 
     def _on_state(self, state: JoinedState) -> None:
         if not self.is_active:
             return
         q, v, stamp = state.q, state.v, state.stamp
         now = self.get_clock().now().nanoseconds
-        age = state.age + ((now - stamp) / NANOSECONDS if self._state_age else 0.0)
+        age = state.age + ((now - stamp) / NANOSECONDS if self._max_age else 0.0)
         elapsed = (stamp - self._last_stamp) / NANOSECONDS
         # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
-        faded_age = min(self._age, self._state_age) - 0.25 * max(0.0, elapsed)
+        faded_age = min(self._age, self._max_age) - 0.25 * max(0.0, elapsed)
         self._age = max(0.0, age, faded_age)
-        if self._age > self._state_age:
+        if self._age > self._max_age:
             self._refuse(f"the joint state is {self._age:.3g} s old, older than state_age allows")
             return
         self._last_stamp = stamp
-        self._last_state_time, self._refusal = self._steady.now().nanoseconds, ""
+        self._last_state_time, self._last_refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
         dt = elapsed if 0.0 < elapsed < 1.0 else 1e-3
         command = self.control(q, v, dt, self._age)
@@ -263,44 +263,44 @@ class ControllerNode(ManagedNode):
         # that acts holds the weight.
         measured = RobotState(q, v, self._age)
         if command.status is not Status.HOLDING or self._supervisor.holds_weight(measured, dt):
-            self._efforts.publish(command.torque, command.wrench_base, to_stamp(stamp))
+            self._effort_topics.publish(command.torque, command.wrench_base, to_stamp(stamp))
         self.publish_record(to_stamp(stamp))
 
     def _watch(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""
         if self._last_state_time is None:
             if self.is_active:
-                self._health.report(WARN, f"active; no state received yet{self._refusal}")
+                self._health.report(WARN, f"active; no state received yet{self._last_refusal}")
             return
         if not self.is_active:
             return
         silence = (self._steady.now().nanoseconds - self._last_state_time) / NANOSECONDS
         # The safe output acts when the timeout ends at the latest, not a period of the watch later.
-        if silence + self._watch_period < self._state_timeout or not self._ready:
+        if silence + self._check_period < self._state_timeout or not self._has_started:
             return
         unknown_state = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
-        safe_command = self._supervisor.update(unknown_state, Reference(), self._watch_period)
+        safe_command = self._supervisor.update(unknown_state, Reference(), self._check_period)
         stamp = self.get_clock().now().to_msg()
-        if self._age <= self._state_age:
-            self._efforts.publish(safe_command.torque, safe_command.wrench_base, stamp)
+        if self._age <= self._max_age:
+            self._effort_topics.publish(safe_command.torque, safe_command.wrench_base, stamp)
         reason = f"no usable state for {silence:.1f} s; holding against gravity and damping"
-        reason += self._refusal
+        reason += self._last_refusal
         self._publish(replace(safe_command, reason=reason), stamp)
 
     def _publish(self, command: Command, stamp: Time) -> None:
         assert self._frames is not None
         header = self._frames.header(self._frames.inertial, stamp)
-        self._states.publish(to_controller_state(header, command))
-        self._diagnose(command)
+        self._state_publisher.publish(to_controller_state(header, command))
+        self._report_diagnostics(command)
 
-    def _diagnose(self, command: Command) -> None:
+    def _report_diagnostics(self, command: Command) -> None:
         """Publish the status, and the means that ensures passivity, on /diagnostics."""
         energy = command.energy
         passivity, level = "by the law, without an energy tank", OK
         values: dict[str, object] = {"status": command.status.name}
         if getattr(self.controller.gains, "tank_capacity", 0.0) > 0.0:
             passivity = "ensured by the energy tank"
-            if energy.tank_level < -_ROUNDING:
+            if energy.tank_level < -_TANK_ROUNDING:
                 passivity, level = f"broken: the energy tank owes {-energy.tank_level:.3g} J", WARN
             values["tank level (J)"] = f"{energy.tank_level:.3e}"
             values["unaccounted energy (J)"] = f"{energy.unaccounted_energy:.3e}"

@@ -81,11 +81,11 @@ def describe(
         hardware_parameters["step"] = str(step)  # drivers of real robots have no such argument
     for tag in ET.fromstring(read_urdf(file, hardware_parameters)).findall("ros2_control"):
         root.append(tag)
-    _add_effects(root, xml, RobotSettings(robot=robot, actuators=actuators), fluid)
+    _add_plugin_tags(root, xml, RobotSettings(robot=robot, actuators=actuators), fluid)
     return ET.tostring(root, encoding="unicode")
 
 
-def _add_effects(root: ET.Element, xml: str, settings: RobotSettings, fluid: str) -> None:
+def _add_plugin_tags(root: ET.Element, xml: str, settings: RobotSettings, fluid: str) -> None:
     """Add what acts on the robot for the plugins."""
     robot = robots.get(settings.robot) if settings.is_bundled else None
     if settings.actuators:
@@ -108,20 +108,20 @@ def _add_base_link(robot: ET.Element) -> None:
     The link base_link of REP-105 coincides with a root link of another name. The inertia of the
     root link is moved to a link of its own, because robot_state_publisher warns of it.
     """
-    children = {child.get("link") for child in robot.iterfind("joint/child")}
+    child_links = {child.get("link") for child in robot.iterfind("joint/child")}
     links = {link.get("name", ""): link for link in robot.findall("link")}
-    root_link = next((name for name in links if name not in children), None)
+    root_link = next((name for name in links if name not in child_links), None)
     if root_link is None:
         return
     inertial = links[root_link].find("inertial")
     if inertial is not None and f"{root_link}_inertia" not in links:
         links[root_link].remove(inertial)
-        _attach(robot, root_link, f"{root_link}_inertia").append(inertial)
+        _attach_link(robot, root_link, f"{root_link}_inertia").append(inertial)
     if BASE_LINK not in links:
-        _attach(robot, root_link, BASE_LINK)
+        _attach_link(robot, root_link, BASE_LINK)
 
 
-def _attach(robot: ET.Element, parent: str, name: str) -> ET.Element:
+def _attach_link(robot: ET.Element, parent: str, name: str) -> ET.Element:
     """Add a link that coincides with another one, and return it."""
     joint = ET.SubElement(robot, "joint", name=f"{parent}_{name}", type="fixed")
     ET.SubElement(joint, "parent", link=parent)

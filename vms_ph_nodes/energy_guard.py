@@ -20,7 +20,7 @@ from vms_ph_controllers import Status
 from vms_ph_controllers.guard import GuardedEffort, PortGuard
 from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
 
-from .messages.conversions import NANOSECONDS, by_name, from_wrench_base, to_stamp
+from .messages.conversions import NANOSECONDS, from_wrench_base, joint_values, to_stamp
 from .messages.energy_messages import to_certificate
 from .messages.frames import Frames
 from .messages.stamps import LatestMessage
@@ -43,19 +43,19 @@ class EnergyGuardNode(ReportingNode):
         robot = self._robot = RobotParameters(self)
         self._delay: int = declare(self, "delay")
         self._effort_carries_weight: bool = declare(self, "effort_carries_weight")
-        self._actuated: bool = declare(self, "base_actuated")
-        self._failed: str = declare(self, "failed_actuators")
+        self._base_actuated: bool = declare(self, "base_actuated")
+        self._failed_actuators: str = declare(self, "failed_actuators")
         command_timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
         self._state_age: float = declare(self, "state_age")
-        self._period = NANOSECONDS / float(declare(self, "publish_rate"))
-        self._prefix: str = declare(self, "frame_prefix")
+        self._publish_period = NANOSECONDS / float(declare(self, "publish_rate"))
+        self._frame_prefix: str = declare(self, "frame_prefix")
         self._guard: PortGuard | None = None
-        self._torque = LatestMessage[Array](command_timeout)
-        self._wrench = LatestMessage[Array](command_timeout)
+        self._latest_torque = LatestMessage[Array](command_timeout)
+        self._latest_wrench = LatestMessage[Array](command_timeout)
         self._last_stamp: int | None = None  # of the states
-        self._last_state_time, self._publish_time = 0, 0.0
-        robot.when_known(self._watch)
+        self._last_state_time, self._last_publish_time = 0, 0.0
+        robot.when_known(self._begin)
 
     def destroy_node(self) -> None:
         """Log the certificate, announce the shutdown to the other nodes, then end."""
@@ -64,82 +64,82 @@ class EnergyGuardNode(ReportingNode):
                 self.get_logger().info(line)
         super().destroy_node()
 
-    def _watch(self, model: VMSModel) -> None:
+    def _begin(self, model: VMSModel) -> None:
         self._model = model
         self._health.declare_robot(model)
-        self._frames = Frames.of(model, self._prefix)
-        allocation, weights = self._actuators()
+        self._frames = Frames.of(model, self._frame_prefix)
+        allocation, weights = self._allocation_and_weights()
         self._guard = PortGuard(
             model,
             delay=self._delay,
             effort_carries_weight=self._effort_carries_weight,
-            base_actuated=self._actuated,
+            base_actuated=self._base_actuated,
             allocation=allocation,
             weights=weights,
         )
         declare_gains(self, lambda: self._guard, "settings")
         self._certificates = self.create_publisher(EnergyCertificate, "~/certificate", LATCHED)
-        self._efforts = EffortPublishers(self, model, self._frames)
+        self._effort_topics = EffortPublishers(self, model, self._frames)
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
         if model.b:
             self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
-        self._measured = MeasuredStates(
+        self._measured_states = MeasuredStates(
             self, model, self._state_age, self._on_state, self._input_diagnostics.report
         )
         self.create_subscription(Float64, "~/budget", self._on_budget, 10)
-        self.create_service(ChangeBudget, "~/change_budget", self._on_change)
-        self.create_timer(0.25 * self._state_timeout, self._on_silence, clock=self._steady)
+        self.create_service(ChangeBudget, "~/change_budget", self._on_change_budget)
+        self.create_timer(0.25 * self._state_timeout, self._check_silence, clock=self._steady)
 
-    def _actuators(self) -> tuple[Allocation | None, Array | None]:
+    def _allocation_and_weights(self) -> tuple[Allocation | None, Array | None]:
         """Return the limits of the base's actuators, and which components are given up first.
 
         Raises:
             VmsPhError: an actuator that has failed does not exist.
         """
-        failed = self._failed.replace(",", " ").split()
-        actuators = self._robot.known_actuators() if self._actuated else None
+        failed = self._failed_actuators.replace(",", " ").split()
+        actuators = self._robot.known_actuators() if self._base_actuated else None
         if actuators is None:
             if failed:
                 raise ModelError(
                     f"failed_actuators: the base has no actuators that are known; set actuators; "
-                    f"given: {self._failed!r}"
+                    f"given: {self._failed_actuators!r}"
                 )
             return None, None
         return actuators.allocation_without(failed), actuators.weights
 
     def _on_torque(self, message: JointState) -> None:
         with self._input_diagnostics.refusing():
-            torque = by_name(self._model, list(message.name), np.array(message.effort), "torque")
-            self._torque.update(torque)
+            names, effort = list(message.name), np.array(message.effort)
+            self._latest_torque.update(joint_values(self._model, names, effort, "torque"))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():
-            self._wrench.update(from_wrench_base(self._model, message.wrench))
+            self._latest_wrench.update(from_wrench_base(self._model, message.wrench))
 
     def _on_state(self, state: JoinedState) -> None:
-        guard, last, q, v = self._guard, self._last_stamp, state.q, state.v
+        guard, last_stamp, q, v = self._guard, self._last_stamp, state.q, state.v
         assert guard is not None
-        if last is None:
+        if last_stamp is None:
             guard.engage(q, v)
         # After a gap or a reset of the clock the time is not known; the guard then holds.
-        elapsed = 0.0 if last is None else (state.stamp - last) / NANOSECONDS
+        elapsed = 0.0 if last_stamp is None else (state.stamp - last_stamp) / NANOSECONDS
         self._last_stamp, self._last_state_time = state.stamp, self._now()
-        self._send(guard.update(q, v, self._requested_torque(), elapsed), to_stamp(state.stamp))
+        self._send(guard.update(q, v, self._requested_effort(), elapsed), to_stamp(state.stamp))
         self._health.tick()
 
-    def _requested_torque(self) -> Array:
+    def _requested_effort(self) -> Array:
         """Return the last effort (nv,) of the controller; not a number if there is none in time."""
-        b, torque, wrench = self._model.b, self._torque.value, self._wrench.value
+        b, torque, wrench = self._model.b, self._latest_torque.value, self._latest_wrench.value
         effort = np.full(self._model.nv, np.nan)
         if torque is not None:
             effort[b:] = torque
-        if b and not self._actuated:
+        if b and not self._base_actuated:
             effort[:b] = 0.0
         elif b and wrench is not None:
             effort[:b] = wrench
         return effort
 
-    def _on_silence(self) -> None:
+    def _check_silence(self) -> None:
         """Send the safe output when no state arrives; the last effort must not keep acting."""
         silence = (self._now() - self._last_state_time) / NANOSECONDS
         if self._guard is None or self._last_stamp is None or silence < 0.75 * self._state_timeout:
@@ -149,10 +149,10 @@ class EnergyGuardNode(ReportingNode):
 
     def _send(self, guarded: GuardedEffort, stamp: Time) -> None:
         b = self._model.b
-        self._efforts.publish(guarded.effort[b:], guarded.effort[:b], stamp)
-        if self._now() - self._publish_time < self._period:
+        self._effort_topics.publish(guarded.effort[b:], guarded.effort[:b], stamp)
+        if self._now() - self._last_publish_time < self._publish_period:
             return
-        self._publish_time = self._now()
+        self._last_publish_time = self._now()
         assert self._guard is not None
         certificate = self._guard.certificate
         header = self._frames.header(self._frames.inertial, stamp)
@@ -172,9 +172,9 @@ class EnergyGuardNode(ReportingNode):
         if not np.isfinite(message.data):
             self._input_diagnostics.report("a change of the budget must be finite, J")
             return
-        self._change(float(message.data))
+        self._change_budget(float(message.data))
 
-    def _on_change(
+    def _on_change_budget(
         self, request: ChangeBudget.Request, response: ChangeBudget.Response
     ) -> ChangeBudget.Response:
         assert self._guard is not None
@@ -185,12 +185,12 @@ class EnergyGuardNode(ReportingNode):
         if request.freezing != ChangeBudget.Request.KEEP:
             frozen = request.freezing == ChangeBudget.Request.FREEZE
             self.set_parameters([Parameter("freeze", Parameter.Type.BOOL, frozen)])
-        changed = self._change(float(request.energy))
+        changed = self._change_budget(float(request.energy))
         response.success = True
         response.message = f"changed by {changed:.6g} J; the level is {self._guard.level:.6g} J"
         return response
 
-    def _change(self, energy: float) -> float:
+    def _change_budget(self, energy: float) -> float:
         assert self._guard is not None
         return self._guard.refill(energy) if energy >= 0.0 else -self._guard.drain(-energy)
 

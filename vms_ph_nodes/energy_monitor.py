@@ -41,22 +41,22 @@ class LiveIdentifier:
         """Declare the parameters ``identify.*``."""
         self._enabled: bool = declare(node, "identify.enabled")
         self._period: float = declare(node, "identify.period")
-        self._memory: float = declare(node, "identify.memory")
+        self._memory_time: float = declare(node, "identify.memory")
         self._frame: str = declare(node, "identify.payload_frame")
         self.disabled = "" if self._enabled else "switched off by identify.enabled"
         self.result: tuple[int, LiveResult] | None = None
         self.frame = ""
         self._estimator: LiveIdentification | None = None
-        self._origin: int | None = None
+        self._first_stamp: int | None = None
         self._stop = threading.Event()
-        self._failed = ""
+        self._failure = ""
 
     def begin(self, model: VMSModel) -> None:
         """Begin for a robot; one whose energy the estimator does not know disables it."""
         if not self._enabled:
             return
         try:
-            self._estimator = LiveIdentification(model, self._frame or None, self._memory)
+            self._estimator = LiveIdentification(model, self._frame or None, self._memory_time)
         except VmsPhError as error:
             self.disabled = str(error)
             return
@@ -71,23 +71,23 @@ class LiveIdentifier:
         if self.disabled:
             return
         stamp = from_stamp(motion.stamp)
-        if self._origin is None:
-            self._origin = stamp
+        if self._first_stamp is None:
+            self._first_stamp = stamp
         wrenches = dict(motion.wrench_tools)
         if motion.wrench is not None:
             wrenches[self._model.end_effector] = motion.wrench
         if motion.wrench_base is not None and self._model.b:
             wrenches["base"] = np.concatenate(in_space(self._model.b, motion.wrench_base))
         # Times since the first one: seconds since 1970 would leave a float 0.2 us.
-        t = (stamp - self._origin) / NANOSECONDS
+        t = (stamp - self._first_stamp) / NANOSECONDS
         self._estimator.add(Sample(t, motion.d.q, motion.d.v, motion.torque, wrenches))
 
     def _unknown_work(self, motion: RobotMotion) -> str:
         """Return which work is unknown, so that nothing can be identified; or an empty string."""
-        if self._failed:
-            return self._failed
-        if motion.unknown:
-            return motion.unknown
+        if self._failure:
+            return self._failure
+        if motion.missing_efforts:
+            return motion.missing_efforts
         if not motion.torque.any():
             return "the joint states have no efforts"
         if self._model.b and motion.wrench_base is None:
@@ -105,10 +105,10 @@ class LiveIdentifier:
             try:
                 identified = estimator.update()
             except Exception as error:  # the thread ends, which the diagnostics then say
-                self._failed = f"the estimator failed: {error}"
+                self._failure = f"the estimator failed: {error}"
                 return
-            if identified is not None and self._origin is not None:
-                self.result = self._origin + round(identified.t * NANOSECONDS), identified
+            if identified is not None and self._first_stamp is not None:
+                self.result = self._first_stamp + round(identified.t * NANOSECONDS), identified
 
 
 class EnergyMonitor(MotionNode):
@@ -121,8 +121,8 @@ class EnergyMonitor(MotionNode):
 
     def __init__(self) -> None:
         super().__init__("energy_monitor")
-        self._friction: bool = declare(self, "joint_friction")
-        self._tolerance: float = declare(self, "unaccounted_tolerance")
+        self._has_friction: bool = declare(self, "joint_friction")
+        self._unaccounted_tolerance: float = declare(self, "unaccounted_tolerance")
         self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
         self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)
@@ -139,10 +139,10 @@ class EnergyMonitor(MotionNode):
     def begin(self, model: VMSModel) -> None:
         """Set up for a robot."""
         self._task = PositionTask(model)
-        self._exchange = TaskExchange(model, self._task)
+        self._task_exchange = TaskExchange(model, self._task)
         self._audit = EnergyAudit()
-        self._friction_model = Friction.of(model) if self._friction else None
-        self._joints = model.joint_names
+        self._friction_model = Friction.of(model) if self._has_friction else None
+        self._joint_names = model.joint_names
         self._identifier.begin(model)
 
     def on_motion(self, motion: RobotMotion) -> None:
@@ -153,16 +153,16 @@ class EnergyMonitor(MotionNode):
         self._energies.publish(energy)
         self._momenta.publish(to_momentum(header, frames.prefix + frames.root, motion.d))
         self._identifier.add(motion)
-        if motion.unknown:
+        if motion.missing_efforts:
             self._audit = EnergyAudit()
-            message = f"{motion.unknown}; powers and their balance are unknown"
+            message = f"{motion.missing_efforts}; powers and their balance are unknown"
             self._health.report(WARN, message, self._identification_values())
             return
         ports, time = motion.ports(self._friction_model), from_stamp(motion.stamp)
         power, dissipated = ports.supplied(motion.d), ports.dissipated(motion.d)
         flow = EnergySample(time, energy.total, power, dissipated, motion.port_energies)
         self._audit.add(flow)
-        self._powers.publish(to_power(header, flow, self._audit, self._exchange.at(motion.d)))
+        self._powers.publish(to_power(header, flow, self._audit, self._task_exchange.at(motion.d)))
         self._publish_identification()
         self._report()
 
@@ -172,14 +172,14 @@ class EnergyMonitor(MotionNode):
             return
         self._published_stamp = result[0]
         header = self._frames.header(self._identifier.frame, to_stamp(result[0]))
-        self._identifications.publish(to_identification(header, self._joints, result[1]))
+        self._identifications.publish(to_identification(header, self._joint_names, result[1]))
 
     def _identification_values(self) -> dict[str, str]:
         return diagnostic_values(self._identifier.disabled, self._identifier.result)
 
     def _report(self) -> None:
         audit = self._audit
-        balanced = abs(audit.unaccounted_energy) <= self._tolerance
+        balanced = abs(audit.unaccounted_energy) <= self._unaccounted_tolerance
         message = "energy balanced" if balanced else f"{audit.unaccounted_energy:.3g} J unaccounted"
         values = {
             "unaccounted energy (J)": f"{audit.unaccounted_energy:.3e}",

@@ -22,7 +22,7 @@ from vms_ph_controllers.observers import (
 )
 from vms_ph_dynamics import Array, Friction, VMSModel
 
-from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_stamped
+from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
 from .messages.observations import to_contact, to_payload
 from .node.health import OK, WARN
 from .node.parameters import declare
@@ -46,7 +46,7 @@ class ForceObserver(MotionNode):
             **{n: declare(self, n if n.endswith("_error") else f"{n}_noise") for n in names}
         )
         self._decoupled: bool = declare(self, "decoupled")
-        self._friction: bool = declare(self, "joint_friction")
+        self._has_friction: bool = declare(self, "joint_friction")
         self._bandwidth: float = declare(self, "bandwidth")
         self._false_alarms: float = declare(self, "false_alarms")
         self._wind: tuple[float, float] = declare(self, "wind_force"), declare(self, "wind_moment")
@@ -54,15 +54,15 @@ class ForceObserver(MotionNode):
 
     def begin(self, model: VMSModel) -> None:
         """Set up for a robot."""
-        friction = Friction.of(model) if self._friction else None
+        friction = Friction.of(model) if self._has_friction else None
         coordinates = "decoupled" if self._decoupled else "standard"
         self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
-        self._observer = MomentumObserver(model, self._bandwidth)
+        self._momentum_observer = MomentumObserver(model, self._bandwidth)
         self._map = WrenchMap(self._balance, wind_force=self._wind[0], wind_moment=self._wind[1])
         self._detector = ContactDetector(self._balance, self._false_alarms)
         # Its regressor is that of the standard coordinates.
         self._payload_balance = ImpulseBalance(model, self._noise, "standard", friction)
-        self._payload = PayloadObserver(self._payload_balance)
+        self._payload_observer = PayloadObserver(self._payload_balance)
         names = ["vms_ph/estimated_wrench"]
         names += ["vms_ph/estimated_wrench_base"] if model.b else []
         self._wrenches = [
@@ -72,55 +72,55 @@ class ForceObserver(MotionNode):
         ]
         self._contacts = self.create_publisher(Contact, "vms_ph/contact", 10)
         self._payloads = self.create_publisher(Payload, "vms_ph/payload", 10)
-        self._last: tuple[int, Array] | None = None
-        self._count = 0
+        self._last_effort: tuple[int, Array] | None = None
+        self._contact_count = 0
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Take a motion of the robot."""
-        if motion.unknown:
-            self._last = None
+        if motion.missing_efforts:
+            self._last_effort = None
             self._restart()
-            self._health.report(WARN, f"{motion.unknown}; nothing is observed without them")
+            self._health.report(WARN, f"{motion.missing_efforts}; nothing is observed without them")
             return
         model = self._model
-        base = np.zeros(model.b) if motion.wrench_base is None else motion.wrench_base
-        now, effort = from_stamp(motion.stamp), np.concatenate([base, motion.torque])
-        last, self._last = self._last, (now, effort)
+        base_wrench = np.zeros(model.b) if motion.wrench_base is None else motion.wrench_base
+        now, effort = from_stamp(motion.stamp), np.concatenate([base_wrench, motion.torque])
+        last_effort, self._last_effort = self._last_effort, (now, effort)
         state = RobotState(motion.d.q, motion.d.v)
-        dt = 0.0 if last is None else (now - last[0]) / NANOSECONDS
-        mean = effort if last is None else 0.5 * (last[1] + effort)
+        dt = 0.0 if last_effort is None else (now - last_effort[0]) / NANOSECONDS
+        mean_effort = effort if last_effort is None else 0.5 * (last_effort[1] + effort)
         if dt < 0.0:
             self._restart()
         # The first state begins with any time step that is one.
         step = dt if dt > 0.0 else 1e-3
-        impulse = self._balance.add(state, mean, step)
-        standard = self._payload_balance.add(state, mean, step)
-        if impulse is None or standard is None:
+        impulse = self._balance.add(state, mean_effort, step)
+        standard_impulse = self._payload_balance.add(state, mean_effort, step)
+        if impulse is None or standard_impulse is None:
             return
-        estimate = self._map.estimate(self._observer.add(impulse))
+        estimate = self._map.estimate(self._momentum_observer.add(impulse))
         contact = self._detector.add(impulse)
         self._publish_wrenches(motion, estimate)
         tool = self._frames.header(self._frames.tool, motion.stamp)
         self._contacts.publish(to_contact(tool, model, contact))
-        self._payloads.publish(to_payload(tool, self._payload.add(standard)))
+        self._payloads.publish(to_payload(tool, self._payload_observer.add(standard_impulse)))
         self._report(contact, model.b > 0 and motion.wrench_base is None)
 
     def _restart(self) -> None:
         balances = (self._balance, self._payload_balance)
-        for part in (*balances, self._observer, self._detector, self._payload):
+        for part in (*balances, self._momentum_observer, self._detector, self._payload_observer):
             part.restart()
 
     def _publish_wrenches(self, motion: RobotMotion, estimate: WrenchEstimate) -> None:
-        tool = self._frames.header(self._frames.tool, motion.stamp)
+        tool_header = self._frames.header(self._frames.tool, motion.stamp)
         base = self._frames.header(self._frames.root, motion.stamp)
-        values = [(tool, estimate.end_effector), (tool, estimate.deviation)]
+        wrenches = [(tool_header, estimate.end_effector), (tool_header, estimate.deviation)]
         if self._model.b:
-            values += [(base, estimate.base), (base, np.sqrt(np.diag(estimate.covariance_base)))]
-        for publisher, (header, value) in zip(self._wrenches, values, strict=True):
-            publisher.publish(to_wrench_stamped(header, value))
+            wrenches += [(base, estimate.base), (base, np.sqrt(np.diag(estimate.covariance_base)))]
+        for publisher, (header, wrench) in zip(self._wrenches, wrenches, strict=True):
+            publisher.publish(to_wrench_base(header, wrench))
 
     def _report(self, contact: ContactReport, without_base_wrench: bool) -> None:
-        self._count += contact.began
+        self._contact_count += contact.began
         message = "in contact" if contact.contact else "no contact"
         if without_base_wrench:
             message += "; without vms_ph/wrench_base, the actuators of the base count as external"
@@ -128,7 +128,7 @@ class ForceObserver(MotionNode):
             WARN if without_base_wrench else OK,
             message,
             {
-                "contacts": str(self._count),
+                "contacts": str(self._contact_count),
                 "momentum over threshold": f"{contact.by_momentum:.2g}",
                 "energy over threshold": f"{contact.by_energy:.2g}",
             },

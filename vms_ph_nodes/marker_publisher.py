@@ -27,7 +27,7 @@ class MarkerPublisher(MotionNode):
         super().__init__("marker_publisher")
         self._period = round(NANOSECONDS / float(declare(self, "rate")))
         self._scales = declare_record(self, "scale", Scales)
-        self._last = 0
+        self._last_stamp = 0
         self._publisher = self.create_publisher(MarkerArray, "vms_ph/markers", 10)
         self.watch()
 
@@ -39,20 +39,20 @@ class MarkerPublisher(MotionNode):
         """Take a motion of the robot."""
         now = from_stamp(motion.stamp)
         # After a backward jump of stamps (a reset, a bag that restarts) publish at once.
-        if 0 <= now - self._last < self._period:
+        if 0 <= now - self._last_stamp < self._period:
             return
-        self._last = now
+        self._last_stamp = now
         header = self._frames.header(self._frames.inertial, motion.stamp)
         shapes = self._shapes.at(motion.d, motion.ports(None))
         self._publisher.publish(to_markers(header, shapes, self._shapes.size))
-        count = f"{len(shapes)} shapes"
-        if motion.unknown:
-            self._health.report(WARN, f"{count}; {motion.unknown}, which count as zero")
+        summary = f"{len(shapes)} shapes"
+        if motion.missing_efforts:
+            self._health.report(WARN, f"{summary}; {motion.missing_efforts}, which count as zero")
         else:
-            self._health.report(OK, count)
+            self._health.report(OK, summary)
 
 
-_SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m, for a robot with a reach of 1 m
+_SHAFT, _HEAD, _BAR_WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m, for a robot with a reach of 1 m
 
 
 def to_markers(header: Header, shapes: list[Shape], size: float = 1.0) -> MarkerArray:
@@ -79,8 +79,8 @@ def _arrow(header: Header, arrow: Arrow, size: float) -> Marker:
     marker = _marker(header, arrow.name, Marker.ARROW, arrow.colour, action)
     if action == Marker.ADD:
         marker.points = [to_point(arrow.start), to_point(arrow.start + arrow.vector)]
-        head = min(2 * size * _HEAD, 0.5 * float(np.linalg.norm(arrow.vector)))
-        marker.scale = to_vector((size * _SHAFT, size * _HEAD, head))
+        head_length = min(2 * size * _HEAD, 0.5 * float(np.linalg.norm(arrow.vector)))
+        marker.scale = to_vector((size * _SHAFT, size * _HEAD, head_length))
     return marker
 
 
@@ -97,7 +97,7 @@ def _bar(header: Header, bar: Bar, size: float) -> Marker:
     marker.pose.position = to_point(bar.position + bar.height / 2 * bar.up)
     rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).matrix()
     marker.pose.orientation = to_quaternion(rotation)
-    marker.scale = to_vector((size * _WIDTH, size * _WIDTH, bar.height))
+    marker.scale = to_vector((size * _BAR_WIDTH, size * _BAR_WIDTH, bar.height))
     return marker
 
 

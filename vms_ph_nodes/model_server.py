@@ -58,25 +58,25 @@ class ModelAnswers:
         self._model = model
         self._task, self._frames = PositionTask(model), Frames.of(model)
 
-    def info(self, request: GetModelInfo.Request, response: GetModelInfo.Response) -> None:
-        """Return the properties of the model."""
+    def fill_info(self, request: GetModelInfo.Request, response: GetModelInfo.Response) -> None:
+        """Set the properties of the model."""
         model = self._model
         response.name, response.base = model.name, model.base
         response.nq, response.nv = model.nq, model.nv
         response.joint_names = list(model.joint_names)
-        response.total_mass = model.total_mass
         response.end_effector = model.end_effector
-        response.gravity = model.gravity
+        response.total_mass, response.gravity = model.total_mass, model.gravity
 
-    def dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
-        """Return the terms of the equations of motion at one state."""
+    def fill_dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
+        """Set the terms of the equations of motion at one state."""
         d = self._evaluate(request)
         self._fill(response, d)
-        response.kinetic_energy = d.kinetic_energy
-        response.potential_energy = d.potential_energy
+        response.kinetic_energy, response.potential_energy = d.kinetic_energy, d.potential_energy
 
-    def batch(self, request: GetDynamicsBatch.Request, response: GetDynamicsBatch.Response) -> None:
-        """Return the terms of the equations of motion at many states."""
+    def fill_batch(
+        self, request: GetDynamicsBatch.Request, response: GetDynamicsBatch.Response
+    ) -> None:
+        """Set the terms of the equations of motion at many states."""
         q_and_v = self._map_states(request.states, self._q_and_v)
         configurations, velocities = zip(*q_and_v, strict=True)
         d = self._model.evaluate_batch(configurations, velocities, terms=_BATCHED)
@@ -91,8 +91,8 @@ class ModelAnswers:
         for name, term in _TERMS.items():
             setattr(response, name, getattr(d, term).ravel().tolist())
 
-    def energies(self, request: GetEnergies.Request, response: GetEnergies.Response) -> None:
-        """Return energies and momenta at states."""
+    def fill_energies(self, request: GetEnergies.Request, response: GetEnergies.Response) -> None:
+        """Set energies and momenta at states."""
         energies, momenta = [], []
         evaluations = self._map_states(request.states, self._evaluate)
         for state, d in zip(request.states, evaluations, strict=True):
@@ -101,8 +101,8 @@ class ModelAnswers:
             momenta.append(to_momentum(header, self._frames.root, d))
         response.energies, response.momenta = energies, momenta
 
-    def jacobian(self, request: GetJacobian.Request, response: GetJacobian.Response) -> None:
-        """Return poses and Jacobians of frames."""
+    def fill_jacobian(self, request: GetJacobian.Request, response: GetJacobian.Response) -> None:
+        """Set poses and Jacobians of frames."""
         if request.axes not in _AXES:
             raise StateError(f"axes must be 0 (LOCAL) or 1 (ALIGNED); given: {request.axes}")
         axes = _AXES[request.axes]
@@ -113,8 +113,10 @@ class ModelAnswers:
         response.jacobian_rate = _concatenated([d.jacobian_rate(name, axes) for name in names])
         response.poses = [to_pose(d.placement(name)) for name in names]
 
-    def structure(self, request: CheckStructure.Request, response: CheckStructure.Response) -> None:
-        """Return the structure checks at a state."""
+    def fill_checks(
+        self, request: CheckStructure.Request, response: CheckStructure.Response
+    ) -> None:
+        """Set the structure checks at a state."""
         checks = structure_checks(self._evaluate(request.state))
         response.checks = [check.name for check in checks]
         response.values = [check.value for check in checks]
@@ -161,15 +163,15 @@ class ModelServer(ReportingNode):
         super().__init__("model_server")
         self._answers: ModelAnswers | None = None
         robot = RobotParameters(self)
-        for kind, name, answer in (
-            (GetModelInfo, "get_model_info", ModelAnswers.info),
-            (GetDynamics, "get_dynamics", ModelAnswers.dynamics),
-            (GetDynamicsBatch, "get_dynamics_batch", ModelAnswers.batch),
-            (GetEnergies, "get_energies", ModelAnswers.energies),
-            (GetJacobian, "get_jacobian", ModelAnswers.jacobian),
-            (CheckStructure, "check_structure", ModelAnswers.structure),
+        for service_type, name, fill in (
+            (GetModelInfo, "get_model_info", ModelAnswers.fill_info),
+            (GetDynamics, "get_dynamics", ModelAnswers.fill_dynamics),
+            (GetDynamicsBatch, "get_dynamics_batch", ModelAnswers.fill_batch),
+            (GetEnergies, "get_energies", ModelAnswers.fill_energies),
+            (GetJacobian, "get_jacobian", ModelAnswers.fill_jacobian),
+            (CheckStructure, "check_structure", ModelAnswers.fill_checks),
         ):
-            self.create_service(kind, f"~/{name}", self._service_callback(answer))
+            self.create_service(service_type, f"~/{name}", self._service_callback(fill))
         self._health.report(WARN, NO_DESCRIPTION)
         robot.when_known(self._serve)
 
@@ -178,7 +180,7 @@ class ModelServer(ReportingNode):
         self._health.declare_robot(model)
         self._health.report(OK, f"serving the model of {model.name}")
 
-    def _service_callback(self, answer: Callable[..., None]) -> Callable[[Any, Any], Any]:
+    def _service_callback(self, fill: Callable[..., None]) -> Callable[[Any, Any], Any]:
         """Return a service callback that reports an error as success=false with its message."""
 
         def callback(request: Any, response: Any) -> Any:
@@ -188,12 +190,10 @@ class ModelServer(ReportingNode):
             try:
                 # Far beyond any robot the terms overflow, which the answer says.
                 with np.errstate(all="ignore"):
-                    answer(self._answers, request, response)
+                    fill(self._answers, request, response)
                 require_finite(response)
             except VmsPhError as error:
-                response = type(response)()
-                response.message = str(error)
-                return response
+                return type(response)(message=str(error))
             response.success = True
             return response
 

@@ -24,14 +24,14 @@ from .node.process import run
 from .topics.robot_motion import MotionNode, RobotMotion
 from .views.shapes import reach, rgba
 
-_NAME = "reference"
+_MARKER_NAME = "reference"
 
 # Quaternions (w, x, y, z) that turn the x axis of a control into each axis of the marker.
-_HALF = 0.5**0.5
+_SQRT_HALF = 0.5**0.5
 _AXES = {
-    "x": (_HALF, _HALF, 0.0, 0.0),
-    "y": (_HALF, 0.0, 0.0, _HALF),
-    "z": (_HALF, 0.0, _HALF, 0.0),
+    "x": (_SQRT_HALF, _SQRT_HALF, 0.0, 0.0),
+    "y": (_SQRT_HALF, 0.0, 0.0, _SQRT_HALF),
+    "z": (_SQRT_HALF, 0.0, _SQRT_HALF, 0.0),
 }
 
 
@@ -52,7 +52,7 @@ class ReferenceMarker(MotionNode):
         """
         try:
             library = importlib.import_module("interactive_markers")
-            self._messages = importlib.import_module("visualization_msgs.msg")
+            self._marker_messages = importlib.import_module("visualization_msgs.msg")
         except ImportError as error:
             raise VmsPhError(
                 "reference_marker needs the ROS package interactive_markers, which a ROS 2 with "
@@ -62,7 +62,7 @@ class ReferenceMarker(MotionNode):
         controller: str = declare(self, "controller")
         self._server = library.InteractiveMarkerServer(self, "vms_ph/reference")
         self._publisher = self.create_publisher(PoseStamped, f"{controller}/reference_pose", 10)
-        self._last = -1
+        self._last_stamp = -1
         self.watch()
 
     def begin(self, model: VMSModel) -> None:
@@ -70,8 +70,8 @@ class ReferenceMarker(MotionNode):
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Put the marker where the robot is, at the first state and after a jump back in time."""
-        stamp, last = from_stamp(motion.stamp), self._last
-        self._last = stamp
+        stamp, last = from_stamp(motion.stamp), self._last_stamp
+        self._last_stamp = stamp
         self._health.report(OK, "running")
         if 0 <= last <= stamp:
             return
@@ -82,28 +82,28 @@ class ReferenceMarker(MotionNode):
         self._server.applyChanges()
 
     def _marker(self, pose: Array) -> Any:
-        messages, size = self._messages, 0.3 * reach(self._model)
+        messages, size = self._marker_messages, 0.3 * reach(self._model)
         led_frame = "base" if self._model.b else self._model.end_effector
         marker = messages.InteractiveMarker(
             header=self._frames.header(self._frames.inertial, Time()),
             pose=to_pose(pose),
-            name=_NAME,
+            name=_MARKER_NAME,
             description=f"reference of {led_frame}",
             scale=size,
         )
-        marker.controls = [self._ball(size), *self._controls()]
+        marker.controls = [self._ball_control(size), *self._axis_controls()]
         return marker
 
-    def _ball(self, size: float) -> Any:
+    def _ball_control(self, size: float) -> Any:
         """Return the control that is seen, and moves nothing."""
-        messages = self._messages
+        messages = self._marker_messages
         r, g, b, a = rgba(LEGEND["reference"].colour, 0.6)
         ball = messages.Marker(type=messages.Marker.SPHERE, color=ColorRGBA(r=r, g=g, b=b, a=a))
         ball.scale.x = ball.scale.y = ball.scale.z = 0.15 * size
         return messages.InteractiveMarkerControl(always_visible=True, markers=[ball])
 
-    def _controls(self) -> list[Any]:
-        control = self._messages.InteractiveMarkerControl
+    def _axis_controls(self) -> list[Any]:
+        control = self._marker_messages.InteractiveMarkerControl
         planar = self._model.base == "planar"
         controls = []
         for axis, (w, x, y, z) in _AXES.items():

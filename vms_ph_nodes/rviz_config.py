@@ -27,20 +27,20 @@ from vms_ph_io.settings.bounded_text import read_yaml
 from .views.shapes import bar_offsets, reach, up_axes
 
 # Sine of half the vertical angle of the view, 45 degrees; a twelfth is left free around the robot.
-_SINE = sin(radians(22.5)) / 1.09
+_HALF_ANGLE_SINE = sin(radians(22.5)) / 1.09
 
 # Height of the view in an orthographic projection, pixels.
-_PIXELS = 500.0
+_VIEW_PIXELS = 500.0
 
 # Height of a tall bar with its label, and half the width of the label, for a reach of 1 m.
-_BAR, _LABEL = 0.7, 0.13
+_BAR_HEIGHT, _LABEL = 0.7, 0.13
 
 # Half the width of the handle of the reference, likewise.
 _HANDLE = 0.22
 
 # Topics of a display, or the namespace of interactive markers.
-_TOPICS = ("Topic", "Description Topic")
-_MARKERS = "Interactive Markers Namespace"
+_TOPIC_KEYS = ("Topic", "Description Topic")
+_MARKERS_KEY = "Interactive Markers Namespace"
 
 
 def shown_box(model: VMSModel, q: Array) -> Array:
@@ -49,7 +49,7 @@ def shown_box(model: VMSModel, q: Array) -> Array:
     points = [d.placement(name)[:3, 3] for name in model.link_names]
     root, size, upright = points[0], reach(model), up_axes(model.gravity)
     for offset in bar_offsets(model, size):
-        for x, y, z in product((-_LABEL, _LABEL), (-_LABEL, _LABEL), (0.0, _BAR)):
+        for x, y, z in product((-_LABEL, _LABEL), (-_LABEL, _LABEL), (0.0, _BAR_HEIGHT)):
             points.append(root + offset + size * upright @ np.array([x, y, z]))
     handle = root if model.b else d.placement(model.end_effector)[:3, 3]
     points += [*(handle + _HANDLE * size * np.eye(3)), *(handle - _HANDLE * size * np.eye(3))]
@@ -67,11 +67,11 @@ def fit(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]:
     view = manager["Views"]["Current"]
     if "Distance" in view:
         # The ball around the box touches the edges of the view.
-        view["Distance"] = round(0.5 * size / _SINE, 3)
+        view["Distance"] = round(0.5 * size / _HALF_ANGLE_SINE, 3)
         focus = box.mean(axis=0).round(3).tolist()
         view["Focal Point"] = dict(zip("XYZ", focus, strict=True))
     if "Scale" in view:
-        view["Scale"] = round(_PIXELS / size, 1)
+        view["Scale"] = round(_VIEW_PIXELS / size, 1)
     for display in manager["Displays"]:
         if display["Class"].endswith("/Grid"):
             display["Cell Size"] = float(2.0 ** np.round(np.log2(size / 12.0)))
@@ -85,10 +85,10 @@ def set_names(content: dict[str, Any], prefix: str, namespace: str) -> dict[str,
         if "TF Prefix" in display:
             # RViz puts a slash between the prefix and the frame.
             display["TF Prefix"] = prefix.removesuffix("/")
-        for key in filter(display.__contains__, _TOPICS):
+        for key in filter(display.__contains__, _TOPIC_KEYS):
             display[key]["Value"] = prefix_of_topics + display[key]["Value"]
-        if _MARKERS in display:
-            display[_MARKERS] = prefix_of_topics + display[_MARKERS]
+        if _MARKERS_KEY in display:
+            display[_MARKERS_KEY] = prefix_of_topics + display[_MARKERS_KEY]
     return content
 
 

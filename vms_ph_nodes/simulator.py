@@ -23,7 +23,7 @@ from vms_ph_io.wings import hook
 from .messages.conversions import NANOSECONDS, to_stamp
 from .messages.frames import Frames
 from .node.agreement import SIMULATOR
-from .node.health import ERROR, OK, PAUSED, SPEED, WARN
+from .node.health import ERROR, OK, PAUSED, SPEED_KEY, WARN
 from .node.parameters import declare
 from .node.process import ManagedNode, run
 from .node.robot_parameters import RobotParameters
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 # Largest number of late ticks that are caught up; the simulator drops the others. A controller
 # elsewhere takes states that are at most 0.1 s late (its state_age).
-_CATCH_UP, _CATCH_UP_WITH_CLOCK = 25, 5
+_MAX_LATE_TICKS, _MAX_LATE_TICKS_WALL_TIME = 25, 5
 
 # Time for which a dropped tick is reported in the diagnostics, ns.
 _RECENT = 2 * NANOSECONDS
 
 # Time after which a callback leaves the rest of its work to the next: services must answer, ns.
-_SLICE = NANOSECONDS // 20
+_MAX_CALLBACK_TIME = NANOSECONDS // 20
 
 _MAX_STEPS = 1_000_000
 
@@ -64,40 +64,39 @@ class Simulator(ManagedNode):
         description = robot.description()
         self.model: VMSModel = robot.model(description)
         self._home = self._engine.initial_configuration(self.model, description)
-        self._floor: bool = declare(self, "floor", robot.settings.on_floor())
-        self._engine.check_floor(self._floor)
+        self._has_floor: bool = declare(self, "floor", robot.settings.on_floor())
+        self._engine.check_floor(self._has_floor)
         # The legs are those of a wing.
         self._leg: Any = None
-        if self._floor or robot.settings.on_floor():
+        if self._has_floor or robot.settings.on_floor():
             self._leg = hook("hopping", "nodes.leg_simulation", user="floor:=true").LegParameters(
-                self, self._floor
+                self, self._has_floor
             )
-        if self._floor:
+        if self._has_floor:
             self._home = self._leg.initial_configuration(self.model, self._home)
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))
-        self._loop: ControllerNode | None = None
-        self.simulation = self._make(None)
+        self._controller: ControllerNode | None = None
+        self.simulation = self._make_simulation(None)
 
-        self._paused, self._ticks, self._dropped, self._drop_time = False, 0, 0, -_RECENT
-        self._failure = ""
-        self._remaining_steps = 0
+        self._paused, self._tick_count, self._dropped_ticks, self._drop_time = False, 0, 0, -_RECENT
+        self._failure, self._remaining_steps = "", 0
         self._step_result: Future | None = None
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         frames = Frames.of(self.model, declare(self, "frame_prefix"))
         self._topics = RobotPublishers(self, self.model, frames, description)
-        self._grasp = GraspPublishers(
+        self._grasp_topics = GraspPublishers(
             self, self.model, self._home, self._engine, frames, self._announce_body
         )
-        self._scene = self._exergy = None
+        self._scene_topics = self._exergy = None
         if (scene := self._engine.scene) is not None:
-            self._scene = ScenePublishers(self, frames, scene.scene)
+            self._scene_topics = ScenePublishers(self, frames, scene.scene)
         if self._engine.is_ephs or self._engine.actuators is not None:
             self._exergy = ExergyPublisher(self)
-        self._actuators = ActuatorPublisher(self, self.simulation)
+        self._actuator_topic = ActuatorPublisher(self, self.simulation)
         self._external = ExternalEfforts(self, self.model, frames)
         self._brake = Brake(self.model, robot.allocation())
-        self._has_brake: bool = declare(self, "brakes") and not self._floor
+        self._has_brake: bool = declare(self, "brakes") and not self._has_floor
         self._on_wheels = bool(robot.settings.wheels)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
@@ -105,23 +104,23 @@ class Simulator(ManagedNode):
             self.create_service(SetBool, "~/hold_payload", self._on_hold)
         self.add_on_set_parameters_callback(self._on_parameters)
         # A group of its own: a request that waits for its steps must not keep others waiting.
-        group = ReentrantCallbackGroup()
-        self.create_service(StepSimulation, "~/step", self._on_step, callback_group=group)
+        callback_group = ReentrantCallbackGroup()
+        self.create_service(StepSimulation, "~/step", self._on_step, callback_group=callback_group)
         self._health.declare_robot(self.model, SIMULATOR)
-        self._anchor()
+        self._set_time_origin()
         self._topics.publish_static(self._home, self.stamp())
-        tick = self._steps_per_tick * self.step / self._speed
-        self.create_timer(tick, self._tick, clock=self._steady)
+        tick_period = self._steps_per_tick * self.step / self._speed
+        self.create_timer(tick_period, self._tick, clock=self._steady)
 
     def close_loop(self, controller: "ControllerNode") -> None:
         """Set the controller of this process, whose ``control`` is called at every step."""
-        self._loop, self._has_brake = controller, False
-        self.simulation = self._make(controller.control)
-        self._actuators.fail(self.simulation, self._actuators.failed)
+        self._controller, self._has_brake = controller, False
+        self.simulation = self._make_simulation(controller.control)
+        self._actuator_topic.set_failed(self.simulation, self._actuator_topic.failed_actuators)
 
     def stamp(self) -> Time:
         """Return the stamp of the current simulated time."""
-        return to_stamp(self._epoch + round(self.simulation.time * NANOSECONDS))
+        return to_stamp(self._stamp_origin + round(self.simulation.time * NANOSECONDS))
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Resume simulated time."""
@@ -130,8 +129,8 @@ class Simulator(ManagedNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop simulated time."""
-        self._end_steps("the simulator was deactivated")
-        self._health.report(OK, "inactive", self._values())
+        self._finish_steps("the simulator was deactivated")
+        self._health.report(OK, "inactive", self._diagnostics())
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -140,64 +139,66 @@ class Simulator(ManagedNode):
         return super().on_cleanup(state)
 
     def _announce_body(self, body: Body | None, sample: Sample | None) -> None:
-        if self._loop is not None:
-            self._loop.take_body(body, sample)
+        if self._controller is not None:
+            self._controller.set_carried_body(body, sample)
 
-    def _make(self, control: Control | None) -> Any:
-        if self._floor:
-            return self._leg.simulation(self.model, self._home, self.step, control, self._loop)
+    def _make_simulation(self, control: Control | None) -> Any:
+        if self._has_floor:
+            return self._leg.simulation(
+                self.model, self._home, self.step, control, self._controller
+            )
         return self._engine.simulation(self._home, self.step, control)
 
     @property
-    def _follows_clock(self) -> bool:
+    def _follows_wall_time(self) -> bool:
         """Whether stamps follow the clock, by which a controller elsewhere knows their age."""
-        return self._loop is None and not self._topics.publishes_clock
+        return self._controller is None and not self._topics.publishes_clock
 
-    def _anchor(self, last_stamp: int = 0) -> None:
+    def _set_time_origin(self, last_stamp: int = 0) -> None:
         """Set the origin of simulated time to the current time, after the last stamp, ns."""
         # With /clock, stamps begin after one step, as zero means none. Otherwise they begin now, or
         # where those of before ended: ~/step may have taken them ahead.
         step = round(self.step * NANOSECONDS)
         now = max(self._system.now().nanoseconds, last_stamp + step)
-        self._epoch = step if self._topics.publishes_clock else now
-        self._start = self._steady.now().nanoseconds
-        self._ticks = 0
+        self._stamp_origin = step if self._topics.publishes_clock else now
+        self._steady_start = self._steady.now().nanoseconds
+        self._tick_count = 0
 
     def _tick(self) -> None:
         if self._remaining_steps:
             self._take_steps()
         if self._paused or self._failure or not self.is_active:
             return
-        elapsed = (self._steady.now().nanoseconds - self._start) / NANOSECONDS * self._speed
-        due = int(elapsed / (self._steps_per_tick * self.step)) - self._ticks
-        limit = _CATCH_UP_WITH_CLOCK if self._follows_clock else _CATCH_UP
-        if due > limit:
-            dropped = due - limit
-            self._dropped += dropped
+        elapsed = (self._steady.now().nanoseconds - self._steady_start) / NANOSECONDS * self._speed
+        due_ticks = int(elapsed / (self._steps_per_tick * self.step)) - self._tick_count
+        max_ticks = _MAX_LATE_TICKS_WALL_TIME if self._follows_wall_time else _MAX_LATE_TICKS
+        if due_ticks > max_ticks:
+            dropped = due_ticks - max_ticks
+            self._dropped_ticks += dropped
             self._drop_time = self._steady.now().nanoseconds
             lost = round(dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed)
-            self._start += lost
-            self._epoch += lost if self._follows_clock else 0
-            due = limit
-        end = self._steady.now().nanoseconds + _SLICE
-        for _ in range(due):
+            self._steady_start += lost
+            self._stamp_origin += lost if self._follows_wall_time else 0
+            due_ticks = max_ticks
+        deadline = self._steady.now().nanoseconds + _MAX_CALLBACK_TIME
+        for _ in range(due_ticks):
             self._advance(self._steps_per_tick)
             if self._failure:
                 return
-            self._ticks += 1
-            if self._ticks % self._ticks_per_sample == 0:
+            self._tick_count += 1
+            if self._tick_count % self._ticks_per_sample == 0:
                 self._publish()
-            if self._steady.now().nanoseconds > end:
+            if self._steady.now().nanoseconds > deadline:
                 return
 
     def _advance(self, steps: int) -> None:
         """Take steps, and let the end effector take and set down its payload between them."""
         while steps and not self._failure:
-            part = self._grasp.steps_before_change(self.simulation, steps)
-            if part:
-                self._integrate(part)
-            steps -= part
-            self._grasp.change_when_due(self.simulation)
+            step_count = self._grasp_topics.steps_before_change(self.simulation, steps)
+            if step_count:
+                self._integrate(step_count)
+            steps -= step_count
+            self._grasp_topics.change_payload_when_due(self.simulation)
 
     def _integrate(self, steps: int) -> None:
         simulation = self.simulation
@@ -212,76 +213,76 @@ class Simulator(ManagedNode):
         if simulation.is_finite():
             late = self._steady.now().nanoseconds - self._drop_time < _RECENT and not self._paused
             message = "too slow for real time" if late else self._activity()
-            self._health.report(WARN if late else OK, message, self._values())
+            self._health.report(WARN if late else OK, message, self._diagnostics())
             return
         self._failure = (
             f"the simulation stands at {simulation.time:.6g} s, in its last state: "
             f"{simulation.failure or 'the state is not finite'}; call ~/reset to begin anew"
         )
-        self._end_steps(self._failure)
+        self._finish_steps(self._failure)
         self.get_logger().error(self._failure)
-        self._health.report(ERROR, self._failure, self._values())
+        self._health.report(ERROR, self._failure, self._diagnostics())
 
     def _sample(self) -> Sample:
-        return self._grasp.sample(self.simulation, self.simulation.sample())
+        return self._grasp_topics.with_payload(self.simulation, self.simulation.sample())
 
     def _activity(self) -> str:
         return PAUSED if self._paused else "running"
 
-    def _values(self) -> dict[str, object]:
+    def _diagnostics(self) -> dict[str, object]:
         return {
             "simulated time (s)": f"{self.simulation.time:.2f}",
-            SPEED: f"{self._speed:g}",
-            "ticks dropped": self._dropped,
+            SPEED_KEY: f"{self._speed:g}",
+            "ticks dropped": self._dropped_ticks,
             "steps halved": self.simulation.failures,
             **self._engine.values(self.simulation),
         }
 
     def _restart(self) -> None:
         """Begin anew: at the start, at rest, without the efforts received so far."""
-        self._end_steps("the simulation was reset")
-        last_stamp = self._epoch + round(self.simulation.time * NANOSECONDS)
+        self._finish_steps("the simulation was reset")
+        last_stamp = self._stamp_origin + round(self.simulation.time * NANOSECONDS)
         self._external.forget()
-        if self._loop is not None:
-            self._loop.restart()
-        self._grasp.restart(self.simulation)
+        if self._controller is not None:
+            self._controller.restart()
+        self._grasp_topics.restart(self.simulation)
         if self._failure:
             self._failure = ""
             self.get_logger().info("the simulation goes on after a reset")
-        self._anchor(last_stamp)
+        self._set_time_origin(last_stamp)
         self._topics.publish_clock(self.stamp())  # before the first state, whose stamp goes back
 
     def _publish(self) -> None:
         stamp = self.stamp()
-        if self._scene is not None:
-            self._scene.publish(self.simulation, stamp)
+        if self._scene_topics is not None:
+            self._scene_topics.publish(self.simulation, stamp)
         if self._exergy is not None:
             mechanism = self._engine.held_mechanism
-            self._exergy.publish(self.simulation, stamp, mechanism, self._grasp.use)
-        self._actuators.publish(self.simulation, stamp)
-        self._grasp.publish(self.simulation, stamp)
+            self._exergy.publish(self.simulation, stamp, mechanism, self._grasp_topics.payload_use)
+        self._actuator_topic.publish(self.simulation, stamp)
+        self._grasp_topics.publish(self.simulation, stamp)
         self._topics.publish(self._sample(), stamp, self.simulation.resets)
         self._health.tick()
-        if self._loop is not None:
-            self._loop.publish_record(stamp)
+        if self._controller is not None:
+            self._controller.publish_record(stamp)
 
     def _resume_time(self) -> None:
         now, simulated = self._steady.now().nanoseconds, round(self.simulation.time * NANOSECONDS)
-        self._start = now - round(simulated / self._speed)
-        if self._follows_clock:
-            self._epoch = max(self._epoch, self._system.now().nanoseconds - simulated)
-        self._ticks = self.simulation.steps // self._steps_per_tick
+        self._steady_start = now - round(simulated / self._speed)
+        if self._follows_wall_time:
+            self._stamp_origin = max(self._stamp_origin, self._system.now().nanoseconds - simulated)
+        self._tick_count = self.simulation.steps // self._steps_per_tick
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         for parameter in parameters:
             if parameter.name == "failed_actuators":
-                refusal = self._actuators.fail(self.simulation, parameter.value)
+                refusal = self._actuator_topic.set_failed(self.simulation, parameter.value)
                 if refusal:
                     return SetParametersResult(successful=False, reason=refusal)
             if parameter.name == "real_time_factor":
                 self._speed = float(parameter.value)
                 self._resume_time()
-                self._report_time()
+                self._report_activity()
         return SetParametersResult(successful=True)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -293,28 +294,27 @@ class Simulator(ManagedNode):
         return response
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self._end_steps("the simulation was paused" if request.data else "it was resumed")
+        self._finish_steps("the simulation was paused" if request.data else "it was resumed")
         if self._paused and not request.data:
             self._resume_time()
         self._paused = request.data
-        self._report_time()
-        response.success = True
-        response.message = self._activity()
+        self._report_activity()
+        response.success, response.message = True, self._activity()
         return response
 
     def _on_hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._failure or not self.is_active:
             response.message = self._failure or "the simulator is not active; activate it first"
             return response
-        response = self._grasp.on_hold(self.simulation, request, response)
+        response = self._grasp_topics.on_hold(self.simulation, request, response)
         if response.success and self._paused:
             self._publish()
         return response
 
-    def _report_time(self) -> None:
+    def _report_activity(self) -> None:
         """Say how time goes on, which may stand: no step then says it."""
         if self.is_active and not self._failure:
-            self._health.report(OK, self._activity(), self._values())
+            self._health.report(OK, self._activity(), self._diagnostics())
 
     async def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response
@@ -324,7 +324,7 @@ class Simulator(ManagedNode):
             response.success, response.stamp = True, self.stamp()
             response.message = f"at {self.simulation.time:.6g} s"
             return response
-        refusal = self._refusal_of(request.steps)
+        refusal = self._step_refusal(request.steps)
         if not refusal:
             # The timer takes those beyond the first slice: ~/pause and ~/reset can end them.
             self._remaining_steps = request.steps
@@ -338,7 +338,7 @@ class Simulator(ManagedNode):
         response.stamp = self.stamp()
         return response
 
-    def _refusal_of(self, steps: int) -> str:
+    def _step_refusal(self, steps: int) -> str:
         """Return why steps cannot be taken now, or an empty string."""
         if not self.is_active:
             return "the simulator is not active; activate it first"
@@ -352,20 +352,20 @@ class Simulator(ManagedNode):
 
     def _take_steps(self) -> None:
         """Take steps that were asked for, as many as one callback may."""
-        end = self._steady.now().nanoseconds + _SLICE
-        while self._remaining_steps and self._steady.now().nanoseconds < end:
+        deadline = self._steady.now().nanoseconds + _MAX_CALLBACK_TIME
+        while self._remaining_steps and self._steady.now().nanoseconds < deadline:
             steps = min(self._remaining_steps, self._steps_per_tick)
             self._advance(steps)
             self._remaining_steps = max(0, self._remaining_steps - steps)
         if not self._remaining_steps:
-            self._end_steps("")
+            self._finish_steps("")
 
-    def _end_steps(self, why: str) -> None:
-        """Answer the request for steps; ``why`` it ends early is empty if all were taken."""
+    def _finish_steps(self, reason: str) -> None:
+        """Answer the request for steps; ``reason`` it ends early is empty if all were taken."""
         self._remaining_steps, future = 0, self._step_result
         self._step_result = None
         if future is not None:
-            future.set_result(why and f"ended at {self.simulation.time:.6g} s: {why}")
+            future.set_result(reason and f"ended at {self.simulation.time:.6g} s: {reason}")
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from vms_ph_io import robots
 from vms_ph_io.energy_split import BASE, LawSplit, is_moving_base
 
 from .messages.conversions import in_range
-from .node.health import TOPIC
+from .node.health import DIAGNOSTICS
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
 from .node.robot_parameters import LATCHED, RobotParameters
@@ -127,7 +127,7 @@ class WebViewer(ReportingNode):
                 (ControllerState, "controller/state", self._on_control, 10),
                 (MarkerArray, "vms_ph/scene", self._surroundings.on_scene, LATCHED),
                 (Exergy, "vms_ph/exergy", self._overview.on_exergy, 1),
-                (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
+                (DiagnosticArray, DIAGNOSTICS, self._overview.on_diagnostics, 50),
             ):
                 self._live_subscriptions.append(self._subscribe(kind, topic, callback, depth))
             self._calls_to_request = _PATIENCE

@@ -82,7 +82,7 @@ def test_the_simulator_publishes_its_actuators_and_where_their_energy_goes() -> 
         assert stored["supply"] < -1.0
         assert destroyed["rotor_3/fluid"] > 10.0 * destroyed["rotor_3/winding"] > 0.0
         assert abs(map_.residual) < 1e-10
-        assert "energy from the supply (J)" in simulator._values()
+        assert "energy from the supply (J)" in simulator._diagnostics()
         (refused,) = simulator.set_parameters([Parameter("failed_actuators", value="rotor_9")])
         assert not refused.successful
         assert "no actuator 'rotor_9'; there are rotor_0, " in refused.reason

@@ -15,8 +15,8 @@ from vms_ph_io import robots
 from vms_ph_nodes.node.agreement import (
     CONTROLLER,
     OTHER,
-    RANK,
-    ROBOT,
+    RANK_KEY,
+    ROBOT_KEY,
     SIMULATOR,
     RobotAgreement,
     identity,
@@ -92,7 +92,7 @@ def test_the_simulator_is_right_and_other_namespaces_do_not_count() -> None:
         "\N{ARABIC-INDIC DIGIT TWO}",
     ):
         server.update("controller", _says(_drone(), CONTROLLER))
-        server.update("controller", {ROBOT: "x", RANK: rank})
+        server.update("controller", {ROBOT_KEY: "x", RANK_KEY: rank})
         assert "energy_monitor" in server.disagreement
 
 

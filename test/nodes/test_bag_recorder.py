@@ -24,13 +24,13 @@ def test_a_recorder_that_stood_still_says_that_the_bag_has_a_hole(
     rclpy.init(args=["--ros-args", "-p", f"bag:={tmp_path / 'bag'}"], domain_id=77)
     recorder = BagRecorder()
     try:
-        recorder._search()
-        assert "holes" not in recorder._health._reported[2]
+        recorder._find_topics()
+        assert "holes" not in recorder._health._own_report[2]
         time.sleep(1.1)
-        recorder._search()
+        recorder._find_topics()
         recorder._count = 1
-        recorder._search()
-        level, message, values = recorder._health._reported
+        recorder._find_topics()
+        level, message, values = recorder._health._own_report
     finally:
         recorder.destroy_node()
         rclpy.shutdown()
@@ -62,9 +62,9 @@ def test_a_recorder_in_slow_simulated_time_goes_by_the_clock_of_the_machine(tmp_
     words = ["--ros-args", "-p", f"bag:={tmp_path / 'bag'}", "-p", "use_sim_time:=true"]
     rclpy.init(args=words, domain_id=77)
     recorder, end = BagRecorder(), time.monotonic() + 30.0
-    ran = recorder._ran_at
+    ran = recorder._last_run_time
     try:
-        while recorder._ran_at == ran:  # no simulated time passes
+        while recorder._last_run_time == ran:  # no simulated time passes
             rclpy.spin_once(recorder, timeout_sec=0.1)
             assert time.monotonic() < end, "the recorder waits for simulated time"
     finally:

@@ -15,7 +15,7 @@ from vms_ph_nodes.messages.conversions import (
     from_pose_and_twist,
     from_wrench_base,
     to_odometry,
-    to_wrench_stamped,
+    to_wrench_base,
 )
 
 
@@ -40,7 +40,7 @@ def test_a_base_wrench_is_unchanged_by_a_round_trip(
     moving: VMSModel, rng: np.random.Generator
 ) -> None:
     wrench = rng.normal(size=moving.b)
-    message = to_wrench_stamped(Header(), wrench)
+    message = to_wrench_base(Header(), wrench)
     np.testing.assert_array_equal(from_wrench_base(moving, message.wrench), wrench)
     if moving.b == 3:
         assert message.wrench.force.z == message.wrench.torque.x == 0.0

@@ -95,7 +95,7 @@ def test_paused_time_advances_by_steps_and_returns_to_the_start(bench: Bench) ->
 def test_those_who_join_while_time_stands_are_told_the_poses(bench: Bench) -> None:
     told: list[TFMessage] = []
     assert bench.call("simulator/pause", data=True) == ""
-    assert bench.simulator._health._reported[1] == PAUSED
+    assert bench.simulator._health._own_report[1] == PAUSED
     subscription = bench.page.create_subscription(TFMessage, "/tf", told.append, 10)
     bench.until(lambda: bench.simulator.count_subscribers("/tf") > 0)
     before = bench.simulator.simulation.steps

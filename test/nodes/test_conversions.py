@@ -11,10 +11,10 @@ from std_msgs.msg import Header
 
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_nodes.messages.conversions import (
-    by_name,
     from_joint_state,
     from_stamp,
     from_wrench,
+    joint_values,
     to_joint_state,
     to_stamp,
 )
@@ -45,9 +45,9 @@ def test_joints_that_a_request_does_not_name_are_at_zero(panda: VMSModel) -> Non
 
 def test_entries_that_are_not_finite_are_reported(panda: VMSModel) -> None:
     with pytest.raises(StateError, match=r"effort must be finite .*; it is not for panda_joint2"):
-        by_name(panda, ["panda_joint1", "panda_joint2"], [1.0, np.nan], "effort")
+        joint_values(panda, ["panda_joint1", "panda_joint2"], [1.0, np.nan], "effort")
     with pytest.raises(StateError, match="3 entries for 1 joint names"):
-        by_name(panda, ["panda_joint1"], [1.0, 2.0, 3.0], "position")
+        joint_values(panda, ["panda_joint1"], [1.0, 2.0, 3.0], "position")
     bad = Wrench()
     bad.force.y = float("inf")
     with pytest.raises(StateError, match="a wrench must be finite"):

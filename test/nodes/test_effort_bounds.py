@@ -44,6 +44,6 @@ def test_a_wrench_beyond_its_bound_is_refused_whatever_its_size(at: int, beyond:
 
 def test_a_joint_without_an_effort_limit_is_bounded_too() -> None:
     model = robots.load("prismatic_hopper")
-    largest = EffortBounds(100.0, 10.0).of_joints(model)
+    largest = EffortBounds(100.0, 10.0).joint_bounds(model)
     assert np.isfinite(largest).all()
     assert (largest <= model.joints.effort).all()

@@ -20,9 +20,9 @@ from vms_ph_nodes.views.sankey import quantity
 
 def test_powers_are_the_destruction_since_the_last_message_and_begin_anew_after_a_reset() -> None:
     run, messages = simulation(), ExergyMessages()
-    first = messages.next(Header(), run.exergy_map(), run.resets)
+    first = messages.next_message(Header(), run.exergy_map(), run.resets)
     run.advance(10)
-    second = messages.next(Header(), run.exergy_map(), run.resets)
+    second = messages.next_message(Header(), run.exergy_map(), run.resets)
     assert not any(first.power)
     for power, destroyed in zip(second.power, second.destroyed, strict=True):
         assert power == pytest.approx(destroyed / 0.02)
@@ -31,14 +31,14 @@ def test_powers_are_the_destruction_since_the_last_message_and_begin_anew_after_
     assert abs(second.residual) < 1e-9
     run.reset()
     run.advance(1)
-    assert not any(messages.next(Header(), run.exergy_map(), run.resets).power)
+    assert not any(messages.next_message(Header(), run.exergy_map(), run.resets).power)
 
 
 def test_the_flow_of_exergy_adds_up_and_names_who_destroys_it() -> None:
     run, messages, flows = simulation(), ExergyMessages(), ExergyFlow()
-    assert flows.between(messages.next(stamped(0), run.exergy_map(), run.resets)) is None
+    assert flows.between(messages.next_message(stamped(0), run.exergy_map(), run.resets)) is None
     run.advance(20)
-    message = messages.next(stamped(40), run.exergy_map(), run.resets)
+    message = messages.next_message(stamped(40), run.exergy_map(), run.resets)
     flow = flows.between(message)
     assert flow is not None
     sources = {each.name: each.power for each in flow.sources}
@@ -55,7 +55,7 @@ def test_the_flow_of_exergy_adds_up_and_names_who_destroys_it() -> None:
     assert f"{quantity(given, 'J')} given = " in said
     assert f"{quantity(sum(message.destroyed), 'J')} destroyed" in said
     run.reset()
-    assert flows.between(messages.next(stamped(80), run.exergy_map(), run.resets)) is None
+    assert flows.between(messages.next_message(stamped(80), run.exergy_map(), run.resets)) is None
 
 
 def stamped(milliseconds: int) -> Header:
@@ -82,7 +82,7 @@ def test_the_simulator_runs_the_engine_with_its_topic_and_refuses_a_floor(tmp_pa
         node = simulator(*given)
         node._advance(5)
         node._publish()
-        values = node._values()
+        values = node._diagnostics()
         assert "battery (V)" in values
         assert "/vms_ph/exergy" in [publisher.topic_name for publisher in node.publishers]
         node.destroy_node()

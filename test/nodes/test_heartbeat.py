@@ -18,7 +18,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from vms_ph_nodes.node import health, heartbeat
-from vms_ph_nodes.node.health import TIMEOUT, TOPIC, Health, node_name
+from vms_ph_nodes.node.health import DIAGNOSTICS, LOST_AFTER, Health, node_name
 from vms_ph_nodes.node.heartbeat import UnexpectedErrors
 
 
@@ -76,7 +76,7 @@ def statuses(context: rclpy.Context, seconds: float) -> list[DiagnosticStatus]:
     """Return what the nodes publish for some time."""
     found: list[DiagnosticStatus] = []
     node = Node("listener", context=context, start_parameter_services=False)
-    node.create_subscription(DiagnosticArray, TOPIC, lambda m: found.extend(m.status), 50)
+    node.create_subscription(DiagnosticArray, DIAGNOSTICS, lambda m: found.extend(m.status), 50)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     end = time.monotonic() + seconds
@@ -93,7 +93,7 @@ def _beats(context: rclpy.Context, name: str, seconds: float = 0.8) -> list[Diag
 def _tell(context: rclpy.Context, *heartbeats: dict[str, str]) -> None:
     """Publish heartbeats of another node, with these values."""
     node = Node("teller", context=context, start_parameter_services=False)
-    publisher = node.create_publisher(DiagnosticArray, TOPIC, 50)
+    publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS, 50)
     end = time.monotonic() + 5.0
     while publisher.get_subscription_count() == 0 and time.monotonic() < end:
         time.sleep(0.02)
@@ -195,11 +195,11 @@ def test_a_busy_node_is_not_lost_and_says_when_it_does_not_respond(
     worker: Callable[[str], Worker],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(health, "BLOCKED", TIMEOUT + 0.5)
+    monkeypatch.setattr(health, "BLOCKED_AFTER", LOST_AFTER + 0.5)
     busy, _ = worker("busy"), worker("another")
     assert {node_name(s) for s in statuses(context, 0.8)} == {"busy", "another"}
-    busy.keep_busy(TIMEOUT + 1.5)
-    found = [s for s in statuses(context, TIMEOUT + 1.5) if node_name(s) == "busy"]
+    busy.keep_busy(LOST_AFTER + 1.5)
+    found = [s for s in statuses(context, LOST_AFTER + 1.5) if node_name(s) == "busy"]
     assert len(found) >= 6
     assert not [s.message for s in found if "lost" in s.message]
     errors = [s.message for s in found if s.level == DiagnosticStatus.ERROR]
@@ -214,6 +214,6 @@ def test_a_node_that_was_busy_itself_reports_no_other_one(
     # The first by name is the one that reports.
     first, _ = worker("a_first"), worker("another")
     assert len({node_name(s) for s in statuses(context, 0.8)}) == 2
-    first.keep_busy(TIMEOUT + 0.5)
-    found = statuses(context, TIMEOUT + 1.5)
+    first.keep_busy(LOST_AFTER + 0.5)
+    found = statuses(context, LOST_AFTER + 1.5)
     assert not [s.message for s in found if "lost" in s.message]

@@ -78,7 +78,9 @@ def test_a_payload_is_a_wrench_on_the_robot_whose_work_closes_the_energy_balance
         assert hold(simulator, True).success
         assert controller.controller.model.total_mass == pytest.approx(empty.total_mass + 2.0)
         # The law is told a lighter body, so that the arm moves.
-        controller.take_body(Body(1.0, [0.0, 0.0, 0.0], 1e-3 * np.eye(3)), simulator._sample())
+        controller.set_carried_body(
+            Body(1.0, [0.0, 0.0, 0.0], 1e-3 * np.eye(3)), simulator._sample()
+        )
         work, powers = [], []
         for _ in range(101):
             simulator._advance(1)
@@ -95,7 +97,7 @@ def test_a_payload_is_a_wrench_on_the_robot_whose_work_closes_the_energy_balance
         assert hold(simulator, False).success
         simulator._advance(50)
         assert abs(unaccounted(simulator, start)) < 1e-12
-        lost = simulator._grasp.use.lost
+        lost = simulator._grasp_topics.payload_use.lost
         assert lost["setting_down"] > 0.0
         refused = hold(simulator, True)
         assert not refused.success
@@ -163,13 +165,13 @@ def test_a_controller_on_its_own_goes_on_with_gains_and_references_for_what_it_i
         node = ControllerNode()
         begun, place = node.controller.model.total_mass, np.array([0.4, 0.0, 0.5])
         node.set_parameters([Parameter("damping_task", value=77.0)])
-        node._references._new["position"] = place
-        assert node._references.take(node._model.neutral_configuration()).position is place
+        node._reference_topics._pending["position"] = place
+        assert node._reference_topics.take(node._model.neutral_configuration()).position is place
         node._on_inertia(inertia(3.0, "panda_link8", **CUBE))
         told = node.controller
         assert told.model.total_mass == pytest.approx(begun + 3.0)
         assert told.gains.damping_task == 77.0
-        assert node._references.take(node._model.neutral_configuration()).position is place
+        assert node._reference_topics.take(node._model.neutral_configuration()).position is place
         node._on_inertia(inertia(3.0, **CUBE))
         assert node.controller is told  # the same again
         node.set_parameters([Parameter("damping_task", value=55.0)])

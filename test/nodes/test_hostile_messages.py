@@ -18,7 +18,7 @@ from vms_ph_dynamics import StateError
 from vms_ph_io import robots
 
 pytest.importorskip("viser")
-from vms_ph_nodes.node.health import SPEED, refused_messages
+from vms_ph_nodes.node.health import SPEED_KEY, refused_messages
 from vms_ph_nodes.views.commands import Efforts
 from vms_ph_nodes.web_viewer import WebViewer
 
@@ -52,7 +52,7 @@ class _Hostile:
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._numbers = rng.choice((_NUMBERS, _USUAL))
-        known = rng.choice(((), ("simulator: vms_ph node", SPEED)))
+        known = rng.choice(((), ("simulator: vms_ph node", SPEED_KEY)))
         self._texts = (*rng.choices(_TEXTS, k=2), *known)
 
     def message(self, kind: type) -> Any:

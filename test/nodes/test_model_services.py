@@ -45,7 +45,7 @@ def test_the_terms_at_a_state_are_those_of_the_model(
     request = GetDynamics.Request(
         joint_state=state.joint_state, base_pose=state.base_pose, base_twist=state.base_twist
     )
-    ModelAnswers(model).dynamics(request, response)
+    ModelAnswers(model).fill_dynamics(request, response)
     # The half angle of a planar base adds a rounding error.
     close = {"rtol": 1e-12, "atol": 1e-12 * model.total_mass}
     np.testing.assert_allclose(np.reshape(response.mass_matrix, d.M.shape), d.M, **close)
@@ -61,7 +61,7 @@ def test_jacobians_give_the_twists_of_frames(
     names, h = [model.link_names[0], model.end_effector], 1e-6
     request = GetJacobian.Request(state=_state(model, q, v), frames=names, axes=1)
     response = GetJacobian.Response()
-    ModelAnswers(model).jacobian(request, response)
+    ModelAnswers(model).fill_jacobian(request, response)
     jacobian = np.reshape(response.jacobian, (2, 6, model.nv))
     for k, name in enumerate(names):
         ahead, behind = (
@@ -82,7 +82,7 @@ def test_every_bundled_robot_passes_the_structure_checks(
 ) -> None:
     model, q, v = known
     response = CheckStructure.Response()
-    ModelAnswers(model).structure(CheckStructure.Request(state=_state(model, q, v)), response)
+    ModelAnswers(model).fill_checks(CheckStructure.Request(state=_state(model, q, v)), response)
     assert response.passed
     assert len(response.checks) == len(response.values) == len(response.limits) >= 8
 
@@ -99,27 +99,27 @@ def test_an_invalid_state_is_rejected_with_the_reason(
 ) -> None:
     answers = ModelAnswers(panda)
     with pytest.raises(StateError, match=said):
-        answers.energies(GetEnergies.Request(states=[state]), GetEnergies.Response())
+        answers.fill_energies(GetEnergies.Request(states=[state]), GetEnergies.Response())
 
 
 def test_other_invalid_requests_are_rejected(panda: VMSModel) -> None:
     answers = ModelAnswers(panda)
     with pytest.raises(StateError, match="from 1 to 10000 states; given: 0"):
-        answers.energies(GetEnergies.Request(), GetEnergies.Response())
+        answers.fill_energies(GetEnergies.Request(), GetEnergies.Response())
     with pytest.raises(ModelError, match="'hand' is not a frame of 'panda'; its links are"):
-        answers.jacobian(GetJacobian.Request(frames=["hand"]), GetJacobian.Response())
+        answers.fill_jacobian(GetJacobian.Request(frames=["hand"]), GetJacobian.Response())
     with pytest.raises(StateError, match=r"axes must be 0 \(LOCAL\) or 1"):
-        answers.jacobian(GetJacobian.Request(axes=7), GetJacobian.Response())
+        answers.fill_jacobian(GetJacobian.Request(axes=7), GetJacobian.Response())
     good = robot_state({})
     bad = robot_state({"x": 1.0})
     with pytest.raises(StateError, match="state 1: 'x' is no joint"):
-        answers.energies(GetEnergies.Request(states=[good, bad]), GetEnergies.Response())
+        answers.fill_energies(GetEnergies.Request(states=[good, bad]), GetEnergies.Response())
 
 
 def test_locked_joints_may_be_in_a_request(panda: VMSModel) -> None:
     state = robot_state({"panda_finger_joint1": 0.02, "panda_joint2": 0.1})
     response = GetEnergies.Response()
-    ModelAnswers(panda).energies(GetEnergies.Request(states=[state]), response)
+    ModelAnswers(panda).fill_energies(GetEnergies.Request(states=[state]), response)
     assert response.energies[0].kinetic == 0.0
 
 

@@ -17,7 +17,7 @@ from vms_ph.msg import ControllerState, Energy, Power
 from vms_ph_io.energy_split import BASE, TASK
 
 pytest.importorskip("viser")
-from vms_ph_nodes.node.health import SPEED
+from vms_ph_nodes.node.health import SPEED_KEY
 from vms_ph_nodes.views.overview import (
     LoopFlow,
     Overview,
@@ -267,7 +267,7 @@ def test_the_pace_is_that_of_the_last_seconds(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("text", ["abc", "", "nan", "inf", "-1", "0", "1e300", "9" * 5000, "²"])
 def test_a_speed_that_is_none_is_not_known(text: str) -> None:
     overview = Overview.__new__(Overview)
-    value = KeyValue(key=SPEED, value=text)
+    value = KeyValue(key=SPEED_KEY, value=text)
     overview._nodes = {"simulator": DiagnosticStatus(values=[value])}
     assert overview.time_of("simulator")[1] is None
     value.value = "0.25"

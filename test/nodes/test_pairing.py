@@ -76,7 +76,7 @@ def test_the_number_of_companions_without_a_leader_is_bounded() -> None:
         pairing.add_companion("work", stamp, "w")
     pairing.add_primary(999, "s")
     assert done == [("s", "w")]
-    assert sum(len(waiting) for waiting in pairing._pending.values()) == 0
+    assert sum(len(waiting) for waiting in pairing._companions.values()) == 0
 
 
 def test_the_nearest_companion_is_taken_where_stamps_may_differ() -> None:
@@ -88,13 +88,13 @@ def test_the_nearest_companion_is_taken_where_stamps_may_differ() -> None:
         if stamp % 20 == 0:
             pairing.add_companion("odom", stamp + 4, stamp + 4)
     assert done == [(s, min(range(4, 100, 20), key=lambda o: abs(o - s))) for s in range(0, 90, 10)]
-    assert len(pairing._pending["odom"]) <= 3
+    assert len(pairing._companions["odom"]) <= 3
 
 
 def test_companions_of_before_a_reset_do_not_remain() -> None:
     pairing, done = collecting()
     for stamp in (500, 501, 1, 2):
         pairing.add_companion("work", stamp, f"w{stamp}")
-    assert set(pairing._pending["work"]) == {1, 2}
+    assert set(pairing._companions["work"]) == {1, 2}
     pairing.add_primary(2, "s")
     assert done == [("s", "w2")]

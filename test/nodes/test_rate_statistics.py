@@ -6,11 +6,11 @@
 import pytest
 
 from vms_ph_nodes.messages.conversions import NANOSECONDS
-from vms_ph_nodes.node.health import PERIOD, RateStatistics
+from vms_ph_nodes.node.health import BEAT_PERIOD, RateStatistics
 
 
 def sample(rate: RateStatistics, beat: int) -> tuple[float, float]:
-    return rate.sample(round(beat * PERIOD * NANOSECONDS))
+    return rate.sample(round(beat * BEAT_PERIOD * NANOSECONDS))
 
 
 def test_a_hundred_events_per_second_are_a_hundred_hertz() -> None:
@@ -43,4 +43,4 @@ def test_idle_time_counts_from_the_last_event() -> None:
     for beat in range(14, 22):
         frequency, idle = sample(rate, beat)
     assert frequency == 0.0
-    assert idle == pytest.approx(21 * PERIOD - PERIOD)
+    assert idle == pytest.approx(21 * BEAT_PERIOD - BEAT_PERIOD)

@@ -16,7 +16,7 @@ from rclpy.node import Node
 from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
-from vms_ph_nodes.topics.interfaces import load_interface, offered_quality
+from vms_ph_nodes.topics.interfaces import compatible_qos, load_interface
 
 from .message_text import fill, parse, to_yaml
 from .temporary_node import print_names, stable_answer, temporary_node, wait_for
@@ -125,7 +125,7 @@ def _type_of(node: Node, name: str) -> str:
 def _subscribe(node: Node, name: str, callback: Callable[[Any], None]) -> None:
     message_type = load_interface(_type_of(node, name), "msg")
     offered = [info.qos_profile for info in node.get_publishers_info_by_topic(name)]
-    node.create_subscription(message_type, name, callback, offered_quality(offered, depth=100))
+    node.create_subscription(message_type, name, callback, compatible_qos(offered, depth=100))
 
 
 def _pause(node: Node, seconds: float) -> None:

@@ -37,23 +37,23 @@ NANOSECONDS = 1_000_000_000
 
 # Largest magnitude of a number in a state or an effort, in SI units. No robot comes near it, and
 # what is computed from smaller ones cannot overflow.
-LARGEST = 1e9
+MAX_VALUE = 1e9
 
 
 def in_range(values: Array) -> bool:
-    """Return whether all values are finite and at most :data:`LARGEST`."""
-    return bool((np.abs(values) <= LARGEST).all())
+    """Return whether all values are finite and at most :data:`MAX_VALUE`."""
+    return bool((np.abs(values) <= MAX_VALUE).all())
 
 
 def check_range(values: Array, label: str) -> None:
     """Check the entries of an array.
 
     Raises:
-        StateError: one is not finite or above :data:`LARGEST`; ``label`` begins the message.
+        StateError: one is not finite or above :data:`MAX_VALUE`; ``label`` begins the message.
     """
     if not in_range(values):
         raise StateError(
-            f"{label} must be finite and at most {LARGEST:g}; given: {values.tolist()}"
+            f"{label} must be finite and at most {MAX_VALUE:g}; given: {values.tolist()}"
         )
 
 
@@ -75,14 +75,14 @@ def require_finite(message: Any) -> None:
 
 def nonfinite_path(message: Any) -> str:
     """Return the path of a field of a message that is not finite, or an empty string."""
-    for name, kind in message.get_fields_and_field_types().items():
+    for name, type_name in message.get_fields_and_field_types().items():
         value = getattr(message, name)
-        if "/" in kind:
-            parts = value if isinstance(value, list) else [value]
-            subpath = next(filter(None, (nonfinite_path(part) for part in parts)), "")
+        if "/" in type_name:
+            messages = value if isinstance(value, list) else [value]
+            subpath = next(filter(None, (nonfinite_path(item) for item in messages)), "")
             if subpath:
                 return f"{name}.{subpath}"
-        elif ("double" in kind or "float" in kind) and not np.isfinite(value).all():
+        elif ("double" in type_name or "float" in type_name) and not np.isfinite(value).all():
             return str(name)
     return ""
 
@@ -172,28 +172,28 @@ def require_unique(names: Sequence[str]) -> None:
         raise StateError(f"every joint must be named once; {repeated} is repeated")
 
 
-def by_name(model: VMSModel, names: list[str], values: Array, field_name: str) -> Array:
+def joint_values(model: VMSModel, names: list[str], values: Array, field_name: str) -> Array:
     """Return values in the model's joint order, zero for joints without an entry.
 
     Entries of joints that are not in the model (for instance of a locked gripper) are ignored.
 
     Raises:
         StateError: values and names differ in number, a name is repeated, or an entry is not
-            finite or above :data:`LARGEST`.
+            finite or above :data:`MAX_VALUE`.
     """
     require_length(names, values, field_name)
     require_unique(names)
-    result = np.zeros(model.n)
+    ordered_values = np.zeros(model.n)
     for name, value in zip(names, values, strict=True):
         if name in model.joint_names:
-            result[model.joint_index(name)] = value
-    if not in_range(result):
-        rejected = [n for n, x in zip(names, values, strict=True) if not abs(x) <= LARGEST]
+            ordered_values[model.joint_index(name)] = value
+    if not in_range(ordered_values):
+        rejected = [n for n, x in zip(names, values, strict=True) if not abs(x) <= MAX_VALUE]
         raise StateError(
-            f"{field_name} must be finite and at most {LARGEST:g}; it is not for "
+            f"{field_name} must be finite and at most {MAX_VALUE:g}; it is not for "
             f"{', '.join(rejected[:10])}"
         )
-    return result
+    return ordered_values
 
 
 def from_joint_state(
@@ -213,11 +213,11 @@ def from_joint_state(
         StateError: a joint of the model is repeated, or an entry is not finite.
     """
     names = list(message.name)
-    positions = by_name(model, names, message.position, "position")
-    rates = by_name(model, names, message.velocity or [0.0] * len(names), "velocity")
-    torques = by_name(model, names, message.effort or [0.0] * len(names), "effort")
+    positions = joint_values(model, names, message.position, "position")
+    rates = joint_values(model, names, message.velocity or [0.0] * len(names), "velocity")
+    torques = joint_values(model, names, message.effort or [0.0] * len(names), "effort")
     q, v = from_joints(model, positions, rates)
-    return *(on_base(model, q, v, base) if base else (q, v)), torques
+    return *(with_base(model, q, v, base) if base else (q, v)), torques
 
 
 def from_joints(model: VMSModel, positions: Array, rates: Array) -> tuple[Array, Array]:
@@ -235,7 +235,7 @@ def from_joints(model: VMSModel, positions: Array, rates: Array) -> tuple[Array,
     return q, v
 
 
-def on_base(
+def with_base(
     model: VMSModel, q: Array, v: Array, base: BaseMotion, age: float = 0.0
 ) -> tuple[Array, Array]:
     """Return a state with another motion of its base.
@@ -257,22 +257,22 @@ def on_base(
 
 def to_wrench(header: Header, wrench: Array) -> WrenchStamped:
     """Return a wrench (6,), linear first, as a message."""
-    body = Wrench(force=to_vector(wrench[:3]), torque=to_vector(wrench[3:]))
-    return WrenchStamped(header=header, wrench=body)
+    wrench_message = Wrench(force=to_vector(wrench[:3]), torque=to_vector(wrench[3:]))
+    return WrenchStamped(header=header, wrench=wrench_message)
 
 
 def from_wrench(message: Wrench) -> Array:
     """Return a wrench as (6,), linear first.
 
     Raises:
-        StateError: an entry is not finite or above :data:`LARGEST`.
+        StateError: an entry is not finite or above :data:`MAX_VALUE`.
     """
     wrench = np.concatenate([from_xyz(message.force), from_xyz(message.torque)])
     check_range(wrench, "a wrench")
     return wrench
 
 
-def to_wrench_stamped(header: Header, wrench: Array) -> WrenchStamped:
+def to_wrench_base(header: Header, wrench: Array) -> WrenchStamped:
     """Return the base wrench, (3,) or (6,), as a message."""
     return to_wrench(header, np.concatenate(in_space(len(wrench), wrench)))
 
@@ -288,7 +288,7 @@ def from_wrench_base(model: VMSModel, message: Wrench) -> Array:
 
 
 # Tolerance of the quaternion norm; odometry in single precision deviates by 1e-7.
-_UNIT_TOLERANCE = 1e-3
+_NORM_TOLERANCE = 1e-3
 
 
 def to_odometry(model: VMSModel, header: Header, base_frame: str, q: Array, v: Array) -> Odometry:
@@ -298,9 +298,9 @@ def to_odometry(model: VMSModel, header: Header, base_frame: str, q: Array, v: A
     """
     if model.base == "planar":
         x, y, c, s = q[:4].tolist()
-        half = 0.5 * np.arctan2(s, c)
+        half_angle = 0.5 * np.arctan2(s, c)
         point = Point(x=x, y=y)
-        quaternion = Quaternion(z=float(np.sin(half)), w=float(np.cos(half)))
+        quaternion = Quaternion(z=float(np.sin(half_angle)), w=float(np.cos(half_angle)))
     else:
         x, y, z, qx, qy, qz, qw = q[:7].tolist()
         point, quaternion = Point(x=x, y=y, z=z), Quaternion(x=qx, y=qy, z=qz, w=qw)
@@ -336,15 +336,15 @@ def from_pose_and_twist(model: VMSModel, pose: Pose, twist: Twist) -> BaseMotion
     position = from_xyz(p)
     v = np.concatenate([from_xyz(twist.linear), from_xyz(twist.angular)])
     check_range(np.concatenate([quaternion, position, v]), "the pose and twist of the base")
-    length = float(np.linalg.norm(quaternion))
-    if abs(length - 1.0) > _UNIT_TOLERANCE:
+    norm = float(np.linalg.norm(quaternion))
+    if abs(norm - 1.0) > _NORM_TOLERANCE:
         raise StateError(
             "the orientation of the base must be a quaternion of length 1 within "
-            f"{_UNIT_TOLERANCE:g}; its length is {length:.6g}"
+            f"{_NORM_TOLERANCE:g}; its length is {norm:.6g}"
         )
-    quaternion = quaternion / length
+    quaternion = quaternion / norm
     if model.base == "planar":
-        if max(abs(quaternion[0]), abs(quaternion[1])) > _UNIT_TOLERANCE:
+        if max(abs(quaternion[0]), abs(quaternion[1])) > _NORM_TOLERANCE:
             raise StateError(
                 "a planar base rotates about z only; its orientation has "
                 f"x = {quaternion[0]:.4g}, y = {quaternion[1]:.4g}"

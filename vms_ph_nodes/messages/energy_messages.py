@@ -22,7 +22,7 @@ from vms_ph_dynamics.forms import PORTS
 from .conversions import to_point, to_vector
 
 # Largest port energy of a message, J; sums of such energies cannot overflow.
-_LARGEST = 1e30
+_LARGEST_ENERGY = 1e30
 
 
 def to_energy(header: Header, d: Evaluation, task: PositionTask) -> Energy:
@@ -51,15 +51,15 @@ def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:
     )
 
 
-def to_power(header: Header, flow: EnergySample, audit: EnergyAudit, exchange: Exchange) -> Power:
+def to_power(header: Header, sample: EnergySample, audit: EnergyAudit, exchange: Exchange) -> Power:
     """Return the port powers of a sample and the energy balance up to it."""
-    tools = _tools(audit.port_energy)
+    tools = _tool_values(audit.port_energy)
     return Power(
         header=header,
-        **{port: flow.power[port] for port in PORTS},
+        **{port: sample.power[port] for port in PORTS},
         tool_names=list(tools),
-        tool_power=[flow.power.get(name, math.nan) for name in tools],
-        dissipated=flow.dissipated,
+        tool_power=[sample.power.get(name, math.nan) for name in tools],
+        dissipated=sample.dissipated,
         null_to_task=exchange.total,
         null_to_task_g12=exchange.through_g12,
         **{f"{port}_energy": audit.port_energy[port] for port in PORTS},
@@ -74,7 +74,7 @@ def to_power(header: Header, flow: EnergySample, audit: EnergyAudit, exchange: E
 
 def to_port_energy(header: Header, energies: PortEnergies) -> PortEnergy:
     """Return the energy that has crossed each port."""
-    tools = _tools(energies.supplied)
+    tools = _tool_values(energies.supplied)
     return PortEnergy(
         header=header,
         **{port: energies.supplied[port] for port in PORTS},
@@ -94,15 +94,15 @@ def from_port_energy(message: PortEnergy) -> PortEnergies:
     supplied = {port: getattr(message, port) for port in PORTS}
     supplied.update(zip(message.tool_names, message.tool_energy, strict=False))
     energies = [*supplied.values(), message.dissipated]
-    if not all(abs(energy) <= _LARGEST for energy in energies):
+    if not all(abs(energy) <= _LARGEST_ENERGY for energy in energies):
         raise StateError(
-            f"port energies must be finite and at most {_LARGEST:g} J; given: {energies}"
+            f"port energies must be finite and at most {_LARGEST_ENERGY:g} J; given: {energies}"
         )
     return PortEnergies(supplied, message.dissipated, message.resets)
 
 
-def _tools(by_port: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in by_port.items() if name not in PORTS}
+def _tool_values(value_by_port: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in value_by_port.items() if name not in PORTS}
 
 
 def to_certificate(

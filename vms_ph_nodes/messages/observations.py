@@ -41,8 +41,8 @@ def to_contact(header: Header, model: VMSModel, report: ContactReport) -> Contac
 def from_payload(message: Payload) -> ObservedPayload:
     """Return a payload, with the deviations of mass and centre of mass as if independent."""
     moment = message.mass * from_xyz(message.centre_of_mass)
-    spreads = message.mass * from_xyz(message.centre_deviation)
-    deviations = np.array([message.mass_deviation, *spreads])
+    moment_deviations = message.mass * from_xyz(message.centre_deviation)
+    deviations = np.array([message.mass_deviation, *moment_deviations])
     return ObservedPayload(message.mass, moment, np.diag(deviations**2), message.changed)
 
 
@@ -58,11 +58,11 @@ def to_payload(header: Header, payload: ObservedPayload) -> Payload:
     )
 
 
-_SCALARS = (
+_SCALAR_PARAMETERS = (
     *("payload_mass", "payload_centre_x", "payload_centre_y", "payload_centre_z"),
     "timing.effort_lag",
 )
-_TERMS = ("viscous", "coulomb", "offset")
+_FRICTION_TERMS = ("viscous", "coulomb", "offset")
 
 # Ends of the names of fields, and what they hold of a parameter.
 _SUFFIXES = {"": "value", "_low": "low", "_high": "high"}
@@ -80,14 +80,14 @@ def to_identification(
     """
     parameters = {p.name: p for p in result.parameters}
     numbers: dict[str, object] = {}
-    for name in _SCALARS:
+    for name in _SCALAR_PARAMETERS:
         # Commanded efforts that are held have no lag.
         p, field = parameters.get(name), name.removeprefix("timing.")
-        numbers |= {field + end: _number(getattr(p, key, None)) for end, key in _SUFFIXES.items()}
-    for term in _TERMS:
+        numbers |= {field + end: _or_nan(getattr(p, key, None)) for end, key in _SUFFIXES.items()}
+    for term in _FRICTION_TERMS:
         terms = [parameters[f"friction.{joint}.{term}"] for joint in joints]
         for end, key in _SUFFIXES.items():
-            numbers[term + end] = [_number(getattr(p, key)) for p in terms]
+            numbers[term + end] = [_or_nan(getattr(p, key)) for p in terms]
     change_time, changed_part = result.changed or (math.nan, "")
     return Identification(
         header=header,
@@ -121,7 +121,7 @@ def diagnostic_values(disabled: str, result: "tuple[int, LiveResult] | None") ->
     return values
 
 
-def _number(value: float | None) -> float:
+def _or_nan(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 

@@ -17,7 +17,7 @@ class LatestMessage(Generic[T]):
     """The last value of a topic, which holds until its timeout.
 
     Attributes:
-        last: the last value, also after its timeout; None before the first.
+        last_value: the last value, also after its timeout; None before the first.
     """
 
     def __init__(self, timeout: float) -> None:
@@ -27,17 +27,18 @@ class LatestMessage(Generic[T]):
 
     def clear(self) -> None:
         """Discard the value."""
-        self.last: T | None = None
+        self.last_value: T | None = None
         self._arrival_time = 0
 
     def update(self, value: T) -> None:
         """Set a new value."""
-        self.last, self._arrival_time = value, time.monotonic_ns()
+        self.last_value, self._arrival_time = value, time.monotonic_ns()
 
     @property
     def value(self) -> T | None:
         """The last value; None after its timeout."""
-        return self.last if time.monotonic_ns() - self._arrival_time <= self._timeout else None
+        is_recent = time.monotonic_ns() - self._arrival_time <= self._timeout
+        return self.last_value if is_recent else None
 
 
 # Largest number of primary messages that wait for companions.
@@ -50,60 +51,59 @@ _MAX_COMPANIONS = 100
 class StampPairing:
     """Collects primary messages and their companions of the same stamp.
 
-    ``complete`` is called once all companions of a primary message are received, or when a
+    ``on_match`` is called once all companions of a primary message are received, or when a
     companion with a later stamp shows that one was lost: messages of a topic arrive in the order of
     their stamps, but one topic may lag behind another when this process is busy. Primary messages
     keep their order. Of the companion ``nearest`` that with the nearest stamp is taken.
     """
 
     def __init__(
-        self, companions: tuple[str, ...], complete: Callable[..., None], nearest: str = ""
+        self, companions: tuple[str, ...], on_match: Callable[..., None], nearest: str = ""
     ) -> None:
-        self._complete, self._nearest = complete, nearest
+        self._on_match, self._nearest = on_match, nearest
         self._primaries: deque[tuple[int, Any]] = deque()
-        self._pending: dict[str, dict[int, Any]] = {name: {} for name in companions}
+        self._companions: dict[str, dict[int, Any]] = {name: {} for name in companions}
         self._latest = dict.fromkeys(companions, -1)
         self._required: set[str] = set()
 
     def require(self, names: set[str]) -> None:
         """Set the companions to wait for: those that have a publisher."""
-        self._required = names & self._pending.keys()
-        self._release_complete()
+        self._required = names & self._companions.keys()
+        self._release_matches()
 
     def add_primary(self, stamp: int, message: Any) -> None:
         """Add a primary message."""
         self._primaries.append((stamp, message))
-        self._release_complete()
+        self._release_matches()
 
     def add_companion(self, name: str, stamp: int, message: Any) -> None:
         """Add a companion; once one is received, later primary messages wait for that topic."""
-        waiting = self._pending[name]
+        pending = self._companions[name]
         if stamp < self._latest[name]:  # a reset, or a recording that begins again
-            waiting.clear()
-        waiting[stamp] = message
-        self._latest[name] = stamp
+            pending.clear()
+        pending[stamp], self._latest[name] = message, stamp
         self._required.add(name)
-        if len(waiting) > _MAX_COMPANIONS:
-            del waiting[min(waiting)]
-        self._release_complete()
+        if len(pending) > _MAX_COMPANIONS:
+            del pending[min(pending)]
+        self._release_matches()
 
-    def _release_complete(self) -> None:
+    def _release_matches(self) -> None:
         while self._primaries and (self._is_ready() or len(self._primaries) > _MAX_PRIMARIES):
             stamp, message = self._primaries.popleft()
-            partners = {name: waiting.get(stamp) for name, waiting in self._pending.items()}
-            for name, waiting in self._pending.items():
-                expired = sorted(s for s in waiting if s <= stamp)
-                if name == self._nearest and waiting:
-                    partners[name] = waiting[min(waiting, key=lambda s: abs(s - stamp))]
+            matches = {name: pending.get(stamp) for name, pending in self._companions.items()}
+            for name, pending in self._companions.items():
+                expired = sorted(s for s in pending if s <= stamp)
+                if name == self._nearest and pending:
+                    matches[name] = pending[min(pending, key=lambda s: abs(s - stamp))]
                     del expired[-1:]  # which may be the nearest of the next one too
-                for old in expired:
-                    del waiting[old]
-            self._complete(message, **partners)
+                for stale_stamp in expired:
+                    del pending[stale_stamp]
+            self._on_match(message, **matches)
 
     def _is_ready(self) -> bool:
         stamp = self._primaries[0][0]
         return all(
-            stamp in self._pending[name] or self._latest[name] > stamp for name in self._required
+            stamp in self._companions[name] or self._latest[name] > stamp for name in self._required
         )
 
 
@@ -120,12 +120,12 @@ class StampGate:
     the stamps.
     """
 
-    def __init__(self, largest_age: float) -> None:
-        """Accept differences between stamps and clock up to ``largest_age`` (s); 0: any."""
-        self._age = round(largest_age * NANOSECONDS)
+    def __init__(self, max_age: float) -> None:
+        """Accept differences between stamps and clock up to ``max_age`` (s); 0: any."""
+        self._age = round(max_age * NANOSECONDS)
         self._last: tuple[int, int] | None = None  # stamp and arrival of the last accepted message
         self._last_refused: tuple[int, int] | None = None  # likewise, of the last refused one
-        self._consistent = 0
+        self._consistent_count = 0
 
     def problem(self, stamp: int, now: int) -> str:
         """Return why a message is refused, or an empty string.
@@ -136,29 +136,29 @@ class StampGate:
         """
         problem = self._problem(stamp, now)
         if problem:
-            self._consistent = (
-                self._consistent + 1 if self._is_alike(self._last_refused, stamp, now) else 1
+            self._consistent_count = (
+                self._consistent_count + 1 if self._is_alike(self._last_refused, stamp, now) else 1
             )
             self._last_refused = (stamp, now)
-            if self._consistent < _CONSISTENT_MESSAGES or not self._is_live(stamp, now):
+            if self._consistent_count < _CONSISTENT_MESSAGES or not self._is_credible(stamp, now):
                 return problem
-        self._last, self._last_refused, self._consistent = (stamp, now), None, 0
+        self._last, self._last_refused, self._consistent_count = (stamp, now), None, 0
         return ""
 
     def _problem(self, stamp: int, now: int) -> str:
-        last, last_arrival = self._last or (stamp + 1, 0)
+        last_stamp, last_arrival = self._last or (stamp + 1, 0)
         # The first one; or the clock was set back, or had not begun, which reads as zero.
-        if stamp < last and (now < last_arrival or not last_arrival):
+        if stamp < last_stamp and (now < last_arrival or not last_arrival):
             difference = abs(now - stamp)
-            return f"is {_seconds(now - stamp)} the clock" if 0 < self._age < difference else ""
-        if stamp == last:
+            return f"is {_age_text(now - stamp)} the clock" if 0 < self._age < difference else ""
+        if stamp == last_stamp:
             return "repeats the last stamp"
-        if stamp < last:
-            return f"is {_seconds(last - stamp)} the last one"
+        if stamp < last_stamp:
+            return f"is {_age_text(last_stamp - stamp)} the last one"
         if self._is_alike(self._last, stamp, now):
             return ""
-        jump = (now - last_arrival) - (stamp - last)
-        return f"is {_seconds(jump)} the one before and the clock let expect"
+        jump = (now - last_arrival) - (stamp - last_stamp)
+        return f"is {_age_text(jump)} the one before and the clock let expect"
 
     def _is_alike(self, previous: tuple[int, int] | None, stamp: int, now: int) -> bool:
         """Return whether stamp and clock have advanced alike since another message."""
@@ -166,16 +166,16 @@ class StampGate:
             return False
         return self._age == 0 or abs((now - previous[1]) - (stamp - previous[0])) <= self._age
 
-    def _is_live(self, stamp: int, now: int) -> bool:
+    def _is_credible(self, stamp: int, now: int) -> bool:
         """Return whether a stream may be believed: it is not old, or was silent for as long."""
         if self._age == 0 or now - stamp <= self._age:
             return True
         if self._last is None:
             return False
-        last, last_arrival = self._last
-        return 0 < stamp - last <= now - last_arrival
+        last_stamp, last_arrival = self._last
+        return 0 < stamp - last_stamp <= now - last_arrival
 
 
-def _seconds(nanoseconds: int) -> str:
+def _age_text(nanoseconds: int) -> str:
     direction = "older than" if nanoseconds > 0 else "newer than"
     return f"{abs(nanoseconds) / NANOSECONDS:.3g} s {direction}"

@@ -15,7 +15,7 @@ import numpy as np
 
 from vms_ph_dynamics import VMSModel
 
-ROBOT, RANK = "robot", "robot from"
+ROBOT_KEY, RANK_KEY = "robot", "robot from"
 
 # Who determines the motion comes first.
 SIMULATOR, CONTROLLER, OTHER = 0, 1, 2
@@ -23,9 +23,9 @@ SIMULATOR, CONTROLLER, OTHER = 0, 1, 2
 _RANKS = {str(rank): rank for rank in (SIMULATOR, CONTROLLER, OTHER)}
 
 # Longest identity of another robot that is compared.
-_MAX_LENGTH = 10_000
+_MAX_IDENTITY_LENGTH = 10_000
 
-_DIGITS = 9
+_SIGNIFICANT_DIGITS = 9
 
 
 def identity(model: VMSModel) -> str:
@@ -53,7 +53,7 @@ def identity(model: VMSModel) -> str:
 def _rounded(values: object) -> bytes:
     """Return numbers as text that does not depend on the last digits."""
     flat = np.asarray(values, dtype=float).ravel()
-    return " ".join(f"{x + 0.0:.{_DIGITS}g}" for x in np.round(flat, 12)).encode()
+    return " ".join(f"{x + 0.0:.{_SIGNIFICANT_DIGITS}g}" for x in np.round(flat, 12)).encode()
 
 
 class RobotAgreement:
@@ -72,13 +72,13 @@ class RobotAgreement:
 
     def values(self) -> dict[str, object]:
         """Return what this node's heartbeat says about its robot."""
-        return {ROBOT: self._identity, RANK: self._rank} if self._identity else {}
+        return {ROBOT_KEY: self._identity, RANK_KEY: self._rank} if self._identity else {}
 
     def update(self, name: str, values: Mapping[str, str]) -> None:
         """Note what another node's heartbeat says."""
-        rank, robot = _RANKS.get(values.get(RANK, "")), values.get(ROBOT, "")
+        rank, robot = _RANKS.get(values.get(RANK_KEY, "")), values.get(ROBOT_KEY, "")
         is_same_namespace = name.rpartition("/")[0] == self._namespace
-        if is_same_namespace and rank is not None and 0 < len(robot) <= _MAX_LENGTH:
+        if is_same_namespace and rank is not None and 0 < len(robot) <= _MAX_IDENTITY_LENGTH:
             self._others[name] = (robot, rank)
         else:
             self._others.pop(name, None)
@@ -93,11 +93,11 @@ class RobotAgreement:
         others = dict(self._others)  # which the thread of the heartbeat changes
         if not self._identity or not others:
             return ""
-        first = min(rank for _, rank in others.values())
-        if first > self._rank:
+        lowest_rank = min(rank for _, rank in others.values())
+        if lowest_rank > self._rank:
             return ""
         for name, (robot, rank) in sorted(others.items()):
-            if rank == first and robot != self._identity:
+            if rank == lowest_rank and robot != self._identity:
                 return (
                     f"{self._name} has another robot than {name} "
                     f"({_differences(self._identity, robot)}); give both the same robot, base, "

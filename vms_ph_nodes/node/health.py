@@ -24,7 +24,7 @@ from vms_ph_dynamics import VMSModel, VmsPhError
 
 from ..messages.conversions import NANOSECONDS
 from .agreement import OTHER, RobotAgreement
-from .heartbeat import PERIOD, UNEXPECTED, HeartbeatThread
+from .heartbeat import BEAT_PERIOD, UNEXPECTED, HeartbeatThread
 
 # Number of samples in the frequency: two seconds of heartbeats.
 _SAMPLES = 8
@@ -40,7 +40,7 @@ class RateStatistics:
     def __init__(self) -> None:
         self.count = 0
         self._samples: deque[tuple[int, int]] = deque(maxlen=_SAMPLES + 1)
-        self._changed = 0
+        self._change_time = 0
 
     def tick(self) -> None:
         """Count one event."""
@@ -53,23 +53,23 @@ class RateStatistics:
             now: time of a monotonic clock, ns.
         """
         if not self._samples or self._samples[-1][1] != self.count:
-            self._changed = now
+            self._change_time = now
         self._samples.append((now, self.count))
-        oldest, counted = self._samples[0]
-        elapsed = (now - oldest) / NANOSECONDS
-        frequency = (self.count - counted) / elapsed if elapsed > 0.0 else 0.0
-        return frequency, (now - self._changed) / NANOSECONDS
+        first_time, first_count = self._samples[0]
+        elapsed = (now - first_time) / NANOSECONDS
+        frequency = (self.count - first_count) / elapsed if elapsed > 0.0 else 0.0
+        return frequency, (now - self._change_time) / NANOSECONDS
 
 
 # Largest number of warnings per second, where every message has a different reason.
 _MAX_WARNINGS = 5
 
-_refused_messages: "WeakKeyDictionary[Node, tuple[int, str]]" = WeakKeyDictionary()
+_refusals: "WeakKeyDictionary[Node, tuple[int, str]]" = WeakKeyDictionary()
 
 
 def refused_messages(node: Node) -> tuple[int, str]:
     """Return how many messages a node has refused, and why the last one."""
-    return _refused_messages.get(node, (0, ""))
+    return _refusals.get(node, (0, ""))
 
 
 class InputDiagnostics:
@@ -82,22 +82,22 @@ class InputDiagnostics:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._reported: set[str] = set()
+        self._reasons: set[str] = set()
         self._window_start = 0
 
-    def report(self, why: object, action: str = "ignored") -> None:
+    def report(self, reason: object, action: str = "ignored") -> None:
         """Warn about a message, at most once a second for the same reason.
 
         Args:
-            why: the reason.
+            reason: the reason.
             action: what is done with the message.
         """
-        text, now = f"{action}: {why}", self._steady.now().nanoseconds
-        _refused_messages[self._node] = (refused_messages(self._node)[0] + 1, text)
+        text, now = f"{action}: {reason}", self._steady.now().nanoseconds
+        _refusals[self._node] = (refused_messages(self._node)[0] + 1, text)
         if now - self._window_start >= NANOSECONDS:
-            self._reported, self._window_start = set(), now
-        if text not in self._reported and len(self._reported) < _MAX_WARNINGS:
-            self._reported.add(text)
+            self._reasons, self._window_start = set(), now
+        if text not in self._reasons and len(self._reasons) < _MAX_WARNINGS:
+            self._reasons.add(text)
             self._node.get_logger().warning(text)
 
     @contextmanager
@@ -109,30 +109,30 @@ class InputDiagnostics:
             self.report(f"{subject}{error}")
 
 
-TIMEOUT = 1.5  # silence after which a node counts as lost, s; load delays heartbeats
-BLOCKED = 5.0  # time without callbacks after which a node says that it does not respond, s
-NO_INPUT = 2.0  # time without input after which a node warns, s
-TOPIC = "/diagnostics"
+LOST_AFTER = 1.5  # silence after which a node counts as lost, s; load delays heartbeats
+BLOCKED_AFTER = 5.0  # time without callbacks after which a node says that it does not respond, s
+INPUT_TIMEOUT = 2.0  # time without input after which a node warns, s
+DIAGNOSTICS = "/diagnostics"
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 PAUSED = "paused"
 """Status of a simulator whose time stands still."""
 
-SPEED = "real time factor"
+SPEED_KEY = "real time factor"
 """Value of a simulator's status: the ratio of simulated to real time that it is to keep."""
 
-NO_INPUT_TEXT = "no "
+NO_INPUT_START = "no "
 """Begin of the message of a node whose input has stopped."""
 
 # Largest number of other nodes whose heartbeats are supervised, and longest name of one: ROS 2
 # allows 255 characters to a name with its namespace.
 _MAX_NODES, _LONGEST_NAME = 100, 255
 
-_SUFFIX = ": vms_ph node"
-_SHUTDOWN = "stopped"
-_REPORTER = "reported by"
-_NAMESAKE = (
+_NODE_SUFFIX = ": vms_ph node"
+_SHUTDOWN_TEXT = "stopped"
+_REPORTER_KEY = "reported by"
+_NAMESAKE_TEXT = (
     "another {} runs in this DDS domain ({}), and both publish the same topics; set another "
     "ROS_DOMAIN_ID for one of them, or give it a namespace"
 )
@@ -141,7 +141,7 @@ _NAMESAKE = (
 def node_name(status: DiagnosticStatus) -> str:
     """Return the node of this package that published a status, or an empty string."""
     name = status.name
-    return name.removesuffix(_SUFFIX) if name.endswith(_SUFFIX) else ""
+    return name.removesuffix(_NODE_SUFFIX) if name.endswith(_NODE_SUFFIX) else ""
 
 
 class Health:
@@ -157,32 +157,32 @@ class Health:
         """
         self._node = node
         self._input_name = input_name
-        self._rate = RateStatistics()
+        self._cycle_rate = RateStatistics()
         self._name = node.get_fully_qualified_name().lstrip("/")
-        self._reported: tuple[bytes, str, dict[str, object]] = (OK, "running", {})
+        self._own_report: tuple[bytes, str, dict[str, object]] = (OK, "running", {})
         self._agreement = RobotAgreement(self._name)
-        self._process = f"{socket.gethostname()} process {os.getpid()}"
-        self._namesake, self._namesake_seen = "", 0
+        self._own_process = f"{socket.gethostname()} process {os.getpid()}"
+        self._namesake, self._namesake_time = "", 0
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._last_seen: dict[str, int] = {}
-        self._beat_at: int | None = None
-        self._callback_at: int | None = None
-        node.create_timer(PERIOD, self._note_callback, clock=self._clock)
+        self._last_beats: dict[str, int] = {}
+        self._beat_time: int | None = None
+        self._callback_time: int | None = None
+        node.create_timer(BEAT_PERIOD, self._note_callback, clock=self._clock)
         self._thread = HeartbeatThread(node)
-        helper, topic = self._thread.node, node.resolve_topic_name(TOPIC)
-        self._publisher = helper.create_publisher(DiagnosticArray, topic, 10)
-        helper.create_subscription(DiagnosticArray, topic, self._listen, 50)
-        helper.create_timer(PERIOD, self._beat, clock=self._clock)
+        hidden_node, topic = self._thread.node, node.resolve_topic_name(DIAGNOSTICS)
+        self._publisher = hidden_node.create_publisher(DiagnosticArray, topic, 10)
+        hidden_node.create_subscription(DiagnosticArray, topic, self._on_diagnostics, 50)
+        hidden_node.create_timer(BEAT_PERIOD, self._beat, clock=self._clock)
 
     def report(
         self, level: bytes, message: str, values: Mapping[str, object] | None = None
     ) -> None:
         """Set the status that the next heartbeats publish."""
-        self._reported = (level, message, dict(values or {}))
+        self._own_report = (level, message, dict(values or {}))
 
     def tick(self) -> None:
         """Count one cycle; the frequency of cycles is published in the heartbeats."""
-        self._rate.tick()
+        self._cycle_rate.tick()
 
     def declare_robot(self, model: VMSModel, rank: int = OTHER) -> None:
         """Publish the robot of this node, and compare it with those of other nodes.
@@ -201,7 +201,7 @@ class Health:
     def announce_shutdown(self) -> None:
         """Publish the shutdown notice, so that the other nodes do not report this one as lost."""
         self._thread.end()
-        self._publish([self._status(self._name, OK, _SHUTDOWN)])
+        self._publish([self._status(self._name, OK, _SHUTDOWN_TEXT)])
         self._thread.destroy()
 
     def _note_callback(self) -> None:
@@ -209,113 +209,113 @@ class Health:
 
         The thread begins with the first call: a node whose making fails has none to end.
         """
-        is_first, self._callback_at = self._callback_at is None, self._clock.now().nanoseconds
+        is_first, self._callback_time = self._callback_time is None, self._clock.now().nanoseconds
         if is_first:
             self._thread.start()
         else:
             self._thread.revive()
 
     def _beat(self) -> None:
-        assert self._callback_at is not None
+        assert self._callback_time is not None
         now = self._clock.now().nanoseconds
-        statuses = [self._own_status(now, (now - self._callback_at) / 1e9)]
-        late = 0 if self._beat_at is None else now - self._beat_at - int(2e9 * PERIOD)
-        self._beat_at = now
-        if late > 0:  # this node has not listened, which is no silence of the others
-            self._last_seen = {
-                name: last_beat + late for name, last_beat in self._last_seen.items()
+        statuses = [self._own_status(now, (now - self._callback_time) / 1e9)]
+        delay = 0 if self._beat_time is None else now - self._beat_time - int(2e9 * BEAT_PERIOD)
+        self._beat_time = now
+        if delay > 0:  # this node has not listened, which is no silence of the others
+            self._last_beats = {
+                name: last_beat + delay for name, last_beat in self._last_beats.items()
             }
-        age = {name: (now - last_beat) / 1e9 for name, last_beat in self._last_seen.items()}
-        lost = {name: seconds for name, seconds in age.items() if seconds > TIMEOUT}
+        silence = {name: (now - last_beat) / 1e9 for name, last_beat in self._last_beats.items()}
+        lost = {name: seconds for name, seconds in silence.items() if seconds > LOST_AFTER}
         for name in lost:
             self._agreement.forget(name)
-        if self._name == min([self._name, *(n for n in self._last_seen if n not in lost)]):
+        if self._name == min([self._name, *(n for n in self._last_beats if n not in lost)]):
             statuses += [
                 self._status(
                     name,
                     ERROR,
                     f"{name} is lost: no heartbeat for {seconds:.1f} s",
-                    {_REPORTER: self._name},
+                    {_REPORTER_KEY: self._name},
                 )
                 for name, seconds in lost.items()
             ]
         self._publish(statuses)
 
     def _own_status(self, now: int, silence: float) -> DiagnosticStatus:
-        frequency, idle = self._rate.sample(now)
-        level, message, values = self._reported
-        if silence > BLOCKED:
-            why = f"does not respond: its callbacks have not run for {silence:.0f} s"
-            return self._status(self._name, ERROR, why, self._agreement.values())
+        frequency, idle = self._cycle_rate.sample(now)
+        level, message, values = self._own_report
+        if silence > BLOCKED_AFTER:
+            reason = f"does not respond: its callbacks have not run for {silence:.0f} s"
+            return self._status(self._name, ERROR, reason, self._agreement.values())
         # The embedded runtime counts them; a real ROS 2 drops and logs them below rclpy.
         counts = [getattr(node, "_ros_undecoded", {}) for node in (self._node, self._thread.node)]
         if undecoded := sum(sum(by_topic.values()) for by_topic in counts):
             values = {**values, "messages that could not be decoded": undecoded}
-        refused_count, why = refused_messages(self._node)
+        refused_count, reason = refused_messages(self._node)
         if refused_count:
-            values = {**values, "messages refused": refused_count, "last one": why}
+            values = {**values, "messages refused": refused_count, "last one": reason}
         if UNEXPECTED.count:
             values = {**values, "unexpected errors": UNEXPECTED.count, "last": UNEXPECTED.last}
             level, message = max(level, WARN), f"{message}; {UNEXPECTED.count} unexpected errors"
         if UNEXPECTED.ended:
             level, message = ERROR, f"{message}; ended threads: {', '.join(UNEXPECTED.ended[:10])}"
         values = {**values, **self._agreement.values()}
-        if why := self.disagreement:
-            return self._status(self._name, ERROR, why, values)
-        if self._namesake and now - self._namesake_seen < TIMEOUT * 1e9:
+        if reason := self.disagreement:
+            return self._status(self._name, ERROR, reason, values)
+        if self._namesake and now - self._namesake_time < LOST_AFTER * 1e9:
             values = {**values, "also runs in": self._namesake}
             if level < ERROR:
-                level, message = WARN, _NAMESAKE.format(self._name, self._namesake)
-        if not self._rate.count:
+                level, message = WARN, _NAMESAKE_TEXT.format(self._name, self._namesake)
+        if not self._cycle_rate.count:
             return self._status(self._name, level, message, values)
-        if self._input_name and idle > NO_INPUT:
-            why = f"; {message}" if level > OK else ""
-            message = f"{NO_INPUT_TEXT}{self._input_name} for {idle:.1f} s{why}"
+        if self._input_name and idle > INPUT_TIMEOUT:
+            reason = f"; {message}" if level > OK else ""
+            message = f"{NO_INPUT_START}{self._input_name} for {idle:.1f} s{reason}"
             level = max(level, WARN)
         values = {**values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)
 
-    def _listen(self, message: DiagnosticArray) -> None:
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
         now = self._clock.now().nanoseconds
         for status in message.status:
             name = node_name(status)
             # A status about a lost node is not a heartbeat of that node.
-            is_report = any(pair.key == _REPORTER for pair in status.values)
+            is_report = any(pair.key == _REPORTER_KEY for pair in status.values)
             if not 0 < len(name) <= _LONGEST_NAME or is_report:
                 continue
             if name == self._name:
                 self._check_namesake(status, now)
-            elif status.message == _SHUTDOWN:
-                self._last_seen.pop(name, None)
+            elif status.message == _SHUTDOWN_TEXT:
+                self._last_beats.pop(name, None)
                 self._agreement.forget(name)
             else:
                 self._record_heartbeat(name, now, {pair.key: pair.value for pair in status.values})
 
     def _record_heartbeat(self, name: str, now: int, values: Mapping[str, str]) -> None:
         """Note a heartbeat; a flood of names must not fill the memory."""
-        if name in self._last_seen or len(self._last_seen) < _MAX_NODES:
-            self._last_seen[name] = now
+        if name in self._last_beats or len(self._last_beats) < _MAX_NODES:
+            self._last_beats[name] = now
             self._agreement.update(name, values)
 
     def _check_namesake(self, status: DiagnosticStatus, now: int) -> None:
         """Warn where another process runs a node of the same name."""
         other = status.hardware_id
-        if other in ("", self._process) or status.message == _SHUTDOWN:
+        if other in ("", self._own_process) or status.message == _SHUTDOWN_TEXT:
             return
-        if other != self._namesake and now - self._namesake_seen > NANOSECONDS:
-            self._node.get_logger().warning(_NAMESAKE.format(self._name, other))
-        self._namesake, self._namesake_seen = other, now
+        if other != self._namesake and now - self._namesake_time > NANOSECONDS:
+            self._node.get_logger().warning(_NAMESAKE_TEXT.format(self._name, other))
+        self._namesake, self._namesake_time = other, now
 
     def _status(
         self, name: str, level: bytes, message: str, values: Mapping[str, object] | None = None
     ) -> DiagnosticStatus:
         pairs = [KeyValue(key=k, value=str(v)) for k, v in (values or {}).items()]
         return DiagnosticStatus(
-            name=name + _SUFFIX,
+            name=name + _NODE_SUFFIX,
             level=level,
             message=message,
             values=pairs,
-            hardware_id=self._process if name == self._name else "",
+            hardware_id=self._own_process if name == self._name else "",
         )
 
     def _publish(self, statuses: list[DiagnosticStatus]) -> None:

@@ -17,7 +17,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 
 # Shortest time between two lines in the log, s, and longest text of an error.
-_LOG_PERIOD, _MAX_TEXT = 1.0, 300
+_LOG_PERIOD, _MAX_LETTERS = 1.0, 300
 
 
 class UnexpectedErrors:
@@ -32,36 +32,36 @@ class UnexpectedErrors:
     def __init__(self) -> None:
         self.count, self.last = 0, ""
         self.ended: list[str] = []
-        self._logged_at = -_LOG_PERIOD
+        self._last_log_time = -_LOG_PERIOD
 
-    def note(self, error: BaseException, where: str) -> None:
+    def note(self, error: BaseException, location: str) -> None:
         """Count an error and log it, at most once a second."""
         self.count += 1
         frames = traceback.extract_tb(error.__traceback__)[-1:]
-        line = "".join(f" ({Path(p.filename).name}, line {p.lineno})" for p in frames)
-        self.last = f"{where}: {type(error).__name__}: {error!s:.{_MAX_TEXT}}{line}"
-        if time.monotonic() - self._logged_at >= _LOG_PERIOD:
-            self._logged_at = time.monotonic()
+        line = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in frames)
+        self.last = f"{location}: {type(error).__name__}: {error!s:.{_MAX_LETTERS}}{line}"
+        if time.monotonic() - self._last_log_time >= _LOG_PERIOD:
+            self._last_log_time = time.monotonic()
             get_logger("vms_ph").error(f"unexpected error in {self.last}")
 
     def watch_threads(self) -> None:
         """Note every thread of this process that ends by an error."""
-        threading.excepthook = self._on_end
+        threading.excepthook = self._on_thread_error
 
-    def _on_end(self, end: threading.ExceptHookArgs) -> None:
-        name = end.thread.name if end.thread else "of another library"
-        if end.exc_value is not None:
+    def _on_thread_error(self, thread_error: threading.ExceptHookArgs) -> None:
+        name = thread_error.thread.name if thread_error.thread else "of another library"
+        if thread_error.exc_value is not None:
             self.ended.append(name)
-            self.note(end.exc_value, f"the thread {name}, which has ended")
+            self.note(thread_error.exc_value, f"the thread {name}, which has ended")
 
 
 UNEXPECTED = UnexpectedErrors()
 
 
-PERIOD = 0.25  # period of the heartbeat, s
+BEAT_PERIOD = 0.25  # period of the heartbeat, s
 
 # Pause after an error, so that one that repeats does not take the processor, s.
-_PAUSE = 0.01
+_ERROR_PAUSE = 0.01
 
 
 class HeartbeatThread:
@@ -107,14 +107,14 @@ class HeartbeatThread:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                self._executor.spin_once(timeout_sec=PERIOD)
+                self._executor.spin_once(timeout_sec=BEAT_PERIOD)
             except (ExternalShutdownException, InvalidHandle):
                 return  # the context may be shut down at any time by the main thread
             except Exception as error:
                 if not self.node.context.ok():
                     return
                 UNEXPECTED.note(error, "the heartbeat")
-                self._stop.wait(_PAUSE)
+                self._stop.wait(_ERROR_PAUSE)
 
     def revive(self) -> None:
         """Restart the thread if it has ended unexpectedly."""

@@ -55,8 +55,8 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     """
     spec = parameters_of(file or node.PARAMETERS)[name]
     descriptor = _descriptor(spec.description, spec.default, spec.bounds, spec.read_only)
-    initial = spec.default if default is None else default
-    value = _declared(node, name, initial, descriptor)
+    initial_value = spec.default if default is None else default
+    value = _declare_value(node, name, initial_value, descriptor)
     complaint = spec.complaint(value)
     if complaint:
         raise VmsPhError(f"{node.get_name()}: {complaint}")
@@ -72,26 +72,26 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     return value
 
 
-def declare_record(node: Node, prefix: str, kind: type[Record]) -> Record:
+def declare_record(node: Node, prefix: str, record_type: type[Record]) -> Record:
     """Declare the parameters ``<prefix>.<field>`` of a record, and return it with their values.
 
     Args:
         node: as in :func:`declare`.
         prefix: before the names of the fields.
-        kind: a dataclass with a field for every parameter.
+        record_type: a dataclass with a field for every parameter.
 
     Raises:
         VmsPhError: a value is outside its bounds.
     """
-    return kind(**declare_fields(node, prefix, kind))
+    return record_type(**declare_fields(node, prefix, record_type))
 
 
-def declare_fields(node: Node, prefix: str, kind: Any, without: Collection[str] = ()) -> Any:
+def declare_fields(node: Node, prefix: str, record_type: Any, without: Collection[str] = ()) -> Any:
     """Return the values of :func:`declare_record` by field, but for those fields ``without``."""
     values = {
-        item.name: declare(node, f"{prefix}.{item.name}")
-        for item in fields(kind)
-        if item.name not in without
+        field.name: declare(node, f"{prefix}.{field.name}")
+        for field in fields(record_type)
+        if field.name not in without
     }
     return {
         name: value if np.isscalar(value) else np.array(value, float)
@@ -99,12 +99,12 @@ def declare_fields(node: Node, prefix: str, kind: Any, without: Collection[str] 
     }
 
 
-def record_parameters(prefix: str, record: Any, without: Collection[str] = ()) -> dict[str, Any]:
+def record_parameters(prefix: str, record: Any, excluded: Collection[str] = ()) -> dict[str, Any]:
     """Return the parameters ``<prefix>.<field>`` of a record, as parameter files have them."""
     values = {
-        f"{prefix}.{item.name}": getattr(record, item.name)
-        for item in fields(record)
-        if item.name not in without
+        f"{prefix}.{field.name}": getattr(record, field.name)
+        for field in fields(record)
+        if field.name not in excluded
     }
     return {
         name: value
@@ -114,7 +114,7 @@ def record_parameters(prefix: str, record: Any, without: Collection[str] = ()) -
     }
 
 
-def declare_gains(node: Node, controller: Callable[[], Any], record: str = "gains") -> None:
+def declare_gains(node: Node, controller: Callable[[], Any], attribute: str = "gains") -> None:
     """Declare every gain of a controller as a parameter that can change while it runs.
 
     The controller accounts for the energy of a change, in ``reference_power`` of its state. A gain
@@ -123,30 +123,30 @@ def declare_gains(node: Node, controller: Callable[[], Any], record: str = "gain
     Args:
         node: of the parameters.
         controller: returns what has the record of its gains as an attribute that can be set.
-        record: name of that attribute.
+        attribute: name of that attribute.
     """
-    gains = getattr(controller(), record)
+    gains = getattr(controller(), attribute)
     taken_names = {f.name for f in fields(gains) if node.has_parameter(f.name)}
     gain_of = {gain_parameter(f.name, taken_names): f.name for f in fields(gains)}
-    for item in fields(gains):
-        bounds = item.metadata.get("low"), item.metadata.get("high")
-        descriptor = _descriptor(item.metadata["description"], item.default, bounds)
-        current = getattr(gains, item.name)
-        value = _declared(node, gain_parameter(item.name, taken_names), current, descriptor)
-        gains = replace(gains, **{item.name: value})
-        setattr(controller(), record, gains)
+    for field in fields(gains):
+        bounds = field.metadata.get("low"), field.metadata.get("high")
+        descriptor = _descriptor(field.metadata["description"], field.default, bounds)
+        current = getattr(gains, field.name)
+        value = _declare_value(node, gain_parameter(field.name, taken_names), current, descriptor)
+        gains = replace(gains, **{field.name: value})
+        setattr(controller(), attribute, gains)
     _accept_integers(node, set(gain_of))
 
-    def apply(parameters: list[Parameter]) -> SetParametersResult:
+    def apply_gains(parameters: list[Parameter]) -> SetParametersResult:
         new = {gain_of[p.name]: p.value for p in parameters if p.name in gain_of}
         try:
             if new:
-                setattr(controller(), record, replace(getattr(controller(), record), **new))
+                setattr(controller(), attribute, replace(getattr(controller(), attribute), **new))
         except VmsPhError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
-    node.add_on_set_parameters_callback(apply)
+    node.add_on_set_parameters_callback(apply_gains)
 
 
 def gain_parameter(name: str, taken_names: Collection[str]) -> str:
@@ -154,7 +154,7 @@ def gain_parameter(name: str, taken_names: Collection[str]) -> str:
     return f"gain.{name}" if name in taken_names else name
 
 
-def _declared(node: Node, name: str, initial: Any, descriptor: ParameterDescriptor) -> Any:
+def _declare_value(node: Node, name: str, initial: Any, descriptor: ParameterDescriptor) -> Any:
     """Declare a parameter and return its value; an integer is taken for a number."""
     try:
         return node.declare_parameter(name, initial, descriptor).value

@@ -26,19 +26,19 @@ from .heartbeat import UNEXPECTED
 from .parameters import declare
 
 # The variable by which the embedded launcher marks its processes: its process id.
-_LAUNCHER = "VMS_PH_LAUNCH"
+_LAUNCHER_VARIABLE = "VMS_PH_LAUNCH"
 
 
-def _configuration_error() -> int:
+def _configuration_exit_code() -> int:
     """Return the exit code of a node that cannot run with its parameters.
 
     The embedded launcher takes EX_CONFIG of sysexits.h as the sign that a restart would not help.
     """
-    return 78 if _LAUNCHER in os.environ else 1
+    return 78 if _LAUNCHER_VARIABLE in os.environ else 1
 
 
 # Errors by which a node ends; after others that a callback raises it goes on.
-_FATAL = (ExternalShutdownException, VmsPhError, ParameterException, NameValidationException)
+_FATAL_ERRORS = (ExternalShutdownException, VmsPhError, ParameterException, NameValidationException)
 
 
 @contextmanager
@@ -48,15 +48,15 @@ def errors_in_one_sentence() -> Iterator[None]:
         yield
     except VmsPhError as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(_configuration_error())
+        sys.exit(_configuration_exit_code())
 
 
-def interrupt(process: "subprocess.Popen[bytes]", seconds: float) -> None:
+def interrupt(process: "subprocess.Popen[bytes]", timeout: float) -> None:
     """End a process as Ctrl-C does; kill it where it takes longer than some seconds."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     try:
-        process.wait(seconds)
+        process.wait(timeout)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -70,11 +70,11 @@ def note_signals() -> list[int]:
     return received
 
 
-def require_free_port(host: str, port: int, another: str) -> None:
+def require_free_port(host: str, port: int, alternative: str) -> None:
     """Check that a server can have a port.
 
     Raises:
-        VmsPhError: it is in use; the message names ``another`` choice.
+        VmsPhError: it is in use; the message names ``alternative`` choice.
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -83,29 +83,29 @@ def require_free_port(host: str, port: int, another: str) -> None:
         except OSError as error:
             raise VmsPhError(
                 f"port {port} on {host} is in use ({os.strerror(error.errno or 0)}); choose "
-                f"another, for instance {another}"
+                f"another, for instance {alternative}"
             ) from None
 
 
-def launcher_watch() -> Callable[[], bool]:
+def launcher_check() -> Callable[[], bool]:
     """Return a function that tells whether the embedded launcher of this process still runs.
 
     A launcher may be killed; then nobody else ends this process. Without an embedded launcher the
     answer is always yes.
     """
-    launcher = int(os.environ.get(_LAUNCHER, "0"))
-    if not launcher:
+    launcher_id = int(os.environ.get(_LAUNCHER_VARIABLE, "0"))
+    if not launcher_id:
         return lambda: True
-    if os.getppid() == launcher:
+    if os.getppid() == launcher_id:
         # A killed launcher may stay a zombie, but its children get another parent at once.
-        return lambda: os.getppid() == launcher
-    return lambda: _is_running(launcher)
+        return lambda: os.getppid() == launcher_id
+    return lambda: _is_running(launcher_id)
 
 
-def _is_running(process: int) -> bool:
+def _is_running(process_id: int) -> bool:
     """Whether a process runs; without /proc nobody can tell, and the answer is yes."""
     try:
-        with open(f"/proc/{process}/stat", "rb") as file:
+        with open(f"/proc/{process_id}/stat", "rb") as file:
             # Behind the name, which may hold anything, stands the state; Z is that of a zombie.
             return file.read().rpartition(b")")[2].split()[0] != b"Z"
     except OSError:
@@ -127,22 +127,22 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # RCLError: arguments or a parameter file cannot be parsed
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(_configuration_error())
+        sys.exit(_configuration_exit_code())
     UNEXPECTED.watch_threads()
     nodes: list[Node] = []
-    code = 0
-    launcher_is_alive = launcher_watch()
+    exit_code = 0
+    launcher_is_running = launcher_check()
     try:
-        nodes_made = make()
-        nodes = nodes_made if isinstance(nodes_made, list) else [nodes_made]
+        created = make()
+        nodes = created if isinstance(created, list) else [created]
         executor = SingleThreadedExecutor()
         for node in nodes:
             executor.add_node(node)
         # A waiting executor reacts to a signal by the next heartbeat at the latest.
-        while rclpy.ok() and not signals and launcher_is_alive():
+        while rclpy.ok() and not signals and launcher_is_running():
             try:
                 executor.spin_once()
-            except _FATAL:
+            except _FATAL_ERRORS:
                 raise
             except Exception as error:  # of one callback: the others go on
                 if rclpy.ok():
@@ -151,14 +151,14 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         pass
     except (VmsPhError, ParameterException, NameValidationException) as error:
         print(f"error: {error}", file=sys.stderr)
-        code = _configuration_error() if not nodes else 1
+        exit_code = _configuration_exit_code() if not nodes else 1
     finally:
         for node in nodes:
             node.destroy_node()
         rclpy.try_shutdown()
     if UNEXPECTED.count or any(getattr(node, "failed", False) for node in nodes):
-        code = code or 1
-    sys.exit(code)
+        exit_code = exit_code or 1
+    sys.exit(exit_code)
 
 
 class ReportingMixin:

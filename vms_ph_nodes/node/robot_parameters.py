@@ -23,7 +23,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NO_DESCRIPTION = "no robot description yet: waiting for the topic robot_description"
 """Status of a node that waits for it."""
 
-_FILE = "robot"
+_PARAMETER_FILE = "robot"
 
 
 class RobotParameters:
@@ -42,13 +42,13 @@ class RobotParameters:
         """
         self._node, self._description = node, ""
         declared = {
-            name: declare(node, name, default if name == "robot" else None, file=_FILE)
+            name: declare(node, name, default if name == "robot" else None, file=_PARAMETER_FILE)
             for name in RobotSettings.names()
         }
-        self.arguments = from_arguments(declare(node, "launch_arguments", file=_FILE))
+        self.arguments = from_arguments(declare(node, "launch_arguments", file=_PARAMETER_FILE))
         # The robot itself is a parameter of the launched node, which may have another default.
-        chosen = {name: value for name, value in self.arguments.items() if name != "robot"}
-        self.settings = RobotSettings(**declared).updated(chosen)
+        launch_settings = {name: value for name, value in self.arguments.items() if name != "robot"}
+        self.settings = RobotSettings(**declared).updated(launch_settings)
 
     @property
     def robot(self) -> str:

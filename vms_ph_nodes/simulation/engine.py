@@ -79,7 +79,7 @@ class Engine:
             # MuJoCo has its own; a file of parameters for both engines may name one.
             node.get_logger().info(f"the engine mujoco does not use the scheme {scheme}")
         self.payload, self._mechanism = _declare_payload(node), _declare_mechanism(node)
-        self._check_held(bool(robot.settings.wheels))
+        self._check_load(bool(robot.settings.wheels))
         self.held_mechanism: HeldMechanism | None = None
         wind = declare_record(node, "wind", Wind)
         if len(wind.velocity) != 3 or not np.isfinite(wind.velocity).all():
@@ -93,7 +93,7 @@ class Engine:
         self.scene: SceneFile | None = scenes.load(name) if name else None
         self._robot = robot
 
-    def _check_held(self, on_wheels: bool) -> None:
+    def _check_load(self, on_wheels: bool) -> None:
         """Check that what the end effector takes or holds can be simulated."""
         loads = {"payload.mass": self.payload, "mechanism.inertia": self._mechanism}
         names = [name for name, load in loads.items() if load is not None]
@@ -105,17 +105,17 @@ class Engine:
         if self.payload is not None and on_wheels:
             raise OptionError("a payload is for robots without 'wheels' that do not slip")
 
-    def check_floor(self, floor: bool) -> None:
+    def check_floor(self, has_floor: bool) -> None:
         """Check that the engine simulates the floor of a hopping robot.
 
         Raises:
             OptionError: it does not.
         """
-        if floor and (self.payload is not None or self._mechanism is not None):
+        if has_floor and (self.payload is not None or self._mechanism is not None):
             raise OptionError(
                 "payloads and mechanisms are for robots without a floor; set floor:=false"
             )
-        if floor and self.is_ephs:
+        if has_floor and self.is_ephs:
             raise OptionError(
                 "the engine ephs simulates no floor; set floor:=false, or engine:=vms_ph for a "
                 "hopping robot"
@@ -200,20 +200,20 @@ class Engine:
         """Return what the diagnostics report about the engine."""
         if not isinstance(simulation, Simulation):
             return {}
-        report = simulation.diagnostics()
+        texts = simulation.diagnostics()
         if self._is_mujoco and self.payload is None:
-            error = f"{simulation.unaccounted():.3e}"
-            report["energy from the error of MuJoCo's steps (J)"] = error
-        return report
+            energy_error = f"{simulation.unaccounted():.3e}"
+            texts["energy from the error of MuJoCo's steps (J)"] = energy_error
+        return texts
 
 
 # Of a payload, what a task judges and a simulation does not need.
-_JUDGED = ("to", "within")
+_GOAL_FIELDS = ("to", "within")
 
 
 def payload_parameters(payload: Payload) -> dict[str, Any]:
     """Return the parameters ``payload.*`` of a payload; 0 stands for the time of no event."""
-    parameters = record_parameters("payload", payload, _JUDGED)
+    parameters = record_parameters("payload", payload, _GOAL_FIELDS)
     for name in ("payload.at", "payload.release"):
         time = parameters[name]
         parameters[name] = 0.0 if time is None or not np.isfinite(time) else time
@@ -222,7 +222,7 @@ def payload_parameters(payload: Payload) -> dict[str, Any]:
 
 def _declare_payload(node: Node) -> Payload | None:
     """Declare the parameters ``payload.*``, and return the payload if it has a mass."""
-    declared = declare_fields(node, "payload", Payload, _JUDGED)
+    declared = declare_fields(node, "payload", Payload, _GOAL_FIELDS)
     events = {"at": declared["at"] or np.inf, "release": declared["release"] or None}
     return Payload(**declared | events) if declared["mass"] else None
 

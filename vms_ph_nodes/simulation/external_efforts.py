@@ -21,7 +21,7 @@ from vms_ph_dynamics import Allocation, Array, Ports, StateError, VMSModel
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import Pushes, in_world_axes
 
-from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
+from ..messages.conversions import NANOSECONDS, from_wrench, from_wrench_base, joint_values
 from ..messages.frames import WORLD, Frames, tool_topic
 from ..messages.stamps import LatestMessage
 from ..node.health import InputDiagnostics
@@ -32,7 +32,7 @@ from ..node.parameters import declare, declare_record
 _CRASH_ACCELERATION = 20 * 9.81
 
 # Smallest lever arm of the largest moment, m.
-_SMALLEST_ARM = 0.1
+_MIN_LEVER_ARM = 0.1
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class EffortBounds:
         The reach is the length of the chain of joint offsets, with prismatic joints extended.
         """
         force = _CRASH_ACCELERATION * model.total_mass
-        return cls(force, force * max(_reach(model), _SMALLEST_ARM))
+        return cls(force, force * max(_largest_reach(model), _MIN_LEVER_ARM))
 
     def check_wrench(self, wrench: Array) -> None:
         """Check a wrench (6,), linear first.
@@ -62,42 +62,42 @@ class EffortBounds:
         Raises:
             StateError: its force or its moment is beyond the bound.
         """
-        for quantity, part, bound, unit in (
+        for quantity, vector, bound, unit in (
             ("force", wrench[:3], self.force, "N"),
             ("moment", wrench[3:], self.moment, "N m"),
         ):
             # The largest component does not overflow where the length does.
-            size = float(np.abs(part).max())
-            size = size if size > bound else float(np.linalg.norm(part))
-            if size > bound:
+            length = float(np.abs(vector).max())
+            length = length if length > bound else float(np.linalg.norm(vector))
+            if length > bound:
                 raise StateError(
-                    f"a wrench has a {quantity} of {size:.4g} {unit}; at most {bound:.4g} {unit} "
+                    f"a wrench has a {quantity} of {length:.4g} {unit}; at most {bound:.4g} {unit} "
                     f"can act on this robot (parameter largest_{quantity})"
                 )
 
-    def of_joints(self, model: VMSModel) -> Array:
+    def joint_bounds(self, model: VMSModel) -> Array:
         """Return the largest torque or force of every joint, (n,), N m or N."""
         bounds = np.where(model.joints.prismatic, self.force, self.moment)
         return np.minimum(model.joints.effort, bounds)
 
 
-def _reach(model: VMSModel) -> float:
+def _largest_reach(model: VMSModel) -> float:
     """Return an upper bound of the distance from the first joint to the end effector, m."""
     tree, joints = model.tree.pinocchio, model.joints
     tool = tree.frames[model.frame_id(model.end_effector)]
     # The first of these is the universe, the second the base or the first joint.
     chain = list(tree.supports[tool.parentJoint])[2:]
     links = [tree.jointPlacements[i].translation for i in chain] + [tool.placement.translation]
-    ends = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
-    is_sliding = np.array(joints.prismatic, dtype=bool) & np.isfinite(ends)
-    return float(sum(map(np.linalg.norm, links)) + ends[is_sliding].sum())
+    largest_positions = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
+    is_sliding = np.array(joints.prismatic, dtype=bool) & np.isfinite(largest_positions)
+    return float(sum(map(np.linalg.norm, links)) + largest_positions[is_sliding].sum())
 
 
 class Brake:
     """Compensates gravity and damps the motion, as drives of robots do after their timeout."""
 
     def __init__(self, model: VMSModel, allocation: Allocation | None) -> None:
-        self._outputs = {
+        self._safe_outputs = {
             actuated: SafeOutput(model, allocation, actuated) for actuated in (True, False)
         }
 
@@ -111,7 +111,7 @@ class Brake:
             external: all other efforts.
             base: whether the base has actuators.
         """
-        command = self._outputs[base].at(q, v, dt)
+        command = self._safe_outputs[base].at(q, v, dt)
         brake = Ports(command.torque, command.wrench_base)
         if callable(external):
             return lambda t, x: replace(external(t, x), torque=None, wrench_base=None) + brake
@@ -119,7 +119,7 @@ class Brake:
 
 
 # Time after a reset in which commands are discarded that were sent before it, ns.
-_TRANSIT_TIME = NANOSECONDS // 10
+_DISCARD_TIME = NANOSECONDS // 10
 
 
 class ExternalEfforts:
@@ -135,10 +135,10 @@ class ExternalEfforts:
         defaults = EffortBounds.of(model)  # where the parameters are 0
         force: float = declare(node, "largest_force") or defaults.force
         self._bounds = EffortBounds(force, declare(node, "largest_moment") or defaults.moment)
-        self._largest_torque = self._bounds.of_joints(model)
+        self._largest_torque = self._bounds.joint_bounds(model)
         self._input_diagnostics = InputDiagnostics(node)
         self._ignored_until = 0
-        self._discard()
+        self._discard_all()
         frames = {"~/wrench_end_effector": model.end_effector}
         frames |= {f"~/wrench/{tool_topic(name)}": name for name in model.tools}
         for topic, tool in frames.items():
@@ -149,10 +149,10 @@ class ExternalEfforts:
 
     def forget(self) -> None:
         """Discard all efforts, also those that were sent but not received yet."""
-        self._ignored_until = time.monotonic_ns() + _TRANSIT_TIME
-        self._discard()
+        self._ignored_until = time.monotonic_ns() + _DISCARD_TIME
+        self._discard_all()
 
-    def _discard(self) -> None:
+    def _discard_all(self) -> None:
         # A wrench, and whether it is in the axes of its tool.
         self._wrenches: dict[str, LatestMessage[tuple[Array, bool]]] = {}
         self._base_wrench = LatestMessage[Array](self._timeout)
@@ -166,24 +166,24 @@ class ExternalEfforts:
     @property
     def drives_base(self) -> bool:
         """Whether wrenches of the base have been commanded, or nothing has been yet."""
-        return self._base_wrench.last is not None or self._torque.last is None
+        return self._base_wrench.last_value is not None or self._torque.last_value is None
 
     def efforts(self, now: float) -> Efforts:
         """Return the efforts that act from simulated time ``now`` (s) on."""
         if time.monotonic_ns() < self._ignored_until:
-            self._discard()
+            self._discard_all()
         torque, base_wrench = self._torque.value, self._base_wrench.value
-        recent = {
+        latest = {
             name: value
             for name, received in self._wrenches.items()
             if (value := received.value) is not None
         }
-        wrenches = {name: wrench for name, (wrench, _) in recent.items()}
-        in_world = {name for name, (_, own_axes) in recent.items() if not own_axes}
+        wrenches = {name: wrench for name, (wrench, _) in latest.items()}
+        in_world_frame = {name for name, (_, in_tool_axes) in latest.items() if not in_tool_axes}
         end_effector = self._model.end_effector
         if end_effector not in wrenches:
             wrenches[end_effector] = self._pushes.wrench(now)
-            in_world.add(end_effector)
+            in_world_frame.add(end_effector)
         wrench = wrenches.pop(end_effector)
         ports = Ports(
             np.zeros(self._model.n) if torque is None else torque,
@@ -191,7 +191,7 @@ class ExternalEfforts:
             wrench,
             wrench_tools=wrenches or None,
         )
-        return in_world_axes(self._model, ports, in_world) if in_world else ports
+        return in_world_axes(self._model, ports, in_world_frame) if in_world_frame else ports
 
     def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():
@@ -199,8 +199,8 @@ class ExternalEfforts:
             frame = self._frames.checked_frame(message, accepted, "a wrench ")
             wrench = from_wrench(message.wrench)
             self._bounds.check_wrench(wrench)
-            recent = self._wrenches.setdefault(tool, LatestMessage(self._timeout))
-            recent.update((wrench, frame in ("", tool)))
+            latest = self._wrenches.setdefault(tool, LatestMessage(self._timeout))
+            latest.update((wrench, frame in ("", tool)))
 
     def _on_base_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():
@@ -213,7 +213,7 @@ class ExternalEfforts:
         with self._input_diagnostics.refusing():
             for name in names:
                 self._model.joint_index(name)  # an unknown one is refused
-            torque = by_name(self._model, names, message.effort, "effort")
+            torque = joint_values(self._model, names, message.effort, "effort")
             if (np.abs(torque) > limits).any():
                 self._input_diagnostics.report(
                     "the part of a torque beyond the limits of the joints", "reduced"

@@ -29,7 +29,7 @@ from ..messages.conversions import (
     to_odometry,
     to_vector,
     to_wrench,
-    to_wrench_stamped,
+    to_wrench_base,
 )
 from ..messages.energy_messages import to_port_energy
 from ..messages.frames import BASE_LINK, Frames, tool_topic
@@ -47,7 +47,7 @@ class RobotPublishers:
         clock: bool = declare(node, "publish_clock")
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
         self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_end_effector", 10)
-        self._tools = {
+        self._tool_wrenches = {
             name: node.create_publisher(WrenchStamped, f"vms_ph/wrench/{tool_topic(name)}", 10)
             for name in model.tools
         }
@@ -56,41 +56,41 @@ class RobotPublishers:
         if self._has_moving_base:
             self._odometry = node.create_publisher(Odometry, "odom", 10)
             self._base_wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_base", 10)
-        self._clock = node.create_publisher(Clock, "/clock", 10) if clock else None
+        self._clock_publisher = node.create_publisher(Clock, "/clock", 10) if clock else None
         self._transforms = TransformBroadcaster(node) if tf else None
-        self._static = StaticTransformBroadcaster(node) if tf else None
-        latched = node.create_publisher(String, "robot_description", LATCHED)
-        latched.publish(String(data=description))
-        self._latched = latched
+        self._static_transforms = StaticTransformBroadcaster(node) if tf else None
+        description_publisher = node.create_publisher(String, "robot_description", LATCHED)
+        description_publisher.publish(String(data=description))
+        self._description_publisher = description_publisher
 
     @property
     def publishes_clock(self) -> bool:
         """Whether simulated time is published on /clock."""
-        return self._clock is not None
+        return self._clock_publisher is not None
 
     def publish_clock(self, stamp: Time) -> None:
         """Publish simulated time on /clock."""
-        if self._clock is not None:
-            self._clock.publish(Clock(clock=stamp))
+        if self._clock_publisher is not None:
+            self._clock_publisher.publish(Clock(clock=stamp))
 
     def publish(self, sample: Sample, stamp: Time, resets: int) -> None:
         """Publish a sample; joint states last, as subscribers pair the other messages with them."""
         model, frames = self._model, self._frames
         energies = PortEnergies(sample.port_energy, sample.dissipated, resets)
         self._port_energies.publish(to_port_energy(Header(stamp=stamp), energies))
-        end_effector = frames.header(frames.tool, stamp)
-        self._wrenches.publish(to_wrench(end_effector, sample.wrench_end_effector))
-        for name, publisher in self._tools.items():
+        tool_header = frames.header(frames.tool, stamp)
+        self._wrenches.publish(to_wrench(tool_header, sample.wrench_end_effector))
+        for name, publisher in self._tool_wrenches.items():
             wrench = sample.wrench_tools.get(name, np.zeros(6))
             publisher.publish(to_wrench(frames.header(name, stamp), wrench))
         odometry: Odometry | None = None
         if self._has_moving_base:
-            base = frames.header(frames.root, stamp)
-            self._base_wrenches.publish(to_wrench_stamped(base, sample.wrench_base))
+            base_header = frames.header(frames.root, stamp)
+            self._base_wrenches.publish(to_wrench_base(base_header, sample.wrench_base))
             odometry = self._odometry_of(sample, stamp)
             self._odometry.publish(odometry)
-        state = to_joint_state(model, Header(stamp=stamp), sample.q, sample.v, sample.torque)
-        self._joint_states.publish(state)
+        joint_state = to_joint_state(model, Header(stamp=stamp), sample.q, sample.v, sample.torque)
+        self._joint_states.publish(joint_state)
         self.publish_transforms(sample, stamp, odometry)
 
     def _odometry_of(self, sample: Sample, stamp: Time) -> Odometry:
@@ -111,7 +111,7 @@ class RobotPublishers:
 
     def publish_static(self, q: Array, stamp: Time) -> None:
         """Publish the static transforms; base_link coincides with a root of another name."""
-        if self._static is None:
+        if self._static_transforms is None:
             return
         transforms = self._link_transforms(q, stamp, moving=False)
         if BASE_LINK not in self._model.link_names:
@@ -119,7 +119,7 @@ class RobotPublishers:
             base_link.child_frame_id = self._frames.prefix + BASE_LINK
             base_link.transform.rotation.w = 1.0
             transforms.append(base_link)
-        self._static.sendTransform(transforms)
+        self._static_transforms.sendTransform(transforms)
 
     def _link_transforms(self, q: Array, stamp: Time, moving: bool) -> list[TransformStamped]:
         poses = self._links.relative_poses(q).tolist()
@@ -150,7 +150,7 @@ class ActuatorPublisher:
     """Publishes ``vms_ph/actuator_states``, and lets actuators fail.
 
     Attributes:
-        failed: names of those that have failed.
+        failed_actuators: names of those that have failed.
     """
 
     def __init__(self, node: Node, simulation: Any) -> None:
@@ -159,27 +159,27 @@ class ActuatorPublisher:
         Raises:
             VmsPhError: an actuator that has failed does not exist.
         """
-        self.failed: str = declare(node, "failed_actuators")
+        self.failed_actuators: str = declare(node, "failed_actuators")
         self._publisher = None
         if getattr(simulation, "actuation", None) is not None:
             self._publisher = node.create_publisher(JointState, "vms_ph/actuator_states", 10)
-        if refusal := self.fail(simulation, self.failed):
+        if refusal := self.set_failed(simulation, self.failed_actuators):
             raise VmsPhError(refusal)
 
-    def fail(self, simulation: Any, names: str) -> str:
+    def set_failed(self, simulation: Any, names: str) -> str:
         """Let the named actuators have failed, and no others; return why not, or nothing."""
         if getattr(simulation, "actuation", None) is None:
             return "" if not names else "failed_actuators: the base has no actuators; set actuators"
-        words = names.replace(",", " ").split()
+        actuator_names = names.replace(",", " ").split()
         try:
-            for word in words:
-                simulation.actuation.actuators.index(word.removesuffix("?"))
+            for name in actuator_names:
+                simulation.actuation.actuators.index(name.removesuffix("?"))
         except VmsPhError as error:
             return f"failed_actuators: {error}"
         simulation.actuation.repair()
-        for word in words:
-            simulation.actuation.fail(word.removesuffix("?"), reported=not word.endswith("?"))
-        self.failed = names
+        for name in actuator_names:
+            simulation.actuation.fail(name.removesuffix("?"), reported=not name.endswith("?"))
+        self.failed_actuators = names
         return ""
 
     def publish(self, simulation: Any, stamp: Time) -> None:
@@ -204,7 +204,7 @@ class ExergyMessages:
     def __init__(self) -> None:
         self._last: tuple[int, float, Mapping[str, float]] | None = None
 
-    def next(self, header: Header, exergy: ExergyMap, resets: int) -> Exergy:
+    def next_message(self, header: Header, exergy: ExergyMap, resets: int) -> Exergy:
         """Return the message of a map."""
         powers = dict.fromkeys(exergy.destroyed, 0.0)
         if self._last is not None and self._last[0] == resets and exergy.time > self._last[1]:
@@ -252,6 +252,6 @@ class ExergyPublisher:
         """Publish the map of a simulation, with what its end effector holds or takes."""
         if self._count % self._DECIMATION == 0:
             exergy = with_grasped(simulation.exergy_map(), mechanism, payload)
-            message = self._messages.next(Header(stamp=stamp), exergy, simulation.resets)
+            message = self._messages.next_message(Header(stamp=stamp), exergy, simulation.resets)
             self._publisher.publish(message)
         self._count += 1

@@ -37,14 +37,14 @@ from .engine import Engine
 MECHANISM_STATES = "vms_ph/mechanism_states"
 PAYLOAD_STATE = "vms_ph/payload_state"
 
-_NAME = "mechanism"
+_MECHANISM_NAME = "mechanism"
 
 OnBodyChange: TypeAlias = Callable[[Body | None, Sample | None], None]
 
 
 def mechanism_angle(message: JointState) -> float | None:
     """Return the angle in a message, rad; None where it has none that is finite."""
-    if list(message.name) != [_NAME] or len(message.position) != 1:
+    if list(message.name) != [_MECHANISM_NAME] or len(message.position) != 1:
         return None
     angle = float(message.position[0])
     return angle if np.isfinite(angle) else None
@@ -58,7 +58,7 @@ class GraspPublishers:
     the markers of both.
 
     Attributes:
-        use: the payload; None without one.
+        payload_use: the payload; None without one.
     """
 
     def __init__(
@@ -84,35 +84,35 @@ class GraspPublishers:
         Raises:
             OptionError: the payload would fall before it is taken, or the robot is in water.
         """
-        self._engine, self._model, self._plant = engine, model, model
+        self._engine, self._model, self._carrying_model = engine, model, model
         self._log, self._on_change = node.get_logger(), on_change
         self._frames = frames
-        self.use: PayloadUse | None = None
-        self._inertias, self._changes = None, list[float]()
+        self.payload_use: PayloadUse | None = None
+        self._inertia_publisher, self._changes = None, list[float]()
         if (payload := engine.payload) is not None:
-            self.use = PayloadUse(payload, model, home)
-            self._changes = list(self.use.changes)
+            self.payload_use = PayloadUse(payload, model, home)
+            self._changes = list(self.payload_use.changes)
             self._states = node.create_publisher(PayloadState, PAYLOAD_STATE, 10)
-            self._bodies, self._shapes = BodyMarkers(node, frames), payload_shapes(payload)
+            self._bodies, self._body_shapes = BodyMarkers(node, frames), payload_shapes(payload)
             if payload.in_model:
-                self._inertias = node.create_publisher(InertiaStamped, CARRIED_INERTIA, 10)
+                self._inertia_publisher = node.create_publisher(InertiaStamped, CARRIED_INERTIA, 10)
         elif (mechanism := engine.held_mechanism) is not None:
             self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)
             self._bodies = BodyMarkers(node, frames)
-            self._shapes = mechanism_shapes(mechanism.mechanism)
-            self._handle = model.placement(model.end_effector, home)[:3, 3].copy()
+            self._body_shapes = mechanism_shapes(mechanism.mechanism)
+            self._handle_position = model.placement(model.end_effector, home)[:3, 3].copy()
 
     def restart(self, simulation: Simulation) -> None:
         """Put the payload where it was at the start; the simulation returns there without it."""
-        if self.use is None or self.use.carried is None:
+        if self.payload_use is None or self.payload_use.carried is None:
             simulation.reset()
         else:
             # The law first: the simulation calls it as it begins.
-            self._announce(None, None)
+            self._announce_body(None, None)
             simulation.reset(StandardForm(self._model))
-        if self.use is not None:
-            self.use.reset()
-            self._plant, self._changes = self._model, list(self.use.changes)
+        if self.payload_use is not None:
+            self.payload_use.reset()
+            self._carrying_model, self._changes = self._model, list(self.payload_use.changes)
 
     def steps_before_change(self, simulation: Simulation, steps: int) -> int:
         """Return the number of steps before it is taken or set down, ``steps`` at most."""
@@ -121,23 +121,23 @@ class GraspPublishers:
         remaining = round(self._changes[0] / simulation.dt) - simulation.steps
         return min(max(remaining, 0), steps)
 
-    def change_when_due(self, simulation: Simulation) -> None:
+    def change_payload_when_due(self, simulation: Simulation) -> None:
         """Take the payload or set it down, where it is time for that."""
         while self._changes and round(self._changes[0] / simulation.dt) <= simulation.steps:
-            assert self.use is not None
+            assert self.payload_use is not None
             self._changes.pop(0)
             if not simulation.is_finite():
                 continue
-            if self.use.carried is not None:
-                self._set_down(simulation, self.use)
-            elif self.use.capture_distance is None:
-                self._take(simulation, self.use)
+            if self.payload_use.carried is not None:
+                self._set_down(simulation, self.payload_use)
+            elif self.payload_use.capture_distance is None:
+                self._take(simulation, self.payload_use)
 
     def on_hold(
         self, simulation: Simulation, request: SetBool.Request, response: SetBool.Response
     ) -> SetBool.Response:
         """Take it or set it down on request."""
-        use = self.use
+        use = self.payload_use
         assert use is not None
         if request.data and use.carried is not None:
             response.message = "the end effector has the payload already"
@@ -153,49 +153,49 @@ class GraspPublishers:
             response.success, response.message = True, self._set_down(simulation, use)
         return response
 
-    def sample(self, simulation: Simulation, sample: Sample) -> Sample:
+    def with_payload(self, simulation: Simulation, sample: Sample) -> Sample:
         """Return a sample in which the payload acts on the end effector by its wrench."""
-        if self.use is None:
+        if self.payload_use is None:
             return sample
-        work = self.use.supplied_work(sample.q, sample.v)
+        work = self.payload_use.supplied_work(sample.q, sample.v)
         energies = dict(sample.port_energy)
         energies["wrench_end_effector"] += work
-        wrench = sample.wrench_end_effector + self.use.wrench(simulation)
+        wrench = sample.wrench_end_effector + self.payload_use.wrench(simulation)
         return replace(sample, wrench_end_effector=wrench, port_energy=energies)
 
     def publish(self, simulation: Simulation, stamp: Time) -> None:
         """Publish what the end effector takes or holds."""
-        if self.use is not None:
-            self._publish_payload(simulation, stamp, self.use)
+        if self.payload_use is not None:
+            self._publish_payload(simulation, stamp, self.payload_use)
         elif (mechanism := self._engine.held_mechanism) is not None:
             self._publish_mechanism(mechanism, stamp)
 
     def _publish_payload(self, simulation: Simulation, stamp: Time, use: PayloadUse) -> None:
         sample = simulation.sample()
         pose = use.pose(sample.q, sample.time)
-        momentum = use.momentum(simulation, self._plant)
+        momentum = use.momentum(simulation, self._carrying_model)
         header = self._frames.header(self._frames.inertial, stamp)
         self._states.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
-        if self._inertias is not None:
+        if self._inertia_publisher is not None:
             tool_header = self._frames.header(self._frames.tool, stamp)
-            self._inertias.publish(to_inertia(tool_header, use.carried))
-        self._bodies.publish(stamp, [("payload", self._shapes, pose)])
+            self._inertia_publisher.publish(to_inertia(tool_header, use.carried))
+        self._bodies.publish(stamp, [("payload", self._body_shapes, pose)])
 
     def _publish_mechanism(self, mechanism: HeldMechanism, stamp: Time) -> None:
         self._states.publish(
             JointState(
                 header=Header(stamp=stamp),
-                name=[_NAME],
+                name=[_MECHANISM_NAME],
                 position=[mechanism.angle],
                 velocity=[mechanism.rate],
                 effort=[mechanism.moment],
             )
         )
-        pose = mechanism_pose(mechanism.mechanism, self._handle, mechanism.angle)
-        self._bodies.publish(stamp, [(_NAME, self._shapes, pose)])
+        pose = mechanism_pose(mechanism.mechanism, self._handle_position, mechanism.angle)
+        self._bodies.publish(stamp, [(_MECHANISM_NAME, self._body_shapes, pose)])
 
     def _take(self, simulation: Simulation, use: PayloadUse) -> tuple[bool, str]:
-        self._plant = use.take(simulation, self._model)
+        self._carrying_model = use.take(simulation, self._model)
         distance = 1e3 * (use.capture_distance or 0.0)
         if use.carried is None:
             sentence = (
@@ -209,18 +209,18 @@ class GraspPublishers:
             f"the capture loses {use.lost['capture']:.3g} J"
         )
         self._log.info(sentence)
-        self._announce(use.carried, simulation.sample())
+        self._announce_body(use.carried, simulation.sample())
         return True, sentence
 
     def _set_down(self, simulation: Simulation, use: PayloadUse) -> str:
-        self._plant = use.set_down(simulation, self._model)
+        self._carrying_model = use.set_down(simulation, self._model)
         sentence = f"the payload is set down, which loses {use.lost['setting_down']:.3g} J"
         self._log.info(sentence)
-        self._announce(None, simulation.sample())
+        self._announce_body(None, simulation.sample())
         return sentence
 
-    def _announce(self, body: Body | None, sample: Sample | None) -> None:
-        if self._inertias is not None:  # the law is told
+    def _announce_body(self, body: Body | None, sample: Sample | None) -> None:
+        if self._inertia_publisher is not None:  # the law is told
             self._on_change(body, sample)
 
 
@@ -235,22 +235,22 @@ _MIN_EDGE = 0.01
 def payload_shapes(payload: Payload) -> tuple[Shape, ...]:
     """Return the uniform box of its mass and moments, in the axes of its handle."""
     x, y, z = payload.moments
-    squares = 6.0 / payload.mass * np.array([y + z - x, z + x - y, x + y - z])
-    edges = np.maximum(np.sqrt(np.maximum(squares, 0.0)), _MIN_EDGE)
-    centred = pose(np.eye(3), payload.centre)
-    return (Shape("box", tuple(edges.tolist()), centred, _PAYLOAD_COLOUR),)
+    squared_edges = 6.0 / payload.mass * np.array([y + z - x, z + x - y, x + y - z])
+    edges = np.maximum(np.sqrt(np.maximum(squared_edges, 0.0)), _MIN_EDGE)
+    box_pose = pose(np.eye(3), payload.centre)
+    return (Shape("box", tuple(edges.tolist()), box_pose, _PAYLOAD_COLOUR),)
 
 
 def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
     """Return its axis, its arm and its handle, in the axes of :func:`mechanism_pose`."""
     length = float(np.linalg.norm(mechanism.arm(0.0)))
-    middle, end = np.eye(4), np.eye(4)
-    middle[0, 3], end[0, 3] = 0.5 * length, length
+    arm_pose, handle_pose = np.eye(4), np.eye(4)
+    arm_pose[0, 3], handle_pose[0, 3] = 0.5 * length, length
     thickness = max(0.06 * length, _MIN_EDGE)
     return (
         Shape("cylinder", (0.5 * thickness, 0.5 * length), np.eye(4), _BODY_COLOUR),
-        Shape("box", (length, 0.5 * thickness, thickness), middle, _BODY_COLOUR),
-        Shape("sphere", (thickness,), end, _HANDLE_COLOUR),
+        Shape("box", (length, 0.5 * thickness, thickness), arm_pose, _BODY_COLOUR),
+        Shape("sphere", (thickness,), handle_pose, _HANDLE_COLOUR),
     )
 
 
@@ -278,36 +278,36 @@ class BodyMarkers:
     def __init__(self, node: Node, frames: Frames) -> None:
         """Create the topic."""
         self._frames, self._count = frames, 0
-        self._markers = node.create_publisher(MarkerArray, "vms_ph/scene", LATCHED)
+        self._marker_publisher = node.create_publisher(MarkerArray, "vms_ph/scene", LATCHED)
 
     def publish(
         self,
         stamp: Time,
         bodies: Iterable[tuple[str, Sequence[Shape], Array]],
-        tool: Sequence[Shape] = (),
+        tool_shapes: Sequence[Shape] = (),
     ) -> None:
         """Publish bodies, at the first and at every fourth call.
 
         Args:
             stamp: of the markers.
             bodies: name, shapes in its axes, and pose (4,4) of each.
-            tool: shapes at the end effector, in its axes.
+            tool_shapes: shapes at the end effector, in its axes.
         """
         self._count += 1
         if self._count % _DECIMATION != 1:
             return
-        common = self._frames.header(self._frames.inertial, stamp)
+        inertial_header = self._frames.header(self._frames.inertial, stamp)
         markers = [
-            marker_of(common, name, i, shape, pose)
+            marker_of(inertial_header, name, i, shape, pose)
             for name, shapes, pose in bodies
             for i, shape in enumerate(shapes)
         ]
-        for i, shape in enumerate(tool):
+        for i, shape in enumerate(tool_shapes):
             # Without a stamp: it moves with the frame of the end effector.
-            header = self._frames.header(self._frames.tool, Time())
-            markers.append(marker_of(header, "tool", i, shape, np.eye(4)))
+            tool_header = self._frames.header(self._frames.tool, Time())
+            markers.append(marker_of(tool_header, "tool", i, shape, np.eye(4)))
             markers[-1].frame_locked = True
-        self._markers.publish(MarkerArray(markers=markers))
+        self._marker_publisher.publish(MarkerArray(markers=markers))
 
 
 class ScenePublishers:
@@ -318,13 +318,13 @@ class ScenePublishers:
         self._scene, self._frames, self._is_drawn = scene, frames, False
         self._has_free_bodies = any(body.is_free for body in scene.bodies)
         self._bodies = BodyMarkers(node, frames)
-        self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/contact_wrench", 10)
+        self._wrench_publisher = node.create_publisher(WrenchStamped, "vms_ph/contact_wrench", 10)
 
     def publish(self, simulation: Any, stamp: Time) -> None:
         """Publish the contacts, and the bodies where they may have moved."""
         engine, scene = simulation.engine, self._scene
-        tool = self._frames.header(self._frames.tool, stamp)
-        self._wrenches.publish(to_wrench(tool, engine.contact_wrench()))
+        tool_header = self._frames.header(self._frames.tool, stamp)
+        self._wrench_publisher.publish(to_wrench(tool_header, engine.contact_wrench()))
         if self._has_free_bodies or not self._is_drawn:
             self._is_drawn = True
             bodies = ((body.name, body.shapes, engine.pose_of(body.name)) for body in scene.bodies)
@@ -332,16 +332,16 @@ class ScenePublishers:
 
 
 # Edges of the plate that stands for a plane, m.
-_PLATE = (6.0, 6.0, 0.002)
+_PLATE_SIZE = (6.0, 6.0, 0.002)
 
 
-def marker_of(header: Header, name: str, number: int, shape: Shape, pose: Array) -> Marker:
+def marker_of(header: Header, name: str, marker_id: int, shape: Shape, pose: Array) -> Marker:
     """Return a shape of a body at a pose (4,4) as a marker; a capsule as a cylinder."""
     marker_pose = pose @ shape.pose
-    kinds = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "plane": Marker.CUBE}
+    marker_types = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "plane": Marker.CUBE}
     r, g, b, a = shape.rgba
     if shape.kind == "plane":
-        x, y, z = _PLATE
+        x, y, z = _PLATE_SIZE
         marker_pose = marker_pose.copy()
         marker_pose[:3, 3] -= 0.5 * z * marker_pose[:3, 2]
     elif shape.kind == "box":
@@ -355,8 +355,8 @@ def marker_of(header: Header, name: str, number: int, shape: Shape, pose: Array)
     return Marker(
         header=header,
         ns=name,
-        id=number,
-        type=kinds.get(shape.kind, Marker.CYLINDER),
+        id=marker_id,
+        type=marker_types.get(shape.kind, Marker.CYLINDER),
         action=Marker.ADD,
         pose=to_pose(marker_pose),
         scale=to_vector((x, y, z)),

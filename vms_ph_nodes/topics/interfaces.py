@@ -11,7 +11,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from vms_ph_dynamics import VmsPhError
 
-_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+_NAME_PATTERN = re.compile(r"[A-Za-z]\w*", re.ASCII)
 
 
 def load_interface(name: str, kind: str) -> Any:
@@ -30,7 +30,7 @@ def load_interface(name: str, kind: str) -> Any:
     try:
         package, folder, type_name = parts
         # A name may come from the wire, and nothing but a package of messages is to be imported.
-        if folder != kind or not all(_NAME.fullmatch(part) for part in parts):
+        if folder != kind or not all(_NAME_PATTERN.fullmatch(part) for part in parts):
             raise ValueError
         return getattr(__import__(f"{package}.{folder}", fromlist=[type_name]), type_name)
     except (ValueError, ImportError, AttributeError):
@@ -38,12 +38,12 @@ def load_interface(name: str, kind: str) -> Any:
         raise VmsPhError(f"there is no interface '{name}'; give one like {example}") from None
 
 
-def offered_quality(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
+def compatible_qos(offered_qos: Sequence[QoSProfile], depth: int) -> QoSProfile:
     """Return the profile of a subscription that asks only for what every publisher offers."""
-    latched = bool(offered) and all(
-        q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered
+    latched = bool(offered_qos) and all(
+        q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered_qos
     )
-    reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
+    reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered_qos)
     return QoSProfile(
         depth=depth,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,

@@ -16,7 +16,7 @@ from std_msgs.msg import Header
 from vms_ph_controllers import Reference
 from vms_ph_dynamics import Array, StateError, VMSModel
 
-from ..messages.conversions import by_name, from_wrench, from_xyz, to_point, to_pose
+from ..messages.conversions import from_wrench, from_xyz, joint_values, to_point, to_pose
 from ..messages.frames import WORLD, Frames
 from ..messages.stamps import LatestMessage
 from ..node.health import InputDiagnostics
@@ -69,18 +69,18 @@ class ReferenceTopics:
     def forget(self) -> None:
         """Discard all received references."""
         # Pose, position and joints by name: those that the law has still to take, and the last.
-        self._new: dict[str, Array] = {}
-        self._last: dict[str, Array] = {}
+        self._pending: dict[str, Array] = {}
+        self._last_taken: dict[str, Array] = {}
         self._twist.clear()
         self._wrench.clear()
 
     def repeat(self) -> None:
         """Give the last references again, as to a law that has begun anew in the same task."""
-        self._new = {**self._compatible(self._new), **self._new}
+        self._pending = {**self._still_valid(self._pending), **self._pending}
 
     def set_joints(self, positions: Array) -> None:
         """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
-        self._new["joints"] = positions
+        self._pending["joints"] = positions
 
     def take(self, q: Array) -> Reference:
         """Return the current reference: the last pose, twist and wrench until their timeout.
@@ -88,25 +88,25 @@ class ReferenceTopics:
         Args:
             q: (nq,) configuration, for twists in base axes.
         """
-        new, self._new = self._new, {}
-        self._last = {**self._compatible(new), **new}
-        if self._places_tool(new):
+        new, self._pending = self._pending, {}
+        self._last_taken = {**self._still_valid(new), **new}
+        if self._sets_tool(new):
             new = {"position": new["pose"][:3, 3], **new}
         velocity, base_twist = self._velocities(q)
         return Reference(velocity=velocity, twist=base_twist, wrench=self._wrench_to_exert(), **new)
 
-    def _places_tool(self, references: dict[str, Array]) -> bool:
+    def _sets_tool(self, references: dict[str, Array]) -> bool:
         """Whether a pose says where the end effector is to be."""
         return "pose" in references and not self._leads_both
 
-    def _compatible(self, new: dict[str, Array]) -> dict[str, Array]:
+    def _still_valid(self, new_references: dict[str, Array]) -> dict[str, Array]:
         """Return the last references that newer ones do not contradict."""
-        left_out = ("position",) if self._places_tool(new) else ()
-        return {name: value for name, value in self._last.items() if name not in left_out}
+        replaced = ("position",) if self._sets_tool(new_references) else ()
+        return {name: value for name, value in self._last_taken.items() if name not in replaced}
 
     def _wrench_to_exert(self) -> Array | None:
         """Return the wrench to exert: zero, once, when its timeout is over."""
-        if self._wrench.last is None:
+        if self._wrench.last_value is None:
             return None
         wrench = self._wrench.value
         if wrench is None:
@@ -122,33 +122,33 @@ class ReferenceTopics:
         twist, in_base_axes = received
         if not self._model.b:
             return twist[:3], None
-        to_inertial = self._model.base_pose(q)[:3, :3]
+        rotation = self._model.base_pose(q)[:3, :3]
         if in_base_axes:
-            return to_inertial @ twist[:3], twist
-        return twist[:3], np.concatenate([twist[:3] @ to_inertial, twist[3:] @ to_inertial])
+            return rotation @ twist[:3], twist
+        return twist[:3], np.concatenate([twist[:3] @ rotation, twist[3:] @ rotation])
 
     def _on_pose(self, message: PoseStamped) -> None:
         with self._input_diagnostics.refusing("a reference pose "):
-            position, o = from_xyz(message.pose.position), message.pose.orientation
-            self._check(message, position)
-            quaternion = np.array([o.x, o.y, o.z, o.w])
-            length = float(np.linalg.norm(quaternion))
-            if not abs(length - 1.0) < 1e-2:
-                raise StateError(f"needs an orientation of length 1; given: length {length:.4g}")
-            rotation = pin.Quaternion(quaternion / length)
-            self._new["pose"] = pin.SE3(rotation, position).homogeneous
+            position, orientation = from_xyz(message.pose.position), message.pose.orientation
+            self._frame_of(message, position)
+            quaternion = np.array([orientation.x, orientation.y, orientation.z, orientation.w])
+            norm = float(np.linalg.norm(quaternion))
+            if not abs(norm - 1.0) < 1e-2:
+                raise StateError(f"needs an orientation of length 1; given: length {norm:.4g}")
+            rotation = pin.Quaternion(quaternion / norm)
+            self._pending["pose"] = pin.SE3(rotation, position).homogeneous
 
     def _on_position(self, message: PointStamped) -> None:
         with self._input_diagnostics.refusing("a reference position "):
             position = from_xyz(message.point)
-            self._check(message, position)
-            self._new["position"] = position
+            self._frame_of(message, position)
+            self._pending["position"] = position
 
     def _on_twist(self, message: TwistStamped) -> None:
         with self._input_diagnostics.refusing("a reference twist "):
             parts = (message.twist.linear, message.twist.angular)
             twist = np.concatenate([from_xyz(part) for part in parts])
-            frame = self._check(message, twist, moving=True)
+            frame = self._frame_of(message, twist, moving=True)
             in_base_axes = (
                 self._model is not None and self._model.b > 0 and frame == self._frames.root
             )
@@ -158,11 +158,11 @@ class ReferenceTopics:
         if self._model is None:
             return
         with self._input_diagnostics.refusing("a reference of the joints "):
-            positions = by_name(self._model, list(message.name), message.position, "position")
+            positions = joint_values(self._model, list(message.name), message.position, "position")
             missing = set(self._model.joint_names) - set(message.name)
             if missing:
                 raise StateError(f"needs all joints; missing: {', '.join(sorted(missing))}")
-            self._new["joints"] = positions
+            self._pending["joints"] = positions
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing("a reference wrench "):
@@ -170,10 +170,10 @@ class ReferenceTopics:
                 wrench = from_wrench(message.wrench)
             except StateError as error:
                 raise StateError(f"is not usable: {error}") from None
-            self._check(message, wrench)
+            self._frame_of(message, wrench)
             self._wrench.update(wrench)
 
-    def _check(self, message: Any, value: Array, moving: bool = False) -> str:
+    def _frame_of(self, message: Any, numbers: Array, moving: bool = False) -> str:
         """Return the frame of a reference without its prefix.
 
         Raises:
@@ -181,10 +181,10 @@ class ReferenceTopics:
         """
         if self._model is None:
             raise StateError("was received before the robot description")
-        base = [self._frames.root] if moving and self._model.b else []
-        frame = self._frames.checked_frame(message, [self._frames.inertial, WORLD, *base])
-        if not np.isfinite(value.sum()):
-            raise StateError(f"must be finite; given: {value.tolist()}")
+        base_frames = [self._frames.root] if moving and self._model.b else []
+        frame = self._frames.checked_frame(message, [self._frames.inertial, WORLD, *base_frames])
+        if not np.isfinite(numbers.sum()):
+            raise StateError(f"must be finite; given: {numbers.tolist()}")
         return frame
 
 
@@ -211,7 +211,7 @@ class ReferencePublishers:
             if kind in kinds
         }
         self._subscriber_counts = dict.fromkeys(self._publishers, 0)
-        self._last: dict[str, Any] = {}
+        self._last_messages: dict[str, Any] = {}
 
     @property
     def have_subscribers(self) -> bool:
@@ -236,13 +236,13 @@ class ReferencePublishers:
         for kind, publisher in self._publishers.items():
             count, previous = publisher.get_subscription_count(), self._subscriber_counts[kind]
             self._subscriber_counts[kind] = count
-            if count > previous and kind in self._last:
-                publisher.publish(self._last[kind])
+            if count > previous and kind in self._last_messages:
+                publisher.publish(self._last_messages[kind])
 
     def forget(self) -> None:
         """Discard what was published; nothing of it is repeated."""
-        self._last.clear()
+        self._last_messages.clear()
 
     def _send(self, kind: str, message: Any) -> None:
-        self._last[kind] = message
+        self._last_messages[kind] = message
         self._publishers[kind].publish(message)

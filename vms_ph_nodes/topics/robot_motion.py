@@ -32,14 +32,14 @@ from ..messages.conversions import (
     from_stamp,
     from_wrench,
     from_wrench_base,
-    on_base,
     to_stamp,
-    to_wrench_stamped,
+    to_wrench_base,
+    with_base,
 )
 from ..messages.energy_messages import from_port_energy
 from ..messages.frames import Frames, tool_topic
 from ..messages.stamps import StampPairing
-from ..messages.state_join import JoinedState, StateJoin, too_far
+from ..messages.state_join import JoinedState, StateJoin, age_text
 from ..node.health import WARN
 from ..node.parameters import declare
 from ..node.process import ReportingNode
@@ -75,14 +75,14 @@ class MeasuredStates:
         """
         self._node, self._model, self._on_refusal = node, model, on_refusal
         odometry, self._last_missing = odometry and model.b > 0, ""
-        self._join = StateJoin(model, state_spread(node), on_state, on_refusal, max_age, odometry)
+        self._joiner = StateJoin(model, state_spread(node), on_state, on_refusal, max_age, odometry)
         node.create_subscription(JointState, "joint_states", self._on_joints, qos)
         if odometry:
             node.create_subscription(Odometry, "odom", self._on_odometry, qos)
         node.create_timer(_REPORT_PERIOD, self._report_missing)
 
     def _on_joints(self, message: JointState) -> None:
-        self._join.add(message, self._node.get_clock().now().nanoseconds)
+        self._joiner.add(message, self._node.get_clock().now().nanoseconds)
 
     def _on_odometry(self, message: Odometry) -> None:
         try:
@@ -91,10 +91,10 @@ class MeasuredStates:
             self._on_refusal(str(error))
             return
         now = self._node.get_clock().now().nanoseconds
-        self._join.add_base(from_stamp(message.header.stamp), base, now)
+        self._joiner.add_base(from_stamp(message.header.stamp), base, now)
 
     def _report_missing(self) -> None:
-        missing = self._join.missing
+        missing = self._joiner.missing
         if missing and missing == self._last_missing:
             self._on_refusal(missing)
         self._last_missing = missing
@@ -125,12 +125,12 @@ class EffortPublishers:
         self._torques.publish(JointState(header=header, name=self._names, effort=torque.tolist()))
         if self._wrenches is not None:
             base_header = self._frames.header(self._frames.root, stamp)
-            self._wrenches.publish(to_wrench_stamped(base_header, wrench_base))
+            self._wrenches.publish(to_wrench_base(base_header, wrench_base))
 
 
 # The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second
 # in which this process is not scheduled.
-_SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+_SENSOR_QOS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 # Before the name of a tool, which may be that of another companion.
 _TOOL = "tool "
@@ -163,7 +163,7 @@ class RobotMotion:
     beside: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def unknown(self) -> str:
+    def missing_efforts(self) -> str:
         """A sentence about torques that are not known, or empty."""
         names = ", ".join(self.unknown_torques[:10])
         return f"the joint states have no efforts of {names}" if names else ""
@@ -213,12 +213,12 @@ class MotionListener:
         if model.b:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
             companions["odometry"] = (Odometry, "odom")
-        self._pairing = StampPairing(tuple(companions), self._complete, nearest="odometry")
+        self._pairing = StampPairing(tuple(companions), self._on_match, nearest="odometry")
         for name, (kind, topic) in companions.items():
-            profile = _SENSOR if name == "odometry" else _SENSOR.depth
+            profile = _SENSOR_QOS if name == "odometry" else _SENSOR_QOS.depth
             node.create_subscription(kind, topic, partial(self._on_companion, name), profile)
-        self._states = MeasuredStates(node, model, 0.0, self._pair, on_refusal, False, _SENSOR)
-        self._spread = state_spread(node)
+        self._states = MeasuredStates(node, model, 0.0, self._pair, on_refusal, False, _SENSOR_QOS)
+        self._state_spread = state_spread(node)
 
         def require_published() -> None:
             published = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
@@ -234,7 +234,7 @@ class MotionListener:
     def _pair(self, state: JoinedState) -> None:
         self._pairing.add_primary(state.stamp, state)
 
-    def _complete(
+    def _on_match(
         self,
         state: JoinedState,
         wrench: WrenchStamped | None,
@@ -245,14 +245,14 @@ class MotionListener:
     ) -> None:
         model = self._model
         try:
-            q, v = self._on_base(state, odometry) if model.b else (state.q, state.v)
-            tool_wrench = None if wrench is None else from_wrench(wrench.wrench)
+            q, v = self._with_odometry(state, odometry) if model.b else (state.q, state.v)
+            end_effector_wrench = None if wrench is None else from_wrench(wrench.wrench)
             base_wrench = None
             if wrench_base is not None:
                 base_wrench = from_wrench_base(model, wrench_base.wrench)
-            partners = {key: partner for key, partner in others.items() if partner is not None}
-            beside = {topic: partners.pop(topic) for topic in self._beside if topic in partners}
-            tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in partners.items()}
+            received = {key: partner for key, partner in others.items() if partner is not None}
+            beside = {topic: received.pop(topic) for topic in self._beside if topic in received}
+            tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in received.items()}
             port_energies = None if energies is None else from_port_energy(energies)
             if self._current is not None:
                 v = self._current.relative(model, q, v)
@@ -262,10 +262,10 @@ class MotionListener:
             return
         unknown, stamp = np.isnan(state.effort), to_stamp(state.stamp)
         torque, names = np.where(unknown, 0.0, state.effort), compress(model.joint_names, unknown)
-        efforts = (torque, tool_wrench, base_wrench, port_energies, tools)
+        efforts = (torque, end_effector_wrench, base_wrench, port_energies, tools)
         self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), beside))
 
-    def _on_base(self, state: JoinedState, odometry: Odometry | None) -> tuple[Array, Array]:
+    def _with_odometry(self, state: JoinedState, odometry: Odometry | None) -> tuple[Array, Array]:
         """Return configuration and velocity with the base, predicted to the stamp of the joints.
 
         Raises:
@@ -274,9 +274,9 @@ class MotionListener:
         if odometry is None:
             raise StateError("there is no odometry of the base")
         age = (state.stamp - from_stamp(odometry.header.stamp)) / NANOSECONDS
-        if abs(age) > self._spread:
-            raise StateError(f"the odometry is {too_far(age, self._spread)}")
-        return on_base(self._model, state.q, state.v, from_odometry(self._model, odometry), age)
+        if abs(age) > self._state_spread:
+            raise StateError(f"the odometry is {age_text(age, self._state_spread)}")
+        return with_base(self._model, state.q, state.v, from_odometry(self._model, odometry), age)
 
 
 # Time after a motion in which the status is what the node says of it, whatever else is refused, s.
@@ -294,14 +294,14 @@ class MotionNode(ReportingNode):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._robot, self._motion_time = RobotParameters(self), -_FRESH_TIME
-        self._prefix: str = declare(self, "frame_prefix")
+        self._frame_prefix: str = declare(self, "frame_prefix")
 
     def watch(self) -> None:
         """Listen to the robot as soon as its description is known."""
-        self._robot.when_known(self._watch)
+        self._robot.when_known(self._listen)
 
-    def _watch(self, model: VMSModel) -> None:
-        self._model, self._frames = model, Frames.of(model, self._prefix)
+    def _listen(self, model: VMSModel) -> None:
+        self._model, self._frames = model, Frames.of(model, self._frame_prefix)
         self._health.declare_robot(model)
         self.begin(model)
         current = self._robot.settings.water_current(model)

@@ -65,7 +65,7 @@ class JointPath:
         return curve
 
 
-def path_from_message(model: VMSModel, message: Any, q: Array) -> JointPath:
+def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> JointPath:
     """Return the path of a trajectory_msgs/JointTrajectory that begins at the joint positions (n,).
 
     Raises:
@@ -98,13 +98,13 @@ def path_from_message(model: VMSModel, message: Any, q: Array) -> JointPath:
     if not (np.isfinite(positions).all() and np.isfinite(velocities).all()):
         raise StateError("a trajectory must be finite; given: a number that is not")
     if times[0] > 0.0:
-        times, positions = [0.0, *times], np.vstack([q, positions])
+        times, positions = [0.0, *times], np.vstack([start_positions, positions])
         velocities = np.vstack([np.zeros(model.n), velocities])
     return JointPath(np.array(times), positions, velocities if has_velocities else None)
 
 
 # Where a goal names no tolerances: largest error at the end, rad or m, and time to get there, s.
-_GOAL_ERROR, _GOAL_TIME = 0.01, 10.0
+_GOAL_TOLERANCE, _GOAL_TIME = 0.01, 10.0
 
 _FEEDBACK_PERIOD = 0.05  # s
 
@@ -117,7 +117,7 @@ class _Goal:
         self.handle, self.path, self.outcome = handle, path, Future()
         self.time, self.feedback_time = 0.0, -math.inf
         self.path_tolerance = _tolerances(request.path_tolerance, names, math.inf)
-        self.goal_tolerance = _tolerances(request.goal_tolerance, names, _GOAL_ERROR)
+        self.goal_tolerance = _tolerances(request.goal_tolerance, names, _GOAL_TOLERANCE)
         time_tolerance = request.goal_time_tolerance
         self.patience = time_tolerance.sec + time_tolerance.nanosec / NANOSECONDS or _GOAL_TIME
 
@@ -148,9 +148,9 @@ class TrajectoryAction:
         self._action_type = importlib.import_module("control_msgs.action").FollowJointTrajectory
         responses, self._accept_cancel = actions.GoalResponse, actions.CancelResponse.ACCEPT
         self._accept_goal, self._reject_goal = responses.ACCEPT, responses.REJECT
-        self._node, self._model, self._supported = node, model, supported
+        self._node, self._model, self._follows_joints = node, model, supported
         self._goal: _Goal | None = None
-        self._q: Array | None = None
+        self._joint_positions: Array | None = None
         self._server = actions.ActionServer(
             node,
             self._action_type,
@@ -163,7 +163,7 @@ class TrajectoryAction:
     def reset(self) -> None:
         """End the goal, as after a reset of the simulation."""
         self._end("INVALID_GOAL", "the controller was restarted")
-        self._q = None
+        self._joint_positions = None
 
     def reference(self, joints: Array, dt: float) -> Array | None:
         """Return the joint positions (n,) of the trajectory after a time step, or None without one.
@@ -172,7 +172,7 @@ class TrajectoryAction:
             joints: (n,) present positions.
             dt: time since the last call, s.
         """
-        self._q, goal = joints, self._goal
+        self._joint_positions, goal = joints, self._goal
         if goal is None:
             return None
         if goal.handle.is_cancel_requested:
@@ -208,11 +208,11 @@ class TrajectoryAction:
     def _on_goal(self, request: Any) -> Any:
         """Accept a goal, or reject it with one sentence in the log."""
         try:
-            if not self._supported:
+            if not self._follows_joints:
                 raise StateError("the controller follows no references of the joints")
-            if self._q is None:
+            if self._joint_positions is None:
                 raise StateError("no state of the robot has been received yet")
-            path_from_message(self._model, request.trajectory, self._q)
+            path_from_message(self._model, request.trajectory, self._joint_positions)
         except StateError as error:
             self._node.get_logger().error(f"a trajectory is rejected: {error}")
             return self._reject_goal
@@ -221,13 +221,13 @@ class TrajectoryAction:
     async def _execute(self, handle: Any) -> Any:
         """Follow a goal in place of the one before."""
         self._end("INVALID_GOAL", "another trajectory replaces this one")
-        if self._q is None:
+        if self._joint_positions is None:
             handle.abort()
             return self._action_type.Result(error_code=self._action_type.Result.INVALID_GOAL)
-        path = path_from_message(self._model, handle.request.trajectory, self._q)
+        path = path_from_message(self._model, handle.request.trajectory, self._joint_positions)
         self._goal = goal = _Goal(handle, path, self._model.joint_names)
-        code, why = await goal.outcome
-        result = self._action_type.Result(error_string=why)
+        code, reason = await goal.outcome
+        result = self._action_type.Result(error_string=reason)
         if not code:
             handle.canceled()
             return result

@@ -24,7 +24,7 @@ from vms_ph_io.energy_split import EnergySplit, LawSplit, parts_of_law, parts_of
 from vms_ph_io.wings import hook
 
 from ..messages.conversions import NANOSECONDS, from_stamp
-from ..node.health import NO_INPUT_TEXT, PAUSED, SPEED, node_name
+from ..node.health import NO_INPUT_START, PAUSED, SPEED_KEY, node_name
 from .sankey import Flow, Sankey, Scale, Stream, quantity
 
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
@@ -262,7 +262,7 @@ class Overview:
         status = self._nodes.get(simulator)
         if status is None:
             return None, None
-        text = next((item.value for item in status.values if item.key == SPEED), "")
+        text = next((item.value for item in status.values if item.key == SPEED_KEY), "")
         with suppress(ValueError):
             if 0.0 < (speed := float(text)) < _MAX_SPEED:
                 return status.message == PAUSED, speed
@@ -399,7 +399,7 @@ def status_line(
         if control.tank_level:
             phrases.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
     if paused:
-        nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_INPUT_TEXT)}
+        nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_INPUT_START)}
     bad = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
     good = len(nodes) - len(bad)
     line = " · ".join(phrases)

@@ -38,12 +38,12 @@ from vms_ph_nodes.node.parameters import declare, declare_gains, parameters_of
 
 _ROBOTS = ("panda", "omnidirectional_panda", "satellite_panda")
 _KINDS = (
-    (GetModelInfo, ModelAnswers.info),
-    (GetDynamics, ModelAnswers.dynamics),
-    (GetDynamicsBatch, ModelAnswers.batch),
-    (GetEnergies, ModelAnswers.energies),
-    (GetJacobian, ModelAnswers.jacobian),
-    (CheckStructure, ModelAnswers.structure),
+    (GetModelInfo, ModelAnswers.fill_info),
+    (GetDynamics, ModelAnswers.fill_dynamics),
+    (GetDynamicsBatch, ModelAnswers.fill_batch),
+    (GetEnergies, ModelAnswers.fill_energies),
+    (GetJacobian, ModelAnswers.fill_jacobian),
+    (CheckStructure, ModelAnswers.fill_checks),
 )
 
 
