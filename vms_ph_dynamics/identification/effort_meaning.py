@@ -82,8 +82,8 @@ class EffortMeaning:
     def scaled(self) -> npt.NDArray[np.bool_]:
         """Joints (n,) whose efforts follow the model with a gain that is not one, surely."""
         size = np.abs(self.gains)
-        is_certain = (self.ratio["scaled"] < _BEATS_NULL) & (self.gain_errors < 0.2 * size)
-        is_certain &= self.ratio["scaled"] < _BETTER_FIT_SHARE * self.ratio["torque"]
+        limit = _BETTER_FIT_SHARE * np.minimum(self.ratio["torque"], 1.0)
+        is_certain = (self.ratio["scaled"] < limit) & (self.gain_errors < 0.2 * size)
         return np.asarray(is_certain & ((size < _UNIT_GAINS[0]) | (size > _UNIT_GAINS[1])))
 
     def has_other_sign(self, reading: str) -> npt.NDArray[np.bool_]:

@@ -13,7 +13,7 @@ import pinocchio as pin
 from ..arrays import Array
 from ..energy.energy_path import generalised_forces
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import LONGEST_LAG, MotionSamples, smoothed
+from ..energy.samples import LONGEST_LAG, MotionSamples, displacements, smoothed, smoothed_velocity
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out_error
@@ -206,9 +206,13 @@ def best_width(model: VMSModel, motion: Motion, length: float) -> int:
     return min(errors, key=lambda width: errors[width], default=0)
 
 
-def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> float:
-    """Return by how much efforts surely follow the motion, s, as :func:`effort_lags`, or zero."""
-    lag, share, _, _ = effort_lags(model, t, q, v, effort)
+def effort_lag(model: VMSModel, t: Array, q: Array, effort: Array) -> float:
+    """Return by how much efforts surely follow the positions, s, as :func:`effort_lags`, or zero.
+
+    The velocities are slopes of the positions, as recorded ones may themselves be late.
+    """
+    position = np.cumsum(np.pad(displacements(model, q), ((1, 0), (0, 0))), axis=0)
+    lag, share, _, _ = effort_lags(model, t, q, smoothed_velocity(t, position)[0], effort)
     return 0.0 if share >= 0.8 else lag
 
 

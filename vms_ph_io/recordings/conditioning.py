@@ -177,10 +177,9 @@ class Conditioning:
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""
         order, meaning, defects = self.order, self.meaning, self.velocity_defects
-        effort: dict[str, Any]
         base = len(self.noise.velocity) - len(joints)
-        effort = {"taken_as": self.chosen_meaning, "held": self.commands_held, "fits_best_as": None}
-        effort |= {"misfit": {}, "gains": {}}
+        effort: dict[str, Any] = {"taken_as": self.chosen_meaning, "held": self.commands_held}
+        effort |= {"fits_best_as": None, "misfit": {}, "gains": {}}
         if meaning is not None:
             gains = zip(joints, meaning.gains, meaning.gain_errors, strict=True)
             effort["fits_best_as"] = meaning.best

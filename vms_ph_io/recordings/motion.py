@@ -319,7 +319,7 @@ class RecordedMotion:
                 check_units(self.model, t, position, velocity)
                 self._velocity_defects = velocity_defects(rate, t, position, signals.velocity)
             consistent = [joint for joint in range(n) if joint not in self._velocity_defects]
-            lag, is_sure = lag_of(rate, t, position[:, consistent], velocity[:, consistent])
+            lag, is_sure = lag_of(t, position[:, consistent], velocity[:, consistent])
             self._lag = lag if is_sure and not keeps_velocity else 0.0
         samples = self._samples(low, high, first, stop)
         self._check_axes(samples)
@@ -328,9 +328,7 @@ class RecordedMotion:
             notes.append("the recording has no efforts; the joints supply no energy")
         elif not is_measured.all():
             missing = ", ".join(name for name, ok in zip(names, is_measured, strict=True) if not ok)
-            text = f"no effort of {missing} is recorded: the energy that it supplies is not known, "
-            text += "and is part of what is unaccounted"
-            notes.append(text)
+            notes.append(f"no effort of {missing} is recorded: what it supplies is unaccounted for")
         jumps = np.abs(position - gapless(signals.position, t)).max(axis=0, initial=0.0) > 1.0
         notes += [
             f"the angle of {joint} is recorded within a turn; its jumps are taken as whole turns"
@@ -431,7 +429,7 @@ class RecordedMotion:
     def _lag_of_efforts(self, samples: MotionSamples, effort: Array, misfit: float) -> float:
         """Return by how much efforts follow the motion, s; zero where it is not certain."""
         stride = slice(None, None, max(1, len(samples.t) // _MAX_LAG_SAMPLES))
-        signals = [values[stride] for values in (samples.t, samples.q, samples.v, effort)]
+        signals = [values[stride] for values in (samples.t, samples.q, effort)]
         lag = effort_lag(self.model, *signals) if misfit > _SMALL_MISFIT else 0.0
         return lag if abs(lag) > max(_SHORTEST_LAG, 2.0 / self._rate) else 0.0
 

@@ -159,7 +159,7 @@ def velocity_defects(
     return defects
 
 
-def lag_of(rate: float, t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
+def lag_of(t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
     """Return the lag of velocities, s, and whether it is certain enough to be corrected.
 
     It is NaN where the search ended at its bound.
@@ -170,7 +170,8 @@ def lag_of(rate: float, t: Array, position: Array, velocity: Array) -> tuple[flo
     lag = velocity_lag(t, position, velocity)
     if not abs(lag) >= max(0.3 * period, 2e-4):
         return lag, False
-    slope = slopes(rate, t, position)[0]
+    # Slopes over more than a short time where positions are noisy, which would hide the lag.
+    slope = smoothed_velocity(t, position)[0]
     inner = slice(MARGIN, -MARGIN) if len(t) > 3 * MARGIN else slice(None)
     before, after = (
         float(((candidate - slope)[inner] ** 2).sum())

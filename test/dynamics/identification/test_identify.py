@@ -281,4 +281,4 @@ def test_friction_of_gears_never_takes_the_place_of_the_efforts(
     assert all(p.value < 0.5 for p in loads)
     gains = {p.joint: p for p in found.parameters if p.kind == "gains"}
     assert all(p.contains(1.0) for p in gains.values() if p.value is not None)
-    assert gains["panda_joint7"].reason.startswith("friction alone fits as well as any gain")
+    assert gains["panda_joint7"].reason.startswith("friction alone fits nearly as well as any gain")

@@ -36,6 +36,13 @@ def test_an_effort_that_friction_explains_as_well_means_nothing() -> None:
     assert meaning.meaningless.tolist() == [True, False, False, False]
 
 
+def test_a_gain_that_fits_hardly_better_than_friction_is_not_sure() -> None:
+    ratio = {"torque": np.array([2.2, 2.2]), "scaled": np.array([0.72, 0.3])}
+    gains, error = np.array([4.0, 4.0]), np.array([0.06, 0.06])
+    meaning = EffortMeaning({}, "torque", 1.0, ratio, gains, error, 1.0)
+    assert meaning.scaled.tolist() == [False, True]
+
+
 def test_intervals_that_are_apart_by_what_is_negligible_agree() -> None:
     torque = Parameter("friction.a.offset", "friction", "N m", -2e-6, -3e-6, -1e-6)
     energy = Parameter("friction.a.offset", "friction", "N m", 2e-6, 1e-6, 3e-6)

@@ -296,6 +296,19 @@ def test_long_lags_of_velocities_are_found(
     assert motion.conditioning.lag == pytest.approx(lag, abs=2e-3)
 
 
+def test_filtered_velocities_of_noisy_positions_are_shifted_and_efforts_are_not(
+    panda: VMSModel, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    seen = excited(panda, 20.0, 100.0)
+    late = np.column_stack([np.interp(seen.t - 0.07, seen.t, v) for v in seen.v.T])
+    position = seen.q + 8e-3 * rng.normal(size=late.shape)
+    seen = seen.changed(v=late, q=position, effort=seen.effort + 30.0 * seen.v)
+    found = motion_of(seen, panda, tmp_path).conditioning
+    assert found.lag == pytest.approx(0.07, abs=5e-3)
+    assert found.lag_corrected
+    assert found.effort_lag == 0.0
+
+
 def test_a_search_for_a_lag_that_ends_at_its_bound_finds_nothing(known: Known) -> None:
     late = np.column_stack([np.interp(known.t - 0.3, known.t, v) for v in known.v.T])
     assert np.isnan(velocity_lag(known.t, known.q[:, :1], late[:, :1], 0.1))

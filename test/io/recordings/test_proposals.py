@@ -297,9 +297,9 @@ def test_the_zero_of_a_joint_is_found_that_gains_would_hide(tmp_path: Path) -> N
 
 def test_a_lag_is_not_what_the_mean_of_two_noisy_samples_leaves() -> None:
     model = _model(ROBOTS[1])
-    t, q, v, effort = (rows[::8] for rows in _motion(model, np.random.default_rng(12)))
+    t, q, _, effort = (rows[::8] for rows in _motion(model, np.random.default_rng(12)))
     effort = effort + 0.1 * effort.std(axis=0) * np.random.default_rng(13).normal(size=q.shape)
-    assert effort_lag(model, t, q, v, effort) == 0.0
+    assert effort_lag(model, t, q, effort) == 0.0
 
 
 def test_a_proposal_is_a_map_that_is_read(tmp_path: Path) -> None:
