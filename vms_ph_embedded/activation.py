@@ -19,9 +19,9 @@ from vms_ph_embedded import packages, subset
 from vms_ph_embedded.interfaces.names import STANDARD_PACKAGES
 
 SITE = Path(__file__).with_name("site")
-STAND_INS = ("rclpy", "tf2_ros", "ament_index_python")
+STAND_IN_PACKAGES = ("rclpy", "tf2_ros", "ament_index_python")
 OWN_PACKAGE = "vms_ph"
-VARIABLE = "VMS_PH_RUNTIME"
+RUNTIME_VARIABLE = "VMS_PH_RUNTIME"
 
 
 def activate(share: Path) -> bool:
@@ -38,12 +38,12 @@ def activate(share: Path) -> bool:
     """
     if is_active():
         return True
-    runtime = os.environ.get(VARIABLE, "")
+    runtime = os.environ.get(RUNTIME_VARIABLE, "")
     if runtime not in ("", "embedded", "ros2"):
-        raise RuntimeError(f"{VARIABLE}={runtime!r} is no runtime: give embedded or ros2.")
+        raise RuntimeError(f"{RUNTIME_VARIABLE}={runtime!r} is no runtime: give embedded or ros2.")
     if runtime == "ros2" or (not runtime and _has_real_rclpy()):
         return False
-    _unload_unrelated()
+    _unload_unrelated_modules()
     packages.register(OWN_PACKAGE, share)
     sys.meta_path.insert(0, _Finder(share))
     return True
@@ -60,9 +60,9 @@ def _has_real_rclpy() -> bool:
     return spec is not None and spec.origin is not None
 
 
-def _unload_unrelated() -> None:
-    served = {*STAND_INS, *STANDARD_PACKAGES, OWN_PACKAGE}
-    for name in [name for name in sys.modules if name.partition(".")[0] in served]:
+def _unload_unrelated_modules() -> None:
+    provided_packages = {*STAND_IN_PACKAGES, *STANDARD_PACKAGES, OWN_PACKAGE}
+    for name in [name for name in sys.modules if name.partition(".")[0] in provided_packages]:
         module = sys.modules[name]
         if getattr(module, "__file__", None) is not None:
             raise RuntimeError(
@@ -82,7 +82,7 @@ class _Finder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> ModuleSpec | None:
         package, *submodules = fullname.split(".")
-        if package in STAND_INS:
+        if package in STAND_IN_PACKAGES:
             spec = PathFinder.find_spec(fullname, path if submodules else [str(SITE)])
             if spec is None:
                 raise ImportError(subset.sentence(fullname), name=fullname)
@@ -109,13 +109,13 @@ class _InterfaceLoader(Loader):
         from vms_ph_embedded.interfaces import store
 
         store.add_package(OWN_PACKAGE, self._share)
-        return _Interfaces(spec.name)
+        return _InterfaceModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing, as there is no code to execute."""
 
 
-class _Interfaces(ModuleType):
+class _InterfaceModule(ModuleType):
     """A module of messages or services, whose classes are built on first access."""
 
     def __getattr__(self, name: str) -> Any:
@@ -123,17 +123,17 @@ class _Interfaces(ModuleType):
 
         package, kind = self.__name__.split(".")
         if name == "__all__":
-            return store.interfaces(package, kind)
+            return store.interface_names(package, kind)
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         is_message = kind == "msg" or name.endswith(("_Request", "_Response"))
-        build = messages.message_class if is_message else messages.service_class
+        make_class = messages.message_class if is_message else messages.service_class
         try:
-            built = build(f"{package}/{kind}/{name}")
+            interface_class = make_class(f"{package}/{kind}/{name}")
         except KeyError as error:
             raise AttributeError(str(error.args[0])) from None
-        setattr(self, name, built)
-        return built
+        setattr(self, name, interface_class)
+        return interface_class
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.__all__]

@@ -74,9 +74,9 @@ def export_line() -> str:
     """Return the shell line with which another Cyclone DDS program joins this domain."""
     domain = domain_id()
     uri = os.environ.get("CYCLONEDDS_URI") or configuration(domain)
-    words = [f"ROS_DOMAIN_ID={domain}"]
+    assignments = [f"ROS_DOMAIN_ID={domain}"]
     if not os.environ.get("CYCLONEDDS_URI"):
-        words.append(f"ROS_AUTOMATIC_DISCOVERY_RANGE={discovery_range()}")
+        assignments.append(f"ROS_AUTOMATIC_DISCOVERY_RANGE={discovery_range()}")
     if uri:
-        words.append(f"CYCLONEDDS_URI={shlex.quote(uri)}")
-    return f"export {' '.join(words)}"
+        assignments.append(f"CYCLONEDDS_URI={shlex.quote(uri)}")
+    return f"export {' '.join(assignments)}"

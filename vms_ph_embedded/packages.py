@@ -10,12 +10,12 @@ import sys
 import sysconfig
 from pathlib import Path
 
-_registered: dict[str, Path] = {}
+_share_folders: dict[str, Path] = {}
 
 
 def register(package: str, share: Path) -> None:
     """Register the share folder of a package that is not installed in a searched prefix."""
-    _registered[package] = Path(share).resolve()
+    _share_folders[package] = Path(share).resolve()
 
 
 def prefixes() -> list[Path]:
@@ -28,8 +28,8 @@ def prefixes() -> list[Path]:
 
 def share_directory(package: str) -> Path | None:
     """The folder of shared files of a package, or None when there is no such package."""
-    if package in _registered:
-        return _registered[package]
+    if package in _share_folders:
+        return _share_folders[package]
     for prefix in prefixes():
         share = prefix / "share" / package
         if os.path.isfile(share / "package.xml"):

@@ -10,9 +10,9 @@ import re
 Fault = tuple[str, int] | None  # what is wrong, and at which character
 
 _BAD_SUBSTITUTION = "substitution name must not contain characters other than alphanumerics or '_'"
-_MAX_NAME = 255
-_MAX_TOPIC = 247  # 255 less what DDS names add
-_MAX_NAMESPACE = 245  # leaves room for the shortest topic
+_MAX_NAME_LENGTH = 255
+_MAX_TOPIC_LENGTH = 247  # 255 less what DDS names add
+_MAX_NAMESPACE_LENGTH = 245  # leaves room for the shortest topic
 
 
 def fault_in_node_name(name: str) -> Fault:
@@ -23,8 +23,8 @@ def fault_in_node_name(name: str) -> Fault:
         return "node name must not contain characters other than alphanumerics or '_'", bad.start()
     if name[0].isdigit():
         return "node name must not start with a number", 0
-    if len(name) > _MAX_NAME:
-        return f"node name length should not exceed '{_MAX_NAME}'", _MAX_NAME - 1
+    if len(name) > _MAX_NAME_LENGTH:
+        return f"node name length should not exceed '{_MAX_NAME_LENGTH}'", _MAX_NAME_LENGTH - 1
     return None
 
 
@@ -35,16 +35,16 @@ def fault_in_namespace(namespace: str) -> Fault:
     fault = _fault_in_absolute(namespace, "namespace")
     if fault and fault[0].endswith("end with a '/'"):
         return f"{fault[0]}, unless only a '/'", fault[1]
-    if fault is None and len(namespace) > _MAX_NAMESPACE:
-        return f"namespace should not exceed '{_MAX_NAMESPACE}'", _MAX_NAMESPACE - 1
+    if fault is None and len(namespace) > _MAX_NAMESPACE_LENGTH:
+        return f"namespace should not exceed '{_MAX_NAMESPACE_LENGTH}'", _MAX_NAMESPACE_LENGTH - 1
     return fault
 
 
 def fault_in_full_topic_name(name: str) -> Fault:
     """The error in an absolute topic or service name, if any."""
     fault = _fault_in_absolute(name, "topic name")
-    if fault is None and len(name) > _MAX_TOPIC:
-        return f"topic length should not exceed '{_MAX_TOPIC}'", _MAX_TOPIC - 1
+    if fault is None and len(name) > _MAX_TOPIC_LENGTH:
+        return f"topic length should not exceed '{_MAX_TOPIC_LENGTH}'", _MAX_TOPIC_LENGTH - 1
     return fault
 
 

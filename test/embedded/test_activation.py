@@ -135,9 +135,9 @@ def test_importing_messages_builds_none():
 activate(SHARE)
 import sensor_msgs.msg, geometry_msgs.msg, vms_ph.msg, vms_ph.srv
 from vms_ph_embedded.interfaces import messages
-print(len(messages._built))
+print(len(messages._interface_classes))
 from std_msgs.msg import Header
-print(sorted(messages._built))
+print(sorted(messages._interface_classes))
 print("String" in dir(__import__("std_msgs.msg").msg))
 from std_msgs.msg import *
 print(ColorRGBA.__name__)

@@ -24,8 +24,8 @@ JAZZY = json.loads(Path(__file__).with_name("golden").joinpath("jazzy_types.json
 
 def every_type():
     for package in STANDARD_PACKAGES:
-        yield from (f"{package}/msg/{name}" for name in store.interfaces(package, "msg"))
-        for name in store.interfaces(package, "srv"):
+        yield from (f"{package}/msg/{name}" for name in store.interface_names(package, "msg"))
+        for name in store.interface_names(package, "srv"):
             yield from (f"{package}/srv/{name}_{part}" for part in ("Request", "Response"))
 
 
@@ -130,7 +130,7 @@ def test_a_default_in_a_definition_is_kept(tmp_path, monkeypatch):
         "char letter\n"
     )
     (tmp_path / "msg" / "Other.msg").write_text("builtin_interfaces/Time stamp\n")
-    monkeypatch.setitem(store._shares, "made_up", tmp_path)
+    monkeypatch.setitem(store._share_folders, "made_up", tmp_path)
     thing = messages.message_class("made_up/msg/Thing")
     made = thing()
     assert (made.KIND, made.count, made.name, made.gain, made.on) == (3, 7, "it", 2.0, True)

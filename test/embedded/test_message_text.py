@@ -12,14 +12,14 @@ from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_embedded.commands.message_text import fill, parse, to_plain, to_yaml
+from vms_ph_embedded.commands.message_text import parse, set_fields, to_plain, to_yaml
 from vms_ph_nodes.topics.interfaces import load_interface
 
 
 def test_a_message_is_unchanged_by_a_round_trip_through_text() -> None:
     message = JointState(name=["a", "b"], position=[1.0, 2.5], effort=[0.1, np.pi])
     message.header.stamp.sec = 12
-    again = fill(JointState(), yaml.safe_load(to_yaml(message)))
+    again = set_fields(JointState(), yaml.safe_load(to_yaml(message)))
     assert again == message
 
 
@@ -31,16 +31,16 @@ def test_numbers_in_sequences_stay_on_one_line() -> None:
 
 def test_nested_sequences_of_messages_are_filled() -> None:
     values = parse("transforms: [{child_frame_id: a, transform: {translation: {x: 1}}}]")
-    message = fill(TFMessage(), values)
+    message = set_fields(TFMessage(), values)
     assert message.transforms[0].child_frame_id == "a"
     assert message.transforms[0].transform.translation.x == 1.0
 
 
 def test_integers_are_accepted_for_float_fields() -> None:
-    message = fill(PoseStamped(), parse("pose: {position: {x: 1, y: -2}}"))
+    message = set_fields(PoseStamped(), parse("pose: {position: {x: 1, y: -2}}"))
     assert message.pose.position.x == 1.0
-    assert to_plain(fill(Float64MultiArray(), {"data": [1, 2]}))["data"] == [1.0, 2.0]
-    assert fill(String(), {"data": 3}).data == "3"
+    assert to_plain(set_fields(Float64MultiArray(), {"data": [1, 2]}))["data"] == [1.0, 2.0]
+    assert set_fields(String(), {"data": 3}).data == "3"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_integers_are_accepted_for_float_fields() -> None:
 )
 def test_an_error_in_a_field_is_reported_with_the_path_of_the_field(values: str, said: str) -> None:
     with pytest.raises(VmsPhError, match=said):
-        fill(PoseStamped(), parse(values))
+        set_fields(PoseStamped(), parse(values))
 
 
 def test_invalid_yaml_and_unknown_type_names_are_rejected() -> None:

@@ -17,7 +17,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_embedded.commands.message_text import fill, parse, to_plain
+from vms_ph_embedded.commands.message_text import parse, set_fields, to_plain
 from vms_ph_embedded.interfaces.messages import deserialize, serialize
 from vms_ph_ephs import Pattern, entropy, momentum, power, state
 
@@ -52,7 +52,7 @@ def test_any_value_of_a_field_is_taken_or_refused(number: int, data: st.DataObje
     names = st.sampled_from([*kind.get_fields_and_field_types(), "none"])
     text = yaml.safe_dump(data.draw(st.dictionaries(names, _values, max_size=3)))
     with suppress(VmsPhError):
-        message = fill(kind(), parse(text))
+        message = set_fields(kind(), parse(text))
         assert to_plain(deserialize(serialize(message), kind)).keys() == to_plain(message).keys()
 
 

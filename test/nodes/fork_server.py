@@ -227,11 +227,11 @@ def _import_all() -> None:
     from vms_ph_nodes.node.parameters import parameters_of
 
     for package in (*STANDARD_PACKAGES, "vms_ph"):
-        kinds = store.interfaces(package, "msg"), store.interfaces(package, "srv")
+        kinds = store.interface_names(package, "msg"), store.interface_names(package, "srv")
         types = [f"msg/{name}" for name in kinds[0]]
         types += [f"srv/{name}_{part}" for name in kinds[1] for part in ("Request", "Response")]
         for name in types:
-            idl.carrier(f"{package}/{name}").__idl__.fill_type_data()
+            idl.dds_type(f"{package}/{name}").__idl__.fill_type_data()
     robots.names()
     for file in (share_directory() / "config/parameters").glob("*.yaml"):
         parameters_of(file.stem)

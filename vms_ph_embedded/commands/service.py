@@ -10,7 +10,7 @@ from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
 from vms_ph_nodes.topics.interfaces import load_interface
 
-from .message_text import fill, parse, to_yaml
+from .message_text import parse, set_fields, to_yaml
 from .temporary_node import call, print_names, temporary_node, wait_for
 
 app = typer.Typer(help="List and call services.", no_args_is_help=True)
@@ -18,11 +18,11 @@ app = typer.Typer(help="List and call services.", no_args_is_help=True)
 
 @app.command("list")
 def list_services(
-    types: bool = typer.Option(False, "--show-types", "-t", help="also show the types"),
+    show_types: bool = typer.Option(False, "--show-types", "-t", help="also show the types"),
 ) -> None:
     """List the services of running nodes."""
     with temporary_node() as node:
-        print_names(node, node.get_service_names_and_types, types)
+        print_names(node, node.get_service_names_and_types, show_types)
 
 
 @app.command("call")
@@ -35,22 +35,22 @@ def call_service(
 ) -> None:
     """Call a service and print its response."""
     with temporary_node() as node:
-        expected = load_interface(type_name, "srv") if type_name else None
+        expected_type = load_interface(type_name, "srv") if type_name else None
         name = node.resolve_service_name(name)
 
-        def services() -> dict[str, list[str]]:
+        def types_by_service() -> dict[str, list[str]]:
             return dict(node.get_service_names_and_types())
 
         types = wait_for(
             node,
-            lambda: services().get(name),
+            lambda: types_by_service().get(name),
             lambda: (
-                f"there is no service {name}{did_you_mean(name, services())}; "
+                f"there is no service {name}{did_you_mean(name, types_by_service())}; "
                 f"`{command_name()} service list` shows the running ones"
             ),
         )
-        service = load_interface(types[0], "srv")
-        if expected not in (None, service):
+        service_type = load_interface(types[0], "srv")
+        if expected_type not in (None, service_type):
             raise VmsPhError(f"the type of {name} is {types[0]}, not {type_name}")
-        request = fill(service.Request(), parse(fields))
-        typer.echo(to_yaml(call(node, service, name, request)))
+        request = set_fields(service_type.Request(), parse(fields))
+        typer.echo(to_yaml(call(node, service_type, name, request)))

@@ -45,14 +45,14 @@ def temporary_node() -> Iterator[Node]:
         rclpy.try_shutdown()
 
 
-def stable_answer(node: Node, query: Callable[[], T], quiet: float = 0.4) -> T:
+def stable_result(node: Node, query: Callable[[], T], quiet_time: float = 0.4) -> T:
     """Return the result of ``query`` once it has not changed for ``quiet`` seconds."""
-    latest, since, end = query(), time.monotonic(), time.monotonic() + TIMEOUT
-    while time.monotonic() - since < quiet and time.monotonic() < end:
+    latest, change_time, deadline = query(), time.monotonic(), time.monotonic() + TIMEOUT
+    while time.monotonic() - change_time < quiet_time and time.monotonic() < deadline:
         rclpy.spin_once(node, timeout_sec=0.05)
-        answer = query()
-        if answer != latest:
-            latest, since = answer, time.monotonic()
+        result = query()
+        if result != latest:
+            latest, change_time = result, time.monotonic()
     return latest
 
 
@@ -62,11 +62,11 @@ def wait_for(node: Node, query: Callable[[], T | None], error: Callable[[], str]
     Raises:
         VmsPhError: the result stays falsy until the timeout; ``error`` returns the message.
     """
-    end = time.monotonic() + TIMEOUT
-    while time.monotonic() < end:
-        outcome = query()
-        if outcome:
-            return outcome
+    deadline = time.monotonic() + TIMEOUT
+    while time.monotonic() < deadline:
+        result = query()
+        if result:
+            return result
         rclpy.spin_once(node, timeout_sec=0.05)
     raise VmsPhError(error())
 
@@ -75,7 +75,7 @@ def print_names(
     node: Node, query: Callable[[], list[tuple[str, list[str]]]], with_types: bool
 ) -> None:
     """Print the names of topics or services that ``query`` returns, and their types if asked."""
-    for name, types in sorted(stable_answer(node, query)):
+    for name, types in sorted(stable_result(node, query)):
         typer.echo(f"{name} [{', '.join(types)}]" if with_types else name)
 
 

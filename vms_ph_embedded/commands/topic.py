@@ -18,8 +18,8 @@ from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.installation import command_name
 from vms_ph_nodes.topics.interfaces import compatible_qos, load_interface
 
-from .message_text import fill, parse, to_yaml
-from .temporary_node import print_names, stable_answer, temporary_node, wait_for
+from .message_text import parse, set_fields, to_yaml
+from .temporary_node import print_names, stable_result, temporary_node, wait_for
 
 app = typer.Typer(help="List, read and publish topics.", no_args_is_help=True)
 
@@ -28,11 +28,11 @@ _TOPIC = typer.Argument(help="name of the topic, like /vms_ph/energy")
 
 @app.command("list")
 def list_topics(
-    types: bool = typer.Option(False, "--show-types", "-t", help="also show the types"),
+    show_types: bool = typer.Option(False, "--show-types", "-t", help="also show the types"),
 ) -> None:
     """List the topics that have a publisher or subscription."""
     with temporary_node() as node:
-        print_names(node, node.get_topic_names_and_types, types)
+        print_names(node, node.get_topic_names_and_types, show_types)
 
 
 @app.command()
@@ -40,9 +40,9 @@ def info(name: str = _TOPIC) -> None:
     """Show the type, publishers and subscriptions of a topic."""
     with temporary_node() as node:
         name = node.resolve_topic_name(name)
-        type_name = _type_of(node, name)
+        type_name = _topic_type(node, name)
         queries = (node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic)
-        publishers, subscribers = stable_answer(node, lambda: [_names(f(name)) for f in queries])
+        publishers, subscribers = stable_result(node, lambda: [_labels(f(name)) for f in queries])
         typer.echo(f"Type: {type_name}")
         for title, endpoints in (("Publisher", publishers), ("Subscription", subscribers)):
             typer.echo(f"{title} count: {len(endpoints)}")
@@ -81,60 +81,60 @@ def pub(
 ) -> None:
     """Publish messages with the given fields; a header is stamped with the present time."""
     message_type = load_interface(type_name, "msg")
-    message = fill(message_type(), parse(fields))
+    message = set_fields(message_type(), parse(fields))
     with temporary_node() as node:
         name = node.resolve_topic_name(name)
 
-        def error() -> str:
+        def error_message() -> str:
             hint = did_you_mean(name, dict(node.get_topic_names_and_types()))
             return f"no node subscribes to {name}{hint}; nothing was published"
 
         # Checked before there is a publisher: subscribers warn about a publisher of a wrong type.
-        wait_for(node, lambda: node.count_subscribers(name), error=error)
+        wait_for(node, lambda: node.count_subscribers(name), error=error_message)
         present_types = dict(node.get_topic_names_and_types()).get(name, [])
         if present_types and message_type not in [load_interface(n, "msg") for n in present_types]:
             raise VmsPhError(
                 f"the type of {name} is {' and '.join(present_types)}, not {type_name}"
             )
         publisher = node.create_publisher(message_type, name, 10)
-        wait_for(node, publisher.get_subscription_count, error=error)
+        wait_for(node, publisher.get_subscription_count, error=error_message)
         typer.echo(f"publishing on {name}:\n{to_yaml(message)}")
-        for number in count(1):
+        for message_count in count(1):
             if hasattr(message, "header"):
                 message.header.stamp = node.get_clock().now().to_msg()
             publisher.publish(message)
-            if number == (1 if once else times):
-                _pause(node, 0.3)  # a reliable publisher delivers its last message
+            if message_count == (1 if once else times):
+                _spin_for(node, 0.3)  # a reliable publisher delivers its last message
                 return
-            _pause(node, 1.0 / rate)
+            _spin_for(node, 1.0 / rate)
 
 
-def _type_of(node: Node, name: str) -> str:
-    def topics() -> dict[str, list[str]]:
+def _topic_type(node: Node, name: str) -> str:
+    def types_by_topic() -> dict[str, list[str]]:
         return dict(node.get_topic_names_and_types())
 
-    def error() -> str:
-        hint = did_you_mean(name, topics())
+    def error_message() -> str:
+        hint = did_you_mean(name, types_by_topic())
         return (
             f"there is no topic {name}{hint}; `{command_name()} topic list` shows the running ones"
         )
 
-    return wait_for(node, lambda: topics().get(name), error=error)[0]
+    return wait_for(node, lambda: types_by_topic().get(name), error=error_message)[0]
 
 
 def _subscribe(node: Node, name: str, callback: Callable[[Any], None]) -> None:
-    message_type = load_interface(_type_of(node, name), "msg")
-    offered = [info.qos_profile for info in node.get_publishers_info_by_topic(name)]
-    node.create_subscription(message_type, name, callback, compatible_qos(offered, depth=100))
+    message_type = load_interface(_topic_type(node, name), "msg")
+    profiles = [info.qos_profile for info in node.get_publishers_info_by_topic(name)]
+    node.create_subscription(message_type, name, callback, compatible_qos(profiles, depth=100))
 
 
-def _pause(node: Node, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while (remaining := end - time.monotonic()) > 0:
+def _spin_for(node: Node, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while (remaining := deadline - time.monotonic()) > 0:
         rclpy.spin_once(node, timeout_sec=remaining)
 
 
-def _names(endpoints: Any) -> list[str]:
+def _labels(endpoints: Any) -> list[str]:
     return sorted(
         f"{e.node_namespace.rstrip('/')}/{e.node_name} ({e.qos_profile.reliability.name.lower()}, "
         f"{e.qos_profile.durability.name.lower()})"

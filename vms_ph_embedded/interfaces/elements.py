@@ -51,37 +51,37 @@ class Element:
     idl_name: str
     default: Callable[[], Any]
     type_rule: str  # what an assertion says the field must be
-    accepts: tuple[type, ...] = ()  # the Python types, when they are not python_type alone
+    accepted_types: tuple[type, ...] = ()  # the Python types, when they are not python_type alone
     range_rule: str = ""
-    fits: Callable[[Any], bool] | None = None  # whether a value of the right type is in range
+    in_range: Callable[[Any], bool] | None = None  # whether a value of the right type is in range
     element_rule: str = ""  # what an assertion about a sequence says of its elements' range
-    limit: int = 0  # the longest string
+    max_length: int = 0  # the longest string
     to_wire: Callable[[Any], Any] = _identity  # the value as rosbags serialises it
     from_wire: Callable[[Any], Any] = _identity  # the value for what rosbags has deserialised
     passes_through: bool = True  # rosbags can read the Python value as it is
 
     def check(self, name: str, value: Any) -> None:
         """Raise AssertionError unless a field of this name may hold the value."""
-        right_type = isinstance(value, self.accepts or self.python_type)
+        right_type = isinstance(value, self.accepted_types or self.python_type)
         require(right_type, f"The '{name}' field must be {self.type_rule}")
-        if self.fits is not None:
+        if self.in_range is not None:
             rule = self.range_rule or self.type_rule
-            require(self.fits(value), f"The '{name}' field must be {rule}")
+            require(self.in_range(value), f"The '{name}' field must be {rule}")
 
 
 def make_element(desc: Any, message_class: Callable[[str], Any]) -> Element:
     """The element for a scalar description of rosbags."""
     kind, detail = desc
     if kind == Nodetype.NAME:
-        return _nested(message_class(detail))
-    ros_name, limit = detail
+        return _message_element(message_class(detail))
+    ros_name, max_length = detail
     if ros_name == "bool":
         return Element(bool, "boolean", bool, "of type 'bool'")
     if ros_name == "byte":
         return _OCTET
     if ros_name == "string":
-        return _string(limit)
-    return _float(ros_name) if ros_name in _FLOAT_BOUND else _integer(ros_name)
+        return _string_element(max_length)
+    return _float_element(ros_name) if ros_name in _FLOAT_BOUND else _integer_element(ros_name)
 
 
 # Python holds a byte as bytes of length one, rosbags as a signed integer.
@@ -90,15 +90,15 @@ _OCTET = Element(
     "octet",
     lambda: b"\0",
     "of type 'bytes' or 'ByteString' with length 1",
-    accepts=(bytes, bytearray),
-    fits=lambda value: len(value) == 1,
+    accepted_types=(bytes, bytearray),
+    in_range=lambda value: len(value) == 1,
     to_wire=lambda value: int.from_bytes(value, "little", signed=True),
     from_wire=lambda value: bytes((value & 0xFF,)),
     passes_through=False,
 )
 
 
-def _integer(ros_name: str) -> Element:
+def _integer_element(ros_name: str) -> Element:
     bits = int(ros_name.lstrip("uint"))
     unsigned = ros_name.startswith("u")
     low, high = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -109,40 +109,40 @@ def _integer(ros_name: str) -> Element:
         int,
         "of type 'int'",
         range_rule=f"an {kind} in [{low}, {high}]",
-        fits=lambda value: low <= value <= high,
+        in_range=lambda value: low <= value <= high,
         element_rule=f"and each {kind} in [{low}, {high}]",
     )
 
 
-def _float(ros_name: str) -> Element:
-    name, text = NUMBERS[ros_name][0], _FLOAT_BOUND[ros_name]
-    bound = float(text)
+def _float_element(ros_name: str) -> Element:
+    idl_name, bound_text = NUMBERS[ros_name][0], _FLOAT_BOUND[ros_name]
+    bound = float(bound_text)
     return Element(
         float,
-        name,
+        idl_name,
         float,
         "of type 'float'",
-        range_rule=f"a {name} in [-{text}, {text}]",
-        fits=lambda value: not (value < -bound or value > bound) or math.isinf(value),
-        element_rule=f"and each {name} in [{-bound:f}, {bound:f}]",
+        range_rule=f"a {idl_name} in [-{bound_text}, {bound_text}]",
+        in_range=lambda value: not (value < -bound or value > bound) or math.isinf(value),
+        element_rule=f"and each {idl_name} in [{-bound:f}, {bound:f}]",
     )
 
 
-def _string(limit: int) -> Element:
-    if not limit:
+def _string_element(max_length: int) -> Element:
+    if not max_length:
         return Element(str, "string", str, "of type 'str'")
     return Element(
         str,
-        f"string<{limit}>",
+        f"string<{max_length}>",
         str,
-        f"string value not longer than {limit}",
-        accepts=(str, UserString),
-        fits=lambda value: len(value) <= limit,
-        limit=limit,
+        f"string value not longer than {max_length}",
+        accepted_types=(str, UserString),
+        in_range=lambda value: len(value) <= max_length,
+        max_length=max_length,
     )
 
 
-def _nested(message: Any) -> Element:
+def _message_element(message: Any) -> Element:
     package, _, name = message.__msgtype__.split("/")
     return Element(
         message,

@@ -44,7 +44,7 @@ class Field(ABC):
     def from_wire(self, value: Any) -> Any:
         """The value to store for what rosbags has deserialised."""
 
-    def construct(self, value: Any) -> Any:
+    def from_argument(self, value: Any) -> Any:
         """Return the value for a constructor argument; numeric collections accept more types."""
         return self.check(value)
 
@@ -86,14 +86,14 @@ class CollectionField(Field):
         super().__init__(name, element, type_name)
         self.length = length
         self.is_array = is_array
-        words = [
+        rule_parts = [
             "a set or sequence",
             size if length else "",
-            f"and each string value not longer than {element.limit}" if element.limit else "",
+            f"and each string value not longer than {n}" if (n := element.max_length) else "",
             f"and each value of type '{element.python_type.__name__}'",
             element.element_rule,
         ]
-        self._rule = f"The '{name}' field must be {' '.join(word for word in words if word)}"
+        self._rule = f"The '{name}' field must be {' '.join(part for part in rule_parts if part)}"
 
     def require_accepted(self, value: Any) -> None:
         """Raise AssertionError unless a collection of any kind has the right size and elements."""
@@ -105,9 +105,9 @@ class CollectionField(Field):
         size = len(value)
         if self.length and (size != self.length if self.is_array else size > self.length):
             return False
-        kind, fits = self.element.python_type, self.element.fits
-        return all(isinstance(item, kind) for item in value) and (
-            fits is None or all(map(fits, value))
+        element_type, in_range = self.element.python_type, self.element.in_range
+        return all(isinstance(item, element_type) for item in value) and (
+            in_range is None or all(map(in_range, value))
         )
 
 
@@ -116,8 +116,8 @@ class ListField(CollectionField):
 
     def __init__(self, name: str, element: Element, length: int, *, is_array: bool) -> None:
         super().__init__(name, element, length, is_array=is_array)
-        self._packed = element.python_type in (bool, bytes)  # rosbags wants these as numpy bytes
-        self.passes_through = element.passes_through and not self._packed
+        self._is_bytes = element.python_type in (bool, bytes)  # rosbags wants these as numpy bytes
+        self.passes_through = element.passes_through and not self._is_bytes
 
     def check(self, value: Any) -> Any:
         """The collection as it is, if its elements are right."""
@@ -131,11 +131,11 @@ class ListField(CollectionField):
     def to_wire(self, value: Any) -> Any:
         """The elements as rosbags serialises them."""
         items = list(map(self.element.to_wire, value))
-        return np.array(items, dtype=np.int8) if self._packed else items
+        return np.array(items, dtype=np.int8) if self._is_bytes else items
 
     def from_wire(self, value: Any) -> Any:
         """The elements as Python holds them."""
-        return list(map(self.element.from_wire, value.tolist() if self._packed else value))
+        return list(map(self.element.from_wire, value.tolist() if self._is_bytes else value))
 
 
 class NumericArrayField(CollectionField):
@@ -161,7 +161,7 @@ class NumericArrayField(CollectionField):
         """Zeros."""
         return np.zeros(self.length, dtype=self._dtype)
 
-    def construct(self, value: Any) -> Any:
+    def from_argument(self, value: Any) -> Any:
         """A new array from whatever numpy takes."""
         stored = self.check(np.array(value, dtype=self._dtype))
         require(stored.shape == (self.length,), f"The '{self.name}' array must be flat")
@@ -181,25 +181,25 @@ class NumericSequenceField(CollectionField):
 
     def __init__(self, name: str, element: Element, ros_name: str, limit: int) -> None:
         super().__init__(name, element, limit, is_array=False)
-        self._code = NUMBERS[ros_name][1]
+        self._type_code = NUMBERS[ros_name][1]
 
     def check(self, value: Any) -> Any:
         """An array.array of the right type as it is, or a new one from any collection."""
         if not isinstance(value, array):
             self.require_accepted(value)
-            return array(self._code, value)
+            return array(self._type_code, value)
         must = f"The '{self.name}' array.array() must have"
-        require(value.typecode == self._code, f"{must} the type code of '{self._code}'")
+        require(value.typecode == self._type_code, f"{must} the type code of '{self._type_code}'")
         require(not self.length or len(value) <= self.length, f"{must} a size <= {self.length}")
         return value
 
     def default(self) -> Any:
         """Nothing."""
-        return array(self._code)
+        return array(self._type_code)
 
-    def construct(self, value: Any) -> Any:
+    def from_argument(self, value: Any) -> Any:
         """A new array from whatever array.array takes, numpy arrays included."""
-        return self.check(array(self._code, value))
+        return self.check(array(self._type_code, value))
 
     def to_wire(self, value: Any) -> Any:
         """A numpy view of the numbers."""
@@ -207,7 +207,7 @@ class NumericSequenceField(CollectionField):
 
     def from_wire(self, value: Any) -> Any:
         """The numbers as array.array."""
-        return array(self._code, value.tobytes())
+        return array(self._type_code, value.tobytes())
 
 
 def make_field(name: str, desc: Any, message_class: Callable[[str], Any]) -> Field:
@@ -215,9 +215,9 @@ def make_field(name: str, desc: Any, message_class: Callable[[str], Any]) -> Fie
     kind, detail = desc
     if kind not in (Nodetype.ARRAY, Nodetype.SEQUENCE):
         return ScalarField(name, make_element(desc, message_class))
-    inner, length = detail
-    element = make_element(inner, message_class)
-    ros_name = inner[1][0] if inner[0] == Nodetype.BASE else ""
+    element_desc, length = detail
+    element = make_element(element_desc, message_class)
+    ros_name = element_desc[1][0] if element_desc[0] == Nodetype.BASE else ""
     if ros_name in NUMBERS and kind == Nodetype.ARRAY:
         return NumericArrayField(name, element, ros_name, length)
     if ros_name in NUMBERS:

@@ -20,7 +20,7 @@ from vms_ph_embedded.interfaces import store
 
 types: Any = idl_types  # type checkers do not support this generic class
 
-_BASIC = {
+_BASIC_TYPES = {
     "bool": bool,
     "byte": types.byte,
     "float32": types.float32,
@@ -42,19 +42,19 @@ def dds_type_name(typename: str) -> str:
 
 
 @functools.cache
-def carrier(typename: str) -> Any:
+def dds_type(typename: str) -> Any:
     """The DDS type of a message, or of a request or response with its header."""
     header = _SERVICE_HEADER if "/srv/" in typename else {}
-    built: Any = _struct(typename, header)
+    struct: Any = _idl_struct(typename, header)
     # A base class would show up as inheritance in the type that DDS announces.
-    built.__init__ = _hold
-    built.serialize = _bytes
-    built.deserialize = classmethod(_carry)
-    built.deserialize_key = classmethod(_carry)  # of a sample without data
-    return built
+    struct.__init__ = _init_with_bytes
+    struct.serialize = _bytes
+    struct.deserialize = classmethod(_from_cdr)
+    struct.deserialize_key = classmethod(_from_cdr)  # of a sample without data
+    return struct
 
 
-def _hold(self: Any, data: bytes) -> None:
+def _init_with_bytes(self: Any, data: bytes) -> None:
     self.data = data
 
 
@@ -62,11 +62,11 @@ def _bytes(self: Any, buffer: Any = None, endianness: Any = None, use_version_2:
     return self.data
 
 
-def _carry(cls: Any, data: bytes, has_header: bool = True, use_version_2: Any = None) -> Any:
+def _from_cdr(cls: Any, data: bytes, has_header: bool = True, use_version_2: Any = None) -> Any:
     return cls(data)
 
 
-def _struct(typename: str, header: dict[str, Any] | None = None) -> type[IdlStruct]:
+def _idl_struct(typename: str, header: dict[str, Any] | None = None) -> type[IdlStruct]:
     members = {name: _member(desc) for name, desc in store.fields(typename)}
     name = typename.split("/")[-1]
     return make_idl_struct(
@@ -74,7 +74,7 @@ def _struct(typename: str, header: dict[str, Any] | None = None) -> type[IdlStru
     )
 
 
-_nested = functools.cache(_struct)
+_nested_struct = functools.cache(_idl_struct)
 
 
 def _member(desc: Any) -> Any:
@@ -85,8 +85,8 @@ def _member(desc: Any) -> Any:
         inner, limit = detail
         return types.sequence[_member(inner), limit] if limit else types.sequence[_member(inner)]
     if kind == Nodetype.NAME:
-        return _nested(detail)
+        return _nested_struct(detail)
     name, limit = detail
     if name == "string":
         return types.bounded_str[limit] if limit else str
-    return _BASIC[name]
+    return _BASIC_TYPES[name]

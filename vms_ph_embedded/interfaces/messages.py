@@ -43,9 +43,9 @@ class Message(metaclass=MessageMeta):
         # check_fields is accepted for compatibility with rosidl; fields are always checked here.
         for field in self.__fields__:
             if field.name in kwargs:
-                value = field.construct(kwargs.pop(field.name))
+                value = field.from_argument(kwargs.pop(field.name))
             elif field.name in self.__defaults__:
-                value = field.construct(self.__defaults__[field.name])
+                value = field.from_argument(self.__defaults__[field.name])
             else:
                 value = field.default()
             setattr(self, field.slot, value)
@@ -70,21 +70,21 @@ class Message(metaclass=MessageMeta):
         return True
 
     def __repr__(self) -> str:
-        parts = []
+        field_texts = []
         for field in self.__fields__:
             value = getattr(self, field.slot)
             is_numbers = isinstance(field, NumericSequenceField)
-            parts.append(f"{field.name}={value.tolist() if is_numbers else value!r}")
-        return f"{type(self).__module__}.{type(self).__name__}({', '.join(parts)})"
+            field_texts.append(f"{field.name}={value.tolist() if is_numbers else value!r}")
+        return f"{type(self).__module__}.{type(self).__name__}({', '.join(field_texts)})"
 
     def __to_wire__(self) -> Any:
         """This message as rosbags serialises it: itself when all fields can stay as they are."""
         if self.__passes_through__:
             return self
-        wire = self.__wire__()
+        wire_message = self.__wire__()
         for field in self.__fields__:
-            setattr(wire, field.name, field.to_wire(getattr(self, field.slot)))
-        return wire
+            setattr(wire_message, field.name, field.to_wire(getattr(self, field.slot)))
+        return wire_message
 
     @classmethod
     def __from_wire__(cls, *values: Any) -> Any:
@@ -95,31 +95,31 @@ class Message(metaclass=MessageMeta):
         return message
 
 
-_built: dict[str, Any] = {}
-_building = threading.RLock()
+_interface_classes: dict[str, Any] = {}
+_build_lock = threading.RLock()
 
 
 def message_class(typename: str) -> Any:
     """The class of a message type such as ``std_msgs/msg/Header``."""
-    return _built.get(typename) or _build_once(typename, _build_message)
+    return _interface_classes.get(typename) or _build_once(typename, _build_message)
 
 
 def service_class(typename: str) -> Any:
     """The class of a service type such as ``std_srvs/srv/Trigger``, with Request and Response."""
-    return _built.get(typename) or _build_once(typename, _build_service)
+    return _interface_classes.get(typename) or _build_once(typename, _build_service)
 
 
 def _build_once(typename: str, build: Callable[[str], Any]) -> Any:
-    with _building:
-        if typename not in _built:
-            _built[typename] = build(typename)
-        return _built[typename]
+    with _build_lock:
+        if typename not in _interface_classes:
+            _interface_classes[typename] = build(typename)
+        return _interface_classes[typename]
 
 
 def _build_message(typename: str) -> Any:
     package, kind, name = typename.split("/")
-    described = [(n, desc) for n, desc in store.fields(typename) if n != _PLACEHOLDER]
-    fields = tuple(make_field(n, desc, message_class) for n, desc in described)
+    field_descs = [(n, desc) for n, desc in store.fields(typename) if n != _PLACEHOLDER]
+    fields = tuple(make_field(n, desc, message_class) for n, desc in field_descs)
     constants = store.constants(typename)
     defaults = store.defaults(typename)
     class_attributes = {
@@ -131,7 +131,7 @@ def _build_message(typename: str) -> Any:
     metaclass = type(
         f"Metaclass_{name}",
         (MessageMeta,),
-        {key: property(_constant(value)) for key, value in class_attributes.items()},
+        {key: property(_constant_getter(value)) for key, value in class_attributes.items()},
     )
     namespace: dict[str, Any] = {
         **class_attributes,
@@ -147,14 +147,14 @@ def _build_message(typename: str) -> Any:
         "__wire__": type(name, (), {"__slots__": tuple(field.name for field in fields)}),
     }
     if not fields:
-        namespace["__to_wire__"] = lambda _: _Empty
+        namespace["__to_wire__"] = lambda _: _EmptyWireMessage
         namespace["__from_wire__"] = classmethod(lambda cls, _: cls())
-    built = metaclass(name, (Message,), namespace)
-    store.set_factory(typename, built.__from_wire__)
-    return built
+    new_class = metaclass(name, (Message,), namespace)
+    store.set_factory(typename, new_class.__from_wire__)
+    return new_class
 
 
-def _constant(value: Any) -> Callable[[Any], Any]:
+def _constant_getter(value: Any) -> Callable[[Any], Any]:
     return lambda _: value
 
 
@@ -167,7 +167,7 @@ def _setter(field: Field) -> Any:
     return setter
 
 
-class _Empty:
+class _EmptyWireMessage:
     structure_needs_at_least_one_member = 0
 
 

@@ -31,19 +31,19 @@ STANDARD_DEFAULTS: dict[str, dict[str, Any]] = {
 
 FieldDesc = tuple[int, Any]
 
-_shares: dict[str, Path] = {}
+_share_folders: dict[str, Path] = {}
 _defaults: dict[str, dict[str, Any]] = dict(STANDARD_DEFAULTS)
 
 
 def add_package(package: str, share: Path) -> None:
     """Read the interfaces of a package from the msg and srv folders of its share."""
-    _shares[package] = share
+    _share_folders[package] = share
 
 
-def interfaces(package: str, kind: str) -> list[str]:
+def interface_names(package: str, kind: str) -> list[str]:
     """The names of all interfaces of a kind ("msg" or "srv") in a package."""
-    if package in _shares:
-        return sorted(path.stem for path in (_shares[package] / kind).glob(f"*.{kind}"))
+    if package in _share_folders:
+        return sorted(path.stem for path in (_share_folders[package] / kind).glob(f"*.{kind}"))
     definitions = _store().fielddefs if kind == "msg" else STANDARD_SERVICES
     prefix = f"{package}/{kind}/"
     return sorted(name[len(prefix) :] for name in definitions if name.startswith(prefix))
@@ -72,8 +72,8 @@ def defaults(typename: str) -> dict[str, Any]:
 def type_hash(typename: str) -> str:
     """Return the RIHS01 hash of a message type, which ROS nodes exchange."""
     _definition(typename)
-    hashed: str = _store().hash_rihs01(typename)
-    return hashed
+    rihs01_hash: str = _store().hash_rihs01(typename)
+    return rihs01_hash
 
 
 def set_factory(typename: str, factory: Callable[..., Any]) -> None:
@@ -94,10 +94,10 @@ def deserialize(data: bytes, typename: str) -> Any:
 @functools.cache
 def _store() -> Any:
     store: Any = get_typestore(Stores.ROS2_JAZZY)
-    for typename, (consts, described) in store.fielddefs.items():
-        if any("char" in str(desc) for _, desc in described):
+    for typename, (consts, field_descs) in store.fielddefs.items():
+        if any("char" in str(desc) for _, desc in field_descs):
             # char is another name of uint8 in ROS 2 and hashes like it.
-            store.fielddefs[typename] = (consts, [(n, _char_as_uint8(d)) for n, d in described])
+            store.fielddefs[typename] = (consts, [(n, _char_as_uint8(d)) for n, d in field_descs])
     return store
 
 
@@ -110,39 +110,39 @@ def _char_as_uint8(desc: FieldDesc) -> FieldDesc:
 def _definition(typename: str) -> tuple[list[tuple[str, str, Any]], list[tuple[str, FieldDesc]]]:
     store = _store()
     if typename not in store.fielddefs:
-        text = _text(typename)
+        text = _definition_text(typename)
         store.register({typename: _parse(text, typename)})
         _defaults[typename] = _field_defaults(text)
-    consts, described = store.fielddefs[typename]
-    return consts, described
+    consts, field_descs = store.fielddefs[typename]
+    return consts, field_descs
 
 
 def _parse(text: str, typename: str) -> Any:
     package, _, name = typename.split("/")
     # Types named without a package are messages of the same package, also in a service.
     (definition,) = get_types_from_msg(text, f"{package}/msg/{name}").values()
-    consts, described = definition
-    return consts, [(name, _char_as_uint8(desc)) for name, desc in described]
+    consts, field_descs = definition
+    return consts, [(name, _char_as_uint8(desc)) for name, desc in field_descs]
 
 
-def _text(typename: str) -> str:
+def _definition_text(typename: str) -> str:
     package, kind, name = typename.split("/")
     if kind == "msg":
-        path = _shares.get(package, Path()) / "msg" / f"{name}.msg"
-        if package not in _shares or not os.path.isfile(path):
+        path = _share_folders.get(package, Path()) / "msg" / f"{name}.msg"
+        if package not in _share_folders or not os.path.isfile(path):
             raise KeyError(f"there is no message {typename}")
         return path.read_text(encoding="utf-8")
     service, _, part = name.rpartition("_")
-    if package in _shares:
-        path = _shares[package] / "srv" / f"{service}.srv"
+    if package in _share_folders:
+        path = _share_folders[package] / "srv" / f"{service}.srv"
         text = path.read_text(encoding="utf-8") if os.path.isfile(path) else None
     else:
         text = STANDARD_SERVICES.get(f"{package}/srv/{service}")
     if text is None:
         raise KeyError(f"there is no service {package}/srv/{service}")
     lines = text.splitlines()
-    split = lines.index("---")
-    return "\n".join(lines[:split] if part == "Request" else lines[split + 1 :]) + "\n"
+    separator = lines.index("---")
+    return "\n".join(lines[:separator] if part == "Request" else lines[separator + 1 :]) + "\n"
 
 
 def _field_defaults(text: str) -> dict[str, Any]:

@@ -162,7 +162,7 @@ class Participant:
         key = (dds_topic, typename)
         topic = self._topics.get(key)
         if topic is None:
-            topic = self._topics[key] = Topic(self.entity, dds_topic, idl.carrier(typename))
+            topic = self._topics[key] = Topic(self.entity, dds_topic, idl.dds_type(typename))
         return topic
 
 

@@ -38,9 +38,9 @@ def types() -> tuple[Any, ...]:
     found = [
         message_class(f"{package}/msg/{name}")
         for package in PACKAGES
-        for name in store.interfaces(package, "msg")
+        for name in store.interface_names(package, "msg")
     ]
-    services = [f"vms_ph/srv/{name}" for name in store.interfaces("vms_ph", "srv")]
+    services = [f"vms_ph/srv/{name}" for name in store.interface_names("vms_ph", "srv")]
     for name in (*services, *STANDARD_SERVICES):
         service = service_class(name)
         found += [service.Request, service.Response]

@@ -15,7 +15,7 @@ from fuzz.surfaces.cdr import types
 from fuzz.surfaces.launch import YAML_WORDS
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_embedded.commands.message_text import fill, parse, to_yaml
+from vms_ph_embedded.commands.message_text import parse, set_fields, to_yaml
 from vms_ph_embedded.interfaces.messages import serialize
 from vms_ph_io import share_directory
 from vms_ph_io.bag.messages import parse_profiles
@@ -74,7 +74,7 @@ def _values(data: bytes) -> None:
     """Values of the fields of a message, as for ``vms-ph topic pub``."""
     kinds = types()
     kind = kinds[int.from_bytes(data[:2], "little") % len(kinds)]
-    message = fill(kind(), parse(data[4:].decode(errors="replace")))
+    message = set_fields(kind(), parse(data[4:].decode(errors="replace")))
     serialize(message)
     to_yaml(message)
 
