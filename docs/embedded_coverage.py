@@ -10,7 +10,7 @@ from types import ModuleType
 
 from vms_ph_embedded.activation import SITE, activate
 from vms_ph_embedded.launch.actions import ACTIONS
-from vms_ph_embedded.launch.substitutions import ENTRIES
+from vms_ph_embedded.launch.substitutions import SUBSTITUTIONS
 from vms_ph_embedded.launch.values import KINDS
 from vms_ph_embedded.rclpy_names import MODULES, NAMES
 from vms_ph_embedded.subset import Subset
@@ -68,7 +68,7 @@ def _launch_files() -> Iterator[str]:
     for name, tag in ACTIONS.items():
         inside = f"; inside: {_listed(tag.children)}" if tag.children else ""
         yield f"- `<{name}>` with {_listed(sorted(tag.attributes))}{inside}"
-    yield "- substitutions: " + ", ".join(f"`$({entry.usage})`" for entry in ENTRIES.values())
+    yield "- substitutions: " + ", ".join(f"`$({entry.usage})`" for entry in SUBSTITUTIONS.values())
     yield f"- types of `<param>`: {_listed(KINDS)}; without a type, what YAML makes of the text"
 
 

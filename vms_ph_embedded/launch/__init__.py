@@ -69,7 +69,7 @@ def load(
     context.configurations.update(assignments)
     carry_out(root, context)
     # Those of an <include> that a condition leaves out are declared, too.
-    names = list(dict.fromkeys([*(argument.name for argument, _ in declared), *context.declared]))
+    names = list(dict.fromkeys([*(a.name for a, _ in declared), *context.declared_names]))
     for name in assignments:
         if name not in names:
             raise LaunchError(
@@ -129,7 +129,7 @@ def show_arguments(file: str | Path, *, find_share: FindShare | None = None) -> 
     lines = ["Arguments (pass arguments as '<name>:=<value>'):"]
     for argument in declared:
         lines += ["", f"    '{argument.name}':{'*' if argument.conditional else ''}"]
-        lines.append(f"        {_described(argument)}")
+        lines.append(f"        {_argument_help(argument)}")
         if argument.default is not None:
             lines.append(f"        (default: '{argument.default}')")
     if not declared:
@@ -139,7 +139,7 @@ def show_arguments(file: str | Path, *, find_share: FindShare | None = None) -> 
     return "\n".join(lines)
 
 
-def _described(argument: DeclaredArgument) -> str:
+def _argument_help(argument: DeclaredArgument) -> str:
     choices = str(list(argument.choices))
     if not argument.description:
         return f"One of: {choices}" if argument.choices else "no description given"

@@ -44,7 +44,7 @@ def carry_out(root: Element, context: Context, location: Location | None = None)
 
 
 def declarations(
-    root: Element, context: Context, names: frozenset[str] = frozenset()
+    root: Element, context: Context, given_names: frozenset[str] = frozenset()
 ) -> Iterator[tuple[DeclaredArgument, bool]]:
     """The arguments of a file and of those it includes, if their path depends on no variable.
 
@@ -55,7 +55,7 @@ def declarations(
     Args:
         root: From ``read``.
         context: A context without any variables.
-        names: Those of the arguments that are handed over.
+        given_names: Those of the arguments that are handed over.
     """
     for tag, conditional in _tags_of(root, ("arg", "include")):
         if tag.tag == "arg":
@@ -68,15 +68,15 @@ def declarations(
                 conditional or bool({"if", "unless"} & set(tag.attributes)),
             )
             is_demanded = argument.default is None and not argument.conditional
-            yield argument, is_demanded and name not in names
+            yield argument, is_demanded and name not in given_names
             continue
         try:
-            included = _included(tag, context)
+            included = _read_included(tag, context)
         except LaunchError:
             continue
-        if included.location.file not in context.files:
+        if included.location.file not in context.open_files:
             with context.include(root.location.file, None):
-                yield from declarations(included, context, names | _names(tag, context))
+                yield from declarations(included, context, given_names | _arg_names(tag, context))
 
 
 def _tags_of(
@@ -102,13 +102,13 @@ def _condition_holds(element: Element, context: Context) -> bool:
     for name, expected in (("if", True), ("unless", False)):
         if name in element.attributes:
             text = attribute(element, name, context)
-            truths = {"true": True, "1": True, "false": False, "0": False}
-            if text.strip().lower() not in truths:
+            truth_values = {"true": True, "1": True, "false": False, "0": False}
+            if text.strip().lower() not in truth_values:
                 raise LaunchError(
                     f"the condition comes to {text!r}; accepted are true, 1, false, 0",
                     element.location,
                 )
-            return truths[text.strip().lower()] is expected
+            return truth_values[text.strip().lower()] is expected
     return True
 
 
@@ -116,9 +116,9 @@ def _choices(element: Element) -> tuple[str, ...]:
     return tuple(grammar.unescape(tag.attributes["value"]) for tag in element.inside("choice"))
 
 
-def _argument(element: Element, context: Context) -> None:
+def _declare_argument(element: Element, context: Context) -> None:
     name = grammar.unescape(element.attributes["name"])
-    context.declared.append(name)
+    context.declared_names.append(name)
     if name not in context.configurations:
         if "default" not in element.attributes:
             raise LaunchError(
@@ -164,10 +164,10 @@ def _set_parameter(element: Element, context: Context) -> None:
     text = attribute(element, "value", context)
     try:
         value = values.from_yaml(text or "''")
-        survives = values.from_yaml(str(value)) == value and value != ""
+        is_unchanged = values.from_yaml(str(value)) == value and value != ""
     except ValueError as error:
         raise LaunchError(str(error), element.location) from None
-    if isinstance(value, list) or not survives:
+    if isinstance(value, list) or not is_unchanged:
         raise LaunchError(
             f"<set_parameter> cannot pass {text!r} on unchanged: ros2 launch removes the brackets "
             "of lists and the quotes of text. Use <param> in the nodes",
@@ -193,10 +193,10 @@ def _group(element: Element, context: Context) -> None:
 
 def _include(element: Element, context: Context) -> None:
     """Carry out another file here, in the same scope."""
-    root = _included(element, context)
-    context.file_for_ros = root.location.file
+    root = _read_included(element, context)
+    context.ros_current_file = root.location.file
     bare_context = context.without_variables()
-    for argument, is_demanded in declarations(root, bare_context, _names(element, context)):
+    for argument, is_demanded in declarations(root, bare_context, _arg_names(element, context)):
         if is_demanded:
             raise LaunchError(
                 f"{root.location.file.name} needs its argument {argument.name!r}; hand it over "
@@ -208,7 +208,7 @@ def _include(element: Element, context: Context) -> None:
     carry_out(root, context, element.location)
 
 
-def _included(element: Element, context: Context) -> Element:
+def _read_included(element: Element, context: Context) -> Element:
     file = Path(attribute(element, "file", context))
     if file.suffix in (".py", ".yaml", ".yml"):
         raise LaunchError(
@@ -222,7 +222,7 @@ def _included(element: Element, context: Context) -> Element:
         raise
 
 
-def _names(element: Element, context: Context) -> frozenset[str]:
+def _arg_names(element: Element, context: Context) -> frozenset[str]:
     return frozenset(attribute(tag, "name", context) for tag in element.inside("arg"))
 
 
@@ -236,17 +236,17 @@ _NODE_CHILDREN = {
     "remap": Tag("from to"),
     "env": _NAME_VALUE,
 }
-_PUSH = Tag("namespace", run=_push_ros_namespace)
+_PUSH_NAMESPACE = Tag("namespace", run=_push_ros_namespace)
 
 ACTIONS: dict[str, Tag] = {
-    "arg": Tag("name", "default description", {"choice": Tag("value")}, _argument),
+    "arg": Tag("name", "default description", {"choice": Tag("value")}, _declare_argument),
     "let": Tag("name value", run=_let),
     "node": Tag("exec", f"pkg name namespace args ros_args {_PROCESS}", _NODE_CHILDREN, run_node),
     "executable": Tag("cmd", f"name {_PROCESS}", {"env": _NAME_VALUE}, run_executable),
     "group": Tag("", "scoped", None, _group),
     "include": Tag("file", "", {"arg": _NAME_VALUE}, _include),
-    "push_ros_namespace": _PUSH,
-    "push-ros-namespace": _PUSH,
+    "push_ros_namespace": _PUSH_NAMESPACE,
+    "push-ros-namespace": _PUSH_NAMESPACE,
     "set_parameter": Tag("name value", run=_set_parameter),
     "set_env": Tag("name value", run=_set_env),
     "log": Tag("message", run=_log),

@@ -35,12 +35,12 @@ class Context:
         warnings: Remarks for the user.
         parameters: Parameters of the following nodes.
         outer_parameters: Those of them that come from outside the current group.
-        declared: Names of the arguments declared so far.
-        nodes: Full names of the nodes so far.
-        files: Files being evaluated, innermost last.
-        file_for_ros: The file that ``ros2 launch`` takes for the current one: it never goes back
-            to the including file.
-        processes: Number of processes so far.
+        declared_names: Names of the arguments declared so far.
+        node_names: Full names of the nodes so far.
+        open_files: Files being evaluated, innermost last.
+        ros_current_file: The file that ``ros2 launch`` takes for the current one: it never
+            goes back to the including file.
+        process_count: Number of processes so far.
         files_read: Number of files read so far.
     """
 
@@ -52,11 +52,11 @@ class Context:
     warnings: list[str] = field(default_factory=list)
     parameters: tuple[tuple[str, str], ...] = ()
     outer_parameters: tuple[tuple[str, str], ...] = ()
-    declared: list[str] = field(default_factory=list)
-    nodes: set[str] = field(default_factory=set)
-    files: list[Path] = field(default_factory=list)
-    file_for_ros: Path = field(default_factory=Path)
-    processes: int = 0
+    declared_names: list[str] = field(default_factory=list)
+    node_names: set[str] = field(default_factory=set)
+    open_files: list[Path] = field(default_factory=list)
+    ros_current_file: Path = field(default_factory=Path)
+    process_count: int = 0
     files_read: int = 0
 
     def without_variables(self) -> "Context":
@@ -65,7 +65,7 @@ class Context:
             self.find_share,
             self.resolve,
             environment=self.environment,
-            files=list(self.files),
+            open_files=list(self.open_files),
             files_read=self.files_read,
         )
 
@@ -73,13 +73,13 @@ class Context:
     def scope(self) -> Iterator[None]:
         """Restore variables, environment, namespace and parameters at the end of a block."""
         configurations, environment = dict(self.configurations), dict(self.environment)
-        parameters, outer = self.parameters, self.outer_parameters
+        parameters, outer_parameters = self.parameters, self.outer_parameters
         self.outer_parameters = parameters
         try:
             yield
         finally:
             self.configurations, self.environment = configurations, environment
-            self.parameters, self.outer_parameters = parameters, outer
+            self.parameters, self.outer_parameters = parameters, outer_parameters
 
     @contextmanager
     def include(self, file: Path, location: Location | None) -> Iterator[None]:
@@ -87,12 +87,12 @@ class Context:
         self.files_read += 1
         if self.files_read > MAX_FILES:
             raise LaunchError(f"more than {MAX_FILES} files are included", location)
-        if file in self.files:
-            chain = " -> ".join(f.name for f in (*self.files, file))
+        if file in self.open_files:
+            chain = " -> ".join(f.name for f in (*self.open_files, file))
             raise LaunchError(f"a file includes itself: {chain}", location)
-        self.files.append(file)
-        self.file_for_ros = file
+        self.open_files.append(file)
+        self.ros_current_file = file
         try:
             yield
         finally:
-            self.files.pop()
+            self.open_files.pop()

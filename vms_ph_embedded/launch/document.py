@@ -60,13 +60,13 @@ class _Builder:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._parser = expat.ParserCreate()
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
+        self._parser.StartElementHandler = self._on_start_tag
+        self._parser.EndElementHandler = self._on_end_tag
+        self._parser.CharacterDataHandler = self._on_text
         self._parser.buffer_text = True
         # Tags not yet closed, innermost last: (tag, attributes, children, location). The first
         # stands for the document.
-        self._open: list[tuple[str, dict[str, str], list[Element], Location]] = [
+        self._open_tags: list[tuple[str, dict[str, str], list[Element], Location]] = [
             ("", {}, [], Location(file, 1, 1))
         ]
 
@@ -80,25 +80,25 @@ class _Builder:
             ) from None
         except (LookupError, ValueError) as error:  # an encoding that Python does not support
             raise LaunchError(f"cannot be decoded: {error}", Location(self._file, 1, 1)) from None
-        (root,) = self._open[0][2]  # expat refuses a document without a root
+        (root,) = self._open_tags[0][2]  # expat refuses a document without a root
         return root
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+    def _on_start_tag(self, tag: str, attributes: dict[str, str]) -> None:
         line, column = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
         location = Location(self._file, line, column)
-        if len(self._open) > _MAX_DEPTH:
+        if len(self._open_tags) > _MAX_DEPTH:
             raise LaunchError(f"tags are nested more than {_MAX_DEPTH} deep", location)
-        self._open.append((tag, attributes, [], location))
+        self._open_tags.append((tag, attributes, [], location))
 
-    def _end(self, _tag: str) -> None:
-        tag, attributes, children, location = self._open.pop()
+    def _on_end_tag(self, _tag: str) -> None:
+        tag, attributes, children, location = self._open_tags.pop()
         element = Element(tag, MappingProxyType(attributes), tuple(children), location)
-        self._open[-1][2].append(element)
+        self._open_tags[-1][2].append(element)
 
-    def _characters(self, text: str) -> None:
+    def _on_text(self, text: str) -> None:
         if not text.strip():
             return
-        tag, _, _, location = self._open[-1]
+        tag, _, _, location = self._open_tags[-1]
         raise LaunchError(
             f"text inside <{tag}> ({text.strip()[:40]!r}) means nothing in a launch file; "
             "values belong into attributes, remarks into <!-- -->",

@@ -10,9 +10,9 @@ from vms_ph_dynamics import VmsPhError
 
 # Exit code of a program that cannot run as it is configured (EX_CONFIG of sysexits.h): a restart
 # would not change that.
-NOT_USABLE = 78
+EXIT_CONFIG_ERROR = 78
 
-ROS_HAS_MORE = "this launcher reads a part of what ros2 launch reads, see COVERAGE.md"
+SUBSET_REMARK = "this launcher reads a part of what ros2 launch reads, see COVERAGE.md"
 """The end of the sentence about a tag, an attribute or a substitution that is not accepted."""
 
 

@@ -22,7 +22,7 @@ _FUNCTIONS = {
     for name in ("abs", "bool", "float", "int", "len", "max", "min", "round", "str", "sum")
 }
 _METHODS = {"lower", "upper", "strip", "startswith", "endswith", "split"}
-_NODES = (
+_ACCEPTED_NODES = (
     ast.Expression,
     ast.Constant,
     ast.Name,
@@ -62,8 +62,8 @@ def evaluate(source: str) -> str:
     Raises:
         ExpressionError: It is malformed, uses more of Python than is accepted, or fails.
     """
-    names: dict[str, object] = {**_FUNCTIONS, "round": _round, **_MATH}
-    names["math"] = SimpleNamespace(**_MATH)
+    names: dict[str, object] = {**_FUNCTIONS, "round": _round, **_MATH_NAMES}
+    names["math"] = SimpleNamespace(**_MATH_NAMES)
     if len(source) > _MAX_LENGTH:
         raise ExpressionError(
             f"{source[:40]!r}... has {len(source)} characters; at most {_MAX_LENGTH} are accepted"
@@ -89,7 +89,7 @@ def _round(number: Any, *digits: int) -> Any:
 
 
 # Without those whose value, or time, grows faster than any power of whole numbers.
-_MATH: Mapping[str, Any] = {
+_MATH_NAMES: Mapping[str, Any] = {
     name: value
     for name, value in vars(math).items()
     if not name.startswith("_") and name not in ("prod", "factorial", "comb", "perm")
@@ -97,7 +97,7 @@ _MATH: Mapping[str, Any] = {
 
 
 def _check(node: ast.AST, source: str, names: Mapping[str, object]) -> None:
-    if not isinstance(node, _NODES):
+    if not isinstance(node, _ACCEPTED_NODES):
         raise ExpressionError(
             f"{type(node).__name__} in {source!r} is not accepted; numbers, text, comparisons, "
             "and/or/not, if/else, + - * / // % ** and the functions of math are"
@@ -105,10 +105,10 @@ def _check(node: ast.AST, source: str, names: Mapping[str, object]) -> None:
     if isinstance(node, ast.Name) and node.id not in names:
         raise ExpressionError(f"{node.id!r} in {source!r} is unknown; known are {_listed(names)}")
     if isinstance(node, ast.Attribute):
-        of_math = isinstance(node.value, ast.Name) and node.value.id == "math"
-        if of_math and node.attr not in _MATH:
+        is_of_math = isinstance(node.value, ast.Name) and node.value.id == "math"
+        if is_of_math and node.attr not in _MATH_NAMES:
             raise ExpressionError(f"math has no {node.attr!r}")
-        if not of_math and node.attr not in _METHODS:
+        if not is_of_math and node.attr not in _METHODS:
             raise ExpressionError(f".{node.attr} is not accepted; {_listed(_METHODS)} are")
 
 

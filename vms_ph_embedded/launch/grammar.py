@@ -95,24 +95,24 @@ class _Reader:
             raise self._error(begin, "a name must follow '$(' at once, as in $(var robot)")
         self._position = name.end()
         arguments: list[Template] = []
-        while self._next() == " ":
+        while self._next_character() == " ":
             self._position += 1
             arguments.append(self._value(begin, quote))
-        if self._next() != ")":
+        if self._next_character() != ")":
             raise self._error(begin, "')' or one space and an argument expected", here=True)
         self._position += 1
         self._depth -= 1
         return Call(name[0], tuple(arguments))
 
     def _value(self, begin: int, quote: str | None) -> Template:
-        opening = self._next()
+        opening = self._next_character()
         if quote is None and opening in ("'", '"'):
             self._position += 1
-            inside = self.template(stop=opening)
-            if self._next() != opening:
+            quoted = self.template(stop=opening)
+            if self._next_character() != opening:
                 raise self._error(begin, f"the quote {opening} is not closed")
             self._position += 1
-            return inside
+            return quoted
         stops = " ()" + (quote or "'\"")
         parts: list[str | Call] = []
         while self._position < len(self._text):
@@ -136,18 +136,18 @@ class _Reader:
             self._position += 1
         return unescape(self._text[begin : self._position])
 
-    def _next(self) -> str:
+    def _next_character(self) -> str:
         return self._text[self._position : self._position + 1]
 
-    def _escaped(self) -> bool:
+    def _is_escaped(self) -> bool:
         return self._position > 0 and self._text[self._position - 1] == "\\"
 
     def _is_special(self, character: str) -> bool:
         # A space cannot be escaped: ros2 launch ends the argument there.
-        return self._next() == character and (character == " " or not self._escaped())
+        return self._next_character() == character and (character == " " or not self._is_escaped())
 
     def _opens_substitution(self) -> bool:
-        return self._text.startswith("$(", self._position) and not self._escaped()
+        return self._text.startswith("$(", self._position) and not self._is_escaped()
 
     def _error(self, begin: int, problem: str, *, here: bool = False) -> LaunchError:
         if here and self._position < len(self._text):

@@ -15,15 +15,15 @@ from pathlib import Path
 from types import FrameType
 
 from vms_ph_embedded.launch.description import LaunchDescription, Log, ProcessDescription, YamlFile
-from vms_ph_embedded.launch.errors import NOT_USABLE
+from vms_ph_embedded.launch.errors import EXIT_CONFIG_ERROR
 from vms_ph_embedded.launch.output import Outputs, Screen, default_log_folder, print_line
 from vms_ph_embedded.launch.process import Process
 
 LAUNCHER_VARIABLE = "VMS_PH_LAUNCH"
 """The variable by which nodes know their launcher's process, whose end they do not outlive."""
 
-_PERIOD = 0.05  # s, of looking at the processes
-_MIN_INTERVAL = 0.5  # s, of two signals that are not one key press
+_POLL_PERIOD = 0.05  # s, of looking at the processes
+_MIN_SIGNAL_INTERVAL = 0.5  # s, of two signals that are not one key press
 
 
 class Launcher:
@@ -52,18 +52,18 @@ class Launcher:
     ) -> None:
         self.description = description
         self.log_folder = default_log_folder() if log_folder is None else log_folder
-        self._outputs = Outputs(screen, self.log_folder, self._screen_lost)
+        self._outputs = Outputs(screen, self.log_folder, self._on_screen_lost)
         self.processes = tuple(Process(step, self._outputs) for step in description.processes)
         """Every process, in the order of the launch file."""
-        self._respawns: dict[Process, float] = {}
+        self._respawn_times: dict[Process, float] = {}
         self._commands: dict[Process, list[str]] = {}
-        self._files: list[Path] = []
+        self._parameter_files: list[Path] = []
         self._thread: threading.Thread | None = None
-        self._over = threading.Event()
+        self._ended = threading.Event()
         self._failure: BaseException | None = None
         self._stops_requested = 0
         self._stops_done = 0
-        self._reason = ""
+        self._stop_reason = ""
 
     # Methods for the caller, from any thread.
 
@@ -90,7 +90,7 @@ class Launcher:
         0 when every process ended with exit code 0, or on its Ctrl-C and within its time; 1
         otherwise. Of a respawned process the last end counts.
         """
-        if not self._over.is_set():
+        if not self._ended.is_set():
             return None
         if self._failure is not None:
             raise self._failure
@@ -105,7 +105,7 @@ class Launcher:
         Returns:
             The exit code of the launch, as in ``poll``; None when it is not over yet.
         """
-        self._over.wait(timeout)
+        self._ended.wait(timeout)
         return self.poll()
 
     def stop(self, reason: str = "asked to stop", *, wait: bool = True) -> int | None:
@@ -128,20 +128,20 @@ class Launcher:
         later, sends the next harder signal. (Where a terminal and a wrapper both pass a Ctrl-C on,
         it comes twice at once.) The handlers are put back at the end.
         """
-        with self._signals():
+        with self._signal_handlers():
             self.start()
             while (code := self.wait(timeout=3600)) is None:
                 pass
         return code
 
     @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        last = -math.inf
+    def _signal_handlers(self) -> Iterator[None]:
+        last_signal = -math.inf
 
-        def stop(number: int, _frame: FrameType | None) -> None:
-            nonlocal last
-            before, last = last, time.monotonic()
-            if last - before >= _MIN_INTERVAL:
+        def on_signal(number: int, _frame: FrameType | None) -> None:
+            nonlocal last_signal
+            previous_signal, last_signal = last_signal, time.monotonic()
+            if last_signal - previous_signal >= _MIN_SIGNAL_INTERVAL:
                 self._request_stop(f"received {signal.Signals(number).name}")
 
         # Also where SIGINT is ignored (a shell does that to background jobs): the children would
@@ -149,7 +149,7 @@ class Launcher:
         numbers = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores SIGHUP
             numbers.append(signal.SIGHUP)
-        handlers = {number: signal.signal(number, stop) for number in numbers}
+        handlers = {number: signal.signal(number, on_signal) for number in numbers}
         try:
             yield
         finally:
@@ -157,22 +157,22 @@ class Launcher:
                 signal.signal(number, handler)
 
     def _request_stop(self, reason: str) -> None:
-        self._reason = self._reason or reason
+        self._stop_reason = self._stop_reason or reason
         self._stops_requested += 1
 
-    def _screen_lost(self) -> None:
+    def _on_screen_lost(self) -> None:
         self._request_stop("nobody reads the output any more")
 
     def _start_all(self) -> None:
-        self._outputs.note("INFO", "launch", f"log files are below {self.log_folder}")
+        self._outputs.log("INFO", "launch", f"log files are below {self.log_folder}")
         for warning in self.description.warnings:
-            self._outputs.note("WARNING", "launch", warning)
-        pending = iter(self.processes)
+            self._outputs.log("WARNING", "launch", warning)
+        processes = iter(self.processes)
         for step in self.description.steps:
             if isinstance(step, Log):
-                self._outputs.note("INFO", "launch.user", step.message)
+                self._outputs.log("INFO", "launch.user", step.message)
             else:
-                self._start(next(pending))
+                self._start(next(processes))
 
     def _start(self, process: Process) -> None:
         # Unbuffered, so that the output of Python programs is shown at once.
@@ -180,7 +180,7 @@ class Launcher:
         environment[LAUNCHER_VARIABLE] = str(os.getpid())
         try:
             if process not in self._commands:
-                self._commands[process] = self._command(process.description)
+                self._commands[process] = self._command_words(process.description)
         except OSError as error:
             process.fail(f"its parameters cannot be written to a file: {error}")
         else:
@@ -188,14 +188,14 @@ class Launcher:
         if process.failed:
             self._on_end(process)
 
-    def _command(self, description: ProcessDescription) -> list[str]:
+    def _command_words(self, description: ProcessDescription) -> list[str]:
         words = []
         for word in description.command:
             if isinstance(word, YamlFile):
                 descriptor, name = tempfile.mkstemp(prefix="launch_params_", suffix=".yaml")
                 with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                     file.write(word.text)
-                self._files.append(Path(name))
+                self._parameter_files.append(Path(name))
                 word = name
             words.append(word)
         return words
@@ -205,8 +205,8 @@ class Launcher:
     def _watch(self) -> None:
         try:
             while not self._is_finished():
-                time.sleep(_PERIOD)
-                self._step()
+                time.sleep(_POLL_PERIOD)
+                self._poll_processes()
         except BaseException as error:  # an internal error must not leave processes running
             self._failure = error
             for process in self.processes:
@@ -214,45 +214,45 @@ class Launcher:
         finally:
             for process in self.processes:
                 process.join_readers()
-            for file in self._files:
+            for file in self._parameter_files:
                 with contextlib.suppress(OSError):
                     file.unlink()
             self._outputs.close()
-            self._over.set()
+            self._ended.set()
 
     def _is_finished(self) -> bool:
-        if any(process.is_alive for process in self.processes) or self._respawns:
+        if any(process.is_alive for process in self.processes) or self._respawn_times:
             return False
         if not any(process.has_members for process in self.processes):
             return True
         if not self._stops_done:
-            self._reason = "every process has ended, what they started has not"
+            self._stop_reason = "every process has ended, what they started has not"
             self._stops_requested += 1
         return False
 
-    def _step(self) -> None:
+    def _poll_processes(self) -> None:
         for process in self.processes:
             if process.has_ended:
                 process.record_end()
                 self._on_end(process)
         now = time.monotonic()
-        for process, due in list(self._respawns.items()):
+        for process, due in list(self._respawn_times.items()):
             if due <= now:
-                del self._respawns[process]
+                del self._respawn_times[process]
                 self._start(process)
         while self._stops_done < self._stops_requested:
             if self._stops_done == 0:
                 self._begin_stop(now)
             else:
                 for process in self.processes:
-                    process.hurry(now)
+                    process.escalate_at_once(now)
             self._stops_done += 1
         for process in self.processes:
             process.escalate(now)
 
     def _begin_stop(self, now: float) -> None:
-        self._outputs.note("INFO", "launch", f"stopping: {self._reason}")
-        self._respawns.clear()
+        self._outputs.log("INFO", "launch", f"stopping: {self._stop_reason}")
+        self._respawn_times.clear()
         for process in reversed(self.processes):
             if process.has_members:
                 process.interrupt(now)
@@ -265,11 +265,11 @@ class Launcher:
             self._request_stop(f"process[{process.name}] was required and has ended")
         elif description.respawn and not process.failed:
             limit = description.respawn_max_retries
-            if process.exit_code == NOT_USABLE:
-                process.note("ERROR", "is not restarted: it cannot run as it is configured")
+            if process.exit_code == EXIT_CONFIG_ERROR:
+                process.log("ERROR", "is not restarted: it cannot run as it is configured")
             elif limit < 0 or process.starts <= limit:
-                self._respawns[process] = time.monotonic() + description.respawn_delay
+                self._respawn_times[process] = time.monotonic() + description.respawn_delay
             else:
-                process.note("ERROR", f"was restarted {process.starts - 1} times and is given up")
+                process.log("ERROR", f"was restarted {process.starts - 1} times and is given up")
         elif not process.clean:
-            process.note("ERROR", "is not restarted")
+            process.log("ERROR", "is not restarted")

@@ -55,14 +55,14 @@ class Outputs:
         self._screen: Screen | None = screen
         self._folder: Path | None = folder
         self._on_screen_lost = on_screen_lost
-        self._log: IO[str] | None = None
+        self._log_file: IO[str] | None = None
         self._lock = threading.RLock()
 
-    def note(self, level: str, source: str, message: str) -> None:
+    def log(self, level: str, source: str, message: str) -> None:
         """A line of the launcher itself, on the screen and in the launch log."""
         self._write(f"[{level}] [{source}]: {message}", ROUTES["both"][0])
 
-    def line(self, process: str, stream: str, route: str, text: str) -> None:
+    def write_line(self, process: str, stream: str, route: str, text: str) -> None:
         """A line of a process.
 
         Args:
@@ -76,38 +76,38 @@ class Outputs:
     def close(self) -> None:
         """Write no more log file."""
         with self._lock:
-            if self._log is not None:
+            if self._log_file is not None:
                 with contextlib.suppress(OSError):  # of what a full disk did not take
-                    self._log.close()
-            self._folder = self._log = None
+                    self._log_file.close()
+            self._folder = self._log_file = None
 
     def _write(self, line: str, targets: frozenset[str]) -> None:
         with self._lock:
             if "screen" in targets:
-                self._to_screen(line)
+                self._write_to_screen(line)
             if "log" in targets:
-                self._to_log(f"{time.time():.7f} {line}")
+                self._write_to_log(f"{time.time():.7f} {line}")
 
-    def _to_screen(self, line: str) -> None:
+    def _write_to_screen(self, line: str) -> None:
         if self._screen is None:
             return
         try:
             self._screen(line)
         except Exception as error:  # a closed pipe as after "| head", or the caller's own fault
             self._screen = None
-            self.note("ERROR", "launch", f"the screen takes no more lines: {error!r}")
+            self.log("ERROR", "launch", f"the screen takes no more lines: {error!r}")
             self._on_screen_lost()
 
-    def _to_log(self, line: str) -> None:
+    def _write_to_log(self, line: str) -> None:
         if self._folder is None:
             return
         try:
-            if self._log is None:
+            if self._log_file is None:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 path = self._folder / "launch.log"
-                self._log = path.open("a", buffering=1, encoding="utf-8", errors="replace")
-            self._log.write(line + "\n")
+                self._log_file = path.open("a", buffering=1, encoding="utf-8", errors="replace")
+            self._log_file.write(line + "\n")
         except OSError as error:
             # The launch continues without a log file; one warning is printed.
             folder, self._folder = self._folder, None
-            self.note("WARNING", "launch", f"no log files below {folder}: {error}")
+            self.log("WARNING", "launch", f"no log files below {folder}: {error}")

@@ -84,12 +84,12 @@ class Process:
             reader = threading.Thread(target=self._read, args=(stream, pipe), daemon=True)
             reader.start()
             self._readers.append(reader)
-        self.note("INFO", f"process started with pid [{popen.pid}]")
+        self.log("INFO", f"process started with pid [{popen.pid}]")
         return True
 
     def fail(self, message: str) -> None:
         """Mark the process as failed to start."""
-        self.note("ERROR", message)
+        self.log("ERROR", message)
         self.failed, self.clean = True, False
 
     @property
@@ -105,9 +105,9 @@ class Process:
     @property
     def has_members(self) -> bool:
         """Whether it runs, or something that it has started."""
-        own = {self._popen.pid} if self._popen is not None else set()
+        own_group = {self._popen.pid} if self._popen is not None else set()
         # A group's number is not given to anybody else while the group has a member.
-        self._groups = {group for group in self._groups if group in own or _has_member(group)}
+        self._groups = {group for group in self._groups if group in own_group or _has_member(group)}
         return bool(self._groups)
 
     def record_end(self) -> None:
@@ -122,12 +122,12 @@ class Process:
         else:
             self.clean = code == 0
         if code == 0:
-            self.note("INFO", f"process has finished cleanly [pid {self.pid}]")
+            self.log("INFO", f"process has finished cleanly [pid {self.pid}]")
         elif self.clean:
-            self.note("INFO", f"process has ended on Ctrl-C [pid {self.pid}, exit code {code}]")
+            self.log("INFO", f"process has ended on Ctrl-C [pid {self.pid}, exit code {code}]")
         else:
             details = f"[pid {self.pid}, exit code {code}, cmd '{self._command}']"
-            self.note("ERROR", f"process has died {details}.")
+            self.log("ERROR", f"process has died {details}.")
 
     def join_readers(self) -> None:
         """Wait, but not for long, until all output is read."""
@@ -138,29 +138,29 @@ class Process:
     def interrupt(self, now: float) -> None:
         """Begin to stop it: SIGINT now, SIGTERM and SIGKILL later if it does not end."""
         self._is_stopping = self.is_alive
-        term = now + self.description.sigterm_timeout
-        kill = term + self.description.sigkill_timeout
-        self._escalation = [(term, signal.SIGTERM), (kill, signal.SIGKILL)]
-        self._announce(signal.SIGINT)
+        term_time = now + self.description.sigterm_timeout
+        kill_time = term_time + self.description.sigkill_timeout
+        self._escalation = [(term_time, signal.SIGTERM), (kill_time, signal.SIGKILL)]
+        self._log_and_send(signal.SIGINT)
 
-    def hurry(self, now: float) -> None:
+    def escalate_at_once(self, now: float) -> None:
         """Send the next harder signal at once."""
         if self._escalation:
             advance = self._escalation[0][0] - now
             self._escalation = [(due - advance, number) for due, number in self._escalation]
-            self._announce(self._escalation.pop(0)[1])
+            self._log_and_send(self._escalation.pop(0)[1])
 
     def escalate(self, now: float) -> None:
         """Send the signals whose time has come."""
         while self._escalation and self._escalation[0][0] <= now:
             _, number = self._escalation.pop(0)
             if self.is_alive:
-                self.note("ERROR", f"process has not ended in time, escalating to '{number.name}'")
-            self._announce(number)
+                self.log("ERROR", f"process has not ended in time, escalating to '{number.name}'")
+            self._log_and_send(number)
 
-    def note(self, level: str, message: str) -> None:
+    def log(self, level: str, message: str) -> None:
         """Log a line about the process."""
-        self._outputs.note(level, self.name, message)
+        self._outputs.log(level, self.name, message)
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to it and to what it has started."""
@@ -168,9 +168,9 @@ class Process:
             with contextlib.suppress(OSError):
                 os.killpg(group, number)
 
-    def _announce(self, number: signal.Signals) -> None:
+    def _log_and_send(self, number: signal.Signals) -> None:
         if self.is_alive:
-            self.note("INFO", f"sending signal '{number.name}' to process[{self.name}]")
+            self.log("INFO", f"sending signal '{number.name}' to process[{self.name}]")
         if self.has_members:
             self.send(number)
 
@@ -178,7 +178,7 @@ class Process:
         with pipe:
             while line := pipe.readline(_MAX_LINE):
                 text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")
-                self._outputs.line(self.name, stream, self.description.output, text)
+                self._outputs.write_line(self.name, stream, self.description.output, text)
 
 
 def _has_member(group: int) -> bool:
@@ -196,7 +196,7 @@ def _has_member(group: int) -> bool:
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
             # Behind the name, which may hold anything: state, parent, group.
-            state, _, member_of = file.read().rpartition(b")")[2].split()[:3]
-            if int(member_of) == group and state not in (b"Z", b"X"):
+            state, _, process_group = file.read().rpartition(b")")[2].split()[:3]
+            if int(process_group) == group and state not in (b"Z", b"X"):
                 return True
     return False

@@ -31,13 +31,13 @@ def run_executable(element: Element, context: Context) -> None:
     if not command[0]:
         raise LaunchError("cmd is empty; give a program", element.location)
     name = attribute(element, "name", context, None)
-    context.steps.append(_process(element, context, command, command[0], name=name))
+    context.steps.append(_describe(element, context, command, command[0], name=name))
 
 
 def run_node(element: Element, context: Context) -> None:
     """Start a program with a ROS node in it."""
-    node = _identity(element, context)
-    command: list[str | YamlFile] = list(_program(node, element, context))
+    node = _node_identity(element, context)
+    command: list[str | YamlFile] = list(_program_command(node, element, context))
     command += words(element, "args", context)
     if "ros_args" in element.attributes:
         command += ["--ros-args", *words(element, "ros_args", context)]
@@ -53,14 +53,14 @@ def run_node(element: Element, context: Context) -> None:
     for remap in element.inside("remap"):
         source, target = attribute(remap, "from", context), attribute(remap, "to", context)
         command += ["-r", f"{source}:={target}"]
-    context.steps.append(_process(element, context, command, node.executable, node=node))
-    if node.full_name in context.nodes:
+    context.steps.append(_describe(element, context, command, node.executable, node=node))
+    if node.full_name in context.node_names:
         context.warnings.append(f"{element.location}: a second node is named {node.full_name}")
     if node.full_name != _UNKNOWN_NODE:
-        context.nodes.add(node.full_name)
+        context.node_names.add(node.full_name)
 
 
-def _process(
+def _describe(
     element: Element,
     context: Context,
     command: Sequence[str | YamlFile],
@@ -73,7 +73,7 @@ def _process(
     environment = dict(context.environment)
     for variable in element.inside("env"):
         environment[attribute(variable, "name", context)] = attribute(variable, "value", context)
-    context.processes += 1
+    context.process_count += 1
     settings = {
         setting: literal(element, setting) for setting in _SETTINGS if setting in element.attributes
     }
@@ -81,30 +81,30 @@ def _process(
     one_of(output, ROUTES, "output", element.location)
     one_of(literal(element, "on_exit"), {"shutdown": True}, "on_exit", element.location)
     return ProcessDescription(
-        name=f"{name}-{context.processes}",
+        name=f"{name}-{context.process_count}",
         command=(*prefix, *command),
         environment=environment,
         output=output,
-        respawn=_boolean(element, "respawn", context),
+        respawn=_boolean_attribute(element, "respawn", context),
         shutdown_on_exit=literal(element, "on_exit") is not None,
         node=node,
         **settings,
     )
 
 
-def _boolean(element: Element, name: str, context: Context) -> bool:
+def _boolean_attribute(element: Element, name: str, context: Context) -> bool:
     try:
         return bool(values.coerce(attribute(element, name, context, "false"), values.Kind.BOOL))
     except ValueError as error:
         raise LaunchError(f"{name}: {error}", element.location) from None
 
 
-def _identity(element: Element, context: Context) -> NodeIdentity:
+def _node_identity(element: Element, context: Context) -> NodeIdentity:
     name = attribute(element, "name", context, None)
     if name is not None and (fault := ros_names.fault_in_node_name(name)):
         raise LaunchError(f"node name {name!r} is not valid: {fault[0]}", element.location)
-    outer = context.configurations.get(NAMESPACE)
-    namespace = join(outer, attribute(element, "namespace", context, None), element.location)
+    base = context.configurations.get(NAMESPACE)
+    namespace = join(base, attribute(element, "namespace", context, None), element.location)
     package = attribute(element, "pkg", context, None)
     return NodeIdentity(package, attribute(element, "exec", context), name, namespace)
 
@@ -135,7 +135,7 @@ def join(base: str | None, namespace: str | None, location: Location) -> str | N
     return absolute
 
 
-def _program(node: NodeIdentity, element: Element, context: Context) -> list[str]:
+def _program_command(node: NodeIdentity, element: Element, context: Context) -> list[str]:
     if node.package is None:
         return [node.executable]
     try:
@@ -148,17 +148,17 @@ def _parameter_files(
     node: NodeIdentity, element: Element, context: Context
 ) -> Iterator[str | YamlFile]:
     """Neighbouring values go into one file; their order with files is kept."""
-    pending: dict[str, values.Value] = {}
+    pending_values: dict[str, values.Value] = {}
     for tag in element.inside("param"):
         if "from" in tag.attributes:
-            if pending:
-                yield _as_file(node.full_name, pending)
-                pending = {}
+            if pending_values:
+                yield _parameter_file(node.full_name, pending_values)
+                pending_values = {}
             yield _existing_file(tag, context)
         else:
-            pending[attribute(tag, "name", context)] = _value(tag, context)
-    if pending:
-        yield _as_file(node.full_name, pending)
+            pending_values[attribute(tag, "name", context)] = _parameter_value(tag, context)
+    if pending_values:
+        yield _parameter_file(node.full_name, pending_values)
 
 
 def _existing_file(tag: Element, context: Context) -> str:
@@ -170,7 +170,7 @@ def _existing_file(tag: Element, context: Context) -> str:
     return path
 
 
-def _value(tag: Element, context: Context) -> values.Value:
+def _parameter_value(tag: Element, context: Context) -> values.Value:
     if not {"name", "value"} <= set(tag.attributes):
         raise LaunchError(
             "<param> needs either 'name' and 'value' or 'from' (a file)", tag.location
@@ -184,16 +184,16 @@ def _value(tag: Element, context: Context) -> values.Value:
         raise LaunchError(str(error), tag.location) from None
 
 
-class _Quoted(yaml.SafeDumper):
+class _QuotingDumper(yaml.SafeDumper):
     """Writes text with quotes, always: "1", "y" and "1e3" must not come back as numbers."""
 
 
-_Quoted.add_representer(
+_QuotingDumper.add_representer(
     str, lambda dumper, data: dumper.represent_scalar("tag:yaml.org,2002:str", data, style='"')
 )
 
 
-def _as_file(node: str, parameters: dict[str, values.Value]) -> YamlFile:
+def _parameter_file(node: str, parameters: dict[str, values.Value]) -> YamlFile:
     """Parameters as a file for ``--params-file``, for a node or, if it has no name, for any."""
     content = {node: {"ros__parameters": parameters}}
-    return YamlFile(yaml.dump(content, Dumper=_Quoted, sort_keys=False, width=10_000))
+    return YamlFile(yaml.dump(content, Dumper=_QuotingDumper, sort_keys=False, width=10_000))

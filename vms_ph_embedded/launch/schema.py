@@ -15,11 +15,11 @@ from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_embedded.launch import grammar
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
-from vms_ph_embedded.launch.errors import ROS_HAS_MORE, LaunchError, Location
+from vms_ph_embedded.launch.errors import SUBSET_REMARK, LaunchError, Location
 from vms_ph_embedded.launch.substitutions import check_calls
 from vms_ph_embedded.launch.values import Kind, coerce
 
-_CONDITION = frozenset({"if", "unless"})
+_CONDITIONS = frozenset({"if", "unless"})
 Choice = TypeVar("Choice")
 
 LITERALS: Mapping[str, Kind | None] = {
@@ -54,7 +54,7 @@ class Tag:
     @property
     def attributes(self) -> frozenset[str]:
         """Everything that may be given."""
-        conditions = _CONDITION if self.run else frozenset()
+        conditions = _CONDITIONS if self.run else frozenset()
         return frozenset(f"{self.required} {self.optional}".split()) | conditions
 
 
@@ -87,7 +87,7 @@ def _check(element: Element, tag: Tag, actions: Mapping[str, Tag]) -> None:
     for name in tag.required.split():
         if name not in element.attributes:
             raise LaunchError(f"<{element.tag}> lacks its attribute {name!r}", element.location)
-    if set(element.attributes) >= _CONDITION:
+    if set(element.attributes) >= _CONDITIONS:
         raise LaunchError(
             f"<{element.tag}> has both 'if' and 'unless'; keep one of them", element.location
         )
@@ -136,4 +136,4 @@ def one_of(
 def _accepted(misspelt: str, names: Iterable[str]) -> str:
     accepted = sorted(names)
     hint = did_you_mean(misspelt, accepted)
-    return f"accepted are {', '.join(accepted) or 'none'}{hint}; {ROS_HAS_MORE}"
+    return f"accepted are {', '.join(accepted) or 'none'}{hint}; {SUBSET_REMARK}"

@@ -20,7 +20,7 @@ from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_embedded.launch import expression, values
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
-from vms_ph_embedded.launch.errors import NOT_USABLE, ROS_HAS_MORE, LaunchError, Location
+from vms_ph_embedded.launch.errors import EXIT_CONFIG_ERROR, SUBSET_REMARK, LaunchError, Location
 from vms_ph_embedded.launch.grammar import Call, Template, parse
 
 _MAX_LENGTH = 2**20  # characters that a text with substitutions may come to
@@ -44,7 +44,7 @@ class _Arguments:
         return len(self.templates)
 
     def __getitem__(self, index: int) -> str:
-        return _joined(self.templates[index], self.context, self.location)
+        return _evaluated(self.templates[index], self.context, self.location)
 
     def truth(self, index: int) -> bool:
         argument = self[index]
@@ -65,7 +65,7 @@ def evaluate(text: str, context: Context, location: Location | None = None) -> s
     Raises:
         LaunchError: A variable, file, package or command is missing or fails.
     """
-    return _joined(parse(text, location), context, location)
+    return _evaluated(parse(text, location), context, location)
 
 
 def attribute(
@@ -92,16 +92,16 @@ def words(element: Element, name: str, context: Context) -> list[str]:
     """
     if name not in element.attributes:
         return []
-    line: list[str] = []
+    command_words: list[str] = []
     word: list[str] = []  # pieces of the one that goes on
 
     def end_word() -> None:
-        line.append("".join(word))
+        command_words.append("".join(word))
         word.clear()
 
     for part in parse(element.attributes[name], element.location):
         if not isinstance(part, str):
-            word.append(_joined((part,), context, element.location))
+            word.append(_evaluated((part,), context, element.location))
             continue
         try:
             pieces = shlex.split(part)
@@ -121,18 +121,18 @@ def words(element: Element, name: str, context: Context) -> list[str]:
             end_word()
     if word:
         end_word()
-    return line
+    return command_words
 
 
-def _joined(template: Template, context: Context, location: Location | None) -> str:
+def _evaluated(template: Template, context: Context, location: Location | None) -> str:
     pieces: list[str] = []
     for part in template:
         if isinstance(part, str):
             pieces.append(part)
             continue
-        entry = _entry(part, location)
+        function = _substitution(part, location).function
         try:
-            pieces.append(entry.function(_Arguments(part.arguments, context, location), context))
+            pieces.append(function(_Arguments(part.arguments, context, location), context))
         except (_Failure, expression.ExpressionError) as error:
             raise LaunchError(f"$({part.name}): {error}", location) from None
     if sum(map(len, pieces)) > _MAX_LENGTH:
@@ -148,29 +148,30 @@ def check_calls(template: Template, location: Location | None) -> None:
     """
     for part in template:
         if isinstance(part, Call):
-            _entry(part, location)
+            _substitution(part, location)
             for argument in part.arguments:
                 check_calls(argument, location)
 
 
-def _entry(call: Call, location: Location | None) -> "_Entry":
-    entry = ENTRIES.get(call.name)
-    if entry is None:
+def _substitution(call: Call, location: Location | None) -> "_Substitution":
+    definition = SUBSTITUTIONS.get(call.name)
+    if definition is None:
         raise LaunchError(
             f"substitution $({call.name} ...) is not supported; accepted are "
-            f"{', '.join(sorted(ENTRIES))}{did_you_mean(call.name, ENTRIES)}; {ROS_HAS_MORE}",
+            f"{', '.join(sorted(SUBSTITUTIONS))}"
+            f"{did_you_mean(call.name, SUBSTITUTIONS)}; {SUBSET_REMARK}",
             location,
         )
-    if not entry.min_arguments <= len(call.arguments) <= entry.max_arguments:
+    if not definition.min_arguments <= len(call.arguments) <= definition.max_arguments:
         raise LaunchError(
-            f"$({call.name} ...) has {len(call.arguments)} arguments; write $({entry.usage})",
+            f"$({call.name} ...) has {len(call.arguments)} arguments; write $({definition.usage})",
             location,
         )
-    return entry
+    return definition
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _Substitution:
     usage: str
     function: Callable[[_Arguments, Context], str]
 
@@ -239,7 +240,7 @@ def _command(arguments: _Arguments, context: Context) -> str:
     except (OSError, ValueError, IndexError) as error:
         raise _Failure(f"command {line!r} cannot be run: {error}") from None
     stderr = (result.stderr or "").strip()
-    if result.returncode == NOT_USABLE and stderr:
+    if result.returncode == EXIT_CONFIG_ERROR and stderr:
         raise LaunchError(stderr)
     if result.returncode != 0:
         raise _Failure(f"command {line!r} failed with exit code {result.returncode}: {stderr}")
@@ -251,55 +252,55 @@ def _command(arguments: _Arguments, context: Context) -> str:
 
 
 def _dirname(_arguments: _Arguments, context: Context) -> str:
-    if not context.files:
+    if not context.open_files:
         raise _Failure("is known only while the file is carried out")
-    folder, for_ros = context.files[-1].parent, context.file_for_ros.parent
-    if folder != for_ros:
+    folder, ros_folder = context.open_files[-1].parent, context.ros_current_file.parent
+    if folder != ros_folder:
         raise _Failure(
             f"in and after an <include>, ros2 launch takes this for the included file's "
-            f"({for_ros}); keep it in a variable before: "
+            f"({ros_folder}); keep it in a variable before: "
             '<let name="here" value="$(dirname)"/>, then $(var here)'
         )
     return str(folder)
 
 
-def _equal(arguments: _Arguments) -> bool:
+def _are_equal(arguments: _Arguments) -> bool:
     left, right = arguments[0], arguments[1]
-    truths = {"true": True, "1": True, "false": False, "0": False}
-    if left.lower() in truths and right.lower() in truths:
-        return truths[left.lower()] == truths[right.lower()]
+    truth_values = {"true": True, "1": True, "false": False, "0": False}
+    if left.lower() in truth_values and right.lower() in truth_values:
+        return truth_values[left.lower()] == truth_values[right.lower()]
     try:
         return math.isclose(float(left), float(right))
     except ValueError:
         return left == right
 
 
-def _choice(arguments: _Arguments, _context: Context) -> str:
+def _if_else(arguments: _Arguments, _context: Context) -> str:
     if arguments.truth(0):
         return arguments[1]
     return arguments[2] if len(arguments) == 3 else ""
 
 
-def _logical(truth: Callable[[_Arguments], bool]) -> Callable[[_Arguments, Context], str]:
+def _as_text(truth: Callable[[_Arguments], bool]) -> Callable[[_Arguments, Context], str]:
     return lambda arguments, _context: str(truth(arguments)).lower()
 
 
-ENTRIES: dict[str, _Entry] = {
-    entry.usage.split()[0]: entry
-    for entry in (
-        _Entry("var NAME [DEFAULT]", _var),
-        _Entry("env NAME [DEFAULT]", _env),
-        _Entry("find-pkg-share PACKAGE", _find_package_share),
-        _Entry("find-exec NAME", _find_executable),
-        _Entry("command 'LINE' [ON_STDERR]", _command),
-        _Entry("dirname", _dirname),
-        _Entry("eval 'EXPRESSION'", lambda arguments, _: expression.evaluate(arguments[0])),
-        _Entry("equals A B", _logical(_equal)),
-        _Entry("not-equals A B", _logical(lambda arguments: not _equal(arguments))),
-        _Entry("not A", _logical(lambda arguments: not arguments.truth(0))),
-        _Entry("and A B", _logical(lambda both: all([both.truth(0), both.truth(1)]))),
-        _Entry("or A B", _logical(lambda both: any([both.truth(0), both.truth(1)]))),
-        _Entry("if CONDITION THEN [ELSE]", _choice),
+SUBSTITUTIONS: dict[str, _Substitution] = {
+    substitution.usage.split()[0]: substitution
+    for substitution in (
+        _Substitution("var NAME [DEFAULT]", _var),
+        _Substitution("env NAME [DEFAULT]", _env),
+        _Substitution("find-pkg-share PACKAGE", _find_package_share),
+        _Substitution("find-exec NAME", _find_executable),
+        _Substitution("command 'LINE' [ON_STDERR]", _command),
+        _Substitution("dirname", _dirname),
+        _Substitution("eval 'EXPRESSION'", lambda arguments, _: expression.evaluate(arguments[0])),
+        _Substitution("equals A B", _as_text(_are_equal)),
+        _Substitution("not-equals A B", _as_text(lambda arguments: not _are_equal(arguments))),
+        _Substitution("not A", _as_text(lambda arguments: not arguments.truth(0))),
+        _Substitution("and A B", _as_text(lambda args: all([args.truth(0), args.truth(1)]))),
+        _Substitution("or A B", _as_text(lambda args: any([args.truth(0), args.truth(1)]))),
+        _Substitution("if CONDITION THEN [ELSE]", _if_else),
     )
 }
 """What is accepted, by name."""

@@ -19,7 +19,7 @@ from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
 Scalar = bool | int | float | str
 Value = Scalar | list[Scalar]
 
-_SCALARS = (bool, int, float, str)
+_SCALAR_TYPES = (bool, int, float, str)
 
 
 class Kind(enum.Enum):
@@ -76,7 +76,7 @@ def from_yaml(text: str) -> Value:
     except YamlError:
         raise _NotYaml(f"{text!r} is not YAML; write type='str' if it is text") from None
     for item in value if isinstance(value, list) else [value]:
-        if not isinstance(item, _SCALARS):
+        if not isinstance(item, _SCALAR_TYPES):
             raise ValueError(
                 f"YAML reads {text!r} as {type(item).__name__}; accepted are bool, int, float, "
                 "text and lists of them. Write type='str' if it is text"
