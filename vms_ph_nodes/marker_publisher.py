@@ -88,7 +88,7 @@ def _ellipsoid(header: Header, ellipsoid: Ellipsoid) -> Marker:
     marker = _marker(header, ellipsoid.name, Marker.SPHERE, ellipsoid.colour)
     marker.pose.position = to_point(ellipsoid.centre)
     marker.pose.orientation = to_quaternion(ellipsoid.axes)
-    marker.scale = to_vector(2 * ellipsoid.half)
+    marker.scale = to_vector(2 * ellipsoid.half_axes)
     return marker
 
 

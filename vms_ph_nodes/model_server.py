@@ -70,7 +70,7 @@ class ModelAnswers:
     def fill_dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
         """Set the terms of the equations of motion at one state."""
         d = self._evaluate(request)
-        self._fill(response, d)
+        self._set_terms(response, d)
         response.kinetic_energy, response.potential_energy = d.kinetic_energy, d.potential_energy
 
     def fill_batch(
@@ -81,11 +81,11 @@ class ModelAnswers:
         configurations, velocities = zip(*q_and_v, strict=True)
         d = self._model.evaluate_batch(configurations, velocities, terms=_BATCHED)
         response.nv = self._model.nv
-        self._fill(response, d)
+        self._set_terms(response, d)
         response.kinetic_energy = d.kinetic_energy.tolist()
         response.potential_energy = d.potential_energy.tolist()
 
-    def _fill(self, response: Any, d: Any) -> None:
+    def _set_terms(self, response: Any, d: Any) -> None:
         """Set the terms of one state or of many in a response."""
         response.joint_names = list(self._model.joint_names)
         for name, term in _TERMS.items():

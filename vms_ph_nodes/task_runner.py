@@ -43,7 +43,7 @@ Goals = Mapping[str, Mapping[str, Any]]
 _STATE_TIMEOUT = 60.0
 
 # Time for the last messages to reach others before the process ends, s.
-_LINGER = 0.5
+_DELIVERY_TIME = 0.5
 
 _POLL_PERIOD = 0.1
 
@@ -71,37 +71,37 @@ class TaskRunner(ReportingNode):
         self._task = task = load_for_nodes(name)
         self._duration: float = declare(self, "seconds") or task.shortest
         self._once: bool = declare(self, "once")
-        self._period: float = declare(self, "period")
+        self._report_period: float = declare(self, "period")
         simulator: str = declare(self, "simulator")
         controller: str = declare(self, "controller")
         prefix: str = declare(self, "frame_prefix")
         arguments = RobotParameters(self, default=task.robot).arguments
         settings, model = node_settings(task)
-        chosen = settings.updated(arguments)
-        if chosen != settings:
-            settings, model = chosen, chosen.model(chosen.description())
+        launched = settings.updated(arguments)
+        if launched != settings:
+            settings, model = launched, launched.model(launched.description())
         kind = arguments.get("controller") or task.controller
         form = settings.wheel_form(model)
         law = make_controller(kind, model, settings.allocation(), task.base_actuated, form)
         self._leads_both = law.LEADS_BASE_AND_TOOL
-        self._model, self._simulated = model, bool(simulator)
+        self._model, self._is_simulated = model, bool(simulator)
         self._home = settings.initial_configuration(model)
         self._score: Any = (
-            leg_tasks(name).LegScore(self, name, model, self._simulated)
+            leg_tasks(name).LegScore(self, name, model, self._is_simulated)
             if is_of_leg(name)
-            else TaskScore(self, task, settings, model, self._simulated)
+            else TaskScore(self, task, settings, model, self._is_simulated)
         )
         frames = Frames.of(model, prefix)
         kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
-        kinds_led = [kind for kind, errors in kinds.items() if any(map(self._leads, errors))]
-        self._references = ReferencePublishers(self, controller, model, frames, kinds_led)
+        reference_kinds = [kind for kind, errors in kinds.items() if any(map(self._leads, errors))]
+        self._references = ReferencePublishers(self, controller, model, frames, reference_kinds)
         self._progress = self.create_publisher(TaskProgress, "vms_ph/task", 10)
         self._health.declare_robot(model)
         self._last_state_time = self._steady.now().nanoseconds
         self._stage, self._end_time = "waiting", 0
         # Resets of the simulation: at the last state, before the task, and in it.
         self._resets, self._resets_before, self._resets_in_task = -1, -1, None
-        if self._simulated:
+        if self._is_simulated:
             self._pause = self.create_client(SetBool, f"{simulator}/pause")
             self._reset = self.create_client(Trigger, f"{simulator}/reset")
         self._listener = MotionListener(
@@ -123,7 +123,7 @@ class TaskRunner(ReportingNode):
 
     def _poll(self) -> None:
         now = self._steady.now().nanoseconds
-        if self._end_time and self._once and now - self._end_time > _LINGER * NANOSECONDS:
+        if self._end_time and self._once and now - self._end_time > _DELIVERY_TIME * NANOSECONDS:
             raise ExternalShutdownException
         if self._stage == "running":
             self._references.repeat_for_new_subscribers()
@@ -142,7 +142,7 @@ class TaskRunner(ReportingNode):
         if not self._references.have_subscribers:
             self._health.report(WARN, "waits for the controller")
             return
-        if not self._simulated:
+        if not self._is_simulated:
             self._begin()
             return
         if not (self._pause.service_is_ready() and self._reset.service_is_ready()):
@@ -162,9 +162,9 @@ class TaskRunner(ReportingNode):
     def _begin(self) -> None:
         """Begin at the start."""
         self._stage, self._resets_in_task = "running", None
-        self._origin: int | None = 0 if self.get_parameter("use_sim_time").value else None
+        self._start_stamp: int | None = 0 if self.get_parameter("use_sim_time").value else None
         self._published_until = self._last_report_time = -1.0
-        self._count = self._end_time = 0
+        self._target_count = self._end_time = 0
         self._reference = TaskReference(self._task, self._model, self._home, self._leads_both)
         self._score.reset(self._reference, self._home)
         self._references.forget()
@@ -174,15 +174,15 @@ class TaskRunner(ReportingNode):
     def _publish_due(self, time: float) -> None:
         """Publish what is due at a time of the task, s."""
         until = time + 0.5 * self._task.step
-        due = list(self._task.due(max(self._published_until, 0.0), until))
+        due_targets = list(self._task.due(max(self._published_until, 0.0), until))
         # A reference that moves is held until the next state: it is that of the middle.
         interval = max(until - self._published_until, 0.0) if self._published_until > 0.0 else 0.0
         self._references.publish(self._reference.due(self._published_until, until, 0.5 * interval))
         self._published_until = until
-        self._count += len(due)
-        if due:
+        self._target_count += len(due_targets)
+        if due_targets:
             self.get_logger().info(
-                f"at {time:.3f} s: target {self._count} of {len(self._task.targets)}"
+                f"at {time:.3f} s: target {self._target_count} of {len(self._task.targets)}"
             )
 
     def _on_motion(self, motion: RobotMotion) -> None:
@@ -194,11 +194,11 @@ class TaskRunner(ReportingNode):
             self._resets = resets
             if self._stage == "waiting":
                 self._stage = "ready"
-                if not self._simulated:
+                if not self._is_simulated:
                     self._home = motion.d.q
             return
         if self._resets_in_task is None:
-            if self._simulated and resets == self._resets_before:
+            if self._is_simulated and resets == self._resets_before:
                 return
             self._resets_in_task = resets
         elif resets != self._resets_in_task:
@@ -206,22 +206,22 @@ class TaskRunner(ReportingNode):
             self._begin()
             self._resets_in_task = resets
         stamp = from_stamp(motion.stamp)
-        if self._origin is None:
-            self._origin = stamp
+        if self._start_stamp is None:
+            self._start_stamp = stamp
         if not self._end_time:
-            self._judge_motion((stamp - self._origin) / NANOSECONDS, motion)
+            self._judge_motion((stamp - self._start_stamp) / NANOSECONDS, motion)
 
     def _judge_motion(self, time: float, motion: RobotMotion) -> None:
         self._publish_due(time)
         self._score.update(time, motion)
-        if 0.0 < self._task.repeat <= time and self._simulated and not self._once:
+        if 0.0 < self._task.repeat <= time and self._is_simulated and not self._once:
             self._stage = "ready"  # it begins anew
             return
-        if time - self._last_report_time < self._period and time < self._duration:
+        if time - self._last_report_time < self._report_period and time < self._duration:
             return
         self._last_report_time = time
         goals = self._score.goals()
-        message = self._message(motion.stamp, time, goals)
+        message = self._progress_message(motion.stamp, time, goals)
         self._progress.publish(message)
         missed = [
             name
@@ -237,7 +237,7 @@ class TaskRunner(ReportingNode):
         if message.ended:
             self._report_verdict(time, goals, message.met)
 
-    def _message(self, stamp: Time, time: float, goals: Goals) -> TaskProgress:
+    def _progress_message(self, stamp: Time, time: float, goals: Goals) -> TaskProgress:
         """Return the message of a time of the task, s; until the end, goals may wait for theirs."""
         ended = time >= self._duration
         obtained = [goal["obtained"] for goal in goals.values()]
@@ -248,7 +248,7 @@ class TaskRunner(ReportingNode):
             task=self._task.name,
             time=time,
             end=self._duration,
-            given=self._count,
+            given=self._target_count,
             targets=len(self._task.targets),
             ended=ended,
             met=all(m or not (j or ended) for m, j in zip(met, judged, strict=True)),
@@ -262,7 +262,7 @@ class TaskRunner(ReportingNode):
     def _report_verdict(self, time: float, goals: Goals, met: bool) -> None:
         self._end_time = self._steady.now().nanoseconds
         self.failed = self._once and not met
-        if self._once and self._simulated:
+        if self._once and self._is_simulated:
             self._pause.call_async(SetBool.Request(data=True))
         log = self.get_logger().info if met else self.get_logger().warning
         failed = any(goal["obtained"] is not None and not goal["met"] for goal in goals.values())
@@ -288,7 +288,7 @@ class TaskScore:
         Raises:
             VmsPhError: the actuators or wheels of the settings are not valid.
         """
-        self._task, self._model, self._simulated = task, model, simulated
+        self._task, self._model, self._is_simulated = task, model, simulated
         self._actuators = settings.chosen_actuators() if simulated else None
         self._wheel_form = settings.wheel_form(model)
         if self._actuators is not None:
@@ -296,7 +296,7 @@ class TaskScore:
             node.create_subscription(Exergy, "vms_ph/exergy", self._on_exergy, 10)
         elif simulated:
             node.create_subscription(Power, "vms_ph/power", self._on_power, 10)
-        self._restart_uses()
+        self._reset_uses()
 
     @property
     def topics(self) -> dict[str, Any]:
@@ -319,35 +319,35 @@ class TaskScore:
         self._judge = Judge(task, reference, self._mechanism_errors)
         self._reference = reference
         self._motion: RobotMotion | None = None
-        self._handle = model.placement(model.end_effector, home)[:3, 3].copy()
-        self._payload: PayloadScore | None = None
+        self._handle_position = model.placement(model.end_effector, home)[:3, 3].copy()
+        self._payload_score: PayloadScore | None = None
         if task.payload is not None:
-            self._payload = PayloadScore(PayloadJudge(task.payload, model, home))
-        self._restart_uses()
+            self._payload_score = PayloadScore(PayloadJudge(task.payload, model, home))
+        self._reset_uses()
 
     def update(self, time: float, motion: RobotMotion) -> None:
         """Take a motion at a time of the task, s."""
         self._motion = motion
-        if self._payload is not None:
-            self._payload.update(motion.beside.get(PAYLOAD_STATE))
+        if self._payload_score is not None:
+            self._payload_score.update(motion.beside.get(PAYLOAD_STATE))
         self._judge.update(time, lambda: (motion.d.q, motion.d.v))
-        self._use.command(motion.torque)
-        if self._wheels is not None:
-            self._wheels.update(motion.d.q, motion.d.v)
+        self._actuator_use.command(motion.torque)
+        if self._wheel_use is not None:
+            self._wheel_use.update(motion.d.q, motion.d.v)
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained; None where nothing was received yet."""
-        goals = {**self._judge.goals(), **self._use.goals()}
-        if self._wheels is not None:
-            goals |= self._wheels.goals()
-        if self._payload is not None:
-            goals |= self._payload.goals()
-        if not self._simulated:
+        goals = {**self._judge.goals(), **self._actuator_use.goals()}
+        if self._wheel_use is not None:
+            goals |= self._wheel_use.goals()
+        if self._payload_score is not None:
+            goals |= self._payload_score.goals()
+        if not self._is_simulated:
             return goals
         for name in ("actuators", "rates"):
             if self._actuators is not None and name in goals and not self._has_actuator_states:
                 goals[name] |= {"obtained": None, "met": False}
-        residual, limit = self._residual, self._task.unaccounted
+        residual, limit = self._residual_energy, self._task.unaccounted
         goals["unaccounted"] = {
             "what": "residual of the energy balance (J)",
             "wanted": limit,
@@ -365,29 +365,29 @@ class TaskScore:
         if angle is None:
             return {}
         position = motion.d.placement(self._model.end_effector)[:3, 3]
-        stretch = self._handle + mechanism.displacement(angle) - position
+        stretch = self._handle_position + mechanism.displacement(angle) - position
         angle_error = abs(angle - self._reference.angle)
         return {"mechanism": angle_error, "grip": float(np.linalg.norm(stretch))}
 
-    def _restart_uses(self) -> None:
-        self._use = ActuatorUse(self._model, self._actuators)
-        self._wheels = None
+    def _reset_uses(self) -> None:
+        self._actuator_use = ActuatorUse(self._model, self._actuators)
+        self._wheel_use = None
         if self._wheel_form is not None:
-            self._wheels = WheelUse(self._wheel_form, self._task.wheels)
-        self._has_actuator_states, self._residual = False, None
+            self._wheel_use = WheelUse(self._wheel_form, self._task.wheels)
+        self._has_actuator_states, self._residual_energy = False, None
 
     def _on_actuators(self, message: JointState) -> None:
         actuators = self._actuators
         if actuators is None or list(message.name) != list(actuators.names):
             return
         self._has_actuator_states = True
-        self._use.take(np.array(message.effort), np.array(message.velocity))
+        self._actuator_use.take(np.array(message.effort), np.array(message.velocity))
 
     def _on_exergy(self, message: Exergy) -> None:
-        self._residual = message.residual
+        self._residual_energy = message.residual
 
     def _on_power(self, message: Power) -> None:
-        self._residual = message.unaccounted_energy
+        self._residual_energy = message.unaccounted_energy
 
 
 class PayloadScore:
@@ -396,30 +396,30 @@ class PayloadScore:
     def __init__(self, judge: PayloadJudge) -> None:
         """Begin; ``judge`` has seen nothing yet."""
         self._judge = judge
-        self._last: PayloadState | None = None
+        self._last_message: PayloadState | None = None
         self._initial: Array | None = None
 
     def update(self, message: PayloadState | None) -> None:
         """Take a message with finite numbers."""
         if message is None or nonfinite_path(message):
             return
-        if self._last is None:
+        if self._last_message is None:
             self._initial = momentum_of(message)
-        self._last = message
+        self._last_message = message
         if message.state == PayloadState.CARRIED:
             self._judge.update(from_xyz(message.pose.position))
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained; None where nothing was received yet."""
-        last = self._last
-        if last is None:
+        message = self._last_message
+        if message is None:
             return self._judge.goals(None, self._judge.handle, False, None)
-        final = momentum_of(last)
+        final = momentum_of(message)
         momenta = None if self._initial is None or final is None else (self._initial, final)
-        capture_distance = last.distance if last.tried else None
-        is_set_down = last.state == PayloadState.SET_DOWN
+        capture_distance = message.distance if message.tried else None
+        is_set_down = message.state == PayloadState.SET_DOWN
         return self._judge.goals(
-            capture_distance, from_xyz(last.pose.position), is_set_down, momenta
+            capture_distance, from_xyz(message.pose.position), is_set_down, momenta
         )
 
 

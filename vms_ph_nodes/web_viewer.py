@@ -53,7 +53,7 @@ _PLOTS_EVERY = 2  # pictures
 _MAX_POSES = 10_000  # whose poses wait to be drawn
 
 # Pictures of the robot without a pose until the simulator is asked for one.
-_PATIENCE = 15
+_CALLS_WITHOUT_POSE = 15
 
 
 class WebViewer(ReportingNode):
@@ -76,14 +76,14 @@ class WebViewer(ReportingNode):
         self._server = serve_page(port, origins, self._title, token)
         self._commands = None if declare(self, "view_only") else Commands(self)
         self._recording = Recording(Path(declare(self, "recordings")))
-        self._pictures = 0
+        self._picture_count = 0
         self._scene: RobotScene | None = None
         self._root_position = (0.0, 0.0, 0.0)
-        self._law = LawSplit()
+        self._law_split = LawSplit()
         self._build_page()
         self._poses: dict[str, tuple] = {}
         self._markers: MarkerArray | None = None
-        self._simulator = f"{self.get_namespace()}/simulator".lstrip("/")
+        self._simulator_name = f"{self.get_namespace()}/simulator".lstrip("/")
         self._subscribe(String, "robot_description", self._on_description, LATCHED)
         self._subscribe(TFMessage, "/tf_static", self._on_transforms, LATCHED)
         self._live_subscriptions: list[Subscription] = []
@@ -104,18 +104,18 @@ class WebViewer(ReportingNode):
         server = self._server
         self._world = WorldView(server)
         self._surroundings = Surroundings(server)
-        self._overview = Overview(server, self._law)
+        self._overview = Overview(server, self._law_split)
         tabs = server.gui.add_tab_group()
         with tabs.add_tab("Energy"):
-            self._plots = LivePlots(server, self._law)
-        self._view = ViewTab(server, self._plots.charts, tabs.add_tab("View"))
+            self._live_plots = LivePlots(server, self._law_split)
+        self._view_tab = ViewTab(server, self._live_plots.charts, tabs.add_tab("View"))
         self._controls: Controls | None = None
-        self._tab = None if self._commands is None else tabs.add_tab("Control")
+        self._control_tab = None if self._commands is None else tabs.add_tab("Control")
 
     def _title(self) -> str:
         return f"{self._robot_name} – vms_ph" if self._robot_name else "vms_ph"
 
-    def _listen(self, has_clients: bool) -> None:
+    def _update_subscriptions(self, has_clients: bool) -> None:
         """Subscribe to what is shown, or end it: a page that nobody looks at costs nothing."""
         if has_clients and not self._live_subscriptions:
             for kind, topic, callback, depth in (
@@ -123,21 +123,21 @@ class WebViewer(ReportingNode):
                 (MarkerArray, "vms_ph/markers", self._on_markers, 1),
                 (Energy, "vms_ph/energy", self._on_energy, 10),
                 (Power, "vms_ph/power", self._on_power, 10),
-                (JointState, "joint_states", self._plots.on_joints, 5),
+                (JointState, "joint_states", self._live_plots.on_joints, 5),
                 (ControllerState, "controller/state", self._on_control, 10),
                 (MarkerArray, "vms_ph/scene", self._surroundings.on_scene, LATCHED),
                 (Exergy, "vms_ph/exergy", self._overview.on_exergy, 1),
                 (DiagnosticArray, DIAGNOSTICS, self._overview.on_diagnostics, 50),
             ):
                 self._live_subscriptions.append(self._subscribe(kind, topic, callback, depth))
-            self._calls_to_request = _PATIENCE
+            self._calls_to_request = _CALLS_WITHOUT_POSE
         elif not has_clients and self._live_subscriptions:
             while self._live_subscriptions:
                 self.destroy_subscription(self._live_subscriptions.pop())
             self._overview.forget()
 
     def _subscribe(
-        self, kind: type, topic: str, callback: Callable[[Any], None], depth: Any
+        self, message_type: type, topic: str, callback: Callable[[Any], None], qos: Any
     ) -> Subscription:
         """Return a subscription; a message that cannot be shown is left out, with a warning."""
 
@@ -145,7 +145,7 @@ class WebViewer(ReportingNode):
             with contain_errors(self._input_diagnostics, f"a message on {topic}"):
                 callback(message)
 
-        return self.create_subscription(kind, topic, on_message, depth)
+        return self.create_subscription(message_type, topic, on_message, qos)
 
     def _ask_for_poses(self) -> None:
         """Ask a simulator for its poses where none arrive: its time stands."""
@@ -155,7 +155,7 @@ class WebViewer(ReportingNode):
         self._calls_to_request -= 1
         if not self._calls_to_request and self._step_client.service_is_ready():
             self._step_client.call_async(StepSimulation.Request(steps=0))
-            self._calls_to_request = _PATIENCE
+            self._calls_to_request = _CALLS_WITHOUT_POSE
 
     def _on_description(self, message: String) -> None:
         try:
@@ -168,7 +168,7 @@ class WebViewer(ReportingNode):
         scene = self._scene = RobotScene(self._server, model, message.data)
         bundled = self._robot.robot in robots.names()
         self._robot_name = self._robot.robot if bundled else robots.known_as(model.name)
-        self._view.show(scene)
+        self._view_tab.show(scene)
         self._overview.name(model, self._robot_name)
         self._server.gui.set_panel_label(f"vms_ph: {self._robot_name}")
         start = self._robot.initial_configuration(model)
@@ -178,17 +178,17 @@ class WebViewer(ReportingNode):
         if self._commands is not None:
             if self._controls is not None:
                 self._controls.remove()
-            panel = Panel(self._server, self._tab, self._commands, model)
-            self._controls = Controls(panel, self._robot, self._target, self._recording, start)
+            panel = Panel(self._server, self._control_tab, self._commands, model)
+            self._controls = Controls(panel, self._robot, self._target_pose, self._recording, start)
             self._spring = PointerSpring(self._server, model, scene, self._commands, self._world)
             self._overview.show_hint()
         for missing in scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
 
-    def _target(self) -> tuple[Array, Array]:
+    def _target_pose(self) -> tuple[Array, Array]:
         """Return where the base or the end effector is: what the law has a reference for."""
         assert self._scene is not None
-        is_of_base = self._law.base_moves and self._law.split == BASE
+        is_of_base = self._law_split.base_moves and self._law_split.split == BASE
         return self._scene.pose(self._scene.root if is_of_base else self._scene.end_effector)
 
     def _on_transforms(self, message: TFMessage) -> None:
@@ -202,24 +202,24 @@ class WebViewer(ReportingNode):
         self._markers = message
 
     def _on_power(self, message: Power) -> None:
-        self._plots.on_power(message)
+        self._live_plots.on_power(message)
         self._overview.on_power(message)
 
     def _on_control(self, message: ControllerState) -> None:
-        self._law.update(partial(getattr, message))
-        self._plots.on_control(message)
+        self._law_split.update(partial(getattr, message))
+        self._live_plots.on_control(message)
         self._overview.on_control(message)
 
     def _on_energy(self, message: Energy) -> None:
-        self._law.base_moves = is_moving_base(message.header.frame_id)
+        self._law_split.base_moves = is_moving_base(message.header.frame_id)
         self._overview.on_energy(message)
 
     def _draw_robot(self) -> None:
         if self._commands is not None:
             self._commands.work()
-        watched = bool(self._server.get_clients())
-        self._listen(watched)
-        if self._scene is None or not watched:
+        has_clients = bool(self._server.get_clients())
+        self._update_subscriptions(has_clients)
+        if self._scene is None or not has_clients:
             return
         with contain_errors(self._input_diagnostics, "the scene"):
             self._draw_scene(self._scene)
@@ -237,20 +237,20 @@ class WebViewer(ReportingNode):
                 self._spring.draw()
             if self._markers is not None:
                 markers, self._markers = self._markers, None
-                self._view.markers.show(markers)
+                self._view_tab.markers.show(markers)
 
     def _draw_pictures(self) -> None:
         if not self._server.get_clients():
             return
         if self._controls is not None:
             with contain_errors(self._input_diagnostics, "the controls"):
-                self._controls.show(*self._overview.time_of(self._simulator))
+                self._controls.show(*self._overview.pause_and_speed(self._simulator_name))
         with contain_errors(self._input_diagnostics, "the flow of energy"):
             self._overview.draw(self._health.disagreement)
-        self._pictures += 1
-        if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
+        self._picture_count += 1
+        if self._picture_count % _PLOTS_EVERY == 0:  # most of what is sent
             with contain_errors(self._input_diagnostics, "the plots"):
-                self._plots.draw()
+                self._live_plots.draw()
 
 
 def main() -> None:

@@ -12,11 +12,11 @@
     navigator.clipboard.writeText(button.previousElementSibling.textContent);
     button.textContent = 'copied';
   });
-  let pictures = 0, before = performance.now();
+  let pictures = 0, countStart = performance.now();
   const count = () => { pictures++; requestAnimationFrame(count) };
   requestAnimationFrame(count);
   setInterval(() => {
-    const now = performance.now(), rate = 1e3 * pictures / (now - before);
+    const now = performance.now(), rate = 1e3 * pictures / (now - countStart);
     let note = document.getElementById('vms-pictures');
     if (!note) {
       note = document.body.appendChild(document.createElement('div'));
@@ -24,18 +24,18 @@
     }
     note.hidden = document.hidden || rate >= 10;
     note.textContent = `this browser draws ${rate.toFixed(1)} pictures a second`;
-    pictures = 0, before = now;
+    pictures = 0, countStart = now;
   }, 3000);
 })();
 
 // The connection of the scene has the token of the page; viser opens it without the query.
 (() => {
   const token = new URLSearchParams(location.search).get('token');
-  const send = Worker.prototype.postMessage;
+  const postMessage = Worker.prototype.postMessage;
   if (token) Worker.prototype.postMessage = function (message, ...rest) {
     if (message && message.type == 'set_server')
       message = {...message, server: `${message.server}/?token=${token}`};
-    return send.call(this, message, ...rest);
+    return postMessage.call(this, message, ...rest);
   };
 })();
 
@@ -45,11 +45,11 @@
 // folded up, and not while a page connects for the first time, which takes long on a slow
 // machine.
 (() => {
-  const lost = '[class*=Loader-root], [class*=player-pause][stroke*=red]';
-  let connected = false, away = 0;
+  const lostSelector = '[class*=Loader-root], [class*=player-pause][stroke*=red]';
+  let connected = false, lostChecks = 0;
   setInterval(() => {
-    if (document.querySelector('[class*=cloud-check]')) connected = true, away = 0;
-    else if (connected && document.querySelector(lost) && ++away > 3)
+    if (document.querySelector('[class*=cloud-check]')) connected = true, lostChecks = 0;
+    else if (connected && document.querySelector(lostSelector) && ++lostChecks > 3)
       fetch(location.href).then(r => r.ok && location.reload(), () => {});
   }, 5000);
 })();

@@ -21,7 +21,7 @@ from vms_ph_nodes.closed_loop import make
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.health import PAUSED
 from vms_ph_nodes.simulator import Simulator
-from vms_ph_nodes.views.commands import Commands, Efforts, Recording, Request, wrench_topic
+from vms_ph_nodes.views.commands import Commands, PullEfforts, Recording, Request, wrench_topic
 
 pytestmark = pytest.mark.wire
 
@@ -73,7 +73,7 @@ class Bench:
 def bench() -> Iterator[Bench]:
     made = Bench()
     made.until(made.commands._clients["simulator/pause"].service_is_ready)
-    made.until(made.commands._parameters["controller"].services_are_ready)
+    made.until(made.commands._parameter_clients["controller"].services_are_ready)
     yield made
     made.close()
 
@@ -125,7 +125,7 @@ def test_a_pull_acts_while_it_is_held_and_ends_at_once(bench: Bench) -> None:
         acting = bench.simulator._external.efforts(simulation.time)
         return float(acting.torque[0])
 
-    bench.commands.pull(lambda: Efforts({"panda_joint1": 3.0}, None))
+    bench.commands.pull(lambda: PullEfforts({"panda_joint1": 3.0}, None))
     bench.until(lambda: pulled() == 3.0)
     bench.commands.pull(None)
     bench.until(lambda: pulled() == 0.0, 0.24)

@@ -19,7 +19,7 @@ from vms_ph_io import robots
 
 pytest.importorskip("viser")
 from vms_ph_nodes.node.health import SPEED_KEY, refused_messages
-from vms_ph_nodes.views.commands import Efforts
+from vms_ph_nodes.views.commands import PullEfforts
 from vms_ph_nodes.web_viewer import WebViewer
 
 from .test_page_server import _free
@@ -95,7 +95,7 @@ def _send(viewer: WebViewer, rng: random.Random) -> None:
     for subscription in viewer.subscriptions:
         if not subscription.topic_name.endswith("robot_description"):  # it has faults of its own
             subscription.callback(hostile.message(subscription.msg_type))
-    viewer._overview._of.value = rng.choice(viewer._overview._of.options)
+    viewer._overview._flow_choice.value = rng.choice(viewer._overview._flow_choice.options)
 
 
 @pytest.mark.parametrize("rounds", [80, pytest.param(5_000, marks=pytest.mark.slow)])
@@ -114,10 +114,12 @@ def test_no_valid_message_ends_a_page_or_stops_it_from_drawing(
 def test_plots_have_a_bounded_number_of_curves(viewer: WebViewer) -> None:
     names, refused = [f"a{k}" for k in range(3000)], refused_messages(viewer)[0]
     column = [0.0] * len(names)
-    viewer._plots.on_joints(JointState(name=names, position=column, velocity=column, effort=column))
-    viewer._plots.on_power(Power(tool_names=names, tool_power=column))
-    viewer._plots.draw()
-    assert max(len(chart.plot.series) for chart in viewer._plots.charts) < 300
+    viewer._live_plots.on_joints(
+        JointState(name=names, position=column, velocity=column, effort=column)
+    )
+    viewer._live_plots.on_power(Power(tool_names=names, tool_power=column))
+    viewer._live_plots.draw()
+    assert max(len(chart.plot.series) for chart in viewer._live_plots.charts) < 300
     assert refused_messages(viewer)[0] == refused
 
 
@@ -139,7 +141,7 @@ def test_no_number_that_is_none_is_sent_as_a_push_a_pull_or_a_reference(
 ) -> None:
     commands, sent = viewer._commands, list[Any]()
     assert commands is not None
-    publishers = [*commands._wrenches.values(), commands._torque, commands._reference]
+    publishers = [*commands._wrenches.values(), commands._torque_publisher, commands._reference]
     original = [publisher.publish for publisher in publishers]
     for publisher in publishers:
         publisher.publish = sent.append  # type: ignore[method-assign,assignment]
@@ -152,7 +154,7 @@ def test_no_number_that_is_none_is_sent_as_a_push_a_pull_or_a_reference(
             with pytest.raises(StateError):
                 commands.set_reference_pose(position, wxyz, "world")
         for torques, base in (({"panda_joint1": number}, None), ({}, np.full(6, number))):
-            commands.pull(lambda torques=torques, base=base: Efforts(torques, base))  # type: ignore[misc]
+            commands.pull(lambda torques=torques, base=base: PullEfforts(torques, base))  # type: ignore[misc]
             viewer._draw_robot()
         commands.pull(None)
         viewer._draw_robot()

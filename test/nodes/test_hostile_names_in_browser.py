@@ -30,7 +30,7 @@ from .test_page_server import _free
 
 pytest.importorskip("viser")
 from vms_ph_ephs.nodes.exergy_view import exergy_list
-from vms_ph_nodes.views.commands import CHOICES, Request
+from vms_ph_nodes.views.commands import CHOICE_TOPICS, Request
 from vms_ph_nodes.views.controls import Choices, Controls, Panel
 from vms_ph_nodes.views.marker_scene import MarkerScene, ViewTab
 from vms_ph_nodes.views.overview import Overview
@@ -159,7 +159,7 @@ def test_names_of_a_live_robot_are_text(tmp_path: Path) -> None:
     gain = ParameterDescriptor(description=_hostile("description"), floating_point_range=bounds)
     controls.show_gains({_hostile("gain"): (gain, 1.0)})
     named = {"robot": _hostile("file"), "laws": _hostile("law").replace(",", ""), "scene": ""}
-    choices = Choices(panel, named, None, tuple(CHOICES))
+    choices = Choices(panel, named, None, tuple(CHOICE_TOPICS))
     choices._take("scene", _hostile("scene"))
     server.gui.set_panel_label(_hostile("label"))
     with _browser(server, tmp_path) as page:
@@ -195,12 +195,12 @@ def test_names_of_recorded_runs_are_text(tmp_path: Path) -> None:
 
     server = serve_page(_free(), token=_TOKEN)
     replay = Replay(server, [bag, broken], load)
-    replay._go(0.5)
-    replay._plotted.value = replay._plotted.options[1]
+    replay._set_time(0.5)
+    replay._plot_choice.value = replay._plot_choice.options[1]
     replay.step(0.0)
     with _browser(server, tmp_path / "profile") as page:
         _await_nothing_struck(page, 'bag"]', 'joint"]')
-        page.choose("run", replay._chosen.options[1])
+        page.choose("run", replay._run_choice.options[1])
         _await_nothing_struck(page, "cannot be shown", 'topic"]')
 
 

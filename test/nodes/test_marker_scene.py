@@ -21,7 +21,7 @@ from vms_ph_nodes.views.shapes import Arrow, Scales, Shapes, is_visible
 
 # An optional dependency.
 viser = pytest.importorskip("viser")
-from vms_ph_nodes.views.marker_scene import GROUPS, HIDDEN, MarkerScene, Surroundings  # noqa: E402
+from vms_ph_nodes.views.marker_scene import GROUPS, HIDDEN_GROUPS, MarkerScene, Surroundings  # noqa: E402
 from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
 
 
@@ -88,23 +88,23 @@ def test_every_marker_belongs_to_a_group_of_the_legend_that_hides_it(server: Any
     scene = MarkerScene(server)
     scene.show(array)
     arrows = len(scene._arrows.points)
-    for box, group in zip(scene.boxes, GROUPS, strict=True):
-        box.value = group.name in HIDDEN
+    for box, group in zip(scene.checkboxes, GROUPS, strict=True):
+        box.value = group.name in HIDDEN_GROUPS
     scene.show(array)
     assert len(scene._arrows.points) == arrows
     assert not scene._arrows.visible
     shown = {name for name, handle in _drawn(scene).items() if handle.visible}
-    assert shown == {name for name in _drawn(scene) if groups[name][0].name in HIDDEN}
+    assert shown == {name for name in _drawn(scene) if groups[name][0].name in HIDDEN_GROUPS}
 
 
 def test_the_legend_names_what_is_drawn(
     server: Any,
 ) -> None:
     scene = MarkerScene(server)
-    assert not any(box.visible for box in scene.boxes)
+    assert not any(box.visible for box in scene.checkboxes)
     ball = Marker(ns="centre of mass", type=Marker.SPHERE)
     scene.show(MarkerArray(markers=[ball]))
-    shown = [g.name for g, box in zip(GROUPS, scene.boxes, strict=True) if box.visible]
+    shown = [g.name for g, box in zip(GROUPS, scene.checkboxes, strict=True) if box.visible]
     assert shown == ["centre of mass"]
 
 

@@ -268,10 +268,10 @@ def test_the_pace_is_that_of_the_last_seconds(monkeypatch: pytest.MonkeyPatch) -
 def test_a_speed_that_is_none_is_not_known(text: str) -> None:
     overview = Overview.__new__(Overview)
     value = KeyValue(key=SPEED_KEY, value=text)
-    overview._nodes = {"simulator": DiagnosticStatus(values=[value])}
-    assert overview.time_of("simulator")[1] is None
+    overview._node_statuses = {"simulator": DiagnosticStatus(values=[value])}
+    assert overview.pause_and_speed("simulator")[1] is None
     value.value = "0.25"
-    assert overview.time_of("simulator")[1] == 0.25
+    assert overview.pause_and_speed("simulator")[1] == 0.25
 
 
 def test_the_status_line_is_in_words_and_escapes_what_others_say() -> None:

@@ -18,7 +18,7 @@ from vms_ph_io import robots
 from vms_ph_io.settings import scenes
 from vms_ph_nodes.check_settings import choices
 from vms_ph_nodes.cli.app import make_app
-from vms_ph_nodes.views.commands import CHOICES, Request
+from vms_ph_nodes.views.commands import CHOICE_TOPICS, Request
 
 from .conftest import environment
 from .observer import Observer
@@ -152,7 +152,7 @@ def test_a_value_that_is_not_in_the_list_of_the_page_loads_nothing(tmp_path: Pat
     try:
         tab = server.gui.add_folder("tab")
         panel = Panel(server, tab, commands, robots.load("panda"))
-        Choices(panel, {"robot": "panda"}, None, tuple(CHOICES))
+        Choices(panel, {"robot": "panda"}, None, tuple(CHOICE_TOPICS))
         for choice, name in (("law", f"{law}:Mine"), ("robot", str(law)), ("scene", "/etc/passwd")):
             fields[choice].value = name  # as a program may send it
         assert not chosen

@@ -21,7 +21,7 @@ from .test_audit_command import record
 
 viser = pytest.importorskip("viser")
 from vms_ph_nodes.cli.app import make_app  # noqa: E402
-from vms_ph_nodes.cli.bag import recordings  # noqa: E402
+from vms_ph_nodes.cli.bag import find_recordings  # noqa: E402
 from vms_ph_nodes.views.replay import RecordedRun, Replay  # noqa: E402
 
 
@@ -55,7 +55,7 @@ def made(bags: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def page(made: Any) -> Any:
     made._playing.value, made._loop.value = False, True
-    made._open(next(iter(made._files)))
+    made._open_run(next(iter(made._paths)))
     return made
 
 
@@ -94,13 +94,13 @@ def test_findings_are_in_the_order_of_time_and_within_the_run(run: RecordedRun) 
 
 
 def test_scrubbing_shows_the_recorded_pose(page: Any) -> None:
-    page._go(0.5)
+    page._set_time(0.5)
     page.step(1.0)
     assert _angle(page._scene) == pytest.approx(np.sin(1.5), abs=1e-6)
-    assert "torque" in page._top.content
-    name = next(iter(page._files))
-    assert "at 0.50 s" in page._top.content
-    assert f"{name}, over all 2.0 s" in page._head.content
+    assert "torque" in page._top_html.content
+    name = next(iter(page._paths))
+    assert "at 0.50 s" in page._top_html.content
+    assert f"{name}, over all 2.0 s" in page._head_html.content
 
 
 def test_playing_goes_on_at_its_speed_and_begins_again_in_a_loop(page: Any) -> None:
@@ -118,37 +118,37 @@ def test_playing_goes_on_at_its_speed_and_begins_again_in_a_loop(page: Any) -> N
 
 
 def test_a_second_run_is_a_ghost_at_the_same_time(page: Any) -> None:
-    page._compare(next(name for name in page._files if name.endswith("/b")))
-    page._go(0.5)
+    page._compare(next(name for name in page._paths if name.endswith("/b")))
+    page._set_time(0.5)
     page.step(0.0)
     assert _angle(page._ghost) == pytest.approx(np.sin(3.0 * 0.1), abs=1e-6)
     assert _angle(page._scene) == pytest.approx(np.sin(1.5), abs=1e-6)
-    assert "ghost" in page._head.content
+    assert "ghost" in page._head_html.content
     page._compare("none")
     assert page._ghost is None
-    assert "ghost" not in page._head.content
+    assert "ghost" not in page._head_html.content
 
 
 def test_the_curves_of_the_report_can_be_plotted_beside_those_of_the_ghost(page: Any) -> None:
-    page._compare(next(name for name in page._files if name.endswith("/b")))
-    for choice in page._plotted.options:
-        page._plotted.value = choice
-        labels = [str(s["label"]) for drawing in page._drawings for s in drawing.series]
+    page._compare(next(name for name in page._paths if name.endswith("/b")))
+    for choice in page._plot_choice.options:
+        page._plot_choice.value = choice
+        labels = [str(s["label"]) for drawing in page._curve_plots for s in drawing.series]
         assert any(label.endswith(", ghost") for label in labels) or "residual" in choice
-        assert all(len(d.data) == len(d.series) for d in page._drawings)
-        for drawing in page._drawings:
+        assert all(len(d.data) == len(d.series) for d in page._curve_plots)
+        for drawing in page._curve_plots:
             styles = {s["label"]: (s["stroke"], s.get("dash")) for s in drawing.series[1:]}
             for label, (stroke, dash) in styles.items():
                 own = label.removesuffix(", ghost")
                 if own != label and own in styles:
                     assert (stroke, dash) == (styles[own][0] + "80", styles[own][1])
-    page._plotted.value = page._plotted.options[0]
+    page._plot_choice.value = page._plot_choice.options[0]
     page._compare("none")
 
 
 def test_a_jump_goes_to_a_finding(page: Any) -> None:
     finding = page._run.findings[-1]
-    chosen = next(text for text in page._jump.options if finding.text in text)
+    chosen = next(text for text in page._finding_choice.options if finding.text in text)
     page._jump_to(chosen)
     assert page.time == pytest.approx(finding.time, abs=0.006)
 
@@ -156,19 +156,19 @@ def test_a_jump_goes_to_a_finding(page: Any) -> None:
 def test_a_file_that_is_no_recording_is_refused_in_a_sentence(page: Any, tmp_path: Path) -> None:
     file = tmp_path / "no.mcap"
     file.write_bytes(b"no bag <b>")
-    page._files["no.mcap"] = file
+    page._paths["no.mcap"] = file
     before = page._run
-    page._open("no.mcap")
-    assert "cannot be shown" in page._head.content
+    page._open_run("no.mcap")
+    assert "cannot be shown" in page._head_html.content
     assert page._run is before
 
 
 def test_folders_stand_for_the_recordings_in_them(bags: Path, tmp_path: Path) -> None:
-    assert set(recordings([bags])) == {bags / "a", bags / "b"}
-    assert recordings([bags / "b", bags / "b"]) == [bags / "b"]
+    assert set(find_recordings([bags])) == {bags / "a", bags / "b"}
+    assert find_recordings([bags / "b", bags / "b"]) == [bags / "b"]
     for wrong in (tmp_path, tmp_path / "missing"):
         with pytest.raises(VmsPhError, match="no recording"):
-            recordings([wrong])
+            find_recordings([wrong])
 
 
 def test_the_command_refuses_what_is_no_recording(tmp_path: Path) -> None:
@@ -183,9 +183,9 @@ def test_a_recording_without_a_robot_is_refused(bags: Path) -> None:
 
 
 def test_now_is_an_upright_line_from_below_the_axis_to_above_it(page: Any) -> None:
-    page._go(0.5)
+    page._set_time(0.5)
     page.step(0.0)
-    for drawing in page._drawings:
+    for drawing in page._curve_plots:
         time, *curves, now = drawing.data
         bottom, top = drawing.scales["y"]["range"]
         assert bottom < top

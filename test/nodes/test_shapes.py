@@ -96,7 +96,7 @@ def test_the_locked_inertia_is_a_homogeneous_body_of_the_same_mass_and_moments(
     d = drawn[0]
     shape = drawn[2]["locked inertia"]
     assert isinstance(shape, Ellipsoid)
-    a, b, c = shape.half**2
+    a, b, c = shape.half_axes**2
     moments = d.model.total_mass / 5 * np.array([b + c, a + c, a + b])
     inertia = shape.axes @ np.diag(moments) @ shape.axes.T
     model = d.model.pinocchio
@@ -137,7 +137,9 @@ def test_the_half_axes_of_the_task_ellipsoid_are_the_apparent_masses_of_a_push(
     for k in range(3):
         push = shape.axes[:, k]
         # A unit force along an axis accelerates the end effector by one over the apparent mass.
-        np.testing.assert_allclose(mobility @ push, push * FAR.inertia / shape.half[k], rtol=1e-6)
+        np.testing.assert_allclose(
+            mobility @ push, push * FAR.inertia / shape.half_axes[k], rtol=1e-6
+        )
 
 
 def test_every_shape_becomes_markers_of_its_own_namespace(
@@ -173,7 +175,7 @@ def test_without_a_scale_what_is_drawn_fits_the_robot_at_any_speed(name: str, sp
     assert 0.15 * drawn.size < max(bars) <= 0.5 * drawn.size
     task = shapes["task inertia"]
     assert isinstance(task, Ellipsoid)
-    assert 0.03 * drawn.size < task.half.max() <= 0.125 * drawn.size
+    assert 0.03 * drawn.size < task.half_axes.max() <= 0.125 * drawn.size
 
 
 def test_the_kinetic_energy_of_a_moving_base_is_split_in_two(

@@ -23,7 +23,7 @@ from vms_ph_io.tasks.task_run import TaskRun
 from vms_ph_nodes import closed_loop, task_settings
 from vms_ph_nodes.node.parameters import parameters_of
 from vms_ph_nodes.task_runner import TaskRunner
-from vms_ph_nodes.views.marker_scene import is_sound
+from vms_ph_nodes.views.marker_scene import is_drawable
 
 from .conftest import Start
 from .task_runs import run_once, running
@@ -188,7 +188,7 @@ def test_a_task_with_what_the_end_effector_takes_or_holds_is_run_and_judged(
     assert abs(found["unaccounted"]) < 1e-7
     assert abs(run.unaccounted) < 1e-7
     assert run.markers
-    assert all(map(is_sound, run.markers))
+    assert all(map(is_drawable, run.markers))
     assert {m.ns for m in run.markers} == {"mechanism" if name == "mobile_door" else "payload"}
     if name == "mobile_door":
         assert 1e-4 < found["door"] < 0.06

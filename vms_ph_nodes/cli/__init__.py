@@ -9,10 +9,10 @@ import sys
 
 from vms_ph_dynamics import VmsPhError
 
-_INTERRUPTED = 130  # the exit code of a shell after SIGINT
+_SIGINT_EXIT_CODE = 130  # the exit code of a shell after SIGINT
 
 # Errors of a file that whoever runs a command can mend.
-_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
+_WRITE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def main() -> None:
@@ -29,11 +29,11 @@ def main() -> None:
         from .app import make_app
 
         try:
-            _check_words(sys.argv[1:])
+            _check_encoding(sys.argv[1:])
             make_app()(prog_name=command_name())
         except (VmsPhError, ImportError, OSError) as error:
             message = str(error)
-            if isinstance(error, OSError) and error.errno in _UNWRITABLE:
+            if isinstance(error, OSError) and error.errno in _WRITE_ERRORS:
                 message = writing_failure(error.filename or "a file", error)
             # Of import errors those that name an extra of this package to install.
             elif not isinstance(error, VmsPhError) and "pip install 'vms-ph[" not in message:
@@ -41,10 +41,10 @@ def main() -> None:
             typer.secho(f"error: {message}", fg=typer.colors.RED, err=True)
             sys.exit(1)
     except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
+        sys.exit(_SIGINT_EXIT_CODE)
 
 
-def _check_words(words: list[str]) -> None:
+def _check_encoding(words: list[str]) -> None:
     """Raise an error if a word on the command line is not text: it could not even be printed."""
     for word in words:
         try:

@@ -23,7 +23,7 @@ Start with [bold]{command_name()} demo[/bold]; while it runs, inspect it from a 
 
 
 # Groups of the help, in their order; a command that is in none comes last.
-_GROUPS = {
+_HELP_GROUPS = {
     "Run": ("demo", "page", "launch", "run"),
     "Record and analyse": ("audit", "plot", "bag", "sweep", "reproduce"),
     "Model": ("check", "new", "ephs"),
@@ -65,12 +65,12 @@ class CommandGroup(TyperGroup):
         for wing in WINGS.values():
             for name in wing.commands:
                 self.add_command(WingCommand(wing, name))
-        order = {name: title for title, names in _GROUPS.items() for name in names}
-        listed = [name for name in order if name in self.commands]
-        listed += [name for name in self.commands if name not in order]
-        self.commands = {name: self.commands[name] for name in listed}
+        group_titles = {name: title for title, names in _HELP_GROUPS.items() for name in names}
+        ordered_names = [name for name in group_titles if name in self.commands]
+        ordered_names += [name for name in self.commands if name not in group_titles]
+        self.commands = {name: self.commands[name] for name in ordered_names}
         for name, command in self.commands.items():
-            command.rich_help_panel = order.get(name)  # type: ignore[attr-defined]
+            command.rich_help_panel = group_titles.get(name)  # type: ignore[attr-defined]
 
 
 def _show_version(is_requested: bool) -> None:
@@ -101,9 +101,9 @@ def make_app() -> typer.Typer:
     )
     app.callback(help=_HELP)(_options)
     app.add_typer(bag.app, name="bag")
-    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    any_arguments = {"allow_extra_args": True, "ignore_unknown_options": True}
     for command in (launch.launch, launch.run):
-        app.command(context_settings=anything)(command)
+        app.command(context_settings=any_arguments)(command)
     app.command(context_settings={"allow_extra_args": True})(page.page)
     for command in (demo.demo, check.check, check.new, audit.plot, audit.audit, launch.env, native):
         app.command()(command)

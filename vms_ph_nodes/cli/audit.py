@@ -74,30 +74,30 @@ def audit(
     if propose:
         _propose(recording, settings, out)
         return
-    loads = _references(reference)
+    reference_loads = _parse_references(reference)
     kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
-    belief = None
+    prior_estimate = None
     if kinds:
         # Before the recording is read, which may take long.
         from vms_ph_dynamics.identification.result import checked_kinds
         from vms_ph_io.audits import identified as identification
 
         checked_kinds(kinds)
-        belief = None if prior is None else identification.read_prior(prior)
-    topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
+        prior_estimate = None if prior is None else identification.read_prior(prior)
+    topics, recorded_names = _parse_pairs(topic, "topic"), _parse_pairs(joint, "joint")
     with shown_progress() as progress:
         read = partial(read_recording, columns=columns, topics=topics, progress=progress)
-        loaded = read(recording)
-        model, description = recorded_robot(loaded, settings, warn)
+        loaded_recording = read(recording)
+        model, description = recorded_robot(loaded_recording, settings, warn)
         wrenches = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
         }
         options = MotionOptions(
-            renamed, effort, commanded, as_recorded, wrenches, topics.get("base", "")
+            recorded_names, effort, commanded, as_recorded, wrenches, topics.get("base", "")
         )
         try:
-            joint_friction, friction_name = _friction(friction, model)
-            motion = RecordedMotion(loaded, model, options)
+            joint_friction, friction_name = _chosen_friction(friction, model)
+            motion = RecordedMotion(loaded_recording, model, options)
             if certificate:
                 from vms_ph_io.audits.certificate import certify
 
@@ -115,7 +115,7 @@ def audit(
 
                 reference_motions = [
                     identification.RecordedReference(path.stem, mass, read_motion(path), session)
-                    for path, mass, session in loads
+                    for path, mass, session in reference_loads
                 ]
                 result, identified = identification.with_identification(
                     result,
@@ -123,12 +123,12 @@ def audit(
                     kinds,
                     frame=payload_frame,
                     friction=None if friction in ("", "urdf", free) else joint_friction,
-                    prior=belief,
+                    prior=prior_estimate,
                     load_friction=load_friction,
                     references=reference_motions,
                 )
         except RecordingError as error:
-            if robot or not loaded.description:
+            if robot or not loaded_recording.description:
                 raise
             raise RecordingError(f"{error}\n(the model is that of the recording)") from None
     if as_json:
@@ -180,19 +180,19 @@ def _print_certificate(certificate: "RecordedCertificate", out: Path | None, as_
         raise typer.Exit(1)
 
 
-def _friction(chosen: str, model: Any) -> tuple[Any, str]:
+def _chosen_friction(choice: str, model: Any) -> tuple[Any, str]:
     """Return the friction that is chosen, and its name; None for that of the recording."""
     from vms_ph_dynamics.energy.joint_friction import JointFriction
     from vms_ph_io.settings.friction_file import read_friction
 
-    if chosen in ("", "urdf"):
-        return (JointFriction.of(model), "URDF") if chosen else (None, "")
-    if chosen == "none":
+    if choice in ("", "urdf"):
+        return (JointFriction.of(model), "URDF") if choice else (None, "")
+    if choice == "none":
         return JointFriction.none(model), "none"
-    return read_friction(Path(chosen), model), Path(chosen).name
+    return read_friction(Path(choice), model), Path(choice).name
 
 
-def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:
+def _parse_pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     pairs = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
@@ -202,22 +202,22 @@ def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     return pairs
 
 
-def _references(texts: list[str] | None) -> list[tuple[Path, float, str]]:
+def _parse_references(texts: list[str] | None) -> list[tuple[Path, float, str]]:
     """Return path, load in kg, and session of the references."""
     references = []
     for text in texts or ():
         path, _, mass_and_session = text.rpartition("=")
         mass, _, session = mass_and_session.partition("@")
         try:
-            load = float(mass)
+            load_mass = float(mass)
         except ValueError:
-            load = float("nan")
-        if not path or not 0.0 <= load < float("inf"):
+            load_mass = float("nan")
+        if not path or not 0.0 <= load_mass < float("inf"):
             raise VmsPhError(
                 "--reference must have the form FILE=KG or FILE=KG@SESSION, with the mass of the "
                 f"load or 0; given: '{text}'"
             )
-        references.append((Path(path), load, session))
+        references.append((Path(path), load_mass, session))
     return references
 
 

@@ -45,9 +45,9 @@ def info(bag: Path = _BAG) -> None:
         rate = "" if topic.rate is None else f" at {topic.rate:.1f} Hz"
         name, kind = topic.topic.name, topic.topic.type
         typer.echo(f"  {name} [{kind}]: {topic.message_count}{rate}")
-        present = f"{present_topic(name)} [{present_type(kind)}]"
-        if present != f"{name} [{kind}]":
-            typer.echo(f"    an earlier name; played as {present}")
+        present_name = f"{present_topic(name)} [{present_type(kind)}]"
+        if present_name != f"{name} [{kind}]":
+            typer.echo(f"    an earlier name; played as {present_name}")
 
 
 @app.command()
@@ -151,7 +151,7 @@ def recover(
         typer.echo(f"{recovery.unreadable_bytes} bytes could not be read")
 
 
-_STEP_RATE = 30.0
+_FRAME_RATE = 30.0
 _SUFFIXES = (".mcap", ".db3", ".zstd", ".bag", ".csv", ".npz", ".mat")
 
 
@@ -172,7 +172,7 @@ def view(
     For instance: vms-ph bag view run/bag other/bag
     """
     try:
-        from ..node.process import note_signals
+        from ..node.process import catch_signals
         from ..views.page_address import page_address, page_token
         from ..views.page_server import serve_page, stop_page
         from ..views.replay import SPEEDS, RecordedRun, Replay
@@ -193,7 +193,7 @@ def view(
 
     if speed not in SPEEDS:
         raise VmsPhError(f"speed must be one of {', '.join(SPEEDS)}; given: {speed}")
-    paths = recordings(runs)
+    paths = find_recordings(runs)
     token = page_token(token)
     server = serve_page(port, allowed_origins, lambda: "replay – vms_ph", token)
     try:
@@ -201,22 +201,22 @@ def view(
         replay = Replay(server, paths, load, compare, speed)
         address = page_address(port, token, allowed_origins)
         print(f"web page at {address} ; press Ctrl-C to end", flush=True)
-        last = time.monotonic()
+        last_time = time.monotonic()
         # No exception: it is lost where it arises in what Python calls by itself.
-        ended = note_signals()
-        while not ended:
-            time.sleep(1.0 / _STEP_RATE)
+        signals = catch_signals()
+        while not signals:
+            time.sleep(1.0 / _FRAME_RATE)
             now = time.monotonic()
             if server.get_clients():
-                replay.step(now - last)
-            last = now
+                replay.step(now - last_time)
+            last_time = now
     except KeyboardInterrupt:
         pass
     finally:
         stop_page(server)
 
 
-def recordings(paths: list[Path]) -> list[Path]:
+def find_recordings(paths: list[Path]) -> list[Path]:
     """Return the recordings among paths: themselves, or what folders contain, newest first.
 
     Raises:
@@ -229,14 +229,14 @@ def recordings(paths: list[Path]) -> list[Path]:
         if not path.is_dir() or _is_recording(path):
             recording_paths.append(path)
             continue
-        contained = [file for file in path.iterdir() if _is_recording(file)]
-        contained += [file / "bag" for file in path.iterdir() if _is_recording(file / "bag")]
-        if not contained:
+        found_recordings = [file for file in path.iterdir() if _is_recording(file)]
+        found_recordings += [file / "bag" for file in path.iterdir() if _is_recording(file / "bag")]
+        if not found_recordings:
             raise VmsPhError(
                 f"{path} contains no recording: accepted are rosbag2 folders and files of kind "
                 f"{', '.join(_SUFFIXES)}"
             )
-        recording_paths += sorted(contained, key=lambda file: -file.stat().st_mtime)
+        recording_paths += sorted(found_recordings, key=lambda file: -file.stat().st_mtime)
     return list(dict.fromkeys(recording_paths))
 
 

@@ -60,17 +60,17 @@ def check(
     low, high = np.linalg.eigvalsh(at_home.M)[[0, -1]]
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
-    why_base = "" if bundled is not None else base_origin(model, base)
-    typer.echo(f"  base          {model.base} (b = {model.b}{why_base and ', ' + why_base})")
+    base_reason = "" if bundled is not None else base_origin(model, base)
+    typer.echo(f"  base          {model.base} (b = {model.b}{base_reason and ', ' + base_reason})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
-    guessed = "" if bundled is not None or end_effector else " (guessed: the last link)"
-    typer.echo(f"  end effector  {model.end_effector}{guessed}")
+    guess_note = "" if bundled is not None or end_effector else " (guessed: the last link)"
+    typer.echo(f"  end effector  {model.end_effector}{guess_note}")
     positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
     home = ", ".join(f"{name} at {position:.4g}" for name, position in positions if position)
     typer.echo(f"  home          {home or 'every joint at zero'}{home and ', the others at zero'}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
-    definite = f"positive definite, condition {high / max(low, 1e-300):.3g}"
-    typer.echo(f"  mass matrix   {definite if low > 1e-12 * high else 'singular here'}")
+    definiteness = f"positive definite, condition {high / max(low, 1e-300):.3g}"
+    typer.echo(f"  mass matrix   {definiteness if low > 1e-12 * high else 'singular here'}")
     if findings.defects:
         faulty = len(findings.defects) - len(model.repairs)
         typer.echo(f"  inertias      {len(model.repairs)} repaired, {faulty} with defects as given")
@@ -103,10 +103,10 @@ def new(
     from vms_ph_io.robots.robot_settings import RobotSettings
 
     settings = RobotSettings(robot=robot, base=base, end_effector=end_effector, inertia=inertia)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always", InertiaWarning)
         package = NewPackage(name, settings, law, maintainer, email, license_name).write(folder)
-    for warning in caught:
+    for warning in caught_warnings:
         typer.secho(f"warning: {warning.message}", fg=typer.colors.YELLOW, err=True)
     for file in sorted(p for p in package.rglob("*") if p.is_file()):
         typer.echo(f"  {file}")

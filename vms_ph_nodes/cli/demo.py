@@ -168,7 +168,7 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
         # A demo shows the whole task; its shortest form is for tests.
         outcome = run_task(task, seconds=seconds or 60.0, controller=controller)
         shortest = task.shortest
-    typer.echo(json.dumps(outcome, indent=2) if as_json else in_words(outcome, shortest))
+    typer.echo(json.dumps(outcome, indent=2) if as_json else outcome_text(outcome, shortest))
     if not outcome["met"]:
         raise typer.Exit(1)
 
@@ -196,7 +196,7 @@ def _leg_outcome(name: str, seconds: float, controller: str) -> tuple[dict[str, 
     return run_hops(task, seconds=seconds or 60.0), task.shortest
 
 
-def in_words(outcome: dict[str, Any], shortest: float) -> str:
+def outcome_text(outcome: dict[str, Any], shortest_duration: float) -> str:
     """Return the outcome of a task or of a scene as lines of text."""
     lines = [
         f"{outcome.get('task') or outcome['scene']}: {outcome['robot']} with "
@@ -207,7 +207,7 @@ def in_words(outcome: dict[str, Any], shortest: float) -> str:
         lines.append(f"  the motion ended: {outcome['failure']}")
     from vms_ph_io.tasks.task_goals import goal_lines  # it needs Pinocchio
 
-    lines += goal_lines(outcome["goals"], shortest)
+    lines += goal_lines(outcome["goals"], shortest_duration)
     if "port_energy" in outcome:
         supplied = _energy_list(outcome["port_energy"])
         lines.append(f"  energy supplied (J): {supplied}; dissipated {outcome['dissipated']:.4f}")

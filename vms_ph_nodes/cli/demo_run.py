@@ -23,8 +23,8 @@ from vms_ph_io.settings.bounded_text import writing
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.wings import hook
 
-from ..node.process import note_signals, require_free_port
-from ..views.commands import CHOICES
+from ..node.process import catch_signals, require_free_port
+from ..views.commands import CHOICE_TOPICS
 from ..views.page_address import HOST, page_token
 from .launch import find_launch_file
 
@@ -58,25 +58,25 @@ class Demo:
 
     def run(self) -> int:
         """Run to the end, and a demo that is chosen on the page after it; return the exit code."""
-        signals = note_signals()
+        signals = catch_signals()
         rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
         self._node = rclpy.create_node("demo", start_parameter_services=False)
         if "task" in self._arguments:
-            self._node.create_subscription(String, CHOICES["demo"], self._on_choice, 10)
+            self._node.create_subscription(String, CHOICE_TOPICS["demo"], self._on_choice, 10)
         first_folder, count, self._next_task = self._folder, 1, ""
         try:
             deadline = time.monotonic() + _DISCOVERY_TIME
             while time.monotonic() < deadline and not signals:
                 self._require_own_energy(0)
                 time.sleep(0.05)
-            code = self._run(signals)
+            exit_code = self._run(signals)
             while self._next_task and not signals:
                 count += 1
                 folder = first_folder.with_name(f"{first_folder.name}_{count}_{self._next_task}")
                 self._prepare({**self._arguments, "task": self._next_task}, folder)
                 self._next_task = ""
-                code = self._run(signals)
-            return code
+                exit_code = self._run(signals)
+            return exit_code
         finally:
             self._node.destroy_node()
             rclpy.try_shutdown()
@@ -85,11 +85,11 @@ class Demo:
         """Take what is run next, and check it: reading the launch file checks the settings."""
         self._arguments, self._folder, self._bag = arguments, folder, folder / "bag"
         robot = arguments.get("robot")
-        file = "task" if robot is None else robot if robot in robots.names() else "robot"
-        texts = {name: str(value) for name, value in {**arguments, "bag": self._bag}.items()}
-        texts |= {name: texts[name].lower() for name in ("web", "record")}
-        launch = hook("embedded", "launch", user="vms-ph demo")
-        self._description = launch.load(find_launch_file(file), texts)
+        launch_name = "task" if robot is None else robot if robot in robots.names() else "robot"
+        launch_texts = {name: str(value) for name, value in {**arguments, "bag": self._bag}.items()}
+        launch_texts |= {name: launch_texts[name].lower() for name in ("web", "record")}
+        launch_module = hook("embedded", "launch", user="vms-ph demo")
+        self._description = launch_module.load(find_launch_file(launch_name), launch_texts)
         if arguments["record"]:
             _make_folder(folder)
 
@@ -99,8 +99,8 @@ class Demo:
 
     def _run(self, signals: list[int]) -> int:
         start_time, log = time.monotonic(), self._folder / "log"
-        launch = hook("embedded", "launch")
-        launcher = launch.Launcher(self._description, screen=typer.echo, log_folder=log)
+        launch_module = hook("embedded", "launch")
+        launcher = launch_module.Launcher(self._description, screen=typer.echo, log_folder=log)
         self._print_addresses()
         launcher.start()
         try:
@@ -119,9 +119,9 @@ class Demo:
             self._print_summary()
         return code
 
-    def _require_own_energy(self, monitors: int) -> None:
+    def _require_own_energy(self, monitor_count: int) -> None:
         """Raise an error where energies of others arrive too: the summary would mix them."""
-        if self._node.count_publishers(_ENERGY_TOPIC) > monitors:
+        if self._node.count_publishers(_ENERGY_TOPIC) > monitor_count:
             domain = hook("embedded", "discovery").domain_id()
             raise VmsPhError(
                 f"another robot's energies are on {_ENERGY_TOPIC} in DDS domain {domain}; end that "
@@ -138,13 +138,13 @@ class Demo:
     def _watch(self, launcher: Any, signals: list[int], start_time: float) -> bool:
         """Wait until the end; return whether any energy message was received."""
         node = self._node
-        first: float | None = None
+        first_time: float | None = None
 
         def on_energy(message: Energy) -> None:
-            nonlocal first
-            if first is None:
-                first = time.monotonic()
-                typer.echo(f"first energy message after {first - start_time:.2f} s")
+            nonlocal first_time
+            if first_time is None:
+                first_time = time.monotonic()
+                typer.echo(f"first energy message after {first_time - start_time:.2f} s")
                 node.destroy_subscription(subscription)
 
         monitors = [p for p in launcher.processes if p.name.startswith("energy_monitor")]
@@ -155,13 +155,13 @@ class Demo:
                 # A monitor that was restarted may be counted twice.
                 self._require_own_energy(sum(p.starts for p in monitors))
                 now = time.monotonic()
-                if first is None and now - start_time > _START_TIMEOUT:
+                if first_time is None and now - start_time > _START_TIMEOUT:
                     break
-                if first is not None and 0.0 < self._seconds <= now - first:
+                if first_time is not None and 0.0 < self._seconds <= now - first_time:
                     break
         except ExternalShutdownException:
             pass
-        return first is not None
+        return first_time is not None
 
     def _print_summary(self) -> None:
         from vms_ph_io.audits.plots import plot_run

@@ -46,21 +46,21 @@ def launch(
     """
     path = find_launch_file(file)
     if not WINGS["embedded"].is_installed:
-        words = ["ros2", "launch", str(path), *(["--show-args"] if show_args else context.args)]
+        command = ["ros2", "launch", str(path), *(["--show-args"] if show_args else context.args)]
         try:
-            os.execvp("ros2", words)
+            os.execvp("ros2", command)
         except OSError as error:
             raise VmsPhError(
                 f"ros2 cannot be started ({error}); source the setup file of your ROS 2. Without "
                 f"ROS 2, launch files need the wing 'embedded': {WINGS['embedded'].remedy}"
             ) from None
-    launcher = hook("embedded", "launch", user="vms-ph launch")
+    launch_module = hook("embedded", "launch", user="vms-ph launch")
     if show_args:
-        typer.echo(launcher.show_arguments(path))
+        typer.echo(launch_module.show_arguments(path))
         return
-    description = launcher.load(path, context.args)
+    description = launch_module.load(path, context.args)
     hook("embedded", "wire")  # its error here is one, and not one of every node
-    sys.exit(launcher.Launcher(description).run())
+    sys.exit(launch_module.Launcher(description).run())
 
 
 def run(

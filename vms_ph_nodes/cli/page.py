@@ -54,16 +54,16 @@ def page(
     from ..check_settings import check, choices, names_in
     from ..views.page_address import page_token
 
-    arguments = dict(_argument(word) for word in context.args)
+    arguments = dict(_parse_argument(word) for word in context.args)
     check({"robot": robot, "controller": controller, "scene": scene})
 
-    def file(name: str) -> str:
+    def resolved_name(name: str) -> str:
         return name if name in robots.names() else str(Path(name).resolve())
 
-    first = Choice(file(robot), controller, scene)
-    for key, current in zip(("robots", "laws", "scenes"), first, strict=False):
+    first_choice = Choice(resolved_name(robot), controller, scene)
+    for key, current in zip(("robots", "laws", "scenes"), first_choice, strict=False):
         names = names_in({"first": current, **arguments}, "first", key)
-        arguments[key] = ",".join(map(file, names) if key == "robots" else names)
+        arguments[key] = ",".join(map(resolved_name, names) if key == "robots" else names)
     page_token(arguments.get("token", "auto"))  # one for all launches: open browsers find the next
 
     def command_of(choice: Choice) -> list[str]:
@@ -71,8 +71,8 @@ def page(
         launch = (sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch")
         if demo:
             token = arguments.get("token", "auto")
-            page_words = ("web:=true", f"port:={port}", f"token:={token}")
-            return [*launch, "task", f"task:={demo}", *page_words]
+            page_arguments = ("web:=true", f"port:={port}", f"token:={token}")
+            return [*launch, "task", f"task:={demo}", *page_arguments]
         return [
             *launch,
             *([name] if name in robots.names() else ["robot", f"robot:={name}"]),
@@ -82,10 +82,10 @@ def page(
             *(f"{name}:={text}" for name, text in arguments.items() if text),
         ]
 
-    sys.exit(supervise(first, command_of, choices(arguments)))
+    sys.exit(supervise(first_choice, command_of, choices(arguments)))
 
 
-def _argument(word: str) -> tuple[str, str]:
+def _parse_argument(word: str) -> tuple[str, str]:
     """Return name and value of a launch argument.
 
     Raises:
@@ -120,21 +120,21 @@ def supervise(
     from std_msgs.msg import String
 
     from ..check_settings import check
-    from ..node.process import interrupt, note_signals
-    from ..views.commands import CHOICES
+    from ..node.process import catch_signals, interrupt
+    from ..views.commands import CHOICE_TOPICS
 
-    current, last_good = first, first
-    requested: list[Choice] = []
+    current, last_working = first, first
+    requests: list[Choice] = []
 
-    def choose(choice: Choice) -> None:
+    def request_choice(choice: Choice) -> None:
         try:
             check({"robot": choice.robot, "controller": choice.law, "scene": choice.scene})
         except VmsPhError as error:
             node.get_logger().warning(str(error))
         else:
-            requested.append(choice)
+            requests.append(choice)
 
-    signals = note_signals()
+    signals = catch_signals()
     rclpy.init(args=[], signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = Node("page_supervisor", start_parameter_services=False)
 
@@ -148,28 +148,28 @@ def supervise(
             return
         # Another robot begins with its own law, and alone.
         previous = Choice("") if choice == "robot" else current._replace(demo="")
-        choose(previous._replace(**{choice: name}))
+        request_choice(previous._replace(**{choice: name}))
 
-    for choice, topic in CHOICES.items():
+    for choice, topic in CHOICE_TOPICS.items():
         node.create_subscription(String, topic, partial(on_choice, choice), 10)
     try:
         while not signals:
             # A session of its own: Ctrl-C reaches it from here only.
             process = subprocess.Popen(command_of(current), start_new_session=True)
             try:
-                while not (signals or requested) and process.poll() is None:
+                while not (signals or requests) and process.poll() is None:
                     rclpy.spin_once(node, timeout_sec=0.1)
             finally:
-                code = process.poll()
+                exit_code = process.poll()
                 interrupt(process, _STOP_TIMEOUT)
-            if requested:
-                last_good, current = current, requested.pop()
-                requested.clear()
+            if requests:
+                last_working, current = current, requests.pop()
+                requests.clear()
             elif not signals:
-                if not code or current == last_good:
-                    return code or 0
-                node.get_logger().warning(f"{current} has failed; {last_good} is shown again")
-                current = last_good
+                if not exit_code or current == last_working:
+                    return exit_code or 0
+                node.get_logger().warning(f"{current} has failed; {last_working} is shown again")
+                current = last_working
         return 0
     finally:
         node.destroy_node()

@@ -27,13 +27,13 @@ def shown_progress(quiet: bool = False) -> "Iterator[Progress]":
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    hidden = quiet or not console.is_terminal
-    with Progress(console=console, transient=True, disable=hidden) as bar:
+    is_hidden = quiet or not console.is_terminal
+    with Progress(console=console, transient=True, disable=is_hidden) as bar:
         task = bar.add_task("", total=None)
 
-        def report(share: float, task_name: str) -> None:
-            total = 1.0 if share > 0.0 else None
-            bar.update(task, completed=share, total=total, description=task_name)
+        def report(fraction: float, task_name: str) -> None:
+            total = 1.0 if fraction > 0.0 else None
+            bar.update(task, completed=fraction, total=total, description=task_name)
 
         yield report
 
@@ -47,9 +47,9 @@ def native() -> None:
     native_build.install_packages()
     with shown_progress() as draw:
 
-        def show(line: str) -> None:
+        def on_line(line: str) -> None:
             if step := re.match(r"\[(\d+)/(\d+)\]", line):
                 draw(int(step[1]) / int(step[2]), "")
 
-        built = native_build.build(targets=native_build.TARGETS, listener=show)
-    typer.echo(f"vms_ph_native is installed in {native_build.install(built)}")
+        build_folder = native_build.build(targets=native_build.TARGETS, listener=on_line)
+    typer.echo(f"vms_ph_native is installed in {native_build.install(build_folder)}")

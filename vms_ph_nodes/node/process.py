@@ -62,7 +62,7 @@ def interrupt(process: "subprocess.Popen[bytes]", timeout: float) -> None:
         process.wait()
 
 
-def note_signals() -> list[int]:
+def catch_signals() -> list[int]:
     """Return a list that takes SIGINT and SIGTERM from now on; they do nothing else."""
     received: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -122,7 +122,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     """
     # The signal handlers of ROS would shut the context down before nodes announce their shutdown
     # and complete their files.
-    signals = note_signals()
+    signals = catch_signals()
     try:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # RCLError: arguments or a parameter file cannot be parsed

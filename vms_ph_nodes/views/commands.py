@@ -61,12 +61,12 @@ class Recording:
         if self._process is None:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._bag = bag = self._folder / time.strftime("%Y-%m-%d_%H-%M-%S")
-            words = ["ros2", "bag", "record", "-a", "-o", str(bag)]
+            command = ["ros2", "bag", "record", "-a", "-o", str(bag)]
             if embedded:
-                words = [sys.executable, "-m", "vms_ph_nodes", "bag_recorder", "--ros-args"]
-                words += ["-r", "__node:=page_recorder", "-p", f"bag:={bag}"]
-            self._process = subprocess.Popen(words, start_new_session=True)
-        return f"{TERMINAL} bag record{'' if embedded else ' -a'} -o {shlex.quote(str(self._bag))}"
+                command = [sys.executable, "-m", "vms_ph_nodes", "bag_recorder", "--ros-args"]
+                command += ["-r", "__node:=page_recorder", "-p", f"bag:={bag}"]
+            self._process = subprocess.Popen(command, start_new_session=True)
+        return f"{ROS_CLI} bag record{'' if embedded else ' -a'} -o {shlex.quote(str(self._bag))}"
 
     def end(self) -> Path | None:
         """End the recording; return its bag, or None where none was made."""
@@ -77,10 +77,10 @@ class Recording:
         return self._bag if self._bag.exists() else None
 
 
-TERMINAL = command_name() if WINGS["embedded"].is_installed else "ros2"
+ROS_CLI = command_name() if WINGS["embedded"].is_installed else "ros2"
 """What users type before a command in a terminal."""
 
-CHOICES = {name: f"/vms_ph/choose/{name}" for name in ("demo", "robot", "law", "scene")}
+CHOICE_TOPICS = {name: f"/vms_ph/choose/{name}" for name in ("demo", "robot", "law", "scene")}
 """Topics on which ``vms-ph page`` receives another robot, law or scene, its name or its file, and
 both it and ``vms-ph demo`` another demo."""
 
@@ -109,7 +109,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Efforts:
+class PullEfforts:
     """Efforts on a robot.
 
     Attributes:
@@ -143,7 +143,7 @@ class Commands:
         self._clients = {
             name: node.create_client(kind, name) for name, (_, kind) in _SERVICES.items()
         }
-        self._parameters = {
+        self._parameter_clients = {
             name: AsyncParameterClient(node, name) for name in ("simulator", "controller")
         }
         self._reference = node.create_publisher(PoseStamped, "controller/reference_pose", 10)
@@ -153,11 +153,11 @@ class Commands:
         }
         self._pushes: dict[str, tuple[Wrench, int]] = {}
         self._choices = {
-            name: node.create_publisher(String, topic, 10) for name, topic in CHOICES.items()
+            name: node.create_publisher(String, topic, 10) for name, topic in CHOICE_TOPICS.items()
         }
-        self._torque = node.create_publisher(JointState, "simulator/torque", 10)
-        self._pull_source: Callable[[], Efforts | None] | None = None
-        self._pull: Efforts | None = None
+        self._torque_publisher = node.create_publisher(JointState, "simulator/torque", 10)
+        self._pull_source: Callable[[], PullEfforts | None] | None = None
+        self._pull: PullEfforts | None = None
 
     def work(self) -> None:
         """Send what was commanded since the last call, and the wrenches that still act."""
@@ -185,7 +185,7 @@ class Commands:
             efforts = efforts if in_range(np.array([*efforts.torques.values(), *base])) else None
         if efforts is None and self._pull is not None:
             base = None if self._pull.base is None else 0.0 * self._pull.base
-            efforts, self._pull = Efforts(dict.fromkeys(self._pull.torques, 0.0), base), None
+            efforts, self._pull = PullEfforts(dict.fromkeys(self._pull.torques, 0.0), base), None
         else:
             self._pull = efforts
         if efforts is None:
@@ -193,7 +193,7 @@ class Commands:
         header = Header(stamp=self._node.get_clock().now().to_msg())
         if efforts.torques:
             names, values = list(efforts.torques), list(efforts.torques.values())
-            self._torque.publish(JointState(header=header, name=names, effort=values))
+            self._torque_publisher.publish(JointState(header=header, name=names, effort=values))
         if efforts.base is not None:
             self._wrenches[wrench_topic("base")].publish(to_wrench(header, efforts.base))
 
@@ -203,14 +203,14 @@ class Commands:
 
     def call(self, name: str, **fields: Any) -> Request:
         """Return a call of a service of the simulator or controller, with fields of its request."""
-        type_name, kind = _SERVICES[name]
-        text = f"{TERMINAL} service call {self.full_name(name)} {type_name}"
+        type_name, service_type = _SERVICES[name]
+        command = f"{ROS_CLI} service call {self.full_name(name)} {type_name}"
         if fields:
             values = ", ".join(f"{key}: {json.dumps(value)}" for key, value in fields.items())
-            text += f" {shlex.quote(f'{{{values}}}')}"
+            command += f" {shlex.quote(f'{{{values}}}')}"
         client = self._clients[name]
 
-        request = kind.Request(**fields)
+        request = service_type.Request(**fields)
 
         async def ask() -> str:
             if not client.service_is_ready():
@@ -218,11 +218,11 @@ class Commands:
             response = await client.call_async(request)
             return "" if response.success else str(response.message)
 
-        return self._request(text, name, ask)
+        return self._request(command, name, ask)
 
     def set(self, node: str, name: str, value: float) -> Request:
         """Return a change of a parameter of the simulator or controller."""
-        client = self._parameters[node]
+        client = self._parameter_clients[node]
 
         async def ask() -> str:
             if not client.services_are_ready():
@@ -231,10 +231,10 @@ class Commands:
             (outcome,) = (await client.set_parameters([parameter])).results
             return "" if outcome.successful else str(outcome.reason)
 
-        text = f"{TERMINAL} param set {self.full_name(node)} {shlex.quote(name)} {value!r}"
-        return self._request(text, node, ask)
+        command = f"{ROS_CLI} param set {self.full_name(node)} {shlex.quote(name)} {value!r}"
+        return self._request(command, node, ask)
 
-    def _request(self, text: str, name: str, ask: Callable[[], Awaitable[str]]) -> Request:
+    def _request(self, command: str, name: str, ask: Callable[[], Awaitable[str]]) -> Request:
         async def answer(reply: Reply) -> None:
             with contain_errors(self._diagnostics, f"the answer to {name}"):
                 reply(await ask())
@@ -242,14 +242,14 @@ class Commands:
         def send(reply: Reply) -> None:
             self._queue.put(lambda: self._node.executor.create_task(answer, reply))
 
-        return Request(text, send)
+        return Request(command, send)
 
     def choose(self, choice: str, name: str) -> Request:
         """Return the choice of another demo, robot, law or scene, which nobody answers."""
         data = shlex.quote(f"{{data: {json.dumps(name)}}}")
-        text = f"{TERMINAL} topic pub --once {CHOICES[choice]} std_msgs/msg/String {data}"
+        command = f"{ROS_CLI} topic pub --once {CHOICE_TOPICS[choice]} std_msgs/msg/String {data}"
         publish = self._choices[choice].publish
-        return Request(text, lambda _: self._queue.put(lambda: publish(String(data=name))))
+        return Request(command, lambda _: self._queue.put(lambda: publish(String(data=name))))
 
     def push(self, port: str, force: Sequence[float], seconds: float) -> None:
         """Push with a force (3,), N, for a time, s.
@@ -275,13 +275,13 @@ class Commands:
 
         self._queue.put(begin)
 
-    def pull(self, efforts: Callable[[], Efforts | None] | None) -> None:
+    def pull(self, efforts: Callable[[], PullEfforts | None] | None) -> None:
         """Pull with efforts that are asked for again and again, until None is given."""
         self._pull_source = efforts
 
     @property
-    def choices(self) -> list[str]:
-        """The names of :data:`CHOICES` for which somebody waits."""
+    def available_choices(self) -> list[str]:
+        """The names of :data:`CHOICE_TOPICS` for which somebody waits."""
         return [name for name, topic in self._choices.items() if topic.get_subscription_count()]
 
     def set_reference_pose(
@@ -314,7 +314,7 @@ class Commands:
         They are its parameters with bounds that can be changed while it runs, by name, with their
         values. Called in the thread of the node.
         """
-        client = self._parameters["controller"]
+        client = self._parameter_clients["controller"]
         if not client.services_are_ready():
             return False
 

@@ -23,7 +23,7 @@ from vms_ph_io.installation import command_name
 from ..check_settings import check, choices
 from ..messages.frames import Frames
 from ..node.robot_parameters import RobotParameters
-from .commands import LONGEST_PUSH, TERMINAL, Commands, Recording, Request, wrench_topic
+from .commands import LONGEST_PUSH, ROS_CLI, Commands, Recording, Request, wrench_topic
 from .shapes import reach
 
 # Words of the page for ports, which have other names in topics.
@@ -41,11 +41,11 @@ _MAX_STEPS = 100_000  # that can be asked for at once
 _HANDLE_SIZE = 0.25
 
 # The default push: the acceleration that it gives its port, or the base, m/s^2, and its time, s.
-_ACCELERATION, _BASE_ACCELERATION, _SECONDS = 8.0, 2.0, 0.3
+_PUSH_ACCELERATION, _BASE_ACCELERATION, _PUSH_SECONDS = 8.0, 2.0, 0.3
 
 # Messages of a push in a terminal, Hz, and the time for which the last of them acts, s: the default
 # of the simulator's command_timeout.
-_RATE, _TIMEOUT = 50, 0.25
+_RATE, _PUSH_TIMEOUT = 50, 0.25
 
 
 class Panel(NamedTuple):
@@ -84,12 +84,12 @@ class Controls:
             recording: of all topics.
             start: (nq,) configuration at the start.
         """
-        self._panel, self._robot, self._target = panel, robot, target
+        self._panel, self._robot, self._target_pose = panel, robot, target
         self._server, self._tab, self._commands, self._model = panel
         self._frame = Frames.of(self._model).inertial
-        self._recording, self._start = recording, start
+        self._recording, self._home = recording, start
         self._choice_time, self._last_paused, self._last_speed = 0.0, False, 1.0
-        self._handle: Any = None
+        self._reference_handle: Any = None
         self._folders: list[Any] = []
         self._choices: Choices | None = None
         self._has_gains = False
@@ -148,10 +148,10 @@ class Controls:
 
     def _add_push(self) -> None:
         model, expand = self._model, self._commands.full_name
-        bodies = [port for port in _PORTS if model.b or port != "base"]
-        ports = (*dict.fromkeys([*bodies, *model.tools]),)
+        body_ports = [port for port in _PORTS if model.b or port != "base"]
+        ports = (*dict.fromkeys([*body_ports, *model.tools]),)
         forces = {
-            name: suggested_force(model, self._start, _PORTS.get(name, name)) for name in ports
+            name: suggested_force(model, self._home, _PORTS.get(name, name)) for name in ports
         }
         with self._folder("Push") as gui:
             port = gui.add_dropdown("at", ports)
@@ -159,7 +159,7 @@ class Controls:
                 "force (N)", initial_value=(forces[ports[0]], 0.0, 0.0), step=0.1
             )
             seconds = gui.add_number(
-                "for (s)", initial_value=_SECONDS, min=0.01, max=LONGEST_PUSH, step=0.01
+                "for (s)", initial_value=_PUSH_SECONDS, min=0.01, max=LONGEST_PUSH, step=0.01
             )
             button = gui.add_button("push")
             answer = gui.add_html("")
@@ -174,9 +174,9 @@ class Controls:
             name = _PORTS.get(port.value, port.value)
             x, y, z = vector.value
             frame = "" if name == "base" else "header: {frame_id: world}, "
-            times = max(1, round(_RATE * (seconds.value - _TIMEOUT)))
+            times = max(1, round(_RATE * (seconds.value - _PUSH_TIMEOUT)))
             answer.content = shell_html(
-                f"{TERMINAL} topic pub --rate {_RATE} --times {times} {expand(wrench_topic(name))} "
+                f"{ROS_CLI} topic pub --rate {_RATE} --times {times} {expand(wrench_topic(name))} "
                 "geometry_msgs/msg/WrenchStamped "
                 f"'{{{frame}wrench: {{force: {{x: {x:g}, y: {y:g}, z: {z:g}}}}}}}'"
             )
@@ -246,7 +246,7 @@ class Controls:
         """
         if not self._has_gains:
             self._has_gains = self._commands.ask_gains(self.show_gains)
-        offered = self._commands.choices
+        offered = self._commands.available_choices
         if offered and (self._choices is None or self._choices.offered != offered):
             if self._choices is not None:
                 self._choices.folder.remove()
@@ -267,14 +267,14 @@ class Controls:
                 self._speed.value = name
 
     def _show_handle(self, visible: bool) -> None:
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
+        if self._reference_handle is not None:
+            self._reference_handle.remove()
+            self._reference_handle = None
         if not visible:
             return
-        position, wxyz = self._target()
+        position, wxyz = self._target_pose()
         size = _HANDLE_SIZE * reach(self._model)
-        self._handle = handle = self._server.scene.add_transform_controls(
+        self._reference_handle = handle = self._server.scene.add_transform_controls(
             "/world/reference", scale=size, position=position, wxyz=wxyz, depth_test=False
         )
 
@@ -294,7 +294,7 @@ class Controls:
             )
             topic = self._commands.full_name("controller/reference_pose")
             self._reference_answer.content = shell_html(
-                f"{TERMINAL} topic pub --once {topic} geometry_msgs/msg/PoseStamped {pose}"
+                f"{ROS_CLI} topic pub --once {topic} geometry_msgs/msg/PoseStamped {pose}"
             )
 
     def show_gains(self, gains: Mapping[str, tuple[ParameterDescriptor, float]]) -> None:
@@ -340,7 +340,7 @@ class Controls:
 _NONE_LABELS = {"demo": "none", "law": "as in the parameter file", "scene": "none"}
 
 # Launch arguments of other names than on the page.
-_ARGUMENTS = {"law": "controller"}
+_LAUNCH_ARGUMENTS = {"law": "controller"}
 
 
 class Choices:
@@ -375,30 +375,30 @@ class Choices:
             for choice, names in choices(arguments).items():
                 if choice not in offered:
                     continue
-                current = arguments.get(_ARGUMENTS.get(choice, choice), "")
+                current = arguments.get(_LAUNCH_ARGUMENTS.get(choice, choice), "")
                 label = _NONE_LABELS.get(choice, "")
                 suitable = [name for name in names if name == current or name not in unsuitable]
                 current = current if current in names else ""
-                entries = (*filter(None, [label, *suitable]),)
+                labels = (*filter(None, [label, *suitable]),)
                 hint = "it needs MuJoCo" if choice == "scene" else None
-                field = gui.add_dropdown(choice, entries, initial_value=current or label, hint=hint)
-                field.on_update(self._on_choice(choice, field, entries))
+                field = gui.add_dropdown(choice, labels, initial_value=current or label, hint=hint)
+                field.on_update(self._on_choice(choice, field, labels))
             self._answer = gui.add_html(text_html("The page begins anew with what is chosen."))
 
     def _on_choice(self, choice: str, field: Any, names: tuple[str, ...]) -> Callable[[Any], None]:
         def on_update(_: Any) -> None:
             name = field.value
             if name in names:  # a program may send any other, which must not be loaded
-                self._take(choice, "" if name == _NONE_LABELS.get(choice) else name)
+                self._choose(choice, "" if name == _NONE_LABELS.get(choice) else name)
 
         return on_update
 
-    def _take(self, choice: str, name: str) -> None:
+    def _choose(self, choice: str, name: str) -> None:
         """Choose another robot, law or scene, once it is known to fit."""
         request = self._commands.choose(choice, name)
         try:
             if choice != "demo":
-                check({"robot": self._robot, _ARGUMENTS.get(choice, choice): name})
+                check({"robot": self._robot, _LAUNCH_ARGUMENTS.get(choice, choice): name})
         except VmsPhError as error:
             show_refusal(self._answer, request, str(error))
             return
@@ -420,7 +420,7 @@ def suggested_force(model: VMSModel, q: Array, port: str) -> float:
         return float(f"{_BASE_ACCELERATION * model.total_mass:.2g}")
     jacobian = (d.J_tools[port] if port else d.J_end_effector)[:3]
     mobility = float(np.trace(jacobian @ np.linalg.solve(d.M, jacobian.T)))
-    return float(f"{_ACCELERATION / max(mobility / 3.0, 1.0 / model.total_mass):.2g}")
+    return float(f"{_PUSH_ACCELERATION / max(mobility / 3.0, 1.0 / model.total_mass):.2g}")
 
 
 def send(

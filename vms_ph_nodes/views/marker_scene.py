@@ -73,7 +73,7 @@ GROUPS = (
 )
 
 
-HIDDEN = ("locked inertia", "task inertia", "energy bars")
+HIDDEN_GROUPS = ("locked inertia", "task inertia", "energy bars")
 """Groups that are not shown at first."""
 
 
@@ -81,7 +81,7 @@ class MarkerScene:
     """Draws marker arrays in the inertial frame, with a legend that hides them one by one.
 
     Attributes:
-        boxes: checkboxes of the groups.
+        checkboxes: checkboxes of the groups.
     """
 
     def __init__(self, server: viser.ViserServer) -> None:
@@ -89,18 +89,18 @@ class MarkerScene:
         server.scene.add_frame("/world/markers", show_axes=False)
         self._arrows: Any = None
         self._bodies = Bodies(server.scene)
-        self._hidden = {*HIDDEN}
-        self.boxes: list[Any] = []
+        self._hidden = {*HIDDEN_GROUPS}
+        self.checkboxes: list[Any] = []
         self._legend: dict[str, Any] = {}
         for group in GROUPS:
             # A group has its line once it has been drawn.
-            is_on = group.name not in HIDDEN
+            is_on = group.name not in HIDDEN_GROUPS
             box = server.gui.add_checkbox(group.name, initial_value=is_on, visible=False)
             self._legend[group.name] = server.gui.add_html(_legend(group), visible=False)
-            self.boxes.append(box)
-            box.on_update(partial(self._switch, group, box))
+            self.checkboxes.append(box)
+            box.on_update(partial(self._switch_group, group, box))
 
-    def _switch(self, group: Group, box: Any, _: Any) -> None:
+    def _switch_group(self, group: Group, box: Any, _: Any) -> None:
         change = self._hidden.discard if box.value else self._hidden.add
         change(group.name)
         for (name, _), handle in self._bodies.handles():
@@ -108,16 +108,16 @@ class MarkerScene:
 
     def _is_shown(self, name: str) -> bool:
         """Return whether markers with this namespace are shown; those of no group always are."""
-        return _group(name) not in self._hidden
+        return _group_name(name) not in self._hidden
 
     def show(self, message: MarkerArray) -> None:
         """Draw these markers in place of the previous ones."""
         arrows = []
-        groups = {_group(marker.ns) for marker in message.markers}
-        for box, group in zip(self.boxes, GROUPS, strict=True):
+        groups = {_group_name(marker.ns) for marker in message.markers}
+        for box, group in zip(self.checkboxes, GROUPS, strict=True):
             if group.name in groups:
                 box.visible = self._legend[group.name].visible = True
-        for marker in filter(is_sound, message.markers):
+        for marker in filter(is_drawable, message.markers):
             visible = self._is_shown(marker.ns)
             self._bodies.draw(marker, "/world/markers", visible=visible)
             if visible and marker.type == Marker.ARROW and marker.action == Marker.ADD:
@@ -147,7 +147,7 @@ class MarkerScene:
             self._arrows.points, self._arrows.colors = points, colours
 
 
-def _group(name: str) -> str:
+def _group_name(name: str) -> str:
     """Return the name of the group of a namespace, or an empty string."""
     return next((group.name for group in GROUPS if name.startswith(group.names or group.name)), "")
 
@@ -162,7 +162,7 @@ def _legend(group: Group) -> str:
     return f'<div style="{style}">{squares}{group.text}</div>'
 
 
-def is_sound(marker: Marker) -> bool:
+def is_drawable(marker: Marker) -> bool:
     """Return whether a marker can be drawn: its numbers have a size, and an arrow has two ends."""
     sizes = [(v.x, v.y, v.z) for v in [marker.pose.position, marker.scale, *marker.points]]
     return bool(
@@ -203,31 +203,31 @@ class Bodies:
             parent: name in the scene of what it goes with.
             properties: further properties.
         """
-        key, kind = (marker.ns, marker.id), marker.type
+        key, marker_type = (marker.ns, marker.id), marker.type
         if marker.action == Marker.DELETEALL:
             self.clear()
-        drawn_kind, handle = self._bodies.get(key, (None, None))
-        if handle is not None and (kind != drawn_kind or marker.action != Marker.ADD):
+        drawn_type, handle = self._bodies.get(key, (None, None))
+        if handle is not None and (marker_type != drawn_type or marker.action != Marker.ADD):
             handle.remove()
             del self._bodies[key]
             handle = None
-        if marker.action != Marker.ADD or kind not in (*_SOLIDS, Marker.TEXT_VIEW_FACING):
+        if marker.action != Marker.ADD or marker_type not in (*_SOLIDS, Marker.TEXT_VIEW_FACING):
             return
         if handle is None:
             if len(self._bodies) >= _MAX_BODIES:
                 return
             # Its name in the scene is a number: one that is received may be part of another.
             self._added_count += 1
-            handle = self._add(f"{parent}/body_{self._added_count}", marker, properties)
-            self._bodies[key] = kind, handle
-        if kind == Marker.TEXT_VIEW_FACING:
+            handle = self._add_to_scene(f"{parent}/body_{self._added_count}", marker, properties)
+            self._bodies[key] = marker_type, handle
+        if marker_type == Marker.TEXT_VIEW_FACING:
             handle.text = marker.text[:_MAX_LETTERS]
         else:
             handle.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
         p, r = marker.pose.position, marker.pose.orientation
         handle.position, handle.wxyz = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
 
-    def _add(self, path: str, marker: Marker, properties: dict[str, Any]) -> Any:
+    def _add_to_scene(self, path: str, marker: Marker, properties: dict[str, Any]) -> Any:
         if marker.type == Marker.TEXT_VIEW_FACING:
             properties = {key: properties[key] for key in ("visible",) if key in properties}
             height = float(marker.scale.z)
@@ -252,7 +252,7 @@ def colour_of(marker: Marker) -> tuple[int, int, int]:
     return red, green, blue
 
 
-_OPACITY = 0.35
+_MAX_OPACITY = 0.35
 
 
 class Surroundings:
@@ -272,9 +272,9 @@ class Surroundings:
         if self._message is None or self._is_drawn:
             return
         self._is_drawn = True
-        for marker in filter(is_sound, self._message.markers):
+        for marker in filter(is_drawable, self._message.markers):
             # The robot is seen behind what stands around it.
-            opacity = None if marker.frame_locked else min(_OPACITY, float(marker.color.a))
+            opacity = None if marker.frame_locked else min(_MAX_OPACITY, float(marker.color.a))
             parent = scene.path(marker.header.frame_id, "/world")
             self._bodies.draw(marker, parent, opacity=opacity, cast_shadow=True)
 

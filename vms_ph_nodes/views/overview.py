@@ -36,13 +36,13 @@ _MAX_DIGITS = 6  # at most, of an energy balance whose rounded terms do not add 
 
 _MAX_SPEED = 1e3  # ratio of simulated to real time
 _MAX_LETTERS = 500  # of a sentence of a node
-_PACE_SECONDS = 4.0  # over which the ratio to real time is a mean
+_RATIO_SECONDS = 4.0  # over which the ratio to real time is a mean
 
 _EXERGY = "battery to heat (exergy)"
-_BASES = {"fixed": "fixed base", "planar": "planar base", "floating": "floating base"}
+_BASE_NAMES = {"fixed": "fixed base", "planar": "planar base", "floating": "floating base"}
 
 _GOOD, _FAIR, _BAD, _GREY = "#007a53", "#b86200", "#c62f26", "#666666"
-_STATUS = {
+_STATUS_TEXTS = {
     ControllerState.OK: "in control",
     ControllerState.SATURATED: "at a limit",
     ControllerState.HOLDING: "holds the robot",
@@ -123,19 +123,19 @@ class LoopFlow(MeanPowers):
     def __init__(self) -> None:
         # J, since the law was first heard or the energy balance began anew.
         self._works = {"reference": 0.0, "damping": 0.0, "pushes": 0.0}
-        self._pushes: float | None = None
-        self._last: ControllerState | None = None
+        self._push_energy: float | None = None
+        self._last_state: ControllerState | None = None
         super().__init__()
 
     def begin(self) -> None:
         """Begin anew, with a new energy balance."""
         self._works = dict.fromkeys(self._works, 0.0)
-        self._pushes, self._last = None, None
+        self._push_energy, self._last_state = None, None
         super().begin()
 
     def add(self, message: ControllerState) -> None:
         """Integrate the powers of a record, by the trapezoidal rule."""
-        last, self._last = self._last, message
+        last, self._last_state = self._last_state, message
         if last is None:
             return
         seconds = (from_stamp(message.header.stamp) - from_stamp(last.header.stamp)) / NANOSECONDS
@@ -149,16 +149,16 @@ class LoopFlow(MeanPowers):
     def add_pushes(self, power: Power) -> None:
         """Take into account what the end effector and the tools have supplied."""
         pushes = power.wrench_end_effector_energy + sum(power.tool_energy)
-        if self._pushes is not None:
-            self._works["pushes"] += pushes - self._pushes
-        self._pushes = pushes
+        if self._push_energy is not None:
+            self._works["pushes"] += pushes - self._push_energy
+        self._push_energy = pushes
 
     def flow(self, split: EnergySplit) -> Flow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
 
         None also where the law has said nothing yet.
         """
-        message = self._last
+        message = self._last_state
         if message is None:
             return None
         stores = parts_of_law(partial(getattr, message), split)
@@ -175,8 +175,8 @@ class LoopFlow(MeanPowers):
         sinks = [*map(stream, stores), stream("damping")]
         sources = [stream("pushes"), stream("reference"), *(stream(name, -1.0) for name in tank)]
         # Friction, gravity that is not compensated exactly, sampling and clipping.
-        rest = sum(sink.power for sink in sinks) - sum(sink.power for sink in sources)
-        sources.append(Stream("rest", rest, float("nan")))
+        remainder = sum(sink.power for sink in sinks) - sum(sink.power for sink in sources)
+        sources.append(Stream("rest", remainder, float("nan")))
         return Flow(tuple(sources), tuple(sinks), seconds, "since this page was opened")
 
 
@@ -189,27 +189,27 @@ class Overview:
         self._law = law
         # The verdict and the flow stay in view, see the style of the page server.
         self._top = gui.add_html(f'<div class="vms-top">{_badge("waiting for the robot …", _GREY)}')
-        self._of = gui.add_dropdown("flow through", ("robot", "closed loop"))
+        self._flow_choice = gui.add_dropdown("flow through", ("robot", "closed loop"))
         self._status = gui.add_html("")
         self._destroyers = gui.add_html("", visible=False)
-        self._verdict, self._sums, self._picture, self._notes = "", "", "", ["", ""]
-        self._pace = TimeRatio()
-        self._robot, self._loop = RobotFlow(), LoopFlow()
+        self._verdict, self._balance_text, self._picture, self._notes = "", "", "", ["", ""]
+        self._time_ratio = TimeRatio()
+        self._robot_flow, self._loop_flow = RobotFlow(), LoopFlow()
         # The flow of exergy, and the module of the wing that draws it.
         self._exergy_flow: Any = None
         self._exergy_view: Any = None
         self._sankeys = {"robot": Sankey(), "closed loop": Sankey(), _EXERGY: Sankey()}
         self._energy: Energy | None = None
-        self._pair: tuple[Power, Energy] | None = None
-        self._control: ControllerState | None = None
+        self._balance_messages: tuple[Power, Energy] | None = None
+        self._controller_state: ControllerState | None = None
         self._exergy: Exergy | None = None
-        self._nodes: dict[str, DiagnosticStatus] = {}
+        self._node_statuses: dict[str, DiagnosticStatus] = {}
 
     def name(self, model: VMSModel, name: str) -> None:
         """Say what is shown: a robot, and the name by which a user knows it."""
         bodies = f"{model.n} joint{'s' if model.n != 1 else ''}"
         self._notes[0] = (
-            f"<b>{escape(name)}</b>, {_BASES[model.base]}, {bodies}, {model.total_mass:.3g} kg"
+            f"<b>{escape(name)}</b>, {_BASE_NAMES[model.base]}, {bodies}, {model.total_mass:.3g} kg"
         )
 
     def show_hint(self) -> None:
@@ -222,19 +222,19 @@ class Overview:
 
     def on_power(self, message: Power) -> None:
         """Take the energy balance into account."""
-        self._pace.add(from_stamp(message.header.stamp))
+        self._time_ratio.add(from_stamp(message.header.stamp))
         energy = self._energy
         if energy is not None and energy.header.stamp == message.header.stamp:
-            self._pair = message, energy
+            self._balance_messages = message, energy
         if _is_reset(message):
-            self._robot.begin()
-            self._loop.begin()
-        self._loop.add_pushes(message)
+            self._robot_flow.begin()
+            self._loop_flow.begin()
+        self._loop_flow.add_pushes(message)
 
     def on_control(self, message: ControllerState) -> None:
         """Take the record of the law into account."""
-        self._control = message
-        self._loop.add(message)
+        self._controller_state = message
+        self._loop_flow.add(message)
 
     def on_exergy(self, message: Exergy) -> None:
         """Take the exergy map into account."""
@@ -244,22 +244,22 @@ class Overview:
             except VmsPhError:
                 return  # without the wing the page shows energy alone
             self._exergy_flow = self._exergy_view.ExergyFlow()
-            self._of.options = (*self._sankeys,)
+            self._flow_choice.options = (*self._sankeys,)
         self._exergy = message
 
     def on_diagnostics(self, message: DiagnosticArray) -> None:
         """Take the status of nodes into account."""
         for status in message.status:
             name = node_name(status)
-            if name and (name in self._nodes or len(self._nodes) < 50):
-                self._nodes[name] = status
+            if name and (name in self._node_statuses or len(self._node_statuses) < 50):
+                self._node_statuses[name] = status
 
-    def time_of(self, simulator: str) -> tuple[bool | None, float | None]:
+    def pause_and_speed(self, simulator: str) -> tuple[bool | None, float | None]:
         """Return whether a simulator, by the name of its node, is paused, and its speed.
 
         The speed is the ratio of simulated to real time. None: it is not known.
         """
-        status = self._nodes.get(simulator)
+        status = self._node_statuses.get(simulator)
         if status is None:
             return None, None
         text = next((item.value for item in status.values if item.key == SPEED_KEY), "")
@@ -270,7 +270,7 @@ class Overview:
 
     def forget(self) -> None:
         """Forget what was received: the topics end here."""
-        self._nodes.clear()
+        self._node_statuses.clear()
 
     def draw(self, disagreement: str = "") -> None:
         """Send what has changed to the page.
@@ -280,31 +280,31 @@ class Overview:
         """
         if disagreement:
             self._verdict = _badge(disagreement, _BAD)
-        elif self._pair is not None:
-            self._verdict, self._sums = verdict(self._pair[0])
-        elif any(status.message == PAUSED for status in self._nodes.values()):
+        elif self._balance_messages is not None:
+            self._verdict, self._balance_text = verdict(self._balance_messages[0])
+        elif any(status.message == PAUSED for status in self._node_statuses.values()):
             self._verdict = _badge("Paused: nothing has moved yet", _GREY)
-        if self._pair is not None:
-            self._draw_flow(*self._pair)
-        status = status_line(self._control, self._nodes, self._pace.ratio)
-        lines = [self._sums, status, *self._notes]
+        if self._balance_messages is not None:
+            self._draw_flow(*self._balance_messages)
+        status = status_line(self._controller_state, self._node_statuses, self._time_ratio.ratio)
+        lines = [self._balance_text, status, *self._notes]
         self._status.content = f'<div class="vms-text">{"<br>".join(filter(None, lines))}</div>'
         verdict_html = self._verdict or _badge("waiting for the robot …", _GREY)
         self._top.content = f'<div class="vms-top">{verdict_html}{self._picture}</div>'
 
     def _draw_flow(self, power: Power, energy: Energy) -> None:
+        chosen = self._flow_choice.value
         flows: dict[str, Any] = {
-            "robot": self._robot.flow(power, energy, self._law.split, self._law.base_moves),
-            "closed loop": self._loop.flow(self._law.split),
+            "robot": self._robot_flow.flow(power, energy, self._law.split, self._law.base_moves),
+            "closed loop": self._loop_flow.flow(self._law.split),
         }
         if self._exergy is not None:
             flows[_EXERGY] = self._exergy_flow.between(self._exergy)
-            self._destroyers.visible = self._of.value == _EXERGY
+            self._destroyers.visible = chosen == _EXERGY
             if self._destroyers.visible:
                 self._destroyers.content = self._exergy_view.exergy_list(self._exergy)
-        flow = flows.get(self._of.value)
-        if flow is not None:
-            self._picture = self._sankeys[self._of.value].draw(flow, self._of.value)
+        if (flow := flows.get(chosen)) is not None:
+            self._picture = self._sankeys[chosen].draw(flow, chosen)
 
 
 def _port_energies(power: Power) -> list[float]:
@@ -320,38 +320,38 @@ def _is_reset(power: Power) -> bool:
 def verdict(power: Power) -> tuple[str, str]:
     """Return as HTML whether energy is conserved, and the energy balance of a message."""
     energies = _port_energies(power)
-    turnover = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
+    moved_energy = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
     unaccounted = power.unaccounted_energy
-    sums = balance(power.stored, sum(energies), power.dissipated_energy, unaccounted, turnover)
+    sums = balance(power.stored, sum(energies), power.dissipated_energy, unaccounted, moved_energy)
     source = "" if power.exact_energies else ", from samples"
-    return conservation(unaccounted, turnover), f"since the start: {sums}{source}"
+    return conservation(unaccounted, moved_energy), f"since the start: {sums}{source}"
 
 
 def balance(
-    stored: float, supplied: float, dissipated: float, unaccounted: float, turnover: float
+    stored: float, supplied: float, dissipated: float, unaccounted: float, moved_energy: float
 ) -> str:
-    """Return an energy balance as HTML; all energies in J, ``turnover`` is what was moved."""
-    scales = [Scale(turnover, "J", digits) for digits in range(3, _MAX_DIGITS + 1)]
+    """Return an energy balance as HTML; all energies in J, ``moved_energy`` is what was moved."""
+    scales = [Scale(moved_energy, "J", digits) for digits in range(3, _MAX_DIGITS + 1)]
     terms = stored, supplied, -dissipated, unaccounted
     scale = next((scale for scale in scales if scale.adds_up(*terms)), scales[0])
-    has_moved = turnover > _SMALLEST_ENERGY
-    share = f" ({abs(unaccounted) / turnover:.0e} of what moved)" if has_moved else ""
+    has_moved = moved_energy > _SMALLEST_ENERGY
+    share = f" ({abs(unaccounted) / moved_energy:.0e} of what moved)" if has_moved else ""
     return (
         f"{scale.text(stored)} stored = {scale.text(supplied)} supplied − "
         f"{scale.text(dissipated)} dissipated + <b>{scale.text(unaccounted)} unaccounted</b>{share}"
     )
 
 
-def conservation(unaccounted: float, turnover: float) -> str:
+def conservation(unaccounted: float, moved_energy: float) -> str:
     """Return as HTML whether energy is conserved.
 
     Args:
         unaccounted: J.
-        turnover: energy that was moved, J.
+        moved_energy: energy that was moved, J.
     """
-    if not turnover > _SMALLEST_ENERGY:
+    if not moved_energy > _SMALLEST_ENERGY:
         return _badge("Energy is conserved: nothing has moved yet", _GOOD)
-    share = abs(unaccounted) / turnover
+    share = abs(unaccounted) / moved_energy
     if share <= _SMALL_SHARE:
         return _badge("Energy is conserved", _GOOD)
     if share <= _LARGE_SHARE:
@@ -376,10 +376,10 @@ class TimeRatio:
         if arrivals and stamp < arrivals[-1][1]:
             arrivals.clear()
         arrivals.append((now, stamp))
-        while now - arrivals[0][0] > _PACE_SECONDS:
+        while now - arrivals[0][0] > _RATIO_SECONDS:
             arrivals.popleft()
         elapsed = now - arrivals[0][0]
-        is_long_enough = elapsed > 0.5 * _PACE_SECONDS
+        is_long_enough = elapsed > 0.5 * _RATIO_SECONDS
         self.ratio = (stamp - arrivals[0][1]) / NANOSECONDS / elapsed if is_long_enough else None
 
 
@@ -387,25 +387,25 @@ def status_line(
     control: ControllerState | None, nodes: dict[str, DiagnosticStatus], pace: float | None = None
 ) -> str:
     """Return as HTML how law and nodes are, in words; ``pace`` is the ratio to real time."""
-    paused = any(status.message == PAUSED for status in nodes.values())
-    phrases = ["<b>simulation</b> paused"] if paused else []
-    if pace is not None and not paused:
+    is_paused = any(status.message == PAUSED for status in nodes.values())
+    phrases = ["<b>simulation</b> paused"] if is_paused else []
+    if pace is not None and not is_paused:
         phrases.append(f"<b>time</b> {pace:.2f} × real time")
     if control is not None:
-        state = _STATUS.get(control.status, f"status {control.status}")
+        state = _STATUS_TEXTS.get(control.status, f"status {control.status}")
         why = f" ({escape(control.reason[:_MAX_LETTERS])})" if control.reason else ""
         phrases.append(f"<b>controller</b> {state}{why}")
         phrases.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
         if control.tank_level:
             phrases.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
-    if paused:
+    if is_paused:
         nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_INPUT_START)}
-    bad = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
-    good = len(nodes) - len(bad)
+    failing = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
+    good_count = len(nodes) - len(failing)
     line = " · ".join(phrases)
-    if nodes and not bad:
-        line += f" · <b>{good} node{'s' if good > 1 else ''}</b> fine"
-    for name, status in sorted(bad.items()):
+    if nodes and not failing:
+        line += f" · <b>{good_count} node{'s' if good_count > 1 else ''}</b> fine"
+    for name, status in sorted(failing.items()):
         kind = "warn" if status.level == DiagnosticStatus.WARN else "bad"
         text = escape(status.message[:_MAX_LETTERS])
         line += f'<br><span class="vms-{kind}"><b>{escape(name[:_MAX_LETTERS])}</b>: {text}</span>'

@@ -33,7 +33,7 @@ from .page_address import HOST
 # Browsers open and drop spare connections, for each of which websockets logs a traceback.
 logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
 
-_TITLE = b"<title>Viser</title>"
+_VISER_TITLE = b"<title>Viser</title>"
 
 # Time that a browser has at most to answer that its connection closes, s; a node ends after it.
 _CLOSE_TIMEOUT = 1.0
@@ -46,7 +46,7 @@ _HEADERS = {
     "base-uri 'none'; form-action 'none'",
 }
 
-_REFUSAL = (
+_REFUSAL_TEXT = (
     "This page is for whoever started it: open the address with its token, which stands in the "
     "terminal, http://.../?token=...\n"
 )
@@ -81,10 +81,10 @@ def serve_page(
     # The banner of viser is suppressed; the node logs the address.
     with (
         contextlib.redirect_stdout(io.StringIO()),
-        _restricted([*own_origins, *further_origins], token, title) as calls,
+        _restricted([*own_origins, *further_origins], token, title) as serve_calls,
     ):
         server = viser.ViserServer(host=HOST, port=port, label="vms_ph", verbose=False)
-    if not calls:
+    if not serve_calls:
         server.stop()
         raise VmsPhError(
             f"viser {viser.__version__} serves its pages in a way in which origin and token "
@@ -115,7 +115,7 @@ def _restricted(origins: list[str], token: str, title: Callable[[], str]) -> Ite
 
         def answer(connection: Any, request: Any) -> Any:
             if not _has_token(request.path, token):
-                return connection.respond(HTTPStatus.FORBIDDEN, _REFUSAL)
+                return connection.respond(HTTPStatus.FORBIDDEN, _REFUSAL_TEXT)
             return _with_title(process_request and process_request(connection, request), title())
 
         return original(
@@ -136,7 +136,7 @@ def _has_token(path: str, token: str) -> bool:
 
 
 @cache
-def _added_to_viser() -> bytes:
+def _style_and_script() -> bytes:
     """Return style and script of the page, which viser has no options for."""
     folder = share_directory() / "config/page"
     style, script = ((folder / name).read_text("utf-8") for name in ("page.css", "page.js"))
@@ -150,7 +150,7 @@ def _with_title(response: Any, title: str) -> Any:
     is_compressed = response.headers.get("Content-Encoding") == "gzip"
     body = gzip.decompress(response.body) if is_compressed else response.body
     title_tag = f"<title>{escape(title)}</title>".encode()
-    body = body.replace(_TITLE, title_tag + _added_to_viser(), 1)
+    body = body.replace(_VISER_TITLE, title_tag + _style_and_script(), 1)
     response.body = gzip.compress(body, 1) if is_compressed else body
     del response.headers["Content-Length"]
     response.headers.update(_HEADERS)

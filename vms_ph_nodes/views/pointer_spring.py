@@ -14,7 +14,7 @@ import viser
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.legend import LEGEND
 
-from .commands import Commands, Efforts
+from .commands import Commands, PullEfforts
 from .robot_scene import RobotScene
 from .viewpoint import WorldView
 
@@ -46,7 +46,7 @@ class PointerSpring:
         model: VMSModel,
         scene: RobotScene,
         commands: Commands,
-        world: WorldView,
+        world_view: WorldView,
     ) -> None:
         """Add it to the links of a robot.
 
@@ -55,10 +55,10 @@ class PointerSpring:
             model: the robot.
             scene: where it is drawn.
             commands: of the node.
-            world: in which it is drawn.
+            world_view: in which it is drawn.
         """
         self._server, self._model, self._scene = server, model, scene
-        self._commands, self._world = commands, world
+        self._commands, self._world_view = commands, world_view
         self.stiffness = float(f"{_STIFFNESS * model.total_mass:.2g}")
         self._grip: DraggedPoint | None = None
         self._line: Any = None
@@ -68,13 +68,13 @@ class PointerSpring:
 
     def draw(self) -> None:
         """Draw the spring; called in every frame."""
-        grip = self._grip
-        if grip is None:
+        dragged = self._grip
+        if dragged is None:
             if self._line is not None:
                 self._line.remove()
                 self._line = None
             return
-        ends = np.array([[self._world_point(grip), grip.pointer]], dtype=np.float32)
+        ends = np.array([[self._world_point(dragged), dragged.pointer]], dtype=np.float32)
         if self._line is None:
             self._line = self._server.scene.add_line_segments(
                 "/world/spring", points=ends, colors=LEGEND["pushes"].rgb, line_width=4.0
@@ -87,7 +87,7 @@ class PointerSpring:
             if event.phase == "end":
                 self.release()
                 return
-            shift = self._world.shift
+            shift = self._world_view.shift
             if event.phase == "start":
                 self.grip(link, np.array(event.start_position) - shift)
             self.move(np.array(event.end_position) - shift)
@@ -109,22 +109,22 @@ class PointerSpring:
         self._grip = None
         self._commands.pull(None)
 
-    def _world_point(self, grip: DraggedPoint) -> Array:
-        point: Array = self._scene.world_pose(grip.link).act(grip.point)
+    def _world_point(self, dragged: DraggedPoint) -> Array:
+        point: Array = self._scene.world_pose(dragged.link).act(dragged.point)
         return point
 
-    def _efforts(self) -> Efforts | None:
-        grip = self._grip
-        if grip is None:
+    def _efforts(self) -> PullEfforts | None:
+        dragged = self._grip
+        if dragged is None:
             return None
-        point = self._world_point(grip)
-        force = self.stiffness * (grip.pointer - point)
-        return point_efforts(self._model, self._scene, grip.link, point, force)
+        point = self._world_point(dragged)
+        force = self.stiffness * (dragged.pointer - point)
+        return point_efforts(self._model, self._scene, dragged.link, point, force)
 
 
 def point_efforts(
     model: VMSModel, scene: RobotScene, link: str, point: Array, force: Array
-) -> Efforts:
+) -> PullEfforts:
     """Return the efforts that act on a robot like a force at a point of a link, ``J^T f``.
 
     Args:
@@ -155,4 +155,4 @@ def point_efforts(
         root = scene.world_pose(scene.root)
         moment = np.cross(point - root.translation, force)
         base = np.concatenate([root.rotation.T @ force, root.rotation.T @ moment])
-    return Efforts(torques, base)
+    return PullEfforts(torques, base)

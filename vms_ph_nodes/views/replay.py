@@ -27,15 +27,15 @@ from .strip_chart import PLOT_OPTIONS, axes, rounded, series
 from .viewpoint import WorldView, set_theme, viewpoint
 
 _GHOST_COLOUR = rgb(PURPLE)
-_NONE = "none"
+_NO_CHOICE = "none"
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
-_INSTANTS = 400  # of a plot
-_FLOOR = 4e-3  # what is smaller does not fill a plot
+_MAX_INSTANTS = 400  # of a plot
+_MIN_HEIGHT = 4e-3  # what is smaller does not fill a plot
 _PICTURES_HZ = 5.0
 
 _CURSOR = viser.uplot.Series(label="now", stroke="#888888", width=2, dash=(2, 4))
 
-_WINDOW = 0.2  # s, of which the powers of a flow are means
+_MEAN_WINDOW = 0.2  # s, of which the powers of a flow are means
 
 BALANCE = "energy balance"
 
@@ -68,10 +68,10 @@ class RecordedRun:
         self.findings = _findings(audit)
         ledger = audit.ledger
         series = ledger.series
-        joints = np.asarray(series["supplied_by_joint"]).sum(axis=1)
-        ports = np.asarray(series["supplied_by_port"])
-        self._sources = {"torque": joints} | {
-            audit.port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)
+        joint_energies = np.asarray(series["supplied_by_joint"]).sum(axis=1)
+        port_energies = np.asarray(series["supplied_by_port"])
+        self._sources = {"torque": joint_energies} | {
+            audit.port_name(port): port_energies[:, k] for k, port in enumerate(ledger.ports)
         }
         self._stores = {name: np.asarray(series[name]) for name in ("potential", "kinetic")}
         self._dissipated = series["dissipated_by_joint"].sum(axis=1) + series["drag"].sum(axis=1)
@@ -79,17 +79,17 @@ class RecordedRun:
     @property
     def duration(self) -> float:
         """Time from the first to the last instant, s."""
-        return float(self._time[-1] - self._time[0])
+        return float(self._times[-1] - self._times[0])
 
     @property
-    def _time(self) -> Array:
+    def _times(self) -> Array:
         return np.asarray(self.audit.ledger.time)
 
     def configuration(self, time: float) -> Array:
         """Return the recorded configuration nearest to a time (s) since the first one, (nq,)."""
-        log_time = time + self._time[0]
-        k = int(np.clip(np.searchsorted(self._time, log_time), 1, len(self._time) - 1))
-        k -= log_time - self._time[k - 1] < self._time[k] - log_time
+        recording_time = time + self._times[0]
+        k = int(np.clip(np.searchsorted(self._times, recording_time), 1, len(self._times) - 1))
+        k -= recording_time - self._times[k - 1] < self._times[k] - recording_time
         return np.asarray(self.audit.q[k])
 
     def flow(self, time: float) -> Flow:
@@ -97,18 +97,18 @@ class RecordedRun:
 
         What the balance leaves is unaccounted for.
         """
-        end = self._time[0] + max(time, _WINDOW)
-        span = np.array([end - _WINDOW, end])
+        end = self._times[0] + max(time, _MEAN_WINDOW)
+        span = np.array([end - _MEAN_WINDOW, end])
 
         def stream(name: str, series: Array) -> Stream:
-            first, last = np.interp(span, self._time, series)
-            return Stream(name, float(last - first) / _WINDOW, float(last))
+            first, last = np.interp(span, self._times, series)
+            return Stream(name, float(last - first) / _MEAN_WINDOW, float(last))
 
         sources = [stream(name, energies) for name, energies in self._sources.items()]
         sinks = [stream(name, energies) for name, energies in self._stores.items()]
         sinks.append(stream("dissipated", self._dissipated))
         sources.append(stream("unaccounted", np.asarray(self.audit.ledger.series["unaccounted"])))
-        return Flow(tuple(sources), tuple(sinks), _WINDOW, "since 0 s")
+        return Flow(tuple(sources), tuple(sinks), _MEAN_WINDOW, "since 0 s")
 
     def curves(self, limit: int) -> tuple[Array, dict[str, tuple[str, Mapping[str, Array]]]]:
         """Return the times since the first instant, and groups of curves by name.
@@ -134,21 +134,21 @@ class RecordedRun:
 
 
 def _findings(audit: Audit) -> tuple[Finding, ...]:
-    begin = float(audit.ledger.time[0])
+    start_time = float(audit.ledger.time[0])
     findings = []
     for appearance in audit.appearances:
-        where = next(iter(appearance.shares), "")
+        location = next(iter(appearance.shares), "")
         change = "appeared" if appearance.energy > 0.0 else "disappeared"
-        text = f"{abs(appearance.energy):.3g} J {change}" + (f" at {where}" if where else "")
-        findings.append(Finding(max(appearance.begin - begin, 0.0), text))
+        text = f"{abs(appearance.energy):.3g} J {change}" + (f" at {location}" if location else "")
+        findings.append(Finding(max(appearance.begin - start_time, 0.0), text))
     for supply in audit.supplies:
         if supply.violates:
             name = label_of(audit.port_name(supply.name))
             text = f"{name} has supplied {supply.net:.3g} J beyond what it had taken"
-            findings.append(Finding(max(supply.time - begin, 0.0), text))
+            findings.append(Finding(max(supply.time - start_time, 0.0), text))
     ledger = audit.ledger
     text = f"largest unaccounted energy, {ledger.largest:.3g} J"
-    findings.append(Finding(max(float(ledger.largest_time) - begin, 0.0), text))
+    findings.append(Finding(max(float(ledger.largest_time) - start_time, 0.0), text))
     return tuple(sorted(findings, key=lambda finding: finding.time))
 
 
@@ -177,8 +177,8 @@ class Replay:
             speed: of SPEEDS, in times of real time.
         """
         self._server, self._load = server, load
-        self._files = {_label(path): path for path in runs}
-        self._loaded: dict[Path, RecordedRun] = {}
+        self._paths = {_run_name(path): path for path in runs}
+        self._loaded_runs: dict[Path, RecordedRun] = {}
         self._run: RecordedRun | None = None
         self._ghost_run: RecordedRun | None = None
         self._scene: RobotScene | None = None
@@ -189,9 +189,9 @@ class Replay:
         self._world = WorldView(server)
         self._build()
         self._speed.value = speed
-        self._open(next(iter(self._files), ""))
+        self._open_run(next(iter(self._paths), ""))
         if compare:
-            self._ghost_choice.value = tuple(self._files)[1]
+            self._ghost_choice.value = tuple(self._paths)[1]
 
     @property
     def time(self) -> float:
@@ -220,45 +220,45 @@ class Replay:
                 self._picture_time = now
                 self._mark_time()
                 self._picture = self._sankey.draw(run.flow(self._time), f"at {self._time:.2f} s")
-                self._top.content = f'<div class="vms-top">{self._badge}{self._picture}</div>'
+                self._top_html.content = f'<div class="vms-top">{self._badge}{self._picture}</div>'
 
     def _build(self) -> None:
         gui = self._server.gui
-        names = tuple(self._files)
+        names = tuple(self._paths)
         self._badge = self._picture = ""
-        self._top = gui.add_html('<div class="vms-top"></div>')
-        self._head = gui.add_html("")
-        self._chosen = gui.add_dropdown("run", names or (_NONE,))
-        self._ghost_choice = gui.add_dropdown("compare with", (_NONE, *names))
+        self._top_html = gui.add_html('<div class="vms-top"></div>')
+        self._head_html = gui.add_html("")
+        self._run_choice = gui.add_dropdown("run", names or (_NO_CHOICE,))
+        self._ghost_choice = gui.add_dropdown("compare with", (_NO_CHOICE, *names))
         self._playing = gui.add_checkbox("play", initial_value=False)
         self._slider = gui.add_slider("time (s)", min=0.0, max=1.0, step=0.01, initial_value=0.0)
-        self._jump = gui.add_dropdown("jump to", (_NONE,))
-        self._plots = gui.add_folder("Energies over the run")
-        with self._plots:
-            self._plotted = gui.add_dropdown("plot", (BALANCE,))
+        self._finding_choice = gui.add_dropdown("jump to", (_NO_CHOICE,))
+        self._plot_folder = gui.add_folder("Energies over the run")
+        with self._plot_folder:
+            self._plot_choice = gui.add_dropdown("plot", (BALANCE,))
         with gui.add_folder("Speed, loop, dark", expand_by_default=False):
             self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
             self._loop = gui.add_checkbox("loop", initial_value=True)
             self._dark = gui.add_checkbox("dark", initial_value=False)
-        self._drawings: list[Any] = []
+        self._curve_plots: list[Any] = []
 
         @self._dark.on_update
         def _(_: Any) -> None:
             set_theme(self._server, self._dark.value)
             with self._lock:
-                for drawing in self._drawings:
+                for drawing in self._curve_plots:
                     drawing.axes = axes("time (s)", drawing.axes[1]["label"], self._dark.value)
 
-        self._chosen.on_update(lambda _: self._open(self._chosen.value))
+        self._run_choice.on_update(lambda _: self._open_run(self._run_choice.value))
         self._ghost_choice.on_update(lambda _: self._compare(self._ghost_choice.value))
-        self._jump.on_update(lambda _: self._jump_to(self._jump.value))
+        self._finding_choice.on_update(lambda _: self._jump_to(self._finding_choice.value))
 
         @self._slider.on_update
         def _(event: Any) -> None:
             if event.client is not None:  # moved by a user, not by the page
                 self._time = float(self._slider.value)
 
-        @self._plotted.on_update
+        @self._plot_choice.on_update
         def _(_: Any) -> None:
             with self._lock:
                 if self._run is not None:
@@ -267,32 +267,32 @@ class Replay:
 
     def _jump_to(self, finding: str) -> None:
         """Go to a finding, by its entry of the list."""
-        if finding != _NONE:
+        if finding != _NO_CHOICE:
             self._playing.value = False
-            self._go(float(finding.partition(" s: ")[0]))
+            self._set_time(float(finding.partition(" s: ")[0]))
 
-    def _go(self, seconds: float) -> None:
+    def _set_time(self, seconds: float) -> None:
         self._time = seconds
         self._slider.value = round(seconds, 2)
 
-    def _read(self, name: str) -> RecordedRun | None:
+    def _load_run(self, name: str) -> RecordedRun | None:
         """Return a run, or None after a message about why there is none."""
-        path = self._files.get(name)
+        path = self._paths.get(name)
         if path is None:
             self._show_text("<b>no run is chosen</b>")
             return None
-        if path not in self._loaded:
+        if path not in self._loaded_runs:
             self._show_text(f"reading and auditing <b>{escape(name)}</b> …")
             try:
-                self._loaded[path] = self._load(path)
+                self._loaded_runs[path] = self._load(path)
             except VmsPhError as error:
                 self._show_text(f"<b>{escape(name)}</b> cannot be shown: {escape(str(error))}")
                 return None
-        return self._loaded[path]
+        return self._loaded_runs[path]
 
-    def _open(self, name: str) -> None:
+    def _open_run(self, name: str) -> None:
         with self._lock:
-            run = self._read(name)
+            run = self._load_run(name)
             if run is None:
                 return
             previous, self._run, self._drawn_time = self._run, run, -1.0
@@ -305,12 +305,12 @@ class Replay:
                 q = run.configuration(0.0)
                 self._world.look(viewpoint(model, self._scene.box(q)), self._scene.root_position(q))
             self._slider.max = max(run.duration, 0.01)
-            self._go(0.0)
+            self._set_time(0.0)
             findings = (f"{f.time:.2f} s: {f.text}" for f in run.findings)
-            self._jump.options = (*dict.fromkeys([_NONE, *findings]),)
+            self._finding_choice.options = (*dict.fromkeys([_NO_CHOICE, *findings]),)
             name = robots.known_as(model.name)
             self._server.gui.set_panel_label(f"vms_ph: {name}, recorded")
-            self._plotted.options = (*run.curves(2)[1],)
+            self._plot_choice.options = (*run.curves(2)[1],)
             self._describe_runs()
             self._plot()
 
@@ -321,14 +321,14 @@ class Replay:
                 self._ghost = None
             if self._run is None:
                 return  # the page says why there is none
-            self._ghost_run = None if name == _NONE else self._read(name)
+            self._ghost_run = None if name == _NO_CHOICE else self._load_run(name)
             if self._ghost_run is not None:
                 self._ghost = RobotScene(
                     self._server, self._ghost_run.audit.model, self._ghost_run.description,
                     "/world/ghost", _GHOST_COLOUR,
                 )  # fmt: skip
             self._drawn_time = -1.0
-            if name == _NONE or self._ghost_run is not None:
+            if name == _NO_CHOICE or self._ghost_run is not None:
                 self._describe_runs()
                 self._plot()
 
@@ -344,8 +344,8 @@ class Replay:
 
     def _show_text(self, html: str, badge: str = "") -> None:
         self._badge = badge
-        self._top.content = f'<div class="vms-top">{badge}{self._picture}</div>'
-        self._head.content = f'<div class="vms-text">{html}</div>'
+        self._top_html.content = f'<div class="vms-top">{badge}{self._picture}</div>'
+        self._head_html.content = f'<div class="vms-text">{html}</div>'
 
     def _describe_runs(self) -> None:
         """Say how the energy balance of the run ends."""
@@ -358,20 +358,20 @@ class Replay:
             ledger = run.audit.ledger
             gross = ledger.exchanged
             badge = badge or conservation(ledger.unaccounted, gross)
-            sums = balance(
+            balance_html = balance(
                 ledger.stored, ledger.supplied, ledger.dissipated, ledger.unaccounted, gross
             )
             lines.append(
                 f'<b style="color:{colour}">{run_name}</b> '
-                f"{escape(_label(run.path))}, over all {run.duration:.1f} s: {sums}"
+                f"{escape(_run_name(run.path))}, over all {run.duration:.1f} s: {balance_html}"
             )
         self._show_text("<br>".join(lines), badge)
 
     def _plot(self) -> None:
         """Draw the energies of the run, and of the ghost beside them."""
-        for drawing in self._drawings:
+        for drawing in self._curve_plots:
             drawing.remove()
-        self._drawings.clear()
+        self._curve_plots.clear()
         assert self._run is not None
         time, curves, label = self._chosen_curves(self._run)
         resampled: dict[str, Any] = {}
@@ -383,25 +383,25 @@ class Replay:
             }
         # What is unaccounted for is small beside the rest.
         unaccounted = [name for name in curves if name == "unaccounted"]
-        with self._plots:
+        with self._plot_folder:
             for names in ([name for name in curves if name not in unaccounted], unaccounted):
                 ghosts = {name: resampled[name] for name in names if name in resampled}
                 if names:
                     own = {name: curves[name] for name in names}
-                    self._drawings.append(self._curves(time, own, ghosts, label))
+                    self._curve_plots.append(self._curves(time, own, ghosts, label))
 
     def _chosen_curves(self, run: RecordedRun) -> tuple[Any, dict[str, Any], str]:
         """Return times, curves and the label of their axis, of what is chosen to be plotted."""
-        time, groups = run.curves(_INSTANTS)
-        label, curves = groups[self._plotted.value]
+        time, groups = run.curves(_MAX_INSTANTS)
+        label, curves = groups[self._plot_choice.value]
         return time, dict(curves), label
 
     def _mark_time(self) -> None:
         """Draw where on the curves the time is that is shown."""
-        for drawing in self._drawings:
+        for drawing in self._curve_plots:
             time, first, *others = drawing.data
             # An upright line: from below the axis to above it and back.
-            bottom, top = _bounds((first, *others[:-1]))
+            bottom, top = _axis_bounds((first, *others[:-1]))
             cursor = np.full(len(time), 2.0 * bottom - top)
             cursor[np.argmin(np.abs(time - self._time))] = 2.0 * top - bottom
             drawing.data = (time, first, *others[:-1], cursor)
@@ -414,18 +414,18 @@ class Replay:
             # A fixed range: the page otherwise rescales the time axis of a plot that is made anew.
             scales={
                 "x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01))),
-                "y": viser.uplot.Scale(range=_bounds(columns)),
+                "y": viser.uplot.Scale(range=_axis_bounds(columns)),
             },
             axes=axes("time (s)", label, self._dark.value),
             **PLOT_OPTIONS,
         )
 
 
-def _bounds(columns: Sequence[Any]) -> tuple[float, float]:
+def _axis_bounds(columns: Sequence[Any]) -> tuple[float, float]:
     """Return the bounds of the vertical axis of curves."""
     low, high = (float(f([f(column) for column in columns])) for f in (np.min, np.max))
-    return rounded(low, high, _FLOOR)
+    return rounded(low, high, _MIN_HEIGHT)
 
 
-def _label(path: Path) -> str:
+def _run_name(path: Path) -> str:
     return f"{path.parent.name}/{path.name}" if path.parent.name else path.name

@@ -55,8 +55,8 @@ class RobotScene:
         self.root, self.end_effector = tree.root, model.end_effector
         # A name of a link may be part of another one, with a slash in it: paths have numbers.
         paths = {tree.root: f"{root}/root"}
-        base = server.scene.add_frame(paths[tree.root], show_axes=False)
-        self._frames: dict[str, Any] = {tree.root: base}
+        root_frame = server.scene.add_frame(paths[tree.root], show_axes=False)
+        self._frames: dict[str, Any] = {tree.root: root_frame}
         for k, edge in enumerate(tree.edges):
             paths[edge.child] = f"{paths[edge.parent]}/link_{k}"
             self._frames[edge.child] = server.scene.add_frame(paths[edge.child], show_axes=False)
@@ -72,8 +72,8 @@ class RobotScene:
                 self.missing.append(f"{visual.mesh or visual.shape}: {error}")
                 continue
             if mesh.bounds is not None:  # None for a mesh without a triangle
-                corner = np.array([*itertools.product(*mesh.bounds.T)])
-                corners.setdefault(visual.link, []).append(_transformed(visual.pose, corner))
+                mesh_corners = np.array([*itertools.product(*mesh.bounds.T)])
+                corners.setdefault(visual.link, []).append(_transformed(visual.pose, mesh_corners))
             name = f"{paths[visual.link]}/visual_{i}"
             pose = {"position": visual.pose[:3, 3], "wxyz": _wxyz(visual.pose[:3, :3])}
             if ghost is None:

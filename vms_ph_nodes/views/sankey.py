@@ -14,24 +14,24 @@ from math import floor, isfinite, log10
 
 from vms_ph_dynamics.energy.legend import Style, styles
 
-_WIDTH, _TOP, _BOTTOM = 380.0, 10.0, 36.0
+_WIDTH, _TOP_MARGIN, _BOTTOM_MARGIN = 380.0, 10.0, 36.0
 _LEFT, _BUS, _RIGHT = 118.0, 184.0, 250.0  # of the bars
 
 # Height of a row, in which half of all bands fits; distance of rows where there is room, pixels.
-_ROW, _PITCH = 27.0, 34.0
+_ROW_HEIGHT, _MAX_PITCH = 27.0, 34.0
 
 # Width of all bands of a side at full scale, and length of an arrowhead, pixels.
-_FULL, _HEAD = 46.0, 8.0
+_FULL_WIDTH, _HEAD_LENGTH = 46.0, 8.0
 
 # Share of full scale below which no band is drawn, and its stream stays on its side.
 _SMALLEST_SHARE = 0.02
 
 # Distance by which dashes move while the energy of full scale in a second passes, and their period.
-_SPEED, _PERIOD = 90.0, 16.0
+_DASH_SPEED, _DASH_PERIOD = 90.0, 16.0
 
 # Time in which the scale falls to half, s; the least share of it that flows; its least value, W:
 # with less, the robot is at rest.
-_HALF_LIFE, _MIN_FILL, _SMALLEST = 2.0, 0.4, 0.01
+_HALF_LIFE, _MIN_FILL, _MIN_POWER = 2.0, 0.4, 0.01
 
 _STYLE = (
     ".ef text{font:11px sans-serif;fill:currentColor}.ef .n{fill-opacity:.7}"
@@ -40,7 +40,7 @@ _STYLE = (
     "@keyframes ef{from{stroke-dashoffset:var(--a)}}.ef .d{animation:ef var(--t) linear}"
 )
 
-LARGEST = 1e30  # that is drawn; a message may have any number
+LARGEST_NUMBER = 1e30  # that is drawn; a message may have any number
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 
 
@@ -48,10 +48,10 @@ def quantity(value: float, unit: str) -> str:
     """Return a quantity with three digits and an SI prefix, zero below half a millionth."""
     if value != value:
         return ""
-    size = abs(value)
-    if size < 5e-7:
+    magnitude = abs(value)
+    if magnitude < 5e-7:
         return f"0 {unit}"
-    factor, prefix = next(((f, p) for f, p in PREFIXES if size >= 0.9995 * f), PREFIXES[-1])
+    factor, prefix = next(((f, p) for f, p in PREFIXES if magnitude >= 0.9995 * f), PREFIXES[-1])
     return f"{value / factor:.3g} {prefix}{unit}"
 
 
@@ -59,7 +59,7 @@ class Scale:
     """Writes quantities of one picture: in one unit, the largest with three digits or more."""
 
     def __init__(self, largest: float, unit: str, digits: int = 3) -> None:
-        size = min(max(1e-3, largest), LARGEST)  # also of what is no number
+        size = min(max(1e-3, largest), LARGEST_NUMBER)  # also of what is no number
         factor, prefix = next((f, p) for f, p in PREFIXES if size >= 0.9995 * f)
         self._factor, self._unit = factor, f"{prefix}{unit}"
         self._decimals = max(0, digits - 1 - floor(log10(size / factor * 1.0005)))
@@ -119,7 +119,7 @@ class Sankey:
     """Draws flows one after another; between them it knows how far the dashes have moved."""
 
     def __init__(self) -> None:
-        self._scale = _SMALLEST
+        self._scale = _MIN_POWER
         self._offsets: dict[str, float] = {}  # of the dashes, by stream
         self._sides: dict[str, int] = {}  # of streams: 0 supplies, 1 receives
         self._rows = 4  # as many as a side has had: the picture does not shrink
@@ -133,18 +133,18 @@ class Sankey:
         """
         sides = self._divide(flow)
         styles_by_name = styles(stream.name for stream in (*flow.sources, *flow.sinks))
-        largest = max(sum(map(_size, side)) for side in sides)
-        is_at_rest = largest < _SMALLEST
+        largest = max(sum(map(_magnitude, side)) for side in sides)
+        is_at_rest = largest < _MIN_POWER
         # After a peak the scale falls slowly, but what flows stays thick.
         decayed = self._scale * 0.5 ** (flow.seconds / _HALF_LIFE)
-        self._scale = max(min(max(largest, decayed), largest / _MIN_FILL), _SMALLEST)
+        self._scale = max(min(max(largest, decayed), largest / _MIN_FILL), _MIN_POWER)
         self._rows = max(self._rows, *map(len, sides))
-        inner = self._rows * _ROW
-        height = _TOP + inner + _BOTTOM
-        centre = _TOP + inner / 2.0
+        rows_height = self._rows * _ROW_HEIGHT
+        height = _TOP_MARGIN + rows_height + _BOTTOM_MARGIN
+        centre = _TOP_MARGIN + rows_height / 2.0
         energies = [abs(s.energy) for side in sides for s in side if isfinite(s.energy)]
-        units = Scale(self._scale, "W"), Scale(max(energies, default=0.0), "J")
-        parts = [
+        scales = Scale(self._scale, "W"), Scale(max(energies, default=0.0), "J")
+        svg = [
             f'<svg class="ef" viewBox="0 0 {_WIDTH:g} {height:g}" width="100%" '
             f'style="--t:{min(flow.seconds, 1.0):.2f}s" role="img" '
             f'aria-label="flow of energy: {escape(title)}"><style>{_STYLE}</style>'
@@ -153,35 +153,35 @@ class Sankey:
         for side, streams in enumerate(sides):
             widths = [0.0 if is_at_rest else self._width(stream) for stream in streams]
             edge = centre - sum(widths) / 2.0
-            pitch = min(inner / max(len(streams), 1), _PITCH)
+            pitch = min(rows_height / max(len(streams), 1), _MAX_PITCH)
             for k, (stream, width) in enumerate(zip(streams, widths, strict=True)):
-                row = centre + (k - 0.5 * (len(streams) - 1)) * pitch
+                row_y = centre + (k - 0.5 * (len(streams) - 1)) * pitch
                 style = styles_by_name[stream.name]
                 if width:
                     offset = self._offsets.get(stream.name, 0.0)
-                    phase = offset - _SPEED * width / _FULL * flow.seconds
-                    offsets[stream.name] = phase % _PERIOD  # only the difference counts
+                    phase = offset - _DASH_SPEED * width / _FULL_WIDTH * flow.seconds
+                    offsets[stream.name] = phase % _DASH_PERIOD  # only the difference counts
                     middle = edge + width / 2.0
-                    parts.append(_band(style.colour, side, row, middle, width, (offset, phase)))
-                parts.append(_label(stream, style, side, row, width, units))
+                    svg.append(_band(style.colour, side, row_y, middle, width, (offset, phase)))
+                svg.append(_label(stream, style, side, row_y, width, scales))
                 edge += width
         self._offsets = offsets
-        bar_size = max(_FULL * largest / self._scale, 6.0)
-        power = "at rest" if is_at_rest else units[0].text(largest)
+        bar_size = max(_FULL_WIDTH * largest / self._scale, 6.0)
+        power = "at rest" if is_at_rest else scales[0].text(largest)
         captions = (
             f"{title}: {power} · left: supplies, right: receives",
             f"energy {flow.since}: ports inwards; green, light blue: contents",
         )
-        parts.append(
+        svg.append(
             f'<rect x="{_BUS:g}" y="{centre - bar_size / 2:.1f}" width="8" height="{bar_size:.1f}" '
             'fill="currentColor"/>'
         )
         for k, caption in enumerate(captions):
-            parts.append(
+            svg.append(
                 f'<text x="{_WIDTH / 2:g}" y="{height - 18 + 13 * k:g}" text-anchor="middle" '
                 f'class="n">{escape(caption)}</text>'
             )
-        return "".join([*parts, "</svg>"])
+        return "".join([*svg, "</svg>"])
 
     def _divide(self, flow: Flow) -> tuple[list[Stream], list[Stream]]:
         """Return what supplies and what receives; a store that empties, for one, supplies."""
@@ -189,7 +189,7 @@ class Sankey:
         for default_side, streams in enumerate((flow.sources, flow.sinks)):
             for stream in streams:
                 side = self._sides.get(stream.name, default_side)
-                if _size(stream) > _SMALLEST_SHARE * self._scale:
+                if _magnitude(stream) > _SMALLEST_SHARE * self._scale:
                     side = default_side if stream.power > 0.0 else 1 - default_side
                 self._sides[stream.name] = side
                 sides[side].append(stream)
@@ -197,26 +197,26 @@ class Sankey:
 
     def _width(self, stream: Stream) -> float:
         """Return the width of the band of a stream, pixels; zero where none is drawn."""
-        share = _size(stream) / self._scale
-        return _FULL * share if share >= _SMALLEST_SHARE else 0.0
+        share = _magnitude(stream) / self._scale
+        return _FULL_WIDTH * share if share >= _SMALLEST_SHARE else 0.0
 
 
 def _band(
-    colour: str, side: int, row: float, bus: float, width: float, dashes: tuple[float, float]
+    colour: str, side: int, row_y: float, bus_y: float, width: float, dashes: tuple[float, float]
 ) -> str:
     """Return a band from left to right with its arrowhead.
 
     Args:
         colour: of its stream.
         side: 0 left of the bus, 1 right of it.
-        row: height of its label, pixels.
-        bus: height at the bus, pixels.
+        row_y: height of its label, pixels.
+        bus_y: height at the bus, pixels.
         width: pixels.
         dashes: where they are at the begin and at the end of the picture, pixels.
     """
     left, right = (_LEFT + 5.0, _BUS) if side == 0 else (_BUS + 8.0, _RIGHT)
-    start, end = (row, bus) if side == 0 else (bus, row)
-    tip, middle = right - _HEAD, (left + right - _HEAD) / 2.0
+    start, end = (row_y, bus_y) if side == 0 else (bus_y, row_y)
+    tip, middle = right - _HEAD_LENGTH, (left + right - _HEAD_LENGTH) / 2.0
     path = f"M{left:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {tip:g} {end:.1f}"
     half = width / 2.0 + 2.5
     dash_path = (
@@ -231,24 +231,24 @@ def _band(
 
 
 def _label(
-    stream: Stream, style: Style, side: int, row: float, width: float, units: tuple[Scale, Scale]
+    stream: Stream, style: Style, side: int, row: float, width: float, scales: tuple[Scale, Scale]
 ) -> str:
     """Return the bar of a stream with its name, its power and its energy."""
-    bar = _LEFT if side == 0 else _RIGHT
-    x, anchor = (_LEFT - 5.0, "end") if side == 0 else (_RIGHT + 10.0, "start")
+    bar_x = _LEFT if side == 0 else _RIGHT
+    text_x, anchor = (_LEFT - 5.0, "end") if side == 0 else (_RIGHT + 10.0, "start")
     bar_height = max(width, 8.0)
-    energy = units[1].text(stream.energy)
-    power = units[0].text(_size(stream)) if width else ""
+    energy = scales[1].text(stream.energy)
+    power = scales[0].text(_magnitude(stream)) if width else ""
     numbers = " · ".join(filter(None, (power, energy)))
     name = escape(style.label)
-    text = f'<text x="{x:g}" text-anchor="{anchor}" '
+    text = f'<text x="{text_x:g}" text-anchor="{anchor}" '
     return (
-        f'<rect x="{bar:g}" y="{row - bar_height / 2:.1f}" width="5" height="{bar_height:.1f}" '
+        f'<rect x="{bar_x:g}" y="{row - bar_height / 2:.1f}" width="5" height="{bar_height:.1f}" '
         f'fill="{style.colour}" fill-opacity="{1 if width else 0.4}"/>'
         f'{text}y="{row - 2:.1f}">{name}</text>{text}y="{row + 10:.1f}" class="n">{numbers}</text>'
     )
 
 
-def _size(stream: Stream) -> float:
+def _magnitude(stream: Stream) -> float:
     """Return the size of a power; zero if it is not known."""
-    return min(abs(stream.power), LARGEST) if isfinite(stream.power) else 0.0
+    return min(abs(stream.power), LARGEST_NUMBER) if isfinite(stream.power) else 0.0

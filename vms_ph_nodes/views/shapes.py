@@ -22,7 +22,7 @@ from vms_ph_dynamics.forms import port_names
 # Of one drawn value to the next: the peak halves in 1.6 s at 25 values a second.
 _DECAY = 0.5 ** (1 / 40)
 
-_STEPS = (1.0, 2.0, 5.0, 10.0)
+_ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 class FittedRange:
@@ -54,7 +54,7 @@ class FittedRange:
 def round_up(value: float) -> float:
     """Return the smallest number 1, 2 or 5 times a power of ten that is not below a value > 0."""
     power = 10.0 ** math.floor(math.log10(value))
-    return next((step * power for step in _STEPS if step * power >= value), 10.0 * power)
+    return next((step * power for step in _ROUND_STEPS if step * power >= value), 10.0 * power)
 
 
 Rgba = tuple[float, float, float, float]
@@ -73,7 +73,7 @@ POINT: Rgba = (0.1, 0.1, 0.1, 0.9)
 
 # Shortest arrow that is drawn, m.
 _MIN_LENGTH = 2e-3
-_SINGULAR = 1e-3
+_MIN_SINGULAR_VALUE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Ellipsoid:
     name: str
     centre: Array
     axes: Array
-    half: Array
+    half_axes: Array
     colour: Rgba
 
 
@@ -140,14 +140,14 @@ _SEPARATION = np.array([0.22, 0.22, 0.0])
 
 # There is one bar beside an arm on a fixed base. Thin rotor arms and panels reach farther than the
 # ellipsoid of the inertia of a floating base.
-_FACTORS = {"fixed": 0.75, "planar": 1.0, "floating": 1.4}
+_BAR_FACTORS = {"fixed": 0.75, "planar": 1.0, "floating": 1.4}
 
 
 # Length at the upper end of a fitted range, for a reach of 1 m, m.
 _FULL_LENGTH = 0.5
 
 # Motions slower than this many lengths of the robot in a second are drawn short, 1/s.
-_SLOW = 1e-4
+_SLOW_RATE = 1e-4
 
 # Bounds of the size of what is drawn, m.
 _SIZE_BOUNDS = 0.2, 5.0
@@ -174,7 +174,7 @@ def reach(model: VMSModel) -> float:
 
 def bar_offsets(model: VMSModel, size: float) -> list[Array]:
     """Return where the energy bars of a robot of a reach ``size`` are from its root, (3,) m."""
-    upright, factor = size * up_axes(model.gravity), _FACTORS[model.base]
+    upright, factor = size * up_axes(model.gravity), _BAR_FACTORS[model.base]
     # Kinetic energy; on a moving base also its parts of base and shape.
     return [upright @ (factor * _FIRST_BAR + k * _SEPARATION) for k in range(3 if model.b else 1)]
 
@@ -192,8 +192,8 @@ def body_ellipsoids(model: pin.Model, data: pin.Data) -> Iterator[tuple[Array, A
 
 def up_axes(gravity: Array) -> Array:
     """Return a rotation (3,3) whose last column points against gravity; the identity without it."""
-    size = float(np.linalg.norm(gravity))
-    up = -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
+    magnitude = float(np.linalg.norm(gravity))
+    up = -gravity / magnitude if magnitude > 0.0 else np.array([0.0, 0.0, 1.0])
     return pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), up).matrix()
 
 
@@ -205,22 +205,22 @@ class Shapes:
         model = task.model
         self._root = model.link_names[0]
         self.size = reach(model)
-        self._longest = self.size * scales.longest
+        self._max_length = self.size * scales.longest
         self._upright = up_axes(model.gravity)
         pin_model = model.pinocchio
         self._joints = [pin_model.getFrameId(name) for name in model.joint_names]
         self._colours = {
             name: rgba(style.colour) for name, style in legend.styles(port_names(model)).items()
         }
-        mass, slow = model.total_mass, _SLOW * self.size
+        mass, slow_speed = model.total_mass, _SLOW_RATE * self.size
         self._ranges = {
-            "linear momentum": FittedRange(mass * slow),
-            "angular momentum": FittedRange(mass * slow * self.size),
-            "locked velocity": FittedRange(slow),
-            "locked angular velocity": FittedRange(_SLOW),
+            "linear momentum": FittedRange(mass * slow_speed),
+            "angular momentum": FittedRange(mass * slow_speed * self.size),
+            "locked velocity": FittedRange(slow_speed),
+            "locked angular velocity": FittedRange(_SLOW_RATE),
             "inertia": FittedRange(1e-3 * mass),
-            "power": FittedRange(mass * slow**2),
-            "energy": FittedRange(mass * slow**2),
+            "power": FittedRange(mass * slow_speed**2),
+            "energy": FittedRange(mass * slow_speed**2),
         }
 
     def at(self, d: Evaluation, ports: Ports) -> list[Shape]:
@@ -254,32 +254,32 @@ class Shapes:
         jacobian = self._task.jacobian(d)
         mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
         mobilities, axes = np.linalg.eigh((mobility + mobility.T) / 2)
-        is_regular = np.linalg.svd(jacobian, compute_uv=False)[-1] > _SINGULAR
+        is_regular = np.linalg.svd(jacobian, compute_uv=False)[-1] > _MIN_SINGULAR_VALUE
         if is_regular:
             masses = 1.0 / mobilities
             # The half axes of a fitted ellipsoid are a quarter of a fitted arrow.
             fitted = 0.25 * self._scale("inertia", 0.0, masses)
-            half = np.minimum((self._scales.inertia or fitted) * masses, self._longest / 2)
+            half = np.minimum((self._scales.inertia or fitted) * masses, self._max_length / 2)
             yield Ellipsoid("task inertia", self._task.value(d), _right_handed(axes), half, TASK)
 
     def _power_shapes(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
         """Arrows at the ports, which point into the robot where the power is positive."""
-        flows = list(self._flows(d, ports))
+        flows = list(self._port_powers(d, ports))
         scale = self._scale("power", self._scales.power, np.array([power for *_, power in flows]))
         for port, name, position, power in flows:
             yield self._power_arrow(name, position, centre, power, scale, self._colours[port])
 
-    def _flows(self, d: Evaluation, ports: Ports) -> Iterator[tuple[str, str, Array, float]]:
+    def _port_powers(self, d: Evaluation, ports: Ports) -> Iterator[tuple[str, str, Array, float]]:
         """Yield port, name, position and power of every port, and of every joint."""
         model, supplied = d.model, ports.supplied(d)
         tool = d.placement(model.end_effector)[:3, 3]
-        end, base = "wrench_end_effector", "wrench_base"
-        yield end, f"power {legend.label_of(end)}", tool, supplied[end]
+        end_port, base_port = "wrench_end_effector", "wrench_base"
+        yield end_port, f"power {legend.label_of(end_port)}", tool, supplied[end_port]
         for name in model.tools:
             yield name, f"power at {name}", d.placement(name)[:3, 3], supplied[name]
         if model.b:
             position = d.placement(self._root)[:3, 3]
-            yield base, f"power {legend.label_of(base)}", position, supplied[base]
+            yield base_port, f"power {legend.label_of(base_port)}", position, supplied[base_port]
         if ports.torque is None:
             return
         data = d.tree.data()
@@ -299,7 +299,7 @@ class Shapes:
         offsets = bar_offsets(d.model, self.size)
         for offset, (name, value) in zip(offsets, energies.items(), strict=True):
             label, colour, dashes = legend.LEGEND[name]
-            height, text = min(scale * value, self._longest), f"{label}\n{value:.3g} J"
+            height, text = min(scale * value, self._max_length), f"{label}\n{value:.3g} J"
             tint = rgba(colour, 0.45 if dashes else 0.9)
             bar = f"kinetic energy{label.removeprefix('kinetic')}"
             yield Bar(bar, root + offset, max(height, 1e-3), text, tint, self._upright[:, 2])
@@ -314,16 +314,16 @@ class Shapes:
         inward = centre - position
         length = float(np.linalg.norm(inward))
         inward = inward / length if length > 1e-6 else -self._upright[:, 2]
-        size = min(scale * abs(power), self._longest)
+        arrow_length = min(scale * abs(power), self._max_length)
         if power < 0:
-            return Arrow(name, position, -size * inward, colour)
-        return Arrow(name, position - size * inward, size * inward, colour)
+            return Arrow(name, position, -arrow_length * inward, colour)
+        return Arrow(name, position - arrow_length * inward, arrow_length * inward, colour)
 
     def _arrow(self, name: str, start: Array, value: Array, scale: float, colour: Rgba) -> Arrow:
         vector = value * self._scale(name, scale, np.linalg.norm(value, keepdims=True))
         length = float(np.linalg.norm(vector))
-        if length > self._longest:
-            vector = vector * (self._longest / length)
+        if length > self._max_length:
+            vector = vector * (self._max_length / length)
         return Arrow(name, start, vector, colour)
 
 

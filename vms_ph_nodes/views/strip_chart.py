@@ -20,10 +20,10 @@ from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.energy_split import LawSplit, parts_of_law
 
 from ..messages.conversions import NANOSECONDS, from_stamp
-from .sankey import LARGEST, PREFIXES
+from .sankey import LARGEST_NUMBER, PREFIXES
 
-_SECONDS = 20.0  # time span, s
-_SAMPLES, _MAX_CURVES = int(_SECONDS * 10), 200
+_TIME_SPAN = 20.0  # time span, s
+_MAX_SAMPLES, _MAX_CURVES = int(_TIME_SPAN * 10), 200
 
 # What is shown of joints, in the units of revolute ones.
 _JOINT_UNITS = {"positions": "rad, m", "velocities": "rad/s, m/s", "efforts": "N m, N"}
@@ -37,8 +37,8 @@ PLOT_OPTIONS: dict[str, Any] = {
 """How a plot looks: its legend shows the values beneath the pointer, and above it is room for the
 numbers at the end of the vertical axis."""
 
-_INK = {False: "#333333", True: "#dddddd"}
-_GRID = {False: "#e5e5e5", True: "#444444"}
+_TEXT_COLOURS = {False: "#333333", True: "#dddddd"}
+_GRID_COLOURS = {False: "#e5e5e5", True: "#444444"}
 
 
 class StripChart:
@@ -57,11 +57,11 @@ class StripChart:
             unit: stands at its vertical axis, with a prefix.
             floor: what is smaller does not fill the plot, in that unit.
         """
-        self._server, self._unit, self._floor = server, unit, floor
+        self._server, self._unit, self._min_height = server, unit, floor
         self._dark, self._bounds, self._prefix = False, (0.0, 1.0), ""
-        self._times: deque[float] = deque(maxlen=_SAMPLES)
-        self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
-        self._between: tuple[float, ...] = ()
+        self._times: deque[float] = deque(maxlen=_MAX_SAMPLES)
+        self._values: deque[tuple[float, ...]] = deque(maxlen=_MAX_SAMPLES)
+        self._peaks: tuple[float, ...] = ()
         self._labels: tuple[str, ...] = ("",)
         self._drawn_labels = self._labels
         self.plot = server.gui.add_uplot(
@@ -84,32 +84,32 @@ class StripChart:
         if (self._times and time < self._times[-1]) or labels != self._labels:
             self._times.clear()
             self._values.clear()
-            self._between, self._labels = (), labels
+            self._peaks, self._labels = (), labels
         if not self._times:
             self._append(time, tuple(values.values()))
             return
         # A peak between two samples is one of them: of each curve, what is farthest from the last.
         last = self._values[-1]
-        farthest = self._between or last
-        self._between = tuple(
-            new if not abs(new - last_value) < abs(old - last_value) else old
-            for new, old, last_value in zip(values.values(), farthest, last, strict=True)
+        farthest = self._peaks or last
+        self._peaks = tuple(
+            new_value if not abs(new_value - last_value) < abs(old - last_value) else old
+            for new_value, old, last_value in zip(values.values(), farthest, last, strict=True)
         )
-        if time - self._times[-1] >= _SECONDS / _SAMPLES:
-            self._append(time, self._between)
+        if time - self._times[-1] >= _TIME_SPAN / _MAX_SAMPLES:
+            self._append(time, self._peaks)
 
     def _append(self, time: float, values: tuple[float, ...]) -> None:
         self._times.append(time)
         self._values.append(values)
-        self._between = ()
+        self._peaks = ()
 
     def draw(self) -> None:
         """Send the samples to the page."""
         times, *values = self._data()
         numbers = np.concatenate(values)
-        numbers = numbers[np.isfinite(numbers)].clip(-LARGEST, LARGEST)
+        numbers = numbers[np.isfinite(numbers)].clip(-LARGEST_NUMBER, LARGEST_NUMBER)
         low, high = numbers.min(initial=0.0), numbers.max(initial=0.0)
-        bounds = rounded(float(low), float(high), self._floor, self._bounds)
+        bounds = rounded(float(low), float(high), self._min_height, self._bounds)
         prefix, factor = _prefix(max(map(abs, bounds)))
         with self._server.atomic():  # a page draws no plot with the samples of another
             if self._drawn_labels != self._labels:
@@ -125,7 +125,7 @@ class StripChart:
         # length, and shows too much or too little of it after a plot was made anew.
         low, high = self._bounds
         return {
-            "x": viser.uplot.Scale(time=False, range=(-_SECONDS, 0.0)),
+            "x": viser.uplot.Scale(time=False, range=(-_TIME_SPAN, 0.0)),
             "y": viser.uplot.Scale(range=(factor * low, factor * high)),
         }
 
@@ -134,10 +134,10 @@ class StripChart:
 
     def _data(self) -> tuple[np.ndarray, ...]:
         if len(self._times) < 2:
-            return (np.array([-_SECONDS, 0.0]), *np.zeros((len(self._labels), 2)))
+            return (np.array([-_TIME_SPAN, 0.0]), *np.zeros((len(self._labels), 2)))
         times = np.array(self._times) - self._times[-1]
         values = np.array(self._values).reshape(len(times), len(self._labels))
-        values = np.clip(values, -LARGEST, LARGEST)
+        values = np.clip(values, -LARGEST_NUMBER, LARGEST_NUMBER)
         return (times, *np.ascontiguousarray(values.T))
 
 
@@ -150,48 +150,48 @@ class LivePlots:
 
     def __init__(self, server: viser.ViserServer, law: LawSplit) -> None:
         """Add them to the page; ``law`` tells how the kinetic energy is divided."""
-        self._law = law
+        self._law_split = law
         self._energy = StripChart(server, "energy of the closed loop", "J", 0.01)
         self._power = StripChart(server, "power into the robot", "W", 0.1)
         self._error = StripChart(server, "task error", "m", 1e-3)
         self._joint_choice = server.gui.add_dropdown("joints", (*_JOINT_UNITS,))
-        self._joints = {
+        self._joint_charts = {
             name: StripChart(server, f"{name} of the joints", unit, 0.1)
             for name, unit in _JOINT_UNITS.items()
         }
-        self.charts = (self._energy, self._power, self._error, *self._joints.values())
-        self._joint_choice.on_update(lambda _: self._choose())
-        self._choose()
-        self._start: int | None = None
+        self.charts = (self._energy, self._power, self._error, *self._joint_charts.values())
+        self._joint_choice.on_update(lambda _: self._show_choice())
+        self._show_choice()
+        self._start_stamp: int | None = None
 
     def on_power(self, message: Power) -> None:
         """Take the powers of the ports into account."""
         powers = {
             port: getattr(message, port)
             for port in PORTS
-            if self._law.base_moves or port != "wrench_base"
+            if self._law_split.base_moves or port != "wrench_base"
         }
         powers.update(zip(message.tool_names[:_MAX_CURVES], message.tool_power, strict=False))
-        time = self._seconds(from_stamp(message.header.stamp))
+        time = self._plot_time(from_stamp(message.header.stamp))
         self._power.add(time, {**powers, "dissipated": -message.dissipated})
 
     def on_control(self, message: ControllerState) -> None:
         """Take the record of the law into account."""
-        time = self._seconds(from_stamp(message.header.stamp))
-        parts = parts_of_law(partial(getattr, message), self._law.split)
+        time = self._plot_time(from_stamp(message.header.stamp))
+        parts = parts_of_law(partial(getattr, message), self._law_split.split)
         self._energy.add(time, {"total": message.closed_loop_energy, **parts})
         self._error.add(time, {"distance to the reference": message.task_error})
 
     def on_joints(self, message: JointState) -> None:
         """Take the states of the joints into account."""
-        time = self._seconds(from_stamp(message.header.stamp))
+        time = self._plot_time(from_stamp(message.header.stamp))
         columns = (message.position, message.velocity, message.effort)
-        for chart, column in zip(self._joints.values(), columns, strict=True):
+        for chart, column in zip(self._joint_charts.values(), columns, strict=True):
             if 0 < len(message.name) == len(column) <= _MAX_CURVES and np.isfinite(column).all():
                 chart.add(time, dict(zip(short_names(message.name), column, strict=True)))
 
-    def _choose(self) -> None:
-        for name, chart in self._joints.items():
+    def _show_choice(self) -> None:
+        for name, chart in self._joint_charts.items():
             chart.plot.visible = name == self._joint_choice.value
 
     def draw(self) -> None:
@@ -200,17 +200,17 @@ class LivePlots:
             if chart.plot.visible:
                 chart.draw()
 
-    def _seconds(self, stamp: int) -> float:
-        if self._start is None or stamp < self._start:
-            self._start = stamp
-        return (stamp - self._start) / NANOSECONDS
+    def _plot_time(self, stamp: int) -> float:
+        if self._start_stamp is None or stamp < self._start_stamp:
+            self._start_stamp = stamp
+        return (stamp - self._start_stamp) / NANOSECONDS
 
 
 def short_names(names: Sequence[str]) -> list[str]:
     """Return names without the begin, up to an underscore, that all of them have in common."""
-    common = commonprefix(list(names)) if len(names) > 1 else ""  # noqa: RUF071  of letters
-    begin = common.rfind("_") + 1
-    return [name[begin:] for name in names]
+    common_prefix = commonprefix(list(names)) if len(names) > 1 else ""  # noqa: RUF071  of letters
+    prefix_length = common_prefix.rfind("_") + 1
+    return [name[prefix_length:] for name in names]
 
 
 def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
@@ -221,12 +221,12 @@ def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
         values: what stands at the vertical one.
         dark: whether they are drawn in light colours.
     """
-    line = {"stroke": _GRID[dark], "width": 1}
-    colours: dict[str, Any] = {"stroke": _INK[dark], "grid": line, "ticks": line}
-    size: dict[str, Any] = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
+    line = {"stroke": _GRID_COLOURS[dark], "width": 1}
+    colours: dict[str, Any] = {"stroke": _TEXT_COLOURS[dark], "grid": line, "ticks": line}
+    label_options: dict[str, Any] = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
     return (
-        viser.uplot.Axis(label=time, size=34, **size, **colours),
-        viser.uplot.Axis(label=values, size=46, space=24, **size, **colours),
+        viser.uplot.Axis(label=time, size=34, **label_options, **colours),
+        viser.uplot.Axis(label=values, size=46, space=24, **label_options, **colours),
     )
 
 

@@ -13,7 +13,7 @@ import viser
 from vms_ph_dynamics import Array, VMSModel
 
 # The smallest size of a view, m; a robot may have no shape at all.
-_SMALLEST = 0.1
+_MIN_SIZE = 0.1
 
 # Elevation of the camera: tan of 27 degrees.
 _ELEVATION = 0.5
@@ -21,7 +21,7 @@ _ELEVATION = 0.5
 # Half of the vertical angle of viser's camera, rad, and the share of a view that a robot fills at
 # most, upwards and sideways; the panel covers the right of the page, which is wider than high.
 _HALF_ANGLE = np.radians(75.0 / 2.0)
-_FILLED = 0.6
+_FILLED_SHARE = 0.6
 
 # Distance that a robot may move in a view that stays, in sizes.
 _FREE_DISTANCE = 0.25
@@ -56,10 +56,10 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
         model: the robot; one that moves in a vertical plane is seen along the normal of that plane.
         box: (2,3) smallest and largest coordinates of the robot.
     """
-    gravity = float(np.linalg.norm(model.gravity))
-    up = -model.gravity / gravity if gravity > 0.0 else np.array([0.0, 0.0, 1.0])
-    middle = box.mean(axis=0)
-    size = max(float(np.linalg.norm(box[1] - box[0])), _SMALLEST)
+    magnitude = float(np.linalg.norm(model.gravity))
+    up = -model.gravity / magnitude if magnitude > 0.0 else np.array([0.0, 0.0, 1.0])
+    centre = box.mean(axis=0)
+    size = max(float(np.linalg.norm(box[1] - box[0])), _MIN_SIZE)
     normal = model.tree.mount[:3, 2]
     if model.base == "planar" and abs(normal @ up) < 0.1:
         direction = normal
@@ -69,13 +69,13 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
         direction = front - (front @ up) * up - np.cross(up, front)
         direction = direction / np.linalg.norm(direction) + _ELEVATION * up
     direction = direction / np.linalg.norm(direction)
-    vertical = int(np.argmax(np.abs(up)))
-    grid = "xyz".replace("xyz"[vertical], "")
+    vertical_axis = int(np.argmax(np.abs(up)))
+    grid = "xyz".replace("xyz"[vertical_axis], "")
     cell = float(2.0 ** np.ceil(np.log2(size / 8.0)))
     # The ground is at the height of the origin; beneath a robot that hovers, too.
-    floor = middle - (middle @ up) * up
-    position = middle + _distance(box - middle, direction, up) * direction
-    return Viewpoint(up, position, middle, size, grid, cell, floor)
+    floor = centre - (centre @ up) * up
+    position = centre + _distance(box - centre, direction, up) * direction
+    return Viewpoint(up, position, centre, size, grid, cell, floor)
 
 
 def _distance(box: Array, direction: Array, up: Array) -> float:
@@ -90,8 +90,8 @@ def _distance(box: Array, direction: Array, up: Array) -> float:
     right = np.cross(up, direction)
     right = right / np.linalg.norm(right)
     extents = np.abs(corners @ np.column_stack([right, np.cross(direction, right)])).max(axis=1)
-    nearest = corners @ direction + extents / (_FILLED * np.tan(_HALF_ANGLE))
-    return max(float(nearest.max()), _SMALLEST)
+    distances = corners @ direction + extents / (_FILLED_SHARE * np.tan(_HALF_ANGLE))
+    return max(float(distances.max()), _MIN_SIZE)
 
 
 # Of the lines of the floor, on a light and on a dark background.
@@ -114,8 +114,8 @@ class WorldView:
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(400.0)  # pixels
         self._server = server
-        self._world = server.scene.add_frame("/world", show_axes=False)
-        self._view: Viewpoint | None = None
+        self._world_frame = server.scene.add_frame("/world", show_axes=False)
+        self._viewpoint: Viewpoint | None = None
         self.shift = np.zeros(3)
         server.on_client_connect(self._turn_camera)
 
@@ -142,28 +142,28 @@ class WorldView:
         )
         server.initial_camera.position = view.position
         server.initial_camera.look_at = view.look_at
-        self._view, self._position, self.shift = view, np.array(start), np.zeros(3)
-        self._world.position = self.shift
+        self._viewpoint, self._followed_position, self.shift = view, np.array(start), np.zeros(3)
+        self._world_frame.position = self.shift
         for client in server.get_clients().values():
             self._turn_camera(client)
 
     def follow(self, position: Array) -> None:
         """Move the world with a robot that leaves the view, its root link at ``position`` (3,)."""
-        if self._view is None:
+        if self._viewpoint is None:
             return
-        offset = position - self._position
-        distance, free = float(np.linalg.norm(offset)), _FREE_DISTANCE * self._view.size
+        offset = position - self._followed_position
+        distance, free = float(np.linalg.norm(offset)), _FREE_DISTANCE * self._viewpoint.size
         if free < distance < np.inf:
             step = (1.0 - free / distance) * offset
-            self._position, self.shift = self._position + step, self.shift - step
-            self._world.position = self.shift
+            self._followed_position, self.shift = self._followed_position + step, self.shift - step
+            self._world_frame.position = self.shift
 
     def _turn_camera(self, client: Any) -> None:
         """Turn the camera of a client to the robot; its own first one is that of any scene."""
         camera = self._server.initial_camera
-        if self._view is not None:
+        if self._viewpoint is not None:
             with client.atomic():
-                client.camera.up_direction = self._view.up
+                client.camera.up_direction = self._viewpoint.up
                 client.camera.position = camera.position
                 client.camera.look_at = camera.look_at
 
