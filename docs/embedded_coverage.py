@@ -12,7 +12,7 @@ from vms_ph_embedded.activation import SITE, activate
 from vms_ph_embedded.launch.actions import ACTIONS
 from vms_ph_embedded.launch.substitutions import SUBSTITUTIONS
 from vms_ph_embedded.launch.values import KINDS
-from vms_ph_embedded.rclpy_names import MODULES, NAMES
+from vms_ph_embedded.rclpy_names import MISSING_MODULES, MISSING_NAMES
 from vms_ph_embedded.subset import Subset
 
 FILE = Path(__file__).parents[1] / "COVERAGE.md"
@@ -51,8 +51,8 @@ names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchange
 def report() -> str:
     """Return the text of COVERAGE.md."""
     lines = [_HEAD, *_launch_files(), "\n## Missing\n"]
-    lines += [f"- the modules {_listed(MODULES.split())}"]
-    lines += [f"- of `{holder}`: {_listed(names.split())}" for holder, names in NAMES.items()]
+    lines += [f"- the modules {_listed(MISSING_MODULES.split())}"]
+    lines += [f"- of `{scope}`: {_listed(names.split())}" for scope, names in MISSING_NAMES.items()]
     lines += ["\n## Covered\n"]
     for path in sorted(SITE.rglob("*.py")):
         parts = path.relative_to(SITE).with_suffix("").parts

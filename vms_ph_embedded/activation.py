@@ -85,7 +85,7 @@ class _Finder(MetaPathFinder):
         if package in STAND_IN_PACKAGES:
             spec = PathFinder.find_spec(fullname, path if submodules else [str(SITE)])
             if spec is None:
-                raise ImportError(subset.sentence(fullname), name=fullname)
+                raise ImportError(subset.missing_message(fullname), name=fullname)
             return spec
         if package != OWN_PACKAGE and package not in STANDARD_PACKAGES:
             return None
@@ -93,7 +93,7 @@ class _Finder(MetaPathFinder):
             return ModuleSpec(fullname, self._loader, is_package=True)
         if package in STANDARD_PACKAGES:
             # `from std_msgs.msg import Name` also requests this if there is no such message.
-            raise ImportError(subset.sentence(fullname), name=fullname)
+            raise ImportError(subset.missing_message(fullname), name=fullname)
         return None
 
 

@@ -3,7 +3,7 @@
 
 """The public names of rclpy, by its documentation, that the embedded runtime lacks."""
 
-MODULES = """
+MISSING_MODULES = """
     rclpy.action rclpy.event_handler rclpy.expand_topic_name rclpy.guard_condition
     rclpy.logging_service rclpy.parameter_event_handler rclpy.qos_overriding_options
     rclpy.service_introspection rclpy.topic_or_service_is_hidden rclpy.type_description_service
@@ -12,7 +12,7 @@ MODULES = """
     rclpy.wait_for_message rclpy.waitable
 """
 
-NAMES = {
+MISSING_NAMES = {
     "rclpy.client.Client": "configure_introspection get_pending_request",
     "rclpy.clock": "ClockChange JumpHandle JumpThreshold TimeJump",
     "rclpy.clock.Clock": "create_jump_callback sleep_for sleep_until",

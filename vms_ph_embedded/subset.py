@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from vms_ph_embedded.rclpy_names import NAMES
+from vms_ph_embedded.rclpy_names import MISSING_NAMES
 
 
-def sentence(name: str) -> str:
+def missing_message(name: str) -> str:
     """The one sentence for something that only a real ROS 2 has."""
     return (
         f"{name} is not part of the embedded ROS runtime of vms_ph: COVERAGE.md lists what is, "
@@ -23,7 +23,7 @@ def sentence(name: str) -> str:
 
 def refuse(name: str) -> NoReturn:
     """Refuse an argument or a call that the subset does not cover."""
-    raise NotImplementedError(sentence(name))
+    raise NotImplementedError(missing_message(name))
 
 
 def missing_from(module: str) -> Callable[[str], Any]:
@@ -35,8 +35,8 @@ def missing_from(module: str) -> Callable[[str], Any]:
         caller = sys._getframe(1)
         if dis.opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM":
             # `from module import name` would replace an AttributeError by a sentence of its own.
-            raise ImportError(sentence(f"{module}.{name}"), name=module)
-        raise AttributeError(sentence(f"{module}.{name}"))
+            raise ImportError(missing_message(f"{module}.{name}"), name=module)
+        raise AttributeError(missing_message(f"{module}.{name}"))
 
     return __getattr__
 
@@ -48,6 +48,6 @@ class Subset:
         cls = type(self)
         if not name.startswith("_"):
             for base in cls.__mro__:
-                if name in NAMES.get(f"{base.__module__}.{base.__qualname__}", "").split():
-                    raise AttributeError(sentence(f"{base.__qualname__}.{name}"))
+                if name in MISSING_NAMES.get(f"{base.__module__}.{base.__qualname__}", "").split():
+                    raise AttributeError(missing_message(f"{base.__qualname__}.{name}"))
         raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}")

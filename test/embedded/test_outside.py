@@ -32,7 +32,7 @@ def _bound_to(number: int) -> tuple[str, bytes] | None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux binds sockets to an interface")
 def test_every_socket_of_a_participant_is_kept_to_the_loopback_interface(ros) -> None:
     ros.node()
-    bound = list(filter(None, map(_bound_to, loopback._sockets().values())))
+    bound = list(filter(None, map(_bound_to, loopback._open_sockets().values())))
     assert len(bound) >= 3
     assert all(address == "127.0.0.1" or interface == b"lo" for address, interface in bound)
 

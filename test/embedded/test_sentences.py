@@ -83,7 +83,7 @@ def test_a_missing_argument(ros):
 
 
 def test_the_sentence_is_one():
-    text = subset.sentence("rclpy.x")
+    text = subset.missing_message("rclpy.x")
     assert text.count(".") == text.count("rclpy.x") + text.count("COVERAGE.md") + 1
 
 

@@ -95,9 +95,9 @@ def test_garbage_among_what_participants_announce_is_passed_over(ros) -> None:
     node = ros.node("here")
     graph = node._ros_graph
     ros.node("there")
-    writer = _raw_writer(node, "ros_discovery_info", graph._message, _LATCHED)
+    writer = _raw_writer(node, "ros_discovery_info", graph._message_type, _LATCHED)
     assert ros.spin_until(writer.matches)
-    writer.write(serialize_message(graph._message()) + b"surplus!")
+    writer.write(serialize_message(graph._message_type()) + b"surplus!")
     assert ros.spin_until(lambda: {"here", "there"} <= set(node.get_node_names()))
 
 

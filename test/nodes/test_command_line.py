@@ -69,7 +69,7 @@ def test_a_full_disk_and_a_forbidden_folder_are_told_in_one_sentence(
 def test_a_value_that_no_parameter_can_have_is_refused(value: object) -> None:
     param = pytest.importorskip("vms_ph_embedded.commands.param")  # a ROS 2 has ros2 param
     with pytest.raises(VmsPhError, match="is no value of a parameter"):
-        param._message("gain", value)
+        param._parameter_message("gain", value)
 
 
 def test_a_bag_is_reported_with_its_energy_balance_and_a_plot(

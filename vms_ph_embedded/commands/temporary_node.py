@@ -89,7 +89,7 @@ def call(node: Node, service_type: Any, name: str, request: Any) -> Any:
     if not client.wait_for_service(timeout_sec=TIMEOUT):
         hint = did_you_mean(name, dict(node.get_service_names_and_types()))
         raise VmsPhError(
-            client._obstacle()
+            client._conflict()
             or f"no node offers the service {name}{hint} (waited {TIMEOUT:g} s); "
             f"`{command_name()} service list` shows the running ones"
         )

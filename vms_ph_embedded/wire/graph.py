@@ -51,8 +51,8 @@ class Graph:
     def __init__(self, participant: Participant) -> None:
         self._publications = _Endpoints(participant.entity, BuiltinTopicDcpsPublication)
         self._subscriptions = _Endpoints(participant.entity, BuiltinTopicDcpsSubscription)
-        self._message = message_class(_INFO_TYPE)
-        latched = (
+        self._message_type = message_class(_INFO_TYPE)
+        policies = (
             Policy.Reliability.Reliable(0),
             Policy.Durability.TransientLocal,
             Policy.DataRepresentation(use_cdrv0_representation=True),
@@ -62,19 +62,19 @@ class Graph:
             _INFO_TOPIC,
             _INFO_TYPE,
             Qos(
-                *latched,
+                *policies,
                 Policy.History.KeepLast(1),
                 Policy.DurabilityService(0, Policy.History.KeepLast(1), -1, -1, -1),
             ),
         )
         # The type has no key, so a history of one would hold one participant's message only.
         self._reader = participant.reader(
-            _INFO_TOPIC, _INFO_TYPE, Qos(*latched, Policy.History.KeepAll)
+            _INFO_TOPIC, _INFO_TYPE, Qos(*policies, Policy.History.KeepAll)
         )
         self.condition = self._reader.condition
         self._gid = participant.gid
         self._local_nodes: list[NodeEntry] = []
-        self._others: dict[bytes, list[NodeEntry]] = {}
+        self._remote_nodes: dict[bytes, list[NodeEntry]] = {}
         self._lock = threading.Lock()
 
     # Sent to the other participants
@@ -98,7 +98,7 @@ class Graph:
             message_class("rmw_dds_common/msg/NodeEntitiesInfo"),
         )
         with self._lock:
-            message = self._message(
+            message = self._message_type(
                 gid=gid(data=list(self._gid)),
                 node_entities_info_seq=[
                     node_info(
@@ -119,10 +119,10 @@ class Graph:
         with self._lock:
             while (sample := self._reader.take()) is not None:
                 try:
-                    message = deserialize(sample[0], self._message)
+                    message = deserialize(sample[0], self._message_type)
                 except DecodingError:
                     continue  # of a participant that is no ROS 2: its nodes stay unknown
-                self._others[message.gid.data.tobytes()] = [
+                self._remote_nodes[message.gid.data.tobytes()] = [
                     NodeEntry(
                         info.node_name,
                         info.node_namespace,
@@ -132,10 +132,10 @@ class Graph:
                     for info in message.node_entities_info_seq
                 ]
             # Every participant of a node has a writer, of this topic if of nothing else.
-            alive = {writer.participant_key.bytes for writer in self._publications.all()}
+            alive_gids = {writer.participant_key.bytes for writer in self._publications.all()}
             self._subscriptions.all()  # so that what has gone does not pile up there
-            for gid in self._others.keys() - (alive - {self._gid}):
-                del self._others[gid]
+            for gid in self._remote_nodes.keys() - (alive_gids - {self._gid}):
+                del self._remote_nodes[gid]
 
     def update_if_changed(self) -> None:
         """Read the messages of other participants, if there are any."""
@@ -148,7 +148,7 @@ class Graph:
         with self._lock:
             return [
                 *self._local_nodes,
-                *(node for nodes in self._others.values() for node in nodes),
+                *(node for nodes in self._remote_nodes.values() for node in nodes),
             ]
 
     def publications(self) -> list[Any]:
@@ -179,7 +179,7 @@ class Graph:
             name = names.ros_service(endpoint.topic_name)
             if name is None or (gids is not None and endpoint.key.bytes not in gids):
                 continue
-            if not requests or endpoint.topic_name.startswith(f"{names.REQUEST}/"):
+            if not requests or endpoint.topic_name.startswith(f"{names.REQUEST_PREFIX}/"):
                 types_by_name[name].add(names.ros_service_type(endpoint.type_name))
         return _sorted(types_by_name)
 

@@ -23,11 +23,11 @@ def deferred() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    caught: list[Any] = []
-    signal.signal(signal.SIGINT, lambda *event: caught.append(event))
+    pending: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *event: pending.append(event))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-        if caught:
-            handler(*caught[0])
+        if pending:
+            handler(*pending[0])

@@ -13,37 +13,37 @@ import os
 import socket
 from collections.abc import Iterator
 
-_ANY = ("0.0.0.0", "::")
+_ANY_ADDRESSES = ("0.0.0.0", "::")
 _INTERFACE = b"lo\0"
 
 
 @contextlib.contextmanager
 def sockets_on_loopback() -> Iterator[None]:
     """Keep UDP sockets that are opened meanwhile for every address to the loopback interface."""
-    earlier = _sockets().keys()
+    previous_sockets = _open_sockets().keys()
     yield
-    for inode, descriptor in _sockets().items():
-        if inode not in earlier:
-            _bind(descriptor)
+    for inode, descriptor in _open_sockets().items():
+        if inode not in previous_sockets:
+            _bind_to_loopback(descriptor)
 
 
-def _sockets() -> dict[str, int]:
+def _open_sockets() -> dict[str, int]:
     """Return the descriptors of this process's sockets by their names in /proc."""
     sockets = {}
     with contextlib.suppress(OSError):
-        for number in os.listdir("/proc/self/fd"):
+        for descriptor in os.listdir("/proc/self/fd"):
             with contextlib.suppress(OSError):  # closed by now, as that of this listing
-                name = os.readlink(f"/proc/self/fd/{number}")
+                name = os.readlink(f"/proc/self/fd/{descriptor}")
                 if name.startswith("socket:"):
-                    sockets[name] = int(number)
+                    sockets[name] = int(descriptor)
     return sockets
 
 
-def _bind(descriptor: int) -> None:
+def _bind_to_loopback(descriptor: int) -> None:
     # Descriptors that are no sockets, or that have been closed by now, are passed over. A kernel
     # before 5.7 refuses without privileges.
-    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as opened:
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as duplicate:
         families = (socket.AF_INET, socket.AF_INET6)
-        is_udp = opened.type == socket.SOCK_DGRAM and opened.family in families
-        if is_udp and opened.getsockname()[0] in _ANY:
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE)
+        is_udp = duplicate.type == socket.SOCK_DGRAM and duplicate.family in families
+        if is_udp and duplicate.getsockname()[0] in _ANY_ADDRESSES:
+            duplicate.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE)

@@ -9,7 +9,7 @@ from cyclonedds.core import DDSStatus
 
 from vms_ph_embedded.wire.participant import Reader, Writer
 
-_POLICIES = {
+_POLICY_NAMES = {
     2: "DURABILITY",
     4: "DEADLINE",
     8: "LIVELINESS",
@@ -35,4 +35,4 @@ def take_policy(endpoint: Reader | Writer) -> str | None:
         status = endpoint.entity.get_offered_incompatible_qos_status()  # type: ignore[no-untyped-call]
     if not status.total_count_change:
         return None
-    return _POLICIES.get(status.last_policy_id, f"number {status.last_policy_id}")
+    return _POLICY_NAMES.get(status.last_policy_id, f"number {status.last_policy_id}")

@@ -5,34 +5,34 @@
 
 from __future__ import annotations
 
-TOPIC, REQUEST, REPLY = "rt", "rq", "rr"
+TOPIC_PREFIX, REQUEST_PREFIX, REPLY_PREFIX = "rt", "rq", "rr"
 
 
 def topic(ros_name: str) -> str:
     """The DDS topic of a ROS topic."""
-    return f"{TOPIC}{ros_name}"
+    return f"{TOPIC_PREFIX}{ros_name}"
 
 
 def request(ros_name: str) -> str:
     """The DDS topic of the requests to a service."""
-    return f"{REQUEST}{ros_name}Request"
+    return f"{REQUEST_PREFIX}{ros_name}Request"
 
 
 def reply(ros_name: str) -> str:
     """The DDS topic of the replies of a service."""
-    return f"{REPLY}{ros_name}Reply"
+    return f"{REPLY_PREFIX}{ros_name}Reply"
 
 
 def ros_topic(dds_topic: str) -> str | None:
     """The ROS topic of a DDS topic, or None when it is something else."""
     prefix, _, rest = dds_topic.partition("/")
-    return f"/{rest}" if prefix == TOPIC and rest else None
+    return f"/{rest}" if prefix == TOPIC_PREFIX and rest else None
 
 
 def ros_service(dds_topic: str) -> str | None:
     """The ROS service whose requests or replies a DDS topic carries, or None."""
     prefix, _, rest = dds_topic.partition("/")
-    suffix = {REQUEST: "Request", REPLY: "Reply"}.get(prefix)
+    suffix = {REQUEST_PREFIX: "Request", REPLY_PREFIX: "Reply"}.get(prefix)
     return f"/{rest.removesuffix(suffix)}" if suffix and rest.endswith(suffix) else None
 
 

@@ -31,7 +31,7 @@ def new_id(role: str) -> str:
     return f"{role}={secrets.token_bytes(16).hex('.')};"
 
 
-def obstacle(service: str, endpoint: Writer | Reader, handles: list[int]) -> str | None:
+def conflict(service: str, endpoint: Writer | Reader, handles: list[int]) -> str | None:
     """Say why calls of some matched peers cannot be answered; None where they can."""
     for handle in handles:
         if name := _UNABLE_TO_PAIR.get(endpoint.peer_gid(handle)[:2]):
@@ -45,38 +45,38 @@ def obstacle(service: str, endpoint: Writer | Reader, handles: list[int]) -> str
 
 def server_is_matched(requests: Writer, replies: Reader) -> bool:
     """Whether a client has matched both endpoints of a server."""
-    readers = _ids_of_readers(SERVER, requests)
-    writers = {_id_of_writer(SERVER, replies, handle) for handle in replies.matches()}
+    reader_ids = _ids_of_readers(SERVER, requests)
+    writer_ids = {_id_of_writer(SERVER, replies, handle) for handle in replies.matches()}
     # A server without an id counts as matched when anything is.
-    return bool(readers & writers) or bool(readers and writers and None in readers)
+    return bool(reader_ids & writer_ids) or bool(reader_ids and writer_ids and None in reader_ids)
 
 
-class KnownClients:
+class MatchedClients:
     """The clients whose reader of replies a server has matched."""
 
     def __init__(self, participant: Participant, requests: Reader, replies: Writer) -> None:
         self._participant = participant
         self._requests = requests
         self._replies = replies
-        self._clients: set[int] = set()
+        self._handles: set[int] = set()
 
     def wait_for(self, publication_handle: int) -> None:
         """Wait for the reader of the client that wrote a request, but not for long."""
-        if publication_handle in self._clients:
+        if publication_handle in self._handles:
             return
         deadline = time.monotonic() + _TIMEOUT
-        waiting = WaitSet(self._participant.entity)
-        waiting.watch([self._replies.entity])
+        wait_set = WaitSet(self._participant.entity)
+        wait_set.watch([self._replies.entity])
         try:
             while not self._is_matched(publication_handle):
                 remaining = int((deadline - time.monotonic()) * 1e9)
-                if remaining <= 0 or not waiting.wait(remaining):
+                if remaining <= 0 or not wait_set.wait(remaining):
                     return
         finally:
-            waiting.close()
-        if len(self._clients) > 1000:  # clients that went long ago
-            self._clients.clear()
-        self._clients.add(publication_handle)
+            wait_set.close()
+        if len(self._handles) > 1000:  # clients that went long ago
+            self._handles.clear()
+        self._handles.add(publication_handle)
 
     def _is_matched(self, publication_handle: int) -> bool:
         self._replies.entity.take_status()  # so that the next wait is for something new

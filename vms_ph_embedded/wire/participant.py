@@ -45,16 +45,16 @@ class Writer:
 
     def __init__(self, group: WriterGroup, topic: Topic[Any], qos: Qos) -> None:
         self._topic = topic
-        self._sample = topic.data_type
+        self._sample_type = topic.data_type
         self.entity = DataWriter(group, topic, qos)
         self.entity.status_mask = DDSStatus.PublicationMatched
-        self._peers: dict[int, bytes] = {}  # each is read once: the binding leaks what it reads
+        self._peer_gids: dict[int, bytes] = {}  # each is read once: the binding leaks what it reads
         self.gid = self.entity.guid.bytes
 
     def write(self, data: bytes) -> bool:
         """Write a sample; False when a reliable reader kept it waiting for too long."""
         try:
-            self.entity.write(self._sample(data))
+            self.entity.write(self._sample_type(data))
         except DDSException as error:
             if error.code == DDSException.DDS_RETCODE_TIMEOUT:
                 return False
@@ -68,11 +68,11 @@ class Writer:
 
     def peer_gid(self, handle: int) -> bytes:
         """The identity of a matched reader; empty when it has gone."""
-        if handle not in self._peers:
+        if handle not in self._peer_gids:
             with interrupts.deferred():
                 peer = self.entity.get_matched_subscription_data(handle)
-            self._peers[handle] = b"" if peer is None else peer.key.bytes
-        return self._peers[handle]
+            self._peer_gids[handle] = b"" if peer is None else peer.key.bytes
+        return self._peer_gids[handle]
 
     def close(self) -> None:
         """Leave the topic."""
@@ -86,7 +86,7 @@ class Reader:
         self._topic = topic
         self.entity = DataReader(group, topic, qos)
         self.entity.status_mask = DDSStatus.SubscriptionMatched
-        self._peers: dict[int, bytes] = {}  # each is read once: the binding leaks what it reads
+        self._peer_gids: dict[int, bytes] = {}  # each is read once: the binding leaks what it reads
         self.condition = ReadCondition(self.entity, UNREAD)
         self.gid = self.entity.guid.bytes
 
@@ -110,11 +110,11 @@ class Reader:
 
     def peer_gid(self, handle: int) -> bytes:
         """The identity of a matched writer; empty when it has gone."""
-        if handle not in self._peers:
+        if handle not in self._peer_gids:
             with interrupts.deferred():
                 peer = self.entity.get_matched_publication_data(handle)
-            self._peers[handle] = b"" if peer is None else peer.key.bytes
-        return self._peers[handle]
+            self._peer_gids[handle] = b"" if peer is None else peer.key.bytes
+        return self._peer_gids[handle]
 
     def close(self) -> None:
         """Leave the topic."""
@@ -133,8 +133,8 @@ class Participant:
             raise _cannot_join(domain_id) from error
         try:
             self.entity = DomainParticipant(domain_id, qos=Qos(Policy.Userdata(b"enclave=/;")))
-            self._writers = WriterGroup(self.entity)
-            self._readers = ReaderGroup(self.entity)
+            self._writer_group = WriterGroup(self.entity)
+            self._reader_group = ReaderGroup(self.entity)
         except DDSException as error:
             _leave_domain(domain_id)
             raise _cannot_join(domain_id) from error
@@ -143,11 +143,11 @@ class Participant:
 
     def writer(self, dds_topic: str, typename: str, qos: Qos) -> Writer:
         """A writer for an interface type on a DDS topic."""
-        return Writer(self._writers, self._topic(dds_topic, typename), qos)
+        return Writer(self._writer_group, self._topic(dds_topic, typename), qos)
 
     def reader(self, dds_topic: str, typename: str, qos: Qos) -> Reader:
         """A reader for an interface type on a DDS topic."""
-        return Reader(self._readers, self._topic(dds_topic, typename), qos)
+        return Reader(self._reader_group, self._topic(dds_topic, typename), qos)
 
     def guard_condition(self) -> GuardCondition:
         """A condition that any thread can trigger."""

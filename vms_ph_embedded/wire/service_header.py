@@ -10,14 +10,14 @@ import struct
 from vms_ph_embedded.interfaces.messages import DecodingError
 
 _HEADER = struct.Struct("<Qq")
-_ENCAPSULATION = 4  # Cyclone hands out everything in the byte order of this machine
+_ENCAPSULATION_SIZE = 4  # Cyclone hands out everything in the byte order of this machine
 # The header is a multiple of eight bytes long, so the fields after it are aligned as without it.
 
 
 def add(body: bytes, guid: int, sequence_number: int) -> bytes:
     """CDR bytes with the header before the fields."""
     header = _HEADER.pack(guid, sequence_number)
-    return body[:_ENCAPSULATION] + header + body[_ENCAPSULATION:]
+    return body[:_ENCAPSULATION_SIZE] + header + body[_ENCAPSULATION_SIZE:]
 
 
 def split(data: bytes) -> tuple[bytes, int, int]:
@@ -26,8 +26,8 @@ def split(data: bytes) -> tuple[bytes, int, int]:
     Raises:
         DecodingError: there are fewer bytes than a header has.
     """
-    end = _ENCAPSULATION + _HEADER.size
+    end = _ENCAPSULATION_SIZE + _HEADER.size
     if len(data) < end:
         raise DecodingError(f"{len(data)} bytes are too few for a request or reply")
-    guid, sequence_number = _HEADER.unpack(data[_ENCAPSULATION:end])
-    return data[:_ENCAPSULATION] + data[end:], guid, sequence_number
+    guid, sequence_number = _HEADER.unpack(data[_ENCAPSULATION_SIZE:end])
+    return data[:_ENCAPSULATION_SIZE] + data[end:], guid, sequence_number

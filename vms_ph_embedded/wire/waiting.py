@@ -22,7 +22,7 @@ class WaitSet:
 
     def __init__(self, participant: DomainParticipant) -> None:
         self._participant = participant
-        self._set = _CycloneWaitSet(participant)
+        self._wait_set = _CycloneWaitSet(participant)
         self._members: dict[int, Any] = {}
 
     def watch(self, members: Iterable[Entity]) -> None:
@@ -31,12 +31,12 @@ class WaitSet:
         removed = self._members.keys() - members_by_id.keys()
         if removed:
             # A member that was deleted can no longer be taken out, so start afresh.
-            delete(self._set)
-            self._set = _CycloneWaitSet(self._participant)
+            delete(self._wait_set)
+            self._wait_set = _CycloneWaitSet(self._participant)
             self._members = {}
         for key in members_by_id.keys() - self._members.keys():
             try:
-                self._set.attach(members_by_id[key])
+                self._wait_set.attach(members_by_id[key])
             except DDSException:
                 del members_by_id[key]  # deleted in the meantime by another thread
         self._members = members_by_id
@@ -44,16 +44,16 @@ class WaitSet:
     def exclude(self, member: Entity) -> None:
         """Do not wait for a member until it is watched again."""
         if self._members.pop(id(member), None) is not None:
-            self._set.detach(member)
+            self._wait_set.detach(member)
 
     def wait(self, timeout_ns: int) -> bool:
         """Wait until a member triggers; False when the time is over first."""
         try:
-            return self._set.wait(timeout_ns) > 0
+            return self._wait_set.wait(timeout_ns) > 0
         except DDSException:
             # The participant went away while we waited, which the caller will see for itself.
             return True
 
     def close(self) -> None:
         """Stop permanently."""
-        delete(self._set)
+        delete(self._wait_set)

@@ -17,7 +17,7 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded import ros_names, subset
 from vms_ph_io.settings.bounded_text import BoundedLoader, YamlError, parse_yaml, read_text
 
-_UNSUPPORTED = {
+_UNSUPPORTED_FLAGS = {
     *("--log-config-file", "--log-file-name"),
     *(
         f"--{verb}-{kind}-logs"
@@ -41,12 +41,12 @@ class RemapRule:
 class Arguments:
     """The ROS arguments of a process or of a node, and the arguments that are not for ROS."""
 
-    others: list[str] = field(default_factory=list)
-    remap: list[RemapRule] = field(default_factory=list)
+    non_ros_args: list[str] = field(default_factory=list)
+    remap_rules: list[RemapRule] = field(default_factory=list)
     # node pattern -> parameter -> value; patterns apply in the order in which they first appear
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     log_levels: list[tuple[str, int]] = field(default_factory=list)
-    rosout: bool = True
+    enable_rosout: bool = True
 
 
 def parse(args: Sequence[str]) -> Arguments:
@@ -57,7 +57,7 @@ def parse(args: Sequence[str]) -> Arguments:
         if word == "--ros-args":
             _parse_ros(words, parsed)
         else:
-            parsed.others.append(word)
+            parsed.non_ros_args.append(word)
     return parsed
 
 
@@ -65,7 +65,7 @@ def remap_name(
     kind: str, name: str, node_name: str, namespace: str, arguments: Sequence[Arguments]
 ) -> str:
     """An absolute topic or service name after the first rule that matches it."""
-    for rule in (rule for source in arguments for rule in source.remap):
+    for rule in (rule for source in arguments for rule in source.remap_rules):
         applies = rule.kind in (kind, "any") and rule.node in (None, node_name)
         if applies and ros_names.expand(rule.match, node_name, namespace) == name:
             return ros_names.expand(rule.replacement, node_name, namespace)
@@ -74,7 +74,7 @@ def remap_name(
 
 def remap_node(kind: str, node_name: str, arguments: Sequence[Arguments]) -> str | None:
     """The node name or namespace that a ``__node`` or ``__ns`` rule gives to a node."""
-    for rule in (rule for source in arguments for rule in source.remap):
+    for rule in (rule for source in arguments for rule in source.remap_rules):
         if rule.kind == kind and rule.node in (None, node_name):
             return rule.replacement
     return None
@@ -94,8 +94,8 @@ def _matches(pattern: str, full_node_name: str) -> bool:
     """Whether a node is meant: /* is one name, /** any number of names."""
     absolute = pattern if pattern.startswith("/") else f"/{pattern}"
     once = re.sub(r"(/\*\*)+", "/**", absolute)  # one after another, they would match in many ways
-    regular = re.escape(once).replace(r"/\*", r"(/\w+)").replace(r"(/\w+)\*", r"(/\w+)*")
-    return re.fullmatch(regular, full_node_name, re.ASCII) is not None
+    regex = re.escape(once).replace(r"/\*", r"(/\w+)").replace(r"(/\w+)\*", r"(/\w+)*")
+    return re.fullmatch(regex, full_node_name, re.ASCII) is not None
 
 
 def parse_value(text: str) -> Any:
@@ -114,20 +114,20 @@ def _parse_ros(words: Iterator[str], parsed: Arguments) -> None:
         if word == "--ros-args":
             continue
         if word in ("-r", "--remap"):
-            parsed.remap.append(_remap_rule(_next(words, word)))
+            parsed.remap_rules.append(_remap_rule(_next_word(words, word)))
         elif word in ("-p", "--param"):
-            node, name, value = _parameter(_next(words, word))
+            node, name, value = _parameter(_next_word(words, word))
             parsed.parameters.setdefault(node, {})[name] = value
         elif word == "--params-file":
-            for node, parameters in _parameter_file(_next(words, word)).items():
+            for node, parameters in _parameter_file(_next_word(words, word)).items():
                 parsed.parameters.setdefault(node, {}).update(parameters)
         elif word == "--log-level":
-            parsed.log_levels.append(_log_level(_next(words, word)))
+            parsed.log_levels.append(_log_level(_next_word(words, word)))
         elif word in ("-e", "--enclave"):
-            _next(words, word)  # there is no security here for an enclave to name
+            _next_word(words, word)  # there is no security here for an enclave to name
         elif word in ("--enable-rosout-logs", "--disable-rosout-logs"):
-            parsed.rosout = word.startswith("--enable")
-        elif word in _UNSUPPORTED:
+            parsed.enable_rosout = word.startswith("--enable")
+        elif word in _UNSUPPORTED_FLAGS:
             subset.refuse(f"the ROS argument {word}")
         else:
             unknown.append(word)
@@ -135,7 +135,7 @@ def _parse_ros(words: Iterator[str], parsed: Arguments) -> None:
         raise RCLError(f"Found unknown ROS arguments: {unknown}")
 
 
-def _next(words: Iterator[str], flag: str) -> str:
+def _next_word(words: Iterator[str], flag: str) -> str:
     word = next(words, None)
     if word is None:
         raise RCLError(f"Failed to parse ROS arguments: nothing follows the flag {flag}")
@@ -171,20 +171,20 @@ def _remap_rule(text: str) -> RemapRule:
 
 
 def _parameter(text: str) -> tuple[str, str, Any]:
-    left, assigned, value = text.partition(":=")
-    node, separator, name = left.rpartition(":")
-    if not assigned or not name or (separator and not node):
+    target, assignment, value = text.partition(":=")
+    node, colon, name = target.rpartition(":")
+    if not assignment or not name or (colon and not node):
         raise RCLError(
             f"Failed to parse ROS arguments: Couldn't parse parameter override rule: '-p {text}'; "
             "it should read [node:]name:=value"
         )
-    return node or "/**", name, _checked(parse_value(value), text)
+    return node or "/**", name, _checked_value(parse_value(value), text)
 
 
 def _log_level(text: str) -> tuple[str, int]:
-    name, assigned, level = text.rpartition(":=")
+    name, assignment, level = text.rpartition(":=")
     try:
-        return name if assigned else "", get_logging_severity_from_string(level)
+        return name if assignment else "", get_logging_severity_from_string(level)
     except RuntimeError as error:
         raise RCLError(
             f"Failed to parse ROS arguments: Couldn't parse log level rule: "
@@ -212,8 +212,8 @@ def _find_nodes(tree: Any, parents: tuple[str, ...], nodes: dict[str, Any], path
     for key, subtree in tree.items():
         if key == "ros__parameters":
             node = re.sub("/+", "/", "/".join(parents))
-            flat = nodes.setdefault(node, {})
-            flat.update(_flatten(subtree, "", path))
+            node_parameters = nodes.setdefault(node, {})
+            node_parameters.update(_flatten(subtree, "", path))
         else:
             _find_nodes(subtree, (*parents, str(key)), nodes, path)
 
@@ -229,11 +229,11 @@ def _flatten(tree: Any, prefix: str, path: str) -> dict[str, Any]:
         if isinstance(value, dict):
             values.update(_flatten(value, f"{prefix}{key}.", path))
         else:
-            values[f"{prefix}{key}"] = _checked(value, f"{prefix}{key} in {path}")
+            values[f"{prefix}{key}"] = _checked_value(value, f"{prefix}{key} in {path}")
     return values
 
 
-def _checked(value: Any, where: str) -> Any:
+def _checked_value(value: Any, where: str) -> Any:
     scalars = (bool, int, float, str)
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, int) and not -(2**63) <= item < 2**63:
@@ -242,8 +242,8 @@ def _checked(value: Any, where: str) -> Any:
                 "write it with a decimal point if it is a float"
             )
     if isinstance(value, list):
-        kinds = {type(item) for item in value}
-        if len(kinds) > 1 or not kinds <= set(scalars):
+        types = {type(item) for item in value}
+        if len(types) > 1 or not types <= set(scalars):
             raise RCLError(
                 f"Failed to parse ROS arguments: {where!r}: the elements of a list should be of "
                 "one type, bool, int, float or str"
@@ -258,8 +258,8 @@ class _ParameterLoader(BoundedLoader):
 
 
 _ParameterLoader.yaml_implicit_resolvers = {
-    first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
-    for first, resolvers in BoundedLoader.yaml_implicit_resolvers.items()
+    first_character: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
+    for first_character, resolvers in BoundedLoader.yaml_implicit_resolvers.items()
 }
 _ParameterLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",

@@ -42,8 +42,8 @@ class NodeEntities:
         self._context = context
         self._ros_participant: Participant = context._participant
         self._ros_graph = context._graph
-        self._ros_entry = entry
-        self._ros_announced = False
+        self._ros_node_entry = entry
+        self._ros_is_announced = False
         self._ros_executor: Callable[[], Any] = lambda: None
         self._ros_undecoded: Counter[str] = Counter()
         self._default_callback_group = MutuallyExclusiveCallbackGroup()
@@ -93,7 +93,7 @@ class NodeEntities:
     ) -> Publisher:
         """Make a publisher of a topic."""
         _refuse_events("create_publisher", event_callbacks, qos_overriding_options)
-        profile = _profile(qos_profile)
+        profile = _qos_profile(qos_profile)
         check_is_valid_msg_type(msg_type)
         name = self.resolve_topic_name(topic)
         writer = self._ros_writer(names.topic(name), msg_type, profile)
@@ -118,7 +118,7 @@ class NodeEntities:
     ) -> Subscription:
         """Have a function called with every message of a topic, or with its bytes when raw."""
         _refuse_events("create_subscription", event_callbacks, qos_overriding_options)
-        profile = _profile(qos_profile)
+        profile = _qos_profile(qos_profile)
         check_is_valid_msg_type(msg_type)
         group = callback_group or self._default_callback_group
         subscription = Subscription(self, msg_type, topic, callback, group, profile, raw)
@@ -199,7 +199,7 @@ class NodeEntities:
         """Destroy a timer; False when it is not this node's."""
         return self._ros_destroy(self._timers, timer)
 
-    def _ros_undecodable(self, name: str, error: DecodingError) -> None:
+    def _ros_count_undecodable(self, name: str, error: DecodingError) -> None:
         """Count a message or request that was dropped; warn of the first one of a topic."""
         self._ros_undecoded[name] += 1
         if self._ros_undecoded[name] == 1:
@@ -209,14 +209,14 @@ class NodeEntities:
 
     def _ros_enter_graph(self) -> None:
         # All endpoints so far at once: the others need not hear of every one by itself.
-        self._ros_announced = True
-        self._ros_graph.add_node(self._ros_entry)
+        self._ros_is_announced = True
+        self._ros_graph.add_node(self._ros_node_entry)
 
     def _ros_leave_graph(self) -> None:
-        if self._ros_announced:
-            self._ros_announced = False
+        if self._ros_is_announced:
+            self._ros_is_announced = False
             if self._context._is_joined():
-                self._ros_graph.remove_node(self._ros_entry)
+                self._ros_graph.remove_node(self._ros_node_entry)
         for entities in (
             *(self._publishers, self._subscriptions, self._services),
             *(self._clients, self._timers),
@@ -233,19 +233,19 @@ class NodeEntities:
         if entity not in entities:
             return False
         entities.remove(entity)
-        for part in (getattr(entity, "_reader", None), getattr(entity, "_writer", None)):
-            for gids in (self._ros_entry.readers, self._ros_entry.writers):
-                if part is not None and part.gid in gids:
-                    gids.remove(part.gid)
+        for endpoint in (getattr(entity, "_reader", None), getattr(entity, "_writer", None)):
+            for gids in (self._ros_node_entry.readers, self._ros_node_entry.writers):
+                if endpoint is not None and endpoint.gid in gids:
+                    gids.remove(endpoint.gid)
         entity.destroy()
         self._wake_executor()
         self._ros_announce()
         return True
 
     def _ros_announce(self, readers: Sequence[bytes] = (), writers: Sequence[bytes] = ()) -> None:
-        self._ros_entry.readers += readers
-        self._ros_entry.writers += writers
-        if self._ros_announced and self._context._is_joined():
+        self._ros_node_entry.readers += readers
+        self._ros_node_entry.writers += writers
+        if self._ros_is_announced and self._context._is_joined():
             self._ros_graph.announce()
 
     def _ros_waiting_entities(self) -> list[Any]:
@@ -285,18 +285,18 @@ class NodeEntities:
         if (executor := self._ros_executor()) is not None:
             executor._interrupt()
 
-    def _ros_reader(self, topic: str, message: Any, profile: QoSProfile, data: str = "") -> Any:
-        typename = message.__msgtype__
-        qos = to_cyclone(profile, data + type_hash_data(typename))
+    def _ros_reader(self, topic: str, msg_type: Any, profile: QoSProfile, own_id: str = "") -> Any:
+        typename = msg_type.__msgtype__
+        qos = to_cyclone(profile, own_id + type_hash_data(typename))
         return self._ros_participant.reader(topic, typename, qos)
 
-    def _ros_writer(self, topic: str, message: Any, profile: QoSProfile, data: str = "") -> Any:
-        typename = message.__msgtype__
-        qos = to_cyclone(profile, data + type_hash_data(typename))
+    def _ros_writer(self, topic: str, msg_type: Any, profile: QoSProfile, own_id: str = "") -> Any:
+        typename = msg_type.__msgtype__
+        qos = to_cyclone(profile, own_id + type_hash_data(typename))
         return self._ros_participant.writer(topic, typename, qos)
 
 
-def _profile(qos_or_depth: QoSProfile | int) -> QoSProfile:
+def _qos_profile(qos_or_depth: QoSProfile | int) -> QoSProfile:
     if isinstance(qos_or_depth, QoSProfile):
         return qos_or_depth
     if not isinstance(qos_or_depth, int):

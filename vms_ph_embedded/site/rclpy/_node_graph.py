@@ -98,12 +98,12 @@ class NodeGraph:
     def get_publishers_info_by_topic(self, topic_name: str) -> list[TopicEndpointInfo]:
         """All publishers of a topic."""
         endpoints = self._ros_graph.publications()
-        return self._ros_infos(endpoints, topic_name, TopicEndpointTypeEnum.PUBLISHER)
+        return self._ros_endpoint_infos(endpoints, topic_name, TopicEndpointTypeEnum.PUBLISHER)
 
     def get_subscriptions_info_by_topic(self, topic_name: str) -> list[TopicEndpointInfo]:
         """All subscriptions of a topic."""
         endpoints = self._ros_graph.subscriptions()
-        return self._ros_infos(endpoints, topic_name, TopicEndpointTypeEnum.SUBSCRIPTION)
+        return self._ros_endpoint_infos(endpoints, topic_name, TopicEndpointTypeEnum.SUBSCRIPTION)
 
     def _ros_dds_topic(self, topic_name: str) -> str:
         return names.topic(full_name(topic_name, self.get_name(), self.get_namespace()))
@@ -116,7 +116,7 @@ class NodeGraph:
             f"Cannot get the topics of node '{namespace.rstrip('/')}/{name}': it does not exist"
         )
 
-    def _ros_infos(
+    def _ros_endpoint_infos(
         self, endpoints: list[Any], topic_name: str, kind: TopicEndpointTypeEnum
     ) -> list[TopicEndpointInfo]:
         dds_topic = self._ros_dds_topic(topic_name)
@@ -137,13 +137,13 @@ class NodeGraph:
                     topic_type_hash=user_data(endpoint.qos).get("typehash", "INVALID"),
                     endpoint_type=kind,
                     endpoint_gid=list(endpoint.key.bytes),
-                    qos_profile=_profile(endpoint.qos),
+                    qos_profile=_qos_profile(endpoint.qos),
                 )
             )
         return infos
 
 
-def _profile(qos: Any) -> QoSProfile:
+def _qos_profile(qos: Any) -> QoSProfile:
     policies = from_cyclone(qos)
     return QoSProfile(
         history=HistoryPolicy[policies["history"]],

@@ -17,7 +17,7 @@ from rcl_interfaces.msg import (
     SetParametersResult,
 )
 from rcl_interfaces.srv import ListParameters
-from rclpy._parameter_rules import REJECTED_TYPE, REL_TOL, complies, rejected
+from rclpy._parameter_rules import REJECTED_TYPE, REL_TOL, check_parameter, rejected
 from rclpy.exceptions import (
     InvalidParameterException,
     InvalidParameterTypeException,
@@ -31,8 +31,8 @@ from rclpy.parameter import PARAMETER_SEPARATOR_STRING, Parameter
 
 _DEPTH_RECURSIVE = ListParameters.Request.DEPTH_RECURSIVE
 
-_BeforeSet = Callable[[list[Parameter]], list[Parameter]]
-_OnSet = Callable[[list[Parameter]], Any]
+_PreSetCallback = Callable[[list[Parameter]], list[Parameter]]
+_OnSetCallback = Callable[[list[Parameter]], Any]
 
 
 class NodeParameters:
@@ -45,8 +45,8 @@ class NodeParameters:
         self._allow_undeclared_parameters = allow_undeclared
         self._parameters: dict[str, Parameter] = {}
         self._descriptors: dict[str, Any] = {}
-        self._pre_set_parameters_callbacks: list[_BeforeSet] = []
-        self._on_set_parameters_callbacks: list[_OnSet] = []
+        self._pre_set_parameters_callbacks: list[_PreSetCallback] = []
+        self._on_set_parameters_callbacks: list[_OnSetCallback] = []
 
     def _ros_publish_parameter_event(self, event: Any) -> None:
         raise NotImplementedError
@@ -87,7 +87,7 @@ class NodeParameters:
 
     def undeclare_parameter(self, name: str) -> None:
         """Forget a parameter."""
-        self._ros_require(name)
+        self._ros_require_declared(name)
         if self._descriptors[name].read_only:
             raise ParameterImmutableException(name)
         del self._parameters[name], self._descriptors[name]
@@ -101,17 +101,17 @@ class NodeParameters:
     def get_parameter(self, name: str) -> Parameter:
         """A parameter."""
         if not self.has_parameter(name):
-            self._ros_require(name, unless_allowed=True)
+            self._ros_require_declared(name, unless_allowed=True)
             return Parameter(name, Parameter.Type.NOT_SET)
         parameter = self._parameters[name]
-        unset = parameter.type_ == Parameter.Type.NOT_SET
-        if unset and not self._descriptors[name].dynamic_typing:
+        is_unset = parameter.type_ == Parameter.Type.NOT_SET
+        if is_unset and not self._descriptors[name].dynamic_typing:
             raise ParameterUninitializedException(name)
         return parameter
 
     def get_parameters(self, names: list[str]) -> list[Parameter]:
         """Some parameters."""
-        return [self.get_parameter(name) for name in _all_str(names)]
+        return [self.get_parameter(name) for name in _checked_names(names)]
 
     def get_parameter_or(self, name: str, alternative_value: Parameter | None = None) -> Parameter:
         """A parameter, or an alternative when it has no value."""
@@ -124,12 +124,12 @@ class NodeParameters:
         """The type of a parameter."""
         if self.has_parameter(name):
             return self._parameters[name].type_.value
-        self._ros_require(name, unless_allowed=True)
+        self._ros_require_declared(name, unless_allowed=True)
         return Parameter.Type.NOT_SET
 
     def get_parameter_types(self, names: list[str]) -> list[Any]:
         """The types of some parameters."""
-        return [self.get_parameter_type(name) for name in _all_str(names)]
+        return [self.get_parameter_type(name) for name in _checked_names(names)]
 
     def list_parameters(self, prefixes: list[str], depth: int) -> Any:
         """The names of the parameters below some prefixes, down to a depth."""
@@ -180,16 +180,16 @@ class NodeParameters:
                 )
         if not all(isinstance(parameter, Parameter) for parameter in parameter_list):
             raise TypeError(f"parameter must be instance of type '{Parameter!r}'")
-        unknown = [p.name for p in parameter_list if not self.has_parameter(p.name)]
-        if unknown and not self._allow_undeclared_parameters:
-            raise ParameterNotDeclaredException(unknown)
+        undeclared = [p.name for p in parameter_list if not self.has_parameter(p.name)]
+        if undeclared and not self._allow_undeclared_parameters:
+            raise ParameterNotDeclaredException(undeclared)
         return self._ros_set_together(parameter_list)
 
-    def add_pre_set_parameters_callback(self, callback: _BeforeSet) -> None:
+    def add_pre_set_parameters_callback(self, callback: _PreSetCallback) -> None:
         """Have a function change what is about to be set."""
         self._pre_set_parameters_callbacks.insert(0, callback)
 
-    def add_on_set_parameters_callback(self, callback: _OnSet) -> None:
+    def add_on_set_parameters_callback(self, callback: _OnSetCallback) -> None:
         """Have a function accept or reject what is about to be set."""
         self._on_set_parameters_callbacks.insert(0, callback)
 
@@ -198,7 +198,7 @@ class NodeParameters:
     def describe_parameter(self, name: str) -> Any:
         """The descriptor of a parameter."""
         if name not in self._descriptors:
-            self._ros_require(name, unless_allowed=True)
+            self._ros_require_declared(name, unless_allowed=True)
             return ParameterDescriptor()
         return self._descriptors[name]
 
@@ -208,7 +208,7 @@ class NodeParameters:
 
     # How it is done
 
-    def _ros_require(self, name: str, *, unless_allowed: bool = False) -> None:
+    def _ros_require_declared(self, name: str, *, unless_allowed: bool = False) -> None:
         if not self.has_parameter(name) and not (
             unless_allowed and self._allow_undeclared_parameters
         ):
@@ -289,7 +289,7 @@ class NodeParameters:
         for parameter in parameters:
             if parameter.name in descriptors:
                 descriptor = descriptors[parameter.name]
-                result = self._ros_complies(parameter, descriptor, check_read_only=not declaring)
+                result = self._ros_check(parameter, descriptor, check_read_only=not declaring)
                 if not result.successful:
                     return result
         for callback in self._on_set_parameters_callbacks:
@@ -313,8 +313,8 @@ class NodeParameters:
         self._ros_publish_parameter_event(event)
         return SetParametersResult(successful=True)
 
-    def _ros_complies(self, parameter: Parameter, descriptor: Any, *, check_read_only: bool) -> Any:
-        return complies(
+    def _ros_check(self, parameter: Parameter, descriptor: Any, *, check_read_only: bool) -> Any:
+        return check_parameter(
             parameter,
             descriptor,
             is_declared=self.has_parameter(parameter.name),
@@ -322,7 +322,7 @@ class NodeParameters:
         )
 
 
-def _all_str(names: list[str]) -> list[str]:
+def _checked_names(names: list[str]) -> list[str]:
     if not all(isinstance(name, str) for name in names):
         raise TypeError("All names must be instances of type str")
     return names

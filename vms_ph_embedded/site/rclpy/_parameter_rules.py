@@ -15,7 +15,7 @@ REJECTED_TYPE = "Wrong parameter type"
 REL_TOL = 1e-6  # of floating-point values at the ends and steps of their range
 
 
-def complies(
+def check_parameter(
     parameter: Parameter, descriptor: Any, *, is_declared: bool, check_read_only: bool
 ) -> Any:
     """Whether a descriptor allows a value; completes the descriptor."""
@@ -32,9 +32,9 @@ def complies(
             f"{REJECTED_TYPE}, expected '{Parameter.Type(descriptor.type)}' got '{parameter.type_}'"
         )
     if parameter.type_ == Parameter.Type.INTEGER and descriptor.integer_range:
-        return _in_integer_range(parameter, descriptor.integer_range[0])
+        return _check_integer_range(parameter, descriptor.integer_range[0])
     if parameter.type_ == Parameter.Type.DOUBLE and descriptor.floating_point_range:
-        return _in_floating_point_range(parameter, descriptor.floating_point_range[0])
+        return _check_floating_point_range(parameter, descriptor.floating_point_range[0])
     return SetParametersResult(successful=True)
 
 
@@ -43,9 +43,9 @@ def rejected(reason: str) -> Any:
     return SetParametersResult(successful=False, reason=reason)
 
 
-def _in_integer_range(parameter: Parameter, allowed: Any) -> Any:
-    low, high = sorted((allowed.from_value, allowed.to_value))
-    value, step = parameter.value, allowed.step
+def _check_integer_range(parameter: Parameter, allowed_range: Any) -> Any:
+    low, high = sorted((allowed_range.from_value, allowed_range.to_value))
+    value, step = parameter.value, allowed_range.step
     if not low <= value <= high:
         return rejected(
             f"Parameter {parameter.name} out of range. Min: {low}, Max: {high}, value: {value}"
@@ -58,20 +58,20 @@ def _in_integer_range(parameter: Parameter, allowed: Any) -> Any:
     return SetParametersResult(successful=True)
 
 
-def _in_floating_point_range(parameter: Parameter, allowed: Any) -> Any:
-    low, high = sorted((allowed.from_value, allowed.to_value))
-    value, step = parameter.value, allowed.step
+def _check_floating_point_range(parameter: Parameter, allowed_range: Any) -> Any:
+    low, high = sorted((allowed_range.from_value, allowed_range.to_value))
+    value, step = parameter.value, allowed_range.step
 
-    def close(a: float, b: float) -> bool:
+    def is_close(a: float, b: float) -> bool:
         return math.isclose(a, b, rel_tol=REL_TOL)
 
-    if close(value, low) or close(value, high):
+    if is_close(value, low) or is_close(value, high):
         return SetParametersResult(successful=True)
     if not low < value < high:
         return rejected(
             f"Parameter {parameter.name} out of range Min: {low}, Max: {high}, value: {value}"
         )
-    if step and not close(low + round((value - low) / step) * step, value):
+    if step and not is_close(low + round((value - low) / step) * step, value):
         return rejected(
             f"The parameter value for {parameter.name} is not close enough to a valid step. "
             f"Min: {low}, max: {high}, value: {value}, step: {step}"

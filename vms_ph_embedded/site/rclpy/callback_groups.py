@@ -57,22 +57,22 @@ class MutuallyExclusiveCallbackGroup(CallbackGroup):
 
     def __init__(self) -> None:
         super().__init__()
-        self._active: Any = None
+        self._active_entity: Any = None
         self._lock = threading.Lock()
 
     def can_execute(self, entity: Any) -> bool:
         """Whether no callback of this group is running."""
-        return self._active is None
+        return self._active_entity is None
 
     def beginning_execution(self, entity: Any) -> bool:
         """Begin, unless another callback of this group is running."""
         with self._lock:
-            if self._active is None:
-                self._active = entity
+            if self._active_entity is None:
+                self._active_entity = entity
                 return True
             return False
 
     def ending_execution(self, entity: Any) -> None:
         """Allow the next callback to run."""
         with self._lock:
-            self._active = None
+            self._active_entity = None

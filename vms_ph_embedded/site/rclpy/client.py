@@ -43,12 +43,12 @@ class Client(subset.Subset):
         self.qos_profile = qos_profile
         self.callback_group = callback_group
         self._destroyed = False
-        self._undecodable = node._ros_undecodable
+        self._count_undecodable = node._ros_count_undecodable
         self._executor: Callable[[], Any] = lambda: node._ros_executor()
         # The reader first, so that a server which knows the writer can already answer.
-        data = pairing.new_id(pairing.CLIENT)
-        self._reader = node._ros_reader(names.reply(name), srv_type.Response, qos_profile, data)
-        self._writer = node._ros_writer(names.request(name), srv_type.Request, qos_profile, data)
+        own_id = pairing.new_id(pairing.CLIENT)
+        self._reader = node._ros_reader(names.reply(name), srv_type.Response, qos_profile, own_id)
+        self._writer = node._ros_writer(names.request(name), srv_type.Request, qos_profile, own_id)
         # All clients of a service share one topic of replies; this filters those of this client.
         self._guid = secrets.randbits(64)
         self._sequence_number = 0
@@ -57,10 +57,10 @@ class Client(subset.Subset):
 
     def call(self, request: Any, timeout_sec: float | None = None) -> Any:
         """Ask and wait for the answer, while another thread spins; None when the time is over."""
-        arrived = threading.Event()
+        done = threading.Event()
         future = self.call_async(request)
-        future._when_done(arrived.set)
-        if not arrived.wait(timeout_sec):
+        future._when_done(done.set)
+        if not done.wait(timeout_sec):
             self.remove_pending_request(future)
         return future.result()
 
@@ -68,39 +68,39 @@ class Client(subset.Subset):
         """Ask; the future holds the answer once it is there."""
         if not isinstance(request, self.srv_type.Request):
             raise TypeError(f"Expected {self.srv_type.Request}, got {type(request)}")
-        self._check()
+        self._require_open()
         body = serialize(request)
-        if (obstacle := self._obstacle()) is not None:
+        if (conflict := self._conflict()) is not None:
             future = Future()
-            future.set_exception(RuntimeError(obstacle))
+            future.set_exception(RuntimeError(conflict))
             return future
         with self._lock:
             self._sequence_number += 1
-            number = self._sequence_number
+            sequence_number = self._sequence_number
             future = Future()
-            self._pending_requests[number] = future
-            self._writer.write(service_header.add(body, self._guid, number))
-        future._when_done(lambda: self._forget(number))
+            self._pending_requests[sequence_number] = future
+            self._writer.write(service_header.add(body, self._guid, sequence_number))
+        future._when_done(lambda: self._forget(sequence_number))
         return future
 
     def remove_pending_request(self, future: Future) -> None:
         """Wait for an answer no more."""
         with self._lock:
-            for number, pending in list(self._pending_requests.items()):
+            for sequence_number, pending in list(self._pending_requests.items()):
                 if pending is future:
-                    del self._pending_requests[number]
+                    del self._pending_requests[sequence_number]
 
     def service_is_ready(self) -> bool:
         """Whether there is a server that would answer."""
-        self._check()
-        return self._obstacle() is None and pairing.server_is_matched(self._writer, self._reader)
+        self._require_open()
+        return self._conflict() is None and pairing.server_is_matched(self._writer, self._reader)
 
     def wait_for_service(self, timeout_sec: float | None = None) -> bool:
         """Wait until there is a server; False when the time is over first."""
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
         guard = self.context._make_guard()  # so that a shutdown ends the waiting
-        waiting = WaitSet(self.context._participant.entity)  # type: ignore[union-attr]
-        waiting.watch([self._writer.entity, self._reader.entity, guard])
+        wait_set = WaitSet(self.context._participant.entity)  # type: ignore[union-attr]
+        wait_set.watch([self._writer.entity, self._reader.entity, guard])
         try:
             while self.context.ok():
                 # Reading the statuses resets them, so that the wait below is for something new.
@@ -109,11 +109,11 @@ class Client(subset.Subset):
                 if self.service_is_ready():
                     return True
                 timeout = FOREVER if deadline is None else int((deadline - time.monotonic()) * 1e9)
-                if timeout <= 0 or not waiting.wait(timeout):
+                if timeout <= 0 or not wait_set.wait(timeout):
                     return self.service_is_ready()
             return False
         finally:
-            waiting.close()
+            wait_set.close()
 
     def destroy(self) -> None:
         """Stop; call :meth:`Node.destroy_client` instead."""
@@ -122,17 +122,17 @@ class Client(subset.Subset):
             self._reader.close()
             self._writer.close()
 
-    def _obstacle(self) -> str | None:
+    def _conflict(self) -> str | None:
         """Say why no call can be answered; None where one can. Then nothing is sent either."""
-        return pairing.obstacle(self.service_name, self._writer, self._writer.matches())
+        return pairing.conflict(self.service_name, self._writer, self._writer.matches())
 
-    def _check(self) -> None:
+    def _require_open(self) -> None:
         if self._destroyed:
             raise InvalidHandle("cannot use Destroyable because destruction was requested")
 
-    def _forget(self, number: int) -> None:
+    def _forget(self, sequence_number: int) -> None:
         with self._lock:
-            self._pending_requests.pop(number, None)
+            self._pending_requests.pop(sequence_number, None)
 
     def _has_work(self) -> bool:
         return self._reader.has_data()
@@ -147,7 +147,7 @@ class Client(subset.Subset):
                     continue
                 response = deserialize(body, self.srv_type.Response)
             except DecodingError as error:
-                self._undecodable(self.service_name, error)
+                self._count_undecodable(self.service_name, error)
             else:
                 future._set_executor(self._executor())
                 return partial(future.set_result, response)

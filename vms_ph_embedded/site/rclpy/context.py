@@ -23,7 +23,7 @@ from vms_ph_embedded.wire.participant import Participant
 
 __getattr__ = subset.missing_from(__name__)
 
-_initialised: weakref.WeakSet[Context] = weakref.WeakSet()
+_joined_contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 
 
 class Context(subset.Subset):
@@ -59,7 +59,7 @@ class Context(subset.Subset):
             )
             self._graph = Graph(self._participant)
             self._ok = True
-        _initialised.add(self)
+        _joined_contexts.add(self)
 
     def ok(self) -> bool:
         """Whether this context is initialised and not shut down."""
@@ -93,8 +93,8 @@ class Context(subset.Subset):
     def destroy(self) -> None:
         """Leave the DDS domain."""
         with self._lock:
-            if self in _initialised:
-                _initialised.discard(self)
+            if self in _joined_contexts:
+                _joined_contexts.discard(self)
                 self._participant.close()  # type: ignore[union-attr]
 
     def __enter__(self) -> Context:
@@ -106,7 +106,7 @@ class Context(subset.Subset):
 
     def _is_joined(self) -> bool:
         """Whether this context still is in the DDS domain."""
-        return self in _initialised
+        return self in _joined_contexts
 
     def _stop(self) -> None:
         """Become invalid and wake everything that waits, but stay in the DDS domain."""
@@ -116,8 +116,8 @@ class Context(subset.Subset):
             self._ok = False
             callbacks, self._callbacks = self._callbacks, []
         self._trigger_guards()
-        for get in callbacks:
-            if (callback := get()) is not None:
+        for reference in callbacks:
+            if (callback := reference()) is not None:
                 callback()
 
     def _trigger_guards(self) -> None:
@@ -132,20 +132,20 @@ class Context(subset.Subset):
         return guard
 
 
-_default: Context | None = None
+_default_context: Context | None = None
 _default_lock = threading.RLock()
 
 
 def get_default_context(*, shutting_down: bool = False) -> Context:
     """The context that functions use when they are given none."""
-    global _default
+    global _default_context
     with _default_lock:
-        context = _default or Context()
-        _default = None if shutting_down else context
+        context = _default_context or Context()
+        _default_context = None if shutting_down else context
         return context
 
 
-def _replace_default() -> None:
+def _reset_default() -> None:
     """Reset the state for the next init."""
     get_default_context(shutting_down=True)
 
@@ -153,6 +153,6 @@ def _replace_default() -> None:
 @atexit.register
 def _leave_all() -> None:
     # So that the others learn at once that we have gone, rather than when a lease runs out.
-    for context in list(_initialised):
+    for context in list(_joined_contexts):
         context._stop()
         context.destroy()

@@ -39,8 +39,8 @@ class ExternalShutdownException(Exception):
 class _Work:
     """A callback to call, and the coroutine it may turn out to be."""
 
-    def __init__(self, call: Callable[[], Any], entity: Any = None) -> None:
-        self.call = call
+    def __init__(self, callback: Callable[[], Any], entity: Any = None) -> None:
+        self.callback = callback
         self.entity = entity
         self.task: Task | None = None
 
@@ -60,12 +60,12 @@ class Executor(subset.Subset):
         self._nodes: set[Node] = set()
         self._lock = threading.RLock()
         self._is_shutdown = False
-        self._changed = True  # nodes or entities have come or gone
-        self._blocked = False  # an entity waits for its callback group
+        self._entities_changed = True  # nodes or entities have come or gone
+        self._entity_blocked = False  # an entity waits for its callback group
         self._entities: list[Any] = []
         self._timers: list[Timer] = []
-        self._round: Iterator[Any] = iter(())
-        self._idle_round = False  # something ended the last wait that was no work
+        self._candidates: Iterator[Any] = iter(())
+        self._woke_without_work = False  # something ended the last wait that was no work
         self._queue: deque[_Work] = deque()
 
     @property
@@ -105,7 +105,7 @@ class Executor(subset.Subset):
 
     def wake(self) -> None:
         """Look again at what the nodes have."""
-        self._changed = True
+        self._entities_changed = True
         self._interrupt()
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
@@ -161,22 +161,22 @@ class Executor(subset.Subset):
     def _next_work(self, deadline: int | None, is_done: Callable[[], bool]) -> _Work | None:
         """The next callback to call; None at the deadline or when there is no need any more."""
         while not self._is_shutdown and not is_done():
-            for entity in self._round:
+            for entity in self._candidates:
                 if (work := self._work_of(entity)) is not None:
-                    self._idle_round = False
+                    self._woke_without_work = False
                     return work
             if self._queue:
                 # Between two tasks all entities have their turn: a task may come back at once.
-                if self._changed:
-                    self._gather()
-                self._round = iter(self._entities)
+                if self._entities_changed:
+                    self._collect_entities()
+                self._candidates = iter(self._entities)
                 return self._queue.popleft()
-            if self._idle_round:
-                self._idle_round = False
+            if self._woke_without_work:
+                self._woke_without_work = False
                 for node in self.get_nodes():
                     node._ros_warn_of_mismatches()
-            if self._changed:
-                self._gather()
+            if self._entities_changed:
+                self._collect_entities()
                 ready: list[Any] | None = self._entities
             else:
                 ready = self._wait(deadline)
@@ -184,7 +184,7 @@ class Executor(subset.Subset):
                 raise ExternalShutdownException
             if ready is None:
                 return None
-            self._round = iter(ready)
+            self._candidates = iter(ready)
         return None
 
     def _work_of(self, entity: Any) -> _Work | None:
@@ -193,24 +193,24 @@ class Executor(subset.Subset):
         group = entity.callback_group
         if not group.beginning_execution(entity):
             # Its data would end every wait at once, so wait without it until its turn comes.
-            self._blocked = True
+            self._entity_blocked = True
             if hasattr(entity, "_reader"):
                 self._wait_set.exclude(entity._reader.condition)
             if group.can_execute(entity):  # freed in between
                 self._interrupt()
             return None
         try:
-            call = entity._take()
+            callback = entity._take()
         except BaseException:
             group.ending_execution(entity)
             raise
-        if call is None:
+        if callback is None:
             group.ending_execution(entity)
             return None
-        return _Work(call, entity)
+        return _Work(callback, entity)
 
-    def _gather(self) -> None:
-        self._changed = False
+    def _collect_entities(self) -> None:
+        self._entities_changed = False
         nodes = self.get_nodes()
         self._timers = [timer for node in nodes for timer in node.timers]
         self._entities = [
@@ -224,51 +224,51 @@ class Executor(subset.Subset):
     def _wait(self, deadline: int | None) -> list[Any] | None:
         """Wait; gives those that may have work then, None when the deadline came first."""
         timeout = FOREVER if deadline is None else max(deadline - time.monotonic_ns(), 0)
-        by_timer = False
+        timer_is_next = False
         for timer in self._timers:
             if not timer.callback_group.can_execute(timer):  # type: ignore[union-attr]
-                self._blocked = True
+                self._entity_blocked = True
                 if not timer.callback_group.can_execute(timer):  # type: ignore[union-attr]
                     continue
             remaining = timer._wait_time()
             if remaining is not None and remaining < timeout:
-                timeout, by_timer = remaining, True
+                timeout, timer_is_next = remaining, True
         if not self._wait_set.wait(timeout):
-            return self._timers if by_timer else None
+            return self._timers if timer_is_next else None
         try:
-            if self._context.ok() and self._guard.take() and self._blocked:
-                self._blocked, self._changed = False, True
+            if self._context.ok() and self._guard.take() and self._entity_blocked:
+                self._entity_blocked, self._entities_changed = False, True
             self._graph.update_if_changed()  # type: ignore[union-attr]
         except DDSException:
             if self._context.ok():  # not because of a shutdown in another thread
                 raise
-        self._idle_round = True
+        self._woke_without_work = True
         return self._entities
 
     # Calling callbacks
 
     def _run(self, work: _Work) -> None:
         """Call a callback; a coroutine runs until it waits, and comes back when it is woken."""
-        finished = False
+        is_finished = False
         try:
             if work.task is None:
-                outcome = work.call()
-                if not inspect.iscoroutine(outcome):
-                    finished = True
+                result = work.callback()
+                if not inspect.iscoroutine(result):
+                    is_finished = True
                     return
-                work.task = Task(outcome, executor=self)
+                work.task = Task(result, executor=self)
                 work.task._wake_executor = lambda: self._enqueue(work)
             work.task()
-            finished = work.task.done()
+            is_finished = work.task.done()
         except BaseException:
-            finished = True
+            is_finished = True
             raise
         finally:
-            if finished and work.entity is not None:
+            if is_finished and work.entity is not None:
                 work.entity.callback_group.ending_execution(work.entity)
-                if self._blocked:
+                if self._entity_blocked:
                     self._interrupt()
-        if finished and (error := work.task.exception()) is not None:
+        if is_finished and (error := work.task.exception()) is not None:
             raise error
 
 

@@ -37,7 +37,7 @@ _COLOURS = {
 }
 _levels: dict[str, LoggingSeverity] = {}  # "" is the root, above all loggers
 _listeners: dict[str, Callable[..., None]] = {}  # logger name -> its node's publisher of /rosout
-_output = threading.Lock()
+_output_lock = threading.Lock()
 
 _FILTERS = {"throttle_duration_sec", "throttle_time_source_type", "skip_first", "once"}
 
@@ -106,14 +106,14 @@ class RcutilsLogger:
         self, caller: FrameType, severity: LoggingSeverity, filters: dict[str, Any]
     ) -> bool:
         call_site = (caller.f_code.co_filename, caller.f_lineno, caller.f_lasti)
-        state = self._call_sites.get(call_site)
-        if state is None:
-            state = self._call_sites[call_site] = _CallSite(severity, _checked(filters))
-        elif severity != state.severity:
+        record = self._call_sites.get(call_site)
+        if record is None:
+            record = self._call_sites[call_site] = _CallSite(severity, _checked_filters(filters))
+        elif severity != record.severity:
             raise ValueError("Logger severity cannot be changed between calls.")
-        elif filters != state.filters:
+        elif filters != record.filters:
             raise ValueError("Requested logging filters cannot be changed between calls.")
-        return state.passes() if filters else True
+        return record.passes() if filters else True
 
 
 class _CallSite:
@@ -142,7 +142,7 @@ class _CallSite:
         return True
 
 
-def _checked(filters: dict[str, Any]) -> dict[str, Any]:
+def _checked_filters(filters: dict[str, Any]) -> dict[str, Any]:
     if unknown := filters.keys() - _FILTERS:
         raise TypeError(
             f'parameter "{min(unknown)}" is not one of the recognized logging options '
@@ -189,12 +189,12 @@ def get_logging_severity_from_string(log_severity: str) -> LoggingSeverity:
         raise RuntimeError(f"there is no log severity {log_severity!r}") from None
 
 
-def _listen(name: str, listener: Callable[..., None]) -> None:
+def _add_listener(name: str, listener: Callable[..., None]) -> None:
     """Show a function what a logger and those below it log."""
     _listeners[name] = listener
 
 
-def _unlisten(name: str) -> None:
+def _remove_listener(name: str) -> None:
     _listeners.pop(name, None)
 
 
@@ -211,11 +211,11 @@ def _emit(severity: LoggingSeverity, name: str, message: str, caller: FrameType)
     stream = sys.stderr
     if stream.isatty() and severity in _COLOURS:
         line = f"{_COLOURS[severity]}{line}\033[0m"
-    with _output:
+    with _output_lock:
         print(line, file=stream, flush=True)
-    listener = name
-    while listener:
-        if listener in _listeners:
-            _listeners[listener](now, severity, name, message, caller)
+    logger_name = name
+    while logger_name:
+        if logger_name in _listeners:
+            _listeners[logger_name](now, severity, name, message, caller)
             return
-        listener = listener.rpartition(".")[0]
+        logger_name = logger_name.rpartition(".")[0]

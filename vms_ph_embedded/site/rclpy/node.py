@@ -20,7 +20,7 @@ from rclpy.constants import S_TO_NS
 from rclpy.context import Context, get_default_context
 from rclpy.duration import Duration
 from rclpy.exceptions import NotInitializedException
-from rclpy.logging import RcutilsLogger, _listen, _unlisten, get_logger
+from rclpy.logging import RcutilsLogger, _add_listener, _remove_listener, get_logger
 from rclpy.parameter import Parameter
 from rclpy.parameter_service import ParameterService
 from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_parameter_events
@@ -77,9 +77,9 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
             ParameterEvent, "/parameter_events", qos_profile_parameter_events
         )
         self._ros_log_publisher = None
-        if enable_rosout and all(arguments.rosout for arguments in self._ros_arguments):
+        if enable_rosout and all(arguments.enable_rosout for arguments in self._ros_arguments):
             self._ros_log_publisher = self.create_publisher(Log, "/rosout", _ROSOUT_QOS)
-            _listen(self._logger.name, _rosout(weakref.ref(self)))
+            _add_listener(self._logger.name, _rosout_publisher(weakref.ref(self)))
         self._clock = ROSClock()
         self._ros_wake_with_clock()
         self._time_source = TimeSource(node=self)
@@ -152,7 +152,7 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
 
     def destroy_node(self) -> None:
         """Leave the graph, with everything that was made here."""
-        _unlisten(self._logger.name)
+        _remove_listener(self._logger.name)
         self._ros_leave_graph()
 
     # How it is done
@@ -162,8 +162,8 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
         node = weakref.ref(self)
 
         def interrupt() -> None:
-            if (living := node()) is not None:
-                living._ros_interrupt_executor()
+            if (existing_node := node()) is not None:
+                existing_node._ros_interrupt_executor()
 
         self._clock._change_callbacks.append(interrupt)
 
@@ -182,7 +182,7 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
         self._parameter_event_publisher.publish(event)
 
 
-def _rosout(node_of: Callable[[], Node | None]) -> Callable[..., None]:
+def _rosout_publisher(node_of: Callable[[], Node | None]) -> Callable[..., None]:
     def publish(stamp: int, severity: int, name: str, message: str, caller: Any) -> None:
         node = node_of()
         if node is None or node._ros_log_publisher is None or not node._context.ok():

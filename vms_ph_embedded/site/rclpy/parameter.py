@@ -39,12 +39,12 @@ class _Type(Enum):
         """The type of a value."""
         if parameter_value is None:
             return cls.NOT_SET
-        for name, python_type in _SCALARS.items():  # bool before int
+        for name, python_type in _SCALAR_TYPES.items():  # bool before int
             if isinstance(parameter_value, python_type):
                 return cls[name]
         if not isinstance(parameter_value, (list, tuple, array)):
             raise TypeError(f"The given value is not one of the allowed types '{parameter_value}'.")
-        for name, python_type in _ELEMENTS.items():
+        for name, python_type in _ELEMENT_TYPES.items():
             if _all_are(parameter_value, python_type):
                 return cls[name]
         raise TypeError(
@@ -55,18 +55,18 @@ class _Type(Enum):
         """Whether a value has this type."""
         if self is _Type.NOT_SET:
             return parameter_value is None
-        if self.name in _SCALARS:
-            return isinstance(parameter_value, _SCALARS[self.name])
-        numeric = self in (_Type.INTEGER_ARRAY, _Type.DOUBLE_ARRAY)
-        if not isinstance(parameter_value, (list, tuple, array) if numeric else (list, tuple)):
+        if self.name in _SCALAR_TYPES:
+            return isinstance(parameter_value, _SCALAR_TYPES[self.name])
+        is_numeric = self in (_Type.INTEGER_ARRAY, _Type.DOUBLE_ARRAY)
+        if not isinstance(parameter_value, (list, tuple, array) if is_numeric else (list, tuple)):
             return False
         if self is _Type.BYTE_ARRAY and not all(len(value) == 1 for value in parameter_value):
             return False
-        return _all_are(parameter_value, _ELEMENTS[self.name])
+        return _all_are(parameter_value, _ELEMENT_TYPES[self.name])
 
 
-_SCALARS = {"BOOL": bool, "INTEGER": int, "DOUBLE": float, "STRING": str}
-_ELEMENTS = {
+_SCALAR_TYPES = {"BOOL": bool, "INTEGER": int, "DOUBLE": float, "STRING": str}
+_ELEMENT_TYPES = {
     "BYTE_ARRAY": bytes,  # first, so that an empty list is one, as in rclpy
     "BOOL_ARRAY": bool,
     "INTEGER_ARRAY": int,
@@ -140,4 +140,4 @@ def parameter_value_to_python(parameter_value: Any) -> Any:
     if type_ is _Type.NOT_SET:
         return None
     value = getattr(parameter_value, f"{type_.name.lower()}_value")
-    return value if type_.name in _SCALARS else list(value)
+    return value if type_.name in _SCALAR_TYPES else list(value)

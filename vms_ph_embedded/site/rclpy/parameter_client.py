@@ -34,7 +34,7 @@ class AsyncParameterClient(subset.Subset):
         self.remote_node_name = remote_node_name
         self.node = node
 
-        def client(service: Any, name: str) -> Client:
+        def make_client(service: Any, name: str) -> Client:
             return node.create_client(
                 service,
                 f"{remote_node_name}/{name}",
@@ -42,10 +42,10 @@ class AsyncParameterClient(subset.Subset):
                 callback_group=callback_group,
             )
 
-        self._get = client(GetParameters, "get_parameters")
-        self._describe = client(DescribeParameters, "describe_parameters")
-        self._list = client(ListParameters, "list_parameters")
-        self._set = client(SetParameters, "set_parameters")
+        self._get = make_client(GetParameters, "get_parameters")
+        self._describe = make_client(DescribeParameters, "describe_parameters")
+        self._list = make_client(ListParameters, "list_parameters")
+        self._set = make_client(SetParameters, "set_parameters")
 
     def services_are_ready(self) -> bool:
         """Whether the other node would answer."""

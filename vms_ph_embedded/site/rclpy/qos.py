@@ -131,7 +131,7 @@ class QoSProfile:
 
 def _policy(name: str) -> property:
     slot, types = f"_{name}", _TYPES[name]
-    as_policy: Any = types[0] if issubclass(types[0], IntEnum) else None
+    policy_type: Any = types[0] if issubclass(types[0], IntEnum) else None
 
     def get(self: QoSProfile) -> Any:
         return getattr(self, slot)
@@ -139,7 +139,7 @@ def _policy(name: str) -> property:
     def set_(self: QoSProfile, value: Any) -> None:
         if not isinstance(value, types):
             raise AssertionError(f"the policy {name} cannot be {value!r}")
-        setattr(self, slot, as_policy(value) if as_policy is not None else value)
+        setattr(self, slot, policy_type(value) if policy_type is not None else value)
 
     return property(get, set_, doc=f"The policy '{name}'.")
 

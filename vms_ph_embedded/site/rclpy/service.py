@@ -48,11 +48,11 @@ class Service(subset.Subset):
         self.callback_group = callback_group
         self.qos_profile = qos_profile
         self._destroyed = False
-        self._undecodable = node._ros_undecodable
-        data = pairing.new_id(pairing.SERVER)
-        self._reader = node._ros_reader(names.request(name), srv_type.Request, qos_profile, data)
-        self._writer = node._ros_writer(names.reply(name), srv_type.Response, qos_profile, data)
-        self._clients = pairing.KnownClients(node._ros_participant, self._reader, self._writer)
+        self._count_undecodable = node._ros_count_undecodable
+        own_id = pairing.new_id(pairing.SERVER)
+        self._reader = node._ros_reader(names.request(name), srv_type.Request, qos_profile, own_id)
+        self._writer = node._ros_writer(names.reply(name), srv_type.Response, qos_profile, own_id)
+        self._clients = pairing.MatchedClients(node._ros_participant, self._reader, self._writer)
 
     def send_response(self, response: Any, header: RequestHeader) -> None:
         """Answer a request."""
@@ -84,29 +84,29 @@ class Service(subset.Subset):
             return None
         header = None
         try:
-            peer = [sample[1].publication_handle]
-            if (obstacle := pairing.obstacle(self.service_name, self._reader, peer)) is not None:
-                raise DecodingError(obstacle)
+            handles = [sample[1].publication_handle]
+            if (conflict := pairing.conflict(self.service_name, self._reader, handles)) is not None:
+                raise DecodingError(conflict)
             body, guid, sequence_number = service_header.split(sample[0])
             header = RequestHeader(guid, sequence_number, sample[1].publication_handle)
             request = deserialize(body, self.srv_type.Request)
         except DecodingError as error:
-            self._undecodable(self.service_name, error)
-            return header and partial(self.send_response, self._refusal(str(error)), header)
+            self._count_undecodable(self.service_name, error)
+            return header and partial(self.send_response, self._error_response(str(error)), header)
 
-        def answer() -> Any:
+        def respond() -> Any:
             response = self.callback(request, self.srv_type.Response())
             if inspect.iscoroutine(response):
-                return answer_later(response)
+                return respond_later(response)
             self.send_response(response, header)
             return None
 
-        async def answer_later(response: Any) -> None:
+        async def respond_later(response: Any) -> None:
             self.send_response(await response, header)
 
-        return answer
+        return respond
 
-    def _refusal(self, reason: str) -> Any:
+    def _error_response(self, reason: str) -> Any:
         """The response without any content, but with the reason where it has a field for one."""
         response = self.srv_type.Response()
         for field in {"message", "reason"} & set(response.get_fields_and_field_types()):

@@ -42,7 +42,7 @@ class Subscription(subset.Subset):
         self.qos_profile = qos_profile
         self.raw = raw
         self._destroyed = False
-        self._undecodable = node._ros_undecodable
+        self._count_undecodable = node._ros_count_undecodable
         self._reader = node._ros_reader(names.topic(self.topic_name), msg_type, qos_profile)
         mismatch.watch(self._reader)
 
@@ -60,7 +60,7 @@ class Subscription(subset.Subset):
                 signature.bind(*[None] * count)
             except TypeError:
                 continue
-            self._with_info = count == 2
+            self._wants_info = count == 2
             return
         raise RuntimeError(
             "Subscription.__init__(): callback should be either be callable with one argument"
@@ -90,13 +90,13 @@ class Subscription(subset.Subset):
         try:
             message = data if self.raw else deserialize(data, self.msg_type)
         except DecodingError as error:
-            self._undecodable(self.topic_name, error)
+            self._count_undecodable(self.topic_name, error)
             return None
-        if not self._with_info:
+        if not self._wants_info:
             return partial(self._callback, message)
-        stamps = {
+        message_info = {
             "source_timestamp": info.source_timestamp,
             # Cyclone's Python binding does not pass the time of reception on.
             "received_timestamp": 0,
         }
-        return partial(self._callback, message, stamps)
+        return partial(self._callback, message, message_info)

@@ -138,12 +138,12 @@ class Task(Future):
         if inspect.iscoroutinefunction(handler):
             handler = handler(*arguments[0], **arguments[1])
         self._handler, self._arguments = handler, arguments
-        self._running = threading.Lock()
+        self._run_lock = threading.Lock()
         self._wake_executor: Callable[[], None] | None = None  # set by the executor that runs this
 
     def __call__(self) -> None:
         """Run, or resume a coroutine that waited."""
-        if self._done or not self._running.acquire(blocking=False):
+        if self._done or not self._run_lock.acquire(blocking=False):
             return
         try:
             if not self._done:
@@ -152,7 +152,7 @@ class Task(Future):
                 else:
                     self._run()
         finally:
-            self._running.release()
+            self._run_lock.release()
 
     def _run(self) -> None:
         args, kwargs = self._arguments

@@ -36,7 +36,7 @@ class Timer(subset.Subset):
         self.callback = callback
         self.callback_group = callback_group
         self._clock = clock
-        self._period = _checked(timer_period_ns)
+        self._period = _checked_period(timer_period_ns)
         self._wake: Callable[[], None] = lambda: None  # set by the node
         self._destroyed = False
         self._cancelled = not autostart
@@ -55,26 +55,26 @@ class Timer(subset.Subset):
 
     @timer_period_ns.setter
     def timer_period_ns(self, value: int) -> None:
-        self._period = _checked(int(value))
+        self._period = _checked_period(int(value))
 
     def is_ready(self) -> bool:
         """Whether the callback is due."""
-        self._check()
-        return not self._cancelled and self._until_next() <= 0
+        self._require_open()
+        return not self._cancelled and self._time_until_next() <= 0
 
     def is_canceled(self) -> bool:
         """Whether this timer is stopped."""
-        self._check()
+        self._require_open()
         return self._cancelled
 
     def cancel(self) -> None:
         """Stop until reset."""
-        self._check()
+        self._require_open()
         self._cancelled = True
 
     def reset(self) -> None:
         """Start again, a whole period from now."""
-        self._check()
+        self._require_open()
         self._cancelled = False
         self._next_call = self._clock._now_ns() + self._period
         self._wake()
@@ -83,11 +83,11 @@ class Timer(subset.Subset):
         """Stop permanently."""
         self._destroyed = self._cancelled = True
 
-    def _check(self) -> None:
+    def _require_open(self) -> None:
         if self._destroyed:
             raise InvalidHandle("cannot use Destroyable because destruction was requested")
 
-    def _until_next(self) -> int:
+    def _time_until_next(self) -> int:
         now = self._clock._now_ns()
         if now < self._last_call:  # the clock has been set back
             self._last_call, self._next_call = now, now + self._period
@@ -97,14 +97,14 @@ class Timer(subset.Subset):
         """Time to wait for this timer; None when waiting will not make it ready."""
         if self._cancelled:
             return None
-        remaining = max(self._until_next(), 0)
+        remaining = max(self._time_until_next(), 0)
         return None if remaining and self._clock._follows_topic() else remaining
 
     def _has_work(self) -> bool:
-        return not self._cancelled and self._until_next() <= 0
+        return not self._cancelled and self._time_until_next() <= 0
 
     def _take(self) -> Callable[[], Any] | None:
-        if self._cancelled or (delay := -self._until_next()) < 0:
+        if self._cancelled or (delay := -self._time_until_next()) < 0:
             return None
         self._last_call = self._next_call + delay
         periods = 1 + delay // self._period if self._period else 0
@@ -114,7 +114,7 @@ class Timer(subset.Subset):
         return self.callback
 
 
-def _checked(period_ns: int) -> int:
+def _checked_period(period_ns: int) -> int:
     if period_ns < 0:
         raise ValueError("timer period must be non-negative")
     return period_ns

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from rclpy import _arguments
-from rclpy.context import Context, _default_lock, _replace_default, get_default_context
+from rclpy.context import Context, _default_lock, _reset_default, get_default_context
 
 from vms_ph_embedded import subset
 
@@ -42,12 +42,12 @@ def try_shutdown(*, context: Context | None = None) -> None:
         return
     with _default_lock:
         get_default_context().try_shutdown()
-        _replace_default()
+        _reset_default()
 
 
 def remove_ros_args(args: Sequence[str] | None = None) -> list[str]:
     """The command-line arguments that are not for ROS."""
-    return _arguments.parse(sys.argv if args is None else args).others
+    return _arguments.parse(sys.argv if args is None else args).non_ros_args
 
 
 def get_rmw_implementation_identifier() -> str:

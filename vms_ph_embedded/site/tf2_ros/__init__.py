@@ -43,8 +43,8 @@ class StaticTransformBroadcaster:
 
     def sendTransform(self, transform: Any) -> None:
         """Publish a transform, or several, together with those published before."""
-        stamped = [*self.net_message.transforms, *_as_list(transform)]
-        by_child_frame = {t.child_frame_id: t for t in stamped}
+        transforms = [*self.net_message.transforms, *_as_list(transform)]
+        by_child_frame = {t.child_frame_id: t for t in transforms}
         self.net_message = TFMessage(transforms=list(by_child_frame.values()))
         self.pub_tf.publish(self.net_message)
 

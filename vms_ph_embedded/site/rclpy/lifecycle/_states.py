@@ -39,7 +39,7 @@ class Transition(NamedTuple):
     number: int
     label: str
     start: LifecycleState
-    through: LifecycleState
+    transition_state: LifecycleState
     goal: LifecycleState
     callback: str
 

@@ -37,14 +37,14 @@ class LifecycleNodeMixin:
         self._transition_events = self.create_publisher(
             lifecycle_msgs.msg.TransitionEvent, "~/transition_event", 10
         )
-        for kind, name, answer in (
+        for service_type, name, callback in (
             (srv.ChangeState, "change_state", self._on_change_state),
             (srv.GetState, "get_state", self._on_get_state),
             (srv.GetAvailableStates, "get_available_states", self._on_get_states),
             (srv.GetAvailableTransitions, "get_available_transitions", self._on_get_available),
             (srv.GetAvailableTransitions, "get_transition_graph", self._on_get_graph),
         ):
-            self.create_service(kind, f"~/{name}", answer)
+            self.create_service(service_type, f"~/{name}", callback)
 
     def trigger_configure(self) -> TransitionCallbackReturn:
         """Go from unconfigured to inactive."""
@@ -90,21 +90,21 @@ class LifecycleNodeMixin:
         """Recover from an error; an override must call this."""
         return _SUCCESS
 
-    def _available(self) -> list[Transition]:
+    def _available_transitions(self) -> list[Transition]:
         return [t for t in TRANSITIONS if t.start is self._lifecycle_state]
 
     def _trigger(self, label: str) -> TransitionCallbackReturn:
-        for transition in self._available():
+        for transition in self._available_transitions():
             if transition.label == label:
-                return self._change(transition)
+                return self._run_transition(transition)
         raise RCLError(
             f"Transition is not registered: no {label} from {self._lifecycle_state.label}"
         )
 
-    def _change(self, transition: Transition) -> TransitionCallbackReturn:
+    def _run_transition(self, transition: Transition) -> TransitionCallbackReturn:
         start = self._lifecycle_state
-        self._enter(transition.through, transition)
-        result = self._call(transition.callback, start)
+        self._enter(transition.transition_state, transition)
+        result = self._run_callback(transition.callback, start)
         if result is _SUCCESS:
             self._enter(transition.goal, transition)
         elif result is not _ERROR and transition.goal is not FINALIZED:
@@ -113,11 +113,11 @@ class LifecycleNodeMixin:
             self._enter(FINALIZED, transition)
         else:
             self._enter(ERROR_PROCESSING, transition)
-            recovered = self._call("on_error", start) is _SUCCESS
+            recovered = self._run_callback("on_error", start) is _SUCCESS
             self._enter(UNCONFIGURED if recovered else FINALIZED, transition)
         return result
 
-    def _call(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
+    def _run_callback(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
         try:
             return getattr(self, callback)(state)
         except Exception as error:
@@ -137,11 +137,11 @@ class LifecycleNodeMixin:
 
     def _on_change_state(self, request: Any, response: Any) -> Any:
         requested = request.transition
-        for transition in self._available():
+        for transition in self._available_transitions():
             # A label takes precedence over a number, as in rclpy.
             by_label = requested.label and transition.label == requested.label
             if by_label or (not requested.label and transition.number == requested.id):
-                response.success = self._change(transition) is _SUCCESS
+                response.success = self._run_transition(transition) is _SUCCESS
         return response
 
     def _on_get_state(self, request: Any, response: Any) -> Any:
@@ -153,11 +153,11 @@ class LifecycleNodeMixin:
         return response
 
     def _on_get_available(self, request: Any, response: Any) -> Any:
-        response.available_transitions = [_described(t) for t in self._available()]
+        response.available_transitions = [_to_description(t) for t in self._available_transitions()]
         return response
 
     def _on_get_graph(self, request: Any, response: Any) -> Any:
-        response.available_transitions = [_described(t) for t in TRANSITIONS]
+        response.available_transitions = [_to_description(t) for t in TRANSITIONS]
         return response
 
 
@@ -179,7 +179,7 @@ def _to_transition(transition: Transition) -> Any:
     return lifecycle_msgs.msg.Transition(id=transition.number, label=transition.label)
 
 
-def _described(transition: Transition) -> Any:
+def _to_description(transition: Transition) -> Any:
     return lifecycle_msgs.msg.TransitionDescription(
         transition=_to_transition(transition),
         start_state=_to_state(transition.start),
