@@ -200,14 +200,11 @@ def effort_meaning(
     misfit["scaled"] = (_norm(residual) / scale, _norm(errors["scaled"]) / scale)
     as_commands = _norm(held_out_error(required - commanded, friction))
     as_samples = _norm(held_out_error(required - sampled, friction)) or 1.0
-    command_misfit = as_commands / as_samples
-    null_misfit = _norm(null) / scale
-    meaning = EffortMeaning(misfit, best, null_misfit, ratio, gains, deviations, command_misfit)
+    shares = ratio, gains, deviations, as_commands / as_samples
+    meaning = EffortMeaning(misfit, best, _norm(null) / scale, *shares)
     is_explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
     is_better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
-    if int(is_better.sum()) > int(is_explained.sum()):
-        return replace(meaning, best="scaled")
-    return meaning
+    return replace(meaning, best="scaled") if is_better.sum() > is_explained.sum() else meaning
 
 
 def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:

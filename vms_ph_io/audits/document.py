@@ -12,6 +12,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.energy.legend import label_of
+from vms_ph_dynamics.identification.effort_meaning import FOLDS, held_out_fits
 
 from .energy_audit import Audit, balance
 
@@ -19,6 +20,9 @@ _CLOSED_SHARE = 0.02  # share of gross that is left over where the balance close
 _NOISY_SHARE = 0.1  # from which nothing is concluded, though it is within the noise
 _DOMINANT_SHARE = 60  # % of the residuals with which one joint is named alone
 _EXPLAINED_SHARE = 0.7  # share of its variation that friction must explain at a joint
+_SPREAD_SHARE = 0.5  # of the friction, by which its terms may differ between parts of the time
+_LARGEST_CONDITION = 30.0  # of the terms, beyond which one passes for another
+_TERMS = ((0, 0), (1, 0), (0, 1), (1, 1))  # of Coulomb and viscous friction, beside an offset
 _MAX_SENTENCES = 5
 
 
@@ -145,8 +149,8 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         )
     elif changes[worst] < 0.0:
         yield (
-            "It does not look like friction of that joint alone: see what --identify "
-            "payload,friction finds."
+            "It is not surely friction of that joint alone: see what --identify payload,friction "
+            "finds."
         )
     else:
         yield (
@@ -156,26 +160,31 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
 
 
 def _friction(audit: Audit, energy: Array, joint: int) -> tuple[float, float, float]:
-    """Return Coulomb and viscous friction that dissipate an energy (K,), and their share of it."""
+    """Return Coulomb and viscous friction that dissipate an energy (K,), and their share of it.
+
+    The share is that of held-out time, without what an offset takes; zero where the terms cannot be
+    told apart.
+    """
     model, time = audit.model, audit.ledger.time
-    if model.nq - model.nq_base != model.n or len(time) < 20:
+    step = np.diff(audit.q[:, model.nq_base + joint])
+    if model.nq - model.nq_base != model.n or len(time) < 20 or not step.any():
         return 0.0, 0.0, 0.0
-    count = min(200, len(time) // 4)
-    edges = np.linspace(0, len(time) - 1, count + 1).astype(int)
-    displacement = np.diff(audit.q[:, model.nq_base + joint])
-    dt = np.maximum(np.diff(time), 1e-12)
-
-    def binned(values: Array) -> Array:
-        return np.diff(np.concatenate([[0.0], np.cumsum(values)])[edges])
-
-    columns = np.column_stack([binned(np.abs(displacement)), binned(displacement**2 / dt)])
-    loss = -np.diff(energy[edges])
-    x = np.linalg.lstsq(columns, loss, rcond=1e-8)[0]
-    if x.min() < 0.0:  # one of them alone
-        k = int(np.argmax(x))
-        x = np.where(np.arange(2) == k, columns[:, k] @ loss / (columns[:, k] @ columns[:, k]), 0.0)
-    unexplained = float(((loss - columns @ x) ** 2).sum()) / max(float((loss**2).sum()), 1e-300)
-    return float(x[0]), float(x[1]), 1.0 - unexplained
+    edges = np.linspace(0, len(time) - 1, min(200, len(time) // 4) + 1).astype(int)
+    columns = np.abs(step), step**2 / np.maximum(np.diff(time), 1e-12), step
+    terms = [np.diff(np.pad(np.cumsum(x), (1, 0))[edges])[:, None] for x in columns]
+    loss, speed = -np.diff(energy[edges])[:, None], float(terms[1].sum() / terms[0].sum())
+    trials = [held_out_fits(loss, [a * terms[0], b * terms[1], terms[2]]) for a, b in _TERMS]
+    errors, fits = ([trial[k] for trial in trials] for k in (0, 1))
+    # Friction gives no energy: both terms of it, or else the one that fits better.
+    allowed = [k for k in range(1, 4) if fits[k][:, 0, :2].mean(axis=0).min() >= 0.0] or [0]
+    best = 3 if 3 in allowed else min(allowed, key=lambda k: float(errors[k].sum()))
+    efforts = fits[best][:, 0, :2] * (1.0, speed)
+    friction, spread = efforts.mean(axis=0), np.sqrt((FOLDS - 1.0) * efforts.var(axis=0))
+    design = np.hstack(terms)
+    is_sure = np.linalg.cond(design / np.linalg.norm(design, axis=0)) < _LARGEST_CONDITION
+    is_sure &= bool(spread.max() < _SPREAD_SHARE * friction.sum())
+    explained = 1.0 - float(errors[best].sum() / max(errors[0].sum(), 1e-300)) if is_sure else 0.0
+    return float(friction[0]), float(friction[1]) / speed, explained
 
 
 def document(audit: Audit) -> dict[str, Any]:

@@ -85,9 +85,7 @@ def with_identification(
     ]
     if "payload" in parameters and any(ref.motion is motions[0] for ref in references):
         raise VmsPhError("a recording whose load is asked for cannot be a reference for itself")
-    other_motions = [
-        motion for motion in motions if all(motion is not ref.motion for ref in references)
-    ]
+    other_motions = [m for m in motions if all(m is not ref.motion for ref in references)]
     unknown_samples = [part for motion in other_motions for part in _gapless_parts(motion)]
     samples = [*unknown_samples]
     if "payload" not in parameters:
@@ -188,24 +186,17 @@ def write_identified(
     Raises:
         VmsPhError: the folder cannot be written.
     """
-    belief = {
-        "names": identification.posterior.names,
-        "mean": identification.posterior.mean.tolist(),
-        "covariance": identification.posterior.covariance.tolist(),
-        "references": [asdict(ref) for ref in identification.posterior.references],
-    }
-    texts = {"prior.json": json.dumps(belief) + "\n"}
+    belief = json.dumps(asdict(identification.posterior), default=np.ndarray.tolist)
+    texts = {"prior.json": belief + "\n"}
     if any(p.kind in ("friction", "payload", "inertia") for p in identification.claimed):
         texts["identified.urdf"] = identified_urdf(description, audit.model, identification)
     if friction := friction_text(identification):
         texts["friction.yaml"] = friction
-    written = []
+    names = [name for name in FILES if name in texts]
     with writing(folder):
-        for name in FILES:
-            if name in texts:
-                (folder / name).write_text(texts[name], encoding="utf-8")
-                written.append(folder / name)
-    return written
+        for name in names:
+            (folder / name).write_text(texts[name], encoding="utf-8")
+    return [folder / name for name in names]
 
 
 def friction_text(identification: Identification) -> str:

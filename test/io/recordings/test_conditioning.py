@@ -4,6 +4,8 @@
 """What is wrong with the signals of a recording is found, stated and put right."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from vms_ph_dynamics.energy.samples import velocity_lag
 from vms_ph_dynamics.identification.effort_meaning import saturation
 from vms_ph_io import robots
 from vms_ph_io.audits import audit_motion
-from vms_ph_io.audits.document import answers
+from vms_ph_io.audits.document import _friction, answers
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings.clock_order import clock_order
@@ -329,6 +331,33 @@ def test_an_effort_that_means_nothing_is_named_and_gives_no_gains(
     assert "explains them better than friction alone" in said(motion)
     assert "gain: [" not in said(motion)
     assert "clearly better" not in said(motion)
+
+
+def _friction_found(panda: VMSModel, v: np.ndarray, force: np.ndarray) -> tuple[float, ...]:
+    """What is found of the first joint, whose energy vanishes with a force (N,), at 100 Hz."""
+    q = np.zeros((len(v), 7))
+    q[:, 0] = 0.01 * np.cumsum(v)
+    ledger = SimpleNamespace(time=0.01 * np.arange(len(v)))
+    audit: Any = SimpleNamespace(model=panda, q=q, ledger=ledger)
+    return _friction(audit, -0.01 * np.cumsum(force * v), 0)
+
+
+def test_friction_is_found_beside_an_offset_unless_its_terms_are_one(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
+    t = np.arange(0.0, 20.0, 0.01)
+    v = np.sin(2.0 * t) + 0.6 * np.sin(3.1 * t + 1.0)
+    force = 0.5 * np.sign(v) + 0.4 * v + 1.5 + 0.1 * rng.normal(size=len(t))
+    coulomb, viscous, share = _friction_found(panda, v, force)
+    assert coulomb == pytest.approx(0.5, abs=0.05)
+    assert viscous == pytest.approx(0.4, abs=0.05)
+    assert share > 0.9
+    # A force that pushes a little as it slows down is no reason to drop what remains.
+    coulomb, viscous, share = _friction_found(panda, v, 0.6 * np.sign(v) - 0.05 * v)
+    assert (coulomb, viscous) == (pytest.approx(0.55, abs=0.03), 0.0)
+    # At one speed dry and viscous friction are the same, and nothing is advised.
+    steady = np.sign(np.sin(2.0 * t + 0.1))
+    assert _friction_found(panda, steady, 0.5 * steady)[2] == 0.0
 
 
 def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path: Path) -> None:
