@@ -222,7 +222,7 @@ class ControllerNode(ManagedNode):
         self._last_state_time: int | None = None
         self._last_refusal = ""
         self._check_period = 0.25 * self._state_timeout
-        self.create_timer(self._check_period, self._watch, clock=self._steady)
+        self.create_timer(self._check_period, self._check_silence, clock=self._steady)
         self.create_subscription(InertiaStamped, CARRIED_INERTIA, self._on_inertia, 10)
         self._measured = MeasuredStates(self, model, self._max_age, self._on_state, self._refuse)
         self.begin()
@@ -235,7 +235,7 @@ class ControllerNode(ManagedNode):
         """Take what the robot carries; messages that repeat it change nothing."""
         with self._input_diagnostics.refusing():
             assert self._frames is not None
-            self._frames.checked_frame(message, (self._frames.tool,), "an inertia ")
+            self._frames.checked_frame(message, (self._frames.end_effector,), "an inertia ")
             body = from_inertia(message)
             if message.inertia != self._last_inertia:
                 self._last_inertia = message.inertia
@@ -259,14 +259,14 @@ class ControllerNode(ManagedNode):
         # The first message, and the first after a reset or a gap, has no time step.
         dt = elapsed if 0.0 < elapsed < 1.0 else 1e-3
         command = self.control(q, v, dt, self._age)
-        # Without commands the drives brake, which measure without delay; see _watch() too. A law
-        # that acts holds the weight.
+        # Without commands the drives brake, which measure without delay; see _check_silence() too.
+        # A law that acts holds the weight.
         measured = RobotState(q, v, self._age)
         if command.status is not Status.HOLDING or self._supervisor.holds_weight(measured, dt):
             self._effort_topics.publish(command.torque, command.wrench_base, to_stamp(stamp))
         self.publish_record(to_stamp(stamp))
 
-    def _watch(self) -> None:
+    def _check_silence(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""
         if self._last_state_time is None:
             if self.is_active:

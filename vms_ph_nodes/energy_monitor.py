@@ -48,8 +48,7 @@ class LiveIdentifier:
         self.frame = ""
         self._estimator: LiveIdentification | None = None
         self._first_stamp: int | None = None
-        self._stop = threading.Event()
-        self._failure = ""
+        self._stop, self._failure = threading.Event(), ""
 
     def begin(self, model: VMSModel) -> None:
         """Begin for a robot; one whose energy the estimator does not know disables it."""
@@ -160,9 +159,10 @@ class EnergyMonitor(MotionNode):
             return
         ports, time = motion.ports(self._friction_model), from_stamp(motion.stamp)
         power, dissipated = ports.supplied(motion.d), ports.dissipated(motion.d)
-        flow = EnergySample(time, energy.total, power, dissipated, motion.port_energies)
-        self._audit.add(flow)
-        self._powers.publish(to_power(header, flow, self._audit, self._task_exchange.at(motion.d)))
+        sample = EnergySample(time, energy.total, power, dissipated, motion.port_energies)
+        self._audit.add(sample)
+        exchange = self._task_exchange.at(motion.d)
+        self._powers.publish(to_power(header, sample, self._audit, exchange))
         self._publish_identification()
         self._report()
 

@@ -100,7 +100,7 @@ class ForceObserver(MotionNode):
         estimate = self._map.estimate(self._momentum_observer.add(impulse))
         contact = self._detector.add(impulse)
         self._publish_wrenches(motion, estimate)
-        tool = self._frames.header(self._frames.tool, motion.stamp)
+        tool = self._frames.header(self._frames.end_effector, motion.stamp)
         self._contacts.publish(to_contact(tool, model, contact))
         self._payloads.publish(to_payload(tool, self._payload_observer.add(standard_impulse)))
         self._report(contact, model.b > 0 and motion.wrench_base is None)
@@ -111,7 +111,7 @@ class ForceObserver(MotionNode):
             part.restart()
 
     def _publish_wrenches(self, motion: RobotMotion, estimate: WrenchEstimate) -> None:
-        tool_header = self._frames.header(self._frames.tool, motion.stamp)
+        tool_header = self._frames.header(self._frames.end_effector, motion.stamp)
         base = self._frames.header(self._frames.root, motion.stamp)
         wrenches = [(tool_header, estimate.end_effector), (tool_header, estimate.deviation)]
         if self._model.b:

@@ -75,7 +75,7 @@ class ReferenceMarker(MotionNode):
         self._health.report(OK, "running")
         if 0 <= last <= stamp:
             return
-        frame = self._frames.root if self._model.b else self._frames.tool
+        frame = self._frames.root if self._model.b else self._frames.end_effector
         self._server.insert(
             self._marker(motion.d.placement(frame)), feedback_callback=self._on_feedback
         )

@@ -109,7 +109,7 @@ class TaskRunner(ReportingNode):
             model,
             self._on_motion,
             lambda why: self._health.report(WARN, f"ignored: {why}"),
-            beside=self._score.topics,
+            extra_types=self._score.topics,
         )
         self._health.report(WARN, "waits for the states of the robot")
         self.create_timer(_POLL_PERIOD, self._poll, clock=self._steady)
@@ -329,7 +329,7 @@ class TaskScore:
         """Take a motion at a time of the task, s."""
         self._motion = motion
         if self._payload_score is not None:
-            self._payload_score.update(motion.beside.get(PAYLOAD_STATE))
+            self._payload_score.update(motion.extra_messages.get(PAYLOAD_STATE))
         self._judge.update(time, lambda: (motion.d.q, motion.d.v))
         self._actuator_use.command(motion.torque)
         if self._wheel_use is not None:
@@ -359,9 +359,9 @@ class TaskScore:
     def _mechanism_errors(self) -> dict[str, float]:
         """Return the errors of the mechanism, as far as its angle is known."""
         mechanism, motion = self._task.mechanism, self._motion
-        if mechanism is None or motion is None or MECHANISM_STATES not in motion.beside:
+        if mechanism is None or motion is None or MECHANISM_STATES not in motion.extra_messages:
             return {}
-        angle = mechanism_angle(motion.beside[MECHANISM_STATES])
+        angle = mechanism_angle(motion.extra_messages[MECHANISM_STATES])
         if angle is None:
             return {}
         position = motion.d.placement(self._model.end_effector)[:3, 3]

@@ -169,7 +169,7 @@ class WebViewer(ReportingNode):
         bundled = self._robot.robot in robots.names()
         self._robot_name = self._robot.robot if bundled else robots.known_as(model.name)
         self._view_tab.show(scene)
-        self._overview.name(model, self._robot_name)
+        self._overview.set_robot(model, self._robot_name)
         self._server.gui.set_panel_label(f"vms_ph: {self._robot_name}")
         start = self._robot.initial_configuration(model)
         root_position = scene.root_position(start)

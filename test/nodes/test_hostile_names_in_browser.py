@@ -114,7 +114,7 @@ def test_names_of_a_live_robot_are_text(tmp_path: Path) -> None:
     server = serve_page(_free(), title=lambda: _hostile("title"), token=_TOKEN)
     law = LawSplit()
     overview = Overview(server, law)
-    overview.name(model, _hostile("robot"))
+    overview.set_robot(model, _hostile("robot"))
     overview.on_control(ControllerState(reason=_hostile("reason")))
     status = DiagnosticStatus(
         name=f"{_hostile('node')}: vms_ph node", level=DiagnosticStatus.WARN,

@@ -29,14 +29,14 @@ class Frames:
     Attributes:
         root: the root link.
         inertial: the inertial frame: the root link on a fixed base, otherwise odom.
-        tool: the frame of the end effector.
+        end_effector: the frame of the end effector.
         prefix: what all of them have before them in /tf, the ``frame_prefix`` of
             robot_state_publisher.
     """
 
     root: str
     inertial: str
-    tool: str
+    end_effector: str
     prefix: str
 
     @classmethod

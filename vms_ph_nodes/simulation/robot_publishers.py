@@ -78,7 +78,7 @@ class RobotPublishers:
         model, frames = self._model, self._frames
         energies = PortEnergies(sample.port_energy, sample.dissipated, resets)
         self._port_energies.publish(to_port_energy(Header(stamp=stamp), energies))
-        tool_header = frames.header(frames.tool, stamp)
+        tool_header = frames.header(frames.end_effector, stamp)
         self._wrenches.publish(to_wrench(tool_header, sample.wrench_end_effector))
         for name, publisher in self._tool_wrenches.items():
             wrench = sample.wrench_tools.get(name, np.zeros(6))

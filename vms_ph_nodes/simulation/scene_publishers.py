@@ -177,7 +177,7 @@ class GraspPublishers:
         header = self._frames.header(self._frames.inertial, stamp)
         self._states.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
         if self._inertia_publisher is not None:
-            tool_header = self._frames.header(self._frames.tool, stamp)
+            tool_header = self._frames.header(self._frames.end_effector, stamp)
             self._inertia_publisher.publish(to_inertia(tool_header, use.carried))
         self._bodies.publish(stamp, [("payload", self._body_shapes, pose)])
 
@@ -304,7 +304,7 @@ class BodyMarkers:
         ]
         for i, shape in enumerate(tool_shapes):
             # Without a stamp: it moves with the frame of the end effector.
-            tool_header = self._frames.header(self._frames.tool, Time())
+            tool_header = self._frames.header(self._frames.end_effector, Time())
             markers.append(marker_of(tool_header, "tool", i, shape, np.eye(4)))
             markers[-1].frame_locked = True
         self._marker_publisher.publish(MarkerArray(markers=markers))
@@ -323,7 +323,7 @@ class ScenePublishers:
     def publish(self, simulation: Any, stamp: Time) -> None:
         """Publish the contacts, and the bodies where they may have moved."""
         engine, scene = simulation.engine, self._scene
-        tool_header = self._frames.header(self._frames.tool, stamp)
+        tool_header = self._frames.header(self._frames.end_effector, stamp)
         self._wrench_publisher.publish(to_wrench(tool_header, engine.contact_wrench()))
         if self._has_free_bodies or not self._is_drawn:
             self._is_drawn = True

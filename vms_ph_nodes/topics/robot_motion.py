@@ -149,7 +149,7 @@ class RobotMotion:
         wrench_base: (b,) base wrench in base axes; None without a publisher.
         port_energies: port energies of the simulator; None without a publisher.
         wrench_tools: (6,) wrenches at tools in their own axes; of those with a publisher.
-        beside: further messages of the same stamp, by their topics.
+        extra_messages: further messages of the same stamp, by their topics.
     """
 
     stamp: Time
@@ -160,7 +160,7 @@ class RobotMotion:
     port_energies: PortEnergies | None
     wrench_tools: Mapping[str, Array]
     unknown_torques: tuple[str, ...] = ()
-    beside: Mapping[str, Any] = field(default_factory=dict)
+    extra_messages: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def missing_efforts(self) -> str:
@@ -189,7 +189,7 @@ class MotionListener:
         on_motion: Callable[[RobotMotion], None],
         on_refusal: Callable[[str], None],
         current: WaterCurrent | None = None,
-        beside: Mapping[str, Any] = MappingProxyType({}),
+        extra_types: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Subscribe to the states of the robot and the port efforts.
 
@@ -199,9 +199,9 @@ class MotionListener:
             on_motion: called with every motion.
             on_refusal: called with the reason why one is not used.
             current: of the water around the robot; velocities are then relative to it.
-            beside: types of further messages that a motion has where they are published, by topic.
+            extra_types: types of further messages of a motion, if they are published, by topic.
         """
-        self._model, self._current, self._beside = model, current, tuple(beside)
+        self._model, self._current, self._extra_topics = model, current, tuple(extra_types)
         self._on_motion, self._on_refusal = on_motion, on_refusal
         companions: dict[str, tuple[Any, str]] = {
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
@@ -209,7 +209,7 @@ class MotionListener:
         }
         for tool in model.tools:
             companions[f"{_TOOL}{tool}"] = (WrenchStamped, f"vms_ph/wrench/{tool_topic(tool)}")
-        companions |= {topic: (kind, topic) for topic, kind in beside.items()}
+        companions |= {topic: (kind, topic) for topic, kind in extra_types.items()}
         if model.b:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
             companions["odometry"] = (Odometry, "odom")
@@ -251,7 +251,7 @@ class MotionListener:
             if wrench_base is not None:
                 base_wrench = from_wrench_base(model, wrench_base.wrench)
             received = {key: partner for key, partner in others.items() if partner is not None}
-            beside = {topic: received.pop(topic) for topic in self._beside if topic in received}
+            extra = {name: received.pop(name) for name in self._extra_topics if name in received}
             tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in received.items()}
             port_energies = None if energies is None else from_port_energy(energies)
             if self._current is not None:
@@ -263,7 +263,7 @@ class MotionListener:
         unknown, stamp = np.isnan(state.effort), to_stamp(state.stamp)
         torque, names = np.where(unknown, 0.0, state.effort), compress(model.joint_names, unknown)
         efforts = (torque, end_effector_wrench, base_wrench, port_energies, tools)
-        self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), beside))
+        self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), extra))
 
     def _with_odometry(self, state: JoinedState, odometry: Odometry | None) -> tuple[Array, Array]:
         """Return configuration and velocity with the base, predicted to the stamp of the joints.

@@ -205,7 +205,7 @@ class Overview:
         self._exergy: Exergy | None = None
         self._node_statuses: dict[str, DiagnosticStatus] = {}
 
-    def name(self, model: VMSModel, name: str) -> None:
+    def set_robot(self, model: VMSModel, name: str) -> None:
         """Say what is shown: a robot, and the name by which a user knows it."""
         bodies = f"{model.n} joint{'s' if model.n != 1 else ''}"
         self._notes[0] = (
@@ -384,13 +384,13 @@ class TimeRatio:
 
 
 def status_line(
-    control: ControllerState | None, nodes: dict[str, DiagnosticStatus], pace: float | None = None
+    control: ControllerState | None, nodes: dict[str, DiagnosticStatus], ratio: float | None = None
 ) -> str:
-    """Return as HTML how law and nodes are, in words; ``pace`` is the ratio to real time."""
+    """Return as HTML how law and nodes are, in words; ``ratio`` is the ratio to real time."""
     is_paused = any(status.message == PAUSED for status in nodes.values())
     phrases = ["<b>simulation</b> paused"] if is_paused else []
-    if pace is not None and not is_paused:
-        phrases.append(f"<b>time</b> {pace:.2f} × real time")
+    if ratio is not None and not is_paused:
+        phrases.append(f"<b>time</b> {ratio:.2f} × real time")
     if control is not None:
         state = _STATUS_TEXTS.get(control.status, f"status {control.status}")
         why = f" ({escape(control.reason[:_MAX_LETTERS])})" if control.reason else ""

@@ -23,7 +23,7 @@ from vms_ph_io.audits import Audit
 from .overview import balance, conservation
 from .robot_scene import RobotScene
 from .sankey import Flow, Sankey, Stream
-from .strip_chart import PLOT_OPTIONS, axes, rounded, series
+from .strip_chart import PLOT_OPTIONS, plot_axes, plot_series, round_bounds
 from .viewpoint import WorldView, set_theme, viewpoint
 
 _GHOST_COLOUR = rgb(PURPLE)
@@ -247,7 +247,7 @@ class Replay:
             set_theme(self._server, self._dark.value)
             with self._lock:
                 for drawing in self._curve_plots:
-                    drawing.axes = axes("time (s)", drawing.axes[1]["label"], self._dark.value)
+                    drawing.axes = plot_axes("time (s)", drawing.axes[1]["label"], self._dark.value)
 
         self._run_choice.on_update(lambda _: self._open_run(self._run_choice.value))
         self._ghost_choice.on_update(lambda _: self._compare(self._ghost_choice.value))
@@ -410,13 +410,13 @@ class Replay:
         columns = [*map(np.ascontiguousarray, (*curves.values(), *ghosts.values()))]
         return self._server.gui.add_uplot(
             (time, *columns, np.zeros(len(time))),
-            (*series(curves, ghosts), _CURSOR),
+            (*plot_series(curves, ghosts), _CURSOR),
             # A fixed range: the page otherwise rescales the time axis of a plot that is made anew.
             scales={
                 "x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01))),
                 "y": viser.uplot.Scale(range=_axis_bounds(columns)),
             },
-            axes=axes("time (s)", label, self._dark.value),
+            axes=plot_axes("time (s)", label, self._dark.value),
             **PLOT_OPTIONS,
         )
 
@@ -424,7 +424,7 @@ class Replay:
 def _axis_bounds(columns: Sequence[Any]) -> tuple[float, float]:
     """Return the bounds of the vertical axis of curves."""
     low, high = (float(f([f(column) for column in columns])) for f in (np.min, np.max))
-    return rounded(low, high, _MIN_HEIGHT)
+    return round_bounds(low, high, _MIN_HEIGHT)
 
 
 def _run_name(path: Path) -> str:

@@ -66,7 +66,7 @@ class StripChart:
         self._drawn_labels = self._labels
         self.plot = server.gui.add_uplot(
             self._data(),
-            series(self._labels),
+            plot_series(self._labels),
             title=title,
             scales=self._scales(),
             axes=self._axes(),
@@ -109,11 +109,11 @@ class StripChart:
         numbers = np.concatenate(values)
         numbers = numbers[np.isfinite(numbers)].clip(-LARGEST_NUMBER, LARGEST_NUMBER)
         low, high = numbers.min(initial=0.0), numbers.max(initial=0.0)
-        bounds = rounded(float(low), float(high), self._min_height, self._bounds)
+        bounds = round_bounds(float(low), float(high), self._min_height, self._bounds)
         prefix, factor = _prefix(max(map(abs, bounds)))
         with self._server.atomic():  # a page draws no plot with the samples of another
             if self._drawn_labels != self._labels:
-                self.plot.series = series(self._labels)
+                self.plot.series = plot_series(self._labels)
                 self._drawn_labels = self._labels
             if (bounds, prefix) != (self._bounds, self._prefix):
                 self._bounds, self._prefix = bounds, prefix
@@ -130,7 +130,7 @@ class StripChart:
         }
 
     def _axes(self) -> tuple[Any, ...]:
-        return axes("time (s), now is 0", f"{self._prefix}{self._unit}", self._dark)
+        return plot_axes("time (s), now is 0", f"{self._prefix}{self._unit}", self._dark)
 
     def _data(self) -> tuple[np.ndarray, ...]:
         if len(self._times) < 2:
@@ -213,7 +213,7 @@ def short_names(names: Sequence[str]) -> list[str]:
     return [name[prefix_length:] for name in names]
 
 
-def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
+def plot_axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
     """Return the axes of a plot.
 
     Args:
@@ -230,7 +230,7 @@ def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
     )
 
 
-def rounded(
+def round_bounds(
     low: float, high: float, floor: float, before: tuple[float, float] = (np.inf, -np.inf)
 ) -> tuple[float, float]:
     """Return round bounds of an axis around zero and values, which change as little as they can.
@@ -265,7 +265,7 @@ GHOST_SUFFIX = ", ghost"
 """Ends the names of the curves of the second run."""
 
 
-def series(names: Iterable[str], ghosts: Iterable[str] = ()) -> tuple[Any, ...]:
+def plot_series(names: Iterable[str], ghosts: Iterable[str] = ()) -> tuple[Any, ...]:
     """Return what a plot needs to know of its time axis and of its curves.
 
     Args:
