@@ -64,8 +64,8 @@ class Message(metaclass=MessageMeta):
             return False
         for field in self.__fields__:
             value, other_value = getattr(self, field.slot), getattr(other, field.slot)
-            same = (value == other_value) if not isinstance(field, NumericArrayField) else None
-            if not ((value == other_value).all() if same is None else same):
+            are_equal = (value == other_value) if not isinstance(field, NumericArrayField) else None
+            if not ((value == other_value).all() if are_equal is None else are_equal):
                 return False
         return True
 

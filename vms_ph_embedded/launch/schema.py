@@ -94,9 +94,9 @@ def _check(element: Element, tag: Tag, actions: Mapping[str, Tag]) -> None:
     for child in element.children:
         children = actions if tag.children is None else tag.children
         if child.tag not in children:
-            where = "launch files" if tag.children is None else f"<{element.tag}>"
+            parent = "launch files" if tag.children is None else f"<{element.tag}>"
             raise LaunchError(
-                f"<{child.tag}> is not supported inside {where}; {_accepted(child.tag, children)}",
+                f"<{child.tag}> is not supported inside {parent}; {_accepted(child.tag, children)}",
                 child.location,
             )
         _check(child, children[child.tag], actions)

@@ -102,16 +102,16 @@ def parameter(text: str, kind: Kind | None, evaluate: Callable[[str], str]) -> V
     except _NotYaml:
         value = text
     if isinstance(value, list):
-        value = [_resolved(item, evaluate) for item in value]  # type: ignore[misc]
+        value = [_evaluated(item, evaluate) for item in value]  # type: ignore[misc]
     else:
-        value = _resolved(value, evaluate)
+        value = _evaluated(value, evaluate)
     types: set[type] = {type(item) for item in value} if isinstance(value, list) else set()
     if len(types) > 1 or list in types:
         raise ValueError(f"{text!r} is a list of mixed types; write [1.0, 2.5], not [1, 2.5]")
     return value
 
 
-def _resolved(item: Scalar, evaluate: Callable[[str], str]) -> Value:
+def _evaluated(item: Scalar, evaluate: Callable[[str], str]) -> Value:
     if not isinstance(item, str):
         return item
     text = evaluate(item)

@@ -93,19 +93,19 @@ class Graph:
 
     def announce(self) -> None:
         """Publish the nodes and endpoints of this participant."""
-        gid, node_info = (
+        gid_type, node_type = (
             message_class("rmw_dds_common/msg/Gid"),
             message_class("rmw_dds_common/msg/NodeEntitiesInfo"),
         )
         with self._lock:
             message = self._message_type(
-                gid=gid(data=list(self._gid)),
+                gid=gid_type(data=list(self._gid)),
                 node_entities_info_seq=[
-                    node_info(
+                    node_type(
                         node_namespace=node.namespace,
                         node_name=node.name,
-                        reader_gid_seq=[gid(data=list(g)) for g in node.readers],
-                        writer_gid_seq=[gid(data=list(g)) for g in node.writers],
+                        reader_gid_seq=[gid_type(data=list(g)) for g in node.readers],
+                        writer_gid_seq=[gid_type(data=list(g)) for g in node.writers],
                     )
                     for node in self._local_nodes
                 ],

@@ -88,13 +88,13 @@ class MatchedClients:
 def _ids_of_readers(role: str, writer: Writer) -> set[str | None]:
     with interrupts.deferred():
         readers = [writer.entity.get_matched_subscription_data(h) for h in writer.matches()]
-    return {_id(role, reader) for reader in readers}
+    return {_endpoint_id(role, reader) for reader in readers}
 
 
 def _id_of_writer(role: str, reader: Reader, handle: int) -> str | None:
     with interrupts.deferred():
-        return _id(role, reader.entity.get_matched_publication_data(handle))
+        return _endpoint_id(role, reader.entity.get_matched_publication_data(handle))
 
 
-def _id(role: str, endpoint: Any) -> str | None:
+def _endpoint_id(role: str, endpoint: Any) -> str | None:
     return user_data(endpoint.qos).get(role) if endpoint is not None else None

@@ -120,15 +120,15 @@ class NodeGraph:
         self, endpoints: list[Any], topic_name: str, kind: TopicEndpointTypeEnum
     ) -> list[TopicEndpointInfo]:
         dds_topic = self._ros_dds_topic(topic_name)
-        owners = {
+        node_by_gid = {
             gid: node for node in self._ros_graph.nodes() for gid in (*node.readers, *node.writers)
         }
-        unknown = NodeEntry("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_")
+        unknown_node = NodeEntry("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_")
         infos = []
         for endpoint in endpoints:
             if endpoint.topic_name != dds_topic:
                 continue
-            node = owners.get(endpoint.key.bytes, unknown)
+            node = node_by_gid.get(endpoint.key.bytes, unknown_node)
             infos.append(
                 TopicEndpointInfo(
                     node_name=node.name,

@@ -98,9 +98,9 @@ class Client(subset.Subset):
     def wait_for_service(self, timeout_sec: float | None = None) -> bool:
         """Wait until there is a server; False when the time is over first."""
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
-        guard = self.context._make_guard()  # so that a shutdown ends the waiting
+        condition = self.context._make_guard_condition()  # so that a shutdown ends the waiting
         wait_set = WaitSet(self.context._participant.entity)  # type: ignore[union-attr]
-        wait_set.watch([self._writer.entity, self._reader.entity, guard])
+        wait_set.watch([self._writer.entity, self._reader.entity, condition])
         try:
             while self.context.ok():
                 # Reading the statuses resets them, so that the wait below is for something new.

@@ -36,7 +36,7 @@ class Context(subset.Subset):
         self._participant: Participant | None = None
         self._graph: Graph | None = None
         self._ok = False
-        self._guards: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._guard_conditions: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def init(
         self,
@@ -115,21 +115,21 @@ class Context(subset.Subset):
                 return
             self._ok = False
             callbacks, self._callbacks = self._callbacks, []
-        self._trigger_guards()
+        self._trigger_guard_conditions()
         for reference in callbacks:
             if (callback := reference()) is not None:
                 callback()
 
-    def _trigger_guards(self) -> None:
-        for guard in list(self._guards):
-            guard.set(True)
+    def _trigger_guard_conditions(self) -> None:
+        for condition in list(self._guard_conditions):
+            condition.set(True)
 
-    def _make_guard(self) -> Any:
+    def _make_guard_condition(self) -> Any:
         """A DDS guard condition that a shutdown or a signal triggers too."""
         assert self._participant is not None
-        guard = self._participant.guard_condition()
-        self._guards.add(guard)
-        return guard
+        condition = self._participant.guard_condition()
+        self._guard_conditions.add(condition)
+        return condition
 
 
 _default_context: Context | None = None

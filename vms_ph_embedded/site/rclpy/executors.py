@@ -54,7 +54,7 @@ class Executor(subset.Subset):
             if self._context._is_joined():  # a signal came before there was anything to spin
                 raise ExternalShutdownException
             raise NotInitializedException("cannot create executor")
-        self._guard = self._context._make_guard()
+        self._waker = self._context._make_guard_condition()
         self._wait_set = WaitSet(self._context._participant.entity)  # type: ignore[union-attr]
         self._graph = self._context._graph
         self._nodes: set[Node] = set()
@@ -150,7 +150,7 @@ class Executor(subset.Subset):
     def _interrupt(self) -> None:
         with suppress(DDSException):  # the participant may be leaving right now
             if self._context.ok():
-                self._guard.set(True)
+                self._waker.set(True)
 
     def _enqueue(self, work: _Work) -> None:
         self._queue.append(work)
@@ -219,7 +219,7 @@ class Executor(subset.Subset):
         ]
         conditions = [e._reader.condition for e in self._entities if hasattr(e, "_reader")]
         matching = [endpoint.entity for node in nodes for endpoint in node._ros_topic_endpoints()]
-        self._wait_set.watch([self._guard, self._graph.condition, *conditions, *matching])  # type: ignore[union-attr]
+        self._wait_set.watch([self._waker, self._graph.condition, *conditions, *matching])  # type: ignore[union-attr]
 
     def _wait(self, deadline: int | None) -> list[Any] | None:
         """Wait; gives those that may have work then, None when the deadline came first."""
@@ -236,7 +236,7 @@ class Executor(subset.Subset):
         if not self._wait_set.wait(timeout):
             return self._timers if timer_is_next else None
         try:
-            if self._context.ok() and self._guard.take() and self._entity_blocked:
+            if self._context.ok() and self._waker.take() and self._entity_blocked:
                 self._entity_blocked, self._entities_changed = False, True
             self._graph.update_if_changed()  # type: ignore[union-attr]
         except DDSException:

@@ -123,7 +123,7 @@ class _CallSite:
         self.severity = severity
         self.filters = filters
         self._logged_at: int | None = None
-        self._skipped = self._logged = False
+        self._first_skipped = self._was_logged = False
 
     def passes(self) -> bool:
         """Whether the filters let a message pass now."""
@@ -133,11 +133,11 @@ class _CallSite:
             if self._logged_at is not None and now < self._logged_at + interval * 1e9:
                 return False
             self._logged_at = now
-        if self.filters.get("skip_first") and not self._skipped:
-            self._skipped = True
+        if self.filters.get("skip_first") and not self._first_skipped:
+            self._first_skipped = True
             return False
         if self.filters.get("once"):
-            self._logged, logged = True, self._logged
+            self._was_logged, logged = True, self._was_logged
             return not logged
         return True
 

@@ -86,9 +86,9 @@ def uninstall_signal_handlers() -> None:
     global _handled_signals, _watcher
     if threading.current_thread() is not threading.main_thread():
         return
-    for number, previous in _previous_handlers.items():
+    for number, handler in _previous_handlers.items():
         if signal.getsignal(number) is _pass_to_watcher:
-            signal.signal(number, previous)
+            signal.signal(number, handler)
     _previous_handlers.clear()
     if _watcher is not None:
         _watcher.close()
