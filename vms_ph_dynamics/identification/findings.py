@@ -196,7 +196,8 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     mass = next((p for p in identification.parameters if p.name == "payload_mass"), None)
     if mass is None or mass.value is None or mass.low is None or mass.high is None:
         return ()
-    if abs(mass.high + mass.low) < _MIN_DISTANCE * (mass.high - mass.low):
+    is_near_zero = abs(mass.high + mass.low) < _MIN_DISTANCE * (mass.high - mass.low)
+    if is_near_zero or not mass.is_sure:
         return ()
     frame = identification.frame
     interval = f"{mass.low:.2f} to {mass.high:.2f} kg"
@@ -323,14 +324,14 @@ def _gravity_columns(model: VMSModel, motion: Motion, rows: Windows) -> Array:
     n, b, tree = model.n, model.b, model.tree
     instants = np.searchsorted(motion.samples.t, rows.begin[::n])
     columns = np.empty((len(instants), n, 3))
-    for axis in range(3):
+    for axis, unit in enumerate(np.eye(3)):
         pinocchio = tree.pinocchio.copy()
-        pinocchio.gravity.linear = np.eye(3)[axis]
+        pinocchio.gravity.linear = unit
         data = pinocchio.createData()
         for row, k in enumerate(instants):
             full = tree.full_configuration(motion.samples.q[k])
-            efforts = tree.restrict(pin.computeGeneralizedGravity(pinocchio, data, full))
-            columns[row, :, axis] = efforts[b:]
+            weight = pin.computeGeneralizedGravity(pinocchio, data, full)
+            columns[row, :, axis] = tree.restrict(weight)[b:]
     return columns.reshape(-1, 3) / rows.gross[:, None]
 
 

@@ -24,6 +24,7 @@ from .result import (
     LEFT_OUT,
     NO_TORQUES,
     STRIBECK,
+    UNSURE_LOAD,
     Identification,
     Parameter,
     Posterior,
@@ -56,6 +57,7 @@ _SMOOTHING = 5e-4  # share of an estimate that the differentiation of samples ma
 _ERROR_FACTOR = 1.05
 _PRIOR_SHARES = (0.0, 0.3, 1.0)
 _MIN_ERROR = 2e-3  # share of the efforts that no description needs to be better than
+_LOAD_SHARE = 0.8  # product of the joints' held-out errors, as a share, that a load must reach
 _GAIN_STD = 0.3  # standard deviation of the factors of gains beforehand
 # Share of the held-out error of friction alone that a gain may leave: of more, the errors of the
 # description may be as large as what the gain explains.
@@ -203,6 +205,10 @@ def identify(
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         others = parameters_of(model, regressor, wide_unknowns, kinds, wide, wide.mean)
         parameters = tuple(p.widened(q) for p, q in zip(parameters, others, strict=True))
+    if "payload" in kinds:
+        without_load = rows.without(unknowns, ("payload",))
+        ratio = error / np.maximum(regression.error(without_load, mean, covariance)[0], 1e-12)
+        parameters = _with_sure_load(parameters, float(np.prod(ratio[error > 0.0])))
     if not moves:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
@@ -276,6 +282,23 @@ def payload_frame(model: VMSModel) -> str:
         f"frame of the payload (--payload-frame), such as "
         f"{', '.join(tips or list(hands.values())) or 'the flange'}"
     )
+
+
+def _with_sure_load(parameters: Sequence[Parameter], share: float) -> tuple[Parameter, ...]:
+    """Return parameters with a load that is called unsure where it is hardly needed or impossible.
+
+    Args:
+        parameters: of an identification.
+        share: product over the joints of their held-out errors relative to those without the load.
+    """
+    mass, bounded = parameters[0], [p.name[8:] for p in parameters[:4] if p.at_bound]
+    if mass.value is None or mass.contains(0.0) or (share < _LOAD_SHARE and not bounded):
+        return tuple(parameters)
+    reason = f"{UNSURE_LOAD} hardly lowers the error on held-out time"
+    if bounded:
+        reason = f"{UNSURE_LOAD} has its {bounded[0]} at the bound of what is physical"
+    others = (p.without_value(reason) if p.kind == "payload" else p for p in parameters[1:])
+    return (replace(mass, meaning=reason), *others)
 
 
 class _Regression:

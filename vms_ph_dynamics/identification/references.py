@@ -9,6 +9,7 @@ as friction that warms up or gains that drift, shows in the errors of other reco
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -64,17 +65,11 @@ def reference_loads(
     :func:`.identify`.
     """
     load_settings = replace(settings or Settings(), energy=False)
+    options: dict[str, Any] = {"frame": frame, "friction": friction, "prior": prior}
+    options["settings"] = load_settings
     estimates = []
     for ref in references:
-        identified = identify(
-            model,
-            list(ref.samples),
-            kinds,
-            frame=frame,
-            friction=friction,
-            prior=prior,
-            settings=load_settings,
-        )
+        identified = identify(model, list(ref.samples), kinds, **options)
         mass = identified["payload_mass"]
         if mass.low is not None and mass.high is not None:
             middle, half_width = 0.5 * (mass.low + mass.high), 0.5 * (mass.high - mass.low)

@@ -27,6 +27,9 @@ LEFT_OUT = "left out: no multiple of the model"
 NO_TORQUES = "the efforts are no torques"
 """How the reason begins for which nothing but gains is found from currents."""
 
+UNSURE_LOAD = "unsure, because the load"
+"""How the meaning of the mass of a load begins that is not believed."""
+
 EFFORT_LAG = "timing.effort_lag"
 """Name of the time by which recorded efforts lag the positions; it is always estimated."""
 
@@ -187,6 +190,11 @@ class Parameter:
         if self.kind == "friction":
             return parts[-1].rpartition(".")[0]
         return parts[-1] if self.kind in ("gains", "armature") else ""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether there is a value, which is not of a load that may be none."""
+        return self.value is not None and not self.meaning.startswith(UNSURE_LOAD)
 
     def times(self, gain: float) -> "Parameter":
         """Return the parameter of efforts that were multiplied by a gain before."""

@@ -13,7 +13,7 @@ from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Identification, Settings, findings, identify
 from vms_ph_dynamics.identification.estimate import Estimate, base_parameters, student
-from vms_ph_dynamics.identification.identify import _payload, payload_frame
+from vms_ph_dynamics.identification.identify import _payload, _with_sure_load, payload_frame
 from vms_ph_dynamics.identification.result import Parameter, payload_unknowns
 from vms_ph_io import robots
 
@@ -112,6 +112,33 @@ def test_a_centre_is_claimed_where_it_is_known_to_five_centimetres() -> None:
     assert y.value is None
     assert y.reason == "not excited: the data leave 11% of what is not known of it"
     assert z.value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_load_is_unsure_that_lowers_no_error_or_ends_at_a_bound() -> None:
+    mass = Parameter("payload_mass", "payload", "kg", 1.3, 1.0, 1.5)
+    centre = Parameter("payload_centre_z", "payload", "m", -0.4, -0.5, -0.3)
+    other = Parameter("gain.a", "gains", "1", 1.0, 0.9, 1.1)
+    assert _with_sure_load((mass, centre, other), 0.5) == (mass, centre, other)
+    for parts, share, why in (
+        ((mass, centre), 1.6, "unsure, because the load hardly lowers the error on held-out time"),
+        ((mass, replace(centre, at_bound=True)), 0.5, "unsure, because the load has its centre_z"),
+    ):
+        unsure, place, gain = _with_sure_load((*parts, other), share)
+        assert (unsure.value, gain) == (1.3, other)
+        assert unsure.meaning.startswith(why)
+        assert (place.value, place.reason) == (None, unsure.meaning)
+
+
+def test_a_load_that_stands_in_for_a_wrong_arm_is_not_reported(panda: VMSModel) -> None:
+    bare = random_truth(panda, np.random.default_rng(5), 1e-9)
+    samples = recording(panda, bare, np.random.default_rng(6), duration=8.0)
+    wrong = panda.pinocchio
+    wrong.inertias[4].mass *= 2.0
+    model = VMSModel.from_pinocchio(wrong, "panda_link8")
+    found = identify(model, samples, settings=Settings(energy=False, inertia=False))
+    mass = found["payload_mass"]
+    assert mass.value is None or mass.contains(0.0) or mass.meaning.startswith("unsure, because")
+    assert not [one for one in findings(model, samples, found) if one.kind == "payload"]
 
 
 def test_friction_that_is_known_is_not_estimated(truth: Truth, panda: VMSModel) -> None:

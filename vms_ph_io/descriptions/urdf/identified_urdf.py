@@ -46,7 +46,8 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
         zip((u.name for u in identification.unknowns), identification.consistent, strict=True)
     )
     body, transform = regressor.of_frame(identification.frame)
-    mass = next((p.value for p in identification.claimed if p.name == "payload_mass"), None)
+    loads = (p.value for p in identification.claimed if p.name == "payload_mass" and p.is_sure)
+    mass = next(loads, None)
     payload = np.array([x for name, x in estimates.items() if name.startswith("payload.")])
     new_parameters: dict[int, Array] = {}
     if any(p.kind == "inertia" for p in identification.claimed):
