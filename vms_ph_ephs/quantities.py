@@ -108,20 +108,20 @@ class Dual(Euclidean):
     """The dual of the tangent space of a space, the space of momenta: se(3)* for SE(3).
 
     Args:
-        of: the space.
+        primal: the space.
     """
 
-    def __init__(self, of: Space) -> None:
-        super().__init__(of.dimension)
-        self.of = of
-        if not (of.is_vector_space and type(of) is Euclidean):
-            base = of.name if "(" not in of.name else of.name.lower()
-            self.name = f"{base}*"
+    def __init__(self, primal: Space) -> None:
+        super().__init__(primal.dimension)
+        self.primal = primal
+        if not (primal.is_vector_space and type(primal) is Euclidean):
+            self.name = f"{primal.name if '(' not in primal.name else primal.name.lower()}*"
 
     @property
     def identity(self) -> Hashable:
         """Name, shape and dimension, and the identity of the space of which it is the dual."""
-        return (super().identity, self.of.identity) if self.name.endswith("*") else super().identity
+        identity = super().identity
+        return (identity, self.primal.identity) if self.name.endswith("*") else identity
 
 
 class LieGroup(Space):
@@ -174,9 +174,9 @@ class LieGroup(Space):
         if np.linalg.det(rotation) < 0.0:
             return 2.0
         if x.shape[0] > n:
-            last = np.zeros(x.shape[0])
-            last[-1] = 1.0
-            defect = max(defect, float(np.abs(x[-1] - last).max()))
+            last_row = np.zeros(x.shape[0])
+            last_row[-1] = 1.0
+            defect = max(defect, float(np.abs(x[-1] - last_row).max()))
         return defect
 
 
@@ -191,10 +191,10 @@ class PoseSpace(LieGroup):
         a, b, c, d, e, f = u.tolist()
         hat = np.array([[0.0, -f, e, a], [f, 0.0, -d, b], [-e, d, 0.0, c], [0.0] * 4])
         hat += 0.5 * (hat @ hat)
-        xd: Array = x @ hat
-        xd *= 1.0 / (1.0 + 0.25 * (d * d + e * e + f * f))
-        xd += x
-        return xd
+        y: Array = x @ hat
+        y *= 1.0 / (1.0 + 0.25 * (d * d + e * e + f * f))
+        y += x
+        return y
 
     def step_rate(self, theta: Array, u: Array) -> Array:
         """Return ``u + ad_theta u / 2 + theta (theta.u) / 4``, the last with dual products."""

@@ -82,7 +82,7 @@ def relation_at(
         SimulationError: as for the rates.
     """
     rates = equations.rates(x, inputs)
-    equations.states.look_at(x)
+    equations.states.set_state(x)
     return _relation(system, lambda box, part: _of_component(equations, box, part, rates))
 
 
@@ -121,7 +121,7 @@ def _of_component(equations: Equations, box: str, component: Component, rates: R
         raise PatternError(f"the equations have no box '{box}'; assemble them from this system")
     n = component.width
     e = rates.efforts[equations.processes.indices[box]]
-    states = equations.states.reads[box]
+    states = equations.states.views[box]
     if isinstance(component, Storage):
         fixed = np.concatenate([np.zeros(n), e, [1.0]])
         return np.column_stack([np.vstack([np.eye(n), np.zeros((n + 1, n))]), fixed])

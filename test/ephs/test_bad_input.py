@@ -41,7 +41,7 @@ def test_bodies_that_do_not_meet_are_refused_with_the_joint() -> None:
     held = equations.layout.find("b2.q")
     moved = equations.states.value(x, "b2.q").copy()
     moved[0, 3] += 1e-3
-    x[held.at] = moved.ravel()
+    x[held.indices] = moved.ravel()
     with pytest.raises(InconsistentState, match=r"joint 'j2' do not meet: .* 0\.000[89]"):
         simulate(equations, x, steps=1)
 
@@ -49,7 +49,7 @@ def test_bodies_that_do_not_meet_are_refused_with_the_joint() -> None:
 def test_velocities_that_would_open_a_joint_are_refused_with_the_joint() -> None:
     equations = assemble(pendulum())
     x = pendulum_state(equations)
-    x[equations.layout.find("b2.p").at] += 0.1
+    x[equations.layout.find("b2.p").indices] += 0.1
     with pytest.raises(InconsistentState, match="velocities at 'j2'"):
         simulate(equations, x, steps=1)
 

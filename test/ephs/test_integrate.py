@@ -271,7 +271,7 @@ def test_a_system_that_is_not_assembled_is_refused() -> None:
 def test_bodies_that_do_not_meet_and_ports_that_are_not_there_are_refused() -> None:
     equations = assemble(pendulum())
     x = pendulum_state(equations)
-    x[equations.layout.find("b2.p").at] += 0.1
+    x[equations.layout.find("b2.p").indices] += 0.1
     with pytest.raises(InconsistentState, match="velocities at 'j2'"):
         integrate(equations, x, dt=1e-3, steps=1)
     with pytest.raises(PatternError, match="no outer power port 'p'"):

@@ -24,7 +24,7 @@ from vms_ph_ephs.examples import EXAMPLES, oscillator
 from vms_ph_ephs.files.pattern_files import load_system, parse_pattern, pattern_text, save_pattern
 from vms_ph_ephs.library import Radiator, battery, gear, inverter, motor, propeller
 from vms_ph_ephs.notation import KINDS, build, describe, initial_state
-from vms_ph_ephs.notation.names import _space_named
+from vms_ph_ephs.notation.names import _parse_space
 from vms_ph_ephs.quantities import R, entropy, momentum
 from vms_ph_io import robots
 
@@ -236,4 +236,4 @@ def test_the_space_of_a_scalar_position_has_a_name() -> None:
 @pytest.mark.parametrize("power", ["\N{SUPERSCRIPT TWO}", "9" * 5000, "1", "", "1000", "-2"])
 def test_a_space_of_no_dimension_is_refused_in_a_sentence(power: str) -> None:
     with pytest.raises(VmsPhError, match="the space of a quantity must be one of"):
-        _space_named(f"R^{power}", "text")
+        _parse_space(f"R^{power}", "text")

@@ -85,8 +85,8 @@ def test_the_equations_of_the_damped_pendulum_are_those_of_the_source_term_by_te
         "j.env.theta_0": theta,
     }
     found = symbolic(equations, parameters=given)
-    p = found.x[equations.layout.find("b.p").at, 0]
-    rotation = sp.Matrix(4, 4, list(found.x[equations.layout.find("b.q").at, 0]))[:3, :3]
+    p = found.x[equations.layout.find("b.p").indices, 0]
+    rotation = sp.Matrix(4, 4, list(found.x[equations.layout.find("b.q").indices, 0]))[:3, :3]
     u = inverse @ p
     f, t, v, w = p[:3, 0], p[3:, 0], u[:3, 0], u[3:, 0]
     gyroscopic = sp.Matrix([*f.cross(w), *(t.cross(w) + f.cross(v))])  # (19), (22)

@@ -135,7 +135,7 @@ def test_rates_and_steps_along_the_tree_are_those_of_the_general_solver(name: st
     x = start(oracle)
     inputs = dict.fromkeys(system.pattern.outer, 0.3)
     a, b = (Simulation(equations, x, 1e-3, inputs=inputs) for equations in (oracle, ours))
-    flow = oracle.flow_of({port: np.array(0.3) for port in inputs})
+    flow = oracle.flow_vector({port: np.array(0.3) for port in inputs})
     expected, found = oracle.tangent(a.x, flow), ours.core.rates(a.x, flow)
     for one, other in zip(expected, found, strict=True):
         np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-11 * np.abs(one).max())
@@ -166,7 +166,7 @@ def test_what_fails_along_the_tree_is_named_as_by_the_general_solver() -> None:
     two = TwoBodies(heat=mb.Heat(capacity=1e-4))
     cold = assemble(two.pendulum(), check=False, native=True)
     x = two.pendulum_state(cold)
-    x[cold.layout.find("j1.s").at] = -1.0
+    x[cold.layout.find("j1.s").indices] = -1.0
     with pytest.raises(TemperatureError, match=r"j1\.th"):
         Simulation(cold, x).step()
     long = assemble(TwoBodies().pendulum(), check=False, native=True)

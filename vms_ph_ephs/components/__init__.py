@@ -7,10 +7,10 @@ from .component import KINDS, Component, Kind, NumberSpec, kind
 from .irreversible import Dissipation, Irreversible, ProcessLaw
 from .reversible import BracketLaw, Reversible
 from .set_valued import Contact, DryFriction, SetValued
-from .storage import Environment, Held, Quadratic, Storage, StorageLaw
+from .storage import Environment, Quadratic, Storage, StorageLaw, ZeroEnergy
 
 __all__ = [
     "KINDS", "BracketLaw", "Component", "Contact", "Dissipation", "DryFriction", "Environment",
-    "Held", "Irreversible", "Kind", "NumberSpec", "ProcessLaw", "Quadratic", "Reversible",
-    "SetValued", "Storage", "StorageLaw", "kind",
+    "Irreversible", "Kind", "NumberSpec", "ProcessLaw", "Quadratic", "Reversible", "SetValued",
+    "Storage", "StorageLaw", "ZeroEnergy", "kind",
 ]  # fmt: skip

@@ -68,10 +68,10 @@ class NumberSpec:
         Raises:
             StructureError: the value is not accepted; the message says which values are.
         """
-        numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         limits = (("above", self.above), ("at least", self.least), ("at most", self.most))
         if (
-            not numeric
+            not is_number
             or not np.isfinite(value)
             or (self.least is not None and value < self.least)
             or (self.above is not None and value <= self.above)
@@ -124,12 +124,12 @@ class Kind:
     def parameters(self) -> Mapping[str, ParameterSpec]:
         """Its parameters by name, from the signature of ``make``."""
         function = vars(self.make)["__init__"] if isinstance(self.make, type) else self.make
-        notes, types = get_type_hints(function, include_extras=True), get_type_hints(function)
+        annotations, types = get_type_hints(function, include_extras=True), get_type_hints(function)
         parameters = {}
         for name, argument in signature(self.make).parameters.items():
             if types[name] is LieGroup:
                 continue  # bodies in files are those of SE(3)
-            annotated = (notes[name], *get_args(notes[name]))
+            annotated = (annotations[name], *get_args(annotations[name]))
             number = next((n for a in annotated for n in getattr(a, "__metadata__", ())), None)
             required = argument.default is Argument.empty
             parameters[name] = ParameterSpec(name, types[name], number, required)
@@ -139,7 +139,7 @@ class Kind:
 KINDS: dict[str, Kind] = {}
 """Every kind of box by its name."""
 
-_KIND_OF: dict[type, Kind] = {}
+_KIND_OF_CLASS: dict[type, Kind] = {}
 
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -155,31 +155,31 @@ def kind(name: str, meaning: str, component_class: type | None = None) -> Callab
     """
 
     def register(make: M) -> M:
-        entry = Kind(name, meaning, make)
+        box_kind = Kind(name, meaning, make)
         if isinstance(make, type):
-            _KIND_OF[make] = entry
-            setattr(make, "__init__", _checked(vars(make)["__init__"], entry, 1))  # noqa: B010
+            _KIND_OF_CLASS[make] = box_kind
+            setattr(make, "__init__", _with_checks(vars(make)["__init__"], box_kind, 1))  # noqa: B010
         else:
-            entry = Kind(name, meaning, _checked(make, entry, 0))
+            box_kind = Kind(name, meaning, _with_checks(make, box_kind, 0))
         if component_class is not None:
-            _KIND_OF[component_class] = entry
-        KINDS[name] = entry
-        return entry.make  # type: ignore[return-value]
+            _KIND_OF_CLASS[component_class] = box_kind
+        KINDS[name] = box_kind
+        return box_kind.make  # type: ignore[return-value]
 
     return register
 
 
-def _checked(function: Callable[..., Any], entry: Kind, skipped: int) -> Callable[..., Any]:
+def _with_checks(function: Callable[..., Any], box_kind: Kind, skipped: int) -> Callable[..., Any]:
     """Return a function that checks the numbers among its arguments before it runs."""
 
     @wraps(function)
     def checked(*arguments: Any, **keywords: Any) -> Any:
-        parameters = entry.parameters
+        parameters = box_kind.parameters
         for name, value in (*zip(parameters, arguments[skipped:], strict=False), *keywords.items()):
             parameter = parameters.get(name)
             optional = value is None and parameter is not None and not parameter.required
             if parameter is not None and parameter.number and parameter.is_number and not optional:
-                parameter.number.check(name, entry.name, value)
+                parameter.number.check(name, box_kind.name, value)
         return function(*arguments, **keywords)
 
     return checked
@@ -259,13 +259,13 @@ class Component(ABC):
         self.width = width(self.interface)
         self.slices: dict[str, slice] = {}
         self.is_entropy = np.zeros(self.width)
-        first = 0
+        start = 0
         for name, port in self.interface.items():
             if port.kind == "power":
-                last = first + port.quantity.space.dimension
-                self.slices[name] = slice(first, last)
-                self.is_entropy[first:last] = port.quantity.name == "entropy"
-                first = last
+                stop = start + port.quantity.space.dimension
+                self.slices[name] = slice(start, stop)
+                self.is_entropy[start:stop] = port.quantity.name == "entropy"
+                start = stop
 
     @abstractmethod
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
@@ -287,14 +287,14 @@ class Component(ABC):
         given by Python functions. A subclass is not determined by the parameters of its base class.
         If every component of a system has parameters, solvers and files need no Python function.
         """
-        entry = _KIND_OF.get(type(self))
-        if entry is None:
+        box_kind = _KIND_OF_CLASS.get(type(self))
+        if box_kind is None:
             return None
         values = {
             name: self.interface if name == "ports" else getattr(self, name)
-            for name in entry.parameters
+            for name in box_kind.parameters
         }
-        return {"kind": entry.name, **values}
+        return {"kind": box_kind.name, **values}
 
     def port_at(self, index: int) -> str:
         """Return the power port that an entry of the stacked flows belongs to."""

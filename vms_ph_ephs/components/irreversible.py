@@ -119,8 +119,8 @@ class Irreversible(Component):
         Raises:
             LawError: they destroy entropy or do not conserve energy; the message names the box.
         """
-        parts = np.abs(flow) * (np.abs(e) + theta_0 * self.is_entropy)
-        tolerance = ROUNDING * float(parts.sum()) + _UNDERFLOW
+        powers = np.abs(flow) * (np.abs(e) + theta_0 * self.is_entropy)
+        tolerance = ROUNDING * float(powers.sum()) + _UNDERFLOW
         destroyed = float(e @ flow)
         energy = destroyed + theta_0 * float(self.is_entropy @ flow)
         # Powers that are not finite pass here; the scheme reports the state that they lead to.
@@ -155,13 +155,13 @@ class Irreversible(Component):
             m = matrix_of(
                 self.matrix(states, e, theta_0), (self.width, self.width), f"M of '{name}'"
             )
-            self._check(name, m, states, e, theta_0)
+            self._check_matrix(name, m, states, e, theta_0)
 
-    def _check(self, name: str, m: Array, states: States, e: Array, theta_0: float) -> None:
+    def _check_matrix(self, name: str, m: Array, states: States, e: Array, theta_0: float) -> None:
         scale = float(np.abs(m).max())
-        skew = np.abs(m - m.T)
-        if not skew.max() <= ROUNDING * scale:
-            i, j = np.unravel_index(int(skew.argmax()), skew.shape)
+        asymmetry = np.abs(m - m.T)
+        if not asymmetry.max() <= ROUNDING * scale:
+            i, j = np.unravel_index(int(asymmetry.argmax()), asymmetry.shape)
             raise StructureError(
                 f"box '{name}': its Onsager structure is not symmetric between the ports "
                 f"'{self.port_at(int(i))}' and '{self.port_at(int(j))}', where M has the entries "
@@ -175,14 +175,14 @@ class Irreversible(Component):
                 f"{values[0]:.6g}, so it would destroy entropy; friction and conductance must not "
                 "be negative"
             )
-        error = m @ (e + theta_0 * self.is_entropy)
+        imbalance = m @ (e + theta_0 * self.is_entropy)
         # The product of M and the energy efforts vanishes up to the rounding of both factors.
-        if not np.abs(error).max() <= ROUNDING * scale * (1.0 + theta_0):
-            port = self.port_at(int(np.argmax(np.abs(error))))
+        if not np.abs(imbalance).max() <= ROUNDING * scale * (1.0 + theta_0):
+            port = self.port_at(int(np.argmax(np.abs(imbalance))))
             raise StructureError(
                 f"box '{name}', port '{port}': its Onsager structure does not conserve energy "
-                f"(M times the energy efforts is {np.abs(error).max():.3g}, not 0); the heat must "
-                "equal the power dissipated by friction"
+                f"(M times the energy efforts is {np.abs(imbalance).max():.3g}, not 0); the heat "
+                "must equal the power dissipated by friction"
             )
         flows = self.flows(states, e, theta_0)
         if not np.abs(flows - m @ e / theta_0).max() <= ROUNDING * scale:
@@ -246,14 +246,14 @@ class Dissipation(ProcessLaw):
         forces = self.forces(ops, states, u, theta)
         return [*forces, -sum((f * v for f, v in zip(forces, u, strict=True)), start=0) / theta]
 
-    def slopes(self, states: States, u: Array, theta: float) -> Array:
+    def mu(self, states: States, u: Array, theta: float) -> Array:
         """Return mu, (d,d): diagonal where each force depends on the sign of its velocity alone."""
         speeds = np.where(np.abs(u) > MIN_SPEED, u, MIN_SPEED)
         return np.diag(np.array(self.forces(NUMERIC, states, speeds.tolist(), theta)) / speeds)
 
     def _onsager(self, states: States, e: Array, theta_0: float) -> Array:
         u, theta = e[:-1], theta_0 + e[-1]
-        mu = self.slopes(states, u, float(theta))
+        mu = self.mu(states, u, float(theta))
         force = mu @ u
         m = np.empty((e.size, e.size))
         m[:-1, :-1], m[:-1, -1], m[-1, :-1] = theta * mu, -force, -(u @ mu)

@@ -170,10 +170,10 @@ class StorageLaw(Storage):
     """
 
     def __init__(self, interface: Interface, lower_bound: float | None = None) -> None:
-        super().__init__(interface, self._value, self._numeric_slope, lower_bound=lower_bound)
+        super().__init__(interface, self._energy_at, self._numeric_slope, lower_bound=lower_bound)
 
     @abstractmethod
-    def _value(self, *states: Any) -> Any:
+    def _energy_at(self, *states: Any) -> Any:
         """Return the energy, J."""
 
     @abstractmethod
@@ -184,13 +184,13 @@ class StorageLaw(Storage):
         return self.slope(NUMERIC, *states)
 
 
-class Held(StorageLaw):
+class ZeroEnergy(StorageLaw):
     """A state without energy: its effort is zero, so that setting it takes no power."""
 
     def __init__(self, interface: Interface) -> None:
         super().__init__(interface, lower_bound=0.0)
 
-    def _value(self, *states: Array) -> float:
+    def _energy_at(self, *states: Array) -> float:
         return 0.0
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:
@@ -235,7 +235,7 @@ class Quadratic(StorageLaw):
                 f"{least:.6g}; use Storage for an energy that is not bounded below"
             )
 
-    def _value(self, *states: Array) -> float:
+    def _energy_at(self, *states: Array) -> float:
         x = np.concatenate(states)
         return 0.5 * float(x @ self.matrix @ x)
 
@@ -270,7 +270,7 @@ class Environment(StorageLaw):
         self.theta_0, self.port = float(theta_0), port
         super().__init__({port: power(entropy)})
 
-    def _value(self, *states: Array) -> Array:
+    def _energy_at(self, *states: Array) -> Array:
         return self.theta_0 * states[0]
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:

@@ -44,10 +44,10 @@ def check_laws(equations: Equations) -> None:
             raise StructureError(str(error)) from None
         except SimulationError:
             continue  # a sample outside the domain of the model is no evidence about its laws
-        supply = equations.flow_of(flow)
+        supply = equations.flow_vector(flow)
         supplied = 0.0 if supply is None else equations.supplied_power(rates.efforts, supply)
         is_entropy = np.zeros(equations.layout.stored)
-        for entry in equations.storages.entropies:
+        for entry in equations.storages.entropy_entries:
             is_entropy[entry.tangent] = 1.0
         e = rates.efforts[: equations.layout.stored]
         energy = float((e + equations.theta_0 * is_entropy) @ rates.tangent)
@@ -69,7 +69,7 @@ def consistent_sample(equations: Equations, rng: np.random.Generator) -> Array:
     """Return a random state whose velocities satisfy the constraints; its poses need not."""
     x = equations.states.vector()
     for entry in equations.layout.states.values():
-        x[entry.at] = entry.space.random(rng).ravel()
+        x[entry.indices] = entry.space.random(rng).ravel()
     return with_consistent_velocities(equations, _with_moderate_temperatures(equations, x))
 
 
@@ -87,13 +87,13 @@ def _with_moderate_temperatures(equations: Equations, x: Array) -> Array:
             thetas = {}
         extreme = [
             entry
-            for entry in equations.storages.entropies
-            if not _MIN_THETA < thetas.get(entry.end, 0.0) / equations.theta_0 < 1.0 / _MIN_THETA
+            for entry in equations.storages.entropy_entries
+            if not _MIN_THETA < thetas.get(entry.port, 0.0) / equations.theta_0 < 1.0 / _MIN_THETA
         ]
         if not extreme:
             break
         for entry in extreme:
-            x[entry.at] *= 0.5
+            x[entry.indices] *= 0.5
     return x
 
 
@@ -185,7 +185,7 @@ def port_powers(
     friction, less that out of its port of entropy, is destroyed exergy.
     """
     rates = equations.rates(x, inputs)
-    reads = equations.states.reads
+    views = equations.states.views
     powers: dict[str, float] = {}
     for box, component in equations.layout.components.items():
         index = equations.processes.indices[box]
@@ -193,12 +193,12 @@ def port_powers(
         if isinstance(component, Storage):
             f = rates.tangent[index]
         elif isinstance(component, Irreversible):
-            f = component.flows(reads[box], e, equations.theta_0)
+            f = component.flows(views[box], e, equations.theta_0)
         else:
             assert isinstance(component, Reversible)  # the only other kind
-            f = component.bracket(reads[box], e)
+            f = component.bracket(views[box], e)
             if component.rows:
-                f = f + component.constraint(*reads[box]).T @ rates.constraint_forces[box]
+                f = f + component.constraint(*views[box]).T @ rates.constraint_forces[box]
         for port, indices in component.slices.items():
             powers[f"{box}.{port}"] = float(e[indices] @ f[indices])
     return powers

@@ -4,7 +4,7 @@
 """Constraints, and the row reduction that gives the efforts that follow from others.
 
 A constraint ``F y + S e = 0`` with efforts y to be eliminated becomes
-``y = T e + Z w`` and ``left e = 0``, where w are the undetermined entries of y.
+``y = T e + Z w`` and ``remaining e = 0``, where w are the undetermined entries of y.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from vms_ph_dynamics import Array
 from ..components import Reversible
 from ..errors import PatternError
 from .layout import Layout
-from .states import Index, Reads
+from .states import Index, Views
 
 # Entries below this fraction of the largest are rounding of sums of poses of order one.
 _ZERO = 1e-11
@@ -101,7 +101,7 @@ class Constraints:
     Offsets and grounds are constant and eliminated once; the rows of the joints remain. Their part
     on unknown efforts must be constant (joints have constant motion subspaces), so that row
     reduction splits it once and for all into rows that give the unknown efforts, ``w = -P_w A e``,
-    and rows that constrain the stored ones, ``G e = 0`` with ``G = [P_left A; constant rows]``.
+    and rows that constrain the stored ones, ``G e = 0`` with ``G = [P_r A; constant rows]``.
 
     An effort that constraints do not determine may not be determined by the constant skew
     structures either, as at the free side of a gyrator: the balance of flows there is then one more
@@ -110,11 +110,11 @@ class Constraints:
     Attributes:
         count: rows of G.
         columns: entries of e that G acts on.
-        undetermined: (total - stored, k) directions of free efforts that their balance determines.
-        multiplying: (total - stored, k) those that are multipliers of the last rows of G.
+        undetermined_basis: (total - stored, k) of free efforts that their balance determines.
+        multiplier_basis: (total - stored, k) those that are multipliers of the last rows of G.
     """
 
-    def __init__(self, layout: Layout, skew: Array, touched_free: Index) -> None:
+    def __init__(self, layout: Layout, skew: Array, varying_free: Index) -> None:
         """Construct them from the constant skew structure and the efforts that other flows use."""
         self._layout = layout
         self._stored, self._free = layout.stored, layout.total - layout.stored
@@ -129,20 +129,20 @@ class Constraints:
         self._reduce_variable()
         p, non_pivots = self._w_reduction.pivots, self._w_reduction.non_pivots
         self.to_free = self._z[:, p]
-        inner = np.zeros((self._z.shape[1], len(non_pivots)))
-        inner[non_pivots] = np.eye(len(non_pivots))
-        inner[p] = -self._w_reduction.reduced[: len(p), non_pivots]
-        self._split_undetermined(self._z @ inner, skew, touched_free)
-        self.solve_rows = self._w_reduction.transform[: len(p)]
-        self.left_rows = self._w_reduction.transform[len(p) :]
-        self.count = self.left_rows.shape[0] + self._fixed_rows.shape[0]
+        w_kernel = np.zeros((self._z.shape[1], len(non_pivots)))
+        w_kernel[non_pivots] = np.eye(len(non_pivots))
+        w_kernel[p] = -self._w_reduction.reduced[: len(p), non_pivots]
+        self._split_undetermined(self._z @ w_kernel, skew, varying_free)
+        self.solving_rows = self._w_reduction.transform[: len(p)]
+        self.remaining_rows = self._w_reduction.transform[len(p) :]
+        self.count = self.remaining_rows.shape[0] + self._fixed_rows.shape[0]
         magnitude = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
         for block in self.blocks:
             for _, _, columns in block.terms:
                 magnitude[columns] += 1.0
         self.columns = np.flatnonzero(magnitude)
 
-    def at(self, states: Reads) -> Array:
+    def variable_rows(self, states: Views) -> Array:
         """Return A, (rows,stored), given the states that each component reads."""
         a = self.A0.copy()
         for block in self.blocks:
@@ -153,7 +153,7 @@ class Constraints:
 
     def matrix(self, a: Array) -> Array:
         """Return G, (count,stored)."""
-        g = self.left_rows @ a
+        g = self.remaining_rows @ a
         return np.vstack([g, self._fixed_rows]) if self._fixed_rows.shape[0] else g
 
     def velocity_rows(self, index: Index, a: Array) -> Array:
@@ -162,7 +162,7 @@ class Constraints:
         is_stored = index < self._stored
         rows[is_stored, index[is_stored]] = 1.0
         free = index[~is_stored] - self._stored
-        rows[~is_stored] = self.T[free] - (self.to_free[free] @ self.solve_rows) @ a
+        rows[~is_stored] = self.T[free] - (self.to_free[free] @ self.solving_rows) @ a
         return rows
 
     @property
@@ -170,7 +170,7 @@ class Constraints:
         """The rows of G that do not depend on the state, its last, (rows,stored)."""
         return self._fixed_rows
 
-    def multipliers(self, states: Reads, phi: Array, kappa: Array) -> dict[str, Array]:
+    def multipliers(self, states: Views, phi: Array, kappa: Array) -> dict[str, Array]:
         """Return the multiplier of every component with a constraint, as [C (28)].
 
         Args:
@@ -179,8 +179,8 @@ class Constraints:
             kappa: (count,) forces of the rows of G.
         """
         free = phi[self._stored :].copy()
-        kappa = kappa[: kappa.size - self.multiplying.shape[1]]
-        m = self.left_rows.shape[0]
+        kappa = kappa[: kappa.size - self.multiplier_basis.shape[1]]
+        m = self.remaining_rows.shape[0]
         lam = self._w_reduction.transform.T @ np.concatenate([-self.to_free.T @ free, kappa[:m]])
         forces = {}
         for block in self.blocks:
@@ -189,7 +189,7 @@ class Constraints:
         n = len(self._y_reduction.pivots)
         mu = np.zeros(self._y_reduction.transform.shape[0])
         mu[:n] = -free[self._y_reduction.pivots]
-        mu[n + self._nonzero] = kappa[m:]
+        mu[n + self._nonzero_rows] = kappa[m:]
         lam, first = self._y_reduction.transform.T @ mu, 0
         for box, c in self._constant:
             forces[box] = lam[first : first + c.rows]
@@ -206,33 +206,33 @@ class Constraints:
             if indices.start >= self._stored:
                 free[indices.start - self._stored : indices.stop - self._stored] += flow[columns]
 
-    def owner(self, weights: Array) -> str:
+    def dominant_box(self, weights: Array) -> str:
         """Return the box whose constraint has the largest share in a combination of rows of G."""
-        n = self.left_rows.shape[0]
-        share = np.abs(self.left_rows.T @ weights[:n])
-        names = [""] * share.size
+        n = self.remaining_rows.shape[0]
+        block_weights = np.abs(self.remaining_rows.T @ weights[:n])
+        names = [""] * block_weights.size
         for block in self.blocks:
             names[block.rows] = [block.box] * (block.rows.stop - block.rows.start)
-        if share.size and share.max() >= np.abs(weights[n:]).max(initial=0.0):
-            return names[int(share.argmax())]
+        if block_weights.size and block_weights.max() >= np.abs(weights[n:]).max(initial=0.0):
+            return names[int(block_weights.argmax())]
         return self._fixed_names[int(np.argmax(np.abs(weights[n:])))]
 
-    def _split_undetermined(self, z: Array, skew: Array, touched_free: Index) -> None:
+    def _split_undetermined(self, z: Array, skew: Array, varying_free: Index) -> None:
         """Split efforts without constraint by whether a balance of flows determines them."""
         n = self._stored
-        self.undetermined, self.multiplying = z, z[:, :0]
+        self.undetermined_basis, self.multiplier_basis = z, z[:, :0]
         if not z.shape[1]:
             return
         balance = z.T @ skew[n:, n:] @ z
-        kernel = null_space(np.vstack([balance, z[touched_free - n]]))
-        self.undetermined = z @ null_space(kernel.T)
-        self.multiplying = z @ kernel
-        if np.abs(self.multiplying.T @ skew[n:, n:] @ self.to_free).max(initial=0.0) > 1e-11:
+        kernel = null_space(np.vstack([balance, z[varying_free - n]]))
+        self.undetermined_basis = z @ null_space(kernel.T)
+        self.multiplier_basis = z @ kernel
+        if np.abs(self.multiplier_basis.T @ skew[n:, n:] @ self.to_free).max(initial=0.0) > 1e-11:
             raise PatternError(
                 "a velocity without a mass is coupled to that of a joint by a gyrator; give it "
                 "a mass"
             )
-        rows = self.multiplying.T @ (skew[n:, :n] + skew[n:, n:] @ self.T)
+        rows = self.multiplier_basis.T @ (skew[n:, :n] + skew[n:, n:] @ self.T)
         self._fixed_rows = np.vstack([self._fixed_rows, rows])
         self._fixed_names += ["a junction without a storage"] * rows.shape[0]
 
@@ -257,7 +257,7 @@ class Constraints:
         remaining = s[n:]
         nonzero = np.abs(remaining).max(axis=1, initial=0.0) > 1e-11
         self._fixed_rows = remaining[nonzero]
-        self._nonzero = np.flatnonzero(nonzero)
+        self._nonzero_rows = np.flatnonzero(nonzero)
         self._fixed_names = [
             names[int(np.abs(row).argmax())] for row in reduction.transform[n:][nonzero]
         ]
@@ -279,7 +279,7 @@ class Constraints:
             terms = []
             for port, columns in c.slices.items():
                 indices = layout.efforts[layout.junctions[f"{box}.{port}"]]
-                to_stored, to_unknown = self._columns(indices)
+                to_stored, to_unknown = self._effort_maps(indices)
                 if port in c.constant_columns:
                     self.A0[block_rows] += sample[:, columns] @ to_stored
                     w[block_rows] += sample[:, columns] @ to_unknown
@@ -297,7 +297,7 @@ class Constraints:
             first += c.rows
         self._w_reduction: Reduction = reduce_rows(w)
 
-    def _columns(self, indices: slice) -> tuple[Array, Array]:
+    def _effort_maps(self, indices: slice) -> tuple[Array, Array]:
         """Return how the effort of a junction depends on stored efforts, and on unknown ones."""
         if indices.start < self._stored:
             unit = np.zeros((indices.stop - indices.start, self._stored))

@@ -56,7 +56,7 @@ _TOLERANCE = 1e-12
 _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 
 
-class UndeterminedEfforts:
+class EffortSolver:
     """Solves ``Z^T phi(e, y + Z w) = 0`` for w, as for a spring and a damper in series.
 
     Args:
@@ -70,7 +70,7 @@ class UndeterminedEfforts:
     ) -> None:
         self.count = directions.shape[1]
         self._z, self._balance = directions, balance
-        self._slope: Array | None = None
+        self._jacobian: Array | None = None
 
     def solve(self, e: Array, free: Array, flow: Array | None) -> Array:
         """Return the free efforts, (free,).
@@ -82,12 +82,12 @@ class UndeterminedEfforts:
         previous_size = np.inf
         for _ in range(_MAX_ITERATIONS):
             r = self._z.T @ self._balance(e, free + self._z @ w, flow)
-            if self._slope is None:
-                self._slope = self._slope_at(e, free, flow, w)
+            if self._jacobian is None:
+                self._jacobian = self._jacobian_at(e, free, flow, w)
             try:
-                change = np.linalg.solve(self._slope, r)
+                change = np.linalg.solve(self._jacobian, r)
             except np.linalg.LinAlgError:
-                self._slope = None
+                self._jacobian = None
                 break
             w = w - change
             size, scale = float(np.abs(change).max()), 1.0 + float(np.abs(w).max())
@@ -97,24 +97,24 @@ class UndeterminedEfforts:
             error = size * size / previous_size if contracts and previous_size < np.inf else size
             if error <= _ROUNDING * scale or (size <= _TOLERANCE * scale and not contracts):
                 return free + self._z @ w
-            # The slope of an earlier state serves while it lets the changes shrink quickly.
+            # The Jacobian of an earlier state serves while it lets the changes shrink quickly.
             if not contracts:
-                self._slope = None
+                self._jacobian = None
             previous_size = size
-        self._slope = None
+        self._jacobian = None
         raise SingularConstraint(
             "a velocity is determined by no mass, no constraint and no friction; join one of them"
         )
 
-    def _slope_at(self, e: Array, free: Array, flow: Array | None, w: Array) -> Array:
-        slope = np.empty((self.count, self.count))
+    def _jacobian_at(self, e: Array, free: Array, flow: Array | None, w: Array) -> Array:
+        jacobian = np.empty((self.count, self.count))
         for i in range(self.count):
             step = np.zeros(self.count)
             step[i] = _STEP * (1.0 + abs(w[i]))
             forward = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
             backward = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
-            slope[:, i] = (forward - backward) / (2.0 * step[i])
-        return slope
+            jacobian[:, i] = (forward - backward) / (2.0 * step[i])
+        return jacobian
 
 
 class Equations:
@@ -144,7 +144,7 @@ class Equations:
         self.system, self.layout, self.theta_0 = system, layout, theta_0
         self.states = States(layout)
         self.processes = Processes(self.states, theta_0)
-        self.constraints = Constraints(layout, self.processes.skew, self.processes.touched_free)
+        self.constraints = Constraints(layout, self.processes.skew, self.processes.varying_free)
         self.storages = Storages(self.states, theta_0, self.constraints.columns)
         self.joint_closures: dict[str, Closure] = joint_closures(system, layout)
         self.couplings = couplings(layout)
@@ -153,12 +153,12 @@ class Equations:
         for junction, indices in layout.efforts.items():
             if system.pattern.quantity(junction).name == "entropy":
                 self.is_entropy[indices] = 1.0
-        self._undetermined = UndeterminedEfforts(self.constraints.undetermined, self._free_balance)
-        self._varying = [
-            (b, layout.read_rates(b.box), self.processes.indices[b.box])
+        self._undetermined = EffortSolver(self.constraints.undetermined_basis, self._free_balance)
+        self._varying_constraints = [
+            (b, layout.rate_indices(b.box), self.processes.indices[b.box])
             for b in self.constraints.blocks
         ]
-        self._check_varying()
+        self._check_varying_constraints()
         self._core = native_part(
             native,
             None,
@@ -205,16 +205,16 @@ class Equations:
             TemperatureError: an absolute temperature at or below zero.
             SingularConstraint: constraints that do not determine their forces.
         """
-        flow = self.flow_of(inputs)
+        flow = self.flow_vector(inputs)
         e = self.storages.efforts(x)
-        a = self.constraints.at(self.states.reads)
+        a = self.constraints.variable_rows(self.states.views)
         efforts, phi, rate = self._free_motion(e, a, flow)
         kappa: Array = np.zeros(0)
         if self.constraints.count:
-            rate, kappa = self._constrained(a, rate, efforts)
-            k = self.constraints.multiplying.shape[1]
-            efforts[self.layout.stored :] -= self.constraints.multiplying @ kappa[kappa.size - k :]
-        forces = self.constraints.multipliers(self.states.reads, phi, kappa)
+            rate, kappa = self._constrained_rates(a, rate, efforts)
+            basis = self.constraints.multiplier_basis
+            efforts[self.layout.stored :] -= basis @ kappa[kappa.size - basis.shape[1] :]
+        forces = self.constraints.multipliers(self.states.views, phi, kappa)
         return Rates(rate, efforts, kappa, forces)
 
     def tangent(self, x: Array, flow: Array | None) -> tuple[Array, Array]:
@@ -222,17 +222,17 @@ class Equations:
 
         Args:
             x: (size,) state vector.
-            flow: (total,) inputs as returned by :meth:`flow_of`, or None.
+            flow: (total,) inputs as returned by :meth:`flow_vector`, or None.
         """
         core = self.core
-        compiled = None if core is None else core.rates(x, flow)
-        if compiled is not None:  # otherwise numpy finds the same error, and says where
-            return cast(tuple[Array, Array], compiled)
+        core_rates = None if core is None else core.rates(x, flow)
+        if core_rates is not None:  # otherwise numpy finds the same error, and says where
+            return cast(tuple[Array, Array], core_rates)
         e = self.storages.efforts(x)
-        a = self.constraints.at(self.states.reads)
+        a = self.constraints.variable_rows(self.states.views)
         efforts, _, rate = self._free_motion(e, a, flow)
         if self.constraints.count:
-            rate, _ = self._constrained(a, rate, efforts)
+            rate, _ = self._constrained_rates(a, rate, efforts)
         return rate, efforts
 
     def midpoint_tangent(
@@ -247,8 +247,8 @@ class Equations:
             dt: length of the step, s.
             flow: inputs, or None.
         """
-        self.states.look_at(x)
-        a = self.constraints.at(self.states.reads)
+        self.states.set_state(x)
+        a = self.constraints.variable_rows(self.states.views)
         efforts, _, rate = self._free_motion(e, a, flow)
         if self.constraints.count:
             n = self.layout.quadratic_size
@@ -259,7 +259,7 @@ class Equations:
             rate = rate - kappa @ g
         return rate, efforts
 
-    def flow_of(self, inputs: Mapping[str, Array] | None) -> Array | None:
+    def flow_vector(self, inputs: Mapping[str, Array] | None) -> Array | None:
         """Return the flows at outer ports as one vector over all efforts.
 
         Raises:
@@ -283,19 +283,19 @@ class Equations:
 
         Args:
             efforts: (total,) at all junctions.
-            flow: (total,) as returned by :meth:`flow_of`.
+            flow: (total,) as returned by :meth:`flow_vector`.
         """
         return float((efforts + self.theta_0 * self.is_entropy) @ flow)
 
     def constraint_matrix(self, x: Array) -> Array:
         """Return G, (count,stored)."""
-        self.states.look_at(x)
-        return self.constraints.matrix(self.constraints.at(self.states.reads))
+        self.states.set_state(x)
+        return self.constraints.matrix(self.constraints.variable_rows(self.states.views))
 
     def velocity_residual(self, x: Array) -> Array:
         """Return ``G e``, (count,), which is zero on the constraints."""
         e = self.storages.efforts(x)
-        return self.constraints.matrix(self.constraints.at(self.states.reads)) @ e
+        return self.constraints.matrix(self.constraints.variable_rows(self.states.views)) @ e
 
     def solve(self, s: Array, b: Array) -> Array:
         """Return the least solution of ``S kappa = b``, S = G D G^T of the known rank.
@@ -309,7 +309,7 @@ class Equations:
             try:
                 return np.linalg.solve(s, b)
             except np.linalg.LinAlgError:
-                raise self.singular(s) from None
+                raise self.singular_error(s) from None
         # The independent part of the constraints: eigenvectors of the S of unit diagonal.
         scale = np.sqrt(np.diagonal(s))
         values, vectors = np.linalg.eigh(s / np.outer(scale, scale))
@@ -337,12 +337,12 @@ class Equations:
             kappa[:, k] = self.solve(s, column)
         return impulses - g.T @ kappa, kappa
 
-    def singular(self, s: Array) -> SingularConstraint:
+    def singular_error(self, s: Array) -> SingularConstraint:
         """Return the error for constraints that have lost rank, naming the joint."""
         scale = np.sqrt(np.maximum(np.diagonal(s), 1e-300))
         _, vectors = np.linalg.eigh(s / np.outer(scale, scale))
         column = s.shape[0] - (self.rank or s.shape[0])
-        owner = parent_of(self.constraints.owner(vectors[:, column] / scale))
+        owner = parent_of(self.constraints.dominant_box(vectors[:, column] / scale))
         return SingularConstraint(
             f"the constraint of '{owner}' is singular here: its forces are not determined (an "
             "outstretched closed chain, or a joint that repeats another)"
@@ -351,7 +351,7 @@ class Equations:
     def _free_motion(self, e: Array, a: Array, flow: Array | None) -> tuple[Array, Array, Array]:
         """Return all efforts, all flows, and the rates without constraint forces."""
         c, n = self.constraints, self.layout.stored
-        w = -(c.solve_rows @ (a @ e))
+        w = -(c.solving_rows @ (a @ e))
         free: Array = c.T @ e + c.to_free @ w
         if self._undetermined.count:
             free = self._undetermined.solve(e, free, flow)
@@ -359,31 +359,31 @@ class Equations:
         phi = self.processes.flows(efforts)
         if flow is not None:
             phi -= flow
-        free_flows = c.T.T @ phi[n:] - ((phi[n:] @ c.to_free) @ c.solve_rows) @ a
+        free_flows = c.T.T @ phi[n:] - ((phi[n:] @ c.to_free) @ c.solving_rows) @ a
         return efforts, phi, -(phi[:n] + free_flows)
 
     def _free_balance(self, e: Array, free: Array, flow: Array | None) -> Array:
         phi = self.processes.flows(np.concatenate([e, free]))
         return phi[self.layout.stored :] if flow is None else (phi - flow)[self.layout.stored :]
 
-    def _constrained(self, a: Array, rate: Array, efforts: Array) -> tuple[Array, Array]:
+    def _constrained_rates(self, a: Array, rate: Array, efforts: Array) -> tuple[Array, Array]:
         """Return the rates with constraint forces, which preserve ``G e = 0``, and these forces."""
         g = self.constraints.matrix(a)
-        gd = g @ self.storages.slope()
+        gd = g @ self.storages.hessian()
         cdot_e = np.zeros(a.shape[0])
-        for block, states, index in self._varying:
+        for block, states, index in self._varying_constraints:
             cdot_e[block.rows] = block.component.constraint_rate(
-                self.states.reads[block.box], rate[states], efforts[index]
+                self.states.views[block.box], rate[states], efforts[index]
             )
         b: Array = gd @ rate
-        m = self.constraints.left_rows.shape[0]
-        b[:m] += self.constraints.left_rows @ cdot_e
+        m = self.constraints.remaining_rows.shape[0]
+        b[:m] += self.constraints.remaining_rows @ cdot_e
         kappa = self.solve(gd @ g.T, b)
         return rate - kappa @ g, kappa
 
-    def _check_varying(self) -> None:
+    def _check_varying_constraints(self) -> None:
         constrained = set(self.constraints.columns.tolist())
-        for block, states, _ in self._varying:
+        for block, states, _ in self._varying_constraints:
             if constrained & set(states.tolist()):
                 raise PatternError(
                     f"the constraint of '{block.box}' depends on a state whose effort is itself "

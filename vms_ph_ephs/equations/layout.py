@@ -5,7 +5,7 @@
 
 Every junction has one effort. Where a storage is joined, the effort is that of its state: these
 come first, quadratic storages before other vectors before groups, so that state and tangent vectors
-agree in the leading ``quadratic_size`` and ``vector`` entries. Then come the free efforts of
+agree in the leading ``quadratic_size`` and ``vector_size`` entries. Then come the free efforts of
 junctions without storage, which constraints and balances determine.
 
 The patterns of source C wire velocities only, and its constraints are on velocities. Each is the
@@ -36,16 +36,16 @@ class StateEntry:
 
     Attributes:
         junction: at which it is shared.
-        end: ``"box.port"`` of the storage.
+        port: ``"box.port"`` of the storage.
         space: space of its values.
-        at: its entries in the state vector.
+        indices: its entries in the state vector.
         tangent: its entries in vectors of flows and efforts.
     """
 
     junction: str
-    end: str
+    port: str
     space: Space
-    at: slice
+    indices: slice
     tangent: slice
 
 
@@ -61,7 +61,7 @@ class Layout:
         stored: number of stored efforts, the size of tangent vectors.
         total: number of all efforts.
         quadratic_size: number of leading entries that belong to quadratic storages.
-        vector: number of leading entries that belong to storages of vectors.
+        vector_size: number of leading entries that belong to storages of vectors.
         outer: the junction of every outer port, by name.
         junctions: the junction of every end.
     """
@@ -73,7 +73,7 @@ class Layout:
     stored: int
     total: int
     quadratic_size: int
-    vector: int
+    vector_size: int
     outer: dict[str, str]
     junctions: dict[str, str]
 
@@ -86,15 +86,15 @@ class Layout:
         if name in self.states:
             return self.states[name]
         for entry in self.states.values():
-            if entry.end == name:
+            if entry.port == name:
                 return entry
         raise PatternError(f"there is no state '{name}'; the states are {', '.join(self.states)}")
 
-    def read_rates(self, box: str) -> npt.NDArray[np.intp]:
+    def rate_indices(self, box: str) -> npt.NDArray[np.intp]:
         """Return the places of the rates of all states that a component reads, in their order."""
-        entries = [self.states[self.junctions[f"{box}.{p}"]] for p in self.components[box].reads]
+        states = [self.states[self.junctions[f"{box}.{p}"]] for p in self.components[box].reads]
         return np.array(
-            [i for entry in entries for i in range(entry.tangent.start, entry.tangent.stop)],
+            [i for entry in states for i in range(entry.tangent.start, entry.tangent.stop)],
             dtype=np.intp,
         )
 
@@ -107,8 +107,8 @@ def lay_out(flat: System) -> Layout:
     """
     pattern = flat.pattern
     components = {n: c for n, c in flat.fillings.items() if isinstance(c, Component)}
-    holders: dict[str, str] = {}
-    unstored: list[str] = []
+    storage_of: dict[str, str] = {}
+    free_junctions: list[str] = []
     for junction, ends in pattern.junctions.items():
         inner = [end for end in ends if split(end)[0]]
         storages = [end for end in inner if isinstance(components[split(end)[0]], Storage)]
@@ -119,39 +119,39 @@ def lay_out(flat: System) -> Layout:
                 "join them by a constraint"
             )
         if storages:
-            holders[junction] = storages[0]
+            storage_of[junction] = storages[0]
         elif any(pattern.port(end).kind == "power" for end in inner):
-            unstored.append(junction)
+            free_junctions.append(junction)
     junctions = {end: name for name, ends in pattern.junctions.items() for end in ends}
-    _check_reads(components, junctions, holders)
-    order = sorted(holders, key=lambda j: _storage_order(components[split(holders[j])[0]]))
+    _check_reads(components, junctions, storage_of)
+    order = sorted(storage_of, key=lambda j: _storage_order(components[split(storage_of[j])[0]]))
     states, efforts = {}, {}
-    size = stored = quadratic_size = vector = 0
-    for junction in _group_by_storage(order, holders, components):
+    size = stored = quadratic_size = vector_size = 0
+    for junction in _group_by_storage(order, storage_of, components):
         space = pattern.quantity(junction).space
-        entries = math.prod(space.shape)
+        element_size = math.prod(space.shape)
         entry = StateEntry(
             junction,
-            holders[junction],
+            storage_of[junction],
             space,
-            slice(size, size + entries),
+            slice(size, size + element_size),
             slice(stored, stored + space.dimension),
         )
         states[junction], efforts[junction] = entry, entry.tangent
-        size, stored = size + entries, stored + space.dimension
-        if isinstance(components[split(entry.end)[0]], Quadratic):
+        size, stored = size + element_size, stored + space.dimension
+        if isinstance(components[split(entry.port)[0]], Quadratic):
             quadratic_size = stored
-        if _storage_order(components[split(entry.end)[0]]) < 2:
-            vector = stored
+        if _storage_order(components[split(entry.port)[0]]) < 2:
+            vector_size = stored
     total = stored
-    for junction in unstored:
+    for junction in free_junctions:
         dimension = pattern.quantity(junction).space.dimension
         efforts[junction] = slice(total, total + dimension)
         total += dimension
-    outer = {name: junctions[name] for name in pattern.outer}
     return Layout(
-        components, states, efforts, size, stored, total, quadratic_size, vector, outer, junctions
-    )
+        components, states, efforts, size, stored, total, quadratic_size, vector_size,
+        {name: junctions[name] for name in pattern.outer}, junctions,
+    )  # fmt: skip
 
 
 def _storage_order(component: Component) -> int:
@@ -164,13 +164,13 @@ def _storage_order(component: Component) -> int:
 
 
 def _group_by_storage(
-    order: list[str], holders: dict[str, str], components: dict[str, Component]
+    order: list[str], storage_of: dict[str, str], components: dict[str, Component]
 ) -> list[str]:
     """Order the ports of one storage contiguously, as in its interface."""
-    junction_of_end = {end: junction for junction, end in holders.items()}
+    junction_of_end = {end: junction for junction, end in storage_of.items()}
     ordered: list[str] = []
     for junction in order:
-        box = split(holders[junction])[0]
+        box = split(storage_of[junction])[0]
         for port in components[box].interface:
             port_junction = junction_of_end[f"{box}.{port}"]
             if port_junction not in ordered:
@@ -179,14 +179,14 @@ def _group_by_storage(
 
 
 def _check_reads(
-    components: dict[str, Component], junctions: dict[str, str], holders: dict[str, str]
+    components: dict[str, Component], junctions: dict[str, str], storage_of: dict[str, str]
 ) -> None:
     for box, component in components.items():
         if isinstance(component, Storage):
             continue
         for port in component.reads:
             junction = junctions[f"{box}.{port}"]
-            if junction not in holders:
+            if junction not in storage_of:
                 raise PatternError(
                     f"port '{box}.{port}' reads the state of junction '{junction}', but no storage "
                     "is joined there to hold it"
@@ -194,7 +194,7 @@ def _check_reads(
 
 
 @runtime_checkable
-class Integrating(Protocol):
+class HasIntegral(Protocol):
     """A coupling: the state of one port is the integral of the effort of another."""
 
     @property
@@ -203,7 +203,7 @@ class Integrating(Protocol):
 
 
 @runtime_checkable
-class Offsetting(Protocol):
+class HasOffset(Protocol):
     """An offset: the pose at one port is that at another, times a constant pose."""
 
     @property
@@ -212,7 +212,7 @@ class Offsetting(Protocol):
 
 
 @runtime_checkable
-class Fixing(Protocol):
+class HasFixedFrame(Protocol):
     """The ground: the pose at a port is a constant."""
 
     @property
@@ -221,7 +221,7 @@ class Fixing(Protocol):
 
 
 @runtime_checkable
-class Closing(Protocol):
+class HasClosure(Protocol):
     """A joint: relates the poses at two ports and its own configuration."""
 
     @property
@@ -239,11 +239,11 @@ class AttachedFrame:
     state: StateEntry | None
     offset: Array
 
-    def value(self, x: Array) -> Array:
+    def pose(self, x: Array) -> Array:
         """Return the pose, (4,4), at a state vector."""
         if self.state is None:
             return self.offset
-        return x[self.state.at].reshape(4, 4) @ self.offset
+        return x[self.state.indices].reshape(4, 4) @ self.offset
 
 
 @dataclass(frozen=True)
@@ -251,22 +251,22 @@ class Closure:
     """The relation of which a joint's constraint is the derivative."""
 
     box: str
-    component: Closing
+    component: HasClosure
     q_r: StateEntry
     first: AttachedFrame
     second: AttachedFrame
 
     def residual(self, x: Array) -> Array:
         """Return the violation of the relation at a state vector."""
-        q_r = x[self.q_r.at].reshape(self.q_r.space.shape)
-        return self.component.residual(q_r, self.first.value(x), self.second.value(x))
+        q_r = x[self.q_r.indices].reshape(self.q_r.space.shape)
+        return self.component.residual(q_r, self.first.pose(x), self.second.pose(x))
 
 
 def couplings(layout: Layout) -> list[tuple[StateEntry, slice]]:
     """Return the states that are integrals of efforts, with the entries of those efforts."""
     pairs = []
     for box, component in layout.components.items():
-        if isinstance(component, Integrating):
+        if isinstance(component, HasIntegral):
             state, velocity = component.integrates
             entry = layout.states.get(layout.junctions[f"{box}.{state}"])
             if entry is not None:
@@ -278,18 +278,18 @@ def joint_closures(flat: System, layout: Layout) -> dict[str, Closure]:
     """Return the relation of every joint whose two poses are known functions of the state."""
     frames: dict[str, AttachedFrame] = {}
     for box, component in layout.components.items():
-        if isinstance(component, Integrating):
+        if isinstance(component, HasIntegral):
             state, velocity = component.integrates
             entry = layout.states.get(layout.junctions[f"{box}.{state}"])
             if entry is not None and entry.space.shape == (4, 4):
                 frames[layout.junctions[f"{box}.{velocity}"]] = AttachedFrame(entry, np.eye(4))
-        elif isinstance(component, Fixing):
+        elif isinstance(component, HasFixedFrame):
             port, pose = component.fixed_frame
             frames[layout.junctions[f"{box}.{port}"]] = AttachedFrame(None, pose)
     offsets = [
         (layout.junctions[f"{box}.{c.offset[0]}"], layout.junctions[f"{box}.{c.offset[1]}"], c)
         for box, c in layout.components.items()
-        if isinstance(c, Offsetting)
+        if isinstance(c, HasOffset)
     ]
     while reachable := [w for w in offsets if w[0] in frames and w[1] not in frames]:
         for start, end, component in reachable:
@@ -297,7 +297,7 @@ def joint_closures(flat: System, layout: Layout) -> dict[str, Closure]:
             frames[end] = AttachedFrame(frame.state, frame.offset @ component.offset[2])
     closures = {}
     for box, component in layout.components.items():
-        if isinstance(component, Closing):
+        if isinstance(component, HasClosure):
             state, first, second = (layout.junctions[f"{box}.{p}"] for p in component.closure_ports)
             if state in layout.states and first in frames and second in frames:
                 closures[box] = Closure(

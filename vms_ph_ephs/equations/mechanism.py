@@ -36,13 +36,13 @@ def native_mechanism(system: System, layout: Layout, theta_0: float, module: Mod
     if not hasattr(module, "Mechanism"):
         raise ValueError("the C++ core is of earlier sources; ./vms native builds it")
     try:
-        parts = _Recognition(system, layout, theta_0).parts()
+        core_arguments = _MechanismReader(system, layout, theta_0).core_arguments()
     except NotCovered as reason:
         raise ValueError(str(reason)) from None
-    return module.Mechanism(**parts)
+    return module.Mechanism(**core_arguments)
 
 
-class _Recognition:
+class _MechanismReader:
     """Finds the parts; boxes are taken off a list, so that none is left unnoticed."""
 
     def __init__(self, system: System, layout: Layout, theta_0: float) -> None:
@@ -58,30 +58,30 @@ class _Recognition:
                 self._boxes_at.setdefault(self._layout.junctions[f"{box}.{port}"], []).append(box)
         self._remaining = set(self._descriptions)
 
-    def parts(self) -> dict[str, Any]:
+    def core_arguments(self) -> dict[str, Any]:
         """Return the arguments of ``vms_ph_native.Mechanism``."""
         layout = self._layout
         self._check_outer()
-        owners: dict[str, tuple[int, Any]] = {}
-        bodies = [self._body(box, k, owners) for k, box in enumerate(self._boxes("lie_poisson"))]
+        body_at: dict[str, tuple[int, Any]] = {}
+        bodies = [self._body(box, k, body_at) for k, box in enumerate(self._boxes("lie_poisson"))]
         if not bodies:
             raise NotCovered("the system has no bodies")
         for box in self._boxes("ground"):
-            owners[self._junction(box, "p")] = (_GROUND, self._descriptions[box]["pose"])
+            body_at[self._junction(box, "p")] = (_GROUND, self._descriptions[box]["pose"])
             self._remaining.discard(box)
-        heats: list[tuple[int, float, float]] = []
-        heat_index: dict[str, int] = {}
+        thermal_storages: list[tuple[int, float, float]] = []
+        heat_at: dict[str, int] = {}
         for box in (*self._boxes("environment"), *self._boxes("heat_capacity")):
             entry = layout.states[self._junction(box, next(iter(layout.components[box].interface)))]
-            heat_index[entry.junction] = len(heats)
+            heat_at[entry.junction] = len(thermal_storages)
             heat = self._descriptions[box]
             capacity, theta = heat.get("capacity", 0.0), heat.get("theta_1", heat.get("theta_0"))
-            heats.append((entry.tangent.start, capacity, theta))
+            thermal_storages.append((entry.tangent.start, capacity, theta))
             self._remaining.discard(box)
-        joints = [self._joint(box, owners, heat_index) for box in self._boxes("joint_constraint")]
+        joints = [self._joint(box, body_at, heat_at) for box in self._boxes("joint_constraint")]
         conductions = []
         for box in self._boxes("conduction"):
-            ends = (heat_index.get(self._junction(box, port)) for port in ("a", "b"))
+            ends = (heat_at.get(self._junction(box, port)) for port in ("a", "b"))
             conductions.append((*ends, self._descriptions[box]["conductance"]))
             self._remaining.discard(box)
         if self._remaining or any(end is None for row in conductions for end in row):
@@ -96,7 +96,7 @@ class _Recognition:
             "theta_0": self._theta_0,
             "bodies": bodies,
             "joints": joints,
-            "heats": heats,
+            "heats": thermal_storages,
             "conductions": conductions,
         }
 
@@ -109,10 +109,10 @@ class _Recognition:
         return self._layout.junctions[f"{box}.{port}"]
 
     def _check_outer(self) -> None:
-        names = {"momentum", "entropy"}
+        accepted = {"momentum", "entropy"}
         pattern = self._system.pattern
         for name, port in pattern.outer.items():
-            if port.kind == "power" and port.quantity.name not in names:
+            if port.kind == "power" and port.quantity.name not in accepted:
                 raise NotCovered(f"the outer port '{name}' is one of {port.quantity}")
 
     def _unique_box(self, junction: str, kind: str, box: str) -> str:
@@ -125,7 +125,7 @@ class _Recognition:
         self._remaining.discard(matches[0])
         return matches[0]
 
-    def _body(self, box: str, index: int, owners: dict[str, tuple[int, Any]]) -> dict[str, Any]:
+    def _body(self, box: str, index: int, body_at: dict[str, tuple[int, Any]]) -> dict[str, Any]:
         momentum = self._junction(box, "p")
         self._remaining.discard(box)
         kinetic = self._descriptions[self._unique_box(momentum, "quadratic", box)]["matrix"]
@@ -140,10 +140,10 @@ class _Recognition:
         if not np.allclose(kinetic, diagonal, rtol=0.0, atol=1e-15 * np.abs(kinetic).max()):
             raise NotCovered(f"box '{box}' is a body whose frame is not at its centre of mass")
         states = self._layout.states
-        owners[momentum] = (index, None)
+        body_at[momentum] = (index, None)
         return {
             "momentum": states[momentum].tangent.start,
-            "pose": states[pose].at.start,
+            "pose": states[pose].indices.start,
             "pose_rate": states[pose].tangent.start,
             "mass": mass,
             "inertia": np.linalg.inv(kinetic[3:, 3:]),
@@ -152,20 +152,20 @@ class _Recognition:
         }
 
     def _joint(
-        self, box: str, owners: Mapping[str, tuple[int, Any]], heats: Mapping[str, int]
+        self, box: str, body_at: Mapping[str, tuple[int, Any]], heat_at: Mapping[str, int]
     ) -> dict[str, Any]:
         layout, description = self._layout, self._descriptions[box]
         self._remaining.discard(box)
-        sides = []
+        joint_frames = []
         for port in ("p_j1", "p_j2"):
             junction = self._junction(box, port)
             offset = self._unique_box(junction, "offset", box)
             body = self._junction(offset, self._descriptions[offset]["body_port"])
-            if body not in owners or len(self._boxes_at[junction]) != 2:
+            if body not in body_at or len(self._boxes_at[junction]) != 2:
                 raise NotCovered(f"port '{port}' of box '{box}' is not joined to a body")
-            index, pose = owners[body]
+            index, pose = body_at[body]
             frame = self._descriptions[offset]["pose"]
-            sides.append((index, frame if pose is None else pose @ frame, junction))
+            joint_frames.append((index, frame if pose is None else pose @ frame, junction))
         position, rates = self._junction(box, "q_r"), self._junction(box, "p_r")
         coupling = self._unique_box(rates, "coupling", box)
         if self._junction(coupling, self._descriptions[coupling]["pose"]) != position:
@@ -175,26 +175,26 @@ class _Recognition:
         subspace, d = np.asarray(pair.subspace), pair.dimension
         reduction = reduce_rows(subspace)
         joint = {
-            "first": sides[0][0],
-            "second": sides[1][0],
-            "offset_1": sides[0][1],
-            "offset_2": sides[1][1],
+            "first": joint_frames[0][0],
+            "second": joint_frames[1][0],
+            "offset_1": joint_frames[0][1],
+            "offset_2": joint_frames[1][1],
             "kind": _PAIRS.index(pair.native_name),
             "turn": float(pair.turn[0]),
             "advance": float(pair.advance[0]),
             "subspace": subspace,
             "rates": reduction.transform[:d],
             "closed": reduction.transform[d:],
-            "position": entry.at.start,
+            "position": entry.indices.start,
             "position_rate": entry.tangent.start,
             "effort": effort.start,
-            "effort_1": layout.efforts[sides[0][2]].start,
-            "effort_2": layout.efforts[sides[1][2]].start,
+            "effort_1": layout.efforts[joint_frames[0][2]].start,
+            "effort_2": layout.efforts[joint_frames[1][2]].start,
             "rotor": -1,
             "armature": 0.0,
         }
-        joint |= self._potential(entry.end.rpartition(".")[0], box)
-        joint |= self._friction(box, rates, heats, d)
+        joint |= self._potential(entry.port.rpartition(".")[0], box)
+        joint |= self._friction(box, rates, heat_at, d)
         if rates in layout.states:
             rotor = self._unique_box(rates, "quadratic", box)
             joint |= {
@@ -214,7 +214,7 @@ class _Recognition:
             raise NotCovered(f"the potential of box '{joint}' is one of kind {description['kind']}")
         return {"spring": bool(stiffness.any()), "stiffness": stiffness, "rest": rest}
 
-    def _friction(self, box: str, rates: str, heats: Mapping[str, int], d: int) -> dict[str, Any]:
+    def _friction(self, box: str, p_r: str, heat_at: Mapping[str, int], d: int) -> dict[str, Any]:
         tensor = np.zeros((3, 3))
         coefficients: dict[str, Any] = {
             "friction": _NO_FRICTION,
@@ -228,7 +228,7 @@ class _Recognition:
         }
         boxes = [
             other
-            for other in self._boxes_at[rates]
+            for other in self._boxes_at[p_r]
             if self._descriptions[other]["kind"] == "joint_friction"
         ]
         if len(boxes) > 1:
@@ -240,7 +240,7 @@ class _Recognition:
                 coefficients["friction"], tensor[:d, :d] = _CONSTANT, description["tensor"]
             else:
                 coefficients |= {"friction": _COULOMB, **{k: description[k] for k in _COEFFICIENTS}}
-            coefficients["heat"] = heats.get(self._junction(friction, "s"), -1)
+            coefficients["heat"] = heat_at.get(self._junction(friction, "s"), -1)
             if coefficients["heat"] < 0:
                 raise NotCovered(f"the heat of box '{friction}' goes to a storage it does not know")
         return coefficients

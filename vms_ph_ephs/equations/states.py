@@ -23,7 +23,7 @@ Index = npt.NDArray[np.intp]
 _SPACE_TOLERANCE = 1e-6
 
 
-Reads = Mapping[str, tuple[Array, ...]]
+Views = Mapping[str, tuple[Array, ...]]
 
 
 class States:
@@ -31,24 +31,24 @@ class States:
 
     Attributes:
         layout: the place of each in the state vector.
-        curved: the states whose steps are not additions.
+        groups: the states whose steps are not additions.
     """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.curved = [e for e in layout.states.values() if e.tangent.start >= layout.vector]
+        self.groups = [e for e in layout.states.values() if e.tangent.start >= layout.vector_size]
         self._x = np.zeros(layout.size)
-        views = {
-            name: self._x[entry.at].reshape(entry.space.shape)
+        view_of = {
+            name: self._x[entry.indices].reshape(entry.space.shape)
             for name, entry in layout.states.items()
         }
-        self.reads: dict[str, tuple[Array, ...]] = {
-            box: tuple(views[layout.junctions[f"{box}.{port}"]] for port in component.reads)
+        self.views: dict[str, tuple[Array, ...]] = {
+            box: tuple(view_of[layout.junctions[f"{box}.{port}"]] for port in component.reads)
             for box, component in layout.components.items()
         }
 
-    def look_at(self, x: Array) -> None:
-        """Set ``reads``, the states that every component depends on, to those of x."""
+    def set_state(self, x: Array) -> None:
+        """Set ``views``, the states that every component depends on, to those of x."""
         self._x[:] = x
 
     def vector(self, values: Mapping[str, object] | None = None) -> Array:
@@ -63,49 +63,49 @@ class States:
         """
         x = np.zeros(self.layout.size)
         for entry in self.layout.states.values():
-            x[entry.at] = entry.space.origin().ravel()
+            x[entry.indices] = entry.space.origin().ravel()
         for name, value in (values or {}).items():
             entry = self.layout.find(name)
-            x[entry.at] = entry.space.project(_element(name, value, entry)).ravel()
+            x[entry.indices] = entry.space.project(_element(name, value, entry)).ravel()
         return x
 
     def value(self, x: Array, name: str) -> Array:
         """Return one state out of a state vector, by junction or ``"box.port"``."""
         entry = self.layout.find(name)
-        return x[entry.at].reshape(entry.space.shape)
+        return x[entry.indices].reshape(entry.space.shape)
 
     def step(self, x: Array, u: Array) -> Array:
         """Return the state vector reached by the step u, (stored,)."""
-        n = self.layout.vector
+        n = self.layout.vector_size
         y = x.copy()
         y[:n] += u[:n]
-        for entry in self.curved:
-            value = x[entry.at].reshape(entry.space.shape)
-            y[entry.at] = entry.space.step(value, u[entry.tangent]).ravel()
+        for entry in self.groups:
+            value = x[entry.indices].reshape(entry.space.shape)
+            y[entry.indices] = entry.space.step(value, u[entry.tangent]).ravel()
         return y
 
     def difference(self, x: Array, y: Array) -> Array:
         """Return the step that leads from x to y, (stored,); the inverse of :meth:`step`."""
-        n = self.layout.vector
+        n = self.layout.vector_size
         u = np.empty(self.layout.stored)
         u[:n] = y[:n] - x[:n]
-        for entry in self.curved:
-            first, second = (z[entry.at].reshape(entry.space.shape) for z in (x, y))
+        for entry in self.groups:
+            first, second = (z[entry.indices].reshape(entry.space.shape) for z in (x, y))
             u[entry.tangent] = entry.space.difference(first, second)
         return u
 
     def step_rate(self, theta: Array, rate: Array) -> Array:
         """Return the rate of a step theta at whose end the states have the given rates."""
         rates = rate.copy()
-        for entry in self.curved:
+        for entry in self.groups:
             indices = entry.tangent
             rates[indices] = entry.space.step_rate(theta[indices], rate[indices])
         return rates
 
-    def repair(self, x: Array) -> None:
+    def normalise(self, x: Array) -> None:
         """Remove rounding errors from the elements of groups, in place."""
-        for entry in self.curved:
-            x[entry.at] = entry.space.project(x[entry.at].reshape(entry.space.shape)).ravel()
+        for e in self.groups:
+            x[e.indices] = e.space.project(x[e.indices].reshape(e.space.shape)).ravel()
 
 
 def _element(name: str, value: object, entry: StateEntry) -> Array:
@@ -142,8 +142,8 @@ class Storages:
         self.states, self.layout, self.theta_0 = states, layout, theta_0
         n = layout.quadratic_size
         self.Q = np.zeros((n, n))
-        self.slope_of_linear = np.zeros((layout.stored, layout.stored))
-        self.linear_boxes: list[tuple[str, Storage, slice]] = []
+        self.constant_hessian = np.zeros((layout.stored, layout.stored))
+        self.quadratic: list[tuple[str, Storage, slice]] = []
         self.nonlinear: list[tuple[str, Storage, slice]] = []
         for box, component in layout.components.items():
             if not isinstance(component, Storage):
@@ -152,21 +152,21 @@ class Storages:
             start = layout.efforts[layout.junctions[f"{box}.{first}"]].start
             indices = slice(start, start + component.width)
             if indices.start < n:
-                hessian = component.hessian(*states.reads[box])
+                hessian = component.hessian(*states.views[box])
                 assert hessian is not None  # quadratic storages have a Hessian
                 self.Q[indices, indices] = hessian
-                self.linear_boxes.append((box, component, indices))
+                self.quadratic.append((box, component, indices))
             else:
                 self.nonlinear.append((box, component, indices))
-        self.slope_of_linear[:n, :n] = self.Q
+        self.constant_hessian[:n, :n] = self.Q
         constrained_set = set(constrained.tolist())
-        self._hessian_storages = [
+        self._constrained_nonlinear = [
             (box, s, indices)
             for box, s, indices in self.nonlinear
             if constrained_set & set(range(indices.start, indices.stop))
         ]
-        for box, storage, _ in self._hessian_storages:
-            if storage.hessian(*states.reads[box]) is None:
+        for box, storage, _ in self._constrained_nonlinear:
+            if storage.hessian(*states.views[box]) is None:
                 raise PatternError(
                     f"a constraint acts on the storage '{box}', whose energy is not quadratic; "
                     "give the storage its hessian"
@@ -180,11 +180,11 @@ class Storages:
         self._bounded = [
             (box, s) for box, s, _ in self.nonlinear if s.lower_bound is not None and _is_custom(s)
         ]
-        self.entropies = [
+        self.entropy_entries = [
             entry
             for entry in layout.states.values()
-            if layout.components[entry.end.rpartition(".")[0]]
-            .interface[entry.end.rpartition(".")[2]]
+            if layout.components[entry.port.rpartition(".")[0]]
+            .interface[entry.port.rpartition(".")[2]]
             .quantity.name
             == "entropy"
         ]
@@ -196,7 +196,7 @@ class Storages:
             TemperatureError: an absolute temperature at or below zero.
             SimulationError: an effort that is not finite.
         """
-        self.states.look_at(x)
+        self.states.set_state(x)
         e = np.empty(self.layout.stored)
         n = self.layout.quadratic_size
         e[:n] = self.Q @ x[:n]
@@ -204,12 +204,12 @@ class Storages:
             if isinstance(storage, Environment):
                 e[indices] = 0.0
                 continue
-            e[indices] = self.exergy_slope(
-                box, storage, storage.differential(*self.states.reads[box])
+            e[indices] = self.exergy_gradient(
+                box, storage, storage.differential(*self.states.views[box])
             )
         return e
 
-    def exergy_slope(self, box: str, storage: Storage, differential: Array) -> Array:
+    def exergy_gradient(self, box: str, storage: Storage, differential: Array) -> Array:
         """Return ``dE - theta_0 ds`` of one storage.
 
         Raises:
@@ -231,12 +231,12 @@ class Storages:
 
     def unbounded(self) -> list[str]:
         """Return the boxes whose exergy may fall without limit: passivity does not cover them."""
-        boxes = [*self.linear_boxes, *self.nonlinear]
+        boxes = [*self.quadratic, *self.nonlinear]
         return [
             box for box, s, _ in boxes if s.lower_bound is None and not isinstance(s, Environment)
         ]
 
-    def check_temperatures(self, x: Array) -> None:
+    def check_state(self, x: Array) -> None:
         """Raise an error for a state with a temperature or an energy that is too low.
 
         Raises:
@@ -244,46 +244,46 @@ class Storages:
             LawError: an energy below the lower bound that its storage declares, naming the box.
         """
         if self._bounded:
-            self.states.look_at(x)
+            self.states.set_state(x)
             for box, storage in self._bounded:
-                storage.check_bound(box, *self.states.reads[box])
+                storage.check_bound(box, *self.states.views[box])
         if self._thermal:
-            self.states.look_at(x)
+            self.states.set_state(x)
             for box, storage in self._thermal:
-                self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
+                self.exergy_gradient(box, storage, storage.differential(*self.states.views[box]))
 
     @property
-    def with_hessian(self) -> list[str]:
+    def constrained_nonlinear(self) -> list[str]:
         """The storages on which constraints act and whose energy is not quadratic, by box."""
-        return [box for box, _, _ in self._hessian_storages]
+        return [box for box, _, _ in self._constrained_nonlinear]
 
-    def slope(self) -> Array:
+    def hessian(self) -> Array:
         """Return D, the derivative of the efforts at the last state, (stored,stored)."""
-        if not self._hessian_storages:
-            return self.slope_of_linear
-        d = self.slope_of_linear.copy()
-        for box, storage, indices in self._hessian_storages:
-            hessian = storage.hessian(*self.states.reads[box])
+        if not self._constrained_nonlinear:
+            return self.constant_hessian
+        d = self.constant_hessian.copy()
+        for box, storage, indices in self._constrained_nonlinear:
+            hessian = storage.hessian(*self.states.views[box])
             assert hessian is not None  # checked when the equations were assembled
             d[indices, indices] = hessian
         return d
 
     def energies(self, x: Array) -> dict[str, float]:
         """Return the energy in every storage, J; heat in environments counts from zero entropy."""
-        self.states.look_at(x)
-        storages = [*self.linear_boxes, *self.nonlinear]
-        return {box: s.energy(*self.states.reads[box]) for box, s, _ in storages}
+        self.states.set_state(x)
+        storages = [*self.quadratic, *self.nonlinear]
+        return {box: s.energy(*self.states.views[box]) for box, s, _ in storages}
 
     def energy(self, x: Array) -> float:
         """Return the total energy, J: mechanical, thermal, and ``theta_0 s`` of environments."""
-        self.states.look_at(x)
+        self.states.set_state(x)
         p = x[: self.layout.quadratic_size]
-        nonlinear = sum(s.energy(*self.states.reads[box]) for box, s, _ in self.nonlinear)
+        nonlinear = sum(s.energy(*self.states.views[box]) for box, s, _ in self.nonlinear)
         return 0.5 * float(p @ self.Q @ p) + nonlinear
 
     def entropy(self, x: Array) -> float:
         """Return the total entropy, J/K."""
-        return float(sum(x[entry.at].sum() for entry in self.entropies))
+        return float(sum(x[entry.indices].sum() for entry in self.entropy_entries))
 
     def exergy(self, x: Array) -> float:
         """Return the total exergy ``E - theta_0 s``, J: the energy available as work."""
@@ -292,7 +292,7 @@ class Storages:
     def temperatures(self, x: Array) -> dict[str, float]:
         """Return the absolute temperature of every state of entropy, by ``"box.port"``, K."""
         e = self.efforts(x)
-        return {s.end: float(e[s.tangent][0]) + self.theta_0 for s in self.entropies}
+        return {s.port: float(e[s.tangent][0]) + self.theta_0 for s in self.entropy_entries}
 
 
 def _is_custom(storage: Storage) -> bool:
@@ -311,7 +311,7 @@ class Processes:
         imposed: flows into irreversible components that are given during a step, by box; those of
             the others follow from their efforts.
         skew: (total,total) of all constant brackets together.
-        touched_free: free efforts on which other flows depend.
+        varying_free: free efforts on which other flows depend.
         indices: of the ports of every component among all efforts.
     """
 
@@ -319,26 +319,26 @@ class Processes:
         layout = states.layout
         self._states, self._theta_0, self._total = states, theta_0, layout.total
         self.imposed: Mapping[str, Array | ConstantForce] = {}
-        constant = np.zeros((layout.total, layout.total))
+        skew = np.zeros((layout.total, layout.total))
         self._brackets: list[tuple[str, Reversible, Index, bool]] = []
         self._dissipating: list[tuple[str, Irreversible, Index, bool]] = []
-        self.indices = {box: self._index(box, c) for box, c in layout.components.items()}
+        self.indices = {box: self._port_indices(box, c) for box, c in layout.components.items()}
         for box, component in layout.components.items():
             index = self.indices[box]
-            repeats = len(set(index.tolist())) < index.size
+            has_repeats = len(set(index.tolist())) < index.size
             if isinstance(component, Irreversible):
-                self._dissipating.append((box, component, index, repeats))
+                self._dissipating.append((box, component, index, has_repeats))
             elif isinstance(component, Reversible) and not component.constant_skew:
-                self._brackets.append((box, component, index, repeats))
+                self._brackets.append((box, component, index, has_repeats))
             elif isinstance(component, Reversible):
-                np.add.at(constant, (index[:, None], index[None, :]), component.skew())
-        self.skew = constant
+                np.add.at(skew, (index[:, None], index[None, :]), component.skew())
+        self.skew = skew
         indices = [index for *_, index, _ in (*self._brackets, *self._dissipating)]
-        touched = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *indices]))
-        self.touched_free = touched[touched >= layout.stored]
+        varying = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *indices]))
+        self.varying_free = varying[varying >= layout.stored]
         # Mostly couplings of poses and velocities, hence stored as entries, not as a matrix.
-        self._rows, self._columns = np.nonzero(constant)
-        self._entries = constant[self._rows, self._columns]
+        self._skew_rows, self._skew_columns = np.nonzero(skew)
+        self._skew_values = skew[self._skew_rows, self._skew_columns]
 
     @contextmanager
     def imposing(self, flows: Mapping[str, Array | ConstantForce]) -> Iterator[None]:
@@ -355,42 +355,42 @@ class Processes:
         Raises:
             LawError: a component violates a law at these efforts.
         """
-        if self._rows.size:
-            weights = self._entries * e[self._columns]
+        if self._skew_rows.size:
+            weights = self._skew_values * e[self._skew_columns]
             # With weights the sums are floats, which numpy's type annotations do not express.
-            phi = cast(Array, np.bincount(self._rows, weights=weights, minlength=self._total))
+            phi = cast(Array, np.bincount(self._skew_rows, weights=weights, minlength=self._total))
         else:
             phi = np.zeros(self._total)
-        reads = self._states.reads
-        for box, reversible, index, repeats in self._brackets:
-            flow = reversible.bracket(reads[box], e[index])
+        views = self._states.views
+        for box, reversible, index, has_repeats in self._brackets:
+            flow = reversible.bracket(views[box], e[index])
             if not reversible.is_lawful:
                 reversible.check_bracket(box, e[index], flow)
-            _add(phi, index, flow, repeats)
-        for box, process, index, repeats in self._dissipating:
+            _add_flow(phi, index, flow, has_repeats)
+        for box, process, index, has_repeats in self._dissipating:
             if box in self.imposed:
                 imposed = self.imposed[box]
                 flow_of_box = (
-                    imposed.flows(reads[box]) if isinstance(imposed, ConstantForce) else imposed
+                    imposed.flows(views[box]) if isinstance(imposed, ConstantForce) else imposed
                 )
-                _add(phi, index, flow_of_box, repeats)
+                _add_flow(phi, index, flow_of_box, has_repeats)
                 continue
             effort = e[index]
-            flow = process.flows(reads[box], effort, self._theta_0)
+            flow = process.flows(views[box], effort, self._theta_0)
             if not process.is_lawful:
                 process.check_flows(box, effort, flow, self._theta_0)
-            _add(phi, index, flow, repeats)
+            _add_flow(phi, index, flow, has_repeats)
         return phi
 
     def row_velocities(self, efforts: Array) -> dict[str, Array]:
         """Return the velocities along the rows of the forces that are held, by box."""
         return {
-            box: imposed.velocities(self._states.reads[box], efforts[self.indices[box][:-1]])
+            box: imposed.velocities(self._states.views[box], efforts[self.indices[box][:-1]])
             for box, imposed in self.imposed.items()
             if isinstance(imposed, ConstantForce)
         }
 
-    def _index(self, box: str, component: Component) -> Index:
+    def _port_indices(self, box: str, component: Component) -> Index:
         layout = self._states.layout
         index = np.zeros(component.width, dtype=np.intp)
         for port, indices in component.slices.items():
@@ -400,8 +400,8 @@ class Processes:
         return index
 
 
-def _add(phi: Array, index: Index, flow: Array, repeats: bool) -> None:
-    if repeats:
+def _add_flow(phi: Array, index: Index, flow: Array, has_repeats: bool) -> None:
+    if has_repeats:
         np.add.at(phi, index, flow)
     else:
         phi[index] += flow

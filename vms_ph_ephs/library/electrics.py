@@ -16,11 +16,11 @@ from ..components import (
     Component,
     Dissipation,
     Environment,
-    Held,
     NumberSpec,
     Quadratic,
     Reversible,
     StorageLaw,
+    ZeroEnergy,
     kind,
 )
 from ..errors import StructureError
@@ -112,7 +112,7 @@ def winding(
 
 
 @kind("signal", "a state without energy")
-class Signal(Held):
+class Signal(ZeroEnergy):
     """A state without energy, as a command: its effort is zero, so that setting it takes no power.
 
     Between steps it may be set in the state vector; the flow into its port is its rate.
@@ -210,7 +210,7 @@ class Battery(StorageLaw):
         k = int(np.clip(np.floor(q[0] / self._step), 0, self._slope_of.size - 1))
         return k, float(q[0]) - k * self._step
 
-    def _value(self, q: Array) -> float:
+    def _energy_at(self, q: Array) -> float:
         k, d = self._interval(q)
         return float(self._energies[k] + self.voltage[k] * d + 0.5 * self._slope_of[k] * d * d)
 
@@ -244,7 +244,7 @@ class SeriesResistance(Dissipation):
         i = (u[0] - u[1]) / self.resistance
         return [i, -i]
 
-    def slopes(self, states: tuple[Array, ...], u: Array, theta: float) -> Array:
+    def mu(self, states: tuple[Array, ...], u: Array, theta: float) -> Array:
         """Return the conductances, (2,2)."""
         return np.array([[1.0, -1.0], [-1.0, 1.0]]) / self.resistance
 

@@ -45,7 +45,7 @@ class LinearSpring(StorageLaw):
         self.stiffness, self.rest = float(stiffness), float(rest)
         super().__init__({"q": power(displacement)}, lower_bound=0.0)
 
-    def _value(self, q: Array) -> float:
+    def _energy_at(self, q: Array) -> float:
         return 0.5 * self.stiffness * float(q[0] - self.rest) ** 2
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:
@@ -192,7 +192,7 @@ class PointWeight(StorageLaw):
         self.weight = frozen(np.array(weight, dtype=np.float64).ravel())
         super().__init__({"q": power(pose_of(Euclidean(self.weight.size)))})
 
-    def _value(self, q: Array) -> float:
+    def _energy_at(self, q: Array) -> float:
         return float(self.weight @ q)
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:

@@ -59,7 +59,7 @@ class Gravity(StorageLaw):
         """Return the weight, for a pose in SE(3)."""
         return super().to_parameters() if self._body_fixed else None
 
-    def _value(self, q: Array) -> float:
+    def _energy_at(self, q: Array) -> float:
         return float(self.weight @ q[:3, 3])
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:

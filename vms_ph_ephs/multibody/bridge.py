@@ -93,7 +93,7 @@ class Coordinates:
         full = self._full
         q, v = pin.neutral(full), self._equations.tangent(x, None)[1][self._rates]
         for i, entry in self._entries.items():
-            joint, element = full.joints[i], x[entry.at]
+            joint, element = full.joints[i], x[entry.indices]
             indices, first = slice(joint.idx_q, joint.idx_q + joint.nq), joint.idx_v
             if self.lever is not None and joint.nv == 6:
                 pose = element.reshape(4, 4) @ pose_of(np.eye(3), -self.lever)

@@ -70,7 +70,7 @@ class Foot:
     height: float = 0.0
     normal: Sequence[float] = (0.0, 0.0, 1.0)
 
-    def at(self, pose: Array) -> "Foot":
+    def in_frame(self, pose: Array) -> "Foot":
         """Return the foot with its point in the frame in which the present one has a pose."""
         return replace(self, point=tuple(pose[:3, :3] @ np.array(self.point) + pose[:3, 3]))
 
@@ -169,7 +169,7 @@ class Weights(StorageLaw):
         self.points = frozen(np.array(points, dtype=np.float64).reshape(-1, 3))
         super().__init__({"q": power(pose_of(SE3_SPACE))})
 
-    def _value(self, q: Array) -> float:
+    def _energy_at(self, q: Array) -> float:
         positions = self.points @ q[:3, :3].T + q[:3, 3]
         return -float((self.forces * positions).sum())
 

@@ -152,7 +152,7 @@ class Friction(Dissipation):
             mu = np.reshape(mu(states[0], np.array(u), theta), (len(u), len(u)))
         return [sum((mu[i, j] * u[j] for j in axes), start=0) for i in axes]
 
-    def slopes(self, states: States, u: Array, theta: float) -> Array:
+    def mu(self, states: States, u: Array, theta: float) -> Array:
         """Return mu, (d,d)."""
         if not callable(self.tensor):
             return self.tensor
@@ -197,7 +197,7 @@ class HeatCapacity(StorageLaw):
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
         """Check nothing: energy and slope are given, and small capacities need small samples."""
 
-    def _value(self, s: Array) -> Array:
+    def _energy_at(self, s: Array) -> Array:
         return self.capacity * self.theta_1 * np.exp(s / self.capacity)
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:

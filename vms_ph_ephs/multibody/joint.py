@@ -16,12 +16,12 @@ from vms_ph_dynamics.groups import SE3
 from ..components import (
     Component,
     Environment,
-    Held,
     NumberSpec,
     Quadratic,
     Reversible,
     Storage,
     StorageLaw,
+    ZeroEnergy,
     kind,
 )
 from ..components.component import NUMERIC, States
@@ -144,7 +144,7 @@ class Heat:
 
 
 @kind("no_potential", "holds a relative pose")
-class NoPotential(Held):
+class NoPotential(ZeroEnergy):
     """The storage of a joint without potential, which holds the relative pose only.
 
     Args:
@@ -188,7 +188,7 @@ class Spring(StorageLaw):
         self.pair = pair
         super().__init__({"q_r": power(relative_pose_of(pair))}, lower_bound=0.0)
 
-    def _value(self, q: Array) -> float:
+    def _energy_at(self, q: Array) -> float:
         return 0.5 * float(self.stiffness @ (q - self.rest) ** 2)
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:

@@ -195,7 +195,7 @@ def from_pinocchio(
     feet_of: dict[int, dict[str, Foot]] = {}
     for frame, foot in (feet or {}).items():
         carrier, pose = _frame_in_body(model, frame, "the foot")
-        feet_of.setdefault(carrier, {})[joint_name(frame)] = foot.at(pose)
+        feet_of.setdefault(carrier, {})[joint_name(frame)] = foot.in_frame(pose)
     for i in range(1, model.njoints):
         body = model.inertias[i]
         if not body.mass > 0.0:

@@ -43,7 +43,7 @@ _FACTORS: Mapping[str, Mapping[str, float]] = {
 }
 
 
-def number(value: Any, unit: str, label: str) -> float:
+def parse_number(value: Any, unit: str, label: str) -> float:
     """Return a number in SI: of a number, or of a text with a unit.
 
     Args:
@@ -54,7 +54,7 @@ def number(value: Any, unit: str, label: str) -> float:
     Raises:
         PatternError: it is no finite number, or has a unit that is not accepted.
     """
-    converted = _converted(value, unit)
+    converted = _si_value(value, unit)
     if converted is None or not isfinite(converted):
         units = unit.split(" or ") if unit else []
         units += [multiple for base_unit in list(units) for multiple in _FACTORS.get(base_unit, {})]
@@ -65,7 +65,7 @@ def number(value: Any, unit: str, label: str) -> float:
     return converted
 
 
-def _converted(value: Any, unit: str) -> float | None:
+def _si_value(value: Any, unit: str) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, (int, float)):
@@ -89,8 +89,8 @@ def _converted(value: Any, unit: str) -> float | None:
     return None
 
 
-_SCALAR = {q.name: q for q in (displacement, momentum, entropy, charge, flux, signal)}
-_OF_SPACE: Mapping[str, Callable[[Space], Quantity]] = {
+_SCALARS = {q.name: q for q in (displacement, momentum, entropy, charge, flux, signal)}
+_MAKERS: Mapping[str, Callable[[Space], Quantity]] = {
     "momentum": momentum_of,
     "pose": pose_of,
     "relative_pose": relative_pose_of,
@@ -105,7 +105,7 @@ _PAIRS: Mapping[str, Callable[[], LowerPair]] = {
 _SPACES = {s.name: s for s in (SE3_SPACE, SE2_SPACE, SO3_SPACE, SO3_TIMES_R3_SPACE)}
 
 
-def pair_named(text: Any) -> LowerPair:
+def parse_pair(text: Any) -> LowerPair:
     """Return the pair of a text such as ``"revolute"`` or ``"screw 0.01"`` (pitch, m per turn).
 
     Raises:
@@ -140,19 +140,19 @@ def pair_name(pair: Space) -> str:
     raise PatternError(f"{pair} has no name in files; those that have are {', '.join(_PAIRS)}")
 
 
-def quantity_named(text: Any) -> Quantity:
+def parse_quantity(text: Any) -> Quantity:
     """Return the quantity of a text such as ``"entropy"`` or ``"momentum SE(3)"``.
 
     Raises:
         PatternError: there is none.
     """
     words = str(text).split()
-    if len(words) == 1 and words[0] in _SCALAR:
-        return _SCALAR[words[0]]
-    if len(words) > 1 and words[0] in _OF_SPACE:
-        return _OF_SPACE[words[0]](_space_named(" ".join(words[1:]), text))
+    if len(words) == 1 and words[0] in _SCALARS:
+        return _SCALARS[words[0]]
+    if len(words) > 1 and words[0] in _MAKERS:
+        return _MAKERS[words[0]](_parse_space(" ".join(words[1:]), text))
     raise PatternError(
-        f"a quantity must be one of {', '.join(_SCALAR)}, or one of {', '.join(_OF_SPACE)} with a "
+        f"a quantity must be one of {', '.join(_SCALARS)}, or one of {', '.join(_MAKERS)} with a "
         f"space, as 'momentum SE(3)' or 'relative_pose revolute'; given: {text!r}"
     )
 
@@ -163,18 +163,18 @@ def quantity_name(quantity: Quantity) -> str:
     Raises:
         PatternError: it has none.
     """
-    for name, quantity_of_name in _SCALAR.items():
-        if quantity == quantity_of_name:
+    for name, scalar in _SCALARS.items():
+        if quantity == scalar:
             return name
     space = quantity.space
-    primal_space = getattr(space, "of", None)
-    if quantity.name in _OF_SPACE:
+    primal_space = getattr(space, "primal", None)
+    if quantity.name in _MAKERS:
         base = primal_space if quantity.name == "momentum" and primal_space is not None else space
         return f"{quantity.name} {space_name(base)}"
     raise PatternError(f"the quantity {quantity} has no name in files")
 
 
-def port_named(text: Any) -> Port:
+def parse_port(text: Any) -> Port:
     """Return the port of a text: a quantity, with ``state`` before it for a state port.
 
     Raises:
@@ -182,8 +182,8 @@ def port_named(text: Any) -> Port:
     """
     words = str(text).split(maxsplit=1)
     if len(words) == 2 and words[0] in ("state", "power"):
-        return Port(quantity_named(words[1]), "state" if words[0] == "state" else "power")
-    return Port(quantity_named(text))
+        return Port(parse_quantity(words[1]), "state" if words[0] == "state" else "power")
+    return Port(parse_quantity(text))
 
 
 def port_name(port: Port) -> str:
@@ -192,16 +192,16 @@ def port_name(port: Port) -> str:
     return name if port.kind == "power" else f"state {name}"
 
 
-def _space_named(name: str, text: Any) -> Space:
+def _parse_space(name: str, text: Any) -> Space:
     if name in _SPACES:
         return _SPACES[name]
     if name == "R":
         return Euclidean(1)
-    digits = name.removeprefix("R^").isdecimal() and len(name) <= 5
-    if name.startswith("R^") and digits and int(name[2:]) > 1:
+    is_decimal = name.removeprefix("R^").isdecimal() and len(name) <= 5
+    if name.startswith("R^") and is_decimal and int(name[2:]) > 1:
         return Euclidean(int(name[2:]))
     try:
-        return pair_named(name)
+        return parse_pair(name)
     except PatternError:
         raise PatternError(
             f"the space of a quantity must be one of {', '.join(_SPACES)}, R^n or a pair "

@@ -17,7 +17,7 @@ from ..multibody.placement import consistent_state, with_dependent_states
 from ..patterns import Port, split
 from ..systems import System, compose
 from .kinds import value_type_of
-from .names import number, pair_named, port_named, quantity_named
+from .names import parse_number, parse_pair, parse_port, parse_quantity
 
 Maker = Callable[[Mapping[str, Any]], System]
 """Takes the entries of a box and returns its system, for kinds that need files, as robots."""
@@ -77,63 +77,63 @@ class _Builder:
         self._makers = makers
 
     def build(self, data: Any, path: str) -> System:
-        where = f"system '{path}'" if path else "the system"
-        data = _mapping(data, where, "the entries boxes, junctions and outer")
+        label = f"system '{path}'" if path else "the system"
+        data = _mapping(data, label, "the entries boxes, junctions and outer")
         for key in data:
             accepted = _SYSTEM_KEYS if path else (*_SYSTEM_KEYS, *_ROOT_KEYS)
             if key not in accepted:
                 raise PatternError(
-                    f"{where} has the entry {key!r}; accepted are {', '.join(accepted)}"
+                    f"{label} has the entry {key!r}; accepted are {', '.join(accepted)}"
                 )
         for key in ("boxes", "junctions"):
             if key not in data:
-                raise PatternError(f"{where} lacks the entry '{key}'; add it")
-        boxes = _mapping(data["boxes"], f"the boxes of {where}", "names with kinds")
+                raise PatternError(f"{label} lacks the entry '{key}'; add it")
+        boxes = _mapping(data["boxes"], f"the boxes of {label}", "names with kinds")
         fillings = {
-            _name(name, where): self._box(box, f"{path}.{name}" if path else str(name))
+            _box_name(name, label): self._filling(box, f"{path}.{name}" if path else str(name))
             for name, box in boxes.items()
         }
-        junctions = _mapping(data["junctions"], f"the junctions of {where}", "names with ports")
+        junctions = _mapping(data["junctions"], f"the junctions of {label}", "names with ports")
         wires = {
-            str(name): _texts(ends, f"junction '{name}' of {where}")
+            str(name): _port_list(ends, f"junction '{name}' of {label}")
             for name, ends in junctions.items()
         }
         try:
-            return compose(fillings, wires, _outer(data.get("outer", []), where))
+            return compose(fillings, wires, _outer(data.get("outer", []), label))
         except PatternError as error:
-            raise PatternError(f"in {where}: {error}") from None
+            raise PatternError(f"in {label}: {error}") from None
 
-    def _box(self, data: Any, path: str) -> System | Component:
+    def _filling(self, data: Any, path: str) -> System | Component:
         data = _mapping(data, f"box '{path}'", "a kind and its parameters, or a system")
         if "kind" not in data:
             return self.build(data, path)
         name = data["kind"]
-        values = {str(key): value for key, value in data.items() if key != "kind"}
+        parameters = {str(key): value for key, value in data.items() if key != "kind"}
         try:
             if isinstance(name, str) and name in self._makers:
-                return self._makers[name](values)
+                return self._makers[name](parameters)
             if not isinstance(name, str) or name not in KINDS:
                 raise PatternError(
                     f"there is no kind {name!r}; the kinds are {', '.join((*KINDS, *self._makers))}"
                 )
-            return _component(KINDS[name], values)
+            return _make_box(KINDS[name], parameters)
         except (ModelError, ValueError) as error:
             # Numpy raises a ValueError for ragged lists.
             raise PatternError(f"in box '{path}': {error}") from None
 
 
-def _component(kind: Kind, values: Mapping[str, Any]) -> System | Component:
-    for name in values:
+def _make_box(kind: Kind, parameters: Mapping[str, Any]) -> System | Component:
+    for name in parameters:
         if name not in kind.parameters:
             raise PatternError(
                 f"a {kind.name} has no parameter {name!r}; its parameters are "
                 f"{', '.join(kind.parameters) or 'none'}"
             )
     for name, parameter in kind.parameters.items():
-        if parameter.required and name not in values:
+        if parameter.required and name not in parameters:
             raise PatternError(f"a {kind.name} needs the parameter '{name}'; give it")
     arguments = {}
-    for name, value in values.items():
+    for name, value in parameters.items():
         parameter, label = kind.parameters[name], f"the {name} of a {kind.name}"
         if value is None and not parameter.required:
             continue
@@ -142,7 +142,7 @@ def _component(kind: Kind, values: Mapping[str, Any]) -> System | Component:
             parameter.number.unit if parameter.number else "",
         )
         arguments[name] = (
-            number(value, unit, label)
+            parse_number(value, unit, label)
             if value_type == "number"
             else _READERS[value_type](value, label)
         )
@@ -151,29 +151,29 @@ def _component(kind: Kind, values: Mapping[str, Any]) -> System | Component:
 
 def _mapping(data: Any, label: str, content: str) -> Mapping[Any, Any]:
     if not isinstance(data, Mapping):
-        raise PatternError(f"{label} must be a mapping with {content}; given: {_short(data)}")
+        raise PatternError(f"{label} must be a mapping with {content}; given: {_shortened(data)}")
     return data
 
 
-def _name(name: Any, where: str) -> str:
+def _box_name(name: Any, label: str) -> str:
     text = str(name)
     if not text or not isinstance(name, (str, int)) or isinstance(name, bool):
-        raise PatternError(f"a box of {where} must have a text as its name; given: {name!r}")
+        raise PatternError(f"a box of {label} must have a text as its name; given: {name!r}")
     return text
 
 
-def _texts(data: Any, label: str) -> list[str]:
+def _port_list(data: Any, label: str) -> list[str]:
     if not isinstance(data, list) or not all(isinstance(entry, (str, int)) for entry in data):
         raise PatternError(
-            f"{label} must be a list of ports such as [a.p, b.p]; given: {_short(data)}"
+            f"{label} must be a list of ports such as [a.p, b.p]; given: {_shortened(data)}"
         )
     return [str(entry) for entry in data]
 
 
-def _outer(data: Any, where: str) -> list[str] | dict[str, Port]:
+def _outer(data: Any, label: str) -> list[str] | dict[str, Port]:
     if isinstance(data, Mapping):
-        return {str(name): port_named(text) for name, text in data.items()}
-    return _texts(data, f"the entry 'outer' of {where}")
+        return {str(name): parse_port(text) for name, text in data.items()}
+    return _port_list(data, f"the entry 'outer' of {label}")
 
 
 def _array(value: Any, label: str) -> Array:
@@ -181,17 +181,17 @@ def _array(value: Any, label: str) -> Array:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise PatternError(
-            f"{label} must be numbers in a list or a list of lists; given: {_short(value)}"
+            f"{label} must be numbers in a list or a list of lists; given: {_shortened(value)}"
         ) from None
     if not np.isfinite(array).all():
-        raise PatternError(f"{label} must be finite numbers; given: {_short(value)}")
+        raise PatternError(f"{label} must be finite numbers; given: {_shortened(value)}")
     return array
 
 
-def _of_type(accepted: type, description: str) -> Callable[[Any, str], Any]:
+def _type_reader(accepted: type, description: str) -> Callable[[Any, str], Any]:
     def read(value: Any, label: str) -> Any:
         if type(value) is not accepted:  # a flag is an integer too
-            raise PatternError(f"{label} must be {description}; given: {_short(value)}")
+            raise PatternError(f"{label} must be {description}; given: {_shortened(value)}")
         return value
 
     return read
@@ -199,29 +199,29 @@ def _of_type(accepted: type, description: str) -> Callable[[Any, str], Any]:
 
 def _ports(value: Any, label: str) -> dict[str, Port]:
     data = _mapping(value, label, "names with quantities, as {p: momentum}")
-    return {str(name): port_named(text) for name, text in data.items()}
+    return {str(name): parse_port(text) for name, text in data.items()}
 
 
 def _space(value: Any, label: str) -> Any:
     """Return a kinematic pair or the space R^n of its text, as ``"revolute"`` or ``"R^3"``."""
     text = str(value)
     if text == "R" or text.startswith("R^"):
-        return quantity_named(f"relative_pose {text}").space
-    return pair_named(value)
+        return parse_quantity(f"relative_pose {text}").space
+    return parse_pair(value)
 
 
-def _short(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 _READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "array": _array,
-    "pair": lambda value, what: pair_named(value),
+    "pair": lambda value, label: parse_pair(value),
     "ports": _ports,
-    "quantity": lambda value, what: quantity_named(value),
+    "quantity": lambda value, label: parse_quantity(value),
     "space": _space,
-    "text": _of_type(str, "a text"),
-    "flag": _of_type(bool, "true or false"),
-    "integer": _of_type(int, "an integer"),
+    "text": _type_reader(str, "a text"),
+    "flag": _type_reader(bool, "true or false"),
+    "integer": _type_reader(int, "an integer"),
 }

@@ -189,14 +189,14 @@ class Mechanism:
     def _find_heats(self, names: list[str]) -> None:
         layout = self.equations.layout
         entries = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
-        self._heat_x = np.array([h.at.start for h in entries], dtype=np.intp)
+        self._heat_x = np.array([h.indices.start for h in entries], dtype=np.intp)
         components = [layout.components[f"{name}.th"] for name in names]
         self._capacities = np.array([c.capacity for c in components if isinstance(c, HeatCapacity)])
 
     def _find_drags(self) -> None:
         layout = self.equations.layout
         drags = (box for box, c in layout.components.items() if isinstance(c, FluidDrag))
-        starts = (layout.states[layout.junctions[f"{box}.s"]].at.start for box in drags)
+        starts = (layout.states[layout.junctions[f"{box}.s"]].indices.start for box in drags)
         self._drag_x = np.array(sorted(set(starts)), dtype=np.intp)
 
     def _find_frames(self) -> None:

@@ -100,7 +100,7 @@ class Projection:
         if not np.abs(v).max() <= tolerance:
             row = np.zeros(v.size)
             row[int(np.argmax(np.abs(v)))] = 1.0
-            owner = equations.constraints.owner(row)
+            owner = equations.constraints.dominant_box(row)
             raise InconsistentState(
                 f"the velocities at '{owner.rpartition('.')[0] or owner}' violate its constraint "
                 f"by {np.abs(v).max():.3g} (m/s or rad/s) where {tolerance:.1g} is accepted"
@@ -164,7 +164,7 @@ class Projection:
         least = float(np.sqrt(max(values[dependent], 0.0))) if rank else 1.0
         decrease = previous - least
         if least * least <= _ZERO or least < 2.0 * decrease:
-            raise self._equations.singular(self._metric(x)[1])
+            raise self._equations.singular_error(self._metric(x)[1])
         if dependent and values[dependent - 1] > 1e-2 * least * least:
             raise SingularConstraint(
                 "the motion began at a singular configuration: more constraints are independent "
@@ -188,8 +188,8 @@ class Projection:
             r = self.residual(x)
             opening = float(np.abs(r).max())
             b = np.zeros(constraints.count)
-            m = constraints.left_rows.shape[0]
-            b[:m] = constraints.left_rows @ r
+            m = constraints.remaining_rows.shape[0]
+            b[:m] = constraints.remaining_rows @ r
             x = self._move(x, r, -(equations.storages.Q @ (equations.solve(s, b) @ g)))
         y = x.copy()
         y[: self._n] -= equations.solve(s, g @ (equations.storages.Q @ x[: self._n])) @ g
@@ -219,12 +219,12 @@ class Projection:
         equations, c = self._equations, self._equations.constraints
         stored = np.zeros(equations.layout.stored)
         stored[: self._n] = delta
-        w = -(c.solve_rows @ (c.at(equations.states.reads) @ stored + r))
+        w = -(c.solving_rows @ (c.variable_rows(equations.states.views) @ stored + r))
         efforts = np.concatenate([stored, c.T @ stored + c.to_free @ w])
         y = x.copy()
         for entry, effort in self._pose_entries:
-            pose = x[entry.at].reshape(entry.space.shape)
-            y[entry.at] = entry.space.step(pose, efforts[effort]).ravel()
+            pose = x[entry.indices].reshape(entry.space.shape)
+            y[entry.indices] = entry.space.step(pose, efforts[effort]).ravel()
         return y
 
 

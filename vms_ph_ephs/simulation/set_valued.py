@@ -190,10 +190,10 @@ class BoundedForces:
         """Return the velocities along the rows at another state, (k,)."""
         equations = self._equations
         e = equations.storages.efforts(x)
-        a = equations.constraints.at(equations.states.reads)
+        a = equations.constraints.variable_rows(equations.states.views)
         velocities = np.zeros(len(active.processes))
         for box, (process, indices) in self._by_box(active).items():
-            rows = process.component.directions(equations.states.reads[box])
+            rows = process.component.directions(equations.states.views[box])
             columns = equations.constraints.velocity_rows(process.velocities, a)
             velocities[indices] = rows @ (columns @ e)
         return velocities
@@ -212,7 +212,7 @@ class BoundedForces:
         if not active.processes:
             return np.zeros(0)
         equations, n = self._equations, self._equations.layout.quadratic_size
-        flow = equations.flow_of(flows_at(inputs, t, x))
+        flow = equations.flow_vector(flows_at(inputs, t, x))
         with equations.processes.imposing(self._zero_forces):
             rate = equations.tangent(x, flow)[0]
         predicted = active.velocity + dt * (active.rows[:, :n] @ (equations.storages.Q @ rate[:n]))
@@ -268,8 +268,8 @@ class BoundedForces:
         """Return the gap of a contact, m; dry friction always acts."""
         if not isinstance(p.component, Contact):
             return 0.0
-        self._equations.states.look_at(x)
-        return p.component.gap(self._equations.states.reads[p.box])
+        self._equations.states.set_state(x)
+        return p.component.gap(self._equations.states.views[p.box])
 
     def _smallest_gap(self, processes: list[Process], x: Array) -> float:
         return min((self._gap(p, x) for p in processes), default=0.0)
@@ -277,7 +277,7 @@ class BoundedForces:
     def _active_rows(self, x: Array, closed: set[str]) -> ActiveRows:
         equations = self._equations
         e = equations.storages.efforts(x)
-        a = equations.constraints.at(equations.states.reads)
+        a = equations.constraints.variable_rows(equations.states.views)
         n = equations.layout.quadratic_size
         processes: list[Process] = []
         parts: list[Bounds] = []
@@ -286,7 +286,7 @@ class BoundedForces:
         for p in self.processes:
             if p.box not in closed:
                 continue
-            states = equations.states.reads[p.box]
+            states = equations.states.views[p.box]
             component = p.component
             bounds = component.closed(states) if isinstance(component, Contact) else None
             bounds = component.bounds(states) if bounds is None else bounds

@@ -61,7 +61,7 @@ class Trajectory:
     def value(self, name: str) -> Array:
         """Return one state over time, (k, ...), by junction or ``"box.port"``."""
         entry = self.equations.layout.find(name)
-        return self.states[:, entry.at].reshape(-1, *entry.space.shape)
+        return self.states[:, entry.indices].reshape(-1, *entry.space.shape)
 
 
 Scheme = Literal["projected_rk4", "rk4", "discrete_gradient"]

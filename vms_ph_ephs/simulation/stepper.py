@@ -212,7 +212,7 @@ class EphsStepper(Stepper):
             if not _finite(x):
                 raise SimulationError("the motion has no finite continuation; use a shorter step")
         least = self.projection.check_rank(x, solver_state.least, metric)
-        self.equations.storages.check_temperatures(x)
+        self.equations.storages.check_state(x)
         supplied = solver_state.supplied + move.supply.energy
         return SolverState(x, move.increment / dt, least, supplied), move
 

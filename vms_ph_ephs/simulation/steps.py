@@ -51,7 +51,7 @@ class Supply:
     def add(self, flows: Flows, efforts: Array, duration: float) -> None:
         """Add the supply of flows at the given efforts, (total,), held for ``duration`` s.
 
-        The state is the one that was last looked at.
+        The state is the last one of ``set_state``.
         """
         layout = self._equations.layout
         self.effort_integral += duration * efforts
@@ -134,13 +134,13 @@ class MuntheKaas:
             stage_increment = (fraction * dt) * rates[-1]
             y = states.step(x, stage_increment)
             flows = flows_at(inputs, t + fraction * dt, y)
-            rate, efforts = self._equations.tangent(y, self._equations.flow_of(flows))
+            rate, efforts = self._equations.tangent(y, self._equations.flow_vector(flows))
             supply.add(flows, efforts, dt / divisor)
             rates.append(states.step_rate(stage_increment, rate))
         _, k1, k2, k3, k4 = rates
         increment = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
         y = states.step(x, increment)
-        states.repair(y)
+        states.normalise(y)
         return Move(y, increment, supply)
 
 
@@ -175,7 +175,7 @@ class DiscreteGradient:
             storage_efforts = self._storage_efforts(x, before, middle, u)
             flows = flows_at(inputs, t + 0.5 * dt, middle)
             rate, efforts = equations.midpoint_tangent(
-                middle, storage_efforts, x[:n], dt, equations.flow_of(flows)
+                middle, storage_efforts, x[:n], dt, equations.flow_vector(flows)
             )
             next_u = dt * rate
             change = float(np.abs(next_u - u).max())
@@ -191,14 +191,14 @@ class DiscreteGradient:
         supply = Supply(equations)
         supply.add(flows, efforts, dt)
         y = states.step(x, u)
-        states.repair(y)
+        states.normalise(y)
         return Move(y, u, supply, iterations)
 
     def _storage_states(self, x: Array) -> dict[str, tuple[Array, ...]]:
-        self._equations.states.look_at(x)
-        reads = self._equations.states.reads
+        self._equations.states.set_state(x)
+        views = self._equations.states.views
         return {
-            box: tuple(view.copy() for view in reads[box])
+            box: tuple(view.copy() for view in views[box])
             for box, _, _ in self._equations.storages.nonlinear
         }
 
@@ -216,7 +216,7 @@ class DiscreteGradient:
                 efforts[indices] = 0.0
                 continue
             d = storage.discrete(before[box], halfway[box], after[box], u[indices])
-            efforts[indices] = storages.exergy_slope(box, storage, d)
+            efforts[indices] = storages.exergy_gradient(box, storage, d)
         return efforts
 
 
@@ -268,11 +268,11 @@ class TreeStep:
         """Return the flows at all efforts: none, held, or as a function of time and state."""
         equations = self._equations
         if not callable(inputs):
-            return equations.flow_of(inputs)
+            return equations.flow_vector(inputs)
         zeros = np.zeros(equations.layout.total)
 
         def flows(t: float, x: Array) -> Array:
-            flow = equations.flow_of(flows_at(inputs, t, x))
+            flow = equations.flow_vector(flows_at(inputs, t, x))
             return zeros if flow is None else flow
 
         return flows

@@ -80,7 +80,7 @@ class StiffFriction:
         self._equations, self._limit = equations, limit
         self._processes: list[Process] = []
         constraints, layout = equations.constraints, equations.layout
-        if constraints.undetermined.shape[1] or constraints.multiplying.shape[1]:
+        if constraints.undetermined_basis.shape[1] or constraints.multiplier_basis.shape[1]:
             return  # velocities without mass follow from friction itself
         for box, component in layout.components.items():
             if isinstance(component, Irreversible) and not isinstance(component, SetValued):
@@ -108,7 +108,7 @@ class StiffFriction:
         if core is not None and dt * core.friction_rate(x) <= self._limit:
             return None
         e = equations.storages.efforts(x)
-        a = equations.constraints.at(equations.states.reads)
+        a = equations.constraints.variable_rows(equations.states.views)
         columns = equations.constraints.velocity_rows(self._index, a)
         velocities = columns @ e
         slices = self._slices
@@ -147,7 +147,7 @@ class StiffFriction:
     def velocity(self, stiff: Stiff, x: Array) -> Array:
         """Return the velocities at the ports of the held components at a state, (k,)."""
         e = self._equations.storages.efforts(x)
-        a = self._equations.constraints.at(self._equations.states.reads)
+        a = self._equations.constraints.variable_rows(self._equations.states.views)
         chosen = np.concatenate([p.ports[p.mechanical] for p in stiff.processes])
         return self._equations.constraints.velocity_rows(chosen, a) @ e
 
@@ -158,7 +158,7 @@ class StiffFriction:
             SimulationError: the iteration does not converge.
         """
         equations = self._equations
-        equations.states.look_at(x)
+        equations.states.set_state(x)
         efforts = equations.storages.efforts(x)
         for halvings in range(_MAX_HALVINGS):
             parts = 2**halvings
@@ -209,12 +209,12 @@ class StiffFriction:
     def add_heat(self, x: Array, entry: StateEntry, heat: float) -> float:
         """Return the entropy by which heat, J, raises a state of entropy in x, in place, J/K."""
         equations = self._equations
-        box, _, port = entry.end.rpartition(".")
+        box, _, port = entry.port.rpartition(".")
         storage = equations.layout.components[box]
         assert isinstance(storage, Storage)  # states belong to storages
         indices = storage.slices[port]
-        equations.states.look_at(x)
-        before = tuple(view.copy() for view in equations.states.reads[box])
+        equations.states.set_state(x)
+        before = tuple(view.copy() for view in equations.states.views[box])
         step = np.zeros(storage.width)
         # Temperatures rise with entropy: the change is between zero and that at the first one.
         change, low, high = 0.0, 0.0, np.inf
@@ -237,7 +237,7 @@ class StiffFriction:
                 if not low < change < high and last > 0.0:
                     change = 0.5 * (low + high)
             step[indices] = change
-        x[entry.at] += change
+        x[entry.indices] += change
         return change
 
     def _slope(self, p: Process, stored: Array, velocity: Array) -> Array:
@@ -246,7 +246,7 @@ class StiffFriction:
         e[p.entropy_index] = e_0[p.entropy_index] = stored[p.entropy.tangent.start]
         e[p.mechanical] = velocity
         theta_0, indices = self._equations.theta_0, np.ix_(p.mechanical, p.mechanical)
-        states = self._equations.states.reads[p.box]
+        states = self._equations.states.views[p.box]
         sticking, moving = (
             p.component.matrix(states, efforts, theta_0)[indices] / theta_0 for efforts in (e_0, e)
         )
@@ -311,7 +311,7 @@ class StiffFriction:
         e[p.mechanical] = u
         e[p.entropy_index] = efforts[p.entropy.tangent.start]
         theta_0 = self._equations.theta_0
-        return p.component.flows(self._equations.states.reads[p.box], e, theta_0)[p.mechanical]
+        return p.component.flows(self._equations.states.views[p.box], e, theta_0)[p.mechanical]
 
 
 def _slices(sizes: list[int]) -> list[slice]:

@@ -100,7 +100,7 @@ class SymbolicEquations:
         names = [
             _name(name, k, entry.space.shape)
             for name, entry in layout.states.items()
-            for k in range(entry.at.stop - entry.at.start)
+            for k in range(entry.indices.stop - entry.indices.start)
         ]
         self.x = a.column([a.symbol(name) for name in names])
         self.inputs = {
@@ -119,23 +119,23 @@ class SymbolicEquations:
         }
         c = equations.constraints
         self.multipliers = a.column([a.symbol(f"lambda_{k}") for k in range(c.count)])
-        self.unknowns = a.column([a.symbol(f"w_{k}") for k in range(c.undetermined.shape[1])])
+        self.unknowns = a.column([a.symbol(f"w_{k}") for k in range(c.undetermined_basis.shape[1])])
         e = self._stored_efforts()
         self._a = self._constraint_rows()
         free = a.constant(c.T) @ e
         if c.to_free.shape[1]:
-            free = free - a.constant(c.to_free @ c.solve_rows) @ (self._a @ e)
-        if c.undetermined.shape[1]:
-            free = free + a.constant(c.undetermined) @ self.unknowns
+            free = free - a.constant(c.to_free @ c.solving_rows) @ (self._a @ e)
+        if c.undetermined_basis.shape[1]:
+            free = free + a.constant(c.undetermined_basis) @ self.unknowns
         self.efforts = a.column([e[i, 0] for i in range(layout.stored)] + [
             free[i, 0] for i in range(layout.total - layout.stored)
         ])  # fmt: skip
         phi = self._flows()
         n = layout.stored
-        self.balance = a.constant(c.undetermined.T) @ phi[n:, :]
+        self.balance = a.constant(c.undetermined_basis.T) @ phi[n:, :]
         free_flows = a.constant(c.T.T) @ phi[n:, :]
         if c.to_free.shape[1]:
-            free_flows -= self._a.T @ (a.constant((c.to_free @ c.solve_rows).T) @ phi[n:, :])
+            free_flows -= self._a.T @ (a.constant((c.to_free @ c.solving_rows).T) @ phi[n:, :])
         self._motion = -(phi[:n, :] + free_flows)
         self._g = self._constraint_matrix()
         self.constraint = self._g @ e if c.count else a.column([])
@@ -156,16 +156,16 @@ class SymbolicEquations:
         rates = self._motion
         if c.count:
             self._check_rank()
-            d = a.constant(self.equations.storages.slope_of_linear)
+            d = a.constant(self.equations.storages.constant_hessian)
             gd = self._g @ d
             b = gd @ rates
             cdot_e = self._cdot_e(rates)
             if cdot_e is not None:
-                m = c.left_rows.shape[0]
-                added = a.constant(c.left_rows) @ cdot_e
+                m = c.remaining_rows.shape[0]
+                added = a.constant(c.remaining_rows) @ cdot_e
                 b = a.column([b[i, 0] + (added[i, 0] if i < m else 0) for i in range(c.count)])
             rates = rates - self._g.T @ a.solve(gd @ self._g.T, b)
-        if c.undetermined.shape[1]:
+        if c.undetermined_basis.shape[1]:
             slope = a.jacobian(self.balance, self.unknowns)
             if a.depends(slope, self.unknowns):
                 raise StructureError(
@@ -233,7 +233,7 @@ class SymbolicEquations:
         entry = self.equations.layout.states[junction]
         shape = entry.space.shape
         columns = shape[1] if len(shape) > 1 else 1
-        first = entry.at.start
+        first = entry.indices.start
         return self.algebra.matrix(
             [[self.x[first + i * columns + j, 0] for j in range(columns)] for i in range(shape[0])]
         )
@@ -284,13 +284,13 @@ class SymbolicEquations:
 
     def _constraint_matrix(self) -> Any:
         c, a = self.equations.constraints, self.algebra
-        if not c.left_rows.shape[0]:
+        if not c.remaining_rows.shape[0]:
             return a.constant(c.fixed_rows)
-        g = a.constant(c.left_rows) @ self._a
+        g = a.constant(c.remaining_rows) @ self._a
         if not c.fixed_rows.shape[0]:
             return g
         stored = self.equations.layout.stored
-        rows = [[g[i, j] for j in range(stored)] for i in range(c.left_rows.shape[0])]
+        rows = [[g[i, j] for j in range(stored)] for i in range(c.remaining_rows.shape[0])]
         return a.matrix([*rows, *c.fixed_rows.tolist()])
 
     def _flows(self) -> Any:
@@ -330,7 +330,7 @@ class SymbolicEquations:
         if not c.blocks:
             return None
         for block in c.blocks:
-            u = a.column([rates[i, 0] for i in layout.read_rates(block.box).tolist()])
+            u = a.column([rates[i, 0] for i in layout.rate_indices(block.box).tolist()])
             index = self.equations.processes.indices[block.box].tolist()
             e = a.column([self.efforts[i, 0] for i in index])
             joint = self._joint(block.box)
@@ -339,7 +339,7 @@ class SymbolicEquations:
 
     def _check_rank(self) -> None:
         g = self.equations.constraint_matrix(self.equations.states.vector())
-        if np.linalg.matrix_rank(g) < g.shape[0] or self.equations.storages.with_hessian:
+        if np.linalg.matrix_rank(g) < g.shape[0] or self.equations.storages.constrained_nonlinear:
             raise StructureError(
                 "the constraints repeat each other, as in a closed loop, or act on an energy that "
                 "is not quadratic, so that their forces have no closed form; use rates and "
