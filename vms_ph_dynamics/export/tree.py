@@ -217,14 +217,11 @@ class ExportedTree(MimicMap):
             body = self.bodies[index]
             blocks[index] = self._map_columns(pose.twist_in_body, body.subspace)
             pose, index = body.placement.compose(pose), body.parent
-        return self.columns(
-            self.xp.hstack(
-                [
-                    blocks.get(i, self.xp.zeros(6, body.subspace.shape[1]))
-                    for i, body in enumerate(self.bodies[1:], 1)
-                ]
-            )
-        )
+        columns = [
+            blocks.get(i, self.xp.zeros(6, body.subspace.shape[1]))
+            for i, body in enumerate(self.bodies[1:], 1)
+        ]
+        return self.columns(self.xp.hstack(columns))
 
     def _with_bodies(self, values: list[Expression]) -> list[tuple[Body, Expression]]:
         return list(zip(self.bodies[1:], values[1:], strict=True))

@@ -125,8 +125,8 @@ class Form(WithHints, ABC):
         """
         from ..export.casadi import casadi_form
 
-        options = gravity, friction, parameters
-        return casadi_form(self.model, bool(self._decoupled), self._exported_task, *options)
+        options = {"gravity": gravity, "friction": friction, "parameters": parameters}
+        return casadi_form(self.model, bool(self._decoupled), self._exported_task, **options)
 
     def jax(self, gravity: bool = True, friction: Friction | None = None) -> "JaxForm":
         """Return the form as pure functions of JAX: energy, momenta, rates, steps and tasks.
@@ -142,7 +142,7 @@ class Form(WithHints, ABC):
         from ..export.jax import jax_form
 
         decoupled, task = bool(self._decoupled), self._exported_task
-        return jax_form(self.model, decoupled, task, gravity, friction)
+        return jax_form(self.model, decoupled, task, gravity=gravity, friction=friction)
 
     def velocity(self, x: PHState) -> Array:
         """Return the velocity (nv,) of a state.

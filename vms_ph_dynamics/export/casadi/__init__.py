@@ -6,7 +6,8 @@
 It needs the extra ``pip install 'vms-ph[casadi]'``; ``form.casadi()`` is the way in.
 """
 
-from ...actuation.friction import Friction
+from typing import Any
+
 from ...arrays import Array
 from ...errors import MissingExtraError
 from ...model import VMSModel
@@ -29,12 +30,7 @@ __all__ = [
 
 
 def casadi_form(
-    model: VMSModel,
-    decoupled: bool,
-    task: tuple[Task, Array] | None,
-    gravity: bool,
-    friction: Friction | None,
-    parameters: bool,
+    model: VMSModel, decoupled: bool, task: tuple[Task, Array] | None, **options: Any
 ) -> CasadiForm:
     """Return a form as functions of CasADi; see :meth:`.Form.casadi`.
 
@@ -42,11 +38,10 @@ def casadi_form(
         model: the robot.
         decoupled: whether it is the inertially decoupled form, or the standard one.
         task: of a task-space form, with its reference basis (nv-m,nv).
-        gravity: whether gravity and buoyancy act.
-        friction: in the joints, or None.
-        parameters: whether the inertial parameters are an input.
+        options: whether ``gravity`` and buoyancy act; the ``friction`` in the joints, or None;
+            whether the inertial ``parameters`` are an input.
     """
     if task is not None:
-        return CasadiTaskForm(model, *task, gravity, friction, parameters)
+        return CasadiTaskForm(model, *task, **options)
     kind = CasadiDecoupledForm if decoupled else CasadiStandardForm
-    return kind(model, gravity, friction, parameters)
+    return kind(model, **options)

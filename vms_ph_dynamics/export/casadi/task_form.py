@@ -4,10 +4,10 @@
 """The task-space form as functions of CasADi."""
 
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 
-from ...actuation.friction import Friction
 from ...arrays import Array
 from ...model import VMSModel
 from ...tasks import Task
@@ -29,21 +29,19 @@ class CasadiTaskForm(CasadiForm):
         task: the task.
     """
 
-    def __init__(
-        self,
-        model: VMSModel,
-        task: Task,
-        reference: Array,
-        gravity: bool = True,
-        friction: Friction | None = None,
-        parameters: bool = False,
-    ) -> None:
+    def __init__(self, model: VMSModel, task: Task, reference: Array, **options: Any) -> None:
         """Export a form; see :meth:`.Form.casadi`.
+
+        Args:
+            model: the robot.
+            task: the task.
+            reference: basis of the null space of the form, (nv-m,nv).
+            options: ``gravity``, ``friction`` and ``parameters`` of :class:`CasadiForm`.
 
         Raises:
             ModelError: the task has no symbolic Jacobian.
         """
-        super().__init__(model, gravity, friction, parameters)
+        super().__init__(model, **options)
         self.task, self._reference = task, reference
         _ = self._terms  # refuses a task without an export
 

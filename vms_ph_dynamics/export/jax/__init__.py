@@ -6,9 +6,8 @@
 It needs the extra ``pip install 'vms-ph[jax]'``.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ...actuation.friction import Friction
 from ...arrays import Array
 from ...errors import MissingExtraError
 from ...model import VMSModel
@@ -21,11 +20,7 @@ __all__ = ["jax_form"]
 
 
 def jax_form(
-    model: VMSModel,
-    decoupled: bool,
-    task: tuple[Task, Array] | None,
-    gravity: bool,
-    friction: Friction | None,
+    model: VMSModel, decoupled: bool, task: tuple[Task, Array] | None, **options: Any
 ) -> "JaxForm":
     """Return a form as functions of JAX; see :meth:`.Form.jax`.
 
@@ -33,8 +28,7 @@ def jax_form(
         model: the robot.
         decoupled: whether it is the inertially decoupled form, or the standard one.
         task: of a task-space form, with its reference basis (nv-m,nv).
-        gravity: whether gravity acts.
-        friction: in the joints, or None.
+        options: whether ``gravity`` acts; the ``friction`` in the joints, or None.
 
     Raises:
         MissingExtraError: JAX is not installed.
@@ -50,5 +44,5 @@ def jax_form(
     from .form import JaxForm, JaxTaskForm
 
     if task is not None:
-        return JaxTaskForm(model, *task, gravity, friction)
-    return JaxForm(model, gravity, friction, DecoupledTerms if decoupled else StandardTerms)
+        return JaxTaskForm(model, *task, **options)
+    return JaxForm(model, kind=DecoupledTerms if decoupled else StandardTerms, **options)

@@ -184,20 +184,19 @@ class JaxTaskForm(JaxForm):
         task: the task.
     """
 
-    def __init__(
-        self,
-        model: VMSModel,
-        task: Task,
-        reference: Array,
-        gravity: bool = True,
-        friction: Friction | None = None,
-    ) -> None:
+    def __init__(self, model: VMSModel, task: Task, reference: Array, **options: Any) -> None:
         """Export a form; see :meth:`.Form.jax`.
+
+        Args:
+            model: the robot.
+            task: the task.
+            reference: basis of the null space of the form, (nv-m,nv).
+            options: ``gravity`` and ``friction`` of :class:`JaxForm`.
 
         Raises:
             ModelError: the robot or the task is not covered.
         """
-        super().__init__(model, gravity, friction)
+        super().__init__(model, **options)
         self.task, self._reference = task, np.asarray(reference)
 
     def terms(self, q: Expression) -> dict[str, Expression]:
