@@ -146,16 +146,11 @@ class RobotTask:
     def __post_init__(self) -> None:
         """Check that targets and goals are those of what there is."""
         turns = [t for t in self.targets if t.mechanism is not None]
-        of = {g.of: name for name, g in self.goals.items()}
-        requirements = {
-            **{f"the target at {t.at:g} s turns a mechanism": self.mechanism for t in turns},
-            **{
-                f"the goal '{of[e]}' is of a {e}": self.mechanism for e in _OF_MECHANISMS if e in of
-            },
-        }
-        for need, available in requirements.items():
-            if available is None:
-                raise ModelError(f"{need}; the task lacks 'mechanism'")
+        bounded = {name: g.of for name, g in self.goals.items() if g.of in _OF_MECHANISMS}
+        needs = [f"the target at {t.at:g} s turns a mechanism" for t in turns]
+        needs += [f"the goal '{name}' is of a {error}" for name, error in bounded.items()]
+        if needs and self.mechanism is None:
+            raise ModelError(f"{needs[0]}; the task lacks 'mechanism'")
         for target in turns:
             if target.end_effector is not None:
                 raise ModelError(

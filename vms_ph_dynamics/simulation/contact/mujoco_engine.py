@@ -20,7 +20,7 @@ from ..efforts import efforts_at
 from ..engine import Engine, PlantEffects, Prediction
 from ..joint_effects import SimulatedForm
 from .coordinates import Coordinates
-from .mujoco_robot import MujocoRobot, RobotShape, build, import_mujoco, make_spec
+from .mujoco_robot import RobotShape, build, import_mujoco
 from .scene import Scene
 
 CONTACT = "contact"
@@ -64,7 +64,7 @@ class MujocoEngine(Engine):
         """
         self._mujoco = import_mujoco()
         self.scene, self._shapes = Scene() if scene is None else scene, shapes
-        self._robot: MujocoRobot | None = None
+        self._robot: Any = None  # a MujocoRobot, once it is assembled
         self._data: Any = None
         self._state_spec = self._mujoco.mjtState.mjSTATE_INTEGRATION
 
@@ -105,12 +105,12 @@ class MujocoEngine(Engine):
 
     def reset(self) -> None:
         """Return the bodies of the scene to their start."""
-        self._mujoco.mj_resetData(self._robot.model, self._data)  # type: ignore[union-attr]
+        self._mujoco.mj_resetData(self._robot.model, self._data)
 
     def start(self, q: Array, v: Array, t: float) -> None:
         """Set the motion of the robot."""
         self._coordinates.put(self._data, q, v)
-        self._mujoco.mj_step1(self._robot.model, self._data)  # type: ignore[union-attr]
+        self._mujoco.mj_step1(self._robot.model, self._data)
         self._motion, self._is_predicted = self._coordinates.motion(self._data), False
 
     def motion(self) -> tuple[Array, Array]:
@@ -123,7 +123,6 @@ class MujocoEngine(Engine):
         Raises:
             IntegrationError: it does not stay finite.
         """
-        assert self._robot is not None
         mujoco, m, data = self._mujoco, self._robot.model, self._data
         if self._is_predicted:
             self._restore_state()
@@ -155,13 +154,12 @@ class MujocoEngine(Engine):
         """Undo a predicted step."""
         mujoco, data = self._mujoco, self._data
         data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number = 0
-        mujoco.mj_setState(self._robot.model, data, self._saved_state, self._state_spec)  # type: ignore[union-attr]
-        mujoco.mj_step1(self._robot.model, data)  # type: ignore[union-attr]
+        mujoco.mj_setState(self._robot.model, data, self._saved_state, self._state_spec)
+        mujoco.mj_step1(self._robot.model, data)
         self._is_predicted = False
 
     def contacts(self) -> list["Contact"]:
         """Return the contacts of the robot at the start of the last step."""
-        assert self._robot is not None
         m, contacts = self._robot.model, []
         for i in range(self._data.ncon):
             contact = self._data.contact[i]
@@ -214,7 +212,6 @@ class MujocoEngine(Engine):
             v0: (nv,) velocity before it.
             supplied: energies by port, J.
         """
-        assert self._robot is not None
         m, robot_mask, h = self._robot.model, self._robot.robot_mask, self._robot.model.opt.timestep
         mean_velocity = 0.5 * (v0 + data.qvel) * robot_mask
         dissipated = h * float((m.dof_damping * robot_mask * data.qvel) @ mean_velocity)
@@ -248,7 +245,6 @@ class MujocoEngine(Engine):
         return forces
 
     def _force_at(self, name: str, wrench: Array, data: Any) -> Array:
-        assert self._robot is not None
         frame = self._frames[name]
         body = int(self._robot.bodies[frame.parentJoint])
         rotation = data.xmat[body].reshape(3, 3)
@@ -279,12 +275,7 @@ class Contact(NamedTuple):
 
 
 def mjcf_text(
-    robot: VMSModel,
-    home: Array,
-    dt: float,
-    scene: Scene,
-    friction: bool = True,
-    shapes: Sequence[RobotShape] = (),
+    robot: VMSModel, home: Array, dt: float, scene: Scene, shapes: Sequence[RobotShape] = ()
 ) -> str:
     """Return an MJCF with the joints' names on its motors, and the keyframe ``home``.
 
@@ -293,7 +284,6 @@ def mjcf_text(
         home: (nq,) configuration of the keyframe.
         dt: step, s.
         scene: what surrounds it.
-        friction: whether the joints' friction acts.
         shapes: of the robot.
 
     Raises:
@@ -306,11 +296,9 @@ def mjcf_text(
             f"'{robot.name}' has a {robot.base} base, which motors of joints cannot move; simulate "
             "it with engine:=mujoco"
         )
-    joint_friction = Friction.of(robot) if friction else None
-    assembled = build(robot, scene, dt, joint_friction, True, shapes)
-    data = mujoco.MjData(assembled.model)
+    assembled = build(robot, scene, dt, Friction.of(robot), True, shapes)
+    spec, data = assembled.spec, mujoco.MjData(assembled.model)
     Coordinates(robot, assembled).put(data, home, home[: robot.nv] * 0.0)
-    spec = make_spec(robot, scene, dt, joint_friction, True, shapes)
     for name in robot.joint_names:
         motor = spec.add_actuator(name=name, target=name)
         motor.trntype = mujoco.mjtTrn.mjTRN_JOINT

@@ -8,7 +8,7 @@ welded, and with joints that mimic others.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ...actuation.friction import Friction
 from ...arrays import Array
 from ...errors import MissingExtraError, ModelError
 from ...model import VMSModel
-from .scene import Scene, Shape
+from .scene import Scene, Shape, Surface
 
 # Robot and surroundings touch each other; the parts of the robot do not touch among themselves.
 _ROBOT, _SCENE = (1, 2), (2, 3)
@@ -53,6 +53,7 @@ class MujocoRobot:
     """A compiled model and where the robot's coordinates are in it.
 
     Attributes:
+        spec: the ``mujoco.MjSpec`` that it was compiled from.
         model: a ``mujoco.MjModel``.
         bodies: (njoints,) index of the body that each Pinocchio joint moves.
         joints_q: (n,) addresses of the independent joints in ``qpos``.
@@ -61,6 +62,7 @@ class MujocoRobot:
         free_bodies: addresses in ``qpos`` of the free bodies of the scene, by name.
     """
 
+    spec: Any
     model: Any
     bodies: Array
     joints_q: Array
@@ -92,25 +94,6 @@ def build(
         ModelError: MuJoCo cannot represent the robot.
     """
     mujoco = import_mujoco()
-    spec = make_spec(robot, scene, dt, friction, stops, shapes)
-    try:
-        model = spec.compile()
-    except ValueError as error:
-        raise ModelError(f"MuJoCo does not accept '{robot.name}': {error}") from None
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    return _compiled_robot(model, robot, scene)
-
-
-def make_spec(
-    robot: VMSModel,
-    scene: Scene,
-    dt: float,
-    friction: Friction | None,
-    stops: bool,
-    shapes: Sequence[RobotShape] = (),
-) -> Any:
-    """Return a ``mujoco.MjSpec`` of a robot in a scene; as :func:`build`."""
-    mujoco = import_mujoco()
     if robot.fluid is not None:
         raise ModelError(
             f"engine mujoco does not simulate the fluid around '{robot.name}': its added mass, "
@@ -128,19 +111,22 @@ def make_spec(
     option.impratio = 10.0
     bodies = [spec.worldbody, *_add_joints(mujoco, spec, robot, stops, scene)]
     tool = robot.tree.pinocchio.frames[robot.tree.frame_id(robot.end_effector)]
-    for robot_shape in shapes:
-        _add_shape(
-            mujoco, spec, bodies[robot_shape.joint], robot_shape.shape, np.eye(4), scene, _ROBOT
-        )
+    for part in shapes:
+        _add_shape(mujoco, spec, bodies[part.joint], part.shape, scene.surface, _ROBOT)
     for shape in scene.tool:
-        placement = np.array(tool.placement.homogeneous)
-        _add_shape(mujoco, spec, bodies[tool.parentJoint], shape, placement, scene, _ROBOT)
+        placed = replace(shape, pose=tool.placement.homogeneous @ shape.pose)
+        _add_shape(mujoco, spec, bodies[tool.parentJoint], placed, scene.surface, _ROBOT)
     for body in scene.bodies:
         _add_body(mujoco, spec, body, scene)
     if friction is not None:
         for i, name in enumerate(robot.joint_names):
             _set_friction(spec.joint(name), friction.viscous[i], friction.coulomb[i], dt)
-    return spec
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise ModelError(f"MuJoCo does not accept '{robot.name}': {error}") from None
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    return _compiled_robot(spec, model, robot, scene)
 
 
 def _set_friction(joint: Any, viscous: float, coulomb: float, dt: float) -> None:
@@ -155,21 +141,20 @@ def _set_friction(joint: Any, viscous: float, coulomb: float, dt: float) -> None
     joint.solimp_friction = [0.999, 0.9999, *joint.solimp_friction[2:]]
 
 
-def _compiled_robot(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
-    names = robot.tree.pinocchio.names
-    joints_v = np.array([model.joint(name).dofadr[0] for name in robot.joint_names], dtype=int)
-    free = {b.name: int(model.joint(_joint(b.name)).qposadr[0]) for b in scene.bodies if b.is_free}
+def _compiled_robot(spec: Any, model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
+    joints = [model.joint(name) for name in robot.joint_names]
+    free = {b.name: model.joint(_joint(b.name)) for b in scene.bodies if b.is_free}
     robot_mask = np.ones(model.nv, dtype=bool)
-    for body in free:
-        address = model.joint(_joint(body)).dofadr[0]
-        robot_mask[address : address + 6] = False
+    for joint in free.values():
+        robot_mask[joint.dofadr[0] : joint.dofadr[0] + 6] = False
     return MujocoRobot(
+        spec,
         model,
-        np.array([0, *(model.body(names[i]).id for i in range(1, len(names)))]),
-        np.array([model.joint(name).qposadr[0] for name in robot.joint_names], dtype=int),
-        joints_v,
+        np.array([0, *(model.body(name).id for name in list(robot.tree.pinocchio.names)[1:])]),
+        np.array([joint.qposadr[0] for joint in joints], dtype=int),
+        np.array([joint.dofadr[0] for joint in joints], dtype=int),
         robot_mask,
-        free,
+        {name: int(joint.qposadr[0]) for name, joint in free.items()},
     )
 
 
@@ -239,33 +224,25 @@ def _add_body(mujoco: Any, spec: Any, body: Any, scene: Scene) -> None:
     if body.is_free:
         scene_body.add_joint(name=_joint(body.name), type=mujoco.mjtJoint.mjJNT_FREE)
     for shape in body.shapes:
-        geom = _add_shape(mujoco, spec, scene_body, shape, np.eye(4), scene, _SCENE)
+        geom = _add_shape(mujoco, spec, scene_body, shape, scene.surface, _SCENE)
         if body.is_free:
             geom.mass = body.mass / len(body.shapes)
 
 
 def _add_shape(
-    mujoco: Any,
-    spec: Any,
-    body: Any,
-    shape: Shape,
-    placement: Array,
-    scene: Scene,
-    contact_bits: tuple[int, int],
+    mujoco: Any, spec: Any, body: Any, shape: Shape, surface: Surface, contact_bits: tuple[int, int]
 ) -> Any:
-    kinds = mujoco.mjtGeom
-    geoms = {
-        "plane": (kinds.mjGEOM_PLANE, [0.0, 0.0, 1.0]),
-        "box": (kinds.mjGEOM_BOX, [0.5 * s for s in shape.size]),
-        "sphere": (kinds.mjGEOM_SPHERE, [*shape.size, 0.0, 0.0]),
-        "mesh": (kinds.mjGEOM_MESH, [0.0, 0.0, 0.0]),
-    }
-    if shape.kind in ("cylinder", "capsule"):
-        type_ = kinds.mjGEOM_CYLINDER if shape.kind == "cylinder" else kinds.mjGEOM_CAPSULE
-        size = [shape.size[0], 0.5 * shape.size[1], 0.0]
-    else:
-        type_, size = geoms[shape.kind]
-    geom = body.add_geom(type=type_, size=size, **_pose(mujoco, placement @ shape.pose))
+    x, y, z = (*shape.size, 0.0, 0.0, 0.0)[:3]
+    size = {
+        "plane": [0.0, 0.0, 1.0],
+        "box": [0.5 * x, 0.5 * y, 0.5 * z],
+        "sphere": [x, 0.0, 0.0],
+        "cylinder": [x, 0.5 * y, 0.0],
+        "capsule": [x, 0.5 * y, 0.0],
+        "mesh": [0.0, 0.0, 0.0],
+    }[shape.kind]
+    kind = getattr(mujoco.mjtGeom, f"mjGEOM_{shape.kind.upper()}")
+    geom = body.add_geom(type=kind, size=size, **_pose(mujoco, shape.pose))
     if shape.kind == "mesh":
         name = f"mesh {len(spec.meshes)}"
         spec.add_mesh(name=name, uservert=np.asarray(shape.vertices).ravel())
@@ -274,8 +251,8 @@ def _add_shape(
     geom.mass = 0.0
     geom.rgba = shape.rgba
     geom.condim = 3
-    geom.friction = [scene.surface.friction, 0.005, 0.0001]
-    geom.solref = [scene.surface.time, scene.surface.damping_ratio]
+    geom.friction = [surface.friction, 0.005, 0.0001]
+    geom.solref = [surface.time, surface.damping_ratio]
     return geom
 
 

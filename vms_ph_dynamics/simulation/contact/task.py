@@ -107,11 +107,8 @@ class Task:
 
     def move(self, time: float) -> Move | None:
         """Return the move whose target is in force at a time, s, or None before the first."""
-        phase, current = self.phase(time), None
-        for move in self.moves:
-            if move.at <= phase + 1e-9:
-                current = move
-        return current
+        phase = self.phase(time)
+        return next((move for move in reversed(self.moves) if move.at <= phase + 1e-9), None)
 
     def phase(self, time: float) -> float:
         """Return the time since the moves began, s, at a time of the run, s."""
