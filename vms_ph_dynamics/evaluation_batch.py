@@ -134,14 +134,10 @@ class EvaluationBatch:
             return arrays
         p, joints = tree.projection, tree.projection[model.b :, model.b :]
         project: dict[str, Callable[[Array], Array]] = {
-            "M": lambda x: p.T @ x @ p,
-            "C": lambda x: p.T @ x @ p,
+            **dict.fromkeys(("M", "C"), lambda x: p.T @ x @ p),
             "M_hat_m": lambda x: joints.T @ x @ joints,
-            "A": lambda x: x @ joints,
-            "J_end_effector": lambda x: x @ p,
-            "g": lambda x: x @ p,
-            "momentum": lambda x: x @ p,
-            "pi_hat": lambda x: x @ joints,
+            **dict.fromkeys(("J_end_effector", "g", "momentum"), lambda x: x @ p),
+            **dict.fromkeys(("A", "pi_hat"), lambda x: x @ joints),
         }
         return {name: project[name](x) if name in project else x for name, x in arrays.items()}
 
@@ -224,14 +220,11 @@ def threads_of(threads: int | None) -> int:
 
 
 def _term(d: Evaluation, name: str) -> Any:
+    tree = d.tree.pinocchio
     if name == "kinetic_regressor":
-        tree = d.tree
-        return pin.computeKineticEnergyRegressor(
-            tree.pinocchio, tree.data(), d.q_full, d.v_full
-        ).copy()
+        return pin.computeKineticEnergyRegressor(tree, d.tree.data(), d.q_full, d.v_full).copy()
     if name == "potential_regressor":
-        tree = d.tree
-        return pin.computePotentialEnergyRegressor(tree.pinocchio, tree.data(), d.q_full).copy()
+        return pin.computePotentialEnergyRegressor(tree, d.tree.data(), d.q_full).copy()
     if name in _MOMENTA:
         return getattr(momenta(d), _MOMENTA[name])
     return getattr(d, name)

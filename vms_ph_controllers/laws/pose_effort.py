@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation
+from vms_ph_dynamics.groups import cross
 
 from ..controller import ControlEnergy, gain, switch
-from ..potentials.pose_potential import PosePotential, cross
+from ..potentials.pose_potential import PosePotential
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains

@@ -18,7 +18,7 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics import Array, Evaluation, VMSModel
-from vms_ph_dynamics.groups import SE3
+from vms_ph_dynamics.groups import SE3, cross
 
 from .shaped_potential import SpringForce
 
@@ -150,12 +150,6 @@ class PosePotential:
         vector = self._quaternion[:3]
         divisor = 1.0 + self._sign * float(self._quaternion[3])
         return 8.0 / divisor * float((k_rotation @ vector) @ cross(rate, vector))
-
-
-def cross(a: Array, b: Array) -> Array:
-    """Return the cross product of two vectors (3,), without the checks of numpy's."""
-    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
-    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
 def _quaternion(rotation: Array) -> Array:

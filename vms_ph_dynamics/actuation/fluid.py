@@ -200,12 +200,7 @@ class Fluid:
 
     def drag(self, kinematics: Kinematics) -> Array:
         """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``, N, N m."""
-        total = np.zeros(kinematics.tree.nv)
-        for body in self.bodies:
-            jacobian = kinematics.jacobian(body.link)
-            twist = jacobian @ kinematics.v
-            total -= jacobian.T @ ((body.linear_drag + body.quadratic_drag * np.abs(twist)) * twist)
-        return total
+        return -self.damping(kinematics) @ kinematics.v
 
 
 CYLINDER_DRAG_COEFFICIENT = 1.2  # drag coefficient of a circular cylinder in cross flow

@@ -5,8 +5,8 @@
 
 from .group import Group
 from .planar import SE2, base_group
-from .spatial import SE3, SO3, pose, skew
+from .spatial import SE3, SO3, cross, pose, skew
 
 __all__ = [
-    "SE2", "SE3", "SO3", "Group", "base_group", "pose", "skew",
+    "SE2", "SE3", "SO3", "Group", "base_group", "cross", "pose", "skew",
 ]  # fmt: skip

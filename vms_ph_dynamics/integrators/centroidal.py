@@ -25,9 +25,10 @@ from ..arrays import Array
 from ..energy.audit import CompensatedSum
 from ..errors import ModelError
 from ..evaluation import Evaluation
+from ..groups import cross
 from ..model import VMSModel
 from ..robot.joints import BASE_POSITION_SIZE
-from .moving_base import base_rotation, cross
+from .moving_base import base_rotation
 
 
 class Fall(NamedTuple):

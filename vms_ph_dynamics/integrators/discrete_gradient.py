@@ -12,9 +12,10 @@ from ..arrays import Array
 from ..energy.audit import CompensatedSum, PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
+from ..groups import cross
 from .centroidal import Centroidal, CentroidalState, Fall, lever_of
 from .implicit import Sweep, solve
-from .moving_base import base_rotation, cross
+from .moving_base import base_rotation
 from .robot_stepper import RobotStepper
 from .stepper import Efforts, StepFailure, StepResult
 

@@ -8,6 +8,7 @@ import pinocchio as pin
 
 from ..arrays import Array
 from ..evaluation import Evaluation
+from ..groups import cross
 from ..model import VMSModel
 from ..robot.joints import BASE_POSITION_SIZE
 
@@ -25,13 +26,6 @@ def base_rotation(base: str, q: Array) -> Array:
         return pin.XYZQUATToSE3(q[:7]).rotation
     cosine, sine = q[2], q[3]
     return np.array([[cosine, -sine], [sine, cosine]])
-
-
-def cross(a: Array, b: Array) -> Array:
-    """Return the cross product of (3,) vectors; ten times as fast as np.cross."""
-    x, y, z = a.tolist()
-    u, v, w = b.tolist()
-    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
 
 
 def commutator(base: str, x: Array, y: Array) -> Array:

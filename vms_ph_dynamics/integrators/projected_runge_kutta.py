@@ -13,8 +13,9 @@ from ..arrays import Array
 from ..energy.audit import PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
+from ..groups import cross
 from .centroidal import Centroidal, CentroidalState
-from .moving_base import base_rotation, cross, inverse_differential
+from .moving_base import base_rotation, inverse_differential
 from .projection import project
 from .robot_stepper import RobotStepper
 from .stepper import Efforts, StepFailure, StepResult

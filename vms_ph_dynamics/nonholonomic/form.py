@@ -58,7 +58,11 @@ class WheelConstraint(Task):
                 the plane, or the radius is not positive.
         """
         super().__init__(model)
-        _check_planar(model)
+        if model.base != "planar":
+            raise ModelError(
+                f"wheels roll on the plane of a planar base; '{model.name}' has a {model.base} "
+                "base: load it with base='planar'"
+            )
         if not radius > 0.0:
             raise ModelError(f"the radius of wheel '{wheel}' must be positive; given: {radius}")
         tree = model.tree.pinocchio
@@ -112,14 +116,6 @@ class WheelConstraint(Task):
         if self._roller_angle is None:
             return np.stack([travel, axle])
         return (np.cos(self._roller_angle) * travel + np.sin(self._roller_angle) * axle)[None, :]
-
-
-def _check_planar(model: VMSModel) -> None:
-    if model.base != "planar":
-        raise ModelError(
-            f"wheels roll on the plane of a planar base; '{model.name}' has a {model.base} base: "
-            "load it with base='planar'"
-        )
 
 
 _SE2 = SE2()

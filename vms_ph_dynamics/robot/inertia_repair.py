@@ -180,15 +180,8 @@ class Repair(NamedTuple):
 def links_of(model: Any) -> list[LinkInertia]:
     """Return the inertias of the moving bodies of a Pinocchio model, under their joints' names."""
     return [
-        LinkInertia(
-            model.names[i],
-            i,
-            pin.SE3.Identity(),
-            model.inertias[i].mass,
-            model.inertias[i].lever,
-            model.inertias[i].inertia,
-        )
-        for i in range(1, model.njoints)
+        LinkInertia(model.names[i], i, pin.SE3.Identity(), body.mass, body.lever, body.inertia)
+        for i, body in list(enumerate(model.inertias))[1:]
     ]
 
 
