@@ -26,7 +26,7 @@ _ROUTE = ((0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (0.0, 1.0, 1.5), (0
 _LEG_DURATION = 12.0
 
 # Of joints, rad: targets alternate by this amount with the legs of the route.
-_TURN = 0.3
+_JOINT_AMPLITUDE = 0.3
 
 
 @dataclass(frozen=True)
@@ -96,43 +96,43 @@ def exergy_ledger(
     Raises:
         VmsPhError: the engine does not cover the robot, or the motion cannot be continued.
     """
-    run = _Run(robot, step, drives, friction)
+    run = _RouteRun(robot, step, drives, friction)
     simulation, total = run.simulation, max(1, round(seconds / step))
     start = simulation.exergy_map()
     last, least = start, 0.0
-    chunk = max(1, min(round(0.1 / step), total))
-    for start_step in range(0, total, chunk):
-        simulation.advance(min(chunk, total - start_step))
+    batch = max(1, min(round(0.1 / step), total))
+    for start_step in range(0, total, batch):
+        simulation.advance(min(batch, total - start_step))
         if not simulation.is_finite():
             raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
         current = simulation.exergy_map()
         least = min(least, *(current.destroyed[n] - last.destroyed[n] for n in current.destroyed))
         last = current
-        progress(min((start_step + chunk) / total, 1.0), robot)
+        progress(min((start_step + batch) / total, 1.0), robot)
     return _ledger(robot, start, last, least)
 
 
 def cause(destroyer: str) -> str:
     """Return how a destroyer such as "joint/winding" destroys exergy, as the legend has it."""
-    where, _, how = destroyer.rpartition("/")
-    return f"rotor_{how}" if where.startswith("rotor_") else how
+    part, _, process = destroyer.rpartition("/")
+    return f"rotor_{process}" if part.startswith("rotor_") else process
 
 
 def _ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> Ledger:
     battery = Line("battery", "from the battery", start.stored["battery"] - end.stored["battery"])
-    outside = [Line(name, f"by {name}", energy) for name, energy in end.supplied.items()]
+    external = [Line(name, f"by {name}", energy) for name, energy in end.supplied.items()]
     stored = {name: end.stored[name] - start.stored[name] for name in end.stored}
     del stored["battery"]
-    kinds: dict[str, float] = {}
+    destroyed_by_cause: dict[str, float] = {}
     for name, energy in end.destroyed.items():
-        kinds[cause(name)] = kinds.get(cause(name), 0.0) + energy
+        destroyed_by_cause[cause(name)] = destroyed_by_cause.get(cause(name), 0.0) + energy
     warmest = max(end.temperatures, key=lambda name: end.temperatures[name])
     return Ledger(
         robot,
         end.time,
-        (battery, *outside),
+        (battery, *external),
         tuple(Line(name, f"as {name.replace('_', ' ')}", e) for name, e in stored.items()),
-        tuple(Line(name, label_of(name), energy) for name, energy in kinds.items()),
+        tuple(Line(name, label_of(name), energy) for name, energy in destroyed_by_cause.items()),
         -end.residual,
         end,
         least,
@@ -140,18 +140,18 @@ def _ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> Ledge
     )
 
 
-class _Run:
+class _RouteRun:
     def __init__(self, robot: str, step: float, drives: str, friction: bool) -> None:
         settings = RobotSettings(robot)
         description = settings.description()
         model = settings.model(description)
         home = settings.initial_configuration(model)
         allocation = settings.allocation()
-        values = _parameters(robot)
-        actuated = bool(values.get("base_actuated", True))
-        law = make_controller(str(values.get("controller", "auto")), model, allocation, actuated)
+        options = _parameters(robot)
+        actuated = bool(options.get("base_actuated", True))
+        law = make_controller(str(options.get("controller", "auto")), model, allocation, actuated)
         gain_names = {item.name for item in fields(law.gains)}
-        law.gains = replace(law.gains, **{k: v for k, v in values.items() if k in gain_names})
+        law.gains = replace(law.gains, **{k: v for k, v in options.items() if k in gain_names})
         self._supervisor = Supervisor(law, allocation, actuated)
         self._supervisor.reset(RobotState(home, np.zeros(model.nv)))
         self._home, self._model, self._leg, self._time = home, model, -1, 0.0
@@ -182,7 +182,7 @@ class _Run:
             pose[:3, 3] += _ROUTE[leg % len(_ROUTE)]
         elif model.base == "fixed":
             pose[2, 3] -= 0.1 * (leg % 2 == 0)
-        targets = model.joint_positions(self._home) + _TURN * (leg % 2 == 0)
+        targets = model.joint_positions(self._home) + _JOINT_AMPLITUDE * (leg % 2 == 0)
         clipped = np.clip(targets, model.joints.lower + 0.05, model.joints.upper - 0.05)
         return Reference(position=pose[:3, 3].copy(), pose=pose, joints=clipped)
 

@@ -3,7 +3,7 @@
 
 """Patterns: ports, interfaces, junctions and their composition [C 2].
 
-A port is written ``"box.port"``, an outer port by its name alone.
+A port has the path ``"box.port"``, an outer port its name alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -51,9 +51,9 @@ def width(interface: Interface) -> int:
     return sum(p.quantity.space.dimension for p in interface.values() if p.kind == "power")
 
 
-def split(end: str) -> tuple[str, str]:
+def split(path: str) -> tuple[str, str]:
     """Return box and port of ``"box.port"``; the box of an outer port is empty."""
-    box, _, port = end.rpartition(".")
+    box, _, port = path.rpartition(".")
     return box, port
 
 
@@ -83,31 +83,31 @@ class Pattern:
     ) -> None:
         frozen_boxes = {name: MappingProxyType(dict(i)) for name, i in boxes.items()}
         object.__setattr__(self, "boxes", MappingProxyType(frozen_boxes))
-        wires = {name: _ends(name, ends) for name, ends in junctions.items()}
-        object.__setattr__(self, "junctions", MappingProxyType(wires))
+        path_lists = {name: _checked_paths(name, paths) for name, paths in junctions.items()}
+        object.__setattr__(self, "junctions", MappingProxyType(path_lists))
         ports = dict(outer) if isinstance(outer, Mapping) else self._infer_outer(outer)
         object.__setattr__(self, "outer", MappingProxyType(ports))
         self._check()
 
-    def port(self, end: str) -> Port:
-        """Return the port of an end.
+    def port(self, path: str) -> Port:
+        """Return the port of a path.
 
         Raises:
             PatternError: there is no port of this name.
         """
-        box, port = split(end)
+        box, port = split(path)
         if not box:
             if port not in self.outer:
                 raise PatternError(
-                    f"there is no outer port '{port}'; the outer ports are {_names(self.outer)}"
+                    f"there is no outer port '{port}'; the outer ports are {_listed(self.outer)}"
                 )
             return self.outer[port]
         if box not in self.boxes:
-            raise PatternError(f"there is no box '{box}'; the boxes are {_names(self.boxes)}")
+            raise PatternError(f"there is no box '{box}'; the boxes are {_listed(self.boxes)}")
         interface = self.boxes[box]
         if port not in interface:
             raise PatternError(
-                f"box '{box}' has no port '{port}'; its ports are {_names(interface)}"
+                f"box '{box}' has no port '{port}'; its ports are {_listed(interface)}"
             )
         return interface[port]
 
@@ -119,30 +119,30 @@ class Pattern:
         """
         if junction not in self.junctions:
             raise PatternError(
-                f"there is no junction '{junction}'; the junctions are {_names(self.junctions)}"
+                f"there is no junction '{junction}'; the junctions are {_listed(self.junctions)}"
             )
         return self.port(self.junctions[junction][0]).quantity
 
-    def junction_of(self, end: str) -> str:
+    def junction_of(self, path: str) -> str:
         """Return the junction of a port.
 
         Raises:
             PatternError: there is no port of this name.
         """
-        for name, ends in self.junctions.items():
-            if end in ends:
+        for name, paths in self.junctions.items():
+            if path in paths:
                 return name
-        raise PatternError(f"port '{end}' is at no junction")
+        raise PatternError(f"port '{path}' is at no junction")
 
     def _infer_outer(self, names: Iterable[str]) -> dict[str, Port]:
         """Assign outer ports the quantity of their junction, as power ports if power can pass."""
         inferred: dict[str, Port] = {}
         for name in names:
-            for ends in self.junctions.values():
-                inner = [self.port(end) for end in ends if split(end)[0]]
-                if name in ends and inner:
-                    passes = any(p.kind == "power" for p in inner)
-                    inferred[name] = Port(inner[0].quantity, "power" if passes else "state")
+            for paths in self.junctions.values():
+                inner = [self.port(path) for path in paths if split(path)[0]]
+                if name in paths and inner:
+                    passes_power = any(p.kind == "power" for p in inner)
+                    inferred[name] = Port(inner[0].quantity, "power" if passes_power else "state")
             if name not in inferred:
                 raise PatternError(
                     f"outer port '{name}' is at no junction with an inner port; "
@@ -151,63 +151,63 @@ class Pattern:
         return inferred
 
     def _check(self) -> None:
-        junction_of_end: dict[str, str] = {}
-        for junction, ends in self.junctions.items():
-            for end in ends:
-                self.port(end)
-                if end in junction_of_end:
+        junction_of: dict[str, str] = {}
+        for junction, paths in self.junctions.items():
+            for path in paths:
+                self.port(path)
+                if path in junction_of:
                     raise PatternError(
-                        f"port '{end}' is connected to the junctions '{junction_of_end[end]}' and "
+                        f"port '{path}' is connected to the junctions '{junction_of[path]}' and "
                         f"'{junction}'; every port belongs to one"
                     )
-                junction_of_end[end] = junction
-            self._check_quantities(junction, ends)
-            self._check_outer(junction, ends)
+                junction_of[path] = junction
+            self._check_quantities(junction, paths)
+            self._check_outer(junction, paths)
         ports = [f"{box}.{port}" for box, i in self.boxes.items() for port in i] + list(self.outer)
-        for end in ports:
-            if end not in junction_of_end:
+        for path in ports:
+            if path not in junction_of:
                 raise PatternError(
-                    f"port '{end}', a {self.port(end)}, is connected to nothing; add it to a "
-                    f"junction (there are {_names(self.junctions)})"
+                    f"port '{path}', a {self.port(path)}, is connected to nothing; add it to a "
+                    f"junction (there are {_listed(self.junctions)})"
                 )
 
-    def _check_quantities(self, junction: str, ends: tuple[str, ...]) -> None:
-        first = self.port(ends[0]).quantity
-        for end in ends[1:]:
-            other = self.port(end).quantity
+    def _check_quantities(self, junction: str, paths: tuple[str, ...]) -> None:
+        first = self.port(paths[0]).quantity
+        for path in paths[1:]:
+            other = self.port(path).quantity
             if other != first:
                 raise PatternError(
-                    f"junction '{junction}' joins port '{ends[0]}' of quantity {first} with port "
-                    f"'{end}' of quantity {other}; all ports of a junction share one quantity"
+                    f"junction '{junction}' joins port '{paths[0]}' of quantity {first} with port "
+                    f"'{path}' of quantity {other}; all ports of a junction share one quantity"
                 )
 
-    def _check_outer(self, junction: str, ends: tuple[str, ...]) -> None:
-        inner = [end for end in ends if split(end)[0]]
+    def _check_outer(self, junction: str, paths: tuple[str, ...]) -> None:
+        inner = [path for path in paths if split(path)[0]]
         if not inner:
             raise PatternError(f"junction '{junction}' has no inner port")
-        if any(self.port(end).kind == "power" for end in inner):
+        if any(self.port(path).kind == "power" for path in inner):
             return
-        for end in ends:
-            if self.port(end).kind == "power":
+        for path in paths:
+            if self.port(path).kind == "power":
                 raise PatternError(
-                    f"outer power port '{end}' meets only state ports at junction '{junction}', "
+                    f"outer power port '{path}' meets only state ports at junction '{junction}', "
                     "which pass no power; make it a state port"
                 )
 
 
-def _ends(junction: str, ends: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(ends, str):
+def _checked_paths(junction: str, paths: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(paths, str):
         raise PatternError(
             f"junction '{junction}' must be a list of ports such as ('a.p', 'b.p'); "
-            f"given: the text {ends!r}"
+            f"given: the text {paths!r}"
         )
-    names = tuple(ends)
+    names = tuple(paths)
     if not names:
         raise PatternError(f"junction '{junction}' has no ports")
     return names
 
 
-def _names(items: Iterable[str]) -> str:
+def _listed(items: Iterable[str]) -> str:
     return ", ".join(items) or "none"
 
 
@@ -215,7 +215,7 @@ def _names(items: Iterable[str]) -> str:
 Key = tuple[str, str]
 
 
-def same_interface(label: str, required: Interface, actual: Interface) -> None:
+def check_interface(box: str, required: Interface, actual: Interface) -> None:
     """Raise an error if an interface differs from that of a box.
 
     Raises:
@@ -224,17 +224,17 @@ def same_interface(label: str, required: Interface, actual: Interface) -> None:
     for name, port in required.items():
         if name not in actual:
             raise PatternError(
-                f"box '{label}' has a port '{name}', a {port}, which its filling lacks; the "
+                f"box '{box}' has a port '{name}', a {port}, which its filling lacks; the "
                 f"filling has {', '.join(actual) or 'no ports'}"
             )
         if actual[name] != port:
             raise PatternError(
-                f"port '{name}' of box '{label}' is a {port}, but its filling has a {actual[name]}"
+                f"port '{name}' of box '{box}' is a {port}, but its filling has a {actual[name]}"
             )
     for name, port in actual.items():
         if name not in required:
             raise PatternError(
-                f"the filling of box '{label}' has a port '{name}', a {port}, which the box lacks"
+                f"the filling of box '{box}' has a port '{name}', a {port}, which the box lacks"
             )
 
 
@@ -255,7 +255,7 @@ def substitute(pattern: Pattern, inner: Mapping[str, Pattern]) -> Pattern:
     for box, filling in inner.items():
         if box not in pattern.boxes:
             raise PatternError(f"there is no box '{box}'; the boxes are {', '.join(pattern.boxes)}")
-        same_interface(box, pattern.boxes[box], filling.outer)
+        check_interface(box, pattern.boxes[box], filling.outer)
     boxes: dict[str, Interface] = {}
     for box, interface in pattern.boxes.items():
         if box in inner:
@@ -263,57 +263,53 @@ def substitute(pattern: Pattern, inner: Mapping[str, Pattern]) -> Pattern:
         else:
             boxes[box] = interface
     # A port joins two junctions: the one around the box and the one inside it.
-    groups: dict[Key, list[str]] = {}
-    owner: dict[str, Key] = {}
-    for junction, ends in pattern.junctions.items():
-        groups["", junction] = [end for end in ends if split(end)[0] not in inner]
-        owner |= {end: ("", junction) for end in ends if split(end)[0] in inner}
+    paths_at: dict[Key, list[str]] = {}
+    junction_of: dict[str, Key] = {}
+    for junction, paths in pattern.junctions.items():
+        paths_at["", junction] = [path for path in paths if split(path)[0] not in inner]
+        junction_of |= {path: ("", junction) for path in paths if split(path)[0] in inner}
     for box, filling in inner.items():
-        for junction, ends in filling.junctions.items():
+        for junction, paths in filling.junctions.items():
             key: Key = (box, junction)
-            groups[key] = [f"{box}.{end}" for end in ends if split(end)[0]]
-            for end in ends:
-                if not split(end)[0]:
-                    _check_power(pattern, filling, box, end, junction)
-                    key = _merge(groups, owner, owner[f"{box}.{end}"], key)
-    return Pattern(boxes, _named(groups), pattern.outer)
+            paths_at[key] = [f"{box}.{path}" for path in paths if split(path)[0]]
+            for path in paths:
+                if not split(path)[0]:
+                    _check_power(pattern, filling, box, path, junction)
+                    key = _merge(paths_at, junction_of, junction_of[f"{box}.{path}"], key)
+    return Pattern(boxes, _with_final_names(paths_at), pattern.outer)
 
 
-def _merge(groups: dict[Key, list[str]], owner: dict[str, Key], target: Key, merged: Key) -> Key:
+def _merge(paths: dict[Key, list[str]], keys: dict[str, Key], target: Key, merged: Key) -> Key:
     if target == merged:
         return target
-    groups[target] += groups.pop(merged)
-    for end, key in owner.items():
+    paths[target] += paths.pop(merged)
+    for path, key in keys.items():
         if key == merged:
-            owner[end] = target
+            keys[path] = target
     return target
 
 
-def _named(groups: dict[Key, list[str]]) -> dict[str, tuple[str, ...]]:
+def _with_final_names(paths_at: dict[Key, list[str]]) -> dict[str, tuple[str, ...]]:
     """Prefix inner junctions with the name of their box; outer names take precedence."""
-    names = {name for box, name in groups if not box}
-    wires: dict[str, tuple[str, ...]] = {}
-    for (box, junction), ends in groups.items():
+    names = {name for box, name in paths_at if not box}
+    junctions: dict[str, tuple[str, ...]] = {}
+    for (box, junction), paths in paths_at.items():
         name = f"{box}.{junction}" if box else junction
-        while box and (name in names or name in wires):
+        while box and (name in names or name in junctions):
             name += "_"
-        wires[name] = tuple(ends)
-    return wires
+        junctions[name] = tuple(paths)
+    return junctions
 
 
 def _check_power(outer: Pattern, inner: Pattern, box: str, port: str, junction: str) -> None:
     """Check that a state port, which passes no power, has no power ports on both sides."""
     if inner.outer[port].kind == "power":
         return
-    ends = outer.junctions[outer.junction_of(f"{box}.{port}")]
-    others = [end for end in ends if end != f"{box}.{port}" and outer.port(end).kind == "power"]
-    inside = [
-        end
-        for end in inner.junctions[junction]
-        if split(end)[0] and inner.port(end).kind == "power"
-    ]
-    if others and inside:
+    paths = outer.junctions[outer.junction_of(f"{box}.{port}")]
+    outside = [p for p in paths if p != f"{box}.{port}" and outer.port(p).kind == "power"]
+    inside = [p for p in inner.junctions[junction] if split(p)[0] and inner.port(p).kind == "power"]
+    if outside and inside:
         raise PatternError(
-            f"state port '{box}.{port}' passes no power, but the power ports '{others[0]}' outside "
-            f"and '{inside[0]}' inside would meet through it; make it a power port"
+            f"state port '{box}.{port}' passes no power, but the power ports '{outside[0]}' "
+            f"outside and '{inside[0]}' inside would meet through it; make it a power port"
         )

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from .components import Component
 from .errors import PatternError
-from .patterns import Interface, Pattern, same_interface, substitute
+from .patterns import Interface, Pattern, check_interface, substitute
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class System:
         for box, interface in pattern.boxes.items():
             if box not in fillings:
                 raise PatternError(f"box '{box}' is empty; fill it with a system or a component")
-            same_interface(box, interface, fillings[box].interface)
+            check_interface(box, interface, fillings[box].interface)
         for box in fillings:
             if box not in pattern.boxes:
                 raise PatternError(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ZERO_CELSIUS, _HOUR = 273.15, 3600.0
 _SCALARS = ("ambient_temperature", "softening", "idle")
-_RULE = (
+_SIZING_KEYS = (
     "largest_rate",
     "speed_margin",
     "current_margin",
@@ -37,7 +37,7 @@ _RULE = (
 _SECTIONS = ("battery", "motors", "rotors", "joints")
 
 
-def _entries(section_class: type, excluded: tuple[str, ...] = ()) -> tuple[str, ...]:
+def _keys_of(section_class: type, excluded: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the entries of a section from the fields of what it describes."""
     names = (item.name for item in fields(section_class) if item.name not in excluded)
     return tuple(
@@ -45,10 +45,10 @@ def _entries(section_class: type, excluded: tuple[str, ...] = ()) -> tuple[str, 
     )
 
 
-_JOINT = _entries(Motors)
-_ROTORS = _entries(Rotors, ("matrix", "drag_ratio", "temperature_coefficient"))
+_JOINT_KEYS = _keys_of(Motors)
+_ROTOR_KEYS = _keys_of(Rotors, ("matrix", "drag_ratio", "temperature_coefficient"))
 # The charge of a battery is given as its capacity, A h.
-_BATTERY = ("capacity", *_entries(Battery, ("charge",)))
+_BATTERY_KEYS = ("capacity", *_keys_of(Battery, ("charge",)))
 
 
 def load(
@@ -87,21 +87,21 @@ def load(
 
 
 def _merged(defaults: Any, specific: Any, label: str) -> dict[str, Any]:
-    for section_settings, where in ((defaults, "defaults"), (specific, label)):
-        _check_keys(section_settings, where, (*_SCALARS, *_SECTIONS))
+    for options, owner in ((defaults, "defaults"), (specific, label)):
+        _check_keys(options, owner, (*_SCALARS, *_SECTIONS))
     merged = {**defaults, **{name: specific[name] for name in _SCALARS if name in specific}}
     for section in _SECTIONS:
-        parts = [section_settings.get(section) or {} for section_settings in (defaults, specific)]
-        for part in parts:
-            _check_keys(part, section, _accepted(section, part))
-        merged[section] = {**parts[0], **parts[1]}
+        sections = [options.get(section) or {} for options in (defaults, specific)]
+        for entries in sections:
+            _check_keys(entries, section, _accepted_keys(section, entries))
+        merged[section] = {**sections[0], **sections[1]}
     return merged
 
 
-def _accepted(section: str, part: Any) -> tuple[str, ...]:
+def _accepted_keys(section: str, part: Any) -> tuple[str, ...]:
     if section == "joints":
         return tuple(part) if isinstance(part, Mapping) else ()
-    return {"battery": _BATTERY, "motors": _RULE, "rotors": _ROTORS}[section]
+    return {"battery": _BATTERY_KEYS, "motors": _SIZING_KEYS, "rotors": _ROTOR_KEYS}[section]
 
 
 def _drives(
@@ -122,18 +122,18 @@ def _motors(model: "VMSModel", settings: Mapping[str, Any], voltage: float) -> A
     rule = _numbers(settings["motors"], "motors")
     joints = settings["joints"]
     _check_keys(joints, "joints", model.joint_names)
-    columns: dict[str, list[float]] = {name: [] for name in _JOINT}
+    columns: dict[str, list[float]] = {name: [] for name in _JOINT_KEYS}
     table = model.joints
     for k, joint in enumerate(model.joint_names):
         joint_settings = joints.get(joint) or {}
-        _check_keys(joint_settings, f"joint '{joint}'", _JOINT)
+        _check_keys(joint_settings, f"joint '{joint}'", _JOINT_KEYS)
         joint_settings = _numbers(joint_settings, f"joint '{joint}'")
-        if any(name not in joint_settings for name in _JOINT):
+        if any(name not in joint_settings for name in _JOINT_KEYS):
             joint_settings = (
                 _sized_motor(rule, float(table.effort[k]), float(table.velocity[k]), joint, voltage)
                 | joint_settings
             )
-        for name in _JOINT:
+        for name in _JOINT_KEYS:
             columns[name].append(joint_settings[name])
     return Motors(
         **{_field(name): np.array(values, dtype=np.float64) for name, values in columns.items()}
@@ -143,28 +143,28 @@ def _motors(model: "VMSModel", settings: Mapping[str, Any], voltage: float) -> A
 def _sized_motor(
     rule: Mapping[str, float], effort: float, rate: float, joint: str, voltage: float
 ) -> dict[str, float]:
-    missing = [name for name in _RULE if name not in rule]
+    missing = [name for name in _SIZING_KEYS if name not in rule]
     if missing:
         raise ModelError(f"motors lacks {', '.join(missing)}, which the joint '{joint}' needs")
     if not (0.0 < effort < np.inf and rate > 0.0):
         raise ModelError(
             f"the joint '{joint}' has no largest effort and rate in its description (given: "
             f"{effort:g} and {rate:g}), from which its motor would follow; add <limit effort=... "
-            f"velocity=.../>, or give {', '.join(_JOINT)} under joints: {joint}"
+            f"velocity=.../>, or give {', '.join(_JOINT_KEYS)} under joints: {joint}"
         )
     rate = min(rate, rule["largest_rate"])
-    constant = voltage / (rule["speed_margin"] * rate)
+    torque_constant = voltage / (rule["speed_margin"] * rate)
     loss = rule["loss_share"] * effort * rate
-    winding, housing = loss / rule["winding_rise"], loss / rule["housing_rise"]
+    to_housing, to_air = loss / rule["winding_rise"], loss / rule["housing_rise"]
     return {
-        "torque_constant": constant,
-        "resistance": loss * (constant / effort) ** 2,
+        "torque_constant": torque_constant,
+        "resistance": loss * (torque_constant / effort) ** 2,
         "temperature_coefficient": rule["temperature_coefficient"],
-        "largest_current": rule["current_margin"] * effort / constant,
-        "winding_heat_capacity": rule["winding_time"] * winding,
-        "winding_conductance": winding,
-        "housing_heat_capacity": rule["housing_time"] * housing,
-        "housing_conductance": housing,
+        "largest_current": rule["current_margin"] * effort / torque_constant,
+        "winding_heat_capacity": rule["winding_time"] * to_housing,
+        "winding_conductance": to_housing,
+        "housing_heat_capacity": rule["housing_time"] * to_air,
+        "housing_conductance": to_air,
     }
 
 
@@ -172,7 +172,7 @@ def _rotors(section: Mapping[str, Any], allocation: "Allocation | None") -> Any:
     if allocation is None or not section:
         return None
     numbers = _numbers(section, "rotors")
-    missing = [name for name in _ROTORS if name not in numbers]
+    missing = [name for name in _ROTOR_KEYS if name not in numbers]
     if missing:
         raise ModelError(f"rotors lacks {', '.join(missing)}")
     matrix = allocation.matrix
@@ -190,10 +190,10 @@ def _field(name: str) -> str:
     return name.replace("_heat_capacity", "_capacity")
 
 
-def _check_keys(item: Any, label: str, accepted: tuple[str, ...]) -> None:
-    if not isinstance(item, Mapping):
-        raise ModelError(f"{label} must be a mapping; given: {item!r}")
-    unknown = [str(key) for key in item if key not in accepted]
+def _check_keys(settings: Any, label: str, accepted: tuple[str, ...]) -> None:
+    if not isinstance(settings, Mapping):
+        raise ModelError(f"{label} must be a mapping; given: {settings!r}")
+    unknown = [str(key) for key in settings if key not in accepted]
     if unknown:
         raise ModelError(
             f"{label} has no entry '{unknown[0]}'; accepted are {', '.join(accepted) or 'none'}"

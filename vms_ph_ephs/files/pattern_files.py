@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml")
 
-_ROBOT = (
+_ROBOT_KEYS = (
     "urdf",
     "base",
     "gravity",
@@ -54,7 +54,7 @@ def load_system(path: str | Path) -> "System":
 
     folder = Path(path).parent
     try:
-        return build(read_yaml(path), {"robot": lambda values: _robot(values, folder)})
+        return build(read_yaml(path), {"robot": lambda values: _robot_system(values, folder)})
     except YamlError:
         raise
     except VmsPhError as error:
@@ -110,25 +110,25 @@ def _without_arrays(data: Any) -> Any:
     return data
 
 
-def _robot(values: Mapping[str, Any], folder: Path) -> "System":
+def _robot_system(parameters: Mapping[str, Any], folder: Path) -> "System":
     """Return the system of a robot by its name or the path of its description."""
     from vms_ph_io import robots
     from vms_ph_io.descriptions.urdf import read_urdf
 
     from .. import multibody as mb
 
-    for key in values:
-        if key not in _ROBOT:
+    for key in parameters:
+        if key not in _ROBOT_KEYS:
             raise VmsPhError(
-                f"a robot has no parameter {key!r}; its parameters are {', '.join(_ROBOT)}"
+                f"a robot has no parameter {key!r}; its parameters are {', '.join(_ROBOT_KEYS)}"
             )
-    name = values.get("urdf")
+    name = parameters.get("urdf")
     if not isinstance(name, str):
         raise VmsPhError(
             "a robot needs the parameter 'urdf': the path of a URDF, xacro or MJCF file, or one "
             f"of {', '.join(robots.names())}; given: {name!r}"
         )
-    options = {k: v for k, v in values.items() if k not in ("urdf", *_ROBOT[-3:])}
+    options = {k: v for k, v in parameters.items() if k not in ("urdf", *_ROBOT_KEYS[-3:])}
     fluid = None
     if name in robots.names():
         robot = robots.get(name)
@@ -143,5 +143,5 @@ def _robot(values: Mapping[str, Any], folder: Path) -> "System":
                 f"{', '.join(robots.names())}"
             )
         text = read_urdf(path, {})
-    heat = {key: values[key] for key in _ROBOT[-3:] if key in values}
+    heat = {key: parameters[key] for key in _ROBOT_KEYS[-3:] if key in parameters}
     return mb.from_urdf(text, **options, fluid=fluid, heat=mb.Heat(**heat) if heat else None)

@@ -36,13 +36,13 @@ COPPER = 0.00393
 Ohms = Annotated[float, NumberSpec("ohm", "at the temperature reference", above=0.0)]
 Henrys = Annotated[float, NumberSpec("H", "0 for a current that follows at once", least=0.0)]
 Growth = Annotated[float, NumberSpec("1/K", "growth of the resistance with temperature", least=0.0)]
-Reference = Annotated[
+ReferenceTheta = Annotated[
     float, NumberSpec("K", "temperature at which the resistance is given", above=0.0)
 ]
 Capacity = Annotated[
     float | None, NumberSpec("J/K", "heat capacity; without one the port s takes all", above=0.0)
 ]
-Theta = Annotated[float, NumberSpec("K", "temperature at zero entropy", above=0.0)]
+InitialTheta = Annotated[float, NumberSpec("K", "temperature at zero entropy", above=0.0)]
 
 # A resistance never falls below this share: far below the reference the linear law ends.
 MIN_GROWTH = 0.01
@@ -62,7 +62,7 @@ class Resistance(Dissipation):
     """
 
     def __init__(
-        self, resistance: Ohms, coefficient: Growth = 0.0, reference: Reference = 293.15
+        self, resistance: Ohms, coefficient: Growth = 0.0, reference: ReferenceTheta = 293.15
     ) -> None:
         self.resistance, self.coefficient = float(resistance), float(coefficient)
         self.reference = float(reference)
@@ -81,9 +81,9 @@ def winding(
     resistance: Ohms,
     inductance: Henrys = 0.0,
     coefficient: Growth = COPPER,
-    reference: Reference = 293.15,
+    reference: ReferenceTheta = 293.15,
     capacity: Capacity = None,
-    theta: Theta = 298.15,
+    theta: InitialTheta = 298.15,
 ) -> System:
     """Return a winding with the ports phi (flow: voltage, effort: current) and s (its heat).
 
@@ -166,8 +166,8 @@ def inverter(duty: Duty = None) -> System | Component:
 
 
 FullCharge = Annotated[float, NumberSpec("C", "when full; 1 A h is 3600 C", above=0.0)]
-Voltage = Annotated[Sequence[float], NumberSpec("V", "from empty to full")]
-Internal = Annotated[float, NumberSpec("ohm", "internal", above=0.0)]
+VoltageCurve = Annotated[Sequence[float], NumberSpec("V", "from empty to full")]
+InternalResistance = Annotated[float, NumberSpec("ohm", "internal", above=0.0)]
 
 
 @kind("battery_cell", "energy")
@@ -187,10 +187,10 @@ class Battery(StorageLaw):
             increasing.
     """
 
-    def __init__(self, full: FullCharge, voltage: Voltage) -> None:
-        coefficients = np.asarray(voltage, dtype=object).ravel()
+    def __init__(self, full: FullCharge, voltage: VoltageCurve) -> None:
+        entries = np.asarray(voltage, dtype=object).ravel()
         try:
-            v = np.array([float(x) for x in coefficients])
+            v = np.array([float(x) for x in entries])
         except (TypeError, ValueError):
             v = np.zeros(0)
         if v.size < 2 or not np.isfinite(v).all() or not (np.diff(v) > 0.0).all() or v[0] <= 0.0:
@@ -200,31 +200,31 @@ class Battery(StorageLaw):
             )
         self.full, self.voltage = float(full), frozen(v)
         self._step = self.full / (v.size - 1)
-        self._slope_of = np.diff(v) / self._step
+        self._slopes = np.diff(v) / self._step
         areas = 0.5 * (v[:-1] + v[1:]) * self._step
         self._energies = np.concatenate([[0.0], np.cumsum(areas)])
-        bound = -0.5 * v[0] ** 2 / self._slope_of[0]
+        bound = -0.5 * v[0] ** 2 / self._slopes[0]
         super().__init__({"q": power(charge)}, lower_bound=bound)
 
     def _interval(self, q: Array) -> tuple[int, float]:
-        k = int(np.clip(np.floor(q[0] / self._step), 0, self._slope_of.size - 1))
+        k = int(np.clip(np.floor(q[0] / self._step), 0, self._slopes.size - 1))
         return k, float(q[0]) - k * self._step
 
     def _energy_at(self, q: Array) -> float:
         k, d = self._interval(q)
-        return float(self._energies[k] + self.voltage[k] * d + 0.5 * self._slope_of[k] * d * d)
+        return float(self._energies[k] + self.voltage[k] * d + 0.5 * self._slopes[k] * d * d)
 
     def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return the open-circuit voltage."""
         q, v, count = states[0][0], self.voltage, self.voltage.shape[0] - 1
         step = self.full / count
         segments = [v[k] + (v[k + 1] - v[k]) / step * (q - k * step) for k in range(count)]
-        bounds = [(k + 1) * step - q for k in range(count - 1)]
-        return [ops.choose(list(zip(bounds, segments, strict=False)), segments[-1])]
+        conditions = [(k + 1) * step - q for k in range(count - 1)]
+        return [ops.choose(list(zip(conditions, segments, strict=False)), segments[-1])]
 
     def hessian(self, *states: Array) -> Array:
         """Return its slope."""
-        return np.array([[self._slope_of[self._interval(states[0])[0]]]])
+        return np.array([[self._slopes[self._interval(states[0])[0]]]])
 
 
 @kind("series_resistance", "between voltages")
@@ -235,7 +235,7 @@ class SeriesResistance(Dissipation):
         resistance: ohm.
     """
 
-    def __init__(self, resistance: Internal) -> None:
+    def __init__(self, resistance: InternalResistance) -> None:
         self.resistance = float(resistance)
         super().__init__({"a": power(charge), "b": power(charge), "s": power(entropy)})
 
@@ -252,10 +252,10 @@ class SeriesResistance(Dissipation):
 @kind("battery", "stores charge, behind a resistance; ports q, s")
 def battery(
     charge: FullCharge,
-    voltage: Voltage,
-    resistance: Internal,
+    voltage: VoltageCurve,
+    resistance: InternalResistance,
     capacity: Capacity = None,
-    theta: Theta = 298.15,
+    theta: InitialTheta = 298.15,
 ) -> System:
     """Return a battery with the ports q (effort: voltage, flow: current into it) and s (heat).
 
@@ -304,9 +304,9 @@ def motor(
     dry: Dry = 0.0,
     slip: Slip = 0.01,
     coefficient: Growth = COPPER,
-    reference: Reference = 293.15,
+    reference: ReferenceTheta = 293.15,
     capacity: Capacity = None,
-    theta: Theta | None = None,
+    theta: InitialTheta | None = None,
     conductance: Annotated[float | None, NumberSpec("W/K", "to the environment", least=0.0)] = None,
     theta_0: Annotated[
         float, NumberSpec("K", "temperature of the environment", above=0.0)

@@ -29,7 +29,7 @@ from ..quantities import Euclidean, Quantity, displacement, entropy, momentum, m
 from ..systems import System, compose
 
 Stiffness = Annotated[float, NumberSpec("N/m or N m/rad", "force per deflection", least=0.0)]
-Rest = Annotated[float, NumberSpec("m or rad", "deflection without force")]
+RestPosition = Annotated[float, NumberSpec("m or rad", "deflection without force")]
 
 
 @kind("linear_spring", "energy")
@@ -41,7 +41,7 @@ class LinearSpring(StorageLaw):
         rest: m or rad.
     """
 
-    def __init__(self, stiffness: Stiffness, rest: Rest = 0.0) -> None:
+    def __init__(self, stiffness: Stiffness, rest: RestPosition = 0.0) -> None:
         self.stiffness, self.rest = float(stiffness), float(rest)
         super().__init__({"q": power(displacement)}, lower_bound=0.0)
 
@@ -60,7 +60,7 @@ class LinearSpring(StorageLaw):
 @kind("spring", "between two bodies or to the ground; ports p_1, p_2 or p")
 def spring(
     stiffness: Stiffness,
-    rest: Rest = 0.0,
+    rest: RestPosition = 0.0,
     viscous: Viscous = 0.0,
     grounded: bool = False,
     shaft: Quantity = momentum,
@@ -80,8 +80,8 @@ def spring(
     Raises:
         StructureError: a parameter is not accepted.
     """
-    inner = shaft if grounded else momentum
-    ports = {"q": power(displacement), "p": power(inner)}
+    length_quantity = shaft if grounded else momentum
+    ports = {"q": power(displacement), "p": power(length_quantity)}
     boxes: dict[str, System | Component] = {
         "pe": LinearSpring(stiffness, rest),
         "pkc": Reversible(ports, skew=[[0, -1], [1, 0]]),
@@ -97,7 +97,7 @@ def spring(
         junctions |= {"p_1": ("ends.p_1", "p_1"), "p_2": ("ends.p_2", "p_2")}
         outer = ["p_1", "p_2"]
     if viscous:
-        boxes["mf"] = Damper(viscous, shaft=inner)
+        boxes["mf"] = Damper(viscous, shaft=length_quantity)
         junctions["p"] += ("mf.p",)
         junctions["s"] = ("mf.s", "s")
         outer.append("s")
@@ -147,13 +147,13 @@ class Strut(Reversible):
         if dimension not in (2, 3):
             raise StructureError(f"a strut is in a space of 2 or 3 dimensions; given: {dimension}")
         self.dimension = dimension
-        position, force = pose_of(Euclidean(dimension)), momentum_of(Euclidean(dimension))
+        position, point_momentum = pose_of(Euclidean(dimension)), momentum_of(Euclidean(dimension))
         super().__init__(
             {
                 "q_1": state(position),
                 "q_2": state(position),
-                "p_1": power(force),
-                "p_2": power(force),
+                "p_1": power(point_momentum),
+                "p_2": power(point_momentum),
                 "p": power(momentum),
             },
             constraint=self._matrix,

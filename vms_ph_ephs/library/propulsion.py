@@ -139,7 +139,7 @@ Axial = Annotated[
 Lateral = Annotated[
     float, NumberSpec("N s^2/(m rad)", "drag per speed across the axis and |w|", least=0.0)
 ]
-_BODY = momentum_of(SE3_SPACE)
+_BODY_P = momentum_of(SE3_SPACE)
 
 
 @kind("thrust", "reversible part of a propeller")
@@ -157,8 +157,8 @@ class Thrust(BracketLaw):
     """
 
     def __init__(self, thrust: ThrustFactor, inertia: Inertia, spin: int = 1) -> None:
-        self.thrust, self.inertia, self.spin = float(thrust), float(inertia), _sign(spin)
-        super().__init__({"p": power(momentum), "b": power(_BODY)}, reads=("p",))
+        self.thrust, self.inertia, self.spin = float(thrust), float(inertia), _checked_spin(spin)
+        super().__init__({"p": power(momentum), "b": power(_BODY_P)}, reads=("p",))
 
     def law(self, ops: Any, states: Any, e: Any) -> list[Any]:
         """Return the torque of the shaft and the wrench of the body, into the component."""
@@ -179,7 +179,7 @@ class AirDrag(Dissipation):
 
     def __init__(self, torque: TorqueFactor, axial: Axial = 0.0, lateral: Lateral = 0.0) -> None:
         self.torque, self.axial, self.lateral = float(torque), float(axial), float(lateral)
-        super().__init__({"p": power(momentum), "b": power(_BODY), "s": power(entropy)})
+        super().__init__({"p": power(momentum), "b": power(_BODY_P), "s": power(entropy)})
 
     def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return torque and wrench."""
@@ -231,7 +231,7 @@ def propeller(
         "ke": Quadratic({"p": power(momentum)}, 1.0 / inertia),
         "hub": Offset(placement, "b", "h"),
         "mount": Reversible(
-            {"shaft": power(momentum), "p": power(momentum), "b": power(_BODY)}, constraint=rows
+            {"shaft": power(momentum), "p": power(momentum), "b": power(_BODY_P)}, constraint=rows
         ),
         "thrust": Thrust(thrust, inertia, spin),
         "drag": AirDrag(torque, axial, lateral),
@@ -249,7 +249,7 @@ def propeller(
     )
 
 
-def _sign(spin: int) -> int:
+def _checked_spin(spin: int) -> int:
     if spin not in (1, -1) or isinstance(spin, bool):
         raise StructureError(f"the spin of a propeller must be 1 or -1; given: {spin!r}")
     return int(spin)

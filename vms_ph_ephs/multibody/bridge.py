@@ -48,7 +48,7 @@ class Coordinates:
         self.port = ""
         self.lever: Array | None = None
         self._entries: dict[int, StateEntry] = {}
-        rates, indices = np.zeros(full.nv, dtype=np.intp), np.arange(layout.total)
+        rate_indices, indices = np.zeros(full.nv, dtype=np.intp), np.arange(layout.total)
         for i in range(1, full.njoints):
             joint, name = full.joints[i], self._prefix + joint_name(full.names[i])
             if joint.nv == 6:
@@ -60,8 +60,8 @@ class Coordinates:
                 self.port = joint_name(full.names[i]) if joint.nv == 3 else self.port
                 self._entries[i] = layout.states[layout.junctions[f"{name}.hc.q_r"]]
                 effort = layout.efforts[layout.junctions[f"{name}.hc.p_r"]]
-            rates[joint.idx_v : joint.idx_v + joint.nv] = indices[effort]
-        self._rates = rates
+            rate_indices[joint.idx_v : joint.idx_v + joint.nv] = indices[effort]
+        self._rate_indices = rate_indices
         projection = model.tree.projection
         self._projection_pinv = None if projection is None else np.linalg.pinv(projection)
 
@@ -91,7 +91,7 @@ class Coordinates:
     def motion(self, x: Array) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,) at a state vector."""
         full = self._full
-        q, v = pin.neutral(full), self._equations.tangent(x, None)[1][self._rates]
+        q, v = pin.neutral(full), self._equations.tangent(x, None)[1][self._rate_indices]
         for i, entry in self._entries.items():
             joint, element = full.joints[i], x[entry.indices]
             indices, first = slice(joint.idx_q, joint.idx_q + joint.nq), joint.idx_v
@@ -146,16 +146,13 @@ def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
     ]
     if not names:
         return ""
-    names_of_states = {
-        *equations.layout.states,
-        *(split(name)[0] for name in equations.joint_closures),
-    }
+    state_names = {*equations.layout.states, *(split(name)[0] for name in equations.joint_closures)}
     if box is None:
-        ends = (name.removesuffix(names[0]) for name in names_of_states if name.endswith(names[0]))
-        prefixes = [p for p in ends if p == "" or p.endswith(".")]
+        candidates = (n.removesuffix(names[0]) for n in state_names if n.endswith(names[0]))
+        prefixes = [p for p in candidates if p == "" or p.endswith(".")]
     else:
         prefixes = [f"{box}." if box else ""]
-    prefixes = sorted(p for p in prefixes if {p + name for name in names} <= names_of_states)
+    prefixes = sorted(p for p in prefixes if {p + name for name in names} <= state_names)
     if len(prefixes) != 1:
         boxes = ", ".join(repr(p[:-1]) for p in prefixes)
         raise ModelError(

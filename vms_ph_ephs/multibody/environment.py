@@ -150,7 +150,7 @@ def with_feet(body: System, feet: Mapping[str, Foot], theta_0: float = 298.15) -
     return compose(boxes, junctions, body.interface)
 
 
-_P = momentum_of(SE3_SPACE)
+_BODY_P = momentum_of(SE3_SPACE)
 
 
 @kind("weights", "constant forces")
@@ -201,14 +201,14 @@ class FluidDrag(Dissipation):
         linear: Annotated[Any, NumberSpec("N s/m, N m s")],
         quadratic: Annotated[Any, NumberSpec("N s^2/m^2, N m s^2")],
     ) -> None:
-        d = [np.array(coefficients, dtype=np.float64) for coefficients in (linear, quadratic)]
-        if any(coefficients.shape != (6,) or not (coefficients >= 0.0).all() for coefficients in d):
+        drags = [np.array(c, dtype=np.float64) for c in (linear, quadratic)]
+        if any(c.shape != (6,) or not (c >= 0.0).all() for c in drags):
             raise StructureError(
                 "the drag of a body must be two lists of six numbers that are not negative; "
                 f"given: {linear}, {quadratic}"
             )
-        self.linear, self.quadratic = (frozen(coefficients) for coefficients in d)
-        super().__init__({"p": power(_P), "s": power(entropy)})
+        self.linear, self.quadratic = (frozen(c) for c in drags)
+        super().__init__({"p": power(_BODY_P), "s": power(entropy)})
 
     def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return the wrench."""
@@ -239,19 +239,19 @@ def immersed_body(
         density: of the fluid, kg/m^3.
         theta_0: temperature of the fluid, K.
     """
-    total = np.zeros((6, 6))
-    total[:3, :3], total[3:, 3:] = mass * np.eye(3), np.asarray(inertia, dtype=np.float64)
+    mass_matrix = mass * np.eye(6)
+    mass_matrix[3:, 3:] = np.asarray(inertia, dtype=np.float64)
     g = np.array(gravity, dtype=np.float64)
     forces, points = [mass * g], [np.zeros(3)]
     for pose, link in immersions:
         adjoint = adjoint_of_inverse(pose)
-        total += adjoint.T @ link.added_mass @ adjoint
+        mass_matrix += adjoint.T @ link.added_mass @ adjoint
         forces.append(-density * link.volume * g)
         points.append(pose[:3, :3] @ link.centre_of_buoyancy + pose[:3, 3])
-    inverse = np.linalg.inv(total)
+    inverse = np.linalg.inv(mass_matrix)
     boxes: dict[str, System | Component] = {
         "pe": Weights(forces, points),
-        "ke": Quadratic({"p": power(_P)}, 0.5 * (inverse + inverse.T)),
+        "ke": Quadratic({"p": power(_BODY_P)}, 0.5 * (inverse + inverse.T)),
         "pkc": Coupling(pose_of(SE3_SPACE)),
         "lp": LiePoisson(SE3_SPACE),
     }

@@ -265,10 +265,10 @@ def joint(
             "armature must be finite, not negative and at a joint of one degree of freedom; given: "
             f"{armature} at a {pair}"
         )
-    unit = np.eye(4)
+    identity = np.eye(4)
     boxes: dict[str, System | Component] = {
-        "o1": Offset(unit if offset_1 is None else offset_1, "p_1", "p_j1"),
-        "o2": Offset(unit if offset_2 is None else offset_2, "p_2", "p_j2"),
+        "o1": Offset(identity if offset_1 is None else offset_1, "p_1", "p_j1"),
+        "o2": Offset(identity if offset_2 is None else offset_2, "p_2", "p_j2"),
         "hc": HolonomicConstraint(pair),
         "pkc": Coupling(relative_pose_of(pair), "q_r", "p_r"),
         "pe": NoPotential(pair) if potential is None else potential,

@@ -37,13 +37,13 @@ class JointHeat:
     def __init__(self, names: Sequence[str], friction: JointFriction, heat: Heat) -> None:
         if heat.capacity is None or not names:
             raise StructureError("heated joints need names and a heat capacity, J/K")
-        self.names, self._friction, self._sink = tuple(names), friction, heat
+        self.names, self._friction, self._cooling = tuple(names), friction, heat
         self._capacity = heat.capacity
         self.reset()
 
     def reset(self) -> None:
         """Return all joints to their initial temperature."""
-        start = self._sink.theta_0 if self._sink.theta is None else self._sink.theta
+        start = self._cooling.theta_0 if self._cooling.theta is None else self._cooling.theta
         self._theta = np.full(len(self.names), start)
         self.heat = 0.0
 
@@ -62,9 +62,9 @@ class JointHeat:
         u_1 = vector(after, len(self.names), "rates")
         first, middle, last = (-u * self._friction.force(u) for u in (u_0, 0.5 * (u_0 + u_1), u_1))
         power = (first + 4.0 * middle + last) / 6.0
-        h, c = self._sink.conductance, self._capacity
+        h, c = self._cooling.conductance, self._capacity
         # (1 - exp(-h dt / c)) / h, which is dt / c without conduction.
         factor = -np.expm1(-h * dt / c) / h if h else dt / c
-        self._theta += factor * (power - h * (self._theta - self._sink.theta_0))
+        self._theta += factor * (power - h * (self._theta - self._cooling.theta_0))
         self.heat += float(power.sum()) * dt
         return dict(zip(self.names, self._theta.tolist(), strict=True))

@@ -98,38 +98,38 @@ def mechanism(
             has a name that is taken.
     """
     boxes: dict[str, System | Component] = dict(bodies)
-    wires: dict[str, tuple[str, ...]] = {f"{name}.p": (f"{name}.p",) for name in bodies}
+    junctions: dict[str, tuple[str, ...]] = {f"{name}.p": (f"{name}.p",) for name in bodies}
     outer = list(open_bodies)
     for name in outer:
         if name not in bodies:
             raise PatternError(f"there is no body '{name}' to open; bodies: {', '.join(bodies)}")
-        wires[f"{name}.p"] += (name,)
-    for name, edge in joints.items():
+        junctions[f"{name}.p"] += (name,)
+    for name, connection in joints.items():
         if name in boxes or name == GROUND:
             raise PatternError(f"'{name}' is the name of a joint and of a body; rename one")
-        boxes[name] = edge.joint
-        for port, body in (("p_1", edge.first), ("p_2", edge.second)):
+        boxes[name] = connection.joint
+        for port, body in (("p_1", connection.first), ("p_2", connection.second)):
             if body == GROUND and GROUND not in boxes:
                 boxes[GROUND] = Ground()
-                wires[f"{GROUND}.p"] = (f"{GROUND}.p",)
-            if f"{body}.p" not in wires:
+                junctions[f"{GROUND}.p"] = (f"{GROUND}.p",)
+            if f"{body}.p" not in junctions:
                 raise PatternError(
                     f"joint '{name}' connects '{body}', which is not a body; there are "
                     f"{', '.join(bodies)} and {GROUND}"
                 )
-            wires[f"{body}.p"] += (f"{name}.{port}",)
-        if "p_r" in edge.joint.interface:
-            wires[name] = (f"{name}.p_r", name)
+            junctions[f"{body}.p"] += (f"{name}.{port}",)
+        if "p_r" in connection.joint.interface:
+            junctions[name] = (f"{name}.p_r", name)
             outer.append(name)
     for name, gear in (gears or {}).items():
-        _add_gear(name, gear, joints, boxes, wires)
+        _add_gear(name, gear, joints, boxes, junctions)
     for name, tool in (tools or {}).items():
-        _add_tool(name, tool, bodies, boxes, wires)
+        _add_tool(name, tool, bodies, boxes, junctions)
         outer.append(name)
     for gear in (gears or {}).values():
         outer = [port for port in outer if port != gear.follower]
-        wires[gear.follower] = tuple(end for end in wires[gear.follower] if end != gear.follower)
-    return compose(boxes, wires, outer)
+        junctions[gear.follower] = tuple(p for p in junctions[gear.follower] if p != gear.follower)
+    return compose(boxes, junctions, outer)
 
 
 def _add_gear(
@@ -137,7 +137,7 @@ def _add_gear(
     gear: Gear,
     joints: Mapping[str, Between],
     boxes: dict[str, System | Component],
-    wires: dict[str, tuple[str, ...]],
+    junctions: dict[str, tuple[str, ...]],
 ) -> None:
     ports = {}
     for role, joint in (("follower", gear.follower), ("leader", gear.leader)):
@@ -146,7 +146,7 @@ def _add_gear(
                 f"gear '{name}' needs a driven joint '{joint}'; make it with driven=True"
             )
         ports[role] = joints[joint].joint.interface["p_r"]
-        wires[joint] += (f"{name}.{role}",)
+        junctions[joint] += (f"{name}.{role}",)
     boxes[name] = Reversible(ports, constraint=np.array([[-1.0, gear.ratio]]))
 
 
@@ -155,7 +155,7 @@ def _add_tool(
     tool: Tool,
     bodies: Mapping[str, System],
     boxes: dict[str, System | Component],
-    wires: dict[str, tuple[str, ...]],
+    junctions: dict[str, tuple[str, ...]],
 ) -> None:
     if tool.body not in bodies:
         raise PatternError(
@@ -163,11 +163,11 @@ def _add_tool(
             f"{', '.join(bodies)}"
         )
     box = f"{name}_frame"
-    if name in wires or name in boxes or box in boxes:
+    if name in junctions or name in boxes or box in boxes:
         raise PatternError(f"'{name}' is the name of a tool and of another port or box; rename one")
     boxes[box] = Offset(tool.pose, "p", "tool")
-    wires[f"{tool.body}.p"] += (f"{box}.p",)
-    wires[name] = (f"{box}.tool", name)
+    junctions[f"{tool.body}.p"] += (f"{box}.p",)
+    junctions[name] = (f"{box}.tool", name)
 
 
 def springs_of(root: ET.Element) -> dict[str, tuple[float, float]]:

@@ -21,7 +21,7 @@ from ..components.component import NUMERIC
 from ..errors import StructureError
 from ..quantities import SE2_SPACE, SE3_SPACE, SO3_SPACE, Euclidean, Space
 
-_UNIT = np.eye(6)
+_UNIT_TWISTS = np.eye(6)
 
 
 class LowerPair(Space):
@@ -127,7 +127,7 @@ class AxialPair(LowerPair):
     def __init__(self, name: str, turn: Sequence[float], advance: Sequence[float]) -> None:
         self.native_name = "about_z" if len(turn) == 1 else "cylindrical"
         self.turn, self.advance = tuple(turn), tuple(advance)
-        subspace = np.outer(_UNIT[2], advance) + np.outer(_UNIT[5], turn)
+        subspace = np.outer(_UNIT_TWISTS[2], advance) + np.outer(_UNIT_TWISTS[5], turn)
         super().__init__(name, Euclidean(len(self.turn)), subspace)
 
     def inclusion(self, q: Any, ops: Any = NUMERIC) -> Any:
@@ -190,7 +190,7 @@ class Planar(LowerPair):
     native_name = "planar"
 
     def __init__(self) -> None:
-        super().__init__("planar pair", SE2_SPACE, _UNIT[:, [0, 1, 5]])
+        super().__init__("planar pair", SE2_SPACE, _UNIT_TWISTS[:, [0, 1, 5]])
 
     def inclusion(self, q: Any, ops: Any = NUMERIC) -> Any:
         """Return the pose (4,4) of an element q of SE(2)."""
@@ -204,7 +204,7 @@ class Spherical(LowerPair):
     native_name = "spherical"
 
     def __init__(self) -> None:
-        super().__init__("spherical pair", SO3_SPACE, _UNIT[:, 3:])
+        super().__init__("spherical pair", SO3_SPACE, _UNIT_TWISTS[:, 3:])
 
     def inclusion(self, q: Any, ops: Any = NUMERIC) -> Any:
         """Return the pose (4,4) of a rotation matrix q."""

@@ -64,24 +64,24 @@ def consistent_state(
     values: dict[str, Any] = {}
     remaining = {name: closure for name, (_, closure) in closures.items()}
     while remaining:
-        ready = [
+        placeable = [
             n
             for n, c in remaining.items()
             if _motion_of(c.first, motions) or _motion_of(c.second, motions)
         ]
-        if not ready:
+        if not placeable:
             first = next(iter(remaining.values())).first.state
             assert first is not None  # the ground is always known
             motions[first.junction] = (np.eye(4), np.zeros(6))
             continue
-        for name in ready:
+        for name in placeable:
             _place_joint(equations, name, remaining.pop(name), q, u, motions, values)
     # A junction that is also an outer port has the name of that port, so momenta are found by the
     # efforts that their poses integrate.
-    velocities_of = {entry.junction: effort for entry, effort in equations.couplings}
+    velocity_indices = {entry.junction: effort for entry, effort in equations.couplings}
     for junction, (pose, twist) in motions.items():
         values[junction] = pose
-        _set_momentum(equations, velocities_of[junction], twist, values)
+        _set_momentum(equations, velocity_indices[junction], twist, values)
     for box, closure in closures.values():
         rotor = equations.layout.junctions[f"{box}.p_r"]
         if rotor in equations.layout.states:
@@ -151,19 +151,19 @@ def _place_joint(
     values: dict[str, Any],
 ) -> None:
     pair = _pair(closure)
-    start, end = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
+    first, second = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
     q_r = _element(name, pair, q.get(name))
     u_r = np.broadcast_to(np.asarray(u.get(name, 0.0), dtype=np.float64), (pair.dimension,))
-    if end is None:
-        assert start is not None  # one of the two is known
-        twist = pair.adjoint_of_inverse(q_r) @ start[1] + pair.subspace @ u_r
-        _place_body(closure.second, start[0] @ pair.inclusion(q_r), twist, motions)
-    elif start is None:
+    if second is None:
+        assert first is not None  # one of the two is known
+        twist = pair.adjoint_of_inverse(q_r) @ first[1] + pair.subspace @ u_r
+        _place_body(closure.second, first[0] @ pair.inclusion(q_r), twist, motions)
+    elif first is None:
         inverse = _SE3.inverse(pair.inclusion(q_r))
-        twist = adjoint_of_inverse(inverse) @ (end[1] - pair.subspace @ u_r)
-        _place_body(closure.first, end[0] @ inverse, twist, motions)
+        twist = adjoint_of_inverse(inverse) @ (second[1] - pair.subspace @ u_r)
+        _place_body(closure.first, second[0] @ inverse, twist, motions)
     elif name not in q:
-        q_r = pair.nearest(_SE3.inverse(start[0]) @ end[0], q_r)
+        q_r = pair.nearest(_SE3.inverse(first[0]) @ second[0], q_r)
     values[closure.q_r.junction] = q_r
 
 

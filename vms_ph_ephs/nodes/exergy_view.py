@@ -14,7 +14,7 @@ from vms_ph_nodes.views.sankey import Flow, Stream, quantity
 
 from ..ledger import cause
 
-_LINES = 6  # lines of the list
+_MAX_ROWS = 6  # lines of the list
 _ZERO_CELSIUS = 273.15
 
 # From the temperature of the environment to one that windings bear, K.
@@ -62,11 +62,11 @@ def exergy_list(message: Exergy) -> str:
     destroyed = sum(message.destroyed)
     destroyers = sorted(
         zip(message.destroyers, message.destroyed, message.power, strict=False),
-        key=lambda each: -each[1],
+        key=lambda destroyer: -destroyer[1],
     )
     temperatures = dict(zip(message.bodies, message.temperatures, strict=False))
     rows = []
-    for name, energy, power in destroyers[:_LINES]:
+    for name, energy, power in destroyers[:_MAX_ROWS]:
         share = energy / destroyers[0][1] if destroyers[0][1] > 0.0 else 0.0
         body = _body_of(name, temperatures)
         theta = temperatures.get(body)
@@ -84,8 +84,8 @@ def exergy_list(message: Exergy) -> str:
             f"<td align=right>{quantity(power, 'W')}</td>"
             f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{temperature}</td></tr>"
         )
-    rest = sum(energy for _, energy, _ in destroyers[_LINES:])
-    others = f"{len(destroyers) - _LINES} others: {quantity(rest, 'J')} · " if rest > 0.0 else ""
+    rest = sum(energy for _, energy, _ in destroyers[_MAX_ROWS:])
+    others = f"{len(destroyers) - _MAX_ROWS} others: {quantity(rest, 'J')} · " if rest > 0.0 else ""
     battery = dict(zip(message.stores, message.stored, strict=False)).get("battery", 0.0)
     external = message.supplied - battery
     stored = external - destroyed + message.residual
