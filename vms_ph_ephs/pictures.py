@@ -60,20 +60,20 @@ def arrange(pattern: Pattern) -> Placement:
     names = [("box", n) for n in boxes] + [("junction", n) for n in junctions]
     index = {name: k for k, name in enumerate(names)}
     wires = {
-        (index["box", split(end)[0]], index["junction", junction])
-        for junction, ends in pattern.junctions.items()
-        for end in ends
-        if split(end)[0]
+        (index["box", split(path)[0]], index["junction", junction])
+        for junction, paths in pattern.junctions.items()
+        for path in paths
+        if split(path)[0]
     }
-    extra = np.array(
+    extra_lengths = np.array(
         [half_width(n) - _MIN_HALF_WIDTH for n in boxes] + [-_JUNCTION_INSET] * len(junctions)
     )
-    xy = _stress_layout(_distances(len(names), wires), extra)
+    xy = _stress_layout(_distances(len(names), wires), extra_lengths)
     margin = np.array([max((half_width(n) for n in boxes), default=30.0) + 34.0, 58.0])
     xy += margin - xy.min(axis=0)
     size = xy.max(axis=0) + margin
     centres = {name: (float(p[0]), float(p[1])) for name, p in zip(names, xy, strict=True)}
-    outer = _outer(pattern, centres, (float(size[0]), float(size[1])))
+    outer = _outer_positions(pattern, centres, (float(size[0]), float(size[1])))
     return Placement(
         {n: (*centres["box", n], half_width(n)) for n in boxes},
         {n: centres["junction", n] for n in junctions},
@@ -82,7 +82,7 @@ def arrange(pattern: Pattern) -> Placement:
     )
 
 
-def _outer(
+def _outer_positions(
     pattern: Pattern, centres: dict[tuple[str, str], tuple[float, float]], size: tuple[float, float]
 ) -> dict[str, tuple[float, float]]:
     """Return the ends of outer ports on the frame, each at the free place nearest to its junction.
@@ -93,17 +93,17 @@ def _outer(
         size: width and height of the picture.
     """
     positions: dict[str, tuple[float, float]] = {}
-    for junction, ends in pattern.junctions.items():
+    for junction, paths in pattern.junctions.items():
         x, y = centres["junction", junction]
-        for k, end in enumerate(e for e in ends if not split(e)[0]):
-            sides = {
+        for k, path in enumerate(e for e in paths if not split(e)[0]):
+            distances = {
                 (_FRAME_INSET, y + _PORT_ROW * k): x,
                 (size[0] - _FRAME_INSET, y + _PORT_ROW * k): size[0] - x,
                 (x + _PORT_COLUMN * k, _FRAME_INSET): y,
                 (x + _PORT_COLUMN * k, size[1] - _FRAME_INSET): size[1] - y,
             }
-            free = {p: d for p, d in sides.items() if p not in positions.values()}
-            positions[end] = min(free, key=lambda p: free[p])
+            free = {p: d for p, d in distances.items() if p not in positions.values()}
+            positions[path] = min(free, key=lambda p: free[p])
     return positions
 
 
@@ -119,17 +119,17 @@ def _distances(n: int, wires: set[tuple[int, int]]) -> Array:
     return np.where(np.isfinite(d), d, finite.max(initial=1.0) + 1.0)
 
 
-def _stress_layout(d: Array, extra: Array) -> Array:
+def _stress_layout(d: Array, extra_lengths: Array) -> Array:
     """Return positions (n,2), px, whose distances are nearest to given ones (stress majorisation).
 
     Args:
         d: (n,n) numbers of wires between the nodes.
-        extra: (n,) lengths, px, by which wires to a node are longer.
+        extra_lengths: (n,) lengths, px, by which wires to a node are longer.
     """
     n = d.shape[0]
     if n == 1:
         return np.zeros((1, 2))
-    target = _WIRE_LENGTH * d + extra[:, None] + extra[None, :]
+    target = _WIRE_LENGTH * d + extra_lengths[:, None] + extra_lengths[None, :]
     target = np.maximum(target, 40.0)
     weight = 1.0 / np.maximum(d, 1.0) ** 2
     np.fill_diagonal(weight, 0.0)
@@ -145,10 +145,10 @@ def _stress_layout(d: Array, extra: Array) -> Array:
     for _ in range(_ITERATIONS):
         offset = xy[:, None] - xy[None, :]
         length = np.maximum(np.linalg.norm(offset, axis=2), 1e-9)
-        pull = -weight * target / length
-        np.fill_diagonal(pull, 0.0)
-        np.fill_diagonal(pull, -pull.sum(axis=1))
-        xy = inverse @ (pull @ xy)
+        guttman = -weight * target / length
+        np.fill_diagonal(guttman, 0.0)
+        np.fill_diagonal(guttman, -guttman.sum(axis=1))
+        xy = inverse @ (guttman @ xy)
     return _landscape(xy)
 
 
@@ -170,7 +170,7 @@ text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#222;text-anchor:middl
 .port{font-size:10px;fill:#555}.title{font-weight:bold;text-anchor:start}
 """
 _STYLE += f".store{{stroke:{GREEN};stroke-width:3}}.loss{{stroke:{GREY};stroke-width:3}}</style>"
-_KINDS = {Storage: "box store", Irreversible: "box loss", System: "box composite"}
+_CLASSES = {Storage: "box store", Irreversible: "box loss", System: "box composite"}
 
 
 def draw(system: System, *, flat: bool = False, title: str = "") -> str:
@@ -190,18 +190,18 @@ def draw(system: System, *, flat: bool = False, title: str = "") -> str:
 def _levels(system: System, title: str) -> list[tuple[str, System]]:
     """Return a system and the different composite systems in it, outer first."""
     levels: list[tuple[str, System]] = [(title or "system", system)]
-    shapes = [_shape(system)]
+    keys = [_picture_key(system)]
     for name, level in levels:
         for box, filling in level.fillings.items():
-            if isinstance(filling, System) and _shape(filling) not in shapes:
-                shapes.append(_shape(filling))
+            if isinstance(filling, System) and _picture_key(filling) not in keys:
+                keys.append(_picture_key(filling))
                 levels.append((box if level is system else f"{name}.{box}", filling))
     return levels
 
 
-def _shape(system: System) -> object:
+def _picture_key(system: System) -> object:
     """Return the shape of a picture: its wires, and which boxes are composite."""
-    junctions = tuple((name, ends) for name, ends in system.pattern.junctions.items())
+    junctions = tuple((name, paths) for name, paths in system.pattern.junctions.items())
     kinds = tuple((box, isinstance(f, System)) for box, f in system.fillings.items())
     return junctions, kinds
 
@@ -232,22 +232,22 @@ def _panel(system: System, title: str) -> tuple[str, float, float]:
     ]
     parts += wires(pattern, placement)
     labels = []
-    for junction, ends in pattern.junctions.items():
+    for junction, paths in pattern.junctions.items():
         x, y = placement.junctions[junction]
-        inner = [end for end in ends if split(end)[0]]
-        shared = len({split(end)[1] for end in inner}) == 1
-        for end in ends:
-            if split(end)[0] and not shared:
-                labels.append(_port_label(placement, end, (x, y)))
-            if not split(end)[0]:
-                ox, oy = placement.outer[end]
-                labels.append(f'<text class="port" x="{ox + 9:.1f}" y="{oy - 4:.1f}">{end}</text>')
+        inner = [path for path in paths if split(path)[0]]
+        shared = len({split(path)[1] for path in inner}) == 1
+        for path in paths:
+            if split(path)[0] and not shared:
+                labels.append(_port_label(placement, path, (x, y)))
+            if not split(path)[0]:
+                ox, oy = placement.outer[path]
+                labels.append(f'<text class="port" x="{ox + 9:.1f}" y="{oy - 4:.1f}">{path}</text>')
         if shared:
             name = split(inner[0])[1]
             labels.append(f'<text class="port" x="{x + 9:.1f}" y="{y - 6:.1f}">{name}</text>')
     for box, (x, y, half) in placement.boxes.items():
         filling = system.fillings[box]
-        kind = next((text for cls, text in _KINDS.items() if isinstance(filling, cls)), "box")
+        kind = next((text for cls, text in _CLASSES.items() if isinstance(filling, cls)), "box")
         parts.append(
             f'<rect class="{kind}" x="{x - half:.1f}" y="{y - _HALF_HEIGHT:.1f}" '
             f'rx="{_HALF_HEIGHT}" width="{2 * half:.1f}" height="{2 * _HALF_HEIGHT:.1f}"/>'
@@ -260,23 +260,23 @@ def _panel(system: System, title: str) -> tuple[str, float, float]:
 def wires(pattern: Pattern, placement: Placement) -> list[str]:
     """Return the wires and junctions of a picture as SVG; wires have the names of their ports."""
     parts = []
-    for junction, ends in pattern.junctions.items():
+    for junction, paths in pattern.junctions.items():
         x, y = placement.junctions[junction]
-        for end in ends:
-            box = split(end)[0]
-            target = placement.boxes[box][:2] if box else placement.outer[end]
-            kind = "wire" if pattern.port(end).kind == "power" else "wire state"
+        for path in paths:
+            box = split(path)[0]
+            target = placement.boxes[box][:2] if box else placement.outer[path]
+            kind = "wire" if pattern.port(path).kind == "power" else "wire state"
             parts.append(
-                f'<line class="{kind}" data-end="{escape(end)}" x1="{x:.1f}" y1="{y:.1f}" '
-                f'x2="{target[0]:.1f}" y2="{target[1]:.1f}"><title>{escape(end)}</title></line>'
+                f'<line class="{kind}" data-end="{escape(path)}" x1="{x:.1f}" y1="{y:.1f}" '
+                f'x2="{target[0]:.1f}" y2="{target[1]:.1f}"><title>{escape(path)}</title></line>'
             )
         parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
     return parts
 
 
-def _port_label(placement: Placement, end: str, junction: tuple[float, float]) -> str:
+def _port_label(placement: Placement, path: str, junction: tuple[float, float]) -> str:
     """Return the name of a port beside its wire from a box to the centre of a junction."""
-    box, port = split(end)
+    box, port = split(path)
     x, y, half = placement.boxes[box]
     dx, dy = junction[0] - x, junction[1] - y
     length = max(hypot(dx, dy), 1.0)

@@ -13,7 +13,7 @@ from vms_ph_ephs import Equations, assemble, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.simulation import SCHEMES
 from vms_ph_ephs.simulation.steps import Supply
-from vms_ph_ephs.simulation.stiff_friction import Stiff, StiffFriction
+from vms_ph_ephs.simulation.stiff_friction import StiffFriction, StiffProcesses
 from vms_ph_io import robots
 
 HORIZON = 5e-3
@@ -122,8 +122,8 @@ def test_friction_that_is_slower_than_the_step_is_left_to_the_scheme() -> None:
     equations = hinge(1e-3, 0.0)
     x = mb.consistent_state(equations, velocities={"j": 1.0})
     # Its time constant is a hundredth of a second.
-    assert StiffFriction(equations, 1.0).find(x, 5e-3) is None
-    found = StiffFriction(equations, 1.0).find(x, 5e-2)
+    assert StiffFriction(equations, 1.0).find_stiff(x, 5e-3) is None
+    found = StiffFriction(equations, 1.0).find_stiff(x, 5e-2)
     assert found is not None
     np.testing.assert_allclose(found.mobility, 1.0 / INERTIA, rtol=1e-10)
 
@@ -134,7 +134,7 @@ def test_a_step_in_which_held_friction_would_supply_power_is_halved(
     equations = hinge(mb.Coulomb(0.0, 0.1), 0.05)
     x = mb.consistent_state(equations, velocities={"j": 2.0})
     friction = StiffFriction(equations, 1.0)
-    stiff, supply = friction.find(x, 1e-3), Supply(equations)
+    stiff, supply = friction.find_stiff(x, 1e-3), Supply(equations)
     assert stiff is not None
     supply.effort_integral[:] = 1e-3
     # A force against the path takes heat out of the joint.
@@ -146,7 +146,9 @@ def test_a_step_in_which_held_friction_would_supply_power_is_halved(
     whole, original = simulate(equations, x, 5e-4, 20, every=2), StiffFriction.heat
     refused = []
 
-    def heat(self: StiffFriction, stiff: Stiff, force: np.ndarray, given: Supply) -> object:
+    def heat(
+        self: StiffFriction, stiff: StiffProcesses, force: np.ndarray, given: Supply
+    ) -> object:
         refused.append(len(refused) % 3 == 0)
         return None if refused[-1] else original(self, stiff, force, given)
 

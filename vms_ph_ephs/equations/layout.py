@@ -63,7 +63,7 @@ class Layout:
         quadratic_size: number of leading entries that belong to quadratic storages.
         vector_size: number of leading entries that belong to storages of vectors.
         outer: the junction of every outer port, by name.
-        junctions: the junction of every end.
+        junctions: the junction of every port, by its path.
     """
 
     components: dict[str, Component]
@@ -109,9 +109,9 @@ def lay_out(flat: System) -> Layout:
     components = {n: c for n, c in flat.fillings.items() if isinstance(c, Component)}
     storage_of: dict[str, str] = {}
     free_junctions: list[str] = []
-    for junction, ends in pattern.junctions.items():
-        inner = [end for end in ends if split(end)[0]]
-        storages = [end for end in inner if isinstance(components[split(end)[0]], Storage)]
+    for junction, paths in pattern.junctions.items():
+        inner = [path for path in paths if split(path)[0]]
+        storages = [path for path in inner if isinstance(components[split(path)[0]], Storage)]
         if len(storages) > 1:
             raise PatternError(
                 f"junction '{junction}' joins the storages '{storages[0]}' and '{storages[1]}', "
@@ -120,9 +120,9 @@ def lay_out(flat: System) -> Layout:
             )
         if storages:
             storage_of[junction] = storages[0]
-        elif any(pattern.port(end).kind == "power" for end in inner):
+        elif any(pattern.port(path).kind == "power" for path in inner):
             free_junctions.append(junction)
-    junctions = {end: name for name, ends in pattern.junctions.items() for end in ends}
+    junctions = {path: name for name, paths in pattern.junctions.items() for path in paths}
     _check_reads(components, junctions, storage_of)
     order = sorted(storage_of, key=lambda j: _storage_order(components[split(storage_of[j])[0]]))
     states, efforts = {}, {}
@@ -167,12 +167,12 @@ def _group_by_storage(
     order: list[str], storage_of: dict[str, str], components: dict[str, Component]
 ) -> list[str]:
     """Order the ports of one storage contiguously, as in its interface."""
-    junction_of_end = {end: junction for junction, end in storage_of.items()}
+    junction_of = {path: junction for junction, path in storage_of.items()}
     ordered: list[str] = []
     for junction in order:
         box = split(storage_of[junction])[0]
         for port in components[box].interface:
-            port_junction = junction_of_end[f"{box}.{port}"]
+            port_junction = junction_of[f"{box}.{port}"]
             if port_junction not in ordered:
                 ordered.append(port_junction)
     return ordered

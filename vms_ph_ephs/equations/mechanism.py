@@ -43,7 +43,7 @@ def native_mechanism(system: System, layout: Layout, theta_0: float, module: Mod
 
 
 class _MechanismReader:
-    """Finds the parts; boxes are taken off a list, so that none is left unnoticed."""
+    """Finds bodies, joints and heat; boxes are taken off a list, so that none is left unnoticed."""
 
     def __init__(self, system: System, layout: Layout, theta_0: float) -> None:
         self._system, self._layout, self._theta_0 = system, layout, theta_0

@@ -95,8 +95,8 @@ class _Builder:
         }
         junctions = _mapping(data["junctions"], f"the junctions of {label}", "names with ports")
         wires = {
-            str(name): _port_list(ends, f"junction '{name}' of {label}")
-            for name, ends in junctions.items()
+            str(name): _port_list(paths, f"junction '{name}' of {label}")
+            for name, paths in junctions.items()
         }
         try:
             return compose(fillings, wires, _outer(data.get("outer", []), label))

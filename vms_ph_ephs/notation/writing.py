@@ -36,7 +36,7 @@ def _data(system: System, inner: Mapping[str, dict[str, Any]]) -> dict[str, Any]
             assert isinstance(filling, Component)  # systems are within
             boxes[box] = component_data(box, filling)
     pattern = system.pattern
-    junctions = {name: list(ends) for name, ends in pattern.junctions.items()}
+    junctions = {name: list(paths) for name, paths in pattern.junctions.items()}
     return {"boxes": boxes, "junctions": junctions, "outer": _outer(pattern)}
 
 

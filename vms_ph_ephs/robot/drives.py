@@ -61,14 +61,14 @@ class ThermalNetwork:
             row[conductor.first] = 1.0
             row[m if conductor.second is None else conductor.second] -= 1.0
         self._conductances = np.array([conductor.conductance for conductor in conductors])
-        flow = dt * self._conductances[:, None] * self._incidence
-        laplacian = self._incidence[:, :m].T @ flow
+        self._heat_per_kelvin = dt * self._conductances[:, None] * self._incidence
+        laplacian = self._incidence[:, :m].T @ self._heat_per_kelvin
         implicit = np.diag(capacities) + 0.5 * laplacian[:, :m]
         self._propagator = np.linalg.solve(
             implicit,
             np.hstack([np.diag(capacities) - 0.5 * laplacian[:, :m], -laplacian[:, m:], np.eye(m)]),
         )
-        self._flow, self._back = flow, np.ascontiguousarray(self._incidence[:, :m].T)
+        self._incidence_t = np.ascontiguousarray(self._incidence[:, :m].T)
         self._first = np.array([conductor.first for conductor in conductors], dtype=np.intp)
         self._second = np.array(
             [m if conductor.second is None else conductor.second for conductor in conductors],
@@ -83,15 +83,15 @@ class ThermalNetwork:
         end = self._propagator @ np.concatenate([theta, means[m:], heat])
         means[:m] = 0.5 * (theta + end)
         for _ in range(2):
-            flows = self._flow @ means
-            change = (heat - self._back @ flows) / c
-            means[:m] = _mean(theta, change)
+            flows = self._heat_per_kelvin @ means
+            change = (heat - self._incidence_t @ flows) / c
+            means[:m] = _mean_temperature(theta, change)
         inverse = 1.0 / means
         destroyed = self._theta_0 * flows * (inverse[self._second] - inverse[self._first])
         return HeatStep(theta + change, means[:m], flows, destroyed)
 
 
-def _mean(theta: Array, change: Array) -> Array:
+def _mean_temperature(theta: Array, change: Array) -> Array:
     """Return energy over entropy of a capacity whose temperature changes, K."""
     x = change / theta
     small = np.abs(x) < 1e-5

@@ -14,8 +14,8 @@ from vms_ph_dynamics.simulation.engine import HALVINGS, Engine, PlantEffects, Pr
 from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, is_too_stiff
 
 from .drives import Drives
-from .mechanism import Mechanism, MechanismStepper, Motion
-from .powertrain import Powertrain, by_place
+from .mechanism import Mechanism, MechanismState, MechanismStepper
+from .powertrain import Powertrain, by_part
 
 
 class EphsEngine(Engine):
@@ -87,7 +87,7 @@ class EphsEngine(Engine):
         """Set the motion; temperatures stay those of the powertrain."""
         assert self._mechanism is not None
         motion = self._stepper.begin(self._form.state(q, v), t)
-        self._state = self._with_housings(motion, self.powertrain.housings)
+        self._state = self._with_housings(motion, self.powertrain.housing_temperatures)
 
     def motion(self) -> tuple[Array, Array]:
         """Return the motion of the mechanism."""
@@ -96,7 +96,7 @@ class EphsEngine(Engine):
     def predict(self, efforts: Efforts, t: float, dt: float) -> Prediction:
         """Return a step of the mechanism."""
         step, failures = step_with_retry(self._stepper, self._state, efforts, t, dt, HALVINGS)
-        after: Motion = step.solver_state
+        after: MechanismState = step.solver_state
         return Prediction(after.q, after.v, step.supplied, step.dissipated, len(failures), after)
 
     def accept(
@@ -114,7 +114,7 @@ class EphsEngine(Engine):
         before, after, model = self._state, step.state, self._form.model
         displacement = model.difference(before.q, after.q)[model.b :]
         work = after.work - before.work
-        frictional, housings = mechanism.frictional, train.housings.copy()
+        frictional, housings = mechanism.frictional, train.housing_temperatures.copy()
         capacities = drives.motors.housing_capacity
         if frictional.size:
             housings[frictional] = mechanism.temperatures(after.inner.x)
@@ -130,7 +130,7 @@ class EphsEngine(Engine):
             heated = housings + np.maximum(heat, 0.0) / capacities
             train.destroyed[name] += drives.theta_0 * capacities * np.log(heated / housings)
             housings = heated
-        train.housings = housings
+        train.housing_temperatures = housings
         base_work = step.supplied.get("wrench_base", 0.0) if model.b else 0.0
         try:
             housings = train.step(applied.torque, work, applied.wrench_base, base_work)
@@ -146,13 +146,13 @@ class EphsEngine(Engine):
         rates, twist = v[b:], v[:b]
         limits = train.limits(rates, ports.wrench_base)
         allowed = np.clip(ports.torque, limits.lower, limits.upper)
-        wrench = limits.base * ports.wrench_base
-        share = train.share_of_power(allowed, rates, wrench, twist)
-        return replace(ports, torque=share * allowed, wrench_base=share * wrench)
+        wrench = limits.wrench_share * ports.wrench_base
+        power_share = train.power_share(allowed, rates, wrench, twist)
+        return replace(ports, torque=power_share * allowed, wrench_base=power_share * wrench)
 
     def present_friction(self, friction: Friction) -> Friction:
         """Return the friction of the joints at the temperatures of their housings."""
-        rise = self.powertrain.housings - self._drives.theta_0
+        rise = self.powertrain.housing_temperatures - self._drives.theta_0
         factor = np.exp(-self._drives.softening * rise)
         return replace(friction, viscous=factor * friction.viscous)
 
@@ -162,7 +162,7 @@ class EphsEngine(Engine):
 
     def destroyed(self) -> dict[str, float]:
         """Return the exergy that every part has destroyed, J."""
-        return dict(by_place(self.powertrain.destroyed, self.powertrain.names))
+        return dict(by_part(self.powertrain.destroyed, self.powertrain.names))
 
     def electric(self) -> tuple[dict[str, float], float, float, float]:
         """Return temperatures (K), bus voltage (V), battery current (A) and charge level."""
@@ -181,7 +181,7 @@ class EphsEngine(Engine):
             "warmest": f"{warmest}, {temperatures[warmest] - 273.15:.1f} °C",
         }
 
-    def _with_housings(self, motion: Motion, housings: Array) -> Motion:
+    def _with_housings(self, motion: MechanismState, housings: Array) -> MechanismState:
         assert self._mechanism is not None
         frictional = self._mechanism.frictional
         if not frictional.size:

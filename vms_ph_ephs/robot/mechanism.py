@@ -30,7 +30,7 @@ class Mechanism:
 
     Args:
         model: the robot.
-        housings: (n,) heat capacities of its joints, J/K.
+        housing_capacities: (n,) heat capacities of its joints, J/K.
         theta_0: temperature of the environment, K.
         friction: whether the joints' friction acts.
         softening: of their viscous friction, 1/K.
@@ -48,7 +48,7 @@ class Mechanism:
     def __init__(
         self,
         model: VMSModel,
-        housings: Array,
+        housing_capacities: Array,
         theta_0: float,
         friction: bool = True,
         softening: float = 0.0,
@@ -63,11 +63,11 @@ class Mechanism:
             for name in ("friction", "upperDryFrictionLimit", "lowerDryFrictionLimit"):
                 if hasattr(full, name):
                     getattr(full, name)[:] = 0.0
-        heat_of = {
+        heat_by_joint = {
             name: Heat(float(capacity), theta_0=theta_0)
             for name, capacity, viscous, dry in zip(
                 map(joint_name, model.joint_names),
-                housings,
+                housing_capacities,
                 model.joints.damping,
                 model.joints.friction,
                 strict=True,
@@ -83,7 +83,7 @@ class Mechanism:
             system = from_pinocchio(
                 full,
                 model.tree.mimics,
-                heat=heat_of or None,
+                heat=heat_by_joint or None,
                 softening=softening,
                 open_bodies=sorted(self._names[i] for i in carriers),
                 fluid=model.fluid,
@@ -97,13 +97,13 @@ class Mechanism:
         self.system = system
         self.equations = assemble(system, theta_0, native=native)
         self.frictional = np.array(
-            [k for k, name in enumerate(model.joint_names) if joint_name(name) in heat_of],
+            [k for k, name in enumerate(model.joint_names) if joint_name(name) in heat_by_joint],
             dtype=np.intp,
         )
         self._coordinates = Coordinates(self.equations, model)
         self.state, self.motion = self._coordinates.state, self._coordinates.motion
         self._joint_names = [joint_name(name) for name in model.joint_names]
-        self._find_heats(list(heat_of))
+        self._find_heats(list(heat_by_joint))
         self._find_drags()
         self._find_frames()
 
@@ -121,9 +121,9 @@ class Mechanism:
         if ports.wrench_end_effector is not None:
             wrenches[self._model.end_effector] = ports.wrench_end_effector
         for name, wrench in wrenches.items():
-            body, rotation, arm = self._frames[name]
+            body, rotation, lever_arm = self._frames[name]
             if body is not None:
-                flows[body] = flows.get(body, 0.0) + _at_centre(wrench, rotation, arm)
+                flows[body] = flows.get(body, 0.0) + _at_centre(wrench, rotation, lever_arm)
         return flows
 
     def works(
@@ -142,35 +142,35 @@ class Mechanism:
             (n,) work at each joint, and the works of wrenches by port.
         """
         torque = np.array([supplied[name] for name in self._joint_names])
-        parts: list[tuple[str, str, dict[str, Array]]] = []
+        wrench_flows: list[tuple[str, str, dict[str, Array]]] = []
         base = ports.wrench_base
         port = self._coordinates.port
         if base is not None and port:
-            parts.append(("wrench_base", port, self.flows(Ports(wrench_base=base))))
+            wrench_flows.append(("wrench_base", port, self.flows(Ports(wrench_base=base))))
         wrenches = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
-            one = Ports(wrench_end_effector=ports.wrench_end_effector)
-            flows = self.flows(one)
-            parts += [("wrench_end_effector", body, flows) for body in flows]
+            wrench_only = Ports(wrench_end_effector=ports.wrench_end_effector)
+            flows = self.flows(wrench_only)
+            wrench_flows += [("wrench_end_effector", body, flows) for body in flows]
         for name, wrench in wrenches.items():
             flows = self.flows(Ports(wrench_tools={name: wrench}))
-            parts += [(name, body, flows) for body in flows]
+            wrench_flows += [(name, body, flows) for body in flows]
         works: dict[str, float] = {}
-        for body in {body for _, body, _ in parts}:
-            acting = [(name, flows[body]) for name, owner, flows in parts if owner == body]
+        for body in {body for _, body, _ in wrench_flows}:
+            acting = [(name, flows[body]) for name, owner, flows in wrench_flows if owner == body]
             indices = self.equations.layout.efforts[self.equations.layout.outer[body]]
             powers = np.array([float(twists[indices] @ flow) for _, flow in acting])
-            extra = (supplied[body] - powers.sum()) / len(acting)
-            works |= {name: float(p + extra) for (name, _), p in zip(acting, powers, strict=True)}
+            error = (supplied[body] - powers.sum()) / len(acting)
+            works |= {name: float(p + error) for (name, _), p in zip(acting, powers, strict=True)}
         return torque, works
 
     def temperatures(self, x: Array) -> Array:
         """Return the temperatures of the housings of joints with friction, (k,), K."""
-        return np.asarray(self._theta_0 * np.exp(x[self._heat_x] / self._capacities))
+        return np.asarray(self._theta_0 * np.exp(x[self._heat_indices] / self._capacities))
 
-    def heats(self, before: Array, after: Array) -> tuple[Array, Array]:
+    def friction_heat(self, before: Array, after: Array) -> tuple[Array, Array]:
         """Return the heat of friction between two state vectors, and the exergy destroyed, J."""
-        entropy = after[self._heat_x] - before[self._heat_x]
+        entropy = after[self._heat_indices] - before[self._heat_indices]
         # Without differences of the energies, which are a billion times those of a step.
         growth = np.expm1(entropy / self._capacities)
         heat = self._capacities * self.temperatures(before) * growth
@@ -178,18 +178,18 @@ class Mechanism:
 
     def drag(self, before: Array, after: Array) -> float:
         """Return the heat of drag in the fluid between two state vectors, J."""
-        return self._theta_0 * float((after[self._drag_x] - before[self._drag_x]).sum())
+        return self._theta_0 * float((after[self._drag_indices] - before[self._drag_indices]).sum())
 
     def with_temperatures(self, x: Array, theta: Array) -> Array:
         """Return a state vector with other temperatures of these housings, (k,), K."""
         x = x.copy()
-        x[self._heat_x] = self._capacities * np.log(theta / self._theta_0)
+        x[self._heat_indices] = self._capacities * np.log(theta / self._theta_0)
         return x
 
     def _find_heats(self, names: list[str]) -> None:
         layout = self.equations.layout
         entries = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
-        self._heat_x = np.array([h.indices.start for h in entries], dtype=np.intp)
+        self._heat_indices = np.array([h.indices.start for h in entries], dtype=np.intp)
         components = [layout.components[f"{name}.th"] for name in names]
         self._capacities = np.array([c.capacity for c in components if isinstance(c, HeatCapacity)])
 
@@ -197,7 +197,7 @@ class Mechanism:
         layout = self.equations.layout
         drags = (box for box, c in layout.components.items() if isinstance(c, FluidDrag))
         starts = (layout.states[layout.junctions[f"{box}.s"]].indices.start for box in drags)
-        self._drag_x = np.array(sorted(set(starts)), dtype=np.intp)
+        self._drag_indices = np.array(sorted(set(starts)), dtype=np.intp)
 
     def _find_frames(self) -> None:
         """Find the body of every frame with a wrench, its rotation, and its arm from the centre."""
@@ -206,18 +206,18 @@ class Mechanism:
         for name in (self._model.end_effector, *self._model.tools):
             frame = tree.pinocchio.frames[tree.frame_id(name)]
             i = frame.parentJoint
-            arm = frame.placement.translation - (full.inertias[i].lever if i else np.zeros(3))
+            lever_arm = frame.placement.translation - (full.inertias[i].lever if i else np.zeros(3))
             body = self._names[i] if i else None
-            self._frames[name] = body, np.array(frame.placement.rotation), np.array(arm)
+            self._frames[name] = body, np.array(frame.placement.rotation), np.array(lever_arm)
 
 
-def _at_centre(wrench: Array, rotation: Array, arm: Array) -> Array:
+def _at_centre(wrench: Array, rotation: Array, lever_arm: Array) -> Array:
     """Return a wrench, linear first, at the centre of mass of its body in body axes."""
     force = rotation @ wrench[:3]
-    return np.concatenate([force, rotation @ wrench[3:] + np.cross(arm, force)])
+    return np.concatenate([force, rotation @ wrench[3:] + np.cross(lever_arm, force)])
 
 
-class Motion(NamedTuple):
+class MechanismState(NamedTuple):
     """The solver state of a mechanism.
 
     Attributes:
@@ -256,21 +256,21 @@ class MechanismStepper(Stepper):
         self.name, self.order = self._inner.name, self._inner.order
         self.no_ports = Ports()
 
-    def begin(self, state: PHState, t: float) -> Motion:
+    def begin(self, state: PHState, t: float) -> MechanismState:
         """Return the solver state at a state of the robot, with everything at theta_0."""
         v = self._form.velocity(state)
         inner = self._inner.begin(self._mechanism.state(state.q, v), t)
         zeros = np.zeros(self._mechanism.frictional.size)
         q, v = self._mechanism.motion(inner.x)
-        return Motion(inner, q, v, np.zeros(self._form.model.n), zeros, zeros, 0.0)
+        return MechanismState(inner, q, v, np.zeros(self._form.model.n), zeros, zeros, 0.0)
 
-    def motion(self, solver_state: Motion) -> tuple[Array, Array]:
+    def motion(self, solver_state: MechanismState) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
         return solver_state.q, solver_state.v
 
     def step(
         self,
-        solver_state: Motion,
+        solver_state: MechanismState,
         ports: Ports | Callable[[float, PHState], Ports],
         t: float,
         dt: float,
@@ -301,9 +301,9 @@ class MechanismStepper(Stepper):
         except SimulationError as error:
             raise StepFailure(str(error)) from error
         work, wrenches = mechanism.works(result.supplied, ports, twists)
-        heat, destroyed = mechanism.heats(before.inner.x, inner.x)
+        heat, destroyed = mechanism.friction_heat(before.inner.x, inner.x)
         drag = mechanism.drag(before.inner.x, inner.x)
-        after = Motion(
+        after = MechanismState(
             inner,
             q,
             v,
@@ -315,7 +315,7 @@ class MechanismStepper(Stepper):
         dissipated = float(heat.sum()) + drag
         return StepResult(after, {"torque": float(work.sum()), **wrenches}, dissipated)
 
-    def observe(self, solver_state: Motion) -> Observation:
+    def observe(self, solver_state: MechanismState) -> Observation:
         """Return the state of the robot and its mechanical energy."""
         d = self._form.model.evaluate(solver_state.q, solver_state.v)
         state = self._form.state(solver_state.q, solver_state.v)

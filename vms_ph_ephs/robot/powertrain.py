@@ -14,7 +14,7 @@ from vms_ph_dynamics import Array, StateError
 from .drives import Conductor, Drives, ThermalNetwork, resistances
 
 # Share of the power at which the voltage of a battery would collapse that the drives may ask for.
-_SHARE = 0.9
+_MAX_POWER_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Limits:
 
     Attributes:
         lower, upper: (n,) N m or N.
-        base: in [0, 1].
+        wrench_share: in [0, 1].
     """
 
     lower: Array
     upper: Array
-    base: float
+    wrench_share: float
 
 
 class Powertrain:
@@ -101,12 +101,12 @@ class Powertrain:
                 self.destroyed[name] = np.zeros(m)
 
     @property
-    def housings(self) -> Array:
+    def housing_temperatures(self) -> Array:
         """Temperatures of the housings of the joints, (n,), K."""
         return self.theta[self._n : 2 * self._n]
 
-    @housings.setter
-    def housings(self, theta: Array) -> None:
+    @housing_temperatures.setter
+    def housing_temperatures(self, theta: Array) -> None:
         self.theta[self._n : 2 * self._n] = theta
 
     @property
@@ -162,21 +162,21 @@ class Powertrain:
         max_current = motors.largest_current * (voltage > 0.0)
         upper = k * np.clip((voltage - back_emf) / r, 0.0, max_current)
         lower = k * np.clip((-voltage - back_emf) / r, -max_current, 0.0)
-        base, rotors = 1.0, self._drives.rotors
+        wrench_share, rotors = 1.0, self._drives.rotors
         if rotors is not None and wrench_base.size:
             r = resistances(rotors, self.theta[2 * n + 1 :], theta_0)
             allowed = rotors.largest_thrust(voltage, r)
             thrusts = np.maximum(np.abs(self._thrusts_per_wrench @ wrench_base), 1e-12)
-            base = float(min(1.0, np.min(allowed / thrusts)))
-        return Limits(lower, upper, base)
+            wrench_share = float(min(1.0, np.min(allowed / thrusts)))
+        return Limits(lower, upper, wrench_share)
 
-    def step(self, torque: Array, work: Array, base: Array, base_work: float) -> Array:
+    def step(self, torque: Array, work: Array, base_wrench: Array, base_work: float) -> Array:
         """Advance by one step, and return the temperatures of the housings after it, (n,), K.
 
         Args:
             torque: (n,) of the motors during the step; their temperatures are :attr:`theta`.
             work: (n,) of these torques, J.
-            base: (b,) wrench of the actuators of the base; ideal ones where there are no rotors.
+            base_wrench: (b,) of the actuators of the base; ideal ones where there are no rotors.
             base_work: its work, J.
 
         Raises:
@@ -187,30 +187,30 @@ class Powertrain:
         heat = np.zeros(self._capacities.size)
         current = torque / motors.torque_constant
         heat[:n] = dt * resistances(motors, self.theta[:n], theta_0) * current * current
-        wake = self._heat_rotors(base, heat) if self._m and base.size else 0.0
+        air_energy = self._heat_rotors(base_wrench, heat) if self._m and base_wrench.size else 0.0
         idle = dt * drives.idle if self.charge > 0.0 else 0.0
-        energy = float(work.sum()) + base_work + float(heat.sum()) + wake + idle
+        energy = float(work.sum()) + base_work + float(heat.sum()) + air_energy + idle
         heat[2 * n] = self._discharge(energy)
-        exchanged = self._network.step(self.theta, heat)
-        destroyed_in = theta_0 * heat / exchanged.mean
+        heat_step = self._network.step(self.theta, heat)
+        destroyed_in = theta_0 * heat / heat_step.mean
         destroyed = self.destroyed
         destroyed["winding"] += destroyed_in[:n]
-        destroyed["winding_to_housing"] += exchanged.destroyed[:n]
-        destroyed["housing_to_air"] += exchanged.destroyed[n : 2 * n]
+        destroyed["winding_to_housing"] += heat_step.destroyed[:n]
+        destroyed["housing_to_air"] += heat_step.destroyed[n : 2 * n]
         destroyed["battery"] += destroyed_in[2 * n]
-        destroyed["battery_to_air"] += exchanged.destroyed[2 * n]
+        destroyed["battery_to_air"] += heat_step.destroyed[2 * n]
         destroyed["electronics"] += idle
         if self._m:
             destroyed["rotor_winding"] += destroyed_in[2 * n + 1 :]
-            destroyed["rotor_to_air"] += exchanged.destroyed[2 * n + 1 :]
-        self.theta = exchanged.theta
-        return self.housings
+            destroyed["rotor_to_air"] += heat_step.destroyed[2 * n + 1 :]
+        self.theta = heat_step.theta
+        return self.housing_temperatures
 
-    def _heat_rotors(self, base: Array, heat: Array) -> float:
+    def _heat_rotors(self, base_wrench: Array, heat: Array) -> float:
         """Enter the heat of the rotors' windings, and return the energy left in the air, J."""
         rotors, dt = self._drives.rotors, self._dt
         assert rotors is not None  # there are m of them
-        thrusts = np.abs(self._thrusts_per_wrench @ base)
+        thrusts = np.abs(self._thrusts_per_wrench @ base_wrench)
         speed = np.sqrt(thrusts / rotors.thrust_constant)
         torque = rotors.drag_ratio * thrusts
         current = torque / rotors.torque_constant
@@ -230,13 +230,13 @@ class Powertrain:
             energy = 0.0
         # E = (V - (R + slope dt / 2) I) I dt, with the open voltage at the middle of the step.
         v, r = battery.voltage(self.charge), battery.resistance
-        inner = r + 0.5 * battery.slope * dt
-        discriminant = v * v - 4.0 * inner * energy / dt
+        effective_resistance = r + 0.5 * battery.slope * dt
+        discriminant = v * v - 4.0 * effective_resistance * energy / dt
         if discriminant < 0.0:
             raise StateError(
                 f"the battery cannot give {energy / dt:.4g} W; at {v:.4g} V and {r:g} ohm it gives "
-                f"at most {v * v / (4.0 * inner):.4g} W; give it less resistance, or the drives "
-                "less torque"
+                f"at most {v * v / (4.0 * effective_resistance):.4g} W; give it less "
+                "resistance, or the drives less torque"
             )
         self.current = 2.0 * energy / dt / (v + sqrt(discriminant))
         self._used_charge += self.current * dt
@@ -244,26 +244,26 @@ class Powertrain:
         self.supplied += energy
         return r * self.current * self.current * dt
 
-    def share_of_power(self, torque: Array, rates: Array, base: Array, twist: Array) -> float:
+    def power_share(self, torque: Array, rates: Array, base_wrench: Array, twist: Array) -> float:
         """Return the share of efforts at which the battery's power suffices, in [0, 1]."""
-        drives, n = self._drives, self._n
-        battery = drives.battery
-        cap = _SHARE * battery.voltage(self.charge) ** 2 / (4.0 * battery.resistance) - drives.idle
+        drives, n, battery = self._drives, self._n, self._drives.battery
+        v = battery.voltage(self.charge)
+        max_power = _MAX_POWER_SHARE * v**2 / (4.0 * battery.resistance) - drives.idle
         current = torque / drives.motors.torque_constant
         r = resistances(drives.motors, self.theta[:n], drives.theta_0)
-        power = float(torque @ rates + r @ (current * current)) + float(base @ twist)
-        if (rotors := drives.rotors) is not None and base.size:
-            thrusts = np.abs(self._thrusts_per_wrench @ base)
+        power = float(torque @ rates + r @ (current * current)) + float(base_wrench @ twist)
+        if (rotors := drives.rotors) is not None and base_wrench.size:
+            thrusts = np.abs(self._thrusts_per_wrench @ base_wrench)
             air_power = rotors.drag_ratio * thrusts * np.sqrt(thrusts / rotors.thrust_constant)
             power += 1.2 * float(air_power.sum())
-        return 1.0 if power <= cap else max(cap, 0.0) / power
+        return 1.0 if power <= max_power else max(max_power, 0.0) / power
 
 
-def by_place(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:
+def by_part(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:
     """Return exergy destroyed by ``"where/how"``, J, from arrays by joint or rotor."""
     energies: dict[str, float] = {}
     for cause, values in destroyed.items():
-        if cause in _OF_JOINTS:
+        if cause in _JOINT_CAUSES:
             energies |= {f"{name}/{cause}": float(v) for name, v in zip(names, values, strict=True)}
         elif cause.startswith("rotor_"):
             label = cause.removeprefix("rotor_")
@@ -273,4 +273,4 @@ def by_place(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str
     return energies
 
 
-_OF_JOINTS = ("winding", "winding_to_housing", "housing_to_air", "friction", "joint_stops")
+_JOINT_CAUSES = ("winding", "winding_to_housing", "housing_to_air", "friction", "joint_stops")

@@ -21,7 +21,7 @@ _MAX_SWEEPS, _TOLERANCE, _MAX_CHANGE = 2000, 1e-14, 1e-9
 _EXACT_SWEEPS, _EXACT_TOLERANCE = frozenset((1, 3, 7, 15, 30, 60, 120, 240, 480, 960, 1920)), 1e-13
 
 
-class Process(NamedTuple):
+class BoundedProcess(NamedTuple):
     """A component with bounded forces, the place of its velocities, and where its heat goes."""
 
     box: str
@@ -39,10 +39,10 @@ class ActiveRows(NamedTuple):
         rows: (k,stored) of the velocities over stored efforts.
         velocity: (k,) at the configuration.
         mobility: W, (k,k): the change of the velocities by impulses is ``-W P``.
-        push: (linear,k): that of the momenta is ``-push P``.
+        momentum_response: (linear,k), N: that of the momenta is ``-N P``.
     """
 
-    processes: list[Process]
+    processes: list[BoundedProcess]
     lower: Array
     upper: Array
     friction: Array
@@ -51,7 +51,7 @@ class ActiveRows(NamedTuple):
     rows: Array
     velocity: Array
     mobility: Array
-    push: Array
+    momentum_response: Array
 
 
 def impulses(active: ActiveRows, velocity: Array, dt: float, start: Array, rebound: Array) -> Array:
@@ -81,9 +81,9 @@ def impulses(active: ActiveRows, velocity: Array, dt: float, start: Array, rebou
         if change <= _TOLERANCE:
             return total
         if sweep in _EXACT_SWEEPS:
-            exact = problem.exact(total)
-            if exact is not None:
-                return exact
+            direct = problem.solve_directly(total)
+            if direct is not None:
+                return direct
     if not change <= _MAX_CHANGE:
         boxes = ", ".join(dict.fromkeys(f"'{process.box}'" for process in active.processes))
         raise SimulationError(
@@ -99,7 +99,7 @@ class _Problem:
 
     Args:
         active: the processes.
-        push: (k,) velocities without impulses, less those at which contacts leave.
+        u_0: (k,) velocities without impulses, less those at which contacts leave.
         dt: duration that multiplies the bounds of forces, s.
     """
 
@@ -134,7 +134,7 @@ class _Problem:
                 largest = max(largest, abs(change) * self._diagonal[k])
         for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
             projected = self._project_on_cone(
-                total[indices] + u[indices] / mobility, self._limit(n, indices, total)
+                total[indices] + u[indices] / mobility, self._cone_radius(n, indices, total)
             )
             change = projected - total[indices]
             if change.any():
@@ -143,7 +143,7 @@ class _Problem:
                 largest = max(largest, float(np.abs(change).max()) * mobility)
         return largest / (1.0 + float(np.abs(u).max()))
 
-    def exact(self, total: Array) -> Array | None:
+    def solve_directly(self, total: Array) -> Array | None:
         """Return the impulses of what presses, sticks and slides as these do, if there are any."""
         k = total.size
         # P = fixed + basis z, with u = 0 along the free rows.
@@ -154,7 +154,7 @@ class _Problem:
         fixed = np.where(free, 0.0, total)
         basis = np.eye(k)
         for n, indices in self._cones:
-            limit = self._limit(n, indices, total)
+            limit = self._cone_radius(n, indices, total)
             length = float(np.sqrt(total[indices] @ total[indices]))
             if length < limit * (1.0 - 1e-9):
                 free[indices], fixed[indices] = True, 0.0
@@ -181,14 +181,14 @@ class _Problem:
             return None
         for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
             projected = self._project_on_cone(
-                solution[indices] + u[indices] / mobility, self._limit(n, indices, solution)
+                solution[indices] + u[indices] / mobility, self._cone_radius(n, indices, solution)
             )
             if np.abs(projected - solution[indices]).max() > _EXACT_TOLERANCE * scale / mobility:
                 return None
         solution[normals] = bounded
         return solution
 
-    def _limit(self, n: int, indices: Index, total: Array) -> float:
+    def _cone_radius(self, n: int, indices: Index, total: Array) -> float:
         return float(self._friction[indices[0]]) * max(-float(total[n]), 0.0)
 
     @staticmethod

@@ -77,8 +77,8 @@ class Projection:
     def worst_joint(self, x: Array) -> str:
         """Return the joint with the largest violation at a state."""
         r = self.residual(x)
-        widest = max(self._closures, key=lambda row: float(np.abs(r[row[0]]).max()))
-        return widest[1].box.rpartition(".")[0] or widest[1].box
+        worst = max(self._closures, key=lambda row: float(np.abs(r[row[0]]).max()))
+        return worst[1].box.rpartition(".")[0] or worst[1].box
 
     def check(self, x: Array, tolerance: float) -> None:
         """Raise an error for a state that violates the constraints.
@@ -143,9 +143,9 @@ class Projection:
         # The metric of a projection differs from that at x by a local error of the scheme.
         s = self._metric(x)[1] if metric is None else metric
         values = np.linalg.eigvalsh(_unit_diagonal(s))
-        return self._check_least(values, rank, previous, x)
+        return self._check_sigma(values, rank, previous, x)
 
-    def check_values(self, values: Array, previous: float, x: Array) -> float:
+    def check_eigenvalues(self, values: Array, previous: float, x: Array) -> float:
         """Do the same with the eigenvalues that the core found for the joints that close loops.
 
         Args:
@@ -157,22 +157,22 @@ class Projection:
         if rank is None or not values.size:
             return 0.0
         dependent = self._equations.constraints.count - rank
-        return self._check_least(values, values.size - dependent, previous, x)
+        return self._check_sigma(values, values.size - dependent, previous, x)
 
-    def _check_least(self, values: Array, rank: int, previous: float, x: Array) -> float:
+    def _check_sigma(self, values: Array, rank: int, previous: float, x: Array) -> float:
         dependent = values.size - rank
-        least = float(np.sqrt(max(values[dependent], 0.0))) if rank else 1.0
-        decrease = previous - least
-        if least * least <= _ZERO or least < 2.0 * decrease:
+        sigma = float(np.sqrt(max(values[dependent], 0.0))) if rank else 1.0
+        decrease = previous - sigma
+        if sigma * sigma <= _ZERO or sigma < 2.0 * decrease:
             raise self._equations.singular_error(self._metric(x)[1])
-        if dependent and values[dependent - 1] > 1e-2 * least * least:
+        if dependent and values[dependent - 1] > 1e-2 * sigma * sigma:
             raise SingularConstraint(
                 "the motion began at a singular configuration: more constraints are independent "
                 "now than then; begin elsewhere"
             )
-        return least
+        return sigma
 
-    def apply(self, x: Array) -> ProjectedState:
+    def project(self, x: Array) -> ProjectedState:
         """Return the state on the constraints, one Newton step away in poses and in momenta.
 
         Raises:
@@ -190,7 +190,7 @@ class Projection:
             b = np.zeros(constraints.count)
             m = constraints.remaining_rows.shape[0]
             b[:m] = constraints.remaining_rows @ r
-            x = self._move(x, r, -(equations.storages.Q @ (equations.solve(s, b) @ g)))
+            x = self._displaced(x, r, -(equations.storages.Q @ (equations.solve(s, b) @ g)))
         y = x.copy()
         y[: self._n] -= equations.solve(s, g @ (equations.storages.Q @ x[: self._n])) @ g
         return ProjectedState(y, opening, s)
@@ -202,9 +202,9 @@ class Projection:
             InconsistentState: the iteration does not converge.
         """
         for _ in range(_MAX_ITERATIONS):
-            x = self.apply(x).x
+            x = self.project(x).x
             if not self._closures or np.abs(self.residual(x)).max() < 1e-13:
-                return self.apply(x).x
+                return self.project(x).x
         raise InconsistentState(
             f"joint '{self.worst_joint(x)}' cannot be closed from here; begin nearer"
         )
@@ -214,7 +214,7 @@ class Projection:
         g = self._equations.constraint_matrix(x)[:, : self._n]
         return g, g @ self._equations.storages.Q @ g.T
 
-    def _move(self, x: Array, r: Array, delta: Array) -> Array:
+    def _displaced(self, x: Array, r: Array, delta: Array) -> Array:
         """Move all poses along the velocities of a displacement delta for unit time."""
         equations, c = self._equations, self._equations.constraints
         stored = np.zeros(equations.layout.stored)

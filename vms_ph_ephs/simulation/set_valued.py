@@ -20,8 +20,8 @@ from vms_ph_dynamics import Array
 from ..components.set_valued import Bounds, ConstantForce, Contact, SetValued
 from ..equations import Equations
 from ..equations.states import Index
-from .impulses import ActiveRows, Process, impulses
-from .steps import Inputs, Move, flows_at
+from .impulses import ActiveRows, BoundedProcess, impulses
+from .steps import Inputs, Step, flows_at
 from .stiff_friction import StiffFriction
 
 # A contact is closed at a gap below this, m; impacts are located to the same.
@@ -45,7 +45,7 @@ _MAX_CUTS = 64
 # Of the largest work in a step: what rounding may leave of a work that should be zero.
 _ROUNDING = 1e-12
 
-Smooth = Callable[[Array, float, float], Move]
+Smooth = Callable[[Array, float, float], Step]
 """The step of a scheme from a state, at a time, over a duration."""
 
 
@@ -59,57 +59,57 @@ class BoundedForces:
 
     def __init__(self, equations: Equations, friction: StiffFriction) -> None:
         self._equations, self._friction = equations, friction
-        self.processes: list[Process] = []
+        self.processes: list[BoundedProcess] = []
         layout = equations.layout
         for box, component in layout.components.items():
             if isinstance(component, SetValued):
                 index = equations.processes.indices[box]
                 entry = layout.states[layout.junctions[f"{box}.s"]]
-                self.processes.append(Process(box, component, index[:-1], entry))
+                self.processes.append(BoundedProcess(box, component, index[:-1], entry))
         self._zero_forces = {p.box: np.zeros(p.component.width) for p in self.processes}
 
-    def move(self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float) -> Move:
+    def step(self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float) -> Step:
         """Return a step of ``dt`` s; ``smooth`` is that of all other forces."""
-        total: Move | None = None
+        total: Step | None = None
         remaining, impacts = dt, 0
         while remaining > 0.0:
-            part, duration, is_impact = self._step_to_contact(
+            step, duration, is_impact = self._step_to_contact(
                 smooth, x, inputs, t, remaining, impacts
             )
             impacts += is_impact
-            total = part if total is None else total.then(part)
-            x, t, remaining = part.x, t + duration, remaining - duration
+            total = step if total is None else total.followed_by(step)
+            x, t, remaining = step.x, t + duration, remaining - duration
         assert total is not None  # a step has a duration
         return total
 
     def _step_to_contact(
         self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float, impacts: int
-    ) -> tuple[Move, float, bool]:
+    ) -> tuple[Step, float, bool]:
         """Return a step that ends where a contact closes, its duration, and whether one did."""
         closed = {p.box for p in self.processes if self._gap(p, x) <= _CONTACT_GAP}
         open_ = [p for p in self.processes if p.box not in closed]
         active = self._active_rows(x, closed)
-        force, move = self._solve_forces(
+        force, step = self._solve_forces(
             active, self._predict_forces(active, x, inputs, t, dt), smooth, x, t, dt
         )
         bounces = impacts < _MAX_IMPACTS
-        if impacts >= _MAX_CUTS or self._smallest_gap(open_, move.x) >= -_CONTACT_GAP:
-            return self._apply_impulses(active, force, move, dt, bounces), dt, False
+        if impacts >= _MAX_CUTS or self._smallest_gap(open_, step.x) >= -_CONTACT_GAP:
+            return self._apply_impulses(active, force, step, dt, bounces), dt, False
         low, high = 0.0, 1.0
         for _ in range(_BISECTIONS):
             fraction = 0.5 * (low + high)
-            move = self._move_with_forces(active, force, smooth, x, t, fraction * dt)
-            depth = self._smallest_gap(open_, move.x)
+            step = self._move_with_forces(active, force, smooth, x, t, fraction * dt)
+            depth = self._smallest_gap(open_, step.x)
             low, high = (low, fraction) if depth < -_CONTACT_GAP else (fraction, high)
             if abs(depth) <= _CONTACT_GAP:
                 break
         duration = fraction * dt
-        force, move = self._solve_forces(active, force, smooth, x, t, duration)
-        return self._apply_impulses(active, force, move, duration, bounces), duration, True
+        force, step = self._solve_forces(active, force, smooth, x, t, duration)
+        return self._apply_impulses(active, force, step, duration, bounces), duration, True
 
     def _solve_forces(
         self, active: ActiveRows, force: Array, smooth: Smooth, x: Array, t: float, dt: float
-    ) -> tuple[Array, Move]:
+    ) -> tuple[Array, Step]:
         """Return the forces of a step, (k,), and the step with them.
 
         Closed contacts do not open or close, and what rests does not slide, as far as bounds allow.
@@ -117,13 +117,13 @@ class BoundedForces:
         sticking = self._sticking(active)
         gaps = self._gaps(active, x)
         for _ in range(_MAX_CORRECTIONS if dt > _SHORTEST_STEP else 0):
-            move = self._move_with_forces(active, force, smooth, x, t, dt)
-            predicted = np.where(sticking, (2.0 / dt) * self._paths(active, move), 0.0)
+            step = self._move_with_forces(active, force, smooth, x, t, dt)
+            predicted = np.where(sticking, (2.0 / dt) * self._paths(active, step), 0.0)
             if not sticking.all():
-                sliding = np.where(sticking, 0.0, self._velocity(active, move.x))
+                sliding = np.where(sticking, 0.0, self._velocity(active, step.x))
                 predicted = predicted + sliding
             is_normal = np.isfinite(gaps)
-            predicted[is_normal] = (2.0 / dt) * (self._gaps(active, move.x) - gaps)[is_normal]
+            predicted[is_normal] = (2.0 / dt) * (self._gaps(active, step.x) - gaps)[is_normal]
             zeros = np.zeros(force.size)
             next_force = impulses(active, predicted, dt, force * dt, zeros) / dt
             change = np.abs(next_force - force) * np.diagonal(active.mobility) * dt
@@ -133,32 +133,32 @@ class BoundedForces:
                 break
             force = next_force
         else:
-            move = self._move_with_forces(active, force, smooth, x, t, dt)
-        is_invalid = self._has_energy_gain(active, force, move)
-        if is_invalid.any():
+            step = self._move_with_forces(active, force, smooth, x, t, dt)
+        gains_energy = self._has_energy_gain(active, force, step)
+        if gains_energy.any():
             # Friction that a motion turns back within a step would give energy.
-            force = np.where(is_invalid, 0.0, force)
-            move = self._move_with_forces(active, force, smooth, x, t, dt)
-        return force, move
+            force = np.where(gains_energy, 0.0, force)
+            step = self._move_with_forces(active, force, smooth, x, t, dt)
+        return force, step
 
     def _move_with_forces(
         self, active: ActiveRows, force: Array, smooth: Smooth, x: Array, t: float, dt: float
-    ) -> Move:
+    ) -> Step:
         """Return the smooth step with forces held."""
-        held = {
+        forces_by_box = {
             box: ConstantForce(process.component, force[indices])
-            for box, (process, indices) in self._by_box(active).items()
+            for box, (process, indices) in self._rows_by_box(active).items()
         }
-        with self._equations.processes.imposing({**self._zero_forces, **held}):
+        with self._equations.processes.imposing({**self._zero_forces, **forces_by_box}):
             return smooth(x, t, dt)
 
     @staticmethod
-    def _by_box(active: ActiveRows) -> dict[str, tuple[Process, Index]]:
+    def _rows_by_box(active: ActiveRows) -> dict[str, tuple[BoundedProcess, Index]]:
         """Return every process with the places of its rows."""
-        processes_by_box: dict[str, tuple[Process, Index]] = {}
+        processes_by_box: dict[str, tuple[BoundedProcess, Index]] = {}
         for k, p in enumerate(active.processes):
-            none = np.zeros(0, dtype=np.intp)
-            indices = processes_by_box[p.box][1] if p.box in processes_by_box else none
+            no_rows = np.zeros(0, dtype=np.intp)
+            indices = processes_by_box[p.box][1] if p.box in processes_by_box else no_rows
             processes_by_box[p.box] = (p, np.append(indices, k))
         return processes_by_box
 
@@ -174,16 +174,16 @@ class BoundedForces:
     def _gaps(self, active: ActiveRows, x: Array) -> Array:
         """Return the gaps at the rows of contacts, m; not a number at other rows."""
         gaps = np.full(len(active.processes), np.nan)
-        for process, indices in self._by_box(active).values():
+        for process, indices in self._rows_by_box(active).values():
             if isinstance(process.component, Contact):
                 gaps[indices[0]] = self._gap(process, x)
         return gaps
 
-    def _paths(self, active: ActiveRows, move: Move) -> Array:
+    def _paths(self, active: ActiveRows, step: Step) -> Array:
         """Return the paths along the rows in a step, (k,)."""
         distances = np.zeros(len(active.processes))
-        for box, (_, indices) in self._by_box(active).items():
-            distances[indices] = move.supply.row_integrals[box]
+        for box, (_, indices) in self._rows_by_box(active).items():
+            distances[indices] = step.supply.row_integrals[box]
         return distances
 
     def _velocity(self, active: ActiveRows, x: Array) -> Array:
@@ -192,15 +192,15 @@ class BoundedForces:
         e = equations.storages.efforts(x)
         a = equations.constraints.variable_rows(equations.states.views)
         velocities = np.zeros(len(active.processes))
-        for box, (process, indices) in self._by_box(active).items():
+        for box, (process, indices) in self._rows_by_box(active).items():
             rows = process.component.directions(equations.states.views[box])
             columns = equations.constraints.velocity_rows(process.velocities, a)
             velocities[indices] = rows @ (columns @ e)
         return velocities
 
-    def _has_energy_gain(self, active: ActiveRows, force: Array, move: Move) -> Any:
+    def _has_energy_gain(self, active: ActiveRows, force: Array, step: Step) -> Any:
         """Return which rows have friction that gives energy in a step, (k,)."""
-        works = force * self._paths(active, move)
+        works = force * self._paths(active, step)
         rounding = _ROUNDING * (1.0 + np.abs(works).max(initial=0.0))
         is_normal = np.isinf(active.lower)
         return (works < -rounding) & ~is_normal
@@ -220,21 +220,21 @@ class BoundedForces:
         return impulses(active, predicted, dt, zeros, zeros) / dt
 
     def _apply_impulses(
-        self, before: ActiveRows, force: Array, move: Move, dt: float, bounces: bool
-    ) -> Move:
+        self, before: ActiveRows, force: Array, step: Step, dt: float, bounces: bool
+    ) -> Step:
         """Return a step with the impulses at its end, and the heat of all forces.
 
         Those of what acted in the step correct its forces; where contacts have closed, an impact
         follows, whose impulses are its own.
         """
         heats = dict.fromkeys((p.box for p in self.processes), 0.0)
-        dissipated = force * self._paths(before, move)
+        dissipated = force * self._paths(before, step)
         for p, work in zip(before.processes, dissipated, strict=True):
             heats[p.box] += max(float(work), 0.0)
         dissipated_energy = float(dissipated.sum())
-        closed = {p.box for p in self.processes if self._gap(p, move.x) <= _CONTACT_GAP}
+        closed = {p.box for p in self.processes if self._gap(p, step.x) <= _CONTACT_GAP}
         active_boxes = closed & {p.box for p in before.processes}
-        x, increment = move.x.copy(), move.increment.copy()
+        x, increment = step.x.copy(), step.increment.copy()
         stages = [(active_boxes, dt)] if active_boxes else []
         stages += [(closed, 0.0)] if closed - active_boxes else []
         for boxes, duration in stages:
@@ -251,7 +251,7 @@ class BoundedForces:
             if works.sum() < 0.0 and rebound.any():
                 change, works = _impact(active, duration, impulse, 0.0 * rebound)
             n = self._equations.layout.quadratic_size
-            momentum_change = -(active.push @ change)
+            momentum_change = -(active.momentum_response @ change)
             x[:n] += momentum_change
             increment[:n] += momentum_change
             dissipated_energy += float(works.sum())
@@ -262,16 +262,16 @@ class BoundedForces:
             heat = heats[p.box] * dissipated_energy / positive if positive > 0.0 else 0.0
             if heat > 0.0:
                 increment[p.heat.tangent] += self._friction.add_heat(x, p.heat, heat)
-        return move._replace(x=x, increment=increment)
+        return step._replace(x=x, increment=increment)
 
-    def _gap(self, p: Process, x: Array) -> float:
+    def _gap(self, p: BoundedProcess, x: Array) -> float:
         """Return the gap of a contact, m; dry friction always acts."""
         if not isinstance(p.component, Contact):
             return 0.0
         self._equations.states.set_state(x)
         return p.component.gap(self._equations.states.views[p.box])
 
-    def _smallest_gap(self, processes: list[Process], x: Array) -> float:
+    def _smallest_gap(self, processes: list[BoundedProcess], x: Array) -> float:
         return min((self._gap(p, x) for p in processes), default=0.0)
 
     def _active_rows(self, x: Array, closed: set[str]) -> ActiveRows:
@@ -279,8 +279,8 @@ class BoundedForces:
         e = equations.storages.efforts(x)
         a = equations.constraints.variable_rows(equations.states.views)
         n = equations.layout.quadratic_size
-        processes: list[Process] = []
-        parts: list[Bounds] = []
+        processes: list[BoundedProcess] = []
+        bounds_list: list[Bounds] = []
         rows: list[Array] = []
         normal: list[int] = []
         for p in self.processes:
@@ -294,28 +294,28 @@ class BoundedForces:
                 continue
             columns = equations.constraints.velocity_rows(p.velocities, a)
             normal += [int(k) + len(rows) if k >= 0 else -1 for k in bounds.normal]
-            parts.append(bounds)
+            bounds_list.append(bounds)
             for row in bounds.rows:
                 processes.append(p)
                 rows.append(row @ columns)
         jacobian = np.reshape(rows, (len(rows), e.size))
         empty = [np.zeros(0)]
-        push, kappa = equations.impulse_response(jacobian, a)
+        momentum_response, kappa = equations.impulse_response(jacobian, a)
         velocity = jacobian @ e
         if kappa.size:
             # Of the velocities that impulses act on, also where a scheme leaves the constraints.
             velocity = velocity - kappa.T @ (equations.constraints.matrix(a)[:, :n] @ e[:n])
         return ActiveRows(
             processes,
-            np.concatenate([*empty, *(part.lower for part in parts)]),
-            np.concatenate([*empty, *(part.upper for part in parts)]),
-            np.concatenate([*empty, *(part.friction for part in parts)]),
+            np.concatenate([*empty, *(b.lower for b in bounds_list)]),
+            np.concatenate([*empty, *(b.upper for b in bounds_list)]),
+            np.concatenate([*empty, *(b.friction for b in bounds_list)]),
             np.array(normal, dtype=np.intp),
-            np.concatenate([*empty, *(part.restitution for part in parts)]),
+            np.concatenate([*empty, *(b.restitution for b in bounds_list)]),
             jacobian,
             velocity,
-            jacobian[:, :n] @ equations.storages.Q @ push,
-            push,
+            jacobian[:, :n] @ equations.storages.Q @ momentum_response,
+            momentum_response,
         )
 
 

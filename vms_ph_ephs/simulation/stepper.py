@@ -22,15 +22,15 @@ from ..equations import Equations
 from ..errors import SimulationError
 from .projection import Projection
 from .set_valued import BoundedForces
-from .steps import DiscreteGradient, Inputs, Move, MuntheKaas, StepScheme, TreeStep
-from .stiff_friction import Stiff, StiffFriction
+from .steps import CoreStep, DiscreteGradient, Inputs, MuntheKaas, Step, StepScheme
+from .stiff_friction import StiffFriction, StiffProcesses
 
 # Each correction reduces the error of the mean force by the share of a step in which the
 # configuration changes; the rest is an error of the scheme, not of its laws.
 _CORRECTIONS, _TOLERANCE = 3, 1e-6
 
 # A motion that has reached this has diverged: squares of states would soon be infinite.
-_FAR = 1e100
+_MAX_STATE = 1e100
 
 
 class _Scheme(NamedTuple):
@@ -57,13 +57,13 @@ class SolverState(NamedTuple):
     Attributes:
         x: (size,) the state vector.
         velocity: (stored,) rates over the latest step, the initial guess of an iteration.
-        least: singular value of the constraints; see :meth:`Projection.check_rank`.
+        sigma: least singular value of the constraints; see :meth:`Projection.check_rank`.
         supplied: energy supplied at the outer ports since the beginning, J.
     """
 
     x: Array
     velocity: Array
-    least: float = 0.0
+    sigma: float = 0.0
     supplied: float = 0.0
 
 
@@ -107,10 +107,10 @@ class EphsStepper(Stepper):
         self._scheme, self._tolerance = SCHEMES[scheme], tolerance
         self._step = self._scheme.step(equations)
         self._friction = StiffFriction(equations, self._scheme.max_ratio)
-        self._bounded = BoundedForces(equations, self._friction)
+        self._bounded_forces = BoundedForces(equations, self._friction)
         self.name, self.order = scheme, self._scheme.order
-        self._entropies = equations.is_entropy[: equations.layout.stored]
-        self._tree = TreeStep(equations, tolerance) if self._scheme.projects else None
+        self._is_entropy = equations.is_entropy[: equations.layout.stored]
+        self._core = CoreStep(equations, tolerance) if self._scheme.projects else None
 
     def begin(self, state: Array, t: float) -> SolverState:
         """Return the solver state at a state vector.
@@ -132,89 +132,89 @@ class EphsStepper(Stepper):
             x = self.projection.iterate(x)
         return SolverState(x, np.zeros(equations.layout.stored))
 
-    def _move(
+    def _advance(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
-    ) -> tuple[SolverState, Move]:
+    ) -> tuple[SolverState, Step]:
         """Return the solver state after one step of ``dt`` s from time ``t``, and the step."""
-        if not self._bounded.processes:
-            return self._smooth_move(solver_state, inputs, t, dt)
+        if not self._bounded_forces.processes:
+            return self._smooth_step(solver_state, inputs, t, dt)
         after = solver_state
 
-        def smooth(x: Array, time: float, duration: float) -> Move:
+        def smooth(x: Array, time: float, duration: float) -> Step:
             nonlocal after
             before = solver_state._replace(x=x)
-            after, move = self._smooth_move(before, inputs, time, duration)
-            return move._replace(x=after.x)
+            after, step = self._smooth_step(before, inputs, time, duration)
+            return step._replace(x=after.x)
 
-        move = self._bounded.move(smooth, solver_state.x, inputs, t, dt)
-        supplied = solver_state.supplied + move.supply.energy
-        return SolverState(move.x, move.increment / dt, after.least, supplied), move
+        step = self._bounded_forces.step(smooth, solver_state.x, inputs, t, dt)
+        supplied = solver_state.supplied + step.supply.energy
+        return SolverState(step.x, step.increment / dt, after.sigma, supplied), step
 
-    def _smooth_move(
+    def _smooth_step(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
-    ) -> tuple[SolverState, Move]:
+    ) -> tuple[SolverState, Step]:
         """Return the same for all forces but those within bounds, which are held."""
-        stiff = self._friction.find(solver_state.x, dt)
+        stiff = self._friction.find_stiff(solver_state.x, dt)
         if stiff is None:
-            return self._regular_move(solver_state, inputs, t, dt)
-        return self._stiff_move(stiff, solver_state, inputs, t, dt)
+            return self._regular_step(solver_state, inputs, t, dt)
+        return self._stiff_step(stiff, solver_state, inputs, t, dt)
 
-    def _stiff_move(
-        self, stiff: Stiff, before: SolverState, inputs: Inputs | None, t: float, dt: float
-    ) -> tuple[SolverState, Move]:
+    def _stiff_step(
+        self, stiff: StiffProcesses, before: SolverState, inputs: Inputs | None, t: float, dt: float
+    ) -> tuple[SolverState, Step]:
         """Return a step in which friction that is too fast for it acts with its mean force."""
         friction, processes = self._friction, self.equations.processes
-        acceleration, arrival = stiff.acceleration, stiff.velocity
+        acceleration, v_end = stiff.acceleration, stiff.velocity
         for _ in range(_CORRECTIONS):
             force = friction.mean_force(stiff, before.x, dt, acceleration)
             with processes.imposing(friction.flows(stiff, force)):
-                after, move = self._regular_move(before, inputs, t, dt)
+                after, step = self._regular_step(before, inputs, t, dt)
             # What the other forces were on average, by the velocities they led to.
-            previous, arrival = arrival, friction.velocity(stiff, after.x)
-            acceleration = (arrival - stiff.velocity) / dt + stiff.mobility @ force
-            if np.abs(arrival - previous).max() <= _TOLERANCE * (1.0 + np.abs(arrival).max()):
+            previous, v_end = v_end, friction.velocity(stiff, after.x)
+            acceleration = (v_end - stiff.velocity) / dt + stiff.mobility @ force
+            if np.abs(v_end - previous).max() <= _TOLERANCE * (1.0 + np.abs(v_end).max()):
                 break
-        heat = friction.heat(stiff, force, move.supply)
+        heat = friction.heat(stiff, force, step.supply)
         if heat is None:
             half = 0.5 * dt
-            middle, first = self._smooth_move(before, inputs, t, half)
-            after, second = self._smooth_move(middle, inputs, t + half, half)
-            return after, first.then(second)
-        x, increment = after.x.copy(), move.increment.copy()
+            middle, first = self._smooth_step(before, inputs, t, half)
+            after, second = self._smooth_step(middle, inputs, t + half, half)
+            return after, first.followed_by(second)
+        x, increment = after.x.copy(), step.increment.copy()
         for state, energy in heat:
             increment[state.tangent] += friction.add_heat(x, state, energy)
-        return after._replace(x=x, velocity=increment / dt), move._replace(x=x, increment=increment)
+        return after._replace(x=x, velocity=increment / dt), step._replace(x=x, increment=increment)
 
-    def _regular_move(
+    def _regular_step(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
-    ) -> tuple[SolverState, Move]:
-        compiled = None if self._tree is None else self._tree.move(solver_state.x, inputs, t, dt)
-        if compiled is not None:
-            move, values = compiled
-            least = self.projection.check_values(values, solver_state.least, move.x)
-            supplied = solver_state.supplied + move.supply.energy
-            return SolverState(move.x, move.increment / dt, least, supplied), move
-        move = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
-        x, metric = move.x, None
+    ) -> tuple[SolverState, Step]:
+        core_step = None if self._core is None else self._core.step(solver_state.x, inputs, t, dt)
+        if core_step is not None:
+            step, values = core_step
+            sigma = self.projection.check_eigenvalues(values, solver_state.sigma, step.x)
+            supplied = solver_state.supplied + step.supply.energy
+            return SolverState(step.x, step.increment / dt, sigma, supplied), step
+        step = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
+        x, metric = step.x, None
         if not _finite(x):
             raise SimulationError("the motion has no finite continuation; use a shorter step")
         if self._scheme.projects:
-            x, opening, metric = self.projection.apply(x)
+            x, opening, metric = self.projection.project(x)
             # A Newton step squares the violation; the remainder must be within the tolerance.
             if not opening * opening <= self._tolerance:
                 raise SimulationError(
-                    f"a step of {dt:g} s opens joint '{self.projection.worst_joint(move.x)}' by "
+                    f"a step of {dt:g} s opens joint '{self.projection.worst_joint(step.x)}' by "
                     f"{opening:.3g} (m or rad), too far to be closed; use a shorter one"
                 )
             # Velocities are projected at the previous poses, which gives an error of that order.
             if opening > self._tolerance:
-                x, _, metric = self.projection.apply(x)
+                x, _, metric = self.projection.project(x)
             if not _finite(x):
                 raise SimulationError("the motion has no finite continuation; use a shorter step")
-        least = self.projection.check_rank(x, solver_state.least, metric)
+        sigma = self.projection.check_rank(x, solver_state.sigma, metric)
         self.equations.storages.check_state(x)
-        supplied = solver_state.supplied + move.supply.energy
-        return SolverState(x, move.increment / dt, least, supplied), move
+        supplied = solver_state.supplied + step.supply.energy
+        return SolverState(x, step.increment / dt, sigma, supplied), step
 
     def step(
         self, solver_state: SolverState, ports: Inputs | None, t: float, dt: float
@@ -225,14 +225,14 @@ class EphsStepper(Stepper):
             StepFailure: the motion cannot be continued; it is caused by a :class:`SimulationError`.
         """
         try:
-            after, move = self._move(solver_state, ports, t, dt)
+            after, step = self._advance(solver_state, ports, t, dt)
         except SimulationError as error:
             error.time, error.state = t, solver_state.x.copy()
             raise StepFailure(str(error)) from error
-        supply = move.supply
-        produced = float(self._entropies @ move.increment) - supply.entropy
+        supply = step.supply
+        entropy_produced = float(self._is_entropy @ step.increment) - supply.entropy
         return StepResult(
-            after, supply.supplied, self.equations.theta_0 * produced, move.iterations
+            after, supply.supplied, self.equations.theta_0 * entropy_produced, step.iterations
         )
 
     def observe(self, solver_state: SolverState) -> Observation:
@@ -262,4 +262,4 @@ def _(system: Equations, scheme: str) -> EphsStepper:
 
 def _finite(x: Array) -> bool:
     """Return whether a state is finite, and small enough for its energy to be."""
-    return bool((np.abs(x) < _FAR).all())
+    return bool((np.abs(x) < _MAX_STATE).all())

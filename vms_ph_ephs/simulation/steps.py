@@ -82,10 +82,10 @@ class Supply:
 
 
 # An iteration whose change exceeds the state by this factor has diverged.
-_FAR = 1e9
+_DIVERGENCE_FACTOR = 1e9
 
 
-class Move(NamedTuple):
+class Step(NamedTuple):
     """The result of one step of a scheme.
 
     Attributes:
@@ -100,17 +100,17 @@ class Move(NamedTuple):
     supply: Supply
     iterations: int = 0
 
-    def then(self, later: "Move") -> "Move":
+    def followed_by(self, later: "Step") -> "Step":
         """Return this step and one that follows as one."""
         self.supply.append(later.supply)
         increment, iterations = self.increment + later.increment, self.iterations + later.iterations
-        return Move(later.x, increment, self.supply, iterations)
+        return Step(later.x, increment, self.supply, iterations)
 
 
 class StepScheme(Protocol):
     """A one-step scheme without memory."""
 
-    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
+    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Step:
         """Return the step of length dt; an iteration begins at the guess, (stored,)."""
 
 
@@ -126,7 +126,7 @@ class MuntheKaas:
     def __init__(self, equations: Equations) -> None:
         self._equations = equations
 
-    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
+    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Step:
         """Return the step of length dt."""
         states, supply = self._equations.states, Supply(self._equations)
         rates: list[Array] = [np.zeros(self._equations.layout.stored)]
@@ -141,7 +141,7 @@ class MuntheKaas:
         increment = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
         y = states.step(x, increment)
         states.normalise(y)
-        return Move(y, increment, supply)
+        return Step(y, increment, supply)
 
 
 class DiscreteGradient:
@@ -158,7 +158,7 @@ class DiscreteGradient:
     def __init__(self, equations: Equations) -> None:
         self._equations = equations
 
-    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
+    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Step:
         """Return the step of length dt.
 
         Raises:
@@ -168,7 +168,7 @@ class DiscreteGradient:
         states, n = equations.states, equations.layout.quadratic_size
         u, last, iterations = guess, np.inf, 0
         before = self._storage_states(x)
-        limit = _FAR * (1.0 + float(np.abs(x).max()))
+        limit = _DIVERGENCE_FACTOR * (1.0 + float(np.abs(x).max()))
         for _ in range(100):
             iterations += 1
             middle = states.step(x, 0.5 * u)
@@ -192,7 +192,7 @@ class DiscreteGradient:
         supply.add(flows, efforts, dt)
         y = states.step(x, u)
         states.normalise(y)
-        return Move(y, u, supply, iterations)
+        return Step(y, u, supply, iterations)
 
     def _storage_states(self, x: Array) -> dict[str, tuple[Array, ...]]:
         self._equations.states.set_state(x)
@@ -227,7 +227,7 @@ def _diverging(dt: float, change: float) -> SimulationError:
     )
 
 
-class TreeStep:
+class CoreStep:
     """The step of ``projected_rk4`` with its projection, as the core computes it.
 
     Args:
@@ -238,9 +238,9 @@ class TreeStep:
     def __init__(self, equations: Equations, tolerance: float) -> None:
         self._equations, self._tolerance = equations, tolerance
 
-    def move(
+    def step(
         self, x: Array, inputs: Inputs | None, t: float, dt: float
-    ) -> tuple[Move, Array] | None:
+    ) -> tuple[Step, Array] | None:
         """Return a step, and the eigenvalues of the constraints of loops.
 
         None where the core does not compute the system, or the step fails: numpy then finds the
@@ -262,7 +262,7 @@ class TreeStep:
                 indices = equations.layout.efforts[equations.layout.outer[name]]
                 supply.supplied[name] = float(exergy[indices].sum())
             supply.entropy = float(equations.is_entropy @ flow)
-        return Move(after, increment, supply), cast(Array, core.loop_values)
+        return Step(after, increment, supply), cast(Array, core.loop_values)
 
     def _flows(self, inputs: Inputs | None) -> object:
         """Return the flows at all efforts: none, held, or as a function of time and state."""

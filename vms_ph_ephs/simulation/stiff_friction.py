@@ -36,10 +36,10 @@ _MAX_ITERATIONS, _MAX_HALVINGS = 40, 10
 _MAX_HEATINGS = 200
 
 # Share of the heat of a step that may come from joints which reverse.
-_REVERSAL = 1e-3
+_REVERSAL_SHARE = 1e-3
 
 
-class Process(NamedTuple):
+class HeldProcess(NamedTuple):
     """An irreversible component whose force can be held, and where its heat goes."""
 
     box: str
@@ -50,7 +50,7 @@ class Process(NamedTuple):
     entropy: StateEntry
 
 
-class Stiff(NamedTuple):
+class StiffProcesses(NamedTuple):
     """The components to hold in a step, and the linear motion of their velocities.
 
     Attributes:
@@ -61,7 +61,7 @@ class Stiff(NamedTuple):
         acceleration: (k,) by all other forces.
     """
 
-    processes: list[Process]
+    processes: list[HeldProcess]
     slices: list[slice]
     velocity: Array
     mobility: Array
@@ -78,7 +78,7 @@ class StiffFriction:
 
     def __init__(self, equations: Equations, limit: float) -> None:
         self._equations, self._limit = equations, limit
-        self._processes: list[Process] = []
+        self._processes: list[HeldProcess] = []
         constraints, layout = equations.constraints, equations.layout
         if constraints.undetermined_basis.shape[1] or constraints.multiplier_basis.shape[1]:
             return  # velocities without mass follow from friction itself
@@ -93,13 +93,13 @@ class StiffFriction:
                 if len(ports) == 1 and state is not None and component.width > 1:
                     index = equations.processes.indices[box]
                     mechanical = np.flatnonzero(component.is_entropy == 0.0)
-                    heat = component.slices[ports[0]].start
-                    self._processes.append(Process(box, component, index, mechanical, heat, state))
+                    s = component.slices[ports[0]].start
+                    self._processes.append(HeldProcess(box, component, index, mechanical, s, state))
         self._slices = _slices([p.mechanical.size for p in self._processes])
         parts = [p.ports[p.mechanical] for p in self._processes]
         self._index = np.concatenate([np.zeros(0, dtype=np.intp), *parts])
 
-    def find(self, x: Array, dt: float) -> Stiff | None:
+    def find_stiff(self, x: Array, dt: float) -> StiffProcesses | None:
         """Return the friction that is too fast for a step of ``dt`` s from a state, or None."""
         if not self._processes:
             return None
@@ -113,7 +113,7 @@ class StiffFriction:
         velocities = columns @ e
         slices = self._slices
         slopes = [
-            self._slope(p, e, velocities[indices])
+            self._friction_tensor(p, e, velocities[indices])
             for p, indices in zip(self._processes, slices, strict=True)
         ]
         n = equations.layout.quadratic_size
@@ -136,7 +136,7 @@ class StiffFriction:
         chosen = [self._processes[k] for k in stiff_processes]
         with equations.processes.imposing({p.box: np.zeros(p.component.width) for p in chosen}):
             rate = equations.tangent(x, None)[0]
-        return Stiff(
+        return StiffProcesses(
             chosen,
             _slices([p.mechanical.size for p in chosen]),
             velocities[rows],
@@ -144,14 +144,14 @@ class StiffFriction:
             to_velocities[rows] @ rate[:n],
         )
 
-    def velocity(self, stiff: Stiff, x: Array) -> Array:
+    def velocity(self, stiff: StiffProcesses, x: Array) -> Array:
         """Return the velocities at the ports of the held components at a state, (k,)."""
         e = self._equations.storages.efforts(x)
         a = self._equations.constraints.variable_rows(self._equations.states.views)
         chosen = np.concatenate([p.ports[p.mechanical] for p in stiff.processes])
         return self._equations.constraints.velocity_rows(chosen, a) @ e
 
-    def mean_force(self, stiff: Stiff, x: Array, dt: float, acceleration: Array) -> Array:
+    def mean_force(self, stiff: StiffProcesses, x: Array, dt: float, acceleration: Array) -> Array:
         """Return the mean force of friction over a step in which other forces are held, (k,).
 
         Raises:
@@ -161,14 +161,14 @@ class StiffFriction:
         equations.states.set_state(x)
         efforts = equations.storages.efforts(x)
         for halvings in range(_MAX_HALVINGS):
-            parts = 2**halvings
+            substeps = 2**halvings
             u, total = stiff.velocity, np.zeros(stiff.velocity.size)
-            for _ in range(parts):
-                mean = self._radau(stiff, efforts, u, dt / parts, acceleration)
+            for _ in range(substeps):
+                mean = self._radau(stiff, efforts, u, dt / substeps, acceleration)
                 if mean is None:
                     break
                 force, u = mean
-                total += force / parts
+                total += force / substeps
             else:
                 return total
         raise SimulationError(
@@ -176,7 +176,7 @@ class StiffFriction:
             f"{dt:g} s; use a shorter one"
         )
 
-    def flows(self, stiff: Stiff, force: Array) -> dict[str, Array]:
+    def flows(self, stiff: StiffProcesses, force: Array) -> dict[str, Array]:
         """Return the flows into the held components: their force, and no heat yet."""
         flows_by_box: dict[str, Array] = {}
         for p, indices in zip(stiff.processes, stiff.slices, strict=True):
@@ -185,7 +185,7 @@ class StiffFriction:
         return flows_by_box
 
     def heat(
-        self, stiff: Stiff, force: Array, supply: Supply
+        self, stiff: StiffProcesses, force: Array, supply: Supply
     ) -> list[tuple[StateEntry, float]] | None:
         """Return the work of the held forces by where its heat goes, J; None if it is negative.
 
@@ -200,7 +200,7 @@ class StiffFriction:
         )
         heats = np.maximum(works, 0.0)
         total, positive = float(works.sum()), float(heats.sum())
-        if total < (1.0 - _REVERSAL) * positive:
+        if total < (1.0 - _REVERSAL_SHARE) * positive:
             return None
         if positive > 0.0:
             heats *= total / positive
@@ -240,20 +240,20 @@ class StiffFriction:
         x[entry.indices] += change
         return change
 
-    def _slope(self, p: Process, stored: Array, velocity: Array) -> Array:
+    def _friction_tensor(self, p: HeldProcess, stored: Array, velocity: Array) -> Array:
         """Return the force per velocity, the larger of that at rest and that at present, (d,d)."""
         e, e_0 = np.zeros(p.component.width), np.zeros(p.component.width)
         e[p.entropy_index] = e_0[p.entropy_index] = stored[p.entropy.tangent.start]
         e[p.mechanical] = velocity
         theta_0, indices = self._equations.theta_0, np.ix_(p.mechanical, p.mechanical)
         states = self._equations.states.views[p.box]
-        sticking, moving = (
+        sticking, sliding = (
             p.component.matrix(states, efforts, theta_0)[indices] / theta_0 for efforts in (e_0, e)
         )
-        return sticking if np.trace(sticking) >= np.trace(moving) else moving
+        return sticking if np.trace(sticking) >= np.trace(sliding) else sliding
 
     def _radau(
-        self, stiff: Stiff, efforts: Array, u: Array, dt: float, acceleration: Array
+        self, stiff: StiffProcesses, efforts: Array, u: Array, dt: float, acceleration: Array
     ) -> tuple[Array, Array] | None:
         """Return mean force and final velocity of a step, or None if Newton does not converge."""
         k = u.size
@@ -290,13 +290,13 @@ class StiffFriction:
                 return _B @ forces, stages[1]
         return None
 
-    def _force(self, stiff: Stiff, efforts: Array, u: Array) -> Array:
+    def _force(self, stiff: StiffProcesses, efforts: Array, u: Array) -> Array:
         force = np.empty(u.size)
         for p, indices in zip(stiff.processes, stiff.slices, strict=True):
             force[indices] = self._flow(p, efforts, u[indices])
         return force
 
-    def _force_slope(self, stiff: Stiff, e: Array, u: Array) -> Array:
+    def _force_slope(self, stiff: StiffProcesses, e: Array, u: Array) -> Array:
         d = np.zeros((u.size, u.size))
         for p, indices in zip(stiff.processes, stiff.slices, strict=True):
             for i in range(indices.stop - indices.start):
@@ -306,7 +306,7 @@ class StiffFriction:
                 d[indices, indices.start + i] = (forward - backward) / (2.0 * step[i])
         return d
 
-    def _flow(self, p: Process, efforts: Array, u: Array) -> Array:
+    def _flow(self, p: HeldProcess, efforts: Array, u: Array) -> Array:
         e = np.empty(p.component.width)
         e[p.mechanical] = u
         e[p.entropy_index] = efforts[p.entropy.tangent.start]

@@ -55,33 +55,33 @@ class SympyAlgebra(Expressions):
             raise MissingExtraError(
                 "symbolic equations need the package sympy: pip install 'vms-ph[symbolic]'"
             ) from None
-        self._s = sympy
+        self._sympy = sympy
 
     def symbol(self, name: str) -> Any:
         """Return a real symbol."""
-        return self._s.Symbol(name, real=True)
+        return self._sympy.Symbol(name, real=True)
 
     def matrix(self, rows: Any, width: int = 0) -> Any:
         """Return a matrix whose entries are exact where they are integers."""
         entries = [[_exact(entry) for entry in row] for row in rows]
-        return self._s.Matrix(
+        return self._sympy.Matrix(
             len(entries), len(entries[0]) if entries else width, lambda i, j: entries[i][j]
         )
 
     def function(self, name: str, x: Any) -> Any:
         """Return the function of an expression."""
-        return (self._s.Abs if name == "abs" else getattr(self._s, name))(x)
+        return (self._sympy.Abs if name == "abs" else getattr(self._sympy, name))(x)
 
     def choose(self, conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
         """Return a Piecewise."""
         pairs = [(value, bound > 0) for bound, value in conditions]
-        return self._s.Piecewise(*pairs, (otherwise, True))
+        return self._sympy.Piecewise(*pairs, (otherwise, True))
 
-    def solve(self, a: Any, b: Any) -> Any:
+    def solve_symmetric(self, a: Any, b: Any) -> Any:
         """Return the solution by LU."""
         return a.LUsolve(b)
 
-    def solve_any(self, a: Any, b: Any) -> Any:
+    def solve(self, a: Any, b: Any) -> Any:
         """Return the solution by LU."""
         return a.LUsolve(b)
 
@@ -93,13 +93,13 @@ class SympyAlgebra(Expressions):
         """Return whether symbols are shared."""
         return bool(y.free_symbols & x.free_symbols)
 
-    def zero_at(self, y: Any, x: Any) -> Any:
+    def at_zero(self, y: Any, x: Any) -> Any:
         """Return the expression with zeros."""
         return y.subs(dict.fromkeys(list(x), 0))
 
     def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
         """Return a function of numpy."""
-        inner = self._s.lambdify([list(block) for block in inputs], output, "numpy", cse=True)
+        inner = self._sympy.lambdify([list(block) for block in inputs], output, "numpy", cse=True)
 
         def call(*values: Array) -> Array:
             return np.asarray(inner(*values), dtype=np.float64).reshape(output.shape)
@@ -121,16 +121,16 @@ class CasadiAlgebra(Expressions):
             raise MissingExtraError(
                 "equations for CasADi need the package casadi: pip install 'vms-ph[casadi]'"
             ) from None
-        self._c = casadi
+        self._casadi = casadi
 
     def symbol(self, name: str) -> Any:
         """Return a symbol."""
-        return self._c.SX.sym(name)
+        return self._casadi.SX.sym(name)
 
     def matrix(self, rows: Any, width: int = 0) -> Any:
         """Return a matrix whose zeros are structural."""
         width = len(rows[0]) if rows else width
-        out = self._c.SX(len(rows), width)
+        out = self._casadi.SX(len(rows), width)
         for i, row in enumerate(rows):
             for j, entry in enumerate(row):
                 if not (isinstance(entry, float | int) and entry == 0):
@@ -139,39 +139,39 @@ class CasadiAlgebra(Expressions):
 
     def function(self, name: str, x: Any) -> Any:
         """Return the function of an expression."""
-        return getattr(self._c, "fabs" if name == "abs" else name)(x)
+        return getattr(self._casadi, "fabs" if name == "abs" else name)(x)
 
     def choose(self, conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
         """Return nested conditions."""
         out = otherwise
         for bound, value in reversed(conditions):
-            out = self._c.if_else(bound > 0, value, out)
+            out = self._casadi.if_else(bound > 0, value, out)
         return out
 
-    def solve(self, a: Any, b: Any) -> Any:
+    def solve_symmetric(self, a: Any, b: Any) -> Any:
         """Return the solution by a factorisation that keeps zeros."""
-        d, lt, p = self._c.ldl(a)
-        return self._c.ldl_solve(b, d, lt, p)
+        d, lt, p = self._casadi.ldl(a)
+        return self._casadi.ldl_solve(b, d, lt, p)
 
-    def solve_any(self, a: Any, b: Any) -> Any:
+    def solve(self, a: Any, b: Any) -> Any:
         """Return the solution."""
-        return self._c.solve(a, b)
+        return self._casadi.solve(a, b)
 
     def jacobian(self, y: Any, x: Any) -> Any:
         """Return the derivative."""
-        return self._c.jacobian(y, x)
+        return self._casadi.jacobian(y, x)
 
     def depends(self, y: Any, x: Any) -> bool:
         """Return whether it depends on a symbol."""
-        return bool(self._c.depends_on(y, x))
+        return bool(self._casadi.depends_on(y, x))
 
-    def zero_at(self, y: Any, x: Any) -> Any:
+    def at_zero(self, y: Any, x: Any) -> Any:
         """Return the expression with zeros."""
-        return self._c.substitute(y, x, self._c.SX.zeros(*x.shape))
+        return self._casadi.substitute(y, x, self._casadi.SX.zeros(*x.shape))
 
     def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
         """Return a function of numpy."""
-        inner = self._c.Function("f", list(inputs), [self._c.densify(output)])
+        inner = self._casadi.Function("f", list(inputs), [self._casadi.densify(output)])
 
         def call(*values: Array) -> Array:
             return np.array(inner(*values), dtype=np.float64).reshape(output.shape)

@@ -87,18 +87,19 @@ class SymbolicEquations:
     def __init__(self, equations: Equations, algebra: Algebra, symbols: dict[str, Any]) -> None:
         self.equations, self.algebra = equations, algebra
         layout, a = equations.layout, algebra
-        self._names: dict[str, list[str]] = {}
-        self._parts = {
-            box: self._part(box, component, symbols) for box, component in layout.components.items()
+        self._parameter_names: dict[str, list[str]] = {}
+        self._components = {
+            box: self._symbolic(box, component, symbols)
+            for box, component in layout.components.items()
         }
         if symbols:
             raise ModelError(
                 f"there is no parameter '{next(iter(symbols))}' of a declared part; for the box "
                 f"{next(iter(layout.components))} there are "
-                f"{', '.join(self._names[next(iter(layout.components))]) or 'none'}"
+                f"{', '.join(self._parameter_names[next(iter(layout.components))]) or 'none'}"
             )
         names = [
-            _name(name, k, entry.space.shape)
+            _symbol_name(name, k, entry.space.shape)
             for name, entry in layout.states.items()
             for k in range(entry.indices.stop - entry.indices.start)
         ]
@@ -106,7 +107,7 @@ class SymbolicEquations:
         self.inputs = {
             name: a.column(
                 [
-                    a.symbol(_name(f"{name}_f", k, (port.quantity.space.dimension,)))
+                    a.symbol(_symbol_name(f"{name}_f", k, (port.quantity.space.dimension,)))
                     for k in range(port.quantity.space.dimension)
                 ]
             )
@@ -136,10 +137,10 @@ class SymbolicEquations:
         free_flows = a.constant(c.T.T) @ phi[n:, :]
         if c.to_free.shape[1]:
             free_flows -= self._a.T @ (a.constant((c.to_free @ c.solving_rows).T) @ phi[n:, :])
-        self._motion = -(phi[:n, :] + free_flows)
+        self._free_xdot = -(phi[:n, :] + free_flows)
         self._g = self._constraint_matrix()
         self.constraint = self._g @ e if c.count else a.column([])
-        self.rates = self._motion - self._g.T @ self.multipliers if c.count else self._motion
+        self.rates = self._free_xdot - self._g.T @ self.multipliers if c.count else self._free_xdot
 
     def rate(self, name: str) -> Any:
         """Return the rates of one state, (d,1), by junction or ``"box.port"``."""
@@ -153,7 +154,7 @@ class SymbolicEquations:
                 is not linear in the effort that it determines.
         """
         a, c = self.algebra, self.equations.constraints
-        rates = self._motion
+        rates = self._free_xdot
         if c.count:
             self._check_rank()
             d = a.constant(self.equations.storages.constant_hessian)
@@ -164,7 +165,7 @@ class SymbolicEquations:
                 m = c.remaining_rows.shape[0]
                 added = a.constant(c.remaining_rows) @ cdot_e
                 b = a.column([b[i, 0] + (added[i, 0] if i < m else 0) for i in range(c.count)])
-            rates = rates - self._g.T @ a.solve(gd @ self._g.T, b)
+            rates = rates - self._g.T @ a.solve_symmetric(gd @ self._g.T, b)
         if c.undetermined_basis.shape[1]:
             slope = a.jacobian(self.balance, self.unknowns)
             if a.depends(slope, self.unknowns):
@@ -173,7 +174,7 @@ class SymbolicEquations:
                     "that it has no closed form; give the junction a storage, or use rates and "
                     "balance"
                 )
-            solution = a.solve_any(slope, -a.zero_at(self.balance, self.unknowns))
+            solution = a.solve(slope, -a.at_zero(self.balance, self.unknowns))
             rates = self._substituted(rates, solution)
         return rates
 
@@ -205,7 +206,7 @@ class SymbolicEquations:
         lines += [f"0 = {self.balance[k, 0]}" for k in range(self.balance.shape[0])]
         return "\n".join(lines)
 
-    def _part(self, box: str, component: Component, symbols: dict[str, Any]) -> Any:
+    def _symbolic(self, box: str, component: Component, symbols: dict[str, Any]) -> Any:
         """Return a component whose numbers are exact, or the expressions given for them."""
         description = component.to_parameters()
         if description is None:
@@ -226,7 +227,7 @@ class SymbolicEquations:
                     expression = self.algebra.matrix([[expression]])
             if expression is not None:
                 setattr(part, key, expression)
-        self._names.setdefault(box, list(values))
+        self._parameter_names.setdefault(box, list(values))
         return part
 
     def _state(self, junction: str) -> Any:
@@ -246,7 +247,7 @@ class SymbolicEquations:
                 continue
             if not isinstance(component, StorageLaw):
                 raise StructureError(f"box '{box}' is of a kind whose energy has no expression")
-            d = self._parts[box].slope(a, *self._reads[box])
+            d = self._components[box].slope(a, *self._reads[box])
             for port, indices in component.slices.items():
                 position = layout.efforts[layout.junctions[f"{box}.{port}"]]
                 for k, i in enumerate(range(position.start, position.stop)):
@@ -257,7 +258,7 @@ class SymbolicEquations:
 
     def _theta_0(self) -> Any:
         """Return the temperature of the environment, an expression if one was given."""
-        for part in self._parts.values():
+        for part in self._components.values():
             if isinstance(part, Environment):
                 return part.theta_0
         return self.equations.theta_0
@@ -277,7 +278,7 @@ class SymbolicEquations:
         return a.matrix(rows)
 
     def _joint(self, box: str) -> HolonomicConstraint:
-        part = self._parts[box]
+        part = self._components[box]
         if not isinstance(part, HolonomicConstraint):
             raise StructureError(f"box '{box}' is of a kind whose constraint has no expression")
         return part
@@ -311,7 +312,7 @@ class SymbolicEquations:
         return a.column(total)
 
     def _flow(self, box: str, component: Component, e: Any) -> Any:
-        part, reads, a = self._parts[box], self._reads[box], self.algebra
+        part, reads, a = self._components[box], self._reads[box], self.algebra
         if isinstance(component, ProcessLaw):
             return a.column(part.law(a, reads, e, self._theta_0()))
         if isinstance(component, BracketLaw):
@@ -356,7 +357,7 @@ class SymbolicEquations:
         return casadi.substitute(rates, self.unknowns, solution)
 
 
-def _name(name: str, k: int, shape: tuple[int, ...]) -> str:
+def _symbol_name(name: str, k: int, shape: tuple[int, ...]) -> str:
     """Return the name of one entry of a state, as ``body_q_12`` for row 1 and column 2."""
     word = name.replace(".", "_")
     if len(shape) > 1:
