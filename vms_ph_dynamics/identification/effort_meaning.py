@@ -31,6 +31,7 @@ FOLDS = 5
 """Parts into which time is cut, each of which is left out of a fit in turn."""
 
 _WINDOW = 0.1  # s
+_GAP_PERIODS, _SHORTEST_GAP = 5.0, 0.02  # periods, and s, without a sample that are a gap
 _MAX_SAMPLES = 6000
 _BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
 _BEATS_NULL = 0.9  # share of the error of the null hypothesis below which it is beaten
@@ -129,17 +130,20 @@ def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Ba
     # The momenta at some samples; the impulses of the efforts are summed over all.
     indices = np.arange(0, len(t), -(-len(t) // _MAX_SAMPLES))
     durations = np.diff(t)[:, None]
+    is_gap = durations > max(_GAP_PERIODS * float(np.median(durations)), _SHORTEST_GAP)
     sampled, commanded = (
         window_sums(force * durations, indices) for force in (_means(effort), effort[:-1])
     )
     t, q, v = t[indices], q[indices], v[indices]
     states = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
+    # Nothing is known of what happened in a gap, nor of the momentum that changed in it.
+    is_known = window_sums(1.0 * is_gap, indices)[:, 0] == 0.0
     dt = np.diff(t)[:, None]
     window = ((t - t[0]) / _WINDOW).astype(int)
-    edges = np.flatnonzero(np.diff(window, prepend=-1))
+    edges = np.flatnonzero(np.diff(np.append(window[:-1][is_known], window[-1]), prepend=-1))
     rates = v[:, b:]
     required, weight, sampled, commanded, *friction = (
-        window_sums(part, edges)
+        window_sums(part[is_known], edges)
         for part in (
             np.diff(states.momentum[:, b:], axis=0) - _means(momentum_drift(states)[:, b:]) * dt,
             _means(states.g[:, b:]) * dt,
@@ -160,7 +164,7 @@ def effort_meaning(
 
     Args:
         model: the robot.
-        t: (N,) s, without gaps.
+        t: (N,) s; what happened in gaps is left out.
         q: (N, nq).
         v: (N, nv).
         effort: (N, n) as recorded.

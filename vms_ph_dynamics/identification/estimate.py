@@ -286,16 +286,9 @@ def estimate(
         factor.append(inverse @ enlarged)
     # The errors of the blocks, and those of what was believed beforehand.
     covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
-    return Estimate(
-        prior_mean + unit * x,
-        covariance_factor,
-        (root.T @ root) / np.outer(unit, unit),
-        unit,
-        residual,
-        scale,
-        weight,
-        numbers.size,
-    )
+    mean, information = prior_mean + unit * x, (root.T @ root) / np.outer(unit, unit)
+    known = mean, covariance_factor, information, unit
+    return Estimate(*known, residual, scale, weight, numbers.size)
 
 
 def _whitened(rows: Array, variance: Array, common: float, joined: npt.NDArray[np.bool_]) -> Array:

@@ -3,7 +3,7 @@
 
 """What a recording tells of the model that it is compared with, with contacts and evidence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..model import VMSModel
 from .identify import arm_mass
 from .result import LEFT_OUT, NO_TORQUES, Identification, Unknown, payload_unknowns, prior_of
 from .torque import torque_error, torque_windows, with_described_load
-from .windows import FrictionLaw, Motion, Windows, WindowSettings, energy_windows, motion_of
+from .windows import FrictionLaw, Motion, WindowSettings, energy_windows, motion_of, stacked
 
 _THRESHOLD = 6.0  # standard deviations
 _MAX_ERROR = 0.25  # held-out error, as a share of the efforts, of joints that tell of contacts
@@ -60,11 +60,11 @@ class Finding:
 
 def contacts(
     model: VMSModel,
-    motion: Motion,
+    motions: Sequence[Motion],
     identification: Identification,
     friction: FrictionLaw | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the contacts of a recording, in the order of time.
+    """Return the contacts of a recording, of which the motions are parts, in the order of time.
 
     The efforts are compared with those of the model with all that was identified. A contact begins
     where a joint differs by six standard deviations, by the median of the deviations, from what it
@@ -76,30 +76,36 @@ def contacts(
     pairs = zip(unknowns, identification.consistent, strict=True)
     if any(u.kind == "gains" and abs(x - 1.0) > _GAIN_TOLERANCE for u, x in pairs):
         return ()  # the regression holds for gains about one
-    windows = energy_windows(model, EnergyRegressor(model), motion, unknowns, settings)
+    regressor, parts = EnergyRegressor(model), []
+    for motion in motions:
+        every = max(1, round(_PERIOD / float(np.median(np.diff(motion.samples.t)))))
+        parts.append(torque_windows(model, motion, unknowns, settings, every))
+    windows = stacked([energy_windows(model, regressor, m, unknowns, settings) for m in motions])
     unaccounted = windows.target - windows.columns @ identification.consistent
-    every = max(1, round(_PERIOD / float(np.median(np.diff(motion.samples.t)))))
-    rows = torque_windows(model, motion, unknowns, settings, every)
-    n = model.n
-    t = rows.begin[::n]
+    rows, n = stacked(parts), model.n
+    t, part = rows.begin[::n], rows.recording[::n]
     error = ((rows.target - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
     excess = error - np.median(error, axis=0)
     # Of a joint at rest the noise alone would be too small.
-    rms = rows.gross[:n]
+    rms = np.sqrt(np.mean(rows.gross.reshape(-1, n) ** 2, axis=0))
     scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * rms + 0.003 * np.max(rms)
     # Of a slow joint dry friction may be anything between both signs.
     estimates = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
     dry = np.array([estimates.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])
-    speed = np.abs(motion.v[np.searchsorted(motion.samples.t, t), model.b :])
+    stamps, rates = (
+        np.concatenate(x) for x in zip(*((m.samples.t, m.v) for m in motions), strict=True)
+    )
+    speed = np.abs(rates[np.searchsorted(stamps, t), model.b :])
     is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
     ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / scale
-    largest = ratio.max(axis=1)
+    # None goes on over a gap between two parts.
+    exceeds = (ratio.max(axis=1) > _THRESHOLD) & (np.diff(part, prepend=0.0) == 0.0)
     found_contacts, duration = [], 0.0
-    for first, last in _intervals(t, largest > _THRESHOLD):
+    for first, last in _intervals(t + 2.0 * _GAP * part, exceeds):
         peaks = ratio[first:last].max(axis=0)
         joint = int(np.argmax(peaks))
         name, begin, end = model.joint_names[joint], float(t[first]), float(t[last - 1])
-        held_out_error = identification.error.get(name, (0.0, 0.0))[0]
+        held_out_error = identification.error.get(name, (np.inf, np.inf))[0]
         if held_out_error > _MAX_ERROR or (n > 1 and np.sort(peaks)[-2] < _SECOND_RATIO):
             continue  # what one joint feels alone is its own, such as friction that fits badly
         peak = first + int(np.argmax(ratio[first:last, joint]))
@@ -143,7 +149,7 @@ _IMPROVEMENT = 0.6
 
 def findings(
     model: VMSModel,
-    samples: MotionSamples,
+    samples: MotionSamples | Sequence[MotionSamples],
     identification: Identification,
     friction: FrictionLaw | None = None,
 ) -> tuple[Finding, ...]:
@@ -151,28 +157,29 @@ def findings(
 
     Args:
         model: the model that it was compared with.
-        samples: the recording.
+        samples: the recording, or its parts between gaps in the order of time.
         identification: of the payload and of friction, from this recording.
         friction: the law of friction that was given to the identification, if any.
     """
     reasons = {p.reason for p in identification.parameters if p.reason.startswith(NO_TORQUES)}
     if reasons:  # nothing else can be told before they are
         return (Finding("efforts", reasons.pop()),)
-    motion = motion_of(model, samples)
+    parts = [samples] if isinstance(samples, MotionSamples) else samples
+    motions = [motion_of(model, part) for part in parts]
     if any(u.kind == "gains" for u in identification.unknowns) and model.fluid is None:
-        motion = with_described_load(model, motion, identification.length)
-    model_findings = _model_errors(model, motion, identification, friction) if motion.moves else ()
+        motions = [with_described_load(model, m, identification.length) for m in motions]
+    moving = [motion for motion in motions if motion.moves]
+    model_findings = _model_errors(model, moving, identification, friction) if moving else ()
     # Contacts cannot be told from a model that explains little.
     if model_findings:
         return model_findings
-    efforts = np.sqrt(np.mean(samples.torque**2, axis=0))
+    efforts = np.sqrt(np.mean(np.concatenate([part.torque for part in parts]) ** 2, axis=0))
     size = dict(zip(model.joint_names, efforts, strict=True))
-    return (
-        *_contradictions(identification, size),
-        *_payload(model, identification),
-        *_disagreements(identification, size),
-        *contacts(model, motion, identification, friction),
-    )
+    contradictions = _contradictions(identification, size)
+    others = (*_payload(model, identification), *_disagreements(identification, size))
+    if contradictions:  # what looks like a contact may be what is wrong
+        return (*contradictions, *others)
+    return (*others, *contacts(model, motions, identification, friction))
 
 
 def _contradictions(
@@ -189,7 +196,15 @@ def _contradictions(
         f"the efforts of {', '.join(sorted(joints))} contradict the model: look for swapped "
         "columns, and for another sign, gear, zero or load; what was identified may be wrong"
     )
-    return (Finding("efforts", text, {"joints": float(len(joints))}),) if joints else ()
+    found = [Finding("efforts", text, {"joints": float(len(joints))})] if joints else []
+    if scaled := identification.scaled:
+        factors = ", ".join(f"{gain:.2g} at {joint}" for joint, gain in scaled.items())
+        text = (
+            f"the efforts look scaled, by the factors {factors} that the model asks for: try "
+            "--identify gains,friction; what was identified may be wrong"
+        )
+        found.append(Finding("efforts", text, scaled))
+    return tuple(found)
 
 
 def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, ...]:
@@ -267,7 +282,10 @@ def _link_at(tree: Any, frame: int) -> str:
 
 
 def _model_errors(
-    model: VMSModel, motion: Motion, identification: Identification, friction: FrictionLaw | None
+    model: VMSModel,
+    motions: Sequence[Motion],
+    identification: Identification,
+    friction: FrictionLaw | None,
 ) -> tuple[Finding, ...]:
     """Return joints whose signs are opposite, or another direction of gravity, that fit better.
 
@@ -281,28 +299,33 @@ def _model_errors(
     candidates = [u for u in identification.unknowns if u.kind not in ("inertia", "armature")]
     if not any(u.kind == "payload" for u in candidates):
         candidates += payload_unknowns(arm_mass(model))
-    every = max(1, len(motion.samples) // _INSTANTS)
+    every = max(1, sum(len(motion.samples) for motion in motions) // _INSTANTS)
 
-    def error(motion: Motion, gravity: bool = False) -> tuple[float, Array, Array]:
-        rows, unknowns = torque_windows(model, motion, candidates, settings, every), candidates
+    def error(motions: Sequence[Motion], gravity: bool = False) -> tuple[float, Array, Array]:
+        parts = [torque_windows(model, m, candidates, settings, every) for m in motions]
+        rows, unknowns = stacked(parts), candidates
         if gravity:
-            columns = _gravity_columns(model, motion, rows)
-            rows = replace(rows, columns=np.column_stack([rows.columns, columns]))
+            pairs = zip(motions, parts, strict=True)
+            columns = [_gravity_columns(model, m, part.begin) for m, part in pairs]
+            weight = np.concatenate(columns) / rows.gross[:, None]
+            rows = replace(rows, columns=np.hstack([rows.columns, weight]))
             unknowns = [*candidates, *(Unknown(a, "gravity", "m/s^2", 0.0, 10.0) for a in "xyz")]
         errors, _, x = torque_error(rows, model.n, *prior_of(unknowns))
         return float(np.sqrt(np.mean(errors**2))), errors, x[-3:]
 
-    error_before, by_joint, _ = error(motion)
+    error_before, by_joint, _ = error(motions)
     if error_before < _MODEL_ERROR:
         return ()
     best, sign_text = error_before, ""
     for j, joint in enumerate(model.joint_names):
-        for reversal, flipped in _sign_flips(model, motion, j).items():
+        flips = [_sign_flips(model, motion, j) for motion in motions]
+        for reversal in flips[0]:
+            flipped = [flip[reversal] for flip in flips]
             error_after, errors, _ = error(flipped)
             if error_after < best and errors[j] < _IMPROVEMENT * by_joint[j]:
                 best = error_after
                 sign_text = f"{joint}: the sign of its {reversal} is opposite to that of the model"
-    error_after, _, change = error(motion, gravity=True)
+    error_after, _, change = error(motions, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
     is_rotated = np.arctan2(sine, model.gravity @ gravity) > _GRAVITY_TURN
@@ -319,10 +342,10 @@ def _model_errors(
     return ()
 
 
-def _gravity_columns(model: VMSModel, motion: Motion, rows: Windows) -> Array:
-    """Return the efforts that hold the weight per component of gravity, in rows, (R,3)."""
+def _gravity_columns(model: VMSModel, motion: Motion, times: Array) -> Array:
+    """Return the efforts that hold the weight per component of gravity, (R,3), at times (R,)."""
     n, b, tree = model.n, model.b, model.tree
-    instants = np.searchsorted(motion.samples.t, rows.begin[::n])
+    instants = np.searchsorted(motion.samples.t, times[::n])
     columns = np.empty((len(instants), n, 3))
     for axis, unit in enumerate(np.eye(3)):
         pinocchio = tree.pinocchio.copy()
@@ -332,7 +355,7 @@ def _gravity_columns(model: VMSModel, motion: Motion, rows: Windows) -> Array:
             full = tree.full_configuration(motion.samples.q[k])
             weight = pin.computeGeneralizedGravity(pinocchio, data, full)
             columns[row, :, axis] = tree.restrict(weight)[b:]
-    return columns.reshape(-1, 3) / rows.gross[:, None]
+    return columns.reshape(-1, 3)
 
 
 def _sign_flips(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:

@@ -58,6 +58,7 @@ _ERROR_FACTOR = 1.05
 _PRIOR_SHARES = (0.0, 0.3, 1.0)
 _MIN_ERROR = 2e-3  # share of the efforts that no description needs to be better than
 _LOAD_SHARE = 0.8  # product of the joints' held-out errors, as a share, that a load must reach
+_GAP = 10.0  # s, between recordings whose efforts are judged together
 _GAIN_STD = 0.3  # standard deviation of the factors of gains beforehand
 # Share of the held-out error of friction alone that a gain may leave: of more, the errors of the
 # description may be as large as what the gain explains.
@@ -134,7 +135,9 @@ def identify(
     regressor.of_frame(frame)
     motions = [motion_of(model, recording) for recording in recordings]
     prior_kinds = {name.split(".")[0] for name in prior.names} if prior is not None else set()
-    reasons, left_out, torque_gains = _effort_exclusions(model, motions, {*kinds, *prior_kinds})
+    reasons, left_out, torque_gains, is_scaled = _effort_exclusions(
+        model, motions, {*kinds, *prior_kinds}
+    )
     # What is identified are factors about one, on efforts of the size of torques.
     nominal = np.ones(model.n)
     if "gain" in prior_kinds and prior is not None:
@@ -170,6 +173,11 @@ def identify(
         trials.append((float(np.sqrt(np.mean(error**2))), extended, rows, moments, error, scale, x))
         if trials[-1][0] < _MIN_ERROR:
             break
+    if is_scaled.any():
+        # Far better than with a load, or whatever else was asked for, and no correction.
+        with_gains = [*(u for u in unknowns if u.kind != "payload"), *_gain_unknowns(model)]
+        gained = regression.error(regression.rows(with_gains), *_prior(with_gains, prior))[0]
+        is_scaled &= (gained < _BEATS_FRICTION * trials[0][4])[-model.n :]
     bound = _ERROR_FACTOR * max(min(trial[0] for trial in trials), _MIN_ERROR)
     _, unknowns, rows, (mean, covariance), error, scale, x = next(
         trial for trial in trials if trial[0] <= bound
@@ -227,26 +235,19 @@ def identify(
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
     energy = {name: p.times(gains.get(name, 1.0)) for name, p in energy.items()}
     posterior = posterior.times(gains)
+    before = _largest_unaccounted(windows, np.array([u.mean for u in unknowns]))
+    joints = [(j, joint) for j, joint in enumerate(model.joint_names, -model.n)]
+    errors = {name: (float(error[j]), float(null_error[j])) for j, name in joints}
     return Identification(
-        parameters=parameters,
-        posterior=posterior,
-        gross=float(windows.gross.sum()),
-        unaccounted_before=_largest_unaccounted(windows, np.array([u.mean for u in unknowns])),
-        unaccounted=_largest_unaccounted(windows, consistent),
-        residual=residual,
-        windows=len(windows),
+        parameters=parameters, posterior=posterior, gross=float(windows.gross.sum()),
+        unaccounted_before=before, unaccounted=_largest_unaccounted(windows, consistent),
+        residual=residual, windows=len(windows), frame=frame, unknowns=tuple(unknowns),
         length=float(np.median(windows.end - windows.begin)),
-        frame=frame,
-        unknowns=tuple(unknowns),
         consistent=consistent * np.array([gains.get(u.name, 1.0) for u in unknowns]),
-        energy=energy,
-        quantile=solution.quantile,
-        error={
-            joint: (float(error[k]), float(null_error[k]))
-            for joint, k in zip(model.joint_names, range(-model.n, 0), strict=True)
-            if joint not in reasons
-        },
-    )
+        energy=energy, quantile=solution.quantile,
+        error={name: values for name, values in errors.items() if name not in reasons},
+        scaled={name: float(torque_gains[j]) for j, name in joints if is_scaled[j]},
+    )  # fmt: skip
 
 
 _SENSOR = re.compile(
@@ -348,35 +349,37 @@ class _Regression:
         if not is_used.any():
             is_used[:] = True  # nothing moves, and nothing will be claimed
         weight = 1.0 / np.tile(scale, len(rows) // scale.size)[is_used]
-        return estimate(
-            rows.columns[is_used] * weight[:, None],
-            rows.target[is_used] * weight,
-            mean,
-            covariance,
-            np.ones(weight.size),
-            rows.recording[is_used],
-            correlated=False,
-        )
+        columns, target = rows.columns[is_used] * weight[:, None], rows.target[is_used] * weight
+        noise, recording = np.ones(weight.size), rows.recording[is_used]
+        return estimate(columns, target, mean, covariance, noise, recording, correlated=False)
 
 
 def _effort_exclusions(
     model: VMSModel, motions: Sequence[Motion], kinds: Collection[str]
-) -> tuple[dict[str, str], npt.NDArray[np.bool_], Array]:
+) -> tuple[dict[str, str], npt.NDArray[np.bool_], Array, npt.NDArray[np.bool_]]:
     """Return what the efforts forbid.
 
     Returns:
-        Why kinds and joints get no value, by their names; the joints left out, (n,); and gains,
-        (n,), with which efforts in another unit have about the size of torques.
+        Why kinds and joints get no value, by their names; the joints left out, (n,); gains, (n,),
+        with which efforts in another unit have about the size of torques; and the joints, (n,),
+        with such a gain that was not asked for.
     """
     n = model.n
     reasons: dict[str, str] = {}
-    motion = max((m for m in motions if m.moves), key=lambda m: len(m.samples), default=None)
-    if motion is None or model.fluid is not None or motion.samples.wrenches or "drag" in kinds:
-        return reasons, np.zeros(n, bool), np.ones(n)
-    samples, is_measured = motion.samples, np.any(motion.samples.torque != 0.0, axis=0)
+    parts = [m for m in motions if m.moves and not m.samples.wrenches]
+    if not parts or model.fluid is not None or "drag" in kinds:
+        return reasons, np.zeros(n, bool), np.ones(n), np.zeros(n, bool)
+    # One after the other, with gaps between them.
+    ends = np.cumsum([m.samples.duration + _GAP for m in parts])
+    t = np.concatenate(
+        [m.samples.t - m.samples.t[-1] + e for m, e in zip(parts, ends, strict=True)]
+    )
+    q, torque = (np.concatenate([getattr(m.samples, x) for m in parts]) for x in ("q", "torque"))
+    is_measured = np.any(torque != 0.0, axis=0)
     if not is_measured.any():
         raise StateError("the recording has no efforts, so nothing can be identified from it")
-    meaning = effort_meaning(model, samples.t, samples.q, motion.v, samples.torque, is_measured)
+    v = np.concatenate([m.v for m in parts])
+    meaning = effort_meaning(model, t, q, v, torque, is_measured)
     is_left_out = ~is_measured
     if not {"inertia", "gain"} & set(kinds):
         is_left_out = is_left_out | meaning.meaningless
@@ -400,7 +403,8 @@ def _effort_exclusions(
             )
     is_sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
     nominal_gains = np.where(is_sure, meaning.gains, 1.0)
-    return reasons, np.asarray(is_left_out), nominal_gains
+    is_scaled = meaning.scaled & ~is_left_out & (not {"gains", "gain"} & set(kinds))
+    return reasons, np.asarray(is_left_out), nominal_gains, is_scaled
 
 
 def _unknowns(
@@ -428,7 +432,7 @@ def _unknowns(
         rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
         unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, load)
     if "gains" in unknown_kinds:
-        unknowns += [Unknown(f"gain.{name}", "gains", "1", 1.0, _GAIN_STD, 0.0) for name in joints]
+        unknowns += _gain_unknowns(model)
     if "armature" in unknown_kinds:
         unknowns += armature_unknowns(joints, model.armature)
     if "inertia" in unknown_kinds:
@@ -441,6 +445,11 @@ def _unknowns(
     if not all(m.samples.zero_order_hold for m in motions):
         unknowns.append(timing_unknown())
     return unknowns
+
+
+def _gain_unknowns(model: VMSModel) -> list[Unknown]:
+    names = (f"gain.{joint}" for joint in model.joint_names)
+    return [Unknown(name, "gains", "1", 1.0, _GAIN_STD, 0.0) for name in names]
 
 
 def _with_any_low_speed_friction(

@@ -277,14 +277,9 @@ class LiveIdentification:
                 columns = np.column_stack([columns, columns[:, indices] * is_earlier[:, None]])
                 columns[np.ix_(is_earlier, indices)] = 0.0
                 unknowns += [_unknown_before(unknowns[k]) for k in indices]
-        solution = estimate(
-            columns,
-            windows.target,
-            *prior_of(unknowns),
-            windows.noise,
-            np.zeros(len(windows)),
-            joined=self._joined,
-        )
+        prior, groups = prior_of(unknowns), np.zeros(len(windows))
+        rows = columns, windows.target, *prior, windows.noise, groups
+        solution = estimate(*rows, joined=self._joined)
         consistent = consistent_estimate(self._regressor, self.frame, unknowns, solution)
         parameters = parameters_of(
             self.model, self._regressor, unknowns, _KINDS, solution, consistent
@@ -294,13 +289,9 @@ class LiveIdentification:
             parameters = tuple(p.without_value(reason) for p in parameters)
         end = float(windows.end[-1])
         self._past_estimates = [*self._past_estimates[-1:], (end, solution, count)]
-        return LiveResult(
-            end,
-            parameters,
-            float((windows.end - windows.begin).sum()),
-            float(np.sqrt(np.mean(solution.residual**2))),
-            self._changed,
-        )
+        duration = float((windows.end - windows.begin).sum())
+        residual = float(np.sqrt(np.mean(solution.residual**2)))
+        return LiveResult(end, parameters, duration, residual, self._changed)
 
     def _unknowns(self, effort: Array, rate: Array) -> list[Unknown]:
         joints = self.model.joints

@@ -303,6 +303,7 @@ class Identification:
         quantile: number of standard deviations in half an interval (Student).
         error: by joint, the held-out error of the torques relative to the root mean square of the
             efforts, with what was identified and with friction alone.
+        scaled: by joint, gains that were not asked for and with which the efforts fit far better.
     """
 
     parameters: tuple[Parameter, ...]
@@ -319,6 +320,7 @@ class Identification:
     energy: Mapping[str, Parameter] = field(default_factory=dict)
     quantile: float = 1.96
     error: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    scaled: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Parameter:
         for parameter in self.parameters:

@@ -220,15 +220,10 @@ def energy_windows(
     # target = columns (x - mean) for the gains: the efforts count once already.
     target = target + columns @ [u.kind == "gains" for u in unknowns]
     effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0)) + 1e-12
-    return Windows(
-        samples.t[edges[:-1]],
-        samples.t[edges[1:]],
-        target,
-        columns,
-        window_sums(np.abs(work).sum(axis=1), edges),
-        np.sqrt(window_sums(((effort_rms * step) ** 2).sum(axis=1), edges)),
-        np.zeros(len(edges) - 1),
-    )
+    gross = window_sums(np.abs(work).sum(axis=1), edges)
+    noise = np.sqrt(window_sums(((effort_rms * step) ** 2).sum(axis=1), edges))
+    begin, end = samples.t[edges[:-1]], samples.t[edges[1:]]
+    return Windows(begin, end, target, columns, gross, noise, np.zeros(len(edges) - 1))
 
 
 def window_edges(t: Array, length: float) -> Array:

@@ -208,16 +208,8 @@ def audit_motion(
         progress(min(1.0, done_samples / max(len(motion), 1)), "auditing")
     ledger = writer.ledger()
     motion.recording.seconds["audited"] = perf_counter() - start_time
-    return Audit(
-        motion.recording,
-        model,
-        friction_source,
-        ledger,
-        conditioning,
-        unaccounted_intervals(ledger),
-        port_supplies(ledger),
-        np.concatenate(configurations),
-    )
+    found = unaccounted_intervals(ledger), port_supplies(ledger), np.concatenate(configurations)
+    return Audit(motion.recording, model, friction_source, ledger, conditioning, *found)
 
 
 @check_arguments({"robot": "model urdf description"})

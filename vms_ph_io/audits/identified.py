@@ -117,12 +117,9 @@ def with_identification(
     }
     if identification.posterior.references:
         identified["references"] = [asdict(ref) for ref in identification.posterior.references]
-    finding_entries = tuple(
-        finding.as_dictionary()
-        for part in _gapless_parts(motions[0])
-        for finding in findings(audit.model, part, identification, friction_law)
-    )
-    return replace(audit, identified=identified, findings=finding_entries), identification
+    found = findings(audit.model, _gapless_parts(motions[0]), identification, friction_law)
+    entries = tuple(finding.as_dictionary() for finding in found)
+    return replace(audit, identified=identified, findings=entries), identification
 
 
 def _gapless_parts(motion: RecordedMotion) -> list[MotionSamples]:

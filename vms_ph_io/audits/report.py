@@ -234,13 +234,8 @@ def _curve_figure(go: Any, time: Array, lines: Mapping[str, Array]) -> Any:
 
 
 def _with_time_axis(figure: Any, label: str) -> Any:
-    return figure.update_layout(
-        xaxis_title="time (s)",
-        yaxis_title=label,
-        height=380,
-        margin={"t": 20, "l": 5, "r": 5},
-        hovermode="x",
-    )
+    size = {"height": 380, "margin": {"t": 20, "l": 5, "r": 5}}
+    return figure.update_layout(xaxis_title="time (s)", yaxis_title=label, hovermode="x", **size)
 
 
 def _rounded(values: Any) -> list[float]:

@@ -77,14 +77,9 @@ class ClockOrder:
                     segments[-1] = (segments[-1][0], end)
                 else:
                     segments.append((begin, end))
-        t = self.t[is_used]
-        return replace(
-            self,
-            rows=self.rows[is_used],
-            t=t - t[0] if len(t) else t,
-            stamps=self.stamps[is_used],
-            segments=tuple(segments),
-        )
+        rows, t, stamps = (values[is_used] for values in (self.rows, self.t, self.stamps))
+        t = t - t[0] if len(t) else t
+        return replace(self, rows=rows, t=t, stamps=stamps, segments=tuple(segments))
 
 
 def clock_order(table: Table) -> ClockOrder:
@@ -111,19 +106,13 @@ def clock_order(table: Table) -> ClockOrder:
         is_gap |= (ordered[1:] >= time) & (ordered[:-1] < time)
     borders = [0, *(np.flatnonzero(is_gap) + 1).tolist(), len(t)]
     regular_periods = period[~is_gap]
-    return ClockOrder(
-        rows,
-        t,
-        recorded_stamps[rows],
-        tuple((a, b) for a, b in pairwise(borders) if b > a),
-        source,
-        1.0 / median_period if median_period > 0.0 else 0.0,
-        float(regular_periods.std()) if len(regular_periods) else 0.0,
-        float(np.max(regular_periods)) if len(regular_periods) else 0.0,
-        len(order) - len(rows),
-        late,
-        tuple((time - ordered[0]) * 1e-9 for time in reset_times),
-    )
+    segments = tuple((a, b) for a, b in pairwise(borders) if b > a)
+    rate = 1.0 / median_period if median_period > 0.0 else 0.0
+    jitter = float(regular_periods.std()) if len(regular_periods) else 0.0
+    periods = rate, jitter, float(np.max(regular_periods, initial=0.0))
+    resets = tuple((time - ordered[0]) * 1e-9 for time in reset_times)
+    samples = rows, t, recorded_stamps[rows], segments
+    return ClockOrder(*samples, source, *periods, len(order) - len(rows), late, resets)
 
 
 def _without_resets(stamps: Array) -> tuple[Array, list[int]]:

@@ -355,21 +355,13 @@ class RecordedMotion:
             if shift := self._lag_of_efforts(samples, effort, misfit):
                 self._effort_lag, effort = shift, shifted(samples.t, effort, shift)
                 meaning = self._meaning(samples, effort, is_measured)
+        defects = {names[j]: defect for j, defect in self._velocity_defects.items()}
+        timing = clock_source, jitter, defects, lag, bool(self._lag), self._effort_lag
+        noise, saturated = self._noise(samples, position, effort), saturation(names, effort)
+        chosen, held = self.options.effort, self.options.commanded
+        rates = {c.series.name: c.rate for c in others if not c.is_synchronous and c.rate > 0.0}
         return Conditioning(
-            self.order,
-            clock_source,
-            jitter,
-            {names[j]: defect for j, defect in self._velocity_defects.items()},
-            lag,
-            bool(self._lag),
-            self._effort_lag,
-            self._noise(samples, position, effort),
-            saturation(names, effort),
-            meaning,
-            self.options.effort,
-            self.options.commanded,
-            {c.series.name: c.rate for c in others if not c.is_synchronous and c.rate > 0.0},
-            tuple(notes),
+            self.order, *timing, noise, saturated, meaning, chosen, held, rates, tuple(notes)
         )
 
     def _clock(self) -> tuple[str, float]:

@@ -109,13 +109,8 @@ class TextColumns:
         separator = self.delimiter.encode()
         if not separator or {line.count(separator) for line in lines} == {self.width - 1}:
             with suppress(ValueError, IndexError):
-                return np.loadtxt(
-                    io.BytesIO(b"".join(lines)),
-                    delimiter=self.delimiter or None,
-                    ndmin=2,
-                    comments=None,
-                    usecols=columns,
-                )
+                text, mark = io.BytesIO(b"".join(lines)), self.delimiter or None
+                return np.loadtxt(text, delimiter=mark, ndmin=2, comments=None, usecols=columns)
         rows = []
         for line in lines:
             cells = self._cells(line.decode("utf-8", "replace").strip())

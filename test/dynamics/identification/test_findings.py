@@ -64,6 +64,28 @@ def test_swapped_columns_of_efforts_are_suspected(panda: VMSModel, samples: Moti
     )
 
 
+def test_parts_of_a_recording_are_judged_together_and_each_finding_is_said_once(
+    panda: VMSModel, samples: MotionSamples
+) -> None:
+    torque = samples.torque[:, [0, 1, 2, 4, 3, 5, 6]]
+    arrays = (samples.t, samples.q, samples.v, torque)
+    # Three of the parts are shorter than what tells of a motion.
+    cuts = [slice(0, 700), slice(710, 760), slice(770, 820), slice(830, 880), slice(900, None)]
+    parts = [MotionSamples(*(x[cut] for x in arrays)) for cut in cuts]
+    identified = identify(panda, parts, settings=Settings(energy=False))
+    (one,) = findings(panda, parts, identified)
+    assert one.text.startswith("the efforts of panda_joint4, panda_joint5 contradict the model")
+
+
+def test_efforts_that_a_gain_explains_far_better_look_scaled(
+    panda: VMSModel, samples: MotionSamples
+) -> None:
+    torque = samples.torque / np.array([1.0, 1.7, 1.0, 1.7, 1.0, 1.0, 1.0])
+    (one,) = (f for f in _found(panda, replace(samples, torque=torque)) if f.kind != "payload")
+    assert "scaled, by the factors 1.7 at panda_joint2, 1.7 at panda_joint4" in one.text
+    assert "try --identify gains,friction" in one.text
+
+
 def test_a_hand_that_was_not_mounted_is_found(samples: MotionSamples) -> None:
     description = robots.get("panda").description()
     heavier = description.replace('<mass value="0.73"', '<mass value="1.73"')
@@ -142,7 +164,7 @@ def test_signs_are_compared_at_as_many_instants_of_a_long_recording_as_of_a_shor
     for count in (4_000, 40_000):
         motion: Any = SimpleNamespace(samples=range(count))
         with pytest.raises(InterruptedError):
-            _model_errors(panda, motion, known, None)
+            _model_errors(panda, [motion], known, None)
     assert instants[0] == pytest.approx(instants[1], rel=0.3)
 
 
@@ -226,13 +248,13 @@ def _contacts(
             Unknown(f"friction.{name}.coulomb", "friction", "N m", 0.0, 1.0) for name in "ab"
         ],
         consistent=np.array([8.0, 0.6]),
-        error={name: (value, 0.9) for name, value in ({"a": 0.1, "b": 0.1} | error).items()},
+        error={n: (e, 0.9) for n, e in ({"a": 0.1, "b": 0.1} | error).items() if e < 1.0},
     )
     model: Any = SimpleNamespace(n=2, b=0, joint_names=("a", "b"))
     speed = np.ones((1000, 2))
     speed[300 : 300 + count] = slow
     motion: Any = SimpleNamespace(samples=SimpleNamespace(t=t), v=speed)
-    return contacts(model, motion, known)
+    return contacts(model, [motion], known)
 
 
 def test_a_contact_is_what_two_joints_feel_beyond_their_noise(
@@ -271,5 +293,6 @@ def test_what_may_be_dry_friction_of_a_slow_joint_is_no_contact(
 def test_what_may_be_a_wrong_model_is_no_contact(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(_contacts(monkeypatch, (20.0, -1.5), 50, a=0.2)) == 1
     assert _contacts(monkeypatch, (20.0, -1.5), 50, a=0.3) == ()  # a cannot be predicted
+    assert _contacts(monkeypatch, (20.0, -1.5), 50, a=1.0) == ()  # a was left out
     assert len(_contacts(monkeypatch, (20.0, -1.5), 290)) == 1
     assert _contacts(monkeypatch, (20.0, -1.5), 310) == ()  # it lasts too long

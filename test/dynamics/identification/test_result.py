@@ -10,6 +10,8 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.identification.effort_meaning import EffortMeaning, effort_meaning
 from vms_ph_dynamics.identification.result import Parameter, payload_unknowns
 
+from .known_truth import random_truth, recording
+
 
 def test_a_parameter_knows_its_joint_and_is_multiplied_with_its_interval() -> None:
     one = Parameter("friction.left.arm_1.viscous", "friction", "N m s/rad", 2.0, 1.5, 3.0)
@@ -57,3 +59,20 @@ def test_efforts_of_zero_miss_the_whole_of_what_is_required(panda: VMSModel) -> 
     q[:, 1], v[:, 1] = np.sin(2.0 * t), 2.0 * np.cos(2.0 * t)
     misfit = effort_meaning(panda, t, q, v, np.zeros_like(q), np.ones(7, bool)).misfit
     assert misfit["torque"][0] == misfit["opposite"][0] == pytest.approx(1.0)
+
+
+def test_what_happened_in_a_gap_says_nothing_about_efforts(panda: VMSModel) -> None:
+    samples = recording(
+        panda,
+        random_truth(panda, np.random.default_rng(5), 1e-6),
+        np.random.default_rng(6),
+        duration=6.0,
+    )
+    halves = np.split(np.arange(len(samples)), 2)[::-1]  # the robot is elsewhere after the gap
+    q, v, torque = (
+        np.concatenate([x[k] for k in halves]) for x in (samples.q, samples.v, samples.torque)
+    )
+    t = np.concatenate([samples.t[halves[0]] - 3.0, samples.t[halves[1]] + 9.0])
+    ratio = effort_meaning(panda, t, q, v, torque, np.ones(7, bool)).ratio["torque"]
+    whole = effort_meaning(panda, samples.t, samples.q, samples.v, samples.torque, np.ones(7, bool))
+    np.testing.assert_allclose(ratio, whole.ratio["torque"], rtol=0.5)
