@@ -56,7 +56,7 @@ class Ledger:
         destroyed: what has been destroyed, by how.
         residual: supplied less stored less destroyed, J.
         map: the details by joint and rotor.
-        least: the smallest change of anything destroyed between two samples, J.
+        least_destruction: the smallest change of anything destroyed between two samples, J.
         warmest: name and temperature, K, of the warmest part at the end.
     """
 
@@ -67,7 +67,7 @@ class Ledger:
     destroyed: tuple[Line, ...]
     residual: float
     map: ExergyMap
-    least: float
+    least_destruction: float
     warmest: tuple[str, float]
 
 

@@ -68,7 +68,7 @@ def drive(inductance: float = 5e-4) -> System:
 @pytest.mark.parametrize("inductance", [5e-4, 0.0])
 def test_a_drive_obeys_both_laws_and_has_a_lower_bound_of_its_energy(inductance: float) -> None:
     equations = assemble(drive(inductance))
-    assert equations.storages.unbounded() == []
+    assert equations.storages.unbounded_boxes() == []
     x = equations.states.vector({"battery.cell": 5000.0, "u": 0.8})
     motion = simulate(equations, x, 1e-4, 30, scheme="discrete_gradient")
     # The scheme balances energy to rounding; the batteries and heats hold a hundred kilojoules.

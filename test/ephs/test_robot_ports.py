@@ -89,7 +89,7 @@ def test_a_robot_in_a_fluid_accelerates_as_its_model_does(rng: np.random.Generat
     expected = (ends[0] - ends[1]) / (2.0 * STEP)
     found = acceleration(equations, model, mb.state_of(equations, model, q, v), {})
     np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
-    assert "base_link.pe" in equations.storages.unbounded()
+    assert "base_link.pe" in equations.storages.unbounded_boxes()
 
 
 def test_springs_of_the_description_and_of_the_caller_pull_their_joints() -> None:

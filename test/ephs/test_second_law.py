@@ -200,7 +200,7 @@ def test_an_energy_below_its_lower_bound_ends_the_motion_in_that_step() -> None:
     with pytest.raises(LawError, match=r"energy of box 'spring' is -.*below its lower bound") as e:
         simulate(equations, start, 1e-2, 100)
     assert e.value.time == pytest.approx(0.5, abs=0.1)
-    assert equations.storages.unbounded() == []
+    assert equations.storages.unbounded_boxes() == []
 
 
 def test_an_energy_that_is_below_its_lower_bound_at_a_sample_is_refused() -> None:

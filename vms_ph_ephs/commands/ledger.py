@@ -54,7 +54,7 @@ def _document(account: "Ledger") -> dict[str, object]:
         "destroyed": energies(account.destroyed),
         "destroyed_by_part": dict(account.map.destroyed),
         "unaccounted": account.residual,
-        "least_destruction": account.least,
+        "least_destruction": account.least_destruction,
         "temperatures": dict(account.map.temperatures),
         "voltage": account.map.voltage,
         "level": account.map.level,
@@ -95,7 +95,8 @@ def _print_ledger(account: "Ledger") -> None:
     name, theta = account.warmest
     console.print(
         f"battery {100 * account.map.level:.1f} % at {account.map.voltage:.2f} V; warmest: {name}, "
-        f"{theta - 273.15:.1f} °C; least destruction between samples {account.least:.1e} J",
+        f"{theta - 273.15:.1f} °C; least destruction between samples "
+        f"{account.least_destruction:.1e} J",
         highlight=False,
         soft_wrap=True,
     )

@@ -69,7 +69,7 @@ class Irreversible(Component):
                 f"{int(self.is_entropy.sum())}"
             )
         self._matrix, self._rows = matrix, rows
-        self._conductance = None if conductance is None else semidefinite(conductance, "K")
+        self._conductance = None if conductance is None else semidefinite_matrix(conductance, "K")
 
     @property
     def is_lawful(self) -> bool:
@@ -261,7 +261,7 @@ class Dissipation(ProcessLaw):
         return m
 
 
-def semidefinite(value: Any, label: str) -> Array:
+def semidefinite_matrix(value: Any, label: str) -> Array:
     """Return a number, or a symmetric positive semidefinite matrix, as a read-only array.
 
     Raises:

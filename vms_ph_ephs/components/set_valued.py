@@ -75,7 +75,7 @@ class SetValued(Irreversible):
     def directions(self, states: States) -> Array:
         """Return the rows of velocities along which forces act, also while none does, (k,d)."""
 
-    def sliding(self, states: States, u: Array) -> Array:
+    def sliding_force(self, states: States, u: Array) -> Array:
         """Return the force at velocities other than zero, (d,); zero along others."""
         bounds = self.bounds(states)
         if bounds is None:
@@ -88,18 +88,18 @@ class SetValued(Irreversible):
     def flows(self, states: States, e: Array, theta_0: float) -> Array:
         """Return the force of sliding and its heat."""
         u, theta = e[:-1], theta_0 + e[-1]
-        force = self.sliding(states, u)
+        force = self.sliding_force(states, u)
         return np.append(force, -(u @ force) / theta)
 
     def _onsager(self, states: States, e: Array, theta_0: float) -> Array:
         """Return M of the sliding force: ``f f^T / (f.u)`` between velocities, with its heat."""
         u, theta = e[:-1], theta_0 + e[-1]
-        force = self.sliding(states, u)
-        power_ = float(force @ u)
-        if not power_ > 0.0:
+        force = self.sliding_force(states, u)
+        dissipated_power = float(force @ u)
+        if not dissipated_power > 0.0:
             return np.zeros((e.size, e.size))
-        n = np.append(force, -power_ / theta)
-        return np.outer(n, n) * (theta / power_)
+        n = np.append(force, -dissipated_power / theta)
+        return np.outer(n, n) * (theta / dissipated_power)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Contact(SetValued):
             )
         momentum = momentum_of(position.space) if quantity is None else quantity
         super().__init__(momentum, "p", position)
-        self._gap, self._rates = gap, rows
+        self._gap, self._row_function = gap, rows
         self.restitution, self.friction = float(restitution), float(friction)
 
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
@@ -210,7 +210,7 @@ class Contact(SetValued):
             u = rng.uniform(-1.0, 1.0, space.dimension)
             forward, backward = (self._gap(space.step(x, s * _STEP * u)) for s in (1.0, -1.0))
             rate = float(np.reshape(forward - backward, ())) / (2.0 * _STEP)
-            analytic = float(self.closed((x,)).rows[0] @ u)
+            analytic = float(self.closed_bounds((x,)).rows[0] @ u)
             if not abs(rate - analytic) <= _DIFFERENCE_ERROR * (1.0 + abs(rate)):
                 raise StructureError(
                     f"box '{name}': the first row of the contact gives the rate "
@@ -223,14 +223,14 @@ class Contact(SetValued):
 
     def bounds(self, states: States) -> Bounds | None:
         """Return the bounds of a closed contact: the force against the rate of the gap pushes."""
-        return self.closed(states) if self.gap(states) <= 0.0 else None
+        return self.closed_bounds(states) if self.gap(states) <= 0.0 else None
 
     def directions(self, states: States) -> Array:
         """Return the row of the gap and, with friction, those of sliding."""
-        rows = np.atleast_2d(np.asarray(self._rates(states[0]), dtype=np.float64))
+        rows = np.atleast_2d(np.asarray(self._row_function(states[0]), dtype=np.float64))
         return rows if self.friction else rows[:1]
 
-    def closed(self, states: States) -> Bounds:
+    def closed_bounds(self, states: States) -> Bounds:
         """Return the bounds as if the contact were closed."""
         rows = self.directions(states)
         k = len(rows)

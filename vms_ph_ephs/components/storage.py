@@ -170,18 +170,18 @@ class StorageLaw(Storage):
     """
 
     def __init__(self, interface: Interface, lower_bound: float | None = None) -> None:
-        super().__init__(interface, self._energy_at, self._numeric_slope, lower_bound=lower_bound)
+        super().__init__(interface, self._energy_at, self._gradient_at, lower_bound=lower_bound)
 
     @abstractmethod
     def _energy_at(self, *states: Any) -> Any:
         """Return the energy, J."""
 
     @abstractmethod
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return dE; ops has the operations, ``NumericOps`` or an ``Algebra``."""
 
-    def _numeric_slope(self, *states: Array) -> list[Any]:
-        return self.slope(NUMERIC, *states)
+    def _gradient_at(self, *states: Array) -> list[Any]:
+        return self.gradient(NUMERIC, *states)
 
 
 class ZeroEnergy(StorageLaw):
@@ -193,7 +193,7 @@ class ZeroEnergy(StorageLaw):
     def _energy_at(self, *states: Array) -> float:
         return 0.0
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return zeros."""
         return [0.0] * self.width
 
@@ -239,7 +239,7 @@ class Quadratic(StorageLaw):
         x = np.concatenate(states)
         return 0.5 * float(x @ self.matrix @ x)
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return ``Q x``."""
         x = [s[i] for s in states for i in range(s.shape[0])]
         rows = range(len(x))
@@ -273,7 +273,7 @@ class Environment(StorageLaw):
     def _energy_at(self, *states: Array) -> Array:
         return self.theta_0 * states[0]
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return the temperature."""
         return [self.theta_0]
 

@@ -18,7 +18,7 @@ from .layout import lay_out
 _SAMPLES = 3
 
 # Of sampled temperatures, as a share of theta_0; entropies outside are halved at most this often.
-_MIN_THETA, _MAX_HALVINGS = 0.2, 60
+_MIN_RATIO, _MAX_HALVINGS = 0.2, 60
 
 # Rounding of sums of powers of order one to a hundred, solved with matrices of condition 1e4.
 _ROUNDING = 1e-9
@@ -34,18 +34,18 @@ def check_laws(equations: Equations) -> None:
     for _ in range(_SAMPLES):
         try:
             x = consistent_sample(equations, rng)
-            flow = {
+            inputs = {
                 name: rng.uniform(-1.0, 1.0, port.quantity.space.dimension)
                 for name, port in equations.system.pattern.outer.items()
                 if port.kind == "power" and port.quantity.name != "entropy"
             }
-            rates = equations.rates(x, flow)
+            rates = equations.rates(x, inputs)
         except LawError as error:
             raise StructureError(str(error)) from None
         except SimulationError:
             continue  # a sample outside the domain of the model is no evidence about its laws
-        supply = equations.flow_vector(flow)
-        supplied = 0.0 if supply is None else equations.supplied_power(rates.efforts, supply)
+        flow = equations.flow_vector(inputs)
+        supplied = 0.0 if flow is None else equations.supplied_power(rates.efforts, flow)
         is_entropy = np.zeros(equations.layout.stored)
         for entry in equations.storages.entropy_entries:
             is_entropy[entry.tangent] = 1.0
@@ -88,7 +88,7 @@ def _with_moderate_temperatures(equations: Equations, x: Array) -> Array:
         extreme = [
             entry
             for entry in equations.storages.entropy_entries
-            if not _MIN_THETA < thetas.get(entry.port, 0.0) / equations.theta_0 < 1.0 / _MIN_THETA
+            if not _MIN_RATIO < thetas.get(entry.port, 0.0) / equations.theta_0 < 1.0 / _MIN_RATIO
         ]
         if not extreme:
             break
@@ -112,7 +112,7 @@ def with_consistent_velocities(equations: Equations, x: Array) -> Array:
     return y
 
 
-_THETA_0 = 298.15
+_DEFAULT_THETA_0 = 298.15
 
 
 def assemble(
@@ -163,7 +163,7 @@ def _temperature(flat: System, theta_0: float | None) -> float:
         if isinstance(component, Environment):
             temperatures[f"the environment '{box}'"] = component.theta_0
     if not temperatures:
-        return _THETA_0
+        return _DEFAULT_THETA_0
     first_name, reference = next(iter(temperatures.items()))
     if not reference > 0.0:
         raise StructureError(f"theta_0 must be above 0 K; given: {reference}")

@@ -229,7 +229,7 @@ class Storages:
             )
         return differential - self.theta_0 * storage.is_entropy
 
-    def unbounded(self) -> list[str]:
+    def unbounded_boxes(self) -> list[str]:
         """Return the boxes whose exergy may fall without limit: passivity does not cover them."""
         boxes = [*self.quadratic, *self.nonlinear]
         return [

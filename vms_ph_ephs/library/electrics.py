@@ -214,7 +214,7 @@ class Battery(StorageLaw):
         k, d = self._interval(q)
         return float(self._energies[k] + self.voltage[k] * d + 0.5 * self._slopes[k] * d * d)
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return the open-circuit voltage."""
         q, v, count = states[0][0], self.voltage, self.voltage.shape[0] - 1
         step = self.full / count

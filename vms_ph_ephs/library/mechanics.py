@@ -48,7 +48,7 @@ class LinearSpring(StorageLaw):
     def _energy_at(self, q: Array) -> float:
         return 0.5 * self.stiffness * float(q[0] - self.rest) ** 2
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return the force."""
         return [self.stiffness * (states[0][0] - self.rest)]
 
@@ -195,7 +195,7 @@ class PointWeight(StorageLaw):
     def _energy_at(self, q: Array) -> float:
         return float(self.weight @ q)
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return the weight."""
         return [self.weight[i] for i in range(self.width)]
 

@@ -278,7 +278,7 @@ class Radiator(Conduction):
         super().__init__(conductance)
         self.area, self.emissivity = float(area), float(emissivity)
 
-    def per_kelvin(self, a: Any, b: Any) -> Any:
+    def conductance_at(self, a: Any, b: Any) -> Any:
         """Return the heat between two temperatures by their difference, W/K."""
         radiation = STEFAN_BOLTZMANN * self.area * self.emissivity
         return self.conductance + radiation * (a * a + b * b) * (a + b)

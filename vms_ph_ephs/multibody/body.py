@@ -62,7 +62,7 @@ class Gravity(StorageLaw):
     def _energy_at(self, q: Array) -> float:
         return float(self.weight @ q[:3, 3])
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return the weight in the frame of the pose, without a moment."""
         w, q = [self.weight[i] for i in range(3)], states[0]
         if self._body_fixed:
@@ -71,7 +71,7 @@ class Gravity(StorageLaw):
 
     def discrete(self, before: States, middle: States, after: States, u: Array) -> Array:
         """Return the effort whose product with a Cayley step is the change of energy, exactly."""
-        f = np.array(self.slope(NUMERIC, before[0]))
+        f = np.array(self.gradient(NUMERIC, before[0]))
         if self._body_fixed:
             w = u[3:]
             f[:3] = (f[:3] + 0.5 * np.cross(f[:3], w)) / (1.0 + 0.25 * float(w @ w))

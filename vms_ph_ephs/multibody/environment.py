@@ -173,7 +173,7 @@ class Weights(StorageLaw):
         positions = self.points @ q[:3, :3].T + q[:3, 3]
         return -float((self.forces * positions).sum())
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return minus the sums of the forces and of their moments, in the frame of the pose."""
         q, total = states[0], [0.0] * 6
         for k in range(self.forces.shape[0]):

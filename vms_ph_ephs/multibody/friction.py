@@ -13,7 +13,7 @@ from vms_ph_dynamics import Array
 
 from ..components import Dissipation, NumberSpec, ProcessLaw, StorageLaw, kind
 from ..components.component import NUMERIC, States
-from ..components.irreversible import MIN_SPEED, semidefinite
+from ..components.irreversible import MIN_SPEED, semidefinite_matrix
 from ..errors import LawError, StructureError
 from ..patterns import power, state
 from ..quantities import entropy, momentum_of, relative_pose_of
@@ -115,7 +115,7 @@ class Friction(Dissipation):
                     f"tensor; given: shape {mu.shape}"
                 )
             full = mu * np.eye(d) if mu.ndim < 2 else mu
-            self.tensor = semidefinite(full, f"the friction of a {pair}")
+            self.tensor = semidefinite_matrix(full, f"the friction of a {pair}")
 
     @property
     def is_lawful(self) -> bool:
@@ -200,13 +200,13 @@ class HeatCapacity(StorageLaw):
     def _energy_at(self, s: Array) -> Array:
         return self.capacity * self.theta_1 * np.exp(s / self.capacity)
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return the temperature."""
         return [self.theta_1 * ops.function("exp", states[0][0] / self.capacity)]
 
     def hessian(self, *states: Array) -> Array:
         """Return its derivative."""
-        return np.array([self.slope(NUMERIC, *states)]) / self.capacity
+        return np.array([self.gradient(NUMERIC, *states)]) / self.capacity
 
     def discrete(self, before: States, middle: States, after: States, u: Array) -> Array:
         """Return the mean temperature over a step of entropy, without differences of energies.
@@ -230,17 +230,17 @@ class Conduction(ProcessLaw):
         self.conductance = float(conductance)
         super().__init__({"a": power(entropy), "b": power(entropy)})
 
-    def per_kelvin(self, a: Any, b: Any) -> Any:
+    def conductance_at(self, a: Any, b: Any) -> Any:
         """Return the heat between two temperatures by their difference, W/K."""
         return self.conductance
 
     def law(self, ops: Any, states: Any, e: Any, theta_0: Any) -> list[Any]:
         """Return the entropy that leaves a, and minus what arrives at b."""
         a, b = theta_0 + e[0], theta_0 + e[1]
-        heat = self.per_kelvin(a, b) * (a - b)
+        heat = self.conductance_at(a, b) * (a - b)
         return [heat / a, -heat / b]
 
     def _onsager(self, states: States, e: Array, theta_0: float) -> Array:
         a, b = theta_0 + e[0], theta_0 + e[1]
         # N^T K N with N = (sqrt(b / a), -sqrt(a / b)) and K = h.
-        return self.per_kelvin(a, b) * np.array([[b / a, -1.0], [-1.0, a / b]])
+        return self.conductance_at(a, b) * np.array([[b / a, -1.0], [-1.0, a / b]])

@@ -191,7 +191,7 @@ class Spring(StorageLaw):
     def _energy_at(self, q: Array) -> float:
         return 0.5 * float(self.stiffness @ (q - self.rest) ** 2)
 
-    def slope(self, ops: Any, *states: Any) -> list[Any]:
+    def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return the force."""
         k, rest, q = self.stiffness, self.rest, states[0]
         return [k[i] * (q[i] - rest[i]) for i in range(self.width)]

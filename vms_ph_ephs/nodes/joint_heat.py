@@ -65,7 +65,7 @@ class JointHeatNode(ReportingNode):
             model,
             0.0,
             self._on_state,
-            lambda why: self._health.report(WARN, f"unusable joint states: {why}"),
+            lambda reason: self._health.report(WARN, f"unusable joint states: {reason}"),
             odometry=False,
         )
 

@@ -110,17 +110,17 @@ class EphsEngine(Engine):
         assert self._mechanism is not None
         assert applied.torque is not None  # commands have both
         assert applied.wrench_base is not None
-        mechanism, train, drives = self._mechanism, self.powertrain, self._drives
+        mechanism, powertrain, drives = self._mechanism, self.powertrain, self._drives
         before, after, model = self._state, step.state, self._form.model
         displacement = model.difference(before.q, after.q)[model.b :]
         work = after.work - before.work
-        frictional, housings = mechanism.frictional, train.housing_temperatures.copy()
+        frictional, housings = mechanism.frictional, powertrain.housing_temperatures.copy()
         capacities = drives.motors.housing_capacity
         if frictional.size:
             housings[frictional] = mechanism.temperatures(after.inner.x)
-            train.destroyed["friction"][frictional] += after.destroyed - before.destroyed
+            powertrain.destroyed["friction"][frictional] += after.destroyed - before.destroyed
         if model.fluid is not None:
-            train.destroyed["fluid_drag"] += after.drag - before.drag
+            powertrain.destroyed["fluid_drag"] += after.drag - before.drag
         for name, torque in (("friction", friction), ("joint_stops", stops)):
             if torque is None:
                 continue
@@ -128,12 +128,12 @@ class EphsEngine(Engine):
             heat = self._friction_debt - torque * displacement
             self._friction_debt = np.minimum(heat, 0.0)
             heated = housings + np.maximum(heat, 0.0) / capacities
-            train.destroyed[name] += drives.theta_0 * capacities * np.log(heated / housings)
+            powertrain.destroyed[name] += drives.theta_0 * capacities * np.log(heated / housings)
             housings = heated
-        train.housing_temperatures = housings
+        powertrain.housing_temperatures = housings
         base_work = step.supplied.get("wrench_base", 0.0) if model.b else 0.0
         try:
-            housings = train.step(applied.torque, work, applied.wrench_base, base_work)
+            housings = powertrain.step(applied.torque, work, applied.wrench_base, base_work)
         except StateError as error:
             raise IntegrationError(str(error)) from error
         self._state = self._with_housings(after, housings)
@@ -142,12 +142,12 @@ class EphsEngine(Engine):
         """Return the efforts, reduced to what battery and drives allow."""
         assert ports.torque is not None  # commands have both
         assert ports.wrench_base is not None
-        train, b = self.powertrain, self._form.model.b
+        powertrain, b = self.powertrain, self._form.model.b
         rates, twist = v[b:], v[:b]
-        limits = train.limits(rates, ports.wrench_base)
+        limits = powertrain.limits(rates, ports.wrench_base)
         allowed = np.clip(ports.torque, limits.lower, limits.upper)
         wrench = limits.wrench_share * ports.wrench_base
-        power_share = train.power_share(allowed, rates, wrench, twist)
+        power_share = powertrain.power_share(allowed, rates, wrench, twist)
         return replace(ports, torque=power_share * allowed, wrench_base=power_share * wrench)
 
     def present_friction(self, friction: Friction) -> Friction:
@@ -166,18 +166,18 @@ class EphsEngine(Engine):
 
     def electric(self) -> tuple[dict[str, float], float, float, float]:
         """Return temperatures (K), bus voltage (V), battery current (A) and charge level."""
-        train = self.powertrain
-        return train.temperatures(), train.voltage, train.current, train.level
+        powertrain = self.powertrain
+        return powertrain.temperatures(), powertrain.voltage, powertrain.current, powertrain.level
 
     def diagnostics(self) -> dict[str, object]:
         """Return battery and temperatures in words."""
-        train = self.powertrain
-        temperatures = train.temperatures()
+        powertrain = self.powertrain
+        temperatures = powertrain.temperatures()
         warmest = max(temperatures, key=lambda name: temperatures[name])
         return {
-            "battery (V)": f"{train.voltage:.2f}",
-            "battery (A)": f"{train.current:.2f}",
-            "battery (%)": f"{100.0 * train.level:.2f}",
+            "battery (V)": f"{powertrain.voltage:.2f}",
+            "battery (A)": f"{powertrain.current:.2f}",
+            "battery (%)": f"{100.0 * powertrain.level:.2f}",
             "warmest": f"{warmest}, {temperatures[warmest] - 273.15:.1f} °C",
         }
 

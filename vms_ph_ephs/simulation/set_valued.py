@@ -288,7 +288,7 @@ class BoundedForces:
                 continue
             states = equations.states.views[p.box]
             component = p.component
-            bounds = component.closed(states) if isinstance(component, Contact) else None
+            bounds = component.closed_bounds(states) if isinstance(component, Contact) else None
             bounds = component.bounds(states) if bounds is None else bounds
             if bounds is None:
                 continue

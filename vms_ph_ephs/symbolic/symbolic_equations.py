@@ -247,7 +247,7 @@ class SymbolicEquations:
                 continue
             if not isinstance(component, StorageLaw):
                 raise StructureError(f"box '{box}' is of a kind whose energy has no expression")
-            d = self._components[box].slope(a, *self._reads[box])
+            d = self._components[box].gradient(a, *self._reads[box])
             for port, indices in component.slices.items():
                 position = layout.efforts[layout.junctions[f"{box}.{port}"]]
                 for k, i in enumerate(range(position.start, position.stop)):
