@@ -63,9 +63,9 @@ def a_base_that_turns_the_other_way(patch: pytest.MonkeyPatch) -> None:
 
 
 def friction_one_tenth_larger(patch: pytest.MonkeyPatch) -> None:
-    forces, slopes = Friction.forces, Friction.slopes
+    forces, mu = Friction.forces, Friction.mu
     patch.setattr(Friction, "forces", lambda *given: [1.1 * force for force in forces(*given)])
-    patch.setattr(Friction, "slopes", lambda *given: 1.1 * slopes(*given))
+    patch.setattr(Friction, "mu", lambda *given: 1.1 * mu(*given))
 
 
 def a_heavier_reference_body(patch: pytest.MonkeyPatch) -> None:
