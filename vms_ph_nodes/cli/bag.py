@@ -29,11 +29,8 @@ def info(bag: Path = _BAG) -> None:
     from vms_ph_io.bag import bag_info, present_topic, present_type
 
     stats = bag_info(bag)
-    state = (
-        "complete"
-        if stats.is_complete
-        else f"truncated; `{command_name()} bag recover` makes a complete one"
-    )
+    truncated = f"truncated; `{command_name()} bag recover` makes a complete one"
+    state = "complete" if stats.is_complete else truncated
     state = "being recorded" if stats.is_being_recorded else state
     typer.echo(f"Files:    {', '.join(f.name for f in stats.files)} ({stats.size / 1e6:.2f} MB)")
     typer.echo(f"State:    {state}")

@@ -91,7 +91,12 @@ class Demo:
         launch_module = hook("embedded", "launch", user="vms-ph demo")
         self._description = launch_module.load(find_launch_file(launch_name), launch_texts)
         if arguments["record"]:
-            _make_folder(folder)
+            if self._bag.exists():
+                raise VmsPhError(
+                    f"{folder} already contains a bag; choose another folder with --out"
+                )
+            with writing(folder):
+                folder.mkdir(parents=True, exist_ok=True)
 
     def _on_choice(self, message: String) -> None:
         if message.data in robot_tasks.demos():
@@ -179,10 +184,3 @@ class Demo:
 
 def _warn(text: str) -> None:
     typer.secho(text, fg=typer.colors.RED)
-
-
-def _make_folder(folder: Path) -> None:
-    if (folder / "bag").exists():
-        raise VmsPhError(f"{folder} already contains a bag; choose another folder with --out")
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)

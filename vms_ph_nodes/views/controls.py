@@ -9,6 +9,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
@@ -382,19 +383,14 @@ class Choices:
                 labels = (*filter(None, [label, *suitable]),)
                 hint = "it needs MuJoCo" if choice == "scene" else None
                 field = gui.add_dropdown(choice, labels, initial_value=current or label, hint=hint)
-                field.on_update(self._on_choice(choice, field, labels))
+                field.on_update(partial(self._on_choice, choice, field, labels))
             self._answer = gui.add_html(text_html("The page begins anew with what is chosen."))
 
-    def _on_choice(self, choice: str, field: Any, names: tuple[str, ...]) -> Callable[[Any], None]:
-        def on_update(_: Any) -> None:
-            name = field.value
-            if name in names:  # a program may send any other, which must not be loaded
-                self._choose(choice, "" if name == _NONE_LABELS.get(choice) else name)
-
-        return on_update
-
-    def _choose(self, choice: str, name: str) -> None:
+    def _on_choice(self, choice: str, field: Any, names: tuple[str, ...], _: Any) -> None:
         """Choose another robot, law or scene, once it is known to fit."""
+        if field.value not in names:  # a program may send any other, which must not be loaded
+            return
+        name = "" if field.value == _NONE_LABELS.get(choice) else field.value
         request = self._commands.choose(choice, name)
         try:
             if choice != "demo":

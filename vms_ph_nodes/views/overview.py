@@ -96,11 +96,8 @@ class RobotFlow(MeanPowers):
             split: of the kinetic energy.
             has_base: whether the port of the base is one.
         """
-        ports = {
-            name: getattr(power, f"{name}_energy")
-            for name in PORTS
-            if has_base or name != "wrench_base"
-        }
+        names = [name for name in PORTS if has_base or name != "wrench_base"]
+        ports = {name: getattr(power, f"{name}_energy") for name in names}
         ports.update(zip(power.tool_names, power.tool_energy, strict=False))
         stores = parts_of_robot(partial(getattr, energy), split)
         others = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}

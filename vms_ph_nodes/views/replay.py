@@ -377,10 +377,7 @@ class Replay:
         resampled: dict[str, Any] = {}
         if self._ghost_run is not None:
             ghost_time, ghost_curves, _ = self._chosen_curves(self._ghost_run)
-            resampled = {
-                name: np.interp(time, ghost_time, ghost_curve)
-                for name, ghost_curve in ghost_curves.items()
-            }
+            resampled = {name: np.interp(time, ghost_time, y) for name, y in ghost_curves.items()}
         # What is unaccounted for is small beside the rest.
         unaccounted = [name for name in curves if name == "unaccounted"]
         with self._plot_folder:

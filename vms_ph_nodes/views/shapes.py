@@ -254,8 +254,7 @@ class Shapes:
         jacobian = self._task.jacobian(d)
         mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
         mobilities, axes = np.linalg.eigh((mobility + mobility.T) / 2)
-        is_regular = np.linalg.svd(jacobian, compute_uv=False)[-1] > _MIN_SINGULAR_VALUE
-        if is_regular:
+        if np.linalg.svd(jacobian, compute_uv=False)[-1] > _MIN_SINGULAR_VALUE:
             masses = 1.0 / mobilities
             # The half axes of a fitted ellipsoid are a quarter of a fitted arrow.
             fitted = 0.25 * self._scale("inertia", 0.0, masses)

@@ -166,11 +166,8 @@ class LivePlots:
 
     def on_power(self, message: Power) -> None:
         """Take the powers of the ports into account."""
-        powers = {
-            port: getattr(message, port)
-            for port in PORTS
-            if self._law_split.base_moves or port != "wrench_base"
-        }
+        ports = [name for name in PORTS if self._law_split.base_moves or name != "wrench_base"]
+        powers = {name: getattr(message, name) for name in ports}
         powers.update(zip(message.tool_names[:_MAX_CURVES], message.tool_power, strict=False))
         time = self._plot_time(from_stamp(message.header.stamp))
         self._power.add(time, {**powers, "dissipated": -message.dissipated})
