@@ -225,10 +225,7 @@ class Certificate(PortCertificate, WithHints):
         yield "budget", f"{self.budget:.6g} J"
         yield "given", f"{self.given:.6g} J, at most {self.largest_given:.6g} J"
         yield "margin", f"{self.margin:.6g} J"
-        yield (
-            "not yet seen",
-            f"{self.largest_unseen:.6g} J at most, over {self.delay + 1} samples",
-        )
+        yield "not yet seen", f"{self.largest_unseen:.6g} J at most, over {self.delay + 1} samples"
         yield "weight", f"{self.weight_work:.6g} J, booked apart"
         yield ("changed", f"{self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes")
 

@@ -100,14 +100,12 @@ def bundled_controllers() -> tuple[str, ...]:
     )
 
 
-def suitable_controllers(
-    model: VMSModel, allocation: Allocation | None = None, base_actuated: bool = True
-) -> tuple[str, ...]:
+def suitable_controllers(model: VMSModel, allocation: Allocation | None = None) -> tuple[str, ...]:
     """Return the names of the bundled controllers that support a robot; see make_controller."""
     suitable = []
     for name in bundled_controllers():
         with contextlib.suppress(VmsPhError):
-            make_controller(name, model, allocation, base_actuated)
+            make_controller(name, model, allocation)
             suitable.append(name)
     return tuple(suitable)
 

@@ -13,7 +13,7 @@ from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, ControlEnergy, Reference, gain
-from ..potentials.pose_potential import BASE_COMPONENTS
+from ..potentials.pose_potential import BASE_COMPONENTS, base_inertia
 from ..potentials.shaped_potential import SpringForce
 from .sampled_impedance import LawEffort, SampledImpedance, brake, horizon
 from .vehicle_controller import CORRECTION_REVERSED, VehicleController
@@ -141,18 +141,12 @@ class DecoupledVMSController(VehicleController):
         self._base_factor = 1.0 if self._output.base_is_actuated else 0.0
         self._components = BASE_COMPONENTS[model.base]
         joints = model.joints
-        self._is_unlimited = (
-            np.isinf(joints.lower)
-            & np.isinf(joints.upper)
-            & ~np.array(joints.prismatic, dtype=bool)
-        )
+        turns = ~np.array(joints.prismatic, dtype=bool)
+        self._is_unlimited = turns & np.isinf(joints.lower) & np.isinf(joints.upper)
 
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)
-        linear_size = self.model.b - 3 if self.model.base == "floating" else 2
-        diagonal = np.diag(d.M_b)
-        self._mass = float(diagonal[:linear_size].mean())
-        self._inertia = float(diagonal[linear_size:].mean())
+        self._mass, self._inertia = base_inertia(d)
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         gains = self._ramp.gains

@@ -181,9 +181,7 @@ class EnergyRouting:
         if fade <= 0.0:
             return None
         if terms.alignment < _MIN_ALIGNMENT:
-            self._form = TaskSpaceForm(
-                self._model, self._task, basis=terms.Z, singular_below=self._singular_below
-            )
+            self._form = self._form.anchored_at(d.q)
             terms = self._form.terms(d)
         torque = -fade * (terms.J_bar.T @ terms.coupling.G_eta)
         return torque if np.isfinite(torque.sum()) else None

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
+from vms_ph_dynamics import Array, Evaluation, VMSModel
 
 from ..controller import Reference, RobotState, gain, usable
 from ..potentials.pose_potential import PosePotential
 from ..references.integral_action import IntegralAction
 from ..references.pose_reference import JointReference, PoseReference
-from ..safety.base_actuation import PrioritisedActuation
 from ..safety.output_stage import OutputGains
 from .staged_controller import StagedController
 
@@ -50,16 +49,9 @@ class VehicleController(StagedController):
     FOLLOWS_JOINTS = True
     IGNORES = ("position", "velocity", "wrench")
 
-    def __init__(
-        self,
-        model: VMSModel,
-        gains: Any,
-        allocation: Allocation | None,
-        base_actuated: bool = True,
-        actuation: PrioritisedActuation | None = None,
-    ) -> None:
-        """Prepare a law; see :class:`StagedController`."""
-        super().__init__(model, gains, allocation, base_actuated, actuation)
+    def __init__(self, model: VMSModel, gains: Any, *actuators: Any) -> None:
+        """Prepare a law; ``actuators`` are the further arguments of :class:`StagedController`."""
+        super().__init__(model, gains, *actuators)
         self._potential = PosePotential()
         self._base_ref, self._joint_ref = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)

@@ -19,6 +19,7 @@ import pinocchio as pin
 
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 from vms_ph_dynamics.groups import SE3, cross
+from vms_ph_dynamics.robot.joints import BASE_POSITION_SIZE
 
 from .shaped_potential import SpringForce
 
@@ -166,6 +167,17 @@ BASE_COMPONENTS = {
 """Indices of the components of a base twist in a spatial twist."""
 
 
+def base_inertia(d: Evaluation) -> tuple[float, float]:
+    """Return the mean mass, kg, and moment, kg m^2, that a base moves with its joints locked.
+
+    Both are zero for a fixed base.
+    """
+    if d.model.base == "fixed":
+        return 0.0, 0.0
+    linear, diagonal = BASE_POSITION_SIZE[d.model.base], np.diag(d.M_b)
+    return float(diagonal[:linear].mean()), float(diagonal[linear:].mean())
+
+
 class BaseSpring:
     """A :class:`PosePotential` of the base about its pose at the last restart.
 
@@ -182,14 +194,9 @@ class BaseSpring:
 
     def restart(self, d: Evaluation) -> None:
         """Hold the base where it is in a state."""
-        b = self._model.b
         self._rest_pose = self._model.base_pose(d.q)
         self._potential.restart(np.eye(4))
-        linear = {"fixed": 0, "planar": 2, "floating": 3}[self._model.base]
-        diagonal = np.diag(d.M_b)
-        self._inertia = (
-            (float(diagonal[:linear].mean()), float(diagonal[linear:b].mean())) if b else (0.0, 0.0)
-        )
+        self._inertia = base_inertia(d)
 
     def move(self, pose: Array) -> None:
         """Hold the base at another pose (4,4) from now on."""

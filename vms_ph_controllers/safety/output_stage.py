@@ -10,7 +10,7 @@ import numpy as np
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
 from ..controller import EFFORT_NOT_FINITE, STATE_UNUSABLE, Command, RobotState, Status, gain, limit
-from .base_actuation import BaseActuation, PrioritisedActuation, share_within
+from .base_actuation import BaseActuation, PrioritisedActuation, check_allocation, share_within
 from .energy_tank import SampledTank
 from .limits import LimitedEfforts, LimitGains, TorqueLimits
 from .plausibility import braking_rate
@@ -66,8 +66,6 @@ class OutputStage:
     """
 
     _last_safe: Command | None
-    _last_q: Array
-    _weight: Array
 
     def __init__(
         self,
@@ -89,11 +87,8 @@ class OutputStage:
             ModelError: the allocation is for another kind of base.
         """
         self._model = model
-        self._actuation: BaseActuation | PrioritisedActuation = BaseActuation(
-            model, allocation, base_actuated
-        )
-        if actuation is not None:
-            self._actuation = actuation
+        check_allocation(model, allocation)
+        self._actuation = actuation or BaseActuation(model, allocation, base_actuated)
         self._limits, self._tank = TorqueLimits(model), SampledTank(model)
         self.base_is_actuated = self._actuation.actuated
         self._zero_velocity: Array = np.zeros(model.nv)
