@@ -163,7 +163,6 @@ class RobotModel(WithHints):
         Joints without limits are drawn from (-pi, pi), or (-1, 1) m; the base pose is uniform over
         rotations and a cube of 2 m.
         """
-        q = self.neutral_configuration()
         v = np.zeros(self.nv)
         lower, upper = self.joints.lower, self.joints.upper
         default_range = np.where(self.joints.prismatic, 1.0, np.pi)
@@ -171,7 +170,7 @@ class RobotModel(WithHints):
         high = np.where(np.isfinite(upper), upper, default_range)
         # Limits of joints that mimic others may leave one position only; 0.0 turns -0.0 into zero.
         v[self.b :] = rng.uniform(low, np.maximum(low, high) + 0.0)
-        q = self.integrate(q, v)
+        q = self.integrate(self.neutral_configuration(), v)
         if self.base == "planar":
             angle = rng.uniform(-np.pi, np.pi)
             q[:4] = [*rng.uniform(-1, 1, 2), np.cos(angle), np.sin(angle)]

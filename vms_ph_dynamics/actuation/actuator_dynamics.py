@@ -55,9 +55,8 @@ class StepEfforts:
             v_base: (b,) twist of the base.
         """
         total = self.wrench.copy()
-        if len(total) == 3:
-            return total
-        total[3:] -= np.cross(v_base[3:], self.momentum + elapsed * self.momentum_rate)
+        if len(total) == 6:
+            total[3:] -= np.cross(v_base[3:], self.momentum + elapsed * self.momentum_rate)
         return total
 
 
@@ -87,9 +86,7 @@ class ActuatorDynamics:
 
     def __init__(self, actuators: Actuators, dt: float) -> None:
         self.actuators, self._dt = actuators, dt
-        with np.errstate(divide="ignore"):
-            decay = [exp(-dt / t) if t > 0.0 else 0.0 for t in actuators.time_constant]
-        self._decay = np.array(decay)
+        self._decay = np.array([exp(-dt / t) if t > 0.0 else 0.0 for t in actuators.time_constant])
         self._failed = np.zeros(len(actuators.names), dtype=bool)
         self._unreported = self._failed.copy()
         self.reset()

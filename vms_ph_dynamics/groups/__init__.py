@@ -7,6 +7,4 @@ from .group import Group
 from .planar import SE2, base_group
 from .spatial import SE3, SO3, cross, pose, skew
 
-__all__ = [
-    "SE2", "SE3", "SO3", "Group", "base_group", "cross", "pose", "skew",
-]  # fmt: skip
+__all__ = ["SE2", "SE3", "SO3", "Group", "base_group", "cross", "pose", "skew"]

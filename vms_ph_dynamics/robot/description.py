@@ -82,9 +82,8 @@ def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[s
     mounts = missing_mounts(joints, links)
     all_links_exist = True
     for joint in joints:
-        links_of_joint = {}
-        for role in ("parent", "child"):
-            links_of_joint[role] = link = _link_at(joint, role)
+        parent, child = _link_at(joint, "parent"), _link_at(joint, "child")
+        for role, link in (("parent", parent), ("child", child)):
             if link not in links and not (role == "parent" and link in mounts):
                 all_links_exist = False
                 yield (
@@ -93,7 +92,6 @@ def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[s
                     else f"the {role} link '{link}' of joint '{joint.get('name')}' does not exist; "
                     f"add a <link> of that name, or take the joint out"
                 )
-        parent, child = links_of_joint["parent"], links_of_joint["child"]
         if parent is None or child is None:
             continue
         if child in parent_of:

@@ -107,10 +107,8 @@ class CasadiForm(ABC):
         outputs if the form was exported with them.
         """
         derivatives, forces = {}, ca.vertcat(self._ports["wrench_base"], self._ports["torque"])
-        for name, expression in (
-            ("velocity", self._velocity),
-            ("zdot", self._momentum_rate_of_ports),
-        ):
+        rates = {"velocity": self._velocity, "zdot": self._momentum_rate_of_ports}
+        for name, expression in rates.items():
             derivatives[f"{name}_by_q"] = ca.jacobian(expression, self._q) @ self._tangent
             derivatives[f"{name}_by_z"] = ca.jacobian(expression, self._z)
             for parameters in self._parameter_symbols.values():
