@@ -5,7 +5,7 @@
 
 import itertools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -213,10 +213,6 @@ def identify(
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         others = parameters_of(model, regressor, wide_unknowns, kinds, wide, wide.mean)
         parameters = tuple(p.widened(q) for p, q in zip(parameters, others, strict=True))
-    if "payload" in kinds:
-        without_load = rows.without(unknowns, ("payload",))
-        ratio = error / np.maximum(regression.error(without_load, mean, covariance)[0], 1e-12)
-        parameters = _with_sure_load(parameters, float(np.prod(ratio[error > 0.0])))
     if not moves:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
@@ -229,6 +225,10 @@ def identify(
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
         others = parameters_of(model, regressor, unknowns, kinds, fit, fit.mean)
         energy = {p.name: p for p in others}
+    if "payload" in kinds:
+        without_load = rows.without(unknowns, ("payload",))
+        ratio = error / np.maximum(regression.error(without_load, mean, covariance)[0], 1e-12)
+        parameters = _with_sure_load(parameters, float(np.prod(ratio[error > 0.0])), energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
     posterior = Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance)
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
@@ -285,19 +285,29 @@ def payload_frame(model: VMSModel) -> str:
     )
 
 
-def _with_sure_load(parameters: Sequence[Parameter], share: float) -> tuple[Parameter, ...]:
+def _with_sure_load(
+    parameters: Sequence[Parameter], share: float, energy: Mapping[str, Parameter]
+) -> tuple[Parameter, ...]:
     """Return parameters with a load that is called unsure where it is hardly needed or impossible.
 
     Args:
         parameters: of an identification.
         share: product over the joints of their held-out errors relative to those without the load.
+        energy: what the balances of energy find of the same parameters, by name.
     """
-    mass, bounded = parameters[0], [p.name[8:] for p in parameters[:4] if p.at_bound]
-    if mass.value is None or mass.contains(0.0) or (share < _LOAD_SHARE and not bounded):
+    mass = parameters[0]
+    bounded = [p.name[8:] for p in parameters[:4] if p.at_bound]
+    other = [p.name[8:] for p in parameters[:4] if not p.overlaps(energy.get(p.name, p), 0.5)]
+    if mass.value is None or mass.contains(0.0):
         return tuple(parameters)
-    reason = f"{UNSURE_LOAD} hardly lowers the error on held-out time"
-    if bounded:
+    if share > _LOAD_SHARE:
+        reason = f"{UNSURE_LOAD} hardly lowers the error on held-out time"
+    elif bounded:
         reason = f"{UNSURE_LOAD} has its {bounded[0]} at the bound of what is physical"
+    elif other:
+        reason = f"{UNSURE_LOAD} has another {other[0]} by the balances of energy"
+    else:
+        return tuple(parameters)
     others = (p.without_value(reason) if p.kind == "payload" else p for p in parameters[1:])
     return (replace(mass, meaning=reason), *others)
 

@@ -24,7 +24,7 @@ ROW_SPACING = 10  # samples to a row: accelerations of neighbours share their sa
 _MAX_INSTANTS = 3000
 _MAX_SMOOTHED = 1500  # instants from which the smoothing is chosen
 _SEARCHED_LAG = 1.2 * LONGEST_LAG
-_WIDTHS = (0.2, 0.5, 1.0)  # half widths of the smoothing to choose from, lengths of a window
+_WIDTHS = (0.2, 0.5, 1.0, 2.0)  # half widths of the smoothing to choose from, lengths of a window
 
 
 def torque_windows(
@@ -198,7 +198,7 @@ def best_width(model: VMSModel, motion: Motion, length: float) -> int:
     errors: dict[int, float] = {}
     rms = np.sqrt(np.mean(motion.samples.torque**2, axis=0)) + 1e-9
     for width in widths:
-        if 8 * width < len(t):
+        if 40 * width < len(t):  # of few windows the error tells nothing
             # Always against efforts that are hardly smoothed.
             described, recorded, friction = described_torque(model, motion, width, widths[0])
             error = held_out_error(recorded - described, friction) / np.sqrt(len(described))

@@ -118,12 +118,14 @@ def test_a_load_is_unsure_that_lowers_no_error_or_ends_at_a_bound() -> None:
     mass = Parameter("payload_mass", "payload", "kg", 1.3, 1.0, 1.5)
     centre = Parameter("payload_centre_z", "payload", "m", -0.4, -0.5, -0.3)
     other = Parameter("gain.a", "gains", "1", 1.0, 0.9, 1.1)
-    assert _with_sure_load((mass, centre, other), 0.5) == (mass, centre, other)
-    for parts, share, why in (
-        ((mass, centre), 1.6, "unsure, because the load hardly lowers the error on held-out time"),
-        ((mass, replace(centre, at_bound=True)), 0.5, "unsure, because the load has its centre_z"),
+    far = {"payload_centre_z": replace(centre, low=-0.9, high=-0.8)}
+    assert _with_sure_load((mass, centre, other), 0.5, {}) == (mass, centre, other)
+    for parts, share, energy, why in (
+        ((mass, centre), 1.6, {}, "unsure, because the load hardly lowers the error on held-out"),
+        ((mass, replace(centre, at_bound=True)), 0.5, {}, "unsure, because the load has its"),
+        ((mass, centre), 0.5, far, "unsure, because the load has another centre_z by the balances"),
     ):
-        unsure, place, gain = _with_sure_load((*parts, other), share)
+        unsure, place, gain = _with_sure_load((*parts, other), share, energy)
         assert (unsure.value, gain) == (1.3, other)
         assert unsure.meaning.startswith(why)
         assert (place.value, place.reason) == (None, unsure.meaning)

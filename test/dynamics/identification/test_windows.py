@@ -18,7 +18,12 @@ from vms_ph_dynamics.identification.result import (
     payload_unknowns,
     timing_unknown,
 )
-from vms_ph_dynamics.identification.torque import described_torque, torque_error, torque_windows
+from vms_ph_dynamics.identification.torque import (
+    best_width,
+    described_torque,
+    torque_error,
+    torque_windows,
+)
 from vms_ph_dynamics.identification.windows import (
     Motion,
     Windows,
@@ -154,6 +159,20 @@ def test_the_described_torques_are_those_that_the_motion_needs(
     np.testing.assert_allclose(recorded, motion.samples.torque[chosen], atol=2e-3)
     np.testing.assert_allclose(friction[0], motion.samples.v[chosen], atol=1e-3)
     np.testing.assert_array_equal(friction[2], 1.0)
+
+
+def test_accelerations_are_smoothed_as_much_as_predicts_held_out_time_best(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
+    t = 0.001 * np.arange(5000)
+    q, v, a = (np.zeros((5000, 7)) for _ in range(3))
+    q[:, 1] = 0.4 * np.sin(t)
+    v[:, 1], a[:, 1] = 0.4 * np.cos(t), -0.4 * np.sin(t)
+    tree, data = panda.tree.pinocchio, panda.tree.data()
+    effort = np.array([pin.rnea(tree, data, *row) for row in zip(q, v, a, strict=True)])
+    seen = q + 3e-4 * rng.normal(size=q.shape)
+    slow = motion_of(panda, MotionSamples(t, seen, v, effort))
+    assert best_width(panda, slow, 0.05) == 100  # twice a window, as the motion has no haste
 
 
 def test_rows_of_torques_hold_with_a_load_and_friction(
