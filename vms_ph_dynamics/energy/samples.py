@@ -269,12 +269,15 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     Args:
         stamps: (N,) recorded times, s.
         steps: (N-1,k) displacements between samples, as of :func:`.displacements`.
-        v: (N,k) recorded velocities.
+        v: (N,k) recorded velocities, NaN where there is none.
     """
     mean_velocity, intervals = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)
+    repeats = ~np.any(steps != 0.0, axis=1)
+    steps, mean_velocity = (
+        np.where(np.isnan(mean_velocity), 0.0, x) for x in (steps, mean_velocity)
+    )
     speed = np.sqrt((mean_velocity**2).sum(axis=1))
     is_moving = speed > _MIN_SPEED_SHARE * speed.max(initial=0.0)
-    repeats = ~np.any(steps != 0.0, axis=1)
     candidates = {
         "stamps": intervals,
         "uniform": np.full(intervals.size, float(np.mean(intervals))),
@@ -323,7 +326,7 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
     Args:
         t: (N,) increasing, s.
         positions: (N,k), such as accumulated steps.
-        v: (N,k).
+        v: (N,k), NaN where it is not known.
         largest: lags up to this are looked for, s.
     """
     slope = smoothed(t, positions, 10)[1]
@@ -346,12 +349,12 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
         shifted_rate = np.stack([np.interp(t - lag, t, x) for x in acceleration.T], axis=1)
         is_inside = (t - lag > t[0]) & (t - lag < t[-1])
         error = (v - shifted_slope)[is_inside]
-        shifted_rate = shifted_rate[is_inside]
+        shifted_rate = np.where(np.isnan(error), 0.0, shifted_rate[is_inside])
         weights = np.sum(shifted_rate**2, axis=0)
         is_excited = weights > 1e-6 * np.max(excitation, initial=0.0)
         if not is_excited.any():
             return 0.0
-        correction = -np.sum(error * shifted_rate, axis=0)[is_excited] / weights[is_excited]
+        correction = -np.nansum(error * shifted_rate, axis=0)[is_excited] / weights[is_excited]
         step = _weighted_median(correction, weights[is_excited])
         lag += step
         if abs(lag) >= largest:
@@ -364,7 +367,9 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
 def _misfit(t: Array, slope: Array, v: Array, lag: float, largest: float) -> float:
     inner = (t > t[0] + largest) & (t < t[-1] - largest)
     pairs = zip(slope.T, v.T, strict=True)
-    return sum(float(((np.interp(t[inner] - lag, t, s) - u[inner]) ** 2).sum()) for s, u in pairs)
+    return sum(
+        float(np.nansum((np.interp(t[inner] - lag, t, s) - u[inner]) ** 2)) for s, u in pairs
+    )
 
 
 def _weighted_median(x: Array, weights: Array) -> float:

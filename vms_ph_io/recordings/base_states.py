@@ -10,7 +10,7 @@ from vms_ph_dynamics.energy.samples import smoothed_velocity, white_noise
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .joint_signals import AlignedSeries
-from .recording import LARGEST_NUMBER, POSE, Recording, RecordingError, Series
+from .recording import LARGEST_NUMBER, POSE, Recording, RecordingError
 from .signal_checks import STANDSTILL
 
 _MAX_ROWS = 20_000  # poses with which the twist is compared
@@ -47,7 +47,7 @@ class BaseStates:
         root = LinkTree(model.tree).root
         candidates = [s for s in recording.bases if not topic or s.name == topic]
         of_root = [s for s in candidates if s.child.rpartition("/")[2] in ("", root)] or candidates
-        with_pose = [s for s in of_root if _has_column(s, 0)]
+        with_pose = [s for s in of_root if s.table.has(0)]
         if not with_pose:
             names = ", ".join(s.name for s in recording.bases) or "none"
             raise RecordingError(
@@ -55,16 +55,23 @@ class BaseStates:
                 f"a pose; recorded are {names}. If it stood still, choose --base fixed"
             )
         # Odometry has a twist, which is more exact than a difference of poses.
-        pose = max(with_pose, key=lambda s: (_has_column(s, len(POSE)), len(s.table)))
+        pose = max(with_pose, key=lambda s: (s.table.has(len(POSE)), len(s.table)))
         self._pose = AlignedSeries(pose, stamps)
-        if _has_column(pose, len(POSE)):
+        if pose.table.has(len(POSE)):
             self._twist = self._pose
-        elif with_twist := [s for s in of_root if _has_column(s, len(POSE))]:
+        elif with_twist := [s for s in of_root if s.table.has(len(POSE))]:
             self._twist = AlignedSeries(max(with_twist, key=lambda s: len(s.table)), stamps)
         else:
             self.notes.append(f"the twist of the base is estimated from the poses on {pose.name}")
-        self._axes = self._twist_axes() if self._twist is not None else {}
         self.used_series += {id(c): c for c in (self._pose, self._twist) if c is not None}.values()
+        used = list(dict.fromkeys(aligned.series.name for aligned in self.used_series))
+        self.notes += [
+            f"{name} has the pose of the base too and is not used; used is {' and '.join(used)} "
+            f"(choose with --topic base={name})"
+            for name in dict.fromkeys(s.name for s in with_pose)
+            if name not in used
+        ]
+        self._axes = self._twist_axes() if self._twist is not None else {}
 
     def at(self, begin: int, end: int, t: Array) -> tuple[Array, Array]:
         """Return base parts of configurations (N, nq_base) and velocities (N, b)."""
@@ -143,15 +150,11 @@ def moving_root(recording: Recording, model: VMSModel) -> str:
     """Return the root link of a robot if its pose is recorded and changes, or an empty text."""
     root = LinkTree(model.tree).root
     for series in recording.bases:
-        if series.child.rpartition("/")[2] == root and _has_column(series, 0):
+        if series.child.rpartition("/")[2] == root and series.table.has(0):
             pose = series.table.rows(0, 100_000)[:, 1 : 1 + len(POSE)]
             if np.max(np.ptp(pose, axis=0)) > 0.0:
                 return root
     return ""
-
-
-def _has_column(series: Series, column: int) -> bool:
-    return len(series.table) > 0 and bool(np.isfinite(series.table.rows(0, 1)[0, 1 + column]))
 
 
 def _with_continuous_signs(pose: Array) -> Array:

@@ -20,6 +20,7 @@ SHORTEST_GAP = 0.02
 """Shortest gap, s."""
 
 _RESET = 1_000_000_000  # ns that a clock is set back if it is not merely a late message
+_MIN_RUN = 5  # samples that pass again over times, from which a clock was set back
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,10 @@ def clock_order(table: Table) -> ClockOrder:
         delays = np.concatenate(
             [table.rows(k, k + 100_000)[:, 0] for k in range(0, len(stamps), 100_000)]
         )
-        stamps, source = stamps + np.round(delays * 1e9).astype(np.int64), "log times"
+        if delays.any():  # a file of columns has no log
+            stamps, source = stamps + np.round(delays * 1e9).astype(np.int64), "log times"
     recorded_stamps = stamps
-    stamps, reset_times = _without_resets(stamps)
+    stamps, reset_times = _without_resets(table, stamps)
     order = np.argsort(stamps, kind="stable")
     late = int((np.diff(order) < 0).sum())
     ordered = stamps[order]
@@ -115,14 +117,24 @@ def clock_order(table: Table) -> ClockOrder:
     return ClockOrder(*samples, source, *periods, len(order) - len(rows), late, resets)
 
 
-def _without_resets(stamps: Array) -> tuple[Array, list[int]]:
+def _without_resets(table: Table, stamps: Array) -> tuple[Array, list[int]]:
     """Return times that go on where the clock was set back, and the times of these places."""
-    resets = np.flatnonzero(np.diff(stamps) < -_RESET) + 1
-    if not len(resets):
-        return stamps, []
-    continuous, reset_times = np.array(stamps), []
-    median_period = int(np.median(np.abs(np.diff(stamps))))
-    for k in resets:
-        continuous[k:] += np.max(continuous[:k]) + 10 * median_period - continuous[k]
-        reset_times.append(int(continuous[k]))
+    steps = np.diff(stamps)
+    drops = np.flatnonzero(steps < 0) + 1
+    stops = np.append(drops, len(stamps))[1:]
+    is_candidate = (steps[drops - 1] < -_RESET) | (stops - drops >= _MIN_RUN)
+    continuous, reset_times, latest, begin = np.array(stamps), list[int](), -(2**63), 0
+    for k, stop in zip(drops[is_candidate].tolist(), stops[is_candidate].tolist(), strict=True):
+        latest, begin = max(latest, int(np.max(continuous[begin:k]))), k
+        run = continuous[k:stop]
+        count = int(np.searchsorted(run, latest, side="right"))
+        # Late messages fill a hole; where a clock was set back, times are passed twice.
+        times = continuous[max(k - 4 * count, 0) : k]
+        twice = np.count_nonzero((times > run[0]) & (times < run[max(count, 1) - 1]))
+        before, again = (table.rows(j, j + count) for j in (max(k - count, 0), k))
+        is_copy = np.array_equal(before, again, equal_nan=True)
+        is_again = count >= _MIN_RUN and 4 * twice >= count and not is_copy
+        if steps[k - 1] < -_RESET or is_again:
+            continuous[k:] += latest + 10 * int(np.median(np.abs(steps))) - continuous[k]
+            reset_times.append(int(continuous[k]))
     return continuous, reset_times

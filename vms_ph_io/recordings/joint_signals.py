@@ -8,8 +8,8 @@ Joints are matched by name, never by index.
 
 import difflib
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from vms_ph_dynamics import Array, VMSModel
 
 from .. import robots
 from .clock_order import GAP_PERIODS, SHORTEST_GAP, ClockOrder
-from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
+from .recording import LARGEST_NUMBER, Recording, RecordingError, Series, Table
 from .signal_checks import interpolated
 
 _COMMANDS = re.compile(r"command|cmd|desired|target|reference|goal|setpoint", re.IGNORECASE)
@@ -165,7 +165,41 @@ def _robot_like(recorded: tuple[str, ...], model_joints: tuple[str, ...]) -> str
     return best
 
 
+_CHUNK = 100_000  # rows read at once
 _STAMP_TOLERANCE = 1000  # ns within which two stamps are one
+
+
+def _finite_rows(table: Table, columns: Iterable[int]) -> npt.NDArray[np.bool_]:
+    """Return whether rows have plausible numbers in those columns that have any, LOG not counted.
+
+    Args:
+        table: of N rows.
+        columns: to be looked at.
+    """
+    used = [c for c in columns if table.has(c)]
+    is_finite = np.ones(len(table), dtype=bool)
+    for k in range(0, len(table), _CHUNK):
+        rows = table.rows(k, k + _CHUNK)[:, 1:][:, used]
+        is_finite[k : k + _CHUNK] = (np.abs(rows) <= LARGEST_NUMBER).all(axis=1)
+    return is_finite
+
+
+def covered(times: Any, stamps: Any) -> npt.NDArray[np.bool_]:
+    """Return whether stamps (N,) lie between times that follow each other without a pause."""
+    next_rows, is_row = _first_rows(times, stamps)
+    if len(times) < 2:
+        return is_row
+    period = np.diff(times)
+    longest_period = max(GAP_PERIODS * float(np.median(period)), SHORTEST_GAP * 1e9)
+    is_continuous = period[np.clip(next_rows - 1, 0, len(period) - 1)] <= longest_period
+    return np.asarray(is_continuous & (next_rows > 0) & (next_rows <= len(period)) | is_row)
+
+
+def _first_rows(times: Array, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
+    """Return the first rows not before stamps, (N,), and whether they are of these stamps."""
+    rows = np.searchsorted(times, stamps - _STAMP_TOLERANCE)
+    following = np.append(times, 0)[rows]
+    return rows, (rows < len(times)) & (following - stamps <= _STAMP_TOLERANCE)
 
 
 class AlignedSeries:
@@ -193,7 +227,7 @@ class AlignedSeries:
     @property
     def is_synchronous(self) -> bool:
         """Whether nearly all samples have a row of the same stamp."""
-        return len(self.stamps) > 0 and bool(self._first_rows(self.stamps)[1].mean() > 0.9)
+        return len(self.stamps) > 0 and bool(_first_rows(self._times, self.stamps)[1].mean() > 0.9)
 
     def at(self, begin: int, end: int) -> Array:
         """Return the values at samples begin..end, linear between rows, (end - begin, columns)."""
@@ -213,28 +247,18 @@ class AlignedSeries:
         return np.asarray((stamps >= first) & (stamps <= last))
 
     def covers(self, stamps: Array) -> npt.NDArray[np.bool_]:
-        """Return whether stamps (N,) lie between rows that follow each other without a pause."""
-        if len(self._times) < 2:
-            return np.zeros(len(stamps), dtype=bool)
-        period = np.diff(self._times)
-        longest_period = max(GAP_PERIODS * float(np.median(period)), SHORTEST_GAP * 1e9)
-        next_rows, is_row = self._first_rows(stamps)
-        is_continuous = period[np.clip(next_rows - 1, 0, len(period) - 1)] <= longest_period
-        return np.asarray(is_continuous & (next_rows > 0) & (next_rows <= len(period)) | is_row)
+        """Return whether stamps (N,) lie between rows of numbers that follow without a pause."""
+        table = self.series.table
+        is_known = _finite_rows(table, range(len(table.columns) - 1))
+        return covered(self._times[is_known[self._order]], stamps)
 
     def rows_at_stamps(self, begin: int, end: int) -> Array:
         """Return the rows of the same stamps, NaN where there is none."""
         low, high = self._row_range(begin, end)
         matched = np.full((end - begin, len(self.series.table.columns) - 1), np.nan)
-        first_rows, is_row = self._first_rows(self.stamps[begin:end])
+        first_rows, is_row = _first_rows(self._times, self.stamps[begin:end])
         matched[is_row] = self._rows(low, high)[first_rows[is_row] - low]
         return matched
-
-    def _first_rows(self, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
-        """Return the first rows not before stamps, (N,), and whether they are of these stamps."""
-        rows = np.searchsorted(self._times, stamps - _STAMP_TOLERANCE)
-        following = np.append(self._times, 0)[rows]
-        return rows, (rows < len(self._times)) & (following - stamps <= _STAMP_TOLERANCE)
 
     def _row_range(self, begin: int, end: int) -> tuple[int, int]:
         low = int(np.searchsorted(self._times, self.stamps[begin], side="right")) - 1
@@ -246,7 +270,6 @@ class AlignedSeries:
         return self.series.table.at(self._order[low:high])[:, 1:]
 
 
-_CHUNK = 100_000  # samples read at once
 _STRETCHES = 16  # of a long recording, of which the most active is studied
 _PROBES = 40  # samples read of each
 
@@ -275,15 +298,10 @@ class JointSignals:
         self.used_series = list(self._others.values())
         """The other series."""
 
-    def have_positions(self) -> npt.NDArray[np.bool_]:
-        """Return whether a sample has the positions of all joints that are recorded, (N,)."""
-        columns = [1 + s.position.number for s in self._sources if s.position.series is self._main]
-        columns = [column for column in columns if self._main.table.has(column - 1)]
-        is_complete = np.ones(len(self.order.rows), dtype=bool)
-        for k in range(0, len(is_complete), _CHUNK):
-            rows = self._main.table.at(self.order.rows[k : k + _CHUNK])
-            is_complete[k : k + _CHUNK] = np.isfinite(rows[:, columns]).all(axis=1)
-        return is_complete
+    def known(self, quantity: int) -> npt.NDArray[np.bool_]:
+        """Return whether a sample has all positions (0) or efforts (2) that any has, (N,)."""
+        columns = [s[quantity].number for s in self._sources if s[quantity].series is self._main]
+        return _finite_rows(self._main.table, columns)[self.order.rows]
 
     def at(self, low: int, high: int) -> Signals:
         """Return the signals at samples low..high."""

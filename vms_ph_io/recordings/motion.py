@@ -24,7 +24,15 @@ from vms_ph_dynamics.identification.torque import effort_lag
 from .base_states import BaseStates, in_world_axes
 from .clock_order import ClockOrder, clock_order
 from .conditioning import Conditioning
-from .joint_signals import AlignedSeries, JointSignals, Signals, find_sources, gapless, unused_notes
+from .joint_signals import (
+    AlignedSeries,
+    JointSignals,
+    Signals,
+    covered,
+    find_sources,
+    gapless,
+    unused_notes,
+)
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
 from .signal_checks import (
     MARGIN,
@@ -32,6 +40,7 @@ from .signal_checks import (
     VelocityDefect,
     check_units,
     configuration,
+    known_velocity,
     lag_of,
     shifted,
     slopes,
@@ -121,13 +130,13 @@ class RecordedMotion:
         self._signals = JointSignals(self._sources, self._main, self.order)
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
         self._used_series = [*self._signals.used_series, *self._base.used_series]
-        self._notes = unused_notes(self._sources, recording)
+        self._notes = [*self._base.notes, *unused_notes(self._sources, recording)]
+        self.ports, self._wrenches = self._find_wrenches()
         self._leave_out_incomplete()
         if len(self.order.t) < 2:
             note = "; ".join(("", *self._notes))
             raise RecordingError(f"{recording.path} has fewer than two samples of the robot{note}")
         self._t, self._rate = self.order.t, self.order.rate
-        self.ports, self._wrenches = self._find_wrenches()
         self._port_energies = None
         if recording.port_energies is not None:
             self._port_energies = AlignedSeries(recording.port_energies, self.order.stamps)
@@ -161,19 +170,25 @@ class RecordedMotion:
 
     def _leave_out_incomplete(self) -> None:
         """Leave out samples at which not every position of joints and base is known."""
-        order = self.order
-        is_known = self._signals.have_positions()
+        order, times = self.order, np.round(1e9 * self.order.t)
+        is_known, has_effort = self._signals.known(0), self._signals.known(2)
         if not is_known.all():
             self._notes.append(f"{int((~is_known).sum())} samples without positions were left out")
+        covered_times = {f"the effort on {self._main.name}": covered(times[has_effort], times)}
+        # Where a clock was set back, stamps passed twice do not tell which rows are meant.
+        is_twice = np.zeros(len(order.t), dtype=bool)
+        for k in np.flatnonzero(np.diff(order.stamps) < 0):
+            is_twice |= (order.stamps >= order.stamps[k + 1]) & (order.stamps <= order.stamps[k])
         for aligned in self._used_series:
-            is_covered = aligned.covers(order.stamps)
+            # Before its first row and after its last a wrench is zero, as is said.
+            is_free = ~aligned.spans(order.stamps) & (aligned in self._wrenches.values())
+            covered_times[aligned.series.name] = aligned.covers(order.stamps) & ~is_twice | is_free
+        for name, is_covered in covered_times.items():
             if not is_covered.all():
-                share = float((~is_covered).mean())
-                begin, end = order.t[is_covered][[0, -1]] if is_covered.any() else (0.0, 0.0)
+                first = order.t[np.argmin(is_covered)]
                 self._notes.append(
-                    f"{aligned.series.name} has no values in {100 * share:.3g} % of the time: it "
-                    f"goes from {begin:.3f} s to {end:.3f} s of {order.t[-1]:.3f} s of "
-                    f"{self._main.name}; the rest is not accounted"
+                    f"{name} has no values in {100 * float((~is_covered).mean()):.3g} % of the "
+                    f"{order.t[-1]:.3f} s, first at {first:.3f} s; that time is not accounted"
                 )
             is_known &= is_covered
         if not is_known.all():
@@ -229,7 +244,7 @@ class RecordedMotion:
             frame = self._frame_of(series)
             if frame and frame not in wrench_series:
                 wrench_series[frame] = AlignedSeries(series, self.order.stamps)
-            elif not frame and series.frame:
+            elif not frame:
                 self._notes.append(self._unknown_frame(series))
         self._used_series += wrench_series.values()
         return tuple(wrench_series), wrench_series
@@ -263,12 +278,12 @@ class RecordedMotion:
         low, high = max(begin - margin, first), min(end + margin, stop)
         t = self._t[low:high]
         signals = self._signals.at(low, high)
-        position, velocity = self._positions(signals, t), gapless(signals.velocity, t)
+        position, velocity = self._positions(signals, t), signals.velocity
         q_base, v_base = self._base.at(low, high, t)
-        if self._lag and len(t) > 1:
-            velocity = shifted(t, velocity, self._lag)
-        for joint in self._velocity_defects:
-            velocity[:, joint] = slopes(self._rate, t, position[:, [joint]])[0][:, 0]
+        velocity[:, list(self._velocity_defects)] = np.nan
+        if np.isnan(velocity).any() or (self._lag and len(t) > 1):
+            slope = slopes(self._rate, t, position)[0]
+            velocity = known_velocity(t, velocity, slope, self._lag)
         inner = slice(begin - low, end - low)
         q = np.hstack([q_base, configuration(self.model, position)])[inner]
         v = np.hstack([v_base, velocity])[inner]
@@ -308,22 +323,21 @@ class RecordedMotion:
         first, stop = max(self.order.segments, key=lambda s: s[1] - s[0])
         low, high = self._signals.most_active(first, stop, _MAX_FIT_SAMPLES)
         t, signals = self._t[low:high], self._signals.at(low, high)
-        position, velocity = self._positions(signals, t), gapless(signals.velocity, t)
-        effort = gapless(signals.effort, t)
+        position, effort = self._positions(signals, t), gapless(signals.effort, t)
         is_measured = np.asarray(np.isfinite(signals.effort).any(axis=0))
         n, names, rate, lag = self.model.n, self.model.joint_names, self._rate, 0.0
         # A simulation stamps its samples with its own time, and knows its velocities.
         keeps_velocity = self.options.as_recorded or self._port_energies is not None
         if n and high - low >= 16:
             if not keeps_velocity:
-                check_units(self.model, t, position, velocity)
+                check_units(self.model, t, position, gapless(signals.velocity, t))
                 self._velocity_defects = velocity_defects(rate, t, position, signals.velocity)
             consistent = [joint for joint in range(n) if joint not in self._velocity_defects]
-            lag, is_sure = lag_of(t, position[:, consistent], velocity[:, consistent])
+            lag, is_sure = lag_of(t, position[:, consistent], signals.velocity[:, consistent])
             self._lag = lag if is_sure and not keeps_velocity else 0.0
         samples = self._samples(low, high, first, stop)
         self._check_axes(samples)
-        notes = [*self._base.notes, *self._notes]
+        notes = [*self._notes]
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
         elif not is_measured.all():
@@ -335,12 +349,16 @@ class RecordedMotion:
             for joint, is_wrapped in zip(names, jumps, strict=True)
             if is_wrapped
         ]
-        for joint, share in zip(names, np.isnan(signals.effort).mean(axis=0), strict=True):
-            if 0.0 < share < 1.0:
-                notes.append(
-                    f"the effort of {joint} is not a number in {100 * share:.3g} % of the samples "
-                    "and is interpolated there"
-                )
+        for quantity, values, replacement in (
+            ("velocity", signals.velocity, "is the slope of its positions"),
+            ("effort", signals.effort, "is interpolated"),
+        ):
+            notes += [
+                f"the {quantity} of {joint} is not a number in {100 * share:.3g} % of the samples "
+                f"and {replacement} there"
+                for joint, share in zip(names, np.isnan(values).mean(axis=0), strict=True)
+                if 0.0 < share < 1.0
+            ]
         for port, wrench in self._wrenches.items():
             share = float((~wrench.spans(self.order.stamps)).mean())
             if share > 0.0:
@@ -373,7 +391,7 @@ class RecordedMotion:
             return self.order.source, 0.0
         signals = self._signals.at(0, len(self))
         position = self._positions(signals, self._t)
-        clock = clock_of(self._t, np.diff(position, axis=0), gapless(signals.velocity, self._t))
+        clock = clock_of(self._t, np.diff(position, axis=0), signals.velocity)
         is_uneven = clock.jitter * self.order.rate > _MAX_JITTER
         # Jitter is a matter of times, another duration one of units.
         is_uneven &= abs(float(clock.t[-1]) / float(self._t[-1]) - 1.0) < _MAX_STRETCH

@@ -162,7 +162,7 @@ def velocity_defects(
 def lag_of(t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
     """Return the lag of velocities, s, and whether it is certain enough to be corrected.
 
-    It is NaN where the search ended at its bound.
+    It is NaN where the search ended at its bound; velocities may be NaN, which tells nothing.
     """
     if not position.shape[1] or len(t) < _MIN_SAMPLES:
         return 0.0, False
@@ -175,9 +175,15 @@ def lag_of(t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
     inner = slice(MARGIN, -MARGIN) if len(t) > 3 * MARGIN else slice(None)
     before, after = (
         float(((candidate - slope)[inner] ** 2).sum())
-        for candidate in (velocity, shifted(t, velocity, lag))
+        for candidate in (known_velocity(t, velocity, slope, x) for x in (0.0, lag))
     )
     return lag, after < _MAX_MISFIT_SHARE * before
+
+
+def known_velocity(t: Array, velocity: Array, slope: Array, lag: float) -> Array:
+    """Return velocities (N, k) as they were before they lagged, slopes where they are NaN."""
+    is_unknown = interpolated(t + lag, t, np.isnan(velocity).astype(float)) > 0.0
+    return np.where(is_unknown, slope, shifted(t, velocity, lag))
 
 
 def shifted(t: Array, velocity: Array, lag: float) -> Array:

@@ -20,7 +20,7 @@ from vms_ph_io.audits import audit_motion
 from vms_ph_io.audits.document import _friction, answers
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings import motion as recorded_motion
-from vms_ph_io.recordings.clock_order import clock_order
+from vms_ph_io.recordings.clock_order import ClockOrder, clock_order
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 from vms_ph_io.recordings.recording import Table
 
@@ -76,6 +76,30 @@ def test_velocities_that_lag_are_found_and_shifted(
     left = motion_of(known.changed(v=late), panda, tmp_path, as_recorded=True)
     assert not left.conditioning.lag_corrected
     assert unaccounted(motion) < 0.2 * unaccounted(left)
+
+
+def test_velocities_that_are_no_numbers_for_a_while_are_slopes_and_tell_no_lag(
+    panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    velocity = known.v.copy()
+    velocity[400:900] = np.nan
+    velocity[900:, 2] = np.nan
+    motion = motion_of(known.changed(v=velocity), panda, tmp_path)
+    found = motion.conditioning
+    assert (found.clock, found.lag_corrected) == ("stamps", False)
+    assert abs(found.lag) < 1e-4
+    assert "the velocity of panda_joint1 is not a number in 33.3 % of the samples" in said(motion)
+    np.testing.assert_allclose(samples_of(motion).v[:, :2], known.v[:, :2], atol=1e-3)
+    assert unaccounted(motion) < 1e-4
+    velocity[:, :2] = np.column_stack([np.interp(known.t - 0.006, known.t, v) for v in known.v.T])[
+        :, :2
+    ]
+    velocity[400:900] = np.nan
+    velocity[:, 2:] = np.nan
+    motion = motion_of(known.changed(v=velocity), panda, tmp_path)
+    assert motion.conditioning.lag == pytest.approx(0.006, abs=3e-4)
+    assert motion.conditioning.lag_corrected
+    np.testing.assert_allclose(samples_of(motion).v[20:-20], known.v[20:-20], atol=5e-3)
 
 
 @pytest.mark.parametrize("kind", ["missing", "zero", "junk", "degrees"])
@@ -204,6 +228,38 @@ def test_a_clock_that_was_set_back_goes_on() -> None:
     assert len(found.reset_times) == 1
     assert found.segments == ((0, 100), (100, 200))
     assert np.all(np.diff(found.t) > 0.0)
+
+
+def _order_of(stamps: list[int]) -> ClockOrder:
+    table = Table(("log", "x"))
+    for k, stamp in enumerate(stamps):
+        table.append(stamp * 1_000_000, (0.0, float(k)))
+    return clock_order(table)
+
+
+@pytest.mark.parametrize("back", [7, 150, 300])
+def test_times_that_are_passed_twice_are_those_of_a_clock_that_was_set_back(back: int) -> None:
+    found = _order_of([k if k < 200 else k - back for k in range(400)])
+    assert len(found.reset_times) == 1
+    assert found.segments == ((0, 200), (200, 400))
+    assert found.rows.tolist() == list(range(400))
+
+
+def test_late_messages_and_copies_are_not_those_of_a_clock_that_was_set_back() -> None:
+    late = _order_of([*range(100), *range(160, 200), *range(100, 160), *range(200, 300)])
+    assert not late.reset_times
+    assert late.segments == ((0, 300),)
+    table = Table(("log",))
+    for k in (*range(100), *range(50, 150)):
+        table.append(k * 1_000_000, (0.0,))
+    copied = clock_order(table)
+    assert (len(copied.rows), copied.repeated, copied.reset_times) == (150, 50, ())
+
+
+def test_columns_that_are_sorted_backwards_have_no_times_of_a_log() -> None:
+    found = _order_of(list(range(200, 0, -1)))
+    assert (found.source, found.out_of_order) == ("stamps", 199)
+    assert found.rows.tolist() == list(range(199, -1, -1))
 
 
 def test_stamps_that_stand_still_give_way_to_the_log() -> None:

@@ -253,7 +253,12 @@ def drifting() -> tuple[VMSModel, Array, Array, Array]:
 
 
 def moving_bag(
-    path: Path, drifting: tuple[VMSModel, Array, Array, Array], world: bool, used: slice
+    path: Path,
+    drifting: tuple[VMSModel, Array, Array, Array],
+    world: bool,
+    used: slice,
+    without_twist: slice = slice(0, 0),
+    topics: tuple[str, ...] = ("/odom",),
 ) -> Path:
     model, times, q, v = drifting
     types = STORE.types
@@ -266,6 +271,8 @@ def moving_bag(
             continue
         turn = Rotation.from_quat(q[k, 3:7]).as_matrix() if world else np.eye(3)
         linear, angular = turn @ v[k, :3], turn @ v[k, 3:6]
+        if without_twist.start <= k < without_twist.stop:
+            linear = angular = np.full(3, np.nan)
         vector, point = types["geometry_msgs/msg/Vector3"], types["geometry_msgs/msg/Point"]
         twist = types["geometry_msgs/msg/Twist"](vector(*linear), vector(*angular))
         pose = types["geometry_msgs/msg/Pose"](
@@ -278,7 +285,7 @@ def moving_bag(
             pose=types["geometry_msgs/msg/PoseWithCovariance"](pose, zero),
             twist=types["geometry_msgs/msg/TwistWithCovariance"](twist, zero),
         )
-        messages.append((s, "/odom", odometry))
+        messages += [(s, topic, odometry) for topic in topics]
     return write(path, messages)
 
 
@@ -290,6 +297,25 @@ def test_what_odometry_does_not_cover_is_not_accounted(
     assert found.ledger.duration == pytest.approx(0.995)
     assert "/odom has no values in" in statements(found)
     assert abs(missing(found)) < SMALL
+
+
+def test_odometry_that_is_no_number_for_a_while_is_a_gap(
+    drifting: tuple[VMSModel, Array, Array, Array], tmp_path: Path
+) -> None:
+    path = moving_bag(tmp_path / "bag", drifting, False, slice(0, 401), slice(100, 200))
+    found = audit(path, drifting[0])
+    assert found.ledger.gaps == 1
+    assert "/odom has no values in 24.9 % of the 2.000 s, first at 0.500 s" in statements(found)
+    assert abs(missing(found)) < SMALL
+
+
+def test_another_odometry_is_named(
+    drifting: tuple[VMSModel, Array, Array, Array], tmp_path: Path
+) -> None:
+    topics = "/odom", "/wheel/odom"
+    path = moving_bag(tmp_path / "bag", drifting, False, slice(0, 99), topics=topics)
+    text = "/wheel/odom has the pose of the base too and is not used; used is /odom (choose with "
+    assert text + "--topic base=/wheel/odom)" in statements(audit(path, drifting[0]))
 
 
 def test_a_twist_in_world_axes_is_turned(
@@ -402,27 +428,66 @@ def test_efforts_that_are_no_numbers_for_a_while_are_interpolated_and_named(
     known: Known, panda: VMSModel, tmp_path: Path
 ) -> None:
     effort = known.effort.copy()
-    effort[100:110, 1] = np.nan
+    effort[100:109, 1] = np.nan
     found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
-    assert "the effort of panda_joint2 is not a number in 2 % of the samples" in statements(found)
+    assert "the effort of panda_joint2 is not a number in 1.8 % of the samples" in statements(found)
     assert abs(missing(found)) < 4 * SMALL
+
+
+def test_efforts_that_are_no_numbers_for_long_are_a_gap(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    effort = known.effort.copy()
+    effort[100:300, 1] = np.nan
+    found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
+    assert found.ledger.gaps == 1
+    assert "the effort on /joint_states has no values in 39.9 % of the 1.000 s, first at 0.200" in (
+        statements(found)
+    )
+    assert abs(missing(found)) < SMALL
+
+
+def bag_with_wrench(path: Path, known: Known, force: Array, frame: str = "panda_link8") -> Path:
+    """Write a wrench that is recorded where the force along x (N,) is not -1."""
+    types = STORE.types
+    vector = types["geometry_msgs/msg/Vector3"]
+    messages: list[tuple[int, str, object]] = []
+    for s, q, v, effort, x in zip(
+        stamps(known), known.q, known.v, known.effort, force, strict=True
+    ):
+        messages.append((s, "/joint_states", state(s, known.joints, q, v, effort)))
+        wrench = types["geometry_msgs/msg/Wrench"](vector(x, 0.0, 0.0), vector(0.0, 0.0, 0.0))
+        stamped = types["geometry_msgs/msg/WrenchStamped"](header(s, frame), wrench)
+        messages += [(s, "/ft", stamped)] if x != -1.0 else []
+    return write(path, messages)
 
 
 def test_a_wrench_that_begins_later_is_zero_before(
     known: Known, panda: VMSModel, tmp_path: Path
 ) -> None:
-    vector = STORE.types["geometry_msgs/msg/Vector3"]
-    wrench = STORE.types["geometry_msgs/msg/Wrench"](vector(9.0, 0.0, 0.0), vector(0.0, 0.0, 0.0))
-    messages: list[tuple[int, str, object]] = []
-    for k, (s, q, v, effort) in enumerate(
-        zip(stamps(known), known.q, known.v, known.effort, strict=True)
-    ):
-        messages.append((s, "/joint_states", state(s, known.joints, q, v, effort)))
-        if k >= 499:
-            stamped = STORE.types["geometry_msgs/msg/WrenchStamped"](
-                header(s, "panda_link8"), wrench
-            )
-            messages.append((s, "/ft", stamped))
-    found = audit(write(tmp_path / "bag", messages), panda)
+    force = np.where(np.arange(len(known.t)) >= 499, 9.0, -1.0)
+    found = audit(bag_with_wrench(tmp_path / "bag", known, force), panda)
     assert "the wrench on /ft is not recorded in 99" in statements(found)
     assert abs(missing(found)) < 30 * SMALL
+
+
+@pytest.mark.parametrize("value", [np.nan, -1.0])
+def test_a_wrench_that_pauses_is_a_gap(
+    known: Known, panda: VMSModel, tmp_path: Path, value: float
+) -> None:
+    force = np.zeros(len(known.t))
+    force[100:200] = value
+    found = audit(bag_with_wrench(tmp_path / "bag", known, force), panda)
+    assert found.ledger.gaps == 1
+    assert "/ft has no values in 20 % of the 1.000 s, first at 0.200 s" in statements(found)
+    assert abs(missing(found)) < SMALL
+
+
+def test_a_wrench_without_a_frame_is_named_with_its_remedy(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    path = bag_with_wrench(tmp_path / "bag", known, np.zeros(len(known.t)), frame="")
+    text = "the wrench on /ft is given at '', which is no frame of 'panda'; it is not used"
+    assert f"{text} (choose its frame by --topic wrench.FRAME=/ft)" in statements(
+        audit(path, panda)
+    )
