@@ -8,7 +8,7 @@ See docs/audit.md for the keys. Without a map the columns are ``time``, ``positi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import pi
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 from vms_ph_dynamics import Array, ModelError, StateError
 
 from ..settings.bounded_text import read_yaml
-from ..settings.yaml_files import check_keys, mapping, number
+from ..settings.yaml_files import check_keys, mapping, number, numbers
 from .recording import RecordingError
 
 UNITS = {
@@ -39,7 +39,7 @@ BASE_SIZES = {
     "base_position": 3, "base_quaternion": 4, "base_linear_velocity": 3, "base_angular_velocity": 3,
 }  # fmt: skip
 _KEYS = ("joints", "time", "rate", "header", "delimiter", "skip", *JOINT_QUANTITIES, *BASE_SIZES,
-         "wrenches")  # fmt: skip
+         "wrenches", "couplings")  # fmt: skip
 _ENTRY_KEYS = ("columns", "unit", "gain", "offset", "file", "array", "interleaved")
 
 Columns = tuple[str | int, ...]
@@ -80,6 +80,8 @@ class ColumnMap:
         header: whether the first line has names; None: if it is no row of numbers.
         delimiter: between columns; empty: a comma, semicolon, tab or blanks, as the file has it.
         skip: lines before the header.
+        couplings: by joint, the joints of whose columns a share is added to its own, where one
+            motor moves several joints.
     """
 
     folder: Path
@@ -89,6 +91,25 @@ class ColumnMap:
     header: bool | None = None
     delimiter: str = ""
     skip: int = 0
+    couplings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def coupling(self, joints: Sequence[str]) -> Array:
+        """Return the factors (n, n) that give the positions of joints from their columns.
+
+        Raises:
+            RecordingError: a coupled joint is none of these, or the positions do not give columns.
+        """
+        named = {name for joint, shares in self.couplings.items() for name in (joint, *shares)}
+        if unknown := sorted(named - set(joints)):
+            text = f"couplings names {', '.join(unknown)}; the joints are {', '.join(joints)}"
+            raise RecordingError(text)
+        rows = [[self.couplings.get(j, {}).get(k, 0.0) for k in joints] for j in joints]
+        factors = np.eye(len(joints)) + np.array(rows)
+        if np.linalg.cond(factors) > 1e6:
+            raise RecordingError(
+                "with these couplings the positions of the joints do not give those of the motors"
+            )
+        return factors
 
     @property
     def is_empty(self) -> bool:
@@ -107,17 +128,16 @@ def read_map(path: Path) -> ColumnMap:
         check_keys(content, "the map", (), _KEYS)
         joints = tuple(map(str, _list(content.get("joints", ()), "joints")))
         sizes = {"time": 0, **dict.fromkeys(JOINT_QUANTITIES, len(joints)), **BASE_SIZES}
-        quantities = {
-            name: _quantity(content[name], size, name)
-            for name, size in sizes.items()
-            if name in content
-        }
+        named = [name for name in sizes if name in content]
+        quantities = {name: _quantity(content[name], sizes[name], name) for name in named}
         for frame, entry in mapping(content.get("wrenches") or {}, "wrenches", "columns").items():
             quantities[f"{WRENCH_PREFIX}{frame}"] = _quantity(entry, 6, str(frame))
         rate = number(content.get("rate", 0.0), "rate")
         skip = int(number(content.get("skip", 0), "skip"))
         header, delimiter = content.get("header"), str(content.get("delimiter", ""))
-        return ColumnMap(path.parent, joints, quantities, rate, header, delimiter, skip)
+        couplings = mapping(content.get("couplings") or {}, "couplings", "shares of joints")
+        couplings = {str(j): numbers(x, f"the coupling of {j}") for j, x in couplings.items()}
+        return ColumnMap(path.parent, joints, quantities, rate, header, delimiter, skip, couplings)
     except (ModelError, StateError) as error:
         raise RecordingError(f"{path}: {error}") from None
 
@@ -125,6 +145,8 @@ def read_map(path: Path) -> ColumnMap:
 def _quantity(entry: Any, size: int, name: str) -> Quantity:
     """Return a quantity given as columns, or with further keys."""
     fields = entry if isinstance(entry, dict) else {"columns": entry}
+    if "rate" in fields:
+        raise ModelError(f"rate is a key of the map, not of {name}: in place of time, rate: 500")
     check_keys(fields, name, (), _ENTRY_KEYS)
     columns = tuple(_column(c, name) for c in _list(fields.get("columns", ()), name))
     if columns and size and len(columns) != size:

@@ -51,10 +51,24 @@ def read_columns(
     source_type = _ArraySource if path.suffix in ARRAY_SUFFIXES or has_files else _TextSource
     source = source_type(recording, column_map, progress)
     quantities, joints = _quantities(path, column_map, source)
-    _store(recording, source.blocks(quantities, len(joints)), quantities, joints, column_map.rate)
+    blocks = source.blocks(quantities, len(joints))
+    if column_map.couplings:
+        blocks = _coupled(blocks, column_map.coupling(joints))
+    _store(recording, blocks, quantities, joints, column_map.rate)
     if not len(recording.joints[0].table):
         raise RecordingError(f"{path} contains no rows of numbers")
     return recording
+
+
+def _coupled(blocks: Iterator[dict[str, Array]], factors: Array) -> Iterator[dict[str, Array]]:
+    """Yield blocks with the quantities of joints in place of those of the motors that move them."""
+    # The power stays the same. A share of zero of what is not known is no share.
+    maps = {"position": factors, "velocity": factors, "effort": np.linalg.inv(factors).T}
+    for block in blocks:
+        for name in maps.keys() & block.keys():
+            rows = [(np.flatnonzero(np.abs(row) > 1e-12), row) for row in maps[name]]
+            block[name] = np.stack([block[name][:, k] @ row[k] for k, row in rows], axis=1)
+        yield block
 
 
 def _store(
@@ -104,13 +118,12 @@ def _quantities(
     """Return where the quantities stand, by the map or else by names, and the joints."""
     quantities = column_map.quantities
     if column_map.is_empty:
-        return (source.joint_arrays() if isinstance(source, _ArraySource) else None) or _by_name(
-            path, source.names
-        )
+        arrays = source.joint_arrays() if isinstance(source, _ArraySource) else None
+        return arrays or _by_name(path, source.names)
     if "position" not in quantities:
         raise RecordingError(f"the column map for {path.name} lacks position")
     if "time" not in quantities and not column_map.rate > 0.0:
-        raise RecordingError(f"the column map for {path.name} needs a time or a rate in Hz")
+        raise RecordingError(f"the column map for {path.name} needs time, or rate: 500 (Hz)")
     names = [str(c).removeprefix("position.") for c in quantities["position"].columns]
     if not (column_map.joints or names):
         raise RecordingError(
@@ -149,20 +162,13 @@ class _TextSource:
         self._text = _open_text(recording.path, column_map)
         self.names = self._text.names
 
-    def blocks(
-        self, quantities: Mapping[str, Quantity], _joints: int
-    ) -> Iterator[dict[str, Array]]:
+    def blocks(self, quantities: Mapping[str, Quantity], _n: int) -> Iterator[dict[str, Array]]:
         """Yield the quantities of some rows, each (N, columns)."""
-        indices = {
-            name: [_index(column, self._text) for column in quantity.columns]
-            for name, quantity in quantities.items()
-        }
+        indices = {k: [_index(c, self._text) for c in q.columns] for k, q in quantities.items()}
         columns = sorted({column for index in indices.values() for column in index})
         indices = {name: [columns.index(k) for k in index] for name, index in indices.items()}
         for rows in self._text.blocks(self._progress, columns):
-            yield {
-                name: rows[:, indices[name]] * q.scale + q.offset for name, q in quantities.items()
-            }
+            yield {k: rows[:, indices[k]] * q.scale + q.offset for k, q in quantities.items()}
         if self._text.damage_note:
             self._recording.notes.append(self._text.damage_note)
 
@@ -177,11 +183,13 @@ def _index(column: str | int, text: TextColumns) -> int:
         if not 1 <= column <= text.width:
             raise RecordingError(f"{name} has {text.width} columns; there is none {column}")
         return column - 1
-    if column not in text.names:
-        raise RecordingError(
-            f"{name} has no column '{column}'; its columns are {', '.join(text.names)}"
-        )
-    return text.names.index(column)
+    found = [k for k, label in enumerate(text.names, 1) if label == column]
+    if not found:
+        names = ", ".join(text.names)
+        raise RecordingError(f"{name} has no column '{column}'; its columns are {names}")
+    if len(found) > 1:
+        raise RecordingError(f"{name} has several '{column}': give in a map the number, of {found}")
+    return found[0] - 1
 
 
 class _ArraySource:
@@ -215,10 +223,9 @@ class _ArraySource:
         lengths = {name: len(values) for name, values in arrays.items()}
         shortest = min(lengths.values())
         if max(lengths.values()) > shortest:
-            self._recording.notes.append(
-                "the arrays have different lengths; read as far as the shortest goes: "
-                + ", ".join(f"{name} {count}" for name, count in lengths.items())
-            )
+            given = ", ".join(f"{name} {count}" for name, count in lengths.items())
+            text = f"the arrays have different lengths; read as far as the shortest goes: {given}"
+            self._recording.notes.append(text)
         yield {name: values[:shortest] for name, values in arrays.items()}
 
     def _array(self, name: str, quantity: Quantity, size: int) -> Array:
@@ -229,9 +236,8 @@ class _ArraySource:
         is_single = quantity.array or not quantity.columns
         for label in (quantity.array or name,) if is_single else quantity.columns:
             if label not in arrays:
-                raise RecordingError(
-                    f"{path.name} has no array '{label}'; its arrays are {', '.join(arrays)}"
-                )
+                names = ", ".join(arrays)
+                raise RecordingError(f"{path.name} has no array '{label}'; its arrays are {names}")
         if is_single:
             array = np.asarray(arrays[quantity.array or name], dtype=float)
             array = array.reshape(-1, 1) if array.ndim == 1 else array
@@ -242,9 +248,8 @@ class _ArraySource:
         else:
             array = np.column_stack([np.ravel(arrays[str(c)]) for c in quantity.columns])
         if array.ndim != 2 or array.shape[1] != size:
-            raise RecordingError(
-                f"{path.name}: {name} must have {size} columns; given: shape {array.shape}"
-            )
+            text = f"{path.name}: {name} must have {size} columns; given: shape {array.shape}"
+            raise RecordingError(text)
         return array
 
     def _archive(self, path: Path) -> dict[str, Any]:

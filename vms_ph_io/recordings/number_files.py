@@ -84,10 +84,10 @@ class TextColumns:
                 if len(rows):
                     yield rows
         if self.damaged_lines:
-            self.damage_note = (
+            text = (
                 f"{self.path.name}: {self.damaged_lines} lines are no rows of {self.width} numbers"
-                f"{self._wrong_cell}"
             )
+            self.damage_note = text + self._wrong_cell
         if self.damaged_lines and not count:
             raise RecordingError(self.damage_note)
 
@@ -99,11 +99,9 @@ class TextColumns:
         rows = [row for row in rows[self.skip + int(self.has_header) :] if len(row) >= self.width]
         # Not a second header, of units.
         rows = [row for row in rows if any(cell and self._number(cell) is not None for cell in row)]
-        return [
-            k
-            for k in range(self.width)
-            if any(row[k] for row in rows) and all(self._number(row[k]) is not None for row in rows)
-        ]
+        columns = {k: [row[k] for row in rows] for k in range(self.width)}
+        numeric = (k for k, c in columns.items() if all(self._number(x) is not None for x in c))
+        return [k for k in numeric if any(columns[k])]
 
     def _parsed(self, lines: list[bytes], columns: Sequence[int]) -> Array:
         separator = self.delimiter.encode()
@@ -131,9 +129,8 @@ class TextColumns:
             number = self._number(cells[column])
             if number is None:
                 name = f"'{self.names[column]}'" if self.names else f"number {column + 1}"
-                self._wrong_cell = self._wrong_cell or (
-                    f"; the first wrong cell is {cells[column][:40]!r} in the column {name}"
-                )
+                text = f"; the first wrong cell is {cells[column][:40]!r} in the column {name}"
+                self._wrong_cell = self._wrong_cell or text
                 return None
             row.append(number)
         return row if any(cells[column] for column in columns) else None

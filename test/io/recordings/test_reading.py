@@ -145,6 +145,42 @@ def test_a_column_map_has_names_units_gains_and_offsets(known: Known, tmp_path: 
     rows_of(read_recording(file, columns=columns), known)
 
 
+def test_motors_that_are_coupled_give_the_joints_at_the_same_power(
+    known: Known, tmp_path: Path
+) -> None:
+    known.write_csv(tmp_path / "run.csv")
+    five, six = known.joints[4:6]
+    (tmp_path / "map.yaml").write_text(f"couplings: {{{six}: {{{five}: -1.0}}}}")
+    table = read_recording(tmp_path / "run.csv", columns=tmp_path / "map.yaml").joints[0].table
+    q, v, effort = np.split(table.rows(0, len(table))[:, 1:], 3, axis=1)
+    assert np.allclose(q[:, 5], known.q[:, 5] - known.q[:, 4])
+    assert np.allclose(q[:, :5], known.q[:, :5])
+    power = (effort * v).sum(axis=1)
+    assert np.allclose(power, (known.effort * known.v).sum(axis=1))
+    assert np.allclose(effort[:, 4], known.effort[:, 4] + known.effort[:, 5])
+
+
+def test_a_name_of_several_columns_is_refused_with_their_numbers(
+    known: Known, tmp_path: Path
+) -> None:
+    head, _, rows = known.write_csv(tmp_path / "run.csv").read_text().partition("\n")
+    five, six = (f"effort.{joint}" for joint in known.joints[4:6])
+    (tmp_path / "run.csv").write_text(f"{head.replace(five, six)}\n{rows}")
+    (tmp_path / "map.yaml").write_text(
+        f"joints: [a]\ntime: [time]\nposition: [position.{known.joints[0]}]\neffort: [{six}]"
+    )
+    with pytest.raises(
+        RecordingError, match=r"several 'effort.panda_joint6': .* number, of \[20, 21\]"
+    ):
+        read_recording(tmp_path / "run.csv", columns=tmp_path / "map.yaml")
+    names = "[effort.panda_joint1, 20]"
+    (tmp_path / "map.yaml").write_text(
+        f"joints: [a, b]\ntime: [time]\nposition: [2, 3]\neffort: {names}"
+    )
+    table = read_recording(tmp_path / "run.csv", columns=tmp_path / "map.yaml").joints[0].table
+    assert np.allclose(table.rows(0, len(table))[:, 6], known.effort[:, 4])
+
+
 def test_joint_states_that_ros2_topic_echo_wrote_need_no_map(known: Known, tmp_path: Path) -> None:
     text = ",".join(known.joints)
     lines = [
@@ -210,7 +246,10 @@ REFUSED = {
     "joints: [a, b]\nposition: [1]": "must have 2 columns",
     "joints: [a, b]\nposition: {columns: [1, 2], offset: [1, 2, 3]}": "must have one offset, or 2",
     "joints: [a]\nposition: 99\nrate: 1": "there is none 99",
-    "joints: [a]\nposition: 1": "needs a time or a rate",
+    "joints: [a]\nposition: 1": r"needs time, or rate: 500 \(Hz\)",
+    "joints: [a]\nposition: 1\ntime: {rate: 9}": "rate is a key of the map, not of time",
+    "joints: [a]\nposition: 1\nrate: 1\ncouplings: {b: {a: 1}}": "names b; the joints are a",
+    "joints: [a]\nposition: 1\nrate: 1\ncouplings: {a: {a: -1}}": "do not give those of the motors",
     "rate: 100\nposition: {array: q}": "needs joints, the names for the columns of the array",
     "joints: [a]\nrate: 5": "lacks position",
     "joints: [a]\nposition: nosuch\nrate: 1": "no column 'nosuch'",
