@@ -331,7 +331,7 @@ class TaskScore:
         if self._payload_score is not None:
             self._payload_score.update(motion.extra_messages.get(PAYLOAD_STATE))
         self._judge.update(time, lambda: (motion.d.q, motion.d.v))
-        self._actuator_use.command(motion.torque)
+        self._actuator_use.take_torque(motion.torque)
         if self._wheel_use is not None:
             self._wheel_use.update(motion.d.q, motion.d.v)
 

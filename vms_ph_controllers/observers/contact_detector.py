@@ -102,7 +102,7 @@ class ContactDetector:
 
     def add(self, impulse: ExternalImpulse) -> ContactReport:
         """Return what is known after a sample."""
-        if impulse.begins:
+        if impulse.is_first:
             self._clear_windows()
         self._samples.append((impulse, self._work_balance.add(impulse)))
         momentum_limit, energy_limit, joint_limit = self._thresholds(impulse.dt)

@@ -72,7 +72,7 @@ class MomentumObserver(WithHints):
         """Return the observed force at the end of a sample."""
         share = 1.0 - np.exp(-self.bandwidth * impulse.dt)
         decay, gain = 1.0 - share, share / impulse.dt
-        if impulse.begins:
+        if impulse.is_first:
             self._noise = self._noise + self._latest
             self._last_gain = 0.0
         start_gain = decay * self._last_gain - gain

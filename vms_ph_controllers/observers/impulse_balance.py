@@ -30,7 +30,7 @@ class ExternalImpulse:
         systematic: (nv,) standard deviations of slow errors, which add up over samples.
         effort: (nv,) mean efforts over the sample, base wrench first.
         friction: (nv,) mean friction over the sample.
-        begins: whether it is the first sample after a beginning: there is none right before it.
+        is_first: whether it is the first sample after a beginning: there is none right before it.
     """
 
     d: Evaluation
@@ -42,7 +42,7 @@ class ExternalImpulse:
     systematic: Array
     effort: Array
     friction: Array
-    begins: bool
+    is_first: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class ImpulseBalance:
         known_effort, effort_noise = effort, np.diag(self._effort_variance)
         if self._decoupled:
             known_effort, effort_noise = transform @ effort, transform @ effort_noise @ transform.T
-        begins, last_change = self._last_change is None, self._last_change
+        is_first, last_change = self._last_change is None, self._last_change
         second_diff = np.zeros(model.nv) if last_change is None else np.abs(change - last_change)
         self._last_change = change
         friction = 0.5 * (last.friction + end.friction)
@@ -152,7 +152,7 @@ class ImpulseBalance:
             dt * (np.abs(transform) @ effort_error + second_diff / 12.0),
             effort,
             friction,
-            begins,
+            is_first,
         )
 
     def force_map(self, d: Evaluation, jacobian: Array) -> Array:

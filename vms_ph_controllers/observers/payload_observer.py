@@ -37,12 +37,12 @@ def payload_regressor(d: Evaluation) -> tuple[Array, Array]:
     """
     model = d.model
     jacobian = d.J_end_effector
-    rate = d.jacobian_rate(model.end_effector_id)
+    jacobian_rate = d.jacobian_rate(model.end_effector_id)
     twist = pin.Motion(jacobian @ d.v)
     momentum = pin.bodyRegressor(_AT_REST, twist)
     gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
-    change = -pin.bodyRegressor(twist, pin.Motion(-gravity, np.zeros(3)))  # ad_V^T h + weight
-    return jacobian.T @ momentum, rate.T @ momentum + jacobian.T @ change
+    force = -pin.bodyRegressor(twist, pin.Motion(-gravity, np.zeros(3)))  # ad_V^T h + weight
+    return jacobian.T @ momentum, jacobian_rate.T @ momentum + jacobian.T @ force
 
 
 # Time for which an error of friction or of the model keeps its sign, s.
@@ -103,9 +103,9 @@ class PayloadObserver:
     payload and slow unknown efforts beta, whose prior is the ``torque_error`` of the noise model.
 
     A Kalman filter of z alone, for no payload and no slow efforts, leaves innovations whose noise
-    is white, and which are linear in ``theta = (beta, phi)``: what is known of theta is the sum of
-    their information (separate-bias estimation, Friedland 1969). Information is only added, so that
-    no digits are lost where a wide prior meets precise measurements.
+    is white, and whose mean is ``H theta`` with ``theta = (beta, phi)``: what is known of theta is
+    the sum of their information (separate-bias estimation, Friedland 1969). Information is only
+    added, so that no digits are lost where a wide prior meets precise measurements.
 
     The velocities of the regressors are those of ``MotionWindow``, so that the payload of a
     sample is known half a window later, 50 ms at 200 Hz and above.
@@ -119,29 +119,29 @@ class PayloadObserver:
         model = self._model = balance.model
         nv, b = model.nv, model.b
         self._torque_error = balance.noise.torque_error
-        deviations = np.maximum(balance.noise.of_velocity(model), _LEAST_NOISE)
-        self._variance = deviations**2
+        velocity_deviations = np.maximum(balance.noise.of_velocity(model), _LEAST_NOISE)
+        self._variance = velocity_deviations**2
         moment = _PRIOR_MASS * _PRIOR_REACH
-        parameters = np.array([_PRIOR_MASS] + [moment] * 3 + [0.25 * moment * _PRIOR_REACH] * 6)
-        efforts = np.full(nv, self._torque_error)
-        linear = LINEAR_SIZE[model.base]
-        efforts[:linear], efforts[linear:b] = _PRIOR_WIND, 0.2 * _PRIOR_WIND
-        self._prior = np.maximum(np.concatenate([efforts, parameters]), _LEAST_DEVIATION) ** -2.0
+        parameter_deviations = [_PRIOR_MASS] + [moment] * 3 + [0.25 * moment * _PRIOR_REACH] * 6
+        deviations = np.concatenate([np.full(nv, self._torque_error), parameter_deviations])
+        linear_size = LINEAR_SIZE[model.base]
+        deviations[:linear_size], deviations[linear_size:b] = _PRIOR_WIND, 0.2 * _PRIOR_WIND
+        self._prior_information = np.maximum(deviations, _LEAST_DEVIATION) ** -2.0
         self._threshold = chi_square_quantile(_FALSE_CHANGE, nv)
-        self._window = MotionWindow(deviations)
+        self._window = MotionWindow(velocity_deviations)
         self.restart()
 
     def restart(self) -> None:
         """Forget payload and offsets."""
-        size = self._model.nv + PARAMETERS
-        self._information, self._information_vector = np.diag(self._prior), np.zeros(size)
-        self._begin()
+        zeros = np.zeros(self._model.nv + PARAMETERS)
+        self._information, self._information_vector = np.diag(self._prior_information), zeros
+        self._restart_frames()
         self._solve()
 
     def add(self, impulse: ExternalImpulse) -> Payload:
         """Return the payload observed half a window before the end of a sample."""
-        if impulse.begins:
-            self._begin()
+        if impulse.is_first:
+            self._restart_frames()
         smoothed = self._window.add(impulse)
         try:
             return self._payload(False if smoothed is None else self._observe(smoothed))
@@ -149,7 +149,7 @@ class PayloadObserver:
             self.restart()  # after states that no robot can have nothing is known
             return self._payload(False)
 
-    def _begin(self) -> None:
+    def _restart_frames(self) -> None:
         """Begin at the next frame, with what is known."""
         self._window.restart()
         self._has_sum = False
@@ -162,7 +162,7 @@ class PayloadObserver:
         matrix[:nv, :nv] -= matrix[:nv, nv:] @ solved[:, :nv]
         vector[:nv] -= matrix[:nv, nv:] @ solved[:, nv]
         matrix[nv:], matrix[:, nv:], vector[nv:] = 0.0, 0.0, 0.0
-        matrix[nv:, nv:] = np.diag(self._prior[nv:])
+        matrix[nv:, nv:] = np.diag(self._prior_information[nv:])
         # The sum begins anew with the noise of one momentum.
         self._has_sum = False
         self._solve()
@@ -176,32 +176,32 @@ class PayloadObserver:
             return False
         if not self._has_sum:
             self._has_sum = True
-            self._impulse_sum, self._expected_sum = np.zeros(nv), np.zeros(nv)
+            self._impulse_sum, self._filtered_sum = np.zeros(nv), np.zeros(nv)
             self._H = np.zeros((nv, nv + PARAMETERS))
-            self._covariance = last.noise.copy()
+            self._sum_covariance = last.noise.copy()
         dt = frame.dt
         self._impulse_sum = self._impulse_sum + frame.value
         self._H[:, :nv] += dt * np.eye(nv)
         self._H[:, nv:] += 0.5 * dt * (last.rate + end.rate) - (end.momentum - last.momentum)
-        drift = np.maximum(frame.systematic - dt * self._torque_error, 0.0)
-        P = self._covariance
-        P[np.arange(nv), np.arange(nv)] += frame.effort_noise + drift**2 * (2.0 * _PERSISTENCE / dt)
-        covariance = P + end.noise + smoothed.error_frames * np.outer(end.fit_error, end.fit_error)
-        innovation = self._impulse_sum - self._expected_sum
-        error = innovation - self._H @ self._mean
-        predicted_spread = self._H @ self._inverse @ self._H.T
-        if float(error @ np.linalg.solve(covariance + predicted_spread, error)) > self._threshold:
+        bias = np.maximum(frame.systematic - dt * self._torque_error, 0.0)
+        P = self._sum_covariance
+        P[np.arange(nv), np.arange(nv)] += frame.effort_noise + bias**2 * (2.0 * _PERSISTENCE / dt)
+        S = P + end.noise + smoothed.error_frames * np.outer(end.fit_error, end.fit_error)
+        innovation = self._impulse_sum - self._filtered_sum
+        misfit = innovation - self._H @ self._theta
+        predicted_spread = self._H @ self._theta_covariance @ self._H.T
+        if float(misfit @ np.linalg.solve(S + predicted_spread, misfit)) > self._threshold:
             self._forget_payload()
             return True
-        weighted = np.linalg.solve(covariance, np.column_stack([self._H, innovation, P]))
-        weighted_H, rest = (weighted[:, : nv + PARAMETERS], weighted[:, nv + PARAMETERS :])
+        weighted = np.linalg.solve(S, np.column_stack([self._H, innovation, P]))
+        weighted_H, weighted_innovation, weighted_P = np.split(weighted, [-nv - 1, -nv], axis=1)
         self._information += self._H.T @ weighted_H
-        self._information_vector += self._H.T @ rest[:, 0]
-        gain = rest[:, 1:].T
-        self._expected_sum = self._expected_sum + gain @ innovation
+        self._information_vector += self._H.T @ weighted_innovation[:, 0]
+        gain = weighted_P.T
+        self._filtered_sum = self._filtered_sum + gain @ innovation
         self._H = self._H - gain @ self._H
         P = P - gain @ P
-        self._covariance = 0.5 * (P + P.T)
+        self._sum_covariance = 0.5 * (P + P.T)
         self._solve()
         return False
 
@@ -209,9 +209,9 @@ class PayloadObserver:
         """Return what the model says of the end of a frame."""
         d = Evaluation(self._model, smoothed.frame.q, smoothed.velocity)
         momentum, rate = payload_regressor(d)
-        jacobian, parameters = d.J_end_effector, self._mean[self._model.nv :]
-        units = (pin.bodyRegressor(_AT_REST, pin.Motion(unit)) for unit in np.eye(6))
-        M_load = jacobian.T @ np.array([unit @ parameters for unit in units]) @ jacobian
+        jacobian, parameters = d.J_end_effector, self._theta[self._model.nv :]
+        unit_regressors = (pin.bodyRegressor(_AT_REST, pin.Motion(unit)) for unit in np.eye(6))
+        M_load = jacobian.T @ np.array([Y @ parameters for Y in unit_regressors]) @ jacobian
         # The noise of the smoothed velocity is the same for many frames, which add up as if it
         # were not.
         repetition = smoothed.error_frames * smoothed.variance_share
@@ -222,16 +222,16 @@ class PayloadObserver:
         """Find mean and covariance; the scale of the unknowns differs by many orders."""
         scale = 1.0 / np.sqrt(np.diag(self._information))
         inverse = np.linalg.inv(self._information * np.outer(scale, scale))
-        self._inverse = 0.5 * (inverse + inverse.T) * np.outer(scale, scale)
-        if not (np.diag(self._inverse) > 0.0).all():
+        self._theta_covariance = 0.5 * (inverse + inverse.T) * np.outer(scale, scale)
+        if not (np.diag(self._theta_covariance) > 0.0).all():
             raise np.linalg.LinAlgError("the covariance is not positive")
-        self._mean = self._inverse @ self._information_vector
+        self._theta = self._theta_covariance @ self._information_vector
 
     def _payload(self, changed: bool) -> Payload:
-        first = self._model.nv
-        rows = slice(first, first + 4)
-        mean = self._mean[rows]
-        covariance = self._inverse[rows, rows].copy()
+        nv = self._model.nv
+        rows = slice(nv, nv + 4)
+        mean = self._theta[rows]
+        covariance = self._theta_covariance[rows, rows].copy()
         return Payload(float(mean[0]), mean[1:].copy(), covariance, changed)
 
 

@@ -35,7 +35,7 @@ def generalised_forces(model: VMSModel, q: Array, wrench: Array, frame: int) -> 
     for k in range(len(q)):
         q_full = tree.full_configuration(q[k])
         jacobian = pin.computeFrameJacobian(tree.pinocchio, tree.data(), q_full, frame, pin.LOCAL)
-        forces[k] = tree.columns(jacobian).T @ wrench[k]
+        forces[k] = tree.projected_columns(jacobian).T @ wrench[k]
     return forces
 
 
@@ -50,8 +50,8 @@ class FluidTerms:
     Attributes:
         energy: (N,) kinetic energy of the added mass and potential energy of buoyancy, J; zero
             potential is with the centre of buoyancy at the height of the inertial frame's origin.
-        drag: power that drag dissipates, (N,), W, by the name of the link and :data:`COMPONENTS`,
-            as ``link.linear``; only of links that have such drag.
+        drag: power that drag dissipates, (N,), W, by the name of the link and one of
+            :data:`DRAG_COMPONENTS`, as ``link.linear``; only of links that have such drag.
     """
 
     energy: Array
@@ -89,8 +89,8 @@ def fluid_terms(model: VMSModel, q: Array, v: Array) -> FluidTerms:
             centre = pin.updateFramePlacement(tree.pinocchio, data, frame).act(
                 body.centre_of_buoyancy
             )
-            mass = model.fluid.density * body.volume
-            energy[k] += 0.5 * twist @ body.added_mass @ twist + mass * tree.gravity @ centre
+            fluid_mass = model.fluid.density * body.volume
+            energy[k] += 0.5 * twist @ body.added_mass @ twist + fluid_mass * tree.gravity @ centre
             powers = body.linear_drag @ twist**2, body.quadratic_drag @ np.abs(twist) ** 3
             for component, power in zip(DRAG_COMPONENTS, powers, strict=True):
                 if f"{body.link}.{component}" in drag:

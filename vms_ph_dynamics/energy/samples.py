@@ -167,11 +167,11 @@ def smoothed_velocity(
         cross_validation_error = (positions - fitted) / np.maximum(1.0 - leverage, 0.05)[:, None]
         score = np.mean(cross_validation_error**2, axis=0)
         # A slope needs wider windows than a value: the widest that is nearly as good.
-        is_better = score <= 1.3 * best_score
+        is_chosen = score <= 1.3 * best_score
         best_score = np.minimum(best_score, score)
         noise = np.mean((positions - fitted) ** 2, axis=0) / max(1.0 - np.mean(leverage), 0.05)
-        velocity[:, is_better] = slope[:, is_better]
-        deviation[:, is_better] = np.sqrt(slope_variance[:, None] * noise)[:, is_better]
+        velocity[:, is_chosen] = slope[:, is_chosen]
+        deviation[:, is_chosen] = np.sqrt(slope_variance[:, None] * noise)[:, is_chosen]
     return velocity, deviation
 
 
@@ -288,8 +288,8 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
         period = _period(step_durations[is_moving])
     if period > 0.0:
         # Where the robot hardly moves only the stamps tell how many periods have passed.
-        periods = np.rint(np.where(is_moving, step_durations, intervals) / period)
-        candidates["motion"] = np.maximum(np.where(repeats & is_moving, 0.0, periods), 0.0) * period
+        counts = np.rint(np.where(is_moving, step_durations, intervals) / period)
+        candidates["motion"] = np.maximum(np.where(repeats & is_moving, 0.0, counts), 0.0) * period
     mismatch = {
         name: float(np.sqrt(np.mean(((steps - mean_velocity * dt[:, None]) ** 2)[is_moving])))
         if is_moving.any()
@@ -301,13 +301,13 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     if mismatch[source] > 0.7 * mismatch["stamps"]:
         source = "stamps"
     t = np.concatenate([[0.0], np.cumsum(candidates[source])]) + stamps[0]
-    deviations = stamps - t
-    deviations = deviations - np.median(deviations)
-    dt = {"stamps": 0.0, "uniform": float(np.mean(intervals)), "motion": period}[source]
+    offsets = stamps - t
+    offsets = offsets - np.median(offsets)
+    period = {"stamps": 0.0, "uniform": float(np.mean(intervals)), "motion": period}[source]
     repeated = int(np.count_nonzero(repeats & is_moving))
     # What was sampled evenly was stamped with the deviations from even times.
     return Clock(
-        t, source, dt, float(deviations.std()), float(np.abs(deviations).max()), repeated, mismatch
+        t, source, period, float(offsets.std()), float(np.abs(offsets).max()), repeated, mismatch
     )
 
 

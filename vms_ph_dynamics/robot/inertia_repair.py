@@ -311,7 +311,7 @@ _HINTS = {
 }
 
 
-def accept(
+def accept_inertias(
     model: Any, links: Sequence[LinkInertia], mode: InertiaMode, projection: Array | None = None
 ) -> Repair:
     """Return a robot that the mode accepts, and the defects that were repaired.

@@ -17,7 +17,7 @@ from ..groups import SE2
 from ..native import native_part
 from .algorithms import NativeAlgorithms, TreeAlgorithms
 from .inertia import InertiaDefect, LinkInertia, check_rotors, check_size
-from .inertia_repair import InertiaMode, accept, links_of
+from .inertia_repair import InertiaMode, accept_inertias, links_of
 from .joints import (
     BASE_DIMENSION,
     BASE_POSITION_SIZE,
@@ -80,7 +80,7 @@ class KinematicTree:
             pinocchio: a ``pinocchio.Model``.
             mimics: the joints that mimic others, by name.
             links: the inertias of its links; those of its bodies when None.
-            inertia: which defects of them are accepted, see :func:`.accept`.
+            inertia: which defects of them are accepted, see :func:`.accept_inertias`.
 
         Raises:
             ModelError: a joint type that is not covered, or a robot that is not physical.
@@ -96,7 +96,7 @@ class KinematicTree:
         self._map = Projection(pinocchio, self.mimics) if self.mimics else None
         self.projection: Array | None = None if self._map is None else self._map.matrix
         links = links_of(pinocchio) if links is None else links
-        pinocchio, self.repairs = accept(pinocchio, links, inertia, self.projection)
+        pinocchio, self.repairs = accept_inertias(pinocchio, links, inertia, self.projection)
         self.pinocchio = pinocchio
         self.base: Base = base_of(pinocchio)
         self.b = BASE_DIMENSION[self.base]
@@ -105,8 +105,8 @@ class KinematicTree:
         self.n = self.nv - self.b
         first_joint = 1 if self.base == "fixed" else 2
         names = list(pinocchio.names)
-        independent = [i for i in range(first_joint, len(names)) if names[i] not in self.mimics]
-        table = joint_table(pinocchio, independent, self.projection)
+        joint_ids = [i for i in range(first_joint, len(names)) if names[i] not in self.mimics]
+        table = joint_table(pinocchio, joint_ids, self.projection)
         self.joints = table if self._map is None else self._map.within_followers(pinocchio, table)
         self.rotations = rotations_of(pinocchio, self.mimics)
         self.total_mass = float(pin.computeTotalMass(pinocchio))
@@ -116,7 +116,7 @@ class KinematicTree:
             np.array(pinocchio.jointPlacements[1].homogeneous) if base_moves else np.eye(4)
         )
         self.base_gravity = frozen(self.mount[:3, :3].T @ self.gravity)
-        self._position_size = BASE_POSITION_SIZE[self.base]
+        self._base_position_size = BASE_POSITION_SIZE[self.base]
         # Configurations are vectors: no base, no pairs (cos, sin), no joints that mimic others.
         self._is_vector_space = self._map is None and pinocchio.nq == pinocchio.nv
         self._local = threading.local()
@@ -221,7 +221,7 @@ class KinematicTree:
         No term of the equations of motion depends on where the base is, but Pinocchio's Coriolis
         matrix loses precision with the square of that distance.
         """
-        size = self._position_size
+        size = self._base_position_size
         if size == 0:
             return q
         at_zero = q.copy()
@@ -230,7 +230,7 @@ class KinematicTree:
 
     def base_displacement(self, q: Array) -> Array:
         """Return the position of the base from its mount, in inertial axes, (3,)."""
-        size = self._position_size
+        size = self._base_position_size
         return self.mount[:3, :size] @ q[:size]
 
     def symmetric(self, crba: Array) -> Array:
@@ -243,7 +243,7 @@ class KinematicTree:
         p = self.projection
         return matrix if p is None else p.T @ matrix @ p
 
-    def columns(self, jacobian: Array) -> Array:
+    def projected_columns(self, jacobian: Array) -> Array:
         """Return ``jacobian P`` for a Jacobian of full velocities, as an array of its own."""
         p = self.projection
         # Of a robot with one joint Pinocchio returns a Jacobian as a vector.
@@ -281,11 +281,11 @@ class KinematicTree:
         if self.base == "fixed":
             return np.eye(4)
         if self.base == "floating":
-            displacement = pin.XYZQUATToSE3(q[:7]).homogeneous
+            base_in_mount = pin.XYZQUATToSE3(q[:7]).homogeneous
         else:
-            displacement, (x, y, c, s) = np.eye(4), q[:4]
-            displacement[:2, :2], displacement[:2, 3] = [[c, -s], [s, c]], (x, y)
-        return self.mount @ displacement
+            base_in_mount, (x, y, c, s) = np.eye(4), q[:4]
+            base_in_mount[:2, :2], base_in_mount[:2, 3] = [[c, -s], [s, c]], (x, y)
+        return self.mount @ base_in_mount
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -384,13 +384,13 @@ class Kinematics:
         Raises:
             ModelError: there is no such frame, or no such axes.
         """
-        terms, in_world = self.tree.algorithms, _is_world(axes)
-        return frozen(self.tree.columns(terms.jacobian(self, self._frame_id(frame), in_world)))
+        jacobian = self.tree.algorithms.jacobian(self, self._frame_id(frame), _is_world(axes))
+        return frozen(self.tree.projected_columns(jacobian))
 
     def jacobian_rate(self, frame: str | int, axes: Axes = "own") -> Array:
         """Return the derivative of :meth:`jacobian` along the velocity, (6,nv)."""
-        terms, in_world = self.tree.algorithms, _is_world(axes)
-        return frozen(self.tree.columns(terms.jacobian_rate(self, self._frame_id(frame), in_world)))
+        rate = self.tree.algorithms.jacobian_rate(self, self._frame_id(frame), _is_world(axes))
+        return frozen(self.tree.projected_columns(rate))
 
     def _frame_id(self, frame: str | int) -> int:
         return frame if isinstance(frame, int) else self.tree.frame_id(frame)

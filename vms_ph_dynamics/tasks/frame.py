@@ -230,8 +230,8 @@ class CentreOfMassTask(Task):
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (3,nv)."""
-        tree = d.tree
-        return tree.columns(pin.jacobianCenterOfMass(tree.pinocchio, tree.data(), d.q_origin))
+        jacobian = pin.jacobianCenterOfMass(d.tree.pinocchio, d.tree.data(), d.q_origin)
+        return d.tree.projected_columns(jacobian)
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along ``d.v``, (3,nv).
@@ -242,4 +242,4 @@ class CentreOfMassTask(Task):
         full = pin.computeCentroidalMapTimeVariation(
             tree.pinocchio, tree.data(), d.q_origin, d.v_full
         )
-        return tree.columns(full[:3] / tree.total_mass)
+        return tree.projected_columns(full[:3] / tree.total_mass)

@@ -14,7 +14,7 @@ from vms_ph_dynamics.groups import pose as pose_of
 from vms_ph_dynamics.robot.building import build
 from vms_ph_dynamics.robot.description import parse_description
 from vms_ph_dynamics.robot.inertia import check_rotors
-from vms_ph_dynamics.robot.inertia_repair import InertiaMode, accept
+from vms_ph_dynamics.robot.inertia_repair import InertiaMode, accept_inertias
 from vms_ph_dynamics.robot.joints import base_of, joint_table
 from vms_ph_dynamics.robot.mimic import Mimic, Projection
 
@@ -125,7 +125,7 @@ def from_urdf(
     """
     parsed = build(xml, base, gravity, locked_joints)
     projection = Projection(parsed.pinocchio, parsed.mimics).matrix if parsed.mimics else None
-    model = accept(parsed.pinocchio, parsed.links, inertia, projection).model
+    model = accept_inertias(parsed.pinocchio, parsed.links, inertia, projection).model
     names = {joint_name(name) for name in model.names}
     springs_of_joints = springs_of(parse_description(xml))
     springs_used = {

@@ -92,15 +92,15 @@ class LegScore:
 
     def reset(self, reference: TaskReference, home: Array) -> None:
         """Begin anew; a leg has no references."""
-        self._actuators = ActuatorUse(self._model, None)
+        self._actuator_use = ActuatorUse(self._model, None)
         self._max_errors: dict[str, float] = {}
         self._flight_start: float | None = None
         self._has_landed = False
-        self._residual: float | None = None
+        self._unaccounted: float | None = None
 
     def update(self, time: float, motion: RobotMotion) -> None:
         """Take a motion at a time of the task, s."""
-        self._actuators.command(motion.torque)
+        self._actuator_use.take_torque(motion.torque)
         if motion.wrench is None or motion.wrench.any():
             self._flight_start, self._has_landed = None, True
             return
@@ -110,10 +110,10 @@ class LegScore:
             return
         momentum = momenta(motion.d)
         gravity = float(np.linalg.norm(self._model.gravity))
-        along, up, _ = momentum.spatial[:3] / self._model.total_mass
+        forward, upward, _ = momentum.spatial[:3] / self._model.total_mass
         height = float(momentum.centre_of_mass[1])
-        apex = height + 0.5 * float(up) ** 2 / gravity
-        values = {"apex": apex, "speed": float(along)}
+        apex = height + 0.5 * float(upward) ** 2 / gravity
+        values = {"apex": apex, "speed": float(forward)}
         for name, goal in self._task.goals.items():
             if self._flight_start >= goal.after:
                 error = abs(values[goal.of] - goal.at)
@@ -125,14 +125,14 @@ class LegScore:
         goals: dict[str, dict[str, Any]] = {}
         for name, goal in task.goals.items():
             goals[name] = _verdict(HOP_ERRORS[goal.of], goal.within, self._max_errors.get(name))
-        goals["efforts"] = self._actuators.goals()["torques"]
+        goals["efforts"] = self._actuator_use.goals()["torques"]
         if self._simulated:
             description = "residual of the energy balance (J)"
-            goals["unaccounted"] = _verdict(description, task.unaccounted, self._residual)
+            goals["unaccounted"] = _verdict(description, task.unaccounted, self._unaccounted)
         return goals
 
     def _on_power(self, message: Power) -> None:
-        self._residual = message.unaccounted_energy
+        self._unaccounted = message.unaccounted_energy
 
 
 def _verdict(description: str, limit: float, obtained: float | None) -> dict[str, Any]:

@@ -48,13 +48,13 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "Look at the clock and the noise below, and whether two robots share a topic."
     elif share < _CLOSED_SHARE or is_within_band:
         noise = max(float(ledger.band[-1]), ledger.sampling_bound)
-        differs = abs(ledger.from_samples) > max(threshold, noise)
+        samples_differ = abs(ledger.from_samples) > max(threshold, noise)
         yield (
-            f"{'By its port energies the recording' if differs else 'The energy'} adds up: of "
-            f"{ledger.exchanged:.3g} J that joints and ports exchanged, at most "
+            f"{'By its port energies the recording' if samples_differ else 'The energy'} adds up: "
+            f"of {ledger.exchanged:.3g} J that joints and ports exchanged, at most "
             f"{ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
         )
-        if differs:
+        if samples_differ:
             yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
         elif ledger.joints and ledger.largest > max(10.0 * noise, 0.1 * threshold):
             yield from _joint_sentences(audit, "unaccounted", "It is little, but not noise: ")
@@ -99,8 +99,8 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     energy, end = energies[largest], ledger.time[largest]
     until = f"{'until' if source else 'Until'} {end:.1f} s " if end < 0.9 * ledger.time[-1] else ""
     places = "joints" if ledger.joints else "ports"
-    share = f"{100 * energy / exchanged:.2g} % of what the {places} exchanged,"
-    amount = f"{source}{until}{energy:.3g} J, {share}"
+    share_text = f"{100 * energy / exchanged:.2g} % of what the {places} exchanged,"
+    amount = f"{source}{until}{energy:.3g} J, {share_text}"
     if not ledger.joints:
         yield f"{amount} is missing."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
@@ -141,8 +141,8 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             f"At {ledger.joints[worst]} it looks like friction of {coulomb:.2g} {unit} and "
             f"{viscous:.2g} {unit} s/rad that the model lacks (all joints: --identify friction)."
         )
-        modelled = ledger.series["dissipated_by_joint"][:, worst]
-        coulomb, viscous, _ = _friction(audit, residuals[:, worst] - modelled, worst)
+        friction_loss = ledger.series["dissipated_by_joint"][:, worst]
+        coulomb, viscous, _ = _friction(audit, residuals[:, worst] - friction_loss, worst)
         yield (
             f'Set about damping="{viscous:.2g}" friction="{coulomb:.2g}" in <dynamics> of the '
             f"joint '{ledger.joints[worst]}' of the URDF: the total, with what it states now."
@@ -170,11 +170,11 @@ def _friction(audit: Audit, energy: Array, joint: int) -> tuple[float, float, fl
     if model.nq - model.nq_base != model.n or len(time) < 20 or not step.any():
         return 0.0, 0.0, 0.0
     edges = np.linspace(0, len(time) - 1, min(200, len(time) // 4) + 1).astype(int)
-    columns = np.abs(step), step**2 / np.maximum(np.diff(time), 1e-12), step
-    terms = [np.diff(np.pad(np.cumsum(x), (1, 0))[edges])[:, None] for x in columns]
+    step_terms = np.abs(step), step**2 / np.maximum(np.diff(time), 1e-12), step
+    terms = [np.diff(np.pad(np.cumsum(x), (1, 0))[edges])[:, None] for x in step_terms]
     loss, speed = -np.diff(energy[edges])[:, None], float(terms[1].sum() / terms[0].sum())
-    trials = [held_out_fits(loss, [a * terms[0], b * terms[1], terms[2]]) for a, b in _TERMS]
-    errors, fits = ([trial[k] for trial in trials] for k in (0, 1))
+    fit_pairs = [held_out_fits(loss, [a * terms[0], b * terms[1], terms[2]]) for a, b in _TERMS]
+    errors, fits = ([pair[k] for pair in fit_pairs] for k in (0, 1))
     # Friction gives no energy: both terms of it, or else the one that fits better.
     allowed = [k for k in range(1, 4) if fits[k][:, 0, :2].mean(axis=0).min() >= 0.0] or [0]
     best = 3 if 3 in allowed else min(allowed, key=lambda k: float(errors[k].sum()))

@@ -85,11 +85,11 @@ def _store(
     if "base_position" in quantities:
         recording.bases.append(Series.of(name, (*POSE, *TWIST)))
         tables.append((recording.bases[0].table, BASE_SIZES))
-    for wrench in (quantity for quantity in quantities if quantity.startswith(WRENCH_PREFIX)):
-        series = Series.of(name, WRENCH, frame=wrench.removeprefix(WRENCH_PREFIX))
+    for key in (key for key in quantities if key.startswith(WRENCH_PREFIX)):
+        series = Series.of(name, WRENCH, frame=key.removeprefix(WRENCH_PREFIX))
         recording.wrenches.append(series)
-        tables.append((series.table, {wrench: len(WRENCH)}))
-    epoch = None
+        tables.append((series.table, {key: len(WRENCH)}))
+    origin = None
     for block in blocks:
         rows = len(block["position"])
         seconds = block.get("time")
@@ -99,17 +99,17 @@ def _store(
             text = f"the times of {name} reach {np.nanmax(np.abs(seconds)):.3g} s, which no clock "
             text += "shows; if they are nanoseconds, give time the unit ns in a column map"
             raise RecordingError(text)
-        if epoch is None:
-            epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST_TIME][0])) if rows else 0.0
+        if origin is None:
+            origin = float(np.floor(seconds[np.abs(seconds) < _LATEST_TIME][0])) if rows else 0.0
         is_valid = (np.abs(seconds) < _LATEST_TIME).all(axis=1)  # nor what is not a number
         # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
-        seconds_of_epoch = seconds[is_valid, 0] - epoch + seconds[is_valid, 1:].sum(axis=1)
-        times = np.round(seconds_of_epoch * 1e9).astype(np.int64) + int(epoch) * 10**9
+        seconds_since_origin = seconds[is_valid, 0] - origin + seconds[is_valid, 1:].sum(axis=1)
+        times = np.round(seconds_since_origin * 1e9).astype(np.int64) + int(origin) * 10**9
         if not is_valid.all():
             recording.notes.append(f"{int((~is_valid).sum())} rows without a time were left out")
         for table, sizes in tables:
-            parts = [block.get(part, np.full((rows, size), np.nan)) for part, size in sizes.items()]
-            table.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[is_valid])
+            arrays = [block.get(key, np.full((rows, size), np.nan)) for key, size in sizes.items()]
+            table.extend(times, np.hstack([np.zeros((rows, 1)), *arrays])[is_valid])
 
 
 def _quantities(

@@ -64,7 +64,7 @@ class ActuatorUse:
         self._input_share = max(self._input_share, float(share.max()))
         self._rate_share = max(self._rate_share, float((np.abs(rates) / limits.largest_rate).max()))
 
-    def command(self, torque: Array) -> None:
+    def take_torque(self, torque: Array) -> None:
         """Take the torques (n,) of a command."""
         is_limited = np.isfinite(self._effort) & (self._effort > 0.0)
         if is_limited.any():

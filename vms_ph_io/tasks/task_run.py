@@ -244,7 +244,7 @@ class TaskRun:
         reference = self._reference.due(self._reference_until, time + 0.5 * dt)
         self._reference_until = time + 0.5 * dt
         command = self._supervisor.update(self._sensor.measured(q, v), reference, dt)
-        self._actuator_use.command(command.torque)
+        self._actuator_use.take_torque(command.torque)
         return command
 
     def _exergy(self) -> ExergyMap:

@@ -89,11 +89,11 @@ def audit(
         read = partial(read_recording, columns=columns, topics=topics, progress=progress)
         loaded_recording = read(recording)
         model, description = recorded_robot(loaded_recording, settings, warn)
-        wrenches = {
+        wrench_topics = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
         }
         options = MotionOptions(
-            recorded_names, effort, commanded, as_recorded, wrenches, topics.get("base", "")
+            recorded_names, effort, commanded, as_recorded, wrench_topics, topics.get("base", "")
         )
         try:
             joint_friction, friction_name = _chosen_friction(friction, model)
@@ -106,7 +106,7 @@ def audit(
             result = audit_motion(motion, joint_friction, friction_name, progress)
             identified = None
             if kinds:
-                free = "none" if "friction" in kinds else ""  # nothing is known of it then
+                no_prior = "none" if "friction" in kinds else ""  # nothing is known of it then
 
                 def read_motion(path: Path) -> RecordedMotion:
                     if path == recording:
@@ -122,7 +122,7 @@ def audit(
                     [motion, *map(read_motion, also or ())],
                     kinds,
                     frame=payload_frame,
-                    friction=None if friction in ("", "urdf", free) else joint_friction,
+                    friction=None if friction in ("", "urdf", no_prior) else joint_friction,
                     prior=prior_estimate,
                     load_friction=load_friction,
                     references=reference_motions,
@@ -134,8 +134,8 @@ def audit(
     if as_json:
         typer.echo(json.dumps(document(result), indent=2))
     else:
-        more = () if identified is None else identification.identified_lines(result, identified)
-        for line in (*lines(result), *more):
+        appendix = () if identified is None else identification.identified_lines(result, identified)
+        for line in (*lines(result), *appendix):
             typer.echo(line)
     if out is not None:
         files = write_report(result, out)
